@@ -1,0 +1,1 @@
+"""One folder per port: the outside world, translated."""

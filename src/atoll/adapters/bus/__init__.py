@@ -1,0 +1,1 @@
+"""How a change in the log is made known."""

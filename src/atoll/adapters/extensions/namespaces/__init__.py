@@ -1,0 +1,1 @@
+"""Sandboxes of Linux namespaces on this machine, asked of the zygote."""

@@ -1,0 +1,1 @@
+"""Host-owned bare repositories."""

@@ -1,0 +1,1 @@
+"""How the control plane reaches a runtime."""

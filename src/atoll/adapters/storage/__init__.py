@@ -1,0 +1,1 @@
+"""Where control state and events are kept."""

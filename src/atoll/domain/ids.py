@@ -1,0 +1,22 @@
+"""Identifiers as distinct types. Randomness comes in as bytes; nothing here draws it."""
+
+import base64
+from typing import NewType
+
+SandboxId = NewType("SandboxId", str)
+TerminalId = NewType("TerminalId", str)
+ExecId = NewType("ExecId", str)
+EventId = NewType("EventId", str)
+OrgId = NewType("OrgId", str)
+PrincipalId = NewType("PrincipalId", str)
+
+PERSONAL_ORG = OrgId("personal")
+
+ID_ENTROPY_BYTES = 10
+
+
+def spell(prefix: str, entropy: bytes) -> str:
+    """`prefix_` and the entropy (10 bytes, 80 bits) in lower-case base32: `sb_3k7q…`."""
+    if len(entropy) < ID_ENTROPY_BYTES:
+        raise ValueError(f"an id needs {ID_ENTROPY_BYTES} random bytes, got {len(entropy)}")
+    return f"{prefix}_{base64.b32encode(entropy).decode().rstrip('=').lower()}"

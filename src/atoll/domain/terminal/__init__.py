@@ -1,0 +1,1 @@
+"""Rules of one terminal: who drives it, when its output must wait."""

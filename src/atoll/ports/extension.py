@@ -1,0 +1,161 @@
+"""The Extension port: where a sandbox comes from (control-plane side).
+
+An extension provisions an environment with a runtime standing beside it, and takes it
+away again. What happens inside is the runtime's business, the same for all backends.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from atoll.domain.ids import SandboxId
+from atoll.domain.isolation import Isolation, IsolationLevel
+from atoll.domain.profile import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a backend can do. Optional abilities are listed by the name of their protocol."""
+
+    isolation: IsolationLevel
+    regions: tuple[str, ...] = ("local",)
+    gpu: bool = False
+    persistence: bool = True
+    pricing: str = "self-hosted"
+    abilities: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A read-only view of a host directory inside (shared repositories, agent layers)."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Provision:
+    """One request to bring an environment up. `(sandbox_id, generation)` is its identity:
+    repeating it re-attaches to what is there. `fresh` first drops the kept workspace."""
+
+    sandbox_id: SandboxId
+    generation: int
+    name: str
+    profile: Profile
+    mounts: tuple[Mount, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """A backend's own name for a provisioned environment; `data` is opaque to the caller,
+    JSON-serialisable, and enough to find it again after a restart."""
+
+    sandbox_id: SandboxId
+    generation: int
+    extension: str
+    data: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reachability:
+    """How to reach the runtime: `address` is `unix:/path` or `http(s)://host:port`."""
+
+    address: str
+    isolation: Isolation
+    token: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CleanupReport:
+    """What a teardown removed, and what it could not (each a sentence)."""
+
+    removed: tuple[str, ...] = ()
+    leftovers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """An environment that ended by itself: its runtime died or its wall fell."""
+
+    sandbox_id: SandboxId
+    generation: int
+    reason: str
+
+
+class Extension(Protocol):
+    """A backend. Raises `Unavailable` (try later), `Failed` (reason), `Invalid` (bad profile)."""
+
+    @property
+    def name(self) -> str:
+        """`ext.<name>`."""
+        ...
+
+    def capabilities(self) -> Capabilities:
+        """What this backend can do here and now."""
+        ...
+
+    async def provision(self, request: Provision) -> Handle:
+        """Bring it up, or re-attach when `(sandbox_id, generation)` is already there."""
+        ...
+
+    async def wait_ready(self, handle: Handle) -> Reachability:
+        """Return once the runtime answers its health probe; raise `Failed` if it never will."""
+        ...
+
+    async def teardown(self, handle: Handle, *, keep_state: bool) -> CleanupReport:
+        """End every process. With `keep_state` the workspace and agent state stay for the next
+        `provision`; without, nothing stays. Idempotent: a second call reports nothing removed."""
+        ...
+
+    async def survey(self) -> list[Handle]:
+        """Everything of ours that lives there now: what a restarted control plane adopts or reaps."""
+        ...
+
+    def ended(self) -> AsyncIterator[Ended]:
+        """Deaths as they happen (within 2 s). Losing one is allowed only if `survey` shows it."""
+        ...
+
+
+@runtime_checkable
+class Snapshots(Protocol):
+    """Optional ability `snapshot`."""
+
+    async def snapshot(self, handle: Handle) -> str:
+        """Checkpoint workspace and agent state; returns a snapshot id."""
+        ...
+
+    async def restore(self, snapshot_id: str, request: Provision) -> Handle:
+        """Bring a sandbox up from a checkpoint."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MeterQuote:
+    """A price before the fact, in millionths of `currency`."""
+
+    currency: str
+    micros: int
+
+
+@runtime_checkable
+class Estimates(Protocol):
+    """Optional ability `estimate_cost`."""
+
+    def estimate_cost(self, profile: Profile, seconds: int) -> MeterQuote:
+        """What `seconds` of `profile` would cost here."""
+        ...
+
+
+@runtime_checkable
+class Pauses(Protocol):
+    """Optional ability `pause`."""
+
+    async def pause(self, handle: Handle) -> None:
+        """Freeze every process inside; idempotent."""
+        ...
+
+    async def resume(self, handle: Handle) -> None:
+        """Thaw; idempotent."""
+        ...

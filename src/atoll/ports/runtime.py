@@ -1,0 +1,91 @@
+"""The RuntimeClient port: how the control plane speaks the runtime contract.
+
+The contract itself (`docs/runtime-contract.md`) is HTTP and WebSocket over a unix socket
+or TCP with a token; this port only moves requests, streams and frames.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from atoll.ports.extension import Reachability
+
+@dataclass(frozen=True, slots=True)
+class RuntimeCall:
+    """One request. `query` values are already text; `body` is the whole body or a stream."""
+
+    method: str
+    path: str
+    query: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes | AsyncIterator[bytes] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeReply:
+    """A whole answer. Status ≥ 400 carries an RFC 9457 problem document as body."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeStream:
+    """An answer whose body is still arriving; leaving the context aborts it."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: AsyncIterator[bytes]
+
+
+class Channel(Protocol):
+    """One side of a WebSocket: bytes are binary frames, str text frames."""
+
+    def __aiter__(self) -> AsyncIterator[bytes | str]:
+        """Frames until the peer closes."""
+        ...
+
+    async def send(self, frame: bytes | str) -> None:
+        """Send one frame; waits while the transport is full. Raises `Unavailable` when closed."""
+        ...
+
+    async def close(self, code: int = 1000, reason: str = "") -> None:
+        """Close from this side."""
+        ...
+
+    @property
+    def close_code(self) -> int | None:
+        """The peer's close code once closed."""
+        ...
+
+
+class RuntimeClient(Protocol):
+    """A connection to one runtime. Everything raises `Unavailable` when it cannot be reached."""
+
+    async def call(self, call: RuntimeCall) -> RuntimeReply:
+        """Send a small request and read the whole answer."""
+        ...
+
+    def stream(self, call: RuntimeCall) -> AbstractAsyncContextManager[RuntimeStream]:
+        """Send a request and read the answer as it comes, with backpressure."""
+        ...
+
+    def attach(
+        self, path: str, query: tuple[tuple[str, str], ...] = ()
+    ) -> AbstractAsyncContextManager[Channel]:
+        """Open a WebSocket."""
+        ...
+
+
+class RuntimeClients(Protocol):
+    """Hands out clients by address and keeps their connections."""
+
+    def client(self, reach: Reachability) -> RuntimeClient:
+        """The client of one runtime; cheap, does not connect."""
+        ...
+
+    async def close(self) -> None:
+        """Close every connection."""
+        ...

@@ -1,0 +1,86 @@
+"""The Spawner port: how a process is started in the sandbox (runtime side).
+
+One implementation speaks to the init inside (namespaces, containers); another starts
+the same init as a plain child (pods, tests). Descriptors are owned by whoever holds them.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSpec:
+    """What to run inside. `env` is the whole environment, not an addition. `stdin`, `stdout`
+    and `stderr` are descriptors of this process; the spawner duplicates, never closes them.
+    With `tty` the process becomes session leader with `stdin` as its controlling terminal."""
+
+    argv: tuple[str, ...]
+    env: tuple[tuple[str, str], ...]
+    cwd: str
+    stdin: int
+    stdout: int
+    stderr: int
+    tty: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a process ended: exactly one of `code` (0-255) and `signal` is set."""
+
+    code: int | None
+    signal: int | None
+    user_seconds: float = 0.0
+    system_seconds: float = 0.0
+    max_rss_kib: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pty:
+    """A pair from the sandbox's own devpts. The receiver owns and closes both."""
+
+    master: int
+    slave: int
+
+
+class Process(Protocol):
+    """A started process and everything it starts."""
+
+    @property
+    def pid(self) -> int:
+        """Its pid inside."""
+        ...
+
+    async def wait(self) -> Exit:
+        """Its end; may be awaited by many, and after the fact."""
+        ...
+
+    async def signal(self, number: int, *, tree: bool = False) -> None:
+        """Signal its process group, or with `tree` every descendant, daemons too. A process
+        already gone is not an error."""
+        ...
+
+
+class Spawner(Protocol):
+    """Raises `Invalid` (no such program or directory, named), `Unavailable` (the wall is gone)."""
+
+    async def spawn(self, spec: ProcessSpec) -> Process:
+        """Start a process; returns once it runs or its exec has failed."""
+        ...
+
+    async def open_pty(self, *, cols: int, rows: int) -> Pty:
+        """Open a terminal. Raises `LimitReached` when the sandbox has no PTY left."""
+        ...
+
+    async def open_file(self, path: str, flags: int, mode: int = 0o644) -> int:
+        """Open a file inside, beneath the workspace (openat2 RESOLVE_BENEATH | NO_MAGICLINKS,
+        O_NOCTTY | O_NONBLOCK | O_CLOEXEC added). `path` is relative. Raises `NotFound`,
+        `Invalid`, `Forbidden`; returns a descriptor the caller owns."""
+        ...
+
+    def tool(self, *args: str) -> tuple[str, ...]:
+        """The argv that runs the init binary in one of its tree modes (`list`, `tar`, …)."""
+        ...
+
+    async def close(self) -> None:
+        """End everything inside."""
+        ...

@@ -1,0 +1,1 @@
+"""The two ways out of a sandbox, served from outside its wall."""

@@ -1,0 +1,1 @@
+"""How a process is started in a sandbox: adapters of `ports.Spawner`."""

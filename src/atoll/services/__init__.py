@@ -1,0 +1,1 @@
+"""Async use cases of the control plane: await ports, perform instructions, append events."""

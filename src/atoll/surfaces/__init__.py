@@ -1,0 +1,1 @@
+"""Outside speech to service calls, errors to codes. No rules live here."""

@@ -1,0 +1,1 @@
+"""The control plane's HTTP, WebSocket and SSE surface, and the page."""
