@@ -1,0 +1,22 @@
+# Two commands do everything: `make run` and `make test`.
+.PHONY: run test test-slow check bench install
+
+run:        ## install what is missing, start Atoll, print a login link, with a sandbox ready
+	@scripts/install run
+	@scripts/run
+
+test:       ## install what is missing, run every test that can run here
+	@scripts/install test
+	@scripts/test
+
+test-slow:  ## the named slow tiers
+	@scripts/install test
+	@scripts/test slow
+
+check:      ## format, lint, types, layers, layout
+	@scripts/install test
+	@scripts/check
+
+bench:      ## print each figure beside its floor or peer
+	@scripts/install test
+	@.venv/bin/python -m bench

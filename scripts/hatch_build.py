@@ -1,0 +1,42 @@
+"""Puts the page and the init into the wheel, and refuses to make one without the page.
+
+Users install a wheel with neither Node nor a compiler, so both are built here, when the
+wheel is. An editable install skips this: `scripts/install` builds in place.
+"""
+
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class AtollBuildHook(BuildHookInterface[Any]):
+    """Runs before the wheel is packed."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Build what is missing; raise a sentence when the page cannot be had."""
+        if version == "editable":
+            return
+        root = Path(self.root)
+        page = root / "src/atoll/surfaces/http/static/index.html"
+        if not page.exists():
+            self._run(["npm", "ci"], root / "ui")
+            self._run(["npm", "run", "build"], root / "ui")
+        if not page.exists():
+            raise RuntimeError(f"the page is missing from {page.parent}: run scripts/install first")
+        init = root / f"src/atoll/runtime/spawners/bin/init-{platform.machine()}"
+        build = root / "native/init/build.sh"
+        if not init.exists():
+            done = subprocess.run(["sh", str(build), str(init)], check=False)
+            if done.returncode:
+                self.app.display_warning("no compiler: the wheel carries the Python init only")
+        if init.exists():
+            build_data["pure_python"] = False
+            build_data["tag"] = f"py3-none-linux_{platform.machine()}"
+
+    def _run(self, argv: list[str], cwd: Path) -> None:
+        subprocess.run(argv, cwd=cwd, check=True)

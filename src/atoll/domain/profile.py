@@ -1,0 +1,141 @@
+"""A profile: a named, versioned recipe of a sandbox.
+
+The nouns only. `domain.profile_schema` reads them from YAML or JSON and says what is
+wrong, with line and field; the bundled ones are data in `atoll/profiles/`.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from atoll.domain.isolation import IsolationLevel
+
+
+class WorkspaceMode(StrEnum):
+    """Whose tree is the truth: the caller's (`mirror`) or the sandbox's (`remote-canonical`)."""
+
+    MIRROR = "mirror"
+    REMOTE_CANONICAL = "remote-canonical"
+
+
+class Access(StrEnum):
+    """What the sandbox may do with its workspace."""
+
+    NONE = "none"
+    READ_ONLY = "ro"
+    READ_WRITE = "rw"
+
+
+class Scope(StrEnum):
+    """When a sandbox ends and who shares it."""
+
+    SESSION = "session"
+    AGENT = "agent"
+    SHARED = "shared"
+
+
+class NetworkMode(StrEnum):
+    """Policies of the egress door; never an interface."""
+
+    NONE = "none"
+    LIMITED = "limited"
+    HOST_ONLY = "host-only"
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """Deny by default; `egress` lists what the door lets through."""
+
+    default: str = "deny"
+    egress: tuple[str, ...] = ()
+    mode: NetworkMode = NetworkMode.LIMITED
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The working tree at `/workspace`."""
+
+    mode: WorkspaceMode = WorkspaceMode.REMOTE_CANONICAL
+    access: Access = Access.READ_WRITE
+    scope_default: Scope = Scope.SESSION
+
+
+@dataclass(frozen=True, slots=True)
+class Ttl:
+    """Seconds a sandbox lives; `idle_reap_seconds` None never reaps an idle one."""
+
+    default_seconds: int = 4 * 3600
+    max_seconds: int = 24 * 3600
+    idle_reap_seconds: int | None = None
+    retention_seconds: int = 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Limits of one sandbox; None takes the host's default."""
+
+    cpu: float | None = None
+    memory_mb: int | None = None
+    pids: int | None = None
+    ptys: int | None = None
+    workspace_mb: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """`instructions` are words for the agent, never run by Atoll; `secret_refs` are resolved
+    at provision and never shown to the agent."""
+
+    instructions: str = ""
+    secret_refs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Hosts by name, in order."""
+
+    prefer: tuple[str, ...] = ()
+    fallback: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How others reach the sandbox: names of a tunnel and of an identity provider."""
+
+    tunnel: str | None = None
+    identity: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Repo:
+    """A repository the profile brings along."""
+
+    repo_url: str
+    branch: str | None = None
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A whole recipe. `image` is `host`, a root tree, or an OCI reference."""
+
+    id: str
+    version: str
+    extension: str = "ext.namespaces"
+    image: str = "host"
+    isolation: IsolationLevel = IsolationLevel.CONTAINER
+    network: Network = Network()
+    workspace: Workspace = Workspace()
+    ttl: Ttl = Ttl()
+    resources: Resources = Resources()
+    setup: Setup = Setup()
+    placement: Placement = Placement()
+    reachability: Reach = Reach()
+    repos: tuple[Repo, ...] = ()
+    agent: str | None = None
+    shell: tuple[str, ...] = ("/bin/bash",)
+    env: tuple[tuple[str, str], ...] = ()
+    description: str = ""
+    cost_class: str = "self-hosted"
+    latency_class: str = "standard"
+    labels: tuple[tuple[str, str], ...] = field(default=())
