@@ -1,0 +1,155 @@
+"""A sandbox: what was asked for, and where its life stands.
+
+The nouns only. `domain.lifecycle.step` says how one changes; nothing here waits, reads a
+clock or knows a backend.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId
+from atoll.domain.isolation import Isolation
+from atoll.domain.principal import ActorKind
+from atoll.domain.profile import Access, NetworkMode, Profile, Scope, WorkspaceMode
+
+
+class State(StrEnum):
+    """Where a sandbox stands. `ready`: its runtime answered; `active`: something ran in it."""
+
+    REQUESTED = "requested"
+    PROVISIONING = "provisioning"
+    READY = "ready"
+    ACTIVE = "active"
+    STOPPED = "stopped"
+    EXPIRED = "expired"
+    FAILED = "failed"
+    DESTROYING = "destroying"
+    DESTROYED = "destroyed"
+
+
+RUNNING = frozenset({State.READY, State.ACTIVE})
+"""States in which a runtime can be spoken to."""
+
+LIVE = frozenset({State.REQUESTED, State.PROVISIONING, State.READY, State.ACTIVE, State.STOPPED})
+"""States that a time to live ends."""
+
+KEPT = frozenset({State.EXPIRED, State.FAILED})
+"""Ended states that keep workspace, log and reason until their retention is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepoWish:
+    """A repository somebody asks for: a remote URL, or `key` of one uploaded before (a local
+    checkout). `branch` None makes a new one, `from_branch` None starts at the remote's head."""
+
+    repo_url: str
+    branch: str | None = None
+    from_branch: str | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxRepo:
+    """A repository of a sandbox: `path` is where its tree lies inside."""
+
+    repo_url: str
+    branch: str
+    from_branch: str | None
+    path: str
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """References the consumer hands to its own tooling; stored and shown, never opened here."""
+
+    repo_ref: str | None = None
+    compose_bundle_ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetupMetadata:
+    """Where setup instructions and secrets are to be found; references only."""
+
+    instructions_ref: str | None = None
+    secret_refs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """On whose behalf the sandbox exists; at most one of the three ids is usual."""
+
+    actor: ActorKind = ActorKind.PERSON
+    harness: str | None = None
+    session_id: str | None = None
+    run_id: str | None = None
+    job_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSandbox:
+    """A wish for a sandbox. None takes the profile's word, or a default name."""
+
+    profile: str = "shell"
+    profile_version: str | None = None
+    name: str | None = None
+    agent: str | None = None
+    scope: Scope | None = None
+    workspace_mode: WorkspaceMode | None = None
+    access: Access | None = None
+    repos: tuple[RepoWish, ...] = ()
+    inputs: Inputs = Inputs()
+    ttl_seconds: int | None = None
+    network_mode: NetworkMode | None = None
+    env: tuple[tuple[str, str], ...] = ()
+    setup_metadata: SetupMetadata = SetupMetadata()
+    consumer: Consumer = Consumer()
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """How a backend knows this sandbox and how its runtime is reached: what a restarted
+    control plane needs to go on. `handle` and `address` are the Extension port's values."""
+
+    handle: tuple[tuple[str, str], ...] = ()
+    address: str | None = None
+    token: str | None = field(default=None, repr=False)
+    isolation: Isolation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """One sandbox. `profile` is the effective recipe (the wish laid over the named profile).
+
+    `ttl_seconds` is what was asked for; `expires_at` never passes `max_expires_at`.
+    `renewing`: a recreate still owes saving and dropping the old workspace.
+    `keep_worktree`: destroy leaves the workspace on disk.
+    """
+
+    id: SandboxId
+    org_id: OrgId
+    owner: PrincipalId
+    name: str
+    profile: Profile
+    scope: Scope
+    ttl_seconds: int
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime
+    max_expires_at: datetime
+    state: State = State.REQUESTED
+    generation: int = 1
+    reason: str | None = None
+    agent: str | None = None
+    repos: tuple[SandboxRepo, ...] = ()
+    inputs: Inputs = Inputs()
+    env: tuple[tuple[str, str], ...] = ()
+    setup_metadata: SetupMetadata = SetupMetadata()
+    consumer: Consumer = Consumer()
+    attachment: Attachment = Attachment()
+    ready_at: datetime | None = None
+    last_active_at: datetime | None = None
+    retained_until: datetime | None = None
+    renewing: bool = False
+    keep_worktree: bool = False

@@ -1,0 +1,35 @@
+"""The WorkspacePreparer port: what fills `/workspace` and saves its commits.
+
+Repositories are one implementation's business; the life of a sandbox only says when.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from atoll.domain.sandbox import Sandbox, SandboxRepo
+from atoll.ports.extension import Mount
+from atoll.ports.runtime import RuntimeClient
+
+
+class WorkspacePreparer(Protocol):
+    """Raises `Invalid` (a wrong repository or branch), `Unavailable`, `Failed`, each with a
+    sentence a person can act on."""
+
+    async def mounts_for(self, repos: tuple[SandboxRepo, ...]) -> tuple[Mount, ...]:
+        """Make sure the shared repositories are here; what must be mounted. Empty for none."""
+        ...
+
+    async def prepare(
+        self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
+    ) -> None:
+        """Lay out `/workspace` before `ready`. Idempotent: after a stop and start the tree is
+        already there and is left alone. `report` says one step in words."""
+        ...
+
+    async def settle(self, sandbox: Sandbox, client: RuntimeClient) -> None:
+        """What may happen after `ready` (index refresh). A failure is logged, nothing more."""
+        ...
+
+    async def save_commits(self, sandbox: Sandbox, client: RuntimeClient) -> None:
+        """Keep unpulled commits outside before the workspace goes. Nothing to save is fine."""
+        ...
