@@ -1,0 +1,45 @@
+"""Which exit code each error has, and what is said with it. The one table of this surface."""
+
+from atoll.domain.errors import (
+    AtollError,
+    Conflict,
+    Forbidden,
+    Invalid,
+    LimitReached,
+    NotFound,
+    Unauthenticated,
+    Unavailable,
+)
+
+OK = 0
+FAILED = 1
+USAGE = 2
+NOT_FOUND = 3
+CONFLICT = 4
+UNAVAILABLE = 5
+NOT_AUTHORISED = 6
+TIMEOUT = 124
+INTERRUPTED = 130
+
+SIGNALLED = 128
+"""A command ended by signal n exits with 128 + n, as in a shell."""
+
+_CODES: tuple[tuple[type[AtollError], int], ...] = (
+    (Invalid, USAGE),
+    (NotFound, NOT_FOUND),
+    (Conflict, CONFLICT),
+    (LimitReached, CONFLICT),
+    (Unavailable, UNAVAILABLE),
+    (Unauthenticated, NOT_AUTHORISED),
+    (Forbidden, NOT_AUTHORISED),
+)
+
+
+def exit_code(error: AtollError) -> int:
+    """The exit code of an error; a wait that ran out is 124 whatever its class."""
+    if error.code == "timeout":
+        return TIMEOUT
+    for kind, code in _CODES:
+        if isinstance(error, kind):
+            return code
+    return FAILED

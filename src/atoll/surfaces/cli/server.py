@@ -1,0 +1,99 @@
+"""Where the control plane is and with which token to speak to it.
+
+Environment first (`ATOLL_URL`, `ATOLL_TOKEN`), else what `atoll up` left in `ATOLL_HOME`.
+The token of the home goes only to the server of that home: pointing `ATOLL_URL` at
+another machine never hands it over. Nothing here opens a connection.
+"""
+
+import json
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from atoll.domain.errors import Forbidden, Invalid, Unauthenticated, Unavailable
+
+NOT_RUNNING = "Atoll is not running: start it with `atoll up`"
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A control plane: `prefix` is the path below which its API lies, usually empty."""
+
+    url: str
+    secure: bool
+    host: str
+    port: int
+    prefix: str
+    token: str = field(repr=False)
+
+
+def home_of(environ: Mapping[str, str]) -> Path:
+    """`$ATOLL_HOME`, else `atoll` in the XDG state folder."""
+    named = environ.get("ATOLL_HOME")
+    if named:
+        return Path(named).expanduser()
+    state = environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(state).expanduser() / "atoll"
+
+
+def find_server(environ: Mapping[str, str]) -> Server:
+    """The server to speak to. Raises `Unavailable` (none runs), `Unauthenticated` (no token),
+    `Forbidden` (a token others can read, or one that would travel in clear), `Invalid` (URL)."""
+    home = home_of(environ)
+    local = _running_url(home)
+    url = environ.get("ATOLL_URL") or local
+    if url is None:
+        raise Unavailable(NOT_RUNNING)
+    secure, host, port, prefix = _parts(url)
+    if not secure and host not in _LOOPBACK and environ.get("ATOLL_INSECURE_HTTP") != "1":
+        raise Forbidden(
+            f"{url} is plain http to another machine, where the token could be read on the way: "
+            "use https, or set ATOLL_INSECURE_HTTP=1 for a network you trust"
+        )
+    token = environ.get("ATOLL_TOKEN") or _home_token(home, ours=_same(url, local))
+    return Server(url.rstrip("/"), secure, host, port, prefix, token)
+
+
+def _parts(url: str) -> tuple[bool, str, int, str]:
+    try:
+        split = urlsplit(url)
+        port = split.port
+    except ValueError as problem:
+        raise Invalid(f"ATOLL_URL {url!r} is not a URL: {problem}", field="ATOLL_URL") from problem
+    if split.scheme not in ("http", "https") or not split.hostname:
+        raise Invalid(f"ATOLL_URL {url!r} must be http://… or https://…", field="ATOLL_URL")
+    secure = split.scheme == "https"
+    return secure, split.hostname, port or (443 if secure else 80), split.path.rstrip("/")
+
+
+def _same(url: str, local: str | None) -> bool:
+    return local is not None and _parts(url)[:3] == _parts(local)[:3]
+
+
+def _running_url(home: Path) -> str | None:
+    try:
+        found = json.loads((home / "run" / "control.json").read_text())
+        url = found["url"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return url if isinstance(url, str) else None
+
+
+def _home_token(home: Path, *, ours: bool) -> str:
+    if not ours:
+        raise Unauthenticated("no token for this server: set ATOLL_TOKEN")
+    path = home / "token"
+    try:
+        mode = path.stat().st_mode
+        token = path.read_text().strip()
+    except OSError as problem:
+        raise Unauthenticated(
+            f"the token {path} cannot be read ({problem.strerror}): "
+            "run this as the person who started Atoll, or set ATOLL_TOKEN"
+        ) from problem
+    if stat.S_IMODE(mode) & 0o077:
+        raise Forbidden(f"the token {path} can be read by others: chmod 600 it")
+    return token
