@@ -1,0 +1,268 @@
+"""What the control plane and the zygote say to each other, as typed messages.
+
+One message is one SEQPACKET datagram of JSON on `run/zygote.sock`. This module only
+translates; it opens no socket and judges no policy. A request carries a number chosen
+by the asker, the answer repeats it; `Ended` is pushed unasked with number 0.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+
+class Malformed(ValueError):
+    """A message that is not of this protocol, or too long; the text says where."""
+
+
+MAX_MESSAGE_BYTES = 64 * 1024
+"""Of one datagram, both ways; longer ones are refused before they are parsed."""
+
+LIST_PAGE = 100
+"""Boxes in one `Listed`; ask again with `after` set to the last id."""
+
+BoxId = Annotated[str, msgspec.Meta(pattern=r"\A[a-z0-9][a-z0-9_-]{1,39}\Z")]
+HostName = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\Z")]
+Text = Annotated[str, msgspec.Meta(max_length=16 * 1024, pattern=r"\A[^\x00]*\Z")]
+AbsolutePath = Annotated[str, msgspec.Meta(pattern=r"\A/[^\x00]*\Z", max_length=4096)]
+Refspec = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"\A\+?refs/[A-Za-z0-9][^\s\x00-\x1f\x7f:^~?\[\\]*"
+        r":refs/[A-Za-z0-9][^\s\x00-\x1f\x7f:^~?\[\\]*\Z",
+        max_length=1024,
+    ),
+]
+Positive = Annotated[int, msgspec.Meta(ge=1, le=2**50)]
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Bounds of one sandbox; None takes the host's default."""
+
+    memory_bytes: Positive | None = None
+    pids: Annotated[int, msgspec.Meta(ge=8, le=1_000_000)] | None = None
+    cpu_millis: Annotated[int, msgspec.Meta(ge=10, le=1_000_000)] | None = None
+    ptys: Annotated[int, msgspec.Meta(ge=1, le=4096)] | None = None
+    workspace_bytes: Annotated[int, msgspec.Meta(ge=16 * 2**20, le=2**44)] | None = None
+
+
+class View(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A read-only view of a host directory inside."""
+
+    source: AbsolutePath
+    target: AbsolutePath
+
+
+class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An agent the runtime may start by name."""
+
+    name: Text
+    argv: tuple[Text, ...]
+    env: tuple[tuple[Text, Text], ...] = ()
+
+
+class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_unknown_fields=True):
+    """Bring a sandbox up, or re-attach when this generation already lives.
+
+    `fresh` drops a kept workspace first. `writable` false mounts the workspace read-only.
+    """
+
+    sandbox_id: BoxId
+    generation: Annotated[int, msgspec.Meta(ge=1, le=2**31)]
+    hostname: HostName
+    limits: Limits = Limits()
+    views: Annotated[tuple[View, ...], msgspec.Meta(max_length=64)] = ()
+    env: Annotated[tuple[tuple[Text, Text], ...], msgspec.Meta(max_length=512)] = ()
+    shell: Annotated[tuple[Text, ...], msgspec.Meta(min_length=1, max_length=64)] = ("/bin/bash",)
+    cwd: AbsolutePath = "/workspace"
+    broker: Annotated[tuple[tuple[Text, Text], ...], msgspec.Meta(max_length=32)] = ()
+    agents: Annotated[tuple[Agent, ...], msgspec.Meta(max_length=32)] = ()
+    writable: bool = True
+    fresh: bool = False
+
+
+class Stop(msgspec.Struct, frozen=True, tag_field="verb", tag="stop", forbid_unknown_fields=True):
+    """End every process of a sandbox; workspace and agent state stay."""
+
+    sandbox_id: BoxId
+
+
+class Destroy(
+    msgspec.Struct, frozen=True, tag_field="verb", tag="destroy", forbid_unknown_fields=True
+):
+    """End every process of a sandbox and remove everything of it."""
+
+    sandbox_id: BoxId
+
+
+class ListBoxes(
+    msgspec.Struct, frozen=True, tag_field="verb", tag="list", forbid_unknown_fields=True
+):
+    """Ask for sandboxes by id, those after `after`."""
+
+    after: Annotated[str, msgspec.Meta(max_length=64)] = ""
+
+
+class Report(
+    msgspec.Struct, frozen=True, tag_field="verb", tag="report", forbid_unknown_fields=True
+):
+    """Ask what walls this host can build."""
+
+
+class Import(
+    msgspec.Struct, frozen=True, tag_field="verb", tag="import", forbid_unknown_fields=True
+):
+    """Fetch `refspecs` of a git bundle into the fresh bare repository `repo_dir`.
+
+    `repo_dir` and `bundle` lie below `run/import/<id>/`, `alternates` below `repos/`.
+    Runs without network as a foreign uid; `seconds` and `max_bytes` bound it.
+    """
+
+    repo_dir: AbsolutePath
+    bundle: AbsolutePath
+    refspecs: Annotated[tuple[Refspec, ...], msgspec.Meta(min_length=1, max_length=256)]
+    alternates: Annotated[tuple[AbsolutePath, ...], msgspec.Meta(max_length=16)] = ()
+    seconds: Annotated[int, msgspec.Meta(ge=1, le=3600)] = 120
+    max_bytes: Positive = 2**31
+
+
+Request = Start | Stop | Destroy | ListBoxes | Report | Import
+
+
+class Box(msgspec.Struct, frozen=True):
+    """One sandbox as the zygote knows it. `socket` is the runtime's, `host_uid` the owner of
+    its files on the host; `live` false means only its state is kept."""
+
+    sandbox_id: str
+    generation: int
+    live: bool
+    socket: str
+    host_uid: int
+    runtime_pid: int = 0
+    init: str = ""
+    degraded: tuple[str, ...] = ()
+    reason: str = ""
+
+
+class Started(msgspec.Struct, frozen=True, tag_field="answer", tag="started"):
+    """It lives; `attached` true when it did before."""
+
+    box: Box
+    attached: bool = False
+
+
+class Cleaned(msgspec.Struct, frozen=True, tag_field="answer", tag="cleaned"):
+    """What a stop or destroy removed, and what it could not (each a sentence)."""
+
+    removed: tuple[str, ...] = ()
+    leftovers: tuple[str, ...] = ()
+
+
+class Listed(msgspec.Struct, frozen=True, tag_field="answer", tag="listed"):
+    """One page of boxes by id; `more` when there are others after the last."""
+
+    boxes: tuple[Box, ...]
+    more: bool = False
+
+
+class Reported(msgspec.Struct, frozen=True, tag_field="answer", tag="reported"):
+    """What this host gives: `degraded` names each limit a sandbox will lack."""
+
+    root: bool
+    pid: int
+    bwrap: str
+    init: str
+    degraded: tuple[str, ...] = ()
+
+
+class Imported(msgspec.Struct, frozen=True, tag_field="answer", tag="imported"):
+    """The bundle's refs are in the repository."""
+
+
+class Refused(msgspec.Struct, frozen=True, tag_field="answer", tag="refused"):
+    """The verb failed: `kind` is the code of an error class of `domain.errors`."""
+
+    kind: Literal[
+        "invalid", "forbidden", "not_found", "conflict", "limit_reached", "unavailable", "failed"
+    ]
+    message: str
+
+
+class Ended(msgspec.Struct, frozen=True, tag_field="answer", tag="ended"):
+    """Pushed when a sandbox ends by itself."""
+
+    sandbox_id: str
+    generation: int
+    reason: str
+
+
+Answer = Started | Cleaned | Listed | Reported | Imported | Refused | Ended
+
+
+class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A request with its number."""
+
+    number: Annotated[int, msgspec.Meta(ge=1, le=2**53)]
+    request: Request
+
+
+class Answered(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An answer with the number of its request; 0 for what nobody asked."""
+
+    number: int
+    answer: Answer
+
+
+class _Numbered(msgspec.Struct):
+    """Just enough of a bad request to answer it."""
+
+    number: int = 0
+
+
+_ASKED = msgspec.json.Decoder(Asked)
+_ANSWERED = msgspec.json.Decoder(Answered)
+
+
+def _encoded(message: Any) -> bytes:
+    wire = msgspec.json.encode(message)
+    if len(wire) > MAX_MESSAGE_BYTES:
+        raise Malformed(
+            f"a message to the zygote is {len(wire)} bytes, {MAX_MESSAGE_BYTES} is the most: "
+            "shorten the environment or the list of mounts"
+        )
+    return wire
+
+
+def encode_request(number: int, request: Request) -> bytes:
+    """One datagram. Raises `Malformed` past `MAX_MESSAGE_BYTES`."""
+    return _encoded(Asked(number, request))
+
+
+def decode_request(wire: bytes) -> Asked:
+    """Read one datagram. Raises `Malformed` saying which field is wrong."""
+    if len(wire) > MAX_MESSAGE_BYTES:
+        raise Malformed(f"a request of more than {MAX_MESSAGE_BYTES} bytes was refused unread")
+    try:
+        return _ASKED.decode(wire)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as err:
+        raise Malformed(f"the zygote cannot read this request: {err}") from err
+
+
+def number_of(wire: bytes) -> int:
+    """The number of a request that `decode_request` refused, 0 when even that is unreadable."""
+    try:
+        return msgspec.json.decode(wire, type=_Numbered).number
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return 0
+
+
+def encode_answer(number: int, answer: Answer) -> bytes:
+    """One datagram. Raises `Malformed` past `MAX_MESSAGE_BYTES`."""
+    return _encoded(Answered(number, answer))
+
+
+def decode_answer(wire: bytes) -> Answered:
+    """Read one datagram. Raises `Malformed` when it is not an answer of this version."""
+    try:
+        return _ANSWERED.decode(wire)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as err:
+        raise Malformed(f"the zygote's answer cannot be read: {err}") from err
