@@ -1,0 +1,69 @@
+"""The broker's keys: a TOML text handed over as a descriptor, read once, kept in memory.
+
+Until there is a vault the text is `$ATOLL_HOME/keys.toml` (0600): a table per provider
+with `key` and, for a gateway of one's own, `base_url`.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from atoll.domain.errors import Invalid
+from atoll.domain.provider import PROVIDERS, Upstream
+
+MAX_KEYS_BYTES = 64 * 1024
+
+
+def read_keys(descriptor: int) -> dict[str, Upstream]:
+    """Upstreams by provider name. Takes and closes `descriptor`. Raises `Invalid` naming the
+    table that is wrong, never its value."""
+    try:
+        size = os.fstat(descriptor).st_size
+        if size > MAX_KEYS_BYTES:
+            raise Invalid(f"the broker's keys are over {MAX_KEYS_BYTES} bytes")
+        text = os.pread(descriptor, size, 0).decode()
+    except UnicodeDecodeError as err:
+        raise Invalid("the broker's keys are not UTF-8 text") from err
+    finally:
+        os.close(descriptor)
+    return parse_keys(text)
+
+
+def parse_keys(text: str) -> dict[str, Upstream]:
+    """Upstreams by provider name, from the TOML text."""
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        # Its message may quote the line, and the line may hold a key.
+        raise Invalid("the broker's keys are not valid TOML") from None
+    return {name: _upstream(name, table) for name, table in tables.items()}
+
+
+def _upstream(name: str, table: object) -> Upstream:
+    provider = PROVIDERS.get(name)
+    if provider is None:
+        raise Invalid(f"keys: no provider is called {name!r}; known: {', '.join(PROVIDERS)}")
+    if not isinstance(table, Mapping):
+        raise Invalid(f"keys: [{name}] must be a table with `key`")
+    key = table.get("key")
+    if not isinstance(key, str) or not key or not key.isascii() or not key.isprintable():
+        raise Invalid(f"keys: [{name}] needs `key`, printable ASCII")
+    base_url = table.get("base_url", provider.upstream)
+    if not isinstance(base_url, str) or not _is_base_url(base_url):
+        raise Invalid(f"keys: [{name}] base_url must be https://…, or http:// to loopback")
+    return Upstream(provider, base_url, key)
+
+
+def _is_base_url(text: str) -> bool:
+    """HTTPS anywhere; plain HTTP only to this machine."""
+    try:
+        url = urlsplit(text)
+        host = url.hostname or ""
+        url.port  # noqa: B018 - reading it checks it
+    except ValueError:
+        return False
+    if url.username or url.password or url.query or url.fragment or not host:
+        return False
+    loopback = host in {"127.0.0.1", "localhost", "::1"}
+    return url.scheme == "https" or (url.scheme == "http" and loopback)

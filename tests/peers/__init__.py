@@ -1,0 +1,1 @@
+"""Faithful local peers that tests and benchmarks run against."""

@@ -1,0 +1,185 @@
+"""A scripted model server on loopback: OpenAI Responses and Chat, Anthropic Messages, streaming.
+
+A prompt that holds `[[tool NAME {json}]]` makes the first answer a call of that tool; once
+a tool result is in the conversation, or without a script, the answer is a short text. A
+wrong key gets the vendor's 401. Run it: `python -m tests.peers.model_server PORT KEY`.
+"""
+
+import json
+import re
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+SCRIPT = re.compile(r"\[\[tool (\w+) (\{.*?\})\]\]", re.DOTALL)
+DONE = "All done: the task is finished."
+
+
+@dataclass
+class ModelServer:
+    """What it was asked, and the key it accepts."""
+
+    key: str
+    url: str = ""
+    requests: list[tuple[str, str]] = field(default_factory=list)
+    rejected: int = 0
+
+    def app(self) -> web.Application:
+        """Routes of the three APIs."""
+        app = web.Application(client_max_size=64 * 1024 * 1024, middlewares=[self._check_key])
+        app.router.add_post("/v1/responses", self._responses)
+        app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_post("/v1/messages", self._messages)
+        app.router.add_post("/v1/messages/count_tokens", self._count)
+        app.router.add_get("/v1/models", self._models)
+        return app
+
+    @web.middleware
+    async def _check_key(self, request: web.Request, handler: Any) -> web.StreamResponse:
+        self.requests.append((request.method, request.path))
+        bearer = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        if self.key not in (bearer, request.headers.get("x-api-key")):
+            self.rejected += 1
+            error = {"type": "authentication_error", "message": "invalid x-api-key"}
+            return web.json_response({"type": "error", "error": error}, status=401)
+        answer: web.StreamResponse = await handler(request)
+        return answer
+
+    async def _models(self, _request: web.Request) -> web.Response:
+        return web.json_response({"object": "list", "data": [{"id": "fake-model"}]})
+
+    async def _count(self, _request: web.Request) -> web.Response:
+        return web.json_response({"input_tokens": 10})
+
+    async def _responses(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        items = body["input"] if isinstance(body["input"], list) else []
+        answered = any(str(i.get("type", "")).endswith("call_output") for i in items)
+        tool = None if answered else _script(json.dumps(body["input"]))
+        if tool:
+            item = {
+                "type": "function_call", "id": "fc_1", "call_id": "call_1",
+                "name": tool[0], "arguments": tool[1], "status": "completed",
+            }  # fmt: skip
+        else:
+            item = {
+                "type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+                "content": [{"type": "output_text", "text": DONE, "annotations": []}],
+            }  # fmt: skip
+        response = {"id": "resp_1", "object": "response", "model": "fake-model", "output": []}
+        usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+        finished = {**response, "status": "completed", "output": [item], "usage": usage}
+        events: list[dict[str, Any]] = [
+            {"type": "response.created", "response": {**response, "status": "in_progress"}},
+            {"type": "response.output_item.added", "output_index": 0, "item": item},
+        ]
+        if not tool:
+            events.append(
+                {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0,
+                 "content_index": 0, "delta": DONE}
+            )  # fmt: skip
+        events += [
+            {"type": "response.output_item.done", "output_index": 0, "item": item},
+            {"type": "response.completed", "response": finished},
+        ]
+        if not body.get("stream"):
+            return web.json_response(finished)
+        return await _sse(request, [(e["type"], e) for e in events])
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        answered = any(m["role"] == "tool" for m in body["messages"])
+        tool = None if answered or not body.get("tools") else _script(json.dumps(body["messages"]))
+        if tool:
+            function = {"name": tool[0], "arguments": tool[1]}
+            delta: dict[str, Any] = {
+                "role": "assistant",
+                "tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": function}],
+            }
+        else:
+            delta = {"role": "assistant", "content": DONE}
+        reason = "tool_calls" if tool else "stop"
+        head = {"id": "chat_1", "model": "fake-model", "created": 1}
+        if not body.get("stream"):
+            choice = {"index": 0, "message": delta, "finish_reason": reason}
+            return web.json_response({**head, "object": "chat.completion", "choices": [choice]})
+        chunk = {**head, "object": "chat.completion.chunk"}
+        first = {**chunk, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+        last = {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
+        return await _sse(request, [("", first), ("", last)], end="[DONE]")
+
+    async def _messages(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        text = json.dumps(body["messages"])
+        tool = None if '"tool_result"' in text or not body.get("tools") else _script(text)
+        if tool:
+            block: dict[str, Any] = {"type": "tool_use", "id": "toolu_1", "name": tool[0]}
+            start: dict[str, Any] = {**block, "input": {}}
+            delta = {"type": "input_json_delta", "partial_json": tool[1]}
+            block["input"] = json.loads(tool[1])
+        else:
+            block = {"type": "text", "text": DONE}
+            start = {"type": "text", "text": ""}
+            delta = {"type": "text_delta", "text": DONE}
+        reason = "tool_use" if tool else "end_turn"
+        usage = {"input_tokens": 1, "output_tokens": 1}
+        message = {
+            "id": "msg_1", "type": "message", "role": "assistant", "model": "fake-model",
+            "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage,
+        }  # fmt: skip
+        if not body.get("stream"):
+            return web.json_response({**message, "content": [block], "stop_reason": reason})
+        stop = {"stop_reason": reason, "stop_sequence": None}
+        events: list[dict[str, Any]] = [
+            {"type": "message_start", "message": message},
+            {"type": "content_block_start", "index": 0, "content_block": start},
+            {"type": "content_block_delta", "index": 0, "delta": delta},
+            {"type": "content_block_stop", "index": 0},
+            {"type": "message_delta", "delta": stop, "usage": usage},
+            {"type": "message_stop"},
+        ]
+        return await _sse(request, [(e["type"], e) for e in events])
+
+
+def _script(conversation: str) -> tuple[str, str] | None:
+    """The last scripted tool call of a conversation given as JSON text."""
+    plain = conversation.encode().decode("unicode_escape").replace('\\"', '"')
+    found = SCRIPT.findall(plain)
+    return found[-1] if found else None
+
+
+async def _sse(
+    request: web.Request, events: list[tuple[str, dict[str, Any]]], end: str = ""
+) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+    await response.prepare(request)
+    for name, data in events:
+        head = f"event: {name}\n" if name else ""
+        await response.write(f"{head}data: {json.dumps(data)}\n\n".encode())
+    if end:
+        await response.write(f"data: {end}\n\n".encode())
+    await response.write_eof()
+    return response
+
+
+@asynccontextmanager
+async def model_server(key: str) -> AsyncIterator[ModelServer]:
+    """Serve on a port the system gives until the context ends."""
+    server = ModelServer(key)
+    runner = web.AppRunner(server.app())
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    server.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    try:
+        yield server
+    finally:
+        await runner.cleanup()
+
+
+if __name__ == "__main__":
+    web.run_app(ModelServer(sys.argv[2]).app(), host="127.0.0.1", port=int(sys.argv[1]))
