@@ -1,5 +1,7 @@
 """What Atoll needs from outside, as small Protocols. Each has a contract suite in `atoll.testing`."""
 
+from atoll.ports.agents import AgentLayers
+from atoll.ports.bus import Bus, Listener
 from atoll.ports.clock import Clock
 from atoll.ports.extension import (
     Capabilities,
@@ -7,21 +9,45 @@ from atoll.ports.extension import (
     Ended,
     Extension,
     Handle,
+    Mount,
     Provision,
     Reachability,
 )
-from atoll.ports.runtime import Channel, RuntimeCall, RuntimeClient, RuntimeClients, RuntimeReply
+from atoll.ports.runtime import (
+    Channel,
+    RuntimeCall,
+    RuntimeClient,
+    RuntimeClients,
+    RuntimeReply,
+    RuntimeStream,
+)
 from atoll.ports.spawner import Exit, Process, ProcessSpec, Pty, Spawner
+from atoll.ports.store import (
+    EventQuery,
+    IdempotencyRecord,
+    LogLine,
+    SandboxQuery,
+    Store,
+    Transaction,
+)
+from atoll.ports.workspaces import WorkspacePreparer
 
 __all__ = [
+    "AgentLayers",
+    "Bus",
     "Capabilities",
     "Channel",
     "CleanupReport",
     "Clock",
     "Ended",
+    "EventQuery",
     "Exit",
     "Extension",
     "Handle",
+    "IdempotencyRecord",
+    "Listener",
+    "LogLine",
+    "Mount",
     "Process",
     "ProcessSpec",
     "Provision",
@@ -31,5 +57,10 @@ __all__ = [
     "RuntimeClient",
     "RuntimeClients",
     "RuntimeReply",
+    "RuntimeStream",
+    "SandboxQuery",
     "Spawner",
+    "Store",
+    "Transaction",
+    "WorkspacePreparer",
 ]

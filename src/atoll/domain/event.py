@@ -1,0 +1,116 @@
+"""Events: the envelope of the one durable log, and the kinds it knows.
+
+Every transition and every act that matters is one of these. `KINDS` is the contract with
+whoever reads the log; a kind's payload may gain optional fields, anything else is a new
+version. Appending and numbering is the store's business.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from atoll.domain.ids import EventId, OrgId
+from atoll.domain.principal import Principal
+
+Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of event. `fields` are always in its payload, `optional` may be."""
+
+    name: str
+    version: int
+    fields: frozenset[str]
+    optional: frozenset[str]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventDraft:
+    """An event before the log has numbered it."""
+
+    id: EventId
+    stream: str
+    event_type: str
+    at: datetime
+    org_id: OrgId
+    actor: Principal
+    reason: str | None
+    payload: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """The envelope. `seq` counts from 1 within its stream, `position` over the whole log; both
+    grow in the order of commits. `actor_kind` is `adm`, `agt` or `atm`."""
+
+    id: EventId
+    position: int
+    stream: str
+    seq: int
+    event_type: str
+    event_version: int
+    at: datetime
+    org_id: OrgId
+    actor_kind: str
+    actor_id: str
+    reason: str | None
+    payload: Mapping[str, Json]
+
+
+def _kind(name: str, fields: str, optional: str, text: str) -> tuple[str, Kind]:
+    return name, Kind(name, 1, frozenset(fields.split()), frozenset(optional.split()), text)
+
+
+_LIFE = "sandbox_id name generation state"
+_INSIDE = "sandbox_id generation n id"
+
+KINDS: Mapping[str, Kind] = dict(
+    (
+        _kind("sandbox.requested", _LIFE, "profile extension", "Somebody asked for a sandbox."),
+        _kind("sandbox.provisioning", _LIFE, "", "It is being brought up."),
+        _kind("sandbox.ready", _LIFE, "", "Its runtime answered."),
+        _kind("sandbox.active", _LIFE, "", "Something ran in it."),
+        _kind("sandbox.stopped", _LIFE, "", "Its processes were ended; its workspace is kept."),
+        _kind("sandbox.expired", _LIFE, "retained_until", "Its time or its idleness ran out."),
+        _kind("sandbox.failed", _LIFE, "retained_until", "It broke; `reason` says why."),
+        _kind("sandbox.destroying", _LIFE, "", "It is being taken away."),
+        _kind("sandbox.destroyed", _LIFE, "removed leftovers", "Nothing of it is left running."),
+        _kind("sandbox.ttl_extended", _LIFE, "expires_at", "It may live longer."),
+        _kind("terminal.opened", _INSIDE, "argv0 name", "A terminal was opened."),
+        _kind("terminal.closed", _INSIDE, "argv0", "A terminal was closed by somebody."),
+        _kind("terminal.exited", _INSIDE, "argv0 exit", "A terminal's leader ended."),
+        _kind("exec.started", _INSIDE, "argv0 background", "A command was started."),
+        _kind("exec.exited", _INSIDE, "argv0 exit timed_out", "A command ended."),
+        _kind("file.changed", "sandbox_id generation n", "path act bytes", "A file was changed."),
+        _kind("door.request", "sandbox_id generation n", "*", "Something left by a door."),
+        _kind("agent.reported", "sandbox_id generation n", "*", "An agent told its state."),
+        _kind("profile.saved", "profile_id version", "", "A profile was saved."),
+        _kind("profile.deleted", "profile_id", "version", "A profile was deleted."),
+        _kind("repository.fetched", "key", "repo_url bytes", "A shared repository was freshened."),
+        _kind("auth.login", "how", "", "Somebody logged in."),
+    )
+)
+"""Every kind, by name. `*` among the optional fields admits any."""
+
+
+def check(event_type: str, payload: Mapping[str, Json]) -> Kind:
+    """The kind of `event_type`, after its payload was compared with it. Raises `ValueError`:
+    an event that does not fit is a mistake in the program, never in a request."""
+    kind = KINDS.get(event_type)
+    if kind is None:
+        raise ValueError(f"no event kind is called {event_type!r}: add it to domain.event.KINDS")
+    missing = kind.fields - payload.keys()
+    if missing:
+        raise ValueError(f"{event_type} lacks {', '.join(sorted(missing))}")
+    unknown = payload.keys() - kind.fields - kind.optional
+    if unknown and "*" not in kind.optional:
+        raise ValueError(f"{event_type} does not know {', '.join(sorted(unknown))}")
+    return kind
+
+
+def sandbox_stream(sandbox_id: str) -> str:
+    """The stream of one sandbox."""
+    return f"sandbox:{sandbox_id}"

@@ -1,0 +1,202 @@
+"""The Store port: the control plane's durable state, in transactions.
+
+`Store.begin` is the one way to write; writes are serialised, so what a transaction reads it
+may act on. Events are appended in the same transaction as the state they tell of.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from atoll.domain.event import Event, EventDraft
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId
+from atoll.domain.profile import Profile
+from atoll.domain.sandbox import Consumer, Sandbox, State
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxQuery:
+    """A page of sandboxes, newest first. `before` is `(created_at, id)` of the last row seen;
+    no `states` means all but `destroyed`. Shared ones of the organization are included."""
+
+    org_id: OrgId
+    owner: PrincipalId
+    states: tuple[State, ...] = ()
+    before: tuple[datetime, SandboxId] | None = None
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class EventQuery:
+    """Events of an organization after a position, oldest first."""
+
+    org_id: OrgId
+    stream: str | None = None
+    after: int = 0
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One line of what provisioning said."""
+
+    at: datetime
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotencyRecord:
+    """What a key stood for: `digest` of the request, and the sandbox it made."""
+
+    digest: str
+    sandbox_id: SandboxId
+    at: datetime
+
+
+class SandboxRows(Protocol):
+    """Sandboxes. Raises nothing of its own: absent is None."""
+
+    async def insert(self, sandbox: Sandbox) -> None:
+        """Add one. Raises `Conflict` when its owner already has one of that name."""
+        ...
+
+    async def update(self, sandbox: Sandbox) -> None:
+        """Replace the row of `sandbox.id`."""
+        ...
+
+    async def get(self, sandbox_id: SandboxId) -> Sandbox | None:
+        """By id."""
+        ...
+
+    async def named(self, org_id: OrgId, owner: PrincipalId, name: str) -> Sandbox | None:
+        """By name, among those not destroyed: the owner's own, else a shared one."""
+        ...
+
+    async def held(self, org_id: OrgId, owner: PrincipalId) -> dict[str, Consumer]:
+        """Names of all the owner's sandboxes that count against the limit (not destroyed)."""
+        ...
+
+    async def page(self, query: SandboxQuery) -> list[Sandbox]:
+        """One page."""
+        ...
+
+    async def unfinished(self) -> list[Sandbox]:
+        """Every sandbox of every organization that is not destroyed: what a start adopts."""
+        ...
+
+
+class EventRows(Protocol):
+    """The log."""
+
+    async def append(self, drafts: Sequence[EventDraft]) -> list[Event]:
+        """Number and append, in order. Raises `ValueError` for an unknown kind or payload."""
+        ...
+
+    async def page(self, query: EventQuery) -> list[Event]:
+        """One page."""
+        ...
+
+    async def last_position(self) -> int:
+        """The newest position, 0 for an empty log."""
+        ...
+
+
+class LogRows(Protocol):
+    """What provisioning said, and how far each runtime's journal has been taken in."""
+
+    async def append(self, sandbox_id: SandboxId, lines: Sequence[LogLine]) -> None:
+        """Add lines; the oldest fall off beyond 1000."""
+        ...
+
+    async def lines(self, sandbox_id: SandboxId) -> list[LogLine]:
+        """All lines, oldest first."""
+        ...
+
+    async def collected(self, sandbox_id: SandboxId, generation: int) -> int:
+        """The last journal entry taken in, 0 for none."""
+        ...
+
+    async def set_collected(self, sandbox_id: SandboxId, generation: int, n: int) -> None:
+        """Entries up to `n` are in the log (same transaction as their events)."""
+        ...
+
+
+class ProfileRows(Protocol):
+    """Profiles of people; bundled ones are not here."""
+
+    async def all(self, org_id: OrgId) -> list[Profile]:
+        """Every version of every profile of the organization."""
+        ...
+
+    async def save(self, org_id: OrgId, owner: PrincipalId, profile: Profile) -> None:
+        """Add or replace one version."""
+        ...
+
+    async def delete(self, org_id: OrgId, profile_id: str, version: str | None) -> int:
+        """Remove one version, or all; how many went."""
+        ...
+
+
+class IdempotencyRows(Protocol):
+    """Keys of requests that must not be done twice."""
+
+    async def get(self, org_id: OrgId, owner: PrincipalId, key: str) -> IdempotencyRecord | None:
+        """What the key stood for."""
+        ...
+
+    async def put(
+        self, org_id: OrgId, owner: PrincipalId, *, key: str, record: IdempotencyRecord
+    ) -> None:
+        """Remember it, in place of an older one."""
+        ...
+
+    async def forget(self, before: datetime) -> None:
+        """Drop records older than `before`."""
+        ...
+
+
+class Transaction(Protocol):
+    """A set of rows seen and changed together."""
+
+    @property
+    def sandboxes(self) -> SandboxRows:
+        """Sandboxes."""
+        ...
+
+    @property
+    def events(self) -> EventRows:
+        """The log."""
+        ...
+
+    @property
+    def logs(self) -> LogRows:
+        """Provisioning logs and journal marks."""
+        ...
+
+    @property
+    def profiles(self) -> ProfileRows:
+        """People's profiles."""
+        ...
+
+    @property
+    def idempotency(self) -> IdempotencyRows:
+        """Idempotency keys."""
+        ...
+
+
+class Store(Protocol):
+    """Raises `Unavailable` when the database cannot be reached or stays locked."""
+
+    def begin(self) -> AbstractAsyncContextManager[Transaction]:
+        """A writing transaction: commits on a clean exit, else rolls back. One at a time."""
+        ...
+
+    def read(self) -> AbstractAsyncContextManager[Transaction]:
+        """Reading only; sees what is committed; never waits for a writer on SQLite."""
+        ...
+
+    async def close(self) -> None:
+        """Give the connections back."""
+        ...
