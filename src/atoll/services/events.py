@@ -1,0 +1,81 @@
+"""Events: the log as people and programs read it.
+
+`follow` gives every event after a position exactly once, however often the reader comes
+back with the last position it saw.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+
+from atoll.domain.event import Event, EventDraft, Json
+from atoll.domain.principal import Principal
+from atoll.ports import Bus, Clock, EventQuery, Store
+from atoll.services.identifiers import Identifiers
+
+FOLLOW_PAGE = 200
+"""How many events a follower reads at once: its bound on memory."""
+
+MAX_LIMIT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something worth an event that is no sandbox's transition."""
+
+    stream: str
+    event_type: str
+    payload: Mapping[str, Json]
+    reason: str | None = None
+
+
+class Events:
+    """The log of the caller's organization."""
+
+    def __init__(self, store: Store, bus: Bus, *, clock: Clock, identifiers: Identifiers) -> None:
+        self._store = store
+        self._bus = bus
+        self._clock = clock
+        self._identifiers = identifiers
+
+    async def list(
+        self, caller: Principal, *, stream: str | None = None, after: int = 0, limit: int = 100
+    ) -> list[Event]:
+        """Events after a position, oldest first, at most 1000."""
+        query = EventQuery(caller.org_id, stream, after, max(1, min(limit, MAX_LIMIT)))
+        async with self._store.read() as rows:
+            return await rows.events.page(query)
+
+    async def last_position(self) -> int:
+        """The newest position: where a follower starts who wants only what is to come."""
+        async with self._store.read() as rows:
+            return await rows.events.last_position()
+
+    async def follow(
+        self, caller: Principal, *, after: int = 0, stream: str | None = None
+    ) -> AsyncIterator[Event]:
+        """Every event after `after`, then each as it comes; ends only with its reader."""
+        with self._bus.listen(stream) as listener:
+            while True:
+                page = await self.list(caller, stream=stream, after=after, limit=FOLLOW_PAGE)
+                for event in page:
+                    yield event
+                    after = event.position
+                if len(page) < FOLLOW_PAGE:
+                    await listener.wait()
+
+    async def record(self, caller: Principal, note: Note) -> Event:
+        """Append one event. Raises `ValueError` for a kind the log does not know."""
+        draft = EventDraft(
+            id=self._identifiers.event(),
+            stream=note.stream,
+            event_type=note.event_type,
+            at=self._clock.now(),
+            org_id=caller.org_id,
+            actor=caller,
+            reason=note.reason,
+            payload=note.payload,
+        )
+        async with self._store.begin() as rows:
+            (event,) = await rows.events.append((draft,))
+        self._bus.announce((note.stream,))
+        return event

@@ -1,0 +1,21 @@
+"""Identifiers: fresh ids, from randomness that is handed in."""
+
+import secrets
+from collections.abc import Callable
+
+from atoll.domain.ids import ID_ENTROPY_BYTES, EventId, SandboxId, spell
+
+
+class Identifiers:
+    """Spells new ids; tests hand in their own entropy."""
+
+    def __init__(self, entropy: Callable[[int], bytes] = secrets.token_bytes) -> None:
+        self._entropy = entropy
+
+    def sandbox(self) -> SandboxId:
+        """A new sandbox id."""
+        return SandboxId(spell("sb", self._entropy(ID_ENTROPY_BYTES)))
+
+    def event(self) -> EventId:
+        """A new event id."""
+        return EventId(spell("ev", self._entropy(ID_ENTROPY_BYTES)))

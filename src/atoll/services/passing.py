@@ -1,0 +1,102 @@
+"""What all thin forwards to a runtime share: ids in paths, and problems as errors.
+
+Bodies pass untouched; only the words of a JSON answer are exchanged (`session` is the
+runtime's word, `terminal` ours).
+"""
+
+import re
+
+import msgspec
+
+from atoll.domain.errors import (
+    AtollError,
+    Conflict,
+    Failed,
+    Forbidden,
+    Invalid,
+    LimitReached,
+    NotFound,
+    Unauthenticated,
+    Unavailable,
+)
+from atoll.domain.event import Json
+from atoll.ports import RuntimeReply
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+
+_BY_STATUS: dict[int, type[AtollError]] = {
+    400: Invalid,
+    401: Unauthenticated,
+    403: Forbidden,
+    404: NotFound,
+    405: Invalid,
+    409: Conflict,
+    413: LimitReached,
+    415: Invalid,
+    416: Invalid,
+    422: Invalid,
+    429: LimitReached,
+    503: Unavailable,
+}
+
+
+class _Problem(msgspec.Struct):
+    """The members of an RFC 9457 document that go on."""
+
+    code: str | None = None
+    detail: str | None = None
+    title: str | None = None
+    field: str | None = None
+
+
+def checked_id(text: str, *, noun: str) -> str:
+    """`text` when it can be an id (it goes into a path). Raises `NotFound`."""
+    if not _ID.match(text):
+        raise NotFound(f"There is no such {noun} here; list them to see which there are.")
+    return text
+
+
+def problem(status: int, body: bytes) -> AtollError:
+    """The error a runtime's answer stands for."""
+    try:
+        told = msgspec.json.decode(body, type=_Problem)
+    except msgspec.MsgspecError:
+        told = _Problem()
+    kind = _BY_STATUS.get(status, Failed)
+    words = told.detail or told.title or f"The sandbox's runtime answered with status {status}."
+    return kind(words, code=told.code, field=told.field)
+
+
+def accepted(reply: RuntimeReply) -> RuntimeReply:
+    """`reply`, or the error it stands for."""
+    if reply.status >= 400:
+        raise problem(reply.status, reply.body)
+    return reply
+
+
+def renamed(reply: RuntimeReply, words: dict[str, str]) -> RuntimeReply:
+    """`reply` with the keys of its JSON object, and of objects listed in it, exchanged."""
+    if not reply.body:
+        return reply
+    try:
+        document: Json = msgspec.json.decode(reply.body)
+    except msgspec.MsgspecError as err:
+        raise Failed("The sandbox's runtime answered with something that is not JSON.") from err
+    body = msgspec.json.encode(_exchange(document, words))
+    return RuntimeReply(reply.status, reply.headers, body)
+
+
+def _exchange(document: Json, words: dict[str, str]) -> Json:
+    match document:
+        case dict():
+            return {words.get(key, key): _listed(value, words) for key, value in document.items()}
+        case _:
+            return document
+
+
+def _listed(value: Json, words: dict[str, str]) -> Json:
+    match value:
+        case list():
+            return [_exchange(item, words) for item in value]
+        case _:
+            return value
