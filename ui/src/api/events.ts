@@ -1,0 +1,96 @@
+/**
+ * The event log, followed for as long as the page is in view.
+ *
+ * Every (re)connection calls `onConnect`, upon which the caller refetches: events are a
+ * nudge to look again, so nothing missed while away can leave the page wrong.
+ */
+
+import { address, reportLoggedOut } from './client';
+import { SseParser } from './sse';
+import type { Envelope } from './types';
+
+export interface EventHandlers {
+  onConnect(): void;
+  onEvent(envelope: Envelope): void;
+  onConnection(connected: boolean): void;
+}
+
+const RETRY_FIRST_MS = 500;
+const RETRY_CAP_MS = 8_000;
+/** A page out of view gives its connection back: browsers allow six per server. */
+const HIDDEN_LINGER_MS = 30_000;
+
+/** Follows until the returned function is called. */
+export function followEvents(handlers: EventHandlers): () => void {
+  let attempts = 0;
+  let lastId: string | null = null;
+  let stopped = false;
+  let abort: AbortController | null = null;
+  let timer: number | undefined;
+
+  async function run(): Promise<void> {
+    window.clearTimeout(timer);
+    abort?.abort();
+    const mine = new AbortController();
+    abort = mine;
+    try {
+      await read(mine.signal);
+    } catch {
+      // Any failure of a stream has one cure, which follows: connect again.
+    }
+    if (stopped || abort !== mine || mine.signal.aborted) return;
+    handlers.onConnection(false);
+    const wait = Math.min(RETRY_CAP_MS, RETRY_FIRST_MS * 2 ** attempts) * (0.5 + Math.random() / 2);
+    attempts += 1;
+    timer = window.setTimeout(() => void run(), wait);
+  }
+
+  async function read(signal: AbortSignal): Promise<void> {
+    const response = await fetch(address('v1/events/stream'), {
+      credentials: 'same-origin',
+      headers: { Accept: 'text/event-stream', ...(lastId === null ? {} : { 'Last-Event-ID': lastId }) },
+      signal,
+    });
+    if (response.status === 401) reportLoggedOut();
+    if (!response.ok || response.body === null) throw new Error(`stream: ${response.status}`);
+    attempts = 0;
+    handlers.onConnection(true);
+    handlers.onConnect();
+    const parser = new SseParser();
+    const decoder = new TextDecoder();
+    const reader = response.body.getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      for (const event of parser.feed(decoder.decode(value, { stream: true }))) {
+        lastId = event.id ?? lastId;
+        handlers.onEvent(JSON.parse(event.data) as Envelope);
+      }
+    }
+  }
+
+  function onVisibility(): void {
+    window.clearTimeout(timer);
+    if (document.visibilityState === 'hidden') {
+      timer = window.setTimeout(() => abort?.abort(), HIDDEN_LINGER_MS);
+    } else if (abort?.signal.aborted !== false) {
+      void run();
+    }
+  }
+
+  function onOnline(): void {
+    attempts = 0;
+    void run();
+  }
+
+  document.addEventListener('visibilitychange', onVisibility);
+  window.addEventListener('online', onOnline);
+  void run();
+  return () => {
+    stopped = true;
+    window.clearTimeout(timer);
+    abort?.abort();
+    document.removeEventListener('visibilitychange', onVisibility);
+    window.removeEventListener('online', onOnline);
+  };
+}

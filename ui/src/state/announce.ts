@@ -1,0 +1,40 @@
+/** Short messages: spoken to screen readers, and shown for a moment when they matter. */
+
+import { Store } from './store';
+
+export interface Notice {
+  readonly id: number;
+  readonly tone: 'plain' | 'bad';
+  readonly text: string;
+}
+
+export const spoken = new Store('');
+export const notices = new Store<readonly Notice[]>([]);
+
+const SHOWN_MS = 6_000;
+let next = 1;
+
+/** Says something to screen readers only. */
+export function announce(text: string): void {
+  // The same words twice must be spoken twice; a no-break space makes them differ.
+  spoken.set((now) => (now === text ? `${text}\u00a0` : text));
+}
+
+/** Shows a notice for some seconds; notices are spoken by their own live region. */
+export function notify(text: string, tone: Notice['tone'] = 'plain'): void {
+  const notice = { id: next, tone, text };
+  next += 1;
+  notices.set((now) => [...now.slice(-2), notice]);
+  window.setTimeout(() => dismiss(notice.id), SHOWN_MS);
+}
+
+export function dismiss(id: number): void {
+  notices.set((now) => now.filter((notice) => notice.id !== id));
+}
+
+/** Shows what a failed call said. */
+export function notifyFailure(what: string): (reason: unknown) => void {
+  return (reason) => {
+    notify(`${what}: ${reason instanceof Error ? reason.message : String(reason)}`, 'bad');
+  };
+}

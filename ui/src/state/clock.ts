@@ -1,0 +1,40 @@
+/** Words for times and durations, and a shared slow tick that keeps them true. */
+
+import { Store } from './store';
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Now, in milliseconds; moves every 15 s while the page lives. */
+export const tick = new Store(Date.now());
+window.setInterval(() => tick.set(Date.now()), 15_000);
+
+/** `12 s`, `4 min`, `3 h 20 min`, `2 d 4 h`: two units at most. */
+export function duration(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  if (whole < MINUTE) return `${whole} s`;
+  if (whole < HOUR) return `${Math.floor(whole / MINUTE)} min`;
+  if (whole < DAY) return pair(whole, HOUR, 'h', MINUTE, 'min');
+  return pair(whole, DAY, 'd', HOUR, 'h');
+}
+
+function pair(whole: number, big: number, bigWord: string, small: number, smallWord: string) {
+  const rest = Math.floor((whole % big) / small);
+  return `${Math.floor(whole / big)} ${bigWord}${rest > 0 ? ` ${rest} ${smallWord}` : ''}`;
+}
+
+/** Age of a moment (RFC 3339): one unit, for lists. */
+export function age(at: string, now: number): string {
+  const seconds = (now - Date.parse(at)) / 1000;
+  if (seconds < 10) return 'now';
+  if (seconds < MINUTE) return `${Math.floor(seconds)} s`;
+  if (seconds < HOUR) return `${Math.floor(seconds / MINUTE)} min`;
+  if (seconds < DAY) return `${Math.floor(seconds / HOUR)} h`;
+  return `${Math.floor(seconds / DAY)} d`;
+}
+
+/** Seconds until a moment; negative when past. */
+export function secondsUntil(at: string, now: number): number {
+  return (Date.parse(at) - now) / 1000;
+}

@@ -1,0 +1,88 @@
+/**
+ * The sandboxes and their terminals, as last seen, kept fresh by the event log.
+ *
+ * An event is a nudge: what it names is fetched again, at most once per short while.
+ */
+
+import { api } from '../api/client';
+import { followEvents } from '../api/events';
+import type { Envelope, Sandbox, Terminal } from '../api/types';
+import { notifyFailure } from './announce';
+import { Store } from './store';
+
+/** null until the first answer. */
+export const sandboxes = new Store<readonly Sandbox[] | null>(null);
+/** Terminals by sandbox id, of the sandboxes somebody looked at. */
+export const terminals = new Store<Readonly<Record<string, readonly Terminal[]>>>({});
+/** Whether events flow, that is, whether what is shown is live. */
+export const connected = new Store(true);
+
+const GATHER_MS = 80;
+const pending = new Map<string, number>();
+
+/** Runs `work` soon, once, however often it is asked for until then. */
+function soon(key: string, work: () => Promise<void>): void {
+  if (pending.has(key)) return;
+  const timer = window.setTimeout(() => {
+    pending.delete(key);
+    // A failed refresh is not news: the connection mark says that we are cut off.
+    work().catch(() => undefined);
+  }, GATHER_MS);
+  pending.set(key, timer);
+}
+
+/** Puts one answer of the API into the list at once. */
+export function keep(sandbox: Sandbox): void {
+  sandboxes.set((now) => {
+    const others = (now ?? []).filter((one) => one.sandbox_id !== sandbox.sandbox_id);
+    const all = sandbox.state === 'destroyed' ? others : [...others, sandbox];
+    return all.sort((a, b) => b.created_at.localeCompare(a.created_at));
+  });
+}
+
+export function keepTerminals(id: string, list: readonly Terminal[]): void {
+  const sorted = [...list].sort((a, b) => a.started_at.localeCompare(b.started_at));
+  terminals.set((now) => ({ ...now, [id]: sorted }));
+}
+
+/** Fetches the terminals of one sandbox. */
+export async function loadTerminals(id: string): Promise<void> {
+  keepTerminals(id, await api.terminals(id));
+}
+
+async function loadAll(): Promise<void> {
+  const list = await api.sandboxes();
+  sandboxes.set([...list].sort((a, b) => b.created_at.localeCompare(a.created_at)));
+}
+
+async function loadOne(id: string): Promise<void> {
+  try {
+    keep(await api.sandbox(id));
+  } catch {
+    await loadAll();
+  }
+}
+
+function onEvent({ stream, event_type: kind }: Envelope): void {
+  const id = stream.startsWith('sandbox:') ? stream.slice('sandbox:'.length) : null;
+  if (id === null) return;
+  if (kind.startsWith('sandbox.')) soon(`sandbox ${id}`, () => loadOne(id));
+  if (kind.startsWith('terminal.') && id in terminals.get()) {
+    soon(`terminals ${id}`, () => loadTerminals(id));
+  }
+}
+
+/** Loads everything and follows the log until the returned function is called. */
+export function followSandboxes(): () => void {
+  loadAll().catch(notifyFailure('The list of sandboxes could not be loaded'));
+  return followEvents({
+    onEvent,
+    onConnection: (is) => connected.set(is),
+    onConnect: () => {
+      soon('all', loadAll);
+      for (const id of Object.keys(terminals.get())) {
+        soon(`terminals ${id}`, () => loadTerminals(id));
+      }
+    },
+  });
+}

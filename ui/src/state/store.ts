@@ -1,0 +1,30 @@
+/** A value many components read: the least that React's external stores need. */
+
+import { useSyncExternalStore } from 'react';
+
+export class Store<T> {
+  #value: T;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(value: T) {
+    this.#value = value;
+  }
+
+  readonly get = (): T => this.#value;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  set(next: T | ((now: T) => T)): void {
+    const value = next instanceof Function ? next(this.#value) : next;
+    if (Object.is(value, this.#value)) return;
+    this.#value = value;
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+export function useStore<T>(store: Store<T>): T {
+  return useSyncExternalStore(store.subscribe, store.get);
+}

@@ -1,0 +1,108 @@
+/**
+ * The text frames of a terminal's WebSocket, as `docs/runtime-contract.md` says them.
+ *
+ * Pure: JSON in, a typed frame or null out. A frame this page does not know is null, so
+ * that a newer server can say more without breaking an older page.
+ */
+
+export type Exit =
+  { readonly kind: 'code'; readonly code: number } | { readonly kind: 'signal'; readonly signal: string };
+
+export type ServerFrame =
+  | {
+      readonly type: 'start';
+      readonly offset: number;
+      readonly preamble: Uint8Array;
+      readonly cols: number;
+      readonly rows: number;
+      readonly driver: string | null;
+      readonly title: string;
+      readonly ackEvery: number;
+    }
+  | { readonly type: 'resync'; readonly from: number; readonly to: number; readonly preamble: Uint8Array }
+  | { readonly type: 'size'; readonly cols: number; readonly rows: number }
+  | { readonly type: 'driver'; readonly client: string | null }
+  | { readonly type: 'title'; readonly title: string }
+  | { readonly type: 'exit'; readonly exit: Exit; readonly offset: number }
+  | { readonly type: 'error'; readonly code: string; readonly message: string };
+
+export type ClientFrame =
+  | { readonly type: 'ack'; readonly offset: number }
+  | { readonly type: 'resize'; readonly cols: number; readonly rows: number };
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const DEFAULT_ACK_EVERY = 65_536;
+
+/** Reads one text frame; null when it is not one of ours. */
+export function parseFrame(text: string): ServerFrame | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof value !== 'object' || value === null) return null;
+  const fields = value as Fields;
+  switch (fields['type']) {
+    case 'start':
+      return start(fields);
+    case 'resync':
+      return {
+        type: 'resync',
+        from: whole(fields['from']),
+        to: whole(fields['to']),
+        preamble: decodeBase64(fields['preamble']),
+      };
+    case 'size':
+      return { type: 'size', cols: whole(fields['cols']), rows: whole(fields['rows']) };
+    case 'driver':
+      return { type: 'driver', client: wordOrNull(fields['client']) };
+    case 'title':
+      return { type: 'title', title: word(fields['title']) };
+    case 'exit':
+      return { type: 'exit', exit: exitOf(fields), offset: whole(fields['offset']) };
+    case 'error':
+      return { type: 'error', code: word(fields['code']), message: word(fields['message']) };
+    default:
+      return null;
+  }
+}
+
+/** An exit as the runtime writes it: `code` or `signal`; null when it has neither. */
+export function exitOf(fields: Fields): Exit {
+  const signal = fields['signal'];
+  if (typeof signal === 'string') return { kind: 'signal', signal };
+  if (typeof signal === 'number') return { kind: 'signal', signal: String(signal) };
+  return { kind: 'code', code: whole(fields['code']) };
+}
+
+function start(fields: Fields): ServerFrame {
+  return {
+    type: 'start',
+    offset: whole(fields['offset']),
+    preamble: decodeBase64(fields['preamble']),
+    cols: whole(fields['cols']),
+    rows: whole(fields['rows']),
+    driver: wordOrNull(fields['driver']),
+    title: word(fields['title']),
+    ackEvery: whole(fields['ack_every']) || DEFAULT_ACK_EVERY,
+  };
+}
+
+function decodeBase64(value: unknown): Uint8Array {
+  if (typeof value !== 'string' || value === '') return new Uint8Array(0);
+  return Uint8Array.from(atob(value), (char) => char.charCodeAt(0));
+}
+
+function whole(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) ? Math.trunc(value) : 0;
+}
+
+function word(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function wordOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}

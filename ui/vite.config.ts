@@ -1,0 +1,25 @@
+/** How the page is built: hashed assets with relative paths, into the Python package. */
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+
+const control = process.env['ATOLL_URL'] ?? 'http://127.0.0.1:8080';
+
+export default defineConfig({
+  base: './',
+  plugins: [react()],
+  build: {
+    outDir: '../src/atoll/surfaces/http/static',
+    emptyOutDir: true,
+    // A data: URL would need a wider content security policy than the page is served with.
+    assetsInlineLimit: 0,
+    manifest: true,
+    target: 'es2022',
+    chunkSizeWarningLimit: 700,
+  },
+  server: {
+    proxy: {
+      '/v1': { target: control, ws: true },
+      '/auth': { target: control },
+    },
+  },
+});
