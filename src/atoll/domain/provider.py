@@ -117,6 +117,11 @@ ANTHROPIC = Provider(
 PROVIDERS = {p.name: p for p in (OPENAI, ANTHROPIC)}
 
 
+def placeholder(provider: Provider) -> str:
+    """What stands in the sandbox where an agent looks for this provider's key."""
+    return f"{PLACEHOLDER_PREFIX}{provider.name}-no-key-inside"
+
+
 def judge(
     upstream: Upstream,
     method: str,

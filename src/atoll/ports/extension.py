@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
+from atoll.domain.agent import AgentCommand
 from atoll.domain.ids import SandboxId
 from atoll.domain.isolation import Isolation, IsolationLevel
 from atoll.domain.profile import Profile
@@ -36,7 +37,8 @@ class Mount:
 @dataclass(frozen=True, slots=True)
 class Provision:
     """One request to bring an environment up. `(sandbox_id, generation)` is its identity:
-    repeating it re-attaches to what is there. `fresh` first drops the kept workspace."""
+    repeating it re-attaches to what is there. `fresh` first drops the kept workspace.
+    `agents` are the names its runtime will answer to in `POST /sessions`."""
 
     sandbox_id: SandboxId
     generation: int
@@ -44,6 +46,7 @@ class Provision:
     profile: Profile
     mounts: tuple[Mount, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
+    agents: tuple[AgentCommand, ...] = ()
     fresh: bool = False
 
 

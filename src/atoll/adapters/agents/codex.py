@@ -1,0 +1,40 @@
+"""OpenAI Codex: quiet, pointed at the broker, trusting the wall instead of its own."""
+
+from atoll.domain.agent import Agent, Package, Seed
+
+_CONFIG = """\
+# Written by Atoll when this file was absent; yours to change.
+model_provider = "atoll"
+approval_policy = "never"                # the sandbox is the wall
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+
+[analytics]
+enabled = false
+
+[model_providers.atoll]
+name = "OpenAI through Atoll's broker"
+base_url = "http://127.0.0.1:8082/broker/openai/v1"
+env_key = "OPENAI_API_KEY"
+wire_api = "responses"
+
+[projects."/workspace"]
+trust_level = "trusted"
+"""
+
+CODEX = Agent(
+    name="codex",
+    command="codex",
+    argv=("codex", "--no-daemon"),
+    task_argv=("codex", "exec", "--json", "--skip-git-repo-check", "--disable", "plugins"),
+    package=Package(
+        registry="npm",
+        name="@openai/codex",
+        version="0.169.0",
+        programs=(
+            "node_modules/@openai/codex-linux-*/vendor/*/bin/codex",
+            "node_modules/.bin/codex",
+        ),
+    ),
+    seeds=(Seed(".codex/config.toml", _CONFIG),),
+)
