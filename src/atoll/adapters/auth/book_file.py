@@ -1,0 +1,37 @@
+"""The login book as a private JSON file: fingerprints and ends only, never a secret."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from atoll.adapters.auth.private_file import read_private, write_private
+from atoll.domain.errors import Failed
+from atoll.domain.login import LoginBook
+
+_MAX_BYTES = 256 * 1024
+_log = structlog.get_logger(__name__)
+
+
+class BookFile:
+    """`ports.logins.LoginBooks` over one file of mode 0600."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def load(self) -> LoginBook:
+        """The kept book; an unreadable one counts as empty and is replaced by the next save."""
+        return await asyncio.to_thread(self._read)
+
+    async def save(self, book: LoginBook) -> None:
+        """Replace the book. Raises `Failed` when the file cannot be written."""
+        await asyncio.to_thread(write_private, self._path, msgspec.json.encode(book))
+
+    def _read(self) -> LoginBook:
+        try:
+            data = read_private(self._path, _MAX_BYTES)
+            return msgspec.json.decode(data, type=LoginBook) if data else LoginBook()
+        except (Failed, msgspec.DecodeError) as error:
+            _log.warning("login_book_unreadable", reason=str(error))
+            return LoginBook()

@@ -1,0 +1,50 @@
+"""One private file: mode 0600 from its first byte, replaced whole or not at all.
+
+It never follows a link to the file it reads, and never leaves a half-written one.
+"""
+
+import os
+import stat
+from pathlib import Path
+
+from atoll.domain.errors import Failed
+
+
+def read_private(path: Path, max_bytes: int) -> bytes | None:
+    """The file's bytes, or None when there is none.
+
+    Raises `Failed` when it is a link, not a regular file, larger than `max_bytes`, or open
+    to others (group or world may read or write it).
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Failed(f"cannot open {path.name}: {error.strerror}; it must be a plain file") from error
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise Failed(f"{path.name} is not a plain file; remove it")
+        if status.st_mode & 0o077:
+            raise Failed(f"{path.name} is open to others; run: chmod 600 {path.name}")
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise Failed(f"{path.name} is larger than {max_bytes} bytes; remove it")
+    return data
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Replace the file atomically and durably. Raises `Failed` with the reason."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(draft, flags, 0o600), "wb") as file:
+            os.fchmod(file.fileno(), 0o600)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise Failed(f"cannot write {path.name}: {error.strerror}") from error

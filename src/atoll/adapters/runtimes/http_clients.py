@@ -1,0 +1,255 @@
+"""RuntimeClients over aiohttp: one pool of connections per runtime, on a unix socket or TCP.
+
+It moves requests, streams and frames, and turns every transport error into `Unavailable`.
+What they mean is the runtime contract's business.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+
+import aiohttp
+from yarl import URL
+
+from atoll.adapters.runtimes.ws_channel import WsChannel
+from atoll.domain.errors import Failed, Invalid, NotFound, Unavailable
+from atoll.ports.extension import Reachability
+from atoll.ports.runtime import Channel, RuntimeCall, RuntimeClient, RuntimeReply, RuntimeStream
+
+_NOT_FOUND = 404
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Bounds of the connections. Times in seconds.
+
+    `quick_seconds` bounds a whole GET, PUT or DELETE; a POST (an exec that waits) and anything
+    streamed may take as long as the work takes.
+    """
+
+    connect_seconds: float = 5.0
+    quick_seconds: float = 60.0
+    keepalive_seconds: float = 60.0
+    max_reply_bytes: int = 256 * 1024 * 1024
+    max_frame_bytes: int = 4 * 1024 * 1024
+    max_runtimes: int = 1024
+
+
+@dataclass(slots=True)
+class _Pool:
+    """The connections to one runtime, and how many requests use them now."""
+
+    session: aiohttp.ClientSession
+    root: URL
+    users: int = field(default=0)
+
+
+class HttpRuntimeClients:
+    """`ports.runtime.RuntimeClients`. Make it inside a running event loop."""
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self._settings = settings or Settings()
+        self._pools: OrderedDict[tuple[str, str | None], _Pool] = OrderedDict()
+        self._closed = False
+
+    def client(self, reach: Reachability) -> RuntimeClient:
+        """The client of one runtime; does not connect. Raises `Failed` on an address that is
+        neither `unix:/path` nor `http(s)://host:port`."""
+        _check_address(reach.address)
+        return _HttpRuntimeClient(self, reach)
+
+    async def close(self) -> None:
+        """Close every connection; later requests raise `Unavailable`."""
+        self._closed = True
+        pools, self._pools = self._pools, OrderedDict()
+        for pool in pools.values():
+            await pool.session.close()
+
+    @asynccontextmanager
+    async def lend(self, reach: Reachability) -> AsyncIterator[_Pool]:
+        """The pool of one address for the length of one request."""
+        if self._closed:
+            raise Unavailable("the control plane is shutting down; try again shortly")
+        pool = self._pool(reach)
+        pool.users += 1
+        try:
+            yield pool
+        finally:
+            pool.users -= 1
+            await self._shed()
+
+    @property
+    def settings(self) -> Settings:
+        """The bounds."""
+        return self._settings
+
+    def _pool(self, reach: Reachability) -> _Pool:
+        key = (reach.address, reach.token)
+        pool = self._pools.get(key)
+        if pool is None:
+            pool = self._pools[key] = _open_pool(reach, self._settings)
+        self._pools.move_to_end(key)
+        return pool
+
+    async def _shed(self) -> None:
+        # Runtimes come and go while the process stays: the longest unused pools are closed.
+        while len(self._pools) > self._settings.max_runtimes:
+            idle = next((key for key, pool in self._pools.items() if not pool.users), None)
+            if idle is None:
+                return
+            await self._pools.pop(idle).session.close()
+
+
+class _HttpRuntimeClient:
+    """`ports.runtime.RuntimeClient` of one address."""
+
+    def __init__(self, clients: HttpRuntimeClients, reach: Reachability) -> None:
+        self._clients = clients
+        self._reach = reach
+
+    async def call(self, call: RuntimeCall) -> RuntimeReply:
+        """Send a request and read the whole answer (bounded)."""
+        settings = self._clients.settings
+        quick = call.method != "POST" and (call.body is None or isinstance(call.body, bytes))
+        total = settings.quick_seconds if quick else None
+        async with self._clients.lend(self._reach) as pool:
+            answer = await _send(pool, call, total)
+            try:
+                body = await _read_bounded(answer, settings.max_reply_bytes)
+            finally:
+                answer.close()
+            return RuntimeReply(answer.status, _headers(answer), body)
+
+    def stream(self, call: RuntimeCall) -> AbstractAsyncContextManager[RuntimeStream]:
+        """Send a request and read the answer as it comes; leaving aborts the connection when
+        the answer is unfinished."""
+        return self._stream(call)
+
+    @asynccontextmanager
+    async def _stream(self, call: RuntimeCall) -> AsyncIterator[RuntimeStream]:
+        async with self._clients.lend(self._reach) as pool:
+            answer = await _send(pool, call, None)
+            try:
+                yield RuntimeStream(answer.status, _headers(answer), _chunks(answer))
+            finally:
+                # Nothing to close once the body was read: its connection is back in the pool.
+                answer.close()
+
+    def attach(
+        self, path: str, query: tuple[tuple[str, str], ...] = ()
+    ) -> AbstractAsyncContextManager[Channel]:
+        """Open a WebSocket; leaving closes it. Raises `Unavailable` when the runtime refuses."""
+        return self._attach(path, query)
+
+    @asynccontextmanager
+    async def _attach(
+        self, path: str, query: tuple[tuple[str, str], ...]
+    ) -> AsyncIterator[Channel]:
+        settings = self._clients.settings
+        async with self._clients.lend(self._reach) as pool:
+            url = _url(pool.root, path, query)
+            with _transport_errors():
+                async with asyncio.timeout(settings.connect_seconds):
+                    socket = await pool.session.ws_connect(
+                        url, max_msg_size=settings.max_frame_bytes, compress=0
+                    )
+            channel = WsChannel(socket)
+            try:
+                yield channel
+            finally:
+                await channel.close()
+
+
+@contextmanager
+def _transport_errors() -> Iterator[None]:
+    try:
+        yield
+    except aiohttp.WSServerHandshakeError as error:
+        if error.status == _NOT_FOUND:
+            raise NotFound("there is no such terminal; list the terminals") from error
+        raise Unavailable(
+            f"the runtime refused the connection with {error.status}; try again shortly"
+        ) from error
+    except (aiohttp.ClientError, OSError, TimeoutError) as error:
+        raise Unavailable(
+            f"the sandbox's runtime does not answer ({_reason(error)}); try again shortly"
+        ) from error
+
+
+def _check_address(address: str) -> None:
+    if not address.startswith(("unix:/", "http://", "https://")):
+        raise Failed(f"a runtime at {address!r} cannot be reached: no such kind of address")
+
+
+def _open_pool(reach: Reachability, settings: Settings) -> _Pool:
+    keep = settings.keepalive_seconds
+    connector: aiohttp.BaseConnector
+    if reach.address.startswith("unix:"):
+        path = reach.address.removeprefix("unix:")
+        connector = aiohttp.UnixConnector(path, limit=0, keepalive_timeout=keep)
+        root = URL("http://runtime")
+    else:
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=keep)
+        root = URL(reach.address)
+    headers = {"Authorization": f"Bearer {reach.token}"} if reach.token else {}
+    session = aiohttp.ClientSession(
+        connector=connector,
+        headers=headers,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=settings.connect_seconds),
+        auto_decompress=False,
+        trust_env=False,
+    )
+    return _Pool(session, root)
+
+
+def _url(root: URL, path: str, query: tuple[tuple[str, str], ...]) -> URL:
+    if not path.startswith("/") or any(part in {".", ".."} for part in path.split("/")):
+        raise Invalid(f"{path!r} is not a path of the runtime contract")
+    return root.with_path(path).with_query(query) if query else root.with_path(path)
+
+
+async def _send(pool: _Pool, call: RuntimeCall, total: float | None) -> aiohttp.ClientResponse:
+    timeout = aiohttp.ClientTimeout(total=total, sock_connect=pool.session.timeout.sock_connect)
+    with _transport_errors():
+        return await pool.session.request(
+            call.method,
+            _url(pool.root, call.path, call.query),
+            headers=call.headers,
+            data=call.body,
+            timeout=timeout,
+            # A redirect out of a sandbox's runtime is never followed.
+            allow_redirects=False,
+            skip_auto_headers=("User-Agent", "Accept-Encoding"),
+        )
+
+
+async def _read_bounded(answer: aiohttp.ClientResponse, max_bytes: int) -> bytes:
+    parts = bytearray()
+    with _transport_errors():
+        async for part in answer.content.iter_any():
+            parts += part
+            if len(parts) > max_bytes:
+                raise Failed(f"the runtime's answer is larger than {max_bytes} bytes")
+    return bytes(parts)
+
+
+async def _chunks(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    while True:
+        with _transport_errors():
+            part = await answer.content.readany()
+        if not part:
+            return
+        yield part
+
+
+def _headers(answer: aiohttp.ClientResponse) -> tuple[tuple[str, str], ...]:
+    return tuple((name.lower(), value) for name, value in answer.headers.items())
+
+
+def _reason(error: BaseException) -> str:
+    # aiohttp's own texts name socket paths of this host, which a client has no use for.
+    cause = getattr(error, "os_error", None) or error
+    return getattr(cause, "strerror", None) or type(error).__name__

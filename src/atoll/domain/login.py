@@ -1,0 +1,101 @@
+"""Logging in, as pure rules: tickets used once, sessions that end, wrong guesses that are counted.
+
+Secrets never appear here in the clear beyond the call that makes them: a book holds their
+fingerprints. `services.logins` reads the clock, draws the randomness and keeps the book.
+"""
+
+import base64
+import hashlib
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+SECRET_BYTES = 32
+"""256 bits: too many to guess, so a plain hash of one needs no salt and no stretching."""
+
+TICKET_LIFE = timedelta(minutes=10)
+SESSION_LIFE = timedelta(days=30)
+MAX_TICKETS = 32
+MAX_SESSIONS = 256
+
+GUESS_WINDOW = timedelta(minutes=1)
+MAX_GUESSES = 100
+
+
+def spell_secret(entropy: bytes) -> str:
+    """A secret as 43 URL-safe characters; `entropy` is 32 random bytes."""
+    if len(entropy) < SECRET_BYTES:
+        raise ValueError(f"a secret needs {SECRET_BYTES} random bytes, got {len(entropy)}")
+    return base64.urlsafe_b64encode(entropy).decode().rstrip("=")
+
+
+def fingerprint(secret: str) -> str:
+    """What is kept of a secret: its SHA-256 in hex."""
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """One ticket or session: the fingerprint of its secret and its end."""
+
+    fingerprint: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LoginBook:
+    """Every live ticket and session, oldest first."""
+
+    tickets: tuple[Grant, ...] = ()
+    sessions: tuple[Grant, ...] = ()
+
+
+def _live(grants: tuple[Grant, ...], now: datetime) -> tuple[Grant, ...]:
+    return tuple(grant for grant in grants if grant.expires_at > now)
+
+
+def with_ticket(book: LoginBook, secret: str, now: datetime) -> LoginBook:
+    """The book with one more ticket, good for 10 minutes; past 32 the oldest fall off."""
+    ticket = Grant(fingerprint(secret), now + TICKET_LIFE)
+    return replace(book, tickets=(*_live(book.tickets, now), ticket)[-MAX_TICKETS:])
+
+
+def redeemed(book: LoginBook, ticket: str, session: str, now: datetime) -> LoginBook | None:
+    """The book after `ticket` was traded for `session`, or None when the ticket is unknown,
+    used or too old. Past 256 sessions the oldest are logged out."""
+    mark = fingerprint(ticket)
+    live = _live(book.tickets, now)
+    left = tuple(grant for grant in live if grant.fingerprint != mark)
+    if len(left) == len(live):
+        return None
+    opened = Grant(fingerprint(session), now + SESSION_LIFE)
+    return LoginBook(left, (*_live(book.sessions, now), opened)[-MAX_SESSIONS:])
+
+
+def without_session(book: LoginBook, session: str) -> LoginBook:
+    """The book after a log-out; the same book when there was no such session."""
+    mark = fingerprint(session)
+    return replace(book, sessions=tuple(s for s in book.sessions if s.fingerprint != mark))
+
+
+@dataclass(frozen=True, slots=True)
+class Guesses:
+    """Wrong secrets from one source since `since`."""
+
+    since: datetime
+    count: int = 0
+
+
+def guessed(guesses: Guesses | None, now: datetime) -> Guesses:
+    """One more wrong secret; a new count begins when the last window is over."""
+    if guesses is None or now - guesses.since >= GUESS_WINDOW:
+        return Guesses(now, 1)
+    return replace(guesses, count=guesses.count + 1)
+
+
+def wait_seconds(guesses: Guesses | None, now: datetime) -> int:
+    """How long this source is to be quiet: 0 while it may go on. Only wrong secrets are
+    refused for it; a right one always passes, so nobody can lock the person out."""
+    if guesses is None or guesses.count < MAX_GUESSES:
+        return 0
+    left = (guesses.since + GUESS_WINDOW - now).total_seconds()
+    return max(0, -int(-left // 1))

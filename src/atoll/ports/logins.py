@@ -1,0 +1,18 @@
+"""The LoginBooks port: where the fingerprints of tickets and sessions are kept."""
+
+from typing import Protocol
+
+from atoll.domain.login import LoginBook
+
+
+class LoginBooks(Protocol):
+    """Keeps one book so that a restart leaves people logged in."""
+
+    async def load(self) -> LoginBook:
+        """The kept book, or an empty one. An unreadable book is an empty one: everybody
+        logs in again."""
+        ...
+
+    async def save(self, book: LoginBook) -> None:
+        """Replace the kept book atomically; it is durable on return."""
+        ...

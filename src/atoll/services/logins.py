@@ -1,0 +1,123 @@
+"""Who is speaking: tokens, login links and browser sessions of single-person mode.
+
+It says who a credential belongs to; what that person may do is decided elsewhere.
+"""
+
+import asyncio
+import hmac
+import secrets
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import datetime
+
+from atoll.domain.errors import LimitReached, Unauthenticated
+from atoll.domain.login import (
+    SECRET_BYTES,
+    Guesses,
+    LoginBook,
+    fingerprint,
+    guessed,
+    redeemed,
+    spell_secret,
+    wait_seconds,
+    with_ticket,
+    without_session,
+)
+from atoll.domain.principal import LOCAL_PERSON, Principal
+from atoll.ports.clock import Clock
+from atoll.ports.logins import LoginBooks
+
+_MAX_SOURCES = 1024
+
+TOKEN_PERSON = replace(LOCAL_PERSON, interactive=False)
+"""The same person through the token file: may do everything but approve."""
+
+Recorder = Callable[[Principal, str], Awaitable[None]]
+"""Appends the `auth.login` event: who, and a sentence saying how."""
+
+
+class Logins:
+    """Tickets, sessions and the token. `load` it once before use."""
+
+    def __init__(
+        self, books: LoginBooks, clock: Clock, *, token: str, record: Recorder | None = None
+    ) -> None:
+        self._books = books
+        self._clock = clock
+        self._token_mark = fingerprint(token)
+        self._record = record
+        self._book = LoginBook()
+        self._sessions: dict[str, datetime] = {}
+        self._guesses: OrderedDict[str, Guesses] = OrderedDict()
+        # Serialises changes of the book, whose file is written while it is held: a ticket
+        # that raced itself must find the first use already recorded.
+        self._changing = asyncio.Lock()
+
+    async def load(self) -> None:
+        """Read the kept book, so that a restart leaves people logged in."""
+        self._remember(await self._books.load())
+
+    def by_token(self, token: str, source: str) -> Principal:
+        """Who sends this bearer token. Raises `Unauthenticated`, or `LimitReached` after too
+        many wrong ones from `source` (an address)."""
+        if hmac.compare_digest(fingerprint(token), self._token_mark):
+            return TOKEN_PERSON
+        raise self._wrong(source, "the bearer token is not valid; use the one in $ATOLL_HOME/token")
+
+    def by_session(self, session: str, source: str) -> Principal:
+        """Who holds this session cookie. Raises like `by_token`."""
+        ends = self._sessions.get(fingerprint(session))
+        if ends is not None and ends > self._clock.now():
+            return LOCAL_PERSON
+        raise self._wrong(source, "you are logged out; run `atoll login` for a new link")
+
+    async def new_ticket(self) -> str:
+        """A login ticket: good for one use within 10 minutes, also across a restart."""
+        ticket = spell_secret(secrets.token_bytes(SECRET_BYTES))
+        async with self._changing:
+            await self._replace(with_ticket(self._book, ticket, self._clock.now()))
+        return ticket
+
+    async def login(self, ticket: str, source: str) -> str:
+        """Trade a ticket for a session secret (30 days). Raises `Unauthenticated` when it is
+        unknown, used or too old, `LimitReached` after too many of those from `source`."""
+        session = spell_secret(secrets.token_bytes(SECRET_BYTES))
+        async with self._changing:
+            book = redeemed(self._book, ticket, session, self._clock.now())
+            if book is None:
+                raise self._wrong(
+                    source,
+                    "this login link was used already or is older than 10 minutes; "
+                    "run `atoll login` for a new one",
+                )
+            await self._replace(book)
+        if self._record is not None:
+            await self._record(LOCAL_PERSON, "logged in with a login link")
+        return session
+
+    async def logout(self, session: str) -> None:
+        """End a session; an unknown one is not an error."""
+        async with self._changing:
+            await self._replace(without_session(self._book, session))
+
+    async def _replace(self, book: LoginBook) -> None:
+        if book != self._book:
+            await self._books.save(book)
+            self._remember(book)
+
+    def _remember(self, book: LoginBook) -> None:
+        self._book = book
+        self._sessions = {grant.fingerprint: grant.expires_at for grant in book.sessions}
+
+    def _wrong(self, source: str, sentence: str) -> Unauthenticated | LimitReached:
+        now = self._clock.now()
+        counted = guessed(self._guesses.get(source), now)
+        self._guesses[source] = counted
+        self._guesses.move_to_end(source)
+        while len(self._guesses) > _MAX_SOURCES:
+            self._guesses.popitem(last=False)
+        wait = wait_seconds(counted, now)
+        if wait:
+            return LimitReached(f"too many wrong credentials from {source}; wait {wait} s")
+        return Unauthenticated(sentence)

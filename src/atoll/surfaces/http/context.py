@@ -1,0 +1,58 @@
+"""What a route is handed: the services of this app, and who is speaking.
+
+The guard has authenticated the caller before any route runs; nothing is decided here.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+from atoll.domain.principal import Principal
+from atoll.ports.extension import Extension
+from atoll.services.events import Events
+from atoll.services.execs import Execs
+from atoll.services.files import Files
+from atoll.services.logins import Logins
+from atoll.services.profiles import Profiles
+from atoll.services.sandboxes import Sandboxes
+from atoll.services.terminals import Terminals
+
+Readiness = Callable[[], Awaitable[str | None]]
+"""Why the server is not ready yet, or None when it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Everything the routes use; made once in `wiring`. `repositories` is the service of
+    `services.repositories`."""
+
+    sandboxes: Sandboxes
+    terminals: Terminals
+    execs: Execs
+    files: Files
+    profiles: Profiles
+    events: Events
+    logins: Logins
+    extensions: Mapping[str, Extension]
+    readiness: Readiness
+    repositories: Any = None
+
+
+async def _services_of(connection: HTTPConnection) -> Services:
+    services: Services = connection.app.state.services
+    return services
+
+
+async def _caller_of(connection: HTTPConnection) -> Principal:
+    caller: Principal = connection.state.caller
+    return caller
+
+
+Atoll = Annotated[Services, Depends(_services_of)]
+"""A route parameter: the services."""
+
+Caller = Annotated[Principal, Depends(_caller_of)]
+"""A route parameter: who is speaking."""

@@ -1,0 +1,236 @@
+"""The gate before every route: is this our name, who is speaking, and from which page?
+
+It denies by default: a path that is not on the short public list needs a credential. What
+the caller may do then is not decided here.
+"""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from http.cookies import CookieError, SimpleCookie
+from typing import Final
+from urllib.parse import parse_qsl, urlsplit
+
+import structlog
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from atoll.domain.errors import AtollError, Forbidden, Invalid, Unauthenticated
+from atoll.domain.principal import Principal
+from atoll.services.logins import Logins
+from atoll.surfaces.http.problems import internal_problem, refuse
+
+COOKIE: Final = "atoll_session"
+LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+PRIVATE_PREFIXES: Final = ("/v1", "/auth")
+PUBLIC_PATHS: Final = frozenset({"/auth/login"})
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+CREDENTIAL_NAMES: Final = frozenset({"token", "access_token", "authorization", "ticket"})
+
+# What an answer may do in a browser when its route said nothing: nothing at all.
+_LOCKED_DOWN: Final = b"default-src 'none'; frame-ancestors 'none'; sandbox"
+_HEADERS: Final = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"content-security-policy", _LOCKED_DOWN),
+    (b"cache-control", b"no-store"),
+)
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names this server answers to. `hosts` are names without port (`localhost`,
+    `[::1]`, `atoll.example.org`); `origins` whole origins of a proxy in front
+    (`https://atoll.example.org`)."""
+
+    hosts: frozenset[str] = LOOPBACK
+    origins: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Credential:
+    """What the request brought: a bearer token, else a session cookie, else nothing."""
+
+    token: str | None = None
+    session: str | None = None
+
+
+class Guard:
+    """ASGI middleware. Puts `caller` (a Principal) and `session` into the request's state."""
+
+    def __init__(self, app: ASGIApp, *, logins: Logins, names: Names) -> None:
+        self._app = app
+        self._logins = logins
+        self._names = names
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Judge one connection, then let it through or answer with a problem document."""
+        if scope["type"] not in {"http", "websocket"}:
+            await self._app(scope, receive, send)
+            return
+        answer = _Answer(send)
+        try:
+            self._admit(scope)
+            await self._app(scope, receive, answer.send)
+        except AtollError as error:
+            if answer.started:
+                raise
+            await refuse(error, scope, receive, answer.send)
+        except Exception as error:  # noqa: BLE001 - the root of a request: nothing may leak out
+            incident = secrets.token_hex(6)
+            _log.exception(
+                "request_failed", incident=incident, path=scope["path"], reason=str(error)
+            )
+            if answer.started:
+                raise
+            await internal_problem(incident)(scope, receive, answer.send)
+
+    def _admit(self, scope: Scope) -> None:
+        headers = _headers(scope)
+        host = self._check_host(scope)
+        _check_target(scope)
+        state = scope.setdefault("state", {})
+        state["session"] = None
+        origin = headers.get("origin")
+        if not _is_private(scope):
+            # Logging in from a foreign page would seat the person in somebody else's session.
+            if scope.get("method") not in SAFE_METHODS and origin is not None:
+                self._check_origin(origin, host)
+            return
+        credential = _credential(headers)
+        state["caller"] = self._caller(credential, _source(scope))
+        state["session"] = credential.session
+        self._check_page(scope, headers, by_cookie=credential.token is None)
+
+    def _caller(self, credential: _Credential, source: str) -> Principal:
+        if credential.token is not None:
+            return self._logins.by_token(credential.token, source)
+        if credential.session is not None:
+            return self._logins.by_session(credential.session, source)
+        raise Unauthenticated(
+            "this needs a login: open the link `atoll login` prints, or send "
+            "`Authorization: Bearer` with the token in $ATOLL_HOME/token"
+        )
+
+    def _check_host(self, scope: Scope) -> str:
+        given = [value for name, value in scope["headers"] if name == b"host"]
+        host = given[0].decode("latin-1").lower() if len(given) == 1 else ""
+        # A page whose name was re-pointed at this address still sends its own name.
+        if _without_port(host) not in self._names.hosts:
+            raise Forbidden(
+                f"this server does not answer to the name {host[:100]!r}; add it to `hosts` in "
+                "config.toml if it should",
+                code="misdirected",
+            )
+        return host
+
+    def _check_origin(self, origin: str, host: str) -> None:
+        parts = urlsplit(origin) if origin.startswith(("http://", "https://")) else None
+        own = parts is not None and parts.netloc.lower() == host and not parts.path
+        if not own and origin.lower() not in self._names.origins:
+            raise Forbidden(f"a page of {origin[:100]!r} may not use this server")
+
+    def _check_page(self, scope: Scope, headers: Mapping[str, str], *, by_cookie: bool) -> None:
+        """Which page sent this? A cookie travels by itself, so a cookie's request must name an
+        origin of ours; a token does not, but a WebSocket naming a foreign page is refused."""
+        origin = headers.get("origin")
+        is_socket = scope["type"] == "websocket"
+        unsafe = is_socket or scope["method"] not in SAFE_METHODS
+        if origin is not None and (is_socket or by_cookie):
+            self._check_origin(origin, headers.get("host", "").lower())
+        elif origin is None and by_cookie and unsafe:
+            raise Forbidden("a browser's request must carry its Origin")
+        # Another port of this machine counts as the same site, and its pages get the cookie.
+        if by_cookie and headers.get("sec-fetch-site", "none") not in {"same-origin", "none"}:
+            raise Forbidden("a page of another origin may not use this server")
+
+
+class _Answer:
+    """Adds the security headers to an answer, and knows whether it has begun."""
+
+    __slots__ = ("_send", "started")
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.started = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] in {"http.response.start", "websocket.http.response.start"}:
+            self.started = True
+            headers = list(message.get("headers", ()))
+            named = {name.lower() for name, _ in headers}
+            headers.extend(header for header in _HEADERS if header[0] not in named)
+            message = {**message, "headers": headers}
+        elif message["type"] in {"websocket.accept", "websocket.close"}:
+            self.started = True
+        await self._send(message)
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+def _is_private(scope: Scope) -> bool:
+    path = scope["path"]
+    if path in PUBLIC_PATHS:
+        return False
+    return scope["type"] == "websocket" or path.startswith(PRIVATE_PREFIXES)
+
+
+def _check_target(scope: Scope) -> None:
+    path = scope["path"]
+    if not path.isprintable():
+        raise Invalid("the path holds a character that cannot be printed", field="path")
+    if any(part in {".", ".."} for part in path.split("/")):
+        raise Invalid("the path holds a dot segment", field="path")
+    query = scope["query_string"].decode("latin-1")
+    # An address ends up in logs, histories and Referer lines.
+    if query and any(name.lower() in CREDENTIAL_NAMES for name, _ in parse_qsl(query, True)):
+        raise Invalid(
+            "a credential may not stand in an address; send it as `Authorization: Bearer`",
+            field="query",
+        )
+
+
+def _credential(headers: Mapping[str, str]) -> _Credential:
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    if scheme:
+        if scheme.lower() != "bearer" or not token.strip():
+            raise Unauthenticated("the only scheme is `Authorization: Bearer <token>`")
+        return _Credential(token=token.strip())
+    try:
+        cookies = SimpleCookie(headers.get("cookie", ""))
+    except CookieError as error:
+        raise Unauthenticated("the Cookie header cannot be read") from error
+    session = cookies.get(COOKIE)
+    return _Credential(session=session.value if session else None)
+
+
+def _source(scope: Scope) -> str:
+    client = scope.get("client")
+    return str(client[0]) if client else "a local socket"
+
+
+def _without_port(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    if colon and port.isdigit() and not name.endswith(":"):
+        return name
+    return host
+
+
+def names_for(bound: str, public_url: str | None, hosts: tuple[str, ...]) -> Names:
+    """The names to answer to: loopback, the bound address when it is one, the public URL's,
+    and those configured."""
+    own = {host.lower() for host in hosts}
+    if bound and bound not in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not bound
+        own.add(f"[{bound}]" if ":" in bound else bound.lower())
+    names = Names(LOOPBACK | own)
+    if public_url is None:
+        return names
+    parts = urlsplit(public_url)
+    origin = f"{parts.scheme}://{parts.netloc}".lower()
+    public = _without_port(parts.netloc.lower())
+    return replace(names, hosts=names.hosts | {public}, origins=frozenset({origin}))

@@ -1,0 +1,144 @@
+"""Reading JSON bodies from strangers: bounded, shallow, unambiguous.
+
+Python's own reader takes NaN, repeated names and lone surrogates; here each is refused
+with a sentence, before any model sees it.
+"""
+
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
+
+from fastapi.routing import APIRoute
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from atoll.domain.errors import Invalid, LimitReached
+
+MAX_JSON_BYTES = 1024 * 1024
+MAX_DEPTH = 32
+_SHOWN = 80
+
+
+class JsonRequest(Request):
+    """A request whose JSON was read and judged before the framework sees it."""
+
+    async def admit(self) -> None:
+        """Read and parse the body. Raises `LimitReached` (`too_large`) and `Invalid`: here,
+        because the framework would flatten an error of its own reading to "bad request"."""
+        self._raw = await read_body(self, MAX_JSON_BYTES)
+        self._value = parse(self._raw) if self._raw else None
+
+    async def body(self) -> bytes:
+        """The admitted bytes."""
+        return self._raw
+
+    async def json(self) -> Any:
+        """The admitted value."""
+        return self._value
+
+
+class JsonRoute(APIRoute):
+    """A route that reads JSON through `JsonRequest`, whatever content type the client named:
+    `curl -d` sends none that is true. Cookies are guarded by their origin, not by this."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler, given a strict request when the route takes a JSON body."""
+        handle = super().get_route_handler()
+        if self.body_field is None:
+            return handle
+
+        async def strict(request: Request) -> Response:
+            scope = dict(request.scope)
+            others = [header for header in scope["headers"] if header[0] != b"content-type"]
+            scope["headers"] = [*others, (b"content-type", b"application/json")]
+            admitted = JsonRequest(scope, request.receive)
+            await admitted.admit()
+            return await handle(admitted)
+
+        return strict
+
+
+def parse(data: bytes) -> Any:
+    """JSON text to values. Raises `Invalid` with the reason and, where known, the name."""
+    try:
+        value = json.loads(data.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_finite)
+    except UnicodeDecodeError as error:
+        raise Invalid(f"the body is not UTF-8 at byte {error.start}", field="body") from error
+    except json.JSONDecodeError as error:
+        sentence = f"the body is not JSON: {error.msg} at character {error.pos}"
+        raise Invalid(sentence, field="body") from error
+    except (RecursionError, ValueError) as error:
+        # ValueError: a number of thousands of digits, which Python refuses to read.
+        sentence = "the body is nested too deeply or holds a number too long"
+        raise Invalid(sentence, field="body") from error
+    _check(value, 0)
+    return value
+
+
+async def read_body(request: Request, max_bytes: int) -> bytes:
+    """A whole body of at most `max_bytes`. Raises `LimitReached` (`too_large`) past that,
+    before reading when the client says so itself."""
+    check_declared(request, max_bytes)
+    parts = bytearray()
+    async for part in bounded(request, max_bytes):
+        parts += part
+    return bytes(parts)
+
+
+async def bounded(request: Request, max_bytes: int) -> AsyncIterator[bytes]:
+    """A body as it arrives. Raises `LimitReached` (`too_large`) once past `max_bytes`."""
+    total = 0
+    try:
+        async for part in request.stream():
+            total += len(part)
+            if total > max_bytes:
+                raise _too_large(max_bytes)
+            if part:
+                yield part
+    except ClientDisconnect as error:
+        raise Invalid("the body ended early", field="body") from error
+
+
+def check_declared(request: Request, max_bytes: int) -> None:
+    """Refuse a body by its Content-Length alone."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared[:20]) > max_bytes:
+        raise _too_large(max_bytes)
+
+
+def _too_large(max_bytes: int) -> LimitReached:
+    return LimitReached(f"the body is larger than {max_bytes} bytes", code="too_large")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        names = [name for name, _ in pairs]
+        again = next(name for name in names if names.count(name) > 1)
+        raise Invalid(f"{again[:_SHOWN]!r} is given twice", field="body")
+    return values
+
+
+def _finite(name: str) -> Any:
+    raise Invalid(f"{name} is not a JSON number", field="body")
+
+
+def _check(value: Any, depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise Invalid(f"the body is nested deeper than {MAX_DEPTH}", field="body")
+    if isinstance(value, str):
+        _check_text(value)
+    elif isinstance(value, list):
+        for item in value:
+            _check(item, depth + 1)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            _check_text(name)
+            _check(item, depth + 1)
+
+
+def _check_text(text: str) -> None:
+    if "\x00" in text:
+        raise Invalid("a text holds a NUL character", field="body")
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise Invalid("a text holds half of a surrogate pair", field="body")
