@@ -1,0 +1,130 @@
+"""The Repositories port: shared bare repositories, and how a git bundle is let in.
+
+One bare repository per remote or uploaded checkout, owned by the host, read by every
+sandbox that works on it. Nothing an agent wrote is parsed outside an `Importer`.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from atoll.domain.ids import OrgId
+from atoll.domain.repository import LocalSource, Remote
+
+Report = Callable[[str], None]
+"""Takes one line of progress, already free of anything a server wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A shared bare repository. `path` is its folder on the host, `bytes` what its objects take,
+    `org_id` set for uploaded checkouts only: what came from a remote belongs to nobody."""
+
+    key: str
+    name: str
+    repo_url: str
+    path: Path
+    bytes: int
+    fetched_at: datetime
+    org_id: OrgId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A full ref name and the commit it stands at."""
+
+    name: str
+    commit: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportJob:
+    """Fetch `refspecs` of `bundle` into the fresh bare repository `repo_dir`, which may borrow
+    objects from the bare repositories `alternates`. All paths are absolute."""
+
+    repo_dir: Path
+    bundle: Path
+    refspecs: tuple[str, ...]
+    alternates: tuple[Path, ...] = ()
+    seconds: int = 300
+    max_bytes: int = 2 * 2**30
+
+
+class Importer(Protocol):
+    """Lets git read a bundle somebody else made, where that can do no harm: without network and,
+    as root, as a uid that owns nothing."""
+
+    async def run(self, job: ImportJob) -> None:
+        """Return when every object was checked and is there. Raises `Invalid` with the reason for
+        a bundle that is broken or lacks its base, `LimitReached` past a cap, `Unavailable`."""
+        ...
+
+
+class Intake(Protocol):
+    """One incoming bundle, in a scratch folder of its own that goes when its context ends."""
+
+    @property
+    def bundle(self) -> Path:
+        """The file written so far."""
+        ...
+
+    def write(self, chunk: bytes) -> None:
+        """Append. Raises `LimitReached` past the size cap."""
+        ...
+
+    async def verify(self, into: Stored | None) -> tuple[Ref, ...]:
+        """The bundle's branches, after an `Importer` checked every object against what `into`
+        already has. Raises as `Importer.run`; `Invalid` when it holds no branch."""
+        ...
+
+
+class RepositoryShelf(Protocol):
+    """Every shared bare repository of this host. Objects are only ever added.
+
+    Raises `Invalid`, `NotFound`, `LimitReached` (size or time), `Unavailable` (the remote does not
+    answer), `Failed`."""
+
+    async def list(self) -> tuple[Stored, ...]:
+        """All of them, by key."""
+        ...
+
+    async def find(self, key: str) -> Stored:
+        """One by its key (`github.com/owner/repo`, or a local key). Raises `NotFound`."""
+        ...
+
+    async def fetch(self, remote: Remote, report: Report) -> Stored:
+        """Bring what is new; makes the repository at first. Concurrent calls share one fetch."""
+        ...
+
+    async def refs(self, stored: Stored) -> tuple[Ref, ...]:
+        """Its branches and tags; the branch HEAD stands for comes first."""
+        ...
+
+    async def have(self, stored: Stored, commits: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of `commits` that are here with everything they stand on."""
+        ...
+
+    def intake(self) -> AbstractAsyncContextManager[Intake]:
+        """A place for one incoming bundle."""
+        ...
+
+    async def take(self, intake: Intake | None, into: Stored, refs: tuple[Ref, ...]) -> None:
+        """Add a verified bundle's objects to `into` (None: they are all there already), then
+        set `refs`, all or none."""
+        ...
+
+
+class LocalShelf(Protocol):
+    """The part of a shelf that keeps uploaded checkouts."""
+
+    async def place(self, source: LocalSource, org_id: OrgId) -> Stored:
+        """The repository of a checkout, made empty at first. Raises `Forbidden` when its key
+        belongs to another organization."""
+        ...
+
+    async def settle(self, stored: Stored, head: str | None) -> Stored:
+        """After an upload: HEAD becomes branch `head` (None keeps it); size and time are anew."""
+        ...
