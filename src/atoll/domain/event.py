@@ -13,7 +13,7 @@ from typing import TypeAlias
 from atoll.domain.ids import EventId, OrgId
 from atoll.domain.principal import Principal
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,9 +57,7 @@ class Sandboxes:
     async def recreate(self, caller: Principal, ref: str) -> Sandbox:
         """Provision it afresh under the same id, after saving unpulled commits."""
 
-    async def destroy(
-        self, caller: Principal, ref: str, *, keep_worktree: bool = False
-    ) -> Sandbox:
+    async def destroy(self, caller: Principal, ref: str, *, keep_worktree: bool = False) -> Sandbox:
         """Take it away for good. Idempotent."""
 
     async def extend_ttl(self, caller: Principal, ref: str, seconds: int) -> Sandbox:

@@ -1,0 +1,405 @@
+"""The life of a sandbox, as a pure state machine.
+
+`step` takes what happened and returns the sandbox as it now is and what to do; it never
+waits, reads a clock or touches a host. `services.reconciler` performs the instructions,
+in order, and reports back with further stimuli.
+
+Reports from the shell carry the generation they speak of; one that comes too late (the
+sandbox has moved on) changes nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from atoll.domain.errors import Conflict
+from atoll.domain.event import Json
+from atoll.domain.sandbox import KEPT, LIVE, RUNNING, Attachment, Sandbox, State
+
+TOUCH_SECONDS = 30.0
+"""How stale `last_active_at` may be: one write per this long, however busy the sandbox."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """It was just asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Its runtime answered the probe and its workspace is laid out."""
+
+    generation: int
+    attachment: Attachment
+
+
+@dataclass(frozen=True, slots=True)
+class Renewed:
+    """A recreate's old workspace was saved and dropped."""
+
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Broke:
+    """Provisioning failed, or its runtime or wall ended by itself."""
+
+    generation: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Input, an exec or a file change. Watching is not activity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A deadline may have come: its time to live, or its retention."""
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """The runtime says how long nothing happened."""
+
+    idle_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """End its processes, keep its workspace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Bring a stopped one up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recreate:
+    """Provision afresh under the same id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Destroy:
+    """Take it away for good."""
+
+    keep_worktree: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExtendTtl:
+    """Add to its time."""
+
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class TornDown:
+    """A teardown is done; what it removed and what it could not."""
+
+    generation: int
+    removed: tuple[str, ...] = ()
+    leftovers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TeardownFailed:
+    """A teardown did not work out; it will be tried again."""
+
+    generation: int
+    reason: str
+
+
+Stimulus = (
+    Requested
+    | Reached
+    | Renewed
+    | Broke
+    | Touched
+    | Due
+    | Idle
+    | Stop
+    | Start
+    | Recreate
+    | Destroy
+    | ExtendTtl
+    | TornDown
+    | TeardownFailed
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Append this event to the sandbox's stream, in the transaction that stores the state."""
+
+    event_type: str
+    reason: str | None = None
+    extra: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Provision:
+    """Bring it up and lay out its workspace. With `renew` the old workspace is first brought
+    up, its commits saved, and dropped; then comes `Renewed`, at last `Reached` or `Broke`."""
+
+    generation: int
+    renew: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SaveCommits:
+    """Save unpulled commits through the runtime that still stands; a failure is logged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Teardown:
+    """End every process; then comes `TornDown` or `TeardownFailed`."""
+
+    generation: int
+    keep_state: bool
+
+
+Instruction = Append | Provision | SaveCommits | Teardown
+
+Outcome = tuple[Sandbox, tuple[Instruction, ...]]
+
+
+def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
+    """What `sandbox` becomes and what is to be done. An unchanged sandbox with no instruction
+    means that nothing happened. Raises `Conflict` when its state does not allow the act."""
+    match stimulus:
+        case Stop() | Start() | Recreate() | Destroy() | ExtendTtl():
+            return _asked(sandbox, stimulus, now)
+        case Due() | Idle() | Touched():
+            return _in_time(sandbox, stimulus, now)
+        case Requested() | Reached() | Renewed() | Broke() | TornDown() | TeardownFailed():
+            return _reported(sandbox, stimulus, now)
+
+
+def deadline(sandbox: Sandbox) -> datetime | None:
+    """When `Due` (or, for idleness, a look at the runtime) is worth the trouble next."""
+    if sandbox.state in KEPT:
+        return sandbox.retained_until
+    if sandbox.state not in LIVE:
+        return None
+    idle = idle_deadline(sandbox)
+    return sandbox.expires_at if idle is None else min(sandbox.expires_at, idle)
+
+
+def idle_deadline(sandbox: Sandbox) -> datetime | None:
+    """When a running sandbox would have been idle for too long, as far as is known."""
+    reap = sandbox.profile.ttl.idle_reap_seconds
+    if reap is None or sandbox.state not in RUNNING:
+        return None
+    born = sandbox.created_at
+    since = max(sandbox.last_active_at or born, sandbox.ready_at or born)
+    return since + timedelta(seconds=reap)
+
+
+def _asked(
+    sandbox: Sandbox, stimulus: Stop | Start | Recreate | Destroy | ExtendTtl, now: datetime
+) -> Outcome:
+    match stimulus:
+        case Stop():
+            return _stop(sandbox, now)
+        case Start():
+            return _start(sandbox, now)
+        case Recreate():
+            return _recreate(sandbox, now)
+        case Destroy(keep_worktree):
+            return _destroy(sandbox, now, keep_worktree=keep_worktree)
+        case ExtendTtl(seconds):
+            return _extend(sandbox, now, seconds)
+
+
+def _in_time(sandbox: Sandbox, stimulus: Due | Idle | Touched, now: datetime) -> Outcome:
+    match stimulus:
+        case Due():
+            return _due(sandbox, now)
+        case Idle(idle_seconds):
+            return _idle(sandbox, now, idle_seconds)
+        case Touched():
+            return _touch(sandbox, now)
+
+
+def _reported(
+    sandbox: Sandbox,
+    stimulus: Requested | Reached | Renewed | Broke | TornDown | TeardownFailed,
+    now: datetime,
+) -> Outcome:
+    match stimulus:
+        case Requested():
+            return _request(sandbox, now)
+        case Reached():
+            return _reached(sandbox, stimulus, now)
+        case Renewed(generation):
+            return _renewed(sandbox, generation)
+        case Broke(generation, reason):
+            return _broke(sandbox, now, generation=generation, reason=reason)
+        case TornDown():
+            return _torn_down(sandbox, stimulus, now)
+        case TeardownFailed():
+            return _left_standing(sandbox, stimulus, now)
+
+
+def _enter(sandbox: Sandbox, state: State, now: datetime, *, reason: str | None = None) -> Sandbox:
+    """`sandbox` in `state`; the reason of the state before goes."""
+    return replace(sandbox, state=state, updated_at=now, reason=reason)
+
+
+def _request(sandbox: Sandbox, now: datetime) -> Outcome:
+    if sandbox.state is not State.REQUESTED:
+        return sandbox, ()
+    return _enter(sandbox, State.PROVISIONING, now), (
+        Append("sandbox.provisioning"),
+        Provision(sandbox.generation),
+    )
+
+
+def _reached(sandbox: Sandbox, report: Reached, now: datetime) -> Outcome:
+    if report.generation != sandbox.generation or sandbox.state is not State.PROVISIONING:
+        return sandbox, ()
+    ready = replace(_enter(sandbox, State.READY, now), attachment=report.attachment, ready_at=now)
+    return ready, (Append("sandbox.ready"),)
+
+
+def _renewed(sandbox: Sandbox, generation: int) -> Outcome:
+    if generation != sandbox.generation or not sandbox.renewing:
+        return sandbox, ()
+    return replace(sandbox, renewing=False, ready_at=None), ()
+
+
+def _left_standing(sandbox: Sandbox, report: TeardownFailed, now: datetime) -> Outcome:
+    if report.generation != sandbox.generation or sandbox.state is not State.DESTROYING:
+        return sandbox, ()
+    return replace(sandbox, reason=report.reason, updated_at=now), ()
+
+
+def _broke(sandbox: Sandbox, now: datetime, *, generation: int, reason: str) -> Outcome:
+    if generation != sandbox.generation or sandbox.state not in LIVE - {State.STOPPED}:
+        return sandbox, ()
+    return _end(sandbox, State.FAILED, now, reason=reason)
+
+
+def _end(sandbox: Sandbox, state: State, now: datetime, *, reason: str) -> Outcome:
+    until = now + timedelta(seconds=sandbox.profile.ttl.retention_seconds)
+    ended = replace(_enter(sandbox, state, now, reason=reason), retained_until=until)
+    told = Append(f"sandbox.{state}", reason, {"retained_until": until.isoformat()})
+    return ended, (told, Teardown(sandbox.generation, keep_state=True))
+
+
+def _touch(sandbox: Sandbox, now: datetime) -> Outcome:
+    match sandbox.state:
+        case State.READY:
+            active = replace(_enter(sandbox, State.ACTIVE, now), last_active_at=now)
+            return active, (Append("sandbox.active"),)
+        case State.ACTIVE:
+            last = sandbox.last_active_at
+            if last is not None and (now - last).total_seconds() < TOUCH_SECONDS:
+                return sandbox, ()
+            return replace(sandbox, last_active_at=now), ()
+        case _:
+            return sandbox, ()
+
+
+def _due(sandbox: Sandbox, now: datetime) -> Outcome:
+    if sandbox.state in LIVE and now >= sandbox.expires_at:
+        return _end(sandbox, State.EXPIRED, now, reason="Its time to live ran out.")
+    until = sandbox.retained_until
+    if sandbox.state in KEPT and until is not None and now >= until:
+        return _destroy(sandbox, now, keep_worktree=False)
+    return sandbox, ()
+
+
+def _idle(sandbox: Sandbox, now: datetime, idle_seconds: float) -> Outcome:
+    reap = sandbox.profile.ttl.idle_reap_seconds
+    if reap is None or sandbox.state not in RUNNING:
+        return sandbox, ()
+    if idle_seconds >= reap:
+        reason = f"Nothing was typed, run or changed in it for {reap} seconds."
+        return _end(sandbox, State.EXPIRED, now, reason=reason)
+    last = now - timedelta(seconds=max(0.0, idle_seconds))
+    return replace(sandbox, last_active_at=last), ()
+
+
+def _stop(sandbox: Sandbox, now: datetime) -> Outcome:
+    if sandbox.state not in RUNNING:
+        raise _refused(sandbox, "stopped", "only a ready or active one can be")
+    return _enter(sandbox, State.STOPPED, now), (
+        Append("sandbox.stopped"),
+        Teardown(sandbox.generation, keep_state=True),
+    )
+
+
+def _start(sandbox: Sandbox, now: datetime) -> Outcome:
+    if sandbox.state is not State.STOPPED:
+        raise _refused(sandbox, "started", "only a stopped one can be")
+    return _enter(sandbox, State.PROVISIONING, now), (
+        Append("sandbox.provisioning", "started"),
+        Provision(sandbox.generation),
+    )
+
+
+def _recreate(sandbox: Sandbox, now: datetime) -> Outcome:
+    if sandbox.state not in RUNNING | KEPT | {State.STOPPED}:
+        raise _refused(sandbox, "recreated", "wait until it is ready, or make a new one")
+    ttl = sandbox.profile.ttl
+    latest = now + timedelta(seconds=ttl.max_seconds)
+    # One that never became ready has no workspace whose commits could be lost.
+    renewing = sandbox.ready_at is not None
+    fresh = replace(
+        _enter(sandbox, State.PROVISIONING, now),
+        generation=sandbox.generation + 1,
+        renewing=renewing,
+        expires_at=min(now + timedelta(seconds=sandbox.ttl_seconds), latest),
+        max_expires_at=latest,
+        retained_until=None,
+    )
+    return fresh, (
+        Append("sandbox.provisioning", "recreated"),
+        Provision(fresh.generation, renew=renewing),
+    )
+
+
+def _destroy(sandbox: Sandbox, now: datetime, *, keep_worktree: bool) -> Outcome:
+    if sandbox.state in (State.DESTROYING, State.DESTROYED):
+        return sandbox, ()
+    save = (SaveCommits(),) if keep_worktree and sandbox.state in RUNNING else ()
+    going = replace(
+        _enter(sandbox, State.DESTROYING, now, reason=sandbox.reason), keep_worktree=keep_worktree
+    )
+    return going, (
+        Append("sandbox.destroying", sandbox.reason),
+        *save,
+        Teardown(sandbox.generation, keep_state=keep_worktree),
+    )
+
+
+def _extend(sandbox: Sandbox, now: datetime, seconds: int) -> Outcome:
+    if sandbox.state not in LIVE:
+        raise _refused(sandbox, "given more time", "recreate it or make a new one")
+    if seconds <= 0:
+        raise Conflict(f"Sandbox {sandbox.name} can only be given more time, not less.")
+    until = min(sandbox.expires_at + timedelta(seconds=seconds), sandbox.max_expires_at)
+    if until == sandbox.expires_at:
+        return sandbox, ()
+    return replace(sandbox, expires_at=until, updated_at=now), (
+        Append("sandbox.ttl_extended", None, {"expires_at": until.isoformat()}),
+    )
+
+
+def _torn_down(sandbox: Sandbox, report: TornDown, now: datetime) -> Outcome:
+    if sandbox.state is not State.DESTROYING or report.generation != sandbox.generation:
+        return sandbox, ()
+    gone = replace(
+        _enter(sandbox, State.DESTROYED, now), attachment=Attachment(), retained_until=None
+    )
+    extra: dict[str, Json] = {"removed": [*report.removed], "leftovers": [*report.leftovers]}
+    return gone, (Append("sandbox.destroyed", None, extra),)
+
+
+def _refused(sandbox: Sandbox, act: str, hint: str) -> Conflict:
+    return Conflict(
+        f"Sandbox {sandbox.name} ({sandbox.id}) is {sandbox.state} and cannot be {act}: {hint}."
+    )

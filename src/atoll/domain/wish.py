@@ -1,0 +1,183 @@
+"""How a wish and a profile become a sandbox.
+
+Every field of the wish is judged here, once, and the whole effective recipe is written
+down: what a profile becomes later never changes a sandbox that already is.
+"""
+
+from collections.abc import Container
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from atoll.domain.branch import default_branch, read_branch
+from atoll.domain.environment import read_env
+from atoll.domain.errors import Invalid
+from atoll.domain.ids import SandboxId
+from atoll.domain.naming import default_name, free_name, read_name
+from atoll.domain.principal import Principal
+from atoll.domain.profile import Profile
+from atoll.domain.repository import is_local_key, plain_name, read_remote
+from atoll.domain.sandbox import Consumer, CreateSandbox, RepoWish, Sandbox, SandboxRepo
+
+MAX_REPOS = 16
+MAX_REFERENCE = 500
+
+WORKSPACE = "/workspace"
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a wish cannot know: who asks, when, which names are taken, which id is free, and
+    whether repositories on this machine's loopback may be named (development only)."""
+
+    caller: Principal
+    now: datetime
+    taken: Container[str]
+    sandbox_id: SandboxId
+    allow_loopback: bool = False
+
+
+def grant(wish: CreateSandbox, profile: Profile, circumstances: Circumstances) -> Sandbox:
+    """The sandbox `wish` asks for, in state `requested`. Raises `Invalid` with `field`. A
+    default name is made free; a chosen one is taken as it is."""
+    now = circumstances.now
+    repos = read_repos(wish, profile, circumstances)
+    effective = overlaid(wish, profile)
+    ttl = read_ttl(wish, profile)
+    latest = now + timedelta(seconds=profile.ttl.max_seconds)
+    return Sandbox(
+        id=circumstances.sandbox_id,
+        org_id=circumstances.caller.org_id,
+        owner=circumstances.caller.id,
+        name=_name(wish, profile, repos, circumstances),
+        profile=effective,
+        scope=wish.scope or profile.workspace.scope_default,
+        ttl_seconds=ttl,
+        created_at=now,
+        updated_at=now,
+        expires_at=now + timedelta(seconds=ttl),
+        max_expires_at=latest,
+        agent=effective.agent,
+        repos=repos,
+        inputs=wish.inputs,
+        env=read_env(wish.env),
+        setup_metadata=wish.setup_metadata,
+        consumer=wish.consumer,
+    )
+
+
+def check_references(wish: CreateSandbox) -> None:
+    """Raises `Invalid` for a reference that is empty, too long or not printable."""
+    for field, value in _references(wish):
+        if value is not None and not (0 < len(value) <= MAX_REFERENCE and value.isprintable()):
+            raise Invalid(
+                f"{field} must be 1 to {MAX_REFERENCE} printable characters.", field=field
+            )
+
+
+def consumer_key(consumer: Consumer) -> str:
+    """What makes two consumers the same: actor, harness, and session, run or job."""
+    parts = (consumer.harness, consumer.session_id, consumer.run_id, consumer.job_id)
+    return "\x1f".join((consumer.actor, *(part or "" for part in parts)))
+
+
+def overlaid(wish: CreateSandbox, profile: Profile) -> Profile:
+    """The profile with the wish's own choices laid over it."""
+    return replace(
+        profile,
+        network=replace(profile.network, mode=wish.network_mode or profile.network.mode),
+        workspace=replace(
+            profile.workspace,
+            mode=wish.workspace_mode or profile.workspace.mode,
+            access=wish.access or profile.workspace.access,
+        ),
+        agent=wish.agent or profile.agent,
+    )
+
+
+def read_ttl(wish: CreateSandbox, profile: Profile) -> int:
+    """Seconds to live: at least one, at most the profile's max. Raises `Invalid`."""
+    seconds = profile.ttl.default_seconds if wish.ttl_seconds is None else wish.ttl_seconds
+    if not 1 <= seconds <= profile.ttl.max_seconds:
+        raise Invalid(
+            f"ttl must lie between 1 and {profile.ttl.max_seconds} seconds, the most that "
+            f"{profile.id} allows.",
+            field="ttl",
+        )
+    return seconds
+
+
+def read_repos(
+    wish: CreateSandbox, profile: Profile, circumstances: Circumstances
+) -> tuple[SandboxRepo, ...]:
+    """The repositories with canonical addresses, branches and places (one is `/workspace`
+    itself, several are `/workspace/<repo>`). Raises `Invalid`."""
+    asked = wish.repos or tuple(
+        RepoWish(repo.repo_url, from_branch=repo.branch) for repo in profile.repos
+    )
+    if len(asked) > MAX_REPOS:
+        raise Invalid(f"At most {MAX_REPOS} repositories fit in a sandbox.", field="repos")
+    repos: list[SandboxRepo] = []
+    names: set[str] = set()
+    for number, one in enumerate(asked):
+        try:
+            url, name = _source(one, allow_loopback=circumstances.allow_loopback)
+            branch = read_branch(one.branch or default_branch(circumstances.now))
+            start = None if one.from_branch is None else read_branch(one.from_branch)
+        except Invalid as err:
+            where = f"repos[{number}].{err.field or 'repo_url'}"
+            raise Invalid(err.message, code=err.code, field=where) from err
+        name = free_name(name, names)
+        names.add(name)
+        path = WORKSPACE if len(asked) == 1 else f"{WORKSPACE}/{name}"
+        repos.append(SandboxRepo(url, branch, start, path, one.key))
+    return tuple(repos)
+
+
+def _source(wish: RepoWish, *, allow_loopback: bool) -> tuple[str, str]:
+    """Canonical address and short name of one repository."""
+    if wish.key is not None and is_local_key(wish.key):
+        # What an uploaded checkout calls its origin is a label here: nothing dials it.
+        words = wish.repo_url.rstrip("/").removesuffix(".git").rsplit("/", 1)[-1]
+        if len(wish.repo_url) > MAX_REFERENCE or not wish.repo_url.isprintable():
+            raise Invalid("The address of a local repository is not printable.", field="repo_url")
+        return wish.repo_url, plain_name(words)
+    remote = read_remote(wish.repo_url, allow_loopback=allow_loopback)
+    if wish.key not in (None, remote.key):
+        raise Invalid(
+            "The key is neither a local repository's nor the one of this address.", field="key"
+        )
+    return remote.repo_url, remote.name
+
+
+def _name(
+    wish: CreateSandbox,
+    profile: Profile,
+    repos: tuple[SandboxRepo, ...],
+    circumstances: Circumstances,
+) -> str:
+    if wish.name is not None:
+        return read_name(wish.name)
+    first = repos[0] if repos else None
+    repo = None if first is None else plain_name(first.repo_url.rstrip("/").rsplit("/", 1)[-1])
+    wanted = default_name(
+        repo=repo,
+        branch=None if first is None else first.branch,
+        profile_id=profile.id,
+        token=circumstances.sandbox_id[3:9],
+    )
+    return free_name(wanted, circumstances.taken)
+
+
+def _references(wish: CreateSandbox) -> list[tuple[str, str | None]]:
+    consumer, setup = wish.consumer, wish.setup_metadata
+    return [
+        ("agent", wish.agent),
+        ("inputs.repo_ref", wish.inputs.repo_ref),
+        ("inputs.compose_bundle_ref", wish.inputs.compose_bundle_ref),
+        ("setup_metadata.instructions_ref", setup.instructions_ref),
+        *(("setup_metadata.secret_refs", ref) for ref in setup.secret_refs),
+        ("consumer.harness", consumer.harness),
+        ("consumer.session_id", consumer.session_id),
+        ("consumer.run_id", consumer.run_id),
+        ("consumer.job_id", consumer.job_id),
+    ]
