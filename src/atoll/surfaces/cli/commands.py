@@ -1,0 +1,110 @@
+"""The `atoll` command: which commands there are, and how an error leaves.
+
+The table holds each command's one-line help, so that `atoll --help` loads none of them;
+a test keeps table and commands the same.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+
+from atoll.domain.errors import AtollError
+from atoll.surfaces.cli.exits import INTERRUPTED, exit_code
+from atoll.surfaces.cli.invocation import Invocation
+from atoll.surfaces.cli.output import note
+
+if TYPE_CHECKING:
+    from atoll.ports.host import Host
+
+COMMANDS: dict[str, str] = {
+    "up": "Start Atoll on this machine and print a login link.",
+    "down": "End every sandbox here and Atoll itself.",
+    "new": "Make a sandbox, from a repository if you name one, and sit down in it.",
+    "attach": "Sit down at a sandbox's terminal.",
+    "list": "List the sandboxes.",
+    "info": "Show everything about one sandbox.",
+    "start": "Bring stopped sandboxes up again.",
+    "stop": "End what runs in sandboxes and keep their workspaces.",
+    "recreate": "Make a sandbox afresh under the same id, saving its commits first.",
+    "extend-ttl": "Give a sandbox more time.",
+    "destroy": "Take sandboxes away for good.",
+    "exec": "Run one command in a sandbox.",
+    "cp": "Copy files and folders into or out of a sandbox.",
+    "pull": "Bring a sandbox's commits into a branch of your checkout.",
+    "logs": "Show how a sandbox was made, step by step.",
+    "events": "Show what happened, and follow what happens.",
+    "profile": "Look at, check, save and delete profiles.",
+    "prune": "Destroy sandboxes nobody needs any more.",
+    "doctor": "Say what this machine can isolate and what to install.",
+    "login": "Print a new login link for the page.",
+    "completion": "Print the completion script of a shell.",
+}
+
+
+class Commands(click.Group):
+    """A group that loads a command when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order a person meets them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load one command by its name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"atoll.surfaces.cli.{cmd_name.replace('-', '_')}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """From the table, without loading anything."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def shell_complete(
+        self, ctx: click.Context, incomplete: str
+    ) -> "list[click.shell_completion.CompletionItem]":
+        """Names of commands, from the table."""
+        from click.shell_completion import CompletionItem
+
+        found = [name for name in COMMANDS if name.startswith(incomplete)]
+        return [CompletionItem(name, help=COMMANDS[name]) for name in found]
+
+
+@click.command(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(package_name="atoll", prog_name="atoll")
+def atoll() -> None:
+    """Every coding agent its own sandbox, every person a seat at its terminal."""
+
+
+def run(arguments: list[str], environ: Mapping[str, str], host: "Callable[[], Host]") -> int:
+    """Run one command; returns its exit code (`exits`). `host` is called when this machine
+    is touched (`up`, `down`, `doctor`)."""
+    try:
+        atoll.main(
+            arguments, prog_name="atoll", obj=Invocation(host, environ), standalone_mode=False
+        )
+    except click.exceptions.Exit as left:
+        return left.exit_code
+    except click.Abort:
+        note("atoll: interrupted")
+        return INTERRUPTED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except click.ClickException as wrong:
+        wrong.show()
+        return wrong.exit_code
+    except AtollError as error:
+        note(f"atoll: {error.message}")
+        return exit_code(error)
+    except BrokenPipeError:
+        # Whoever read our output had enough (`atoll list | head`): nothing to say, nowhere.
+        sys.stderr.close()
+        return 0
+    return 0

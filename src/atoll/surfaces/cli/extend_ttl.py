@@ -1,0 +1,26 @@
+"""`atoll extend-ttl`: more time for a sandbox, never past what its profile allows."""
+
+import click
+
+from atoll.surfaces.cli.api import post
+from atoll.surfaces.cli.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.options import json_option, sandbox_argument
+from atoll.surfaces.cli.output import say, show_json
+from atoll.surfaces.cli.waiting import name_of
+
+
+@click.command("extend-ttl")
+@sandbox_argument()
+@click.argument("ttl")
+@json_option()
+@pass_invocation
+def command(invocation: Invocation, name: str, ttl: str, *, as_json: bool) -> None:
+    """Give a sandbox more time.
+
+    TTL is a duration such as 90s, 15m, 4h or 2d.
+    """
+    sandbox = invocation.api().call(post("sandboxes", name, "extend_ttl", value={"ttl": ttl}))
+    if as_json:
+        show_json(sandbox.value)
+    else:
+        say(f"{name_of(sandbox)} lives until {sandbox.text('expires_at')}")

@@ -1,0 +1,73 @@
+"""`atoll info`: one sandbox, in words or as the API tells it."""
+
+import click
+
+from atoll.surfaces.cli.answer import Answer
+from atoll.surfaces.cli.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.list import age
+from atoll.surfaces.cli.options import json_option, sandbox_argument
+from atoll.surfaces.cli.output import clean, painted, show_json
+from atoll.surfaces.cli.selection import select
+from atoll.surfaces.cli.waiting import name_of
+
+
+@click.command("info")
+@sandbox_argument(required=False)
+@json_option()
+@pass_invocation
+def command(invocation: Invocation, name: str | None, *, as_json: bool) -> None:
+    """Show everything about one sandbox."""
+    sandbox = select(invocation, invocation.api(), name)
+    if as_json:
+        show_json(sandbox.value)
+        return
+    click.echo(f"{'name':<12}{clean(name_of(sandbox))}")
+    click.echo(f"{'state':<12}{painted(clean(sandbox.text('state')))}{_reason(sandbox)}")
+    for label, text in _lines(sandbox):
+        if text:
+            click.echo(f"{label:<12}{clean(text)}")
+
+
+def _reason(sandbox: Answer) -> str:
+    reason = sandbox.text("reason")
+    return f"  ({clean(reason)})" if reason else ""
+
+
+def _lines(sandbox: Answer) -> list[tuple[str, str]]:
+    profile = sandbox.child("profile")
+    generation = sandbox.number("generation")
+    lines = [
+        ("id", sandbox.text("sandbox_id")),
+        ("generation", str(generation) if generation > 1 else ""),
+        ("profile", f"{profile.text('id')} {profile.text('version')}".strip()),
+        ("agent", sandbox.text("agent")),
+        ("backend", sandbox.text("extension")),
+        ("wall", _wall(sandbox.child("isolation"))),
+        ("network", sandbox.text("network_mode")),
+        ("created", _moment(sandbox.text("created_at"))),
+        ("last active", _moment(sandbox.text("last_active_at"))),
+        ("expires", sandbox.text("expires_at")),
+        ("kept until", sandbox.text("retained_until")),
+    ]
+    lines += [("missing", note) for note in sandbox.child("isolation").texts("degraded")]
+    lines += [("repository", _repository(repo)) for repo in sandbox.children("repos")]
+    return lines
+
+
+def _wall(isolation: Answer) -> str:
+    if not isolation.value:
+        return ""
+    weak = ", WEAK: runs only because someone asked" if isolation.flag("weak") else ""
+    uid = isolation.number("host_uid")
+    owner = f", host uid {uid}" if uid else ""
+    return f"{isolation.text('level')} ({isolation.text('mechanism')}{owner}){weak}"
+
+
+def _repository(repo: Answer) -> str:
+    where = repo.text("repo_url") or repo.text("key")
+    source = f" from {repo.text('from_branch')}" if repo.text("from_branch") else ""
+    return f"{where} branch {repo.text('branch')}{source} at {repo.text('path')}"
+
+
+def _moment(at: str) -> str:
+    return f"{at} ({age(at)} ago)" if at else ""

@@ -1,0 +1,150 @@
+"""One client's side of the attach contract, as a pure state machine.
+
+Frames go in, instructions come out (`docs/runtime-contract.md`, Attach). It knows which
+byte comes next, so that a new connection goes on exactly where the last one broke.
+"""
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from atoll.domain.errors import AtollError, Failed
+from atoll.surfaces.cli.answer import Answer, answer
+
+ACK_EVERY_BYTES = 65536
+_HARD_RESET = b"\x1bc"
+MAX_TITLE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Bytes for the screen. Those with `counted` have offsets and are acknowledged."""
+
+    data: bytes
+    counted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """The screen is about to be drawn anew: undo modes, start at the top."""
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A text frame for the server."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retitle:
+    """The window's title, still as the sandbox wrote it."""
+
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exited:
+    """The terminal's program ended, with a code or by a signal (`"TERM"` or a number)."""
+
+    code: int | None
+    signal: str | None
+
+
+Instruction: TypeAlias = Write | Clear | Send | Retitle | Exited
+
+
+class Attachment:
+    """The conversation with one terminal, over however many connections it takes."""
+
+    def __init__(self, client: str, *, fresh: bool) -> None:
+        """`client` stays the same over reconnects. `fresh` means nothing was ever on this
+        terminal, so that there is nothing to draw anew."""
+        self.client = client
+        self._fresh = fresh
+        self._next: int | None = None
+        self._shown = 0
+        self._acked = 0
+        self._ack_every = ACK_EVERY_BYTES
+
+    def query(self, cols: int, rows: int) -> tuple[tuple[str, str], ...]:
+        """The query of the next connection."""
+        since = () if self._next is None else (("since", str(self._next)),)
+        size = (("cols", str(cols)), ("rows", str(rows)))
+        return (("client", self.client), *size, *since)
+
+    def on_bytes(self, data: bytes) -> list[Instruction]:
+        """A binary frame: output, counted from where we are."""
+        if self._next is None:
+            raise Failed("the server sent output before saying where it starts")
+        self._next += len(data)
+        return [Write(data, counted=True)]
+
+    def on_text(self, text: str) -> list[Instruction]:
+        """A text frame. Kinds of a later version are passed over. Raises `Failed`."""
+        try:
+            frame = answer(json.loads(text))
+        except ValueError as problem:
+            raise Failed("the server sent a control frame that is not JSON") from problem
+        match frame.text("type"):
+            case "start":
+                return self._start(frame)
+            case "resync":
+                return self._jump(frame, frame.number("to"))
+            case "title":
+                return [Retitle(frame.text("title")[:MAX_TITLE])]
+            case "exit":
+                return [_exited(frame)]
+            case _:
+                return []
+
+    def _start(self, frame: Answer) -> list[Instruction]:
+        self._ack_every = max(1024, min(ACK_EVERY_BYTES, frame.number("ack_every")))
+        out = self._jump(frame, frame.number("offset"))
+        title = frame.text("title")
+        return [*out, Retitle(title[:MAX_TITLE])] if title else out
+
+    def _jump(self, frame: Answer, offset: int) -> list[Instruction]:
+        try:
+            preamble = base64.b64decode(frame.text("preamble"), validate=True)
+        except (binascii.Error, ValueError) as problem:
+            raise Failed("the server sent a preamble that is not base64") from problem
+        resumed = self._next == offset and not preamble
+        blank = self._fresh and self._next is None and offset == 0
+        self._next = self._shown = self._acked = offset
+        if resumed:
+            return []
+        # A hard reset would empty the scrollback of the person's own terminal: we clear
+        # more gently and write the rest of the preamble.
+        rest = preamble.removeprefix(_HARD_RESET)
+        out: list[Instruction] = [] if blank else [Clear()]
+        return [*out, Write(rest, counted=False)] if rest else out
+
+    def shown(self, count: int) -> list[Instruction]:
+        """`count` bytes have reached the screen; acknowledges every half window."""
+        self._shown += count
+        return self.settle() if self._shown - self._acked >= self._ack_every // 2 else []
+
+    def settle(self) -> list[Instruction]:
+        """Nothing has come for a moment: acknowledge what is on the screen."""
+        if self._shown == self._acked:
+            return []
+        self._acked = self._shown
+        return [Send(json.dumps({"type": "ack", "offset": self._shown}))]
+
+    @staticmethod
+    def resize(cols: int, rows: int) -> Send:
+        """Our window's size; honoured while we drive."""
+        return Send(json.dumps({"type": "resize", "cols": cols, "rows": rows}))
+
+
+def _exited(frame: Answer) -> Exited:
+    signal = frame.value.get("signal")
+    if signal is not None:
+        return Exited(None, str(signal))
+    try:
+        return Exited(frame.number("code"), None)
+    except AtollError:
+        return Exited(1, None)

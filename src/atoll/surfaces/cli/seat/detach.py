@@ -1,0 +1,107 @@
+"""The detach keys: found in what a person types, never in what they paste. Pure.
+
+Programs may switch the keyboard to other encodings (kitty's `CSI 92;5u`, xterm's
+modifyOtherKeys `CSI 27;5;92~`), so each key is known in all of them.
+"""
+
+import re
+from dataclasses import dataclass
+
+from atoll.domain.errors import Invalid
+
+DEFAULT = "ctrl-\\"
+MAX_KEYS = 4
+
+_PASTE_START = b"\x1b[200~"
+_PASTE_END = b"\x1b[201~"
+_CONTROL = {chr(code + 64).lower(): code for code in range(1, 32)}
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """`forward` goes to the terminal; `detach` means the keys were pressed after it."""
+
+    forward: bytes
+    detach: bool
+
+
+class DetachKeys:
+    """Looks for one sequence of keys. Bytes of a sequence begun but not finished are held
+    back until the next key decides."""
+
+    def __init__(self, spelled: str = DEFAULT) -> None:
+        """`spelled` is `ctrl-\\`, `ctrl-p,ctrl-q`, `ctrl-a,d` or `none`. Raises `Invalid`."""
+        self.spelled = spelled
+        self._keys = () if spelled == "none" else tuple(_key(k) for k in spelled.split(","))
+        if len(self._keys) > MAX_KEYS:
+            raise Invalid(f"detach keys {spelled!r}: at most {MAX_KEYS} keys", field="detach-keys")
+        first = b"|".join(filter(None, [re.escape(_PASTE_START), *self._first()]))
+        self._begins = re.compile(first, re.DOTALL)
+        self._held: list[bytes] = []
+        self._pasting = False
+
+    def _first(self) -> list[bytes]:
+        return [self._keys[0].pattern] if self._keys else []
+
+    def feed(self, data: bytes) -> Typed:
+        """Take what was typed."""
+        out: list[bytes] = []
+        position = 0
+        while position < len(data):
+            if self._pasting:
+                position = self._paste(data, position, out)
+            elif self._held:
+                position = self._continue(data, position, out)
+            else:
+                position = self._begin(data, position, out)
+            if self._keys and len(self._held) == len(self._keys):
+                self._held.clear()
+                return Typed(b"".join(out), detach=True)
+        return Typed(b"".join(out), detach=False)
+
+    def _begin(self, data: bytes, position: int, out: list[bytes]) -> int:
+        found = self._begins.search(data, position)
+        if found is None:
+            out.append(data[position:])
+            return len(data)
+        out.append(data[position : found.start()])
+        if found.group() == _PASTE_START:
+            self._pasting = True
+            out.append(_PASTE_START)
+        else:
+            self._held.append(found.group())
+        return found.end()
+
+    def _continue(self, data: bytes, position: int, out: list[bytes]) -> int:
+        found = self._keys[len(self._held)].match(data, position)
+        if found is None:
+            out.extend(self._held)
+            self._held.clear()
+            return position
+        self._held.append(found.group())
+        return found.end()
+
+    def _paste(self, data: bytes, position: int, out: list[bytes]) -> int:
+        end = data.find(_PASTE_END, position)
+        stop = len(data) if end < 0 else end + len(_PASTE_END)
+        self._pasting = end < 0
+        out.append(data[position:stop])
+        return stop
+
+
+def _key(spelled: str) -> re.Pattern[bytes]:
+    name = spelled.strip().lower()
+    control = name.startswith(("ctrl-", "^")) and name != "^"
+    letter = name.removeprefix("ctrl-").removeprefix("^") if control else spelled.strip()
+    if len(letter) != 1 or not "!" <= letter <= "~" or (control and letter not in _CONTROL):
+        raise Invalid(
+            f"detach key {spelled!r} is not one: write ctrl-\\, ctrl-p,ctrl-q or none",
+            field="detach-keys",
+        )
+    if not control:
+        return re.compile(re.escape(letter.encode()))
+    byte = re.escape(bytes([_CONTROL[letter]]))
+    code = str(ord(letter)).encode()
+    kitty = rb"\x1b\[" + code + rb"(?::[0-9:]*)?;5(?::1)?u"
+    xterm = rb"\x1b\[27;5;" + code + rb"~"
+    return re.compile(byte + b"|" + kitty + b"|" + xterm, re.DOTALL)

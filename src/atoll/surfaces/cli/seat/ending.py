@@ -1,0 +1,35 @@
+"""How a seat was left. Nouns only."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Detached:
+    """The person pressed the detach keys or hung up; the terminal goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The terminal's program ended: exactly one of `code` and `signal` (a name or number)."""
+
+    code: int | None
+    signal: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """It cannot go on, and trying again would not help; `exit_code` as in `exits`."""
+
+    message: str
+    exit_code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Signalled:
+    """This process was told to end."""
+
+    number: int
+
+
+Ending: TypeAlias = Detached | Ended | Lost | Signalled

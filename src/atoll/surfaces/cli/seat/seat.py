@@ -1,0 +1,242 @@
+"""A person at a terminal: keys go in, output comes out, over as many connections as it takes.
+
+The asynchronous shell around `attachment`: it performs its instructions on the tty and
+the connection. When the line breaks it keeps the screen as it is, says so in a corner,
+and goes on at the same byte once the server is back.
+"""
+
+import asyncio
+import random
+import signal
+from collections.abc import Awaitable, Callable
+
+from atoll.domain.errors import AtollError, Unavailable
+from atoll.surfaces.cli.exits import CONFLICT, NOT_AUTHORISED, NOT_FOUND, exit_code
+from atoll.surfaces.cli.output import clean
+from atoll.surfaces.cli.seat.attachment import (
+    Attachment,
+    Clear,
+    Exited,
+    Instruction,
+    Retitle,
+    Send,
+    Write,
+)
+from atoll.surfaces.cli.seat.connection import Closed, Connection, Target, connect
+from atoll.surfaces.cli.seat.detach import DetachKeys
+from atoll.surfaces.cli.seat.ending import Detached, Ended, Ending, Lost, Signalled
+from atoll.surfaces.cli.seat.rawtty import RawTty
+from atoll.surfaces.cli.server import Server
+
+FIRST_PAUSE_SECONDS = 0.1
+LONGEST_PAUSE_SECONDS = 5.0
+QUIET_SECONDS = 0.15
+_NOTICE = " atoll: connection lost, reconnecting "
+_SUPERSEDED = 4000
+_NO_TERMINAL = 4404
+_ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+
+StillThere = Callable[[], Awaitable[str]]
+"""Asks the API whether the sandbox still runs: a reason why not, or an empty string."""
+
+
+class Seat:
+    """One attach, from the first connection to the detach, the exit or the end."""
+
+    def __init__(self, target: Target, tty: RawTty, attachment: Attachment) -> None:
+        self._target = target
+        self._tty = tty
+        self._attachment = attachment
+        self._connection: Connection | None = None
+        self._ending: asyncio.Future[Ending] | None = None
+        self._output = asyncio.Event()
+        self._notice = False
+
+    async def run(
+        self, locate: Callable[[], Server], keys: DetachKeys, *, still_there: StillThere
+    ) -> Ending:
+        """Sit until it is over. Leaves the raw mode to the caller's `with`."""
+        loop = asyncio.get_running_loop()
+        self._ending = loop.create_future()
+        self._hear_signals(loop)
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [
+                    group.create_task(self._type(keys)),
+                    group.create_task(self._stay(locate, still_there)),
+                    group.create_task(self._acknowledge()),
+                ]
+                ending = await self._ending
+                for task in tasks:
+                    task.cancel()
+        finally:
+            loop.remove_reader(self._tty.input)
+        return ending
+
+    def _end(self, ending: Ending) -> None:
+        if self._ending is not None and not self._ending.done():
+            self._ending.set_result(ending)
+
+    def _hear_signals(self, loop: asyncio.AbstractEventLoop) -> None:
+        for number in _ENDING_SIGNALS:
+            loop.add_signal_handler(number, self._end, Signalled(number))
+        self._resized = asyncio.Event()
+        loop.add_signal_handler(signal.SIGWINCH, self._resized.set)
+        loop.add_signal_handler(signal.SIGCONT, self._continued)
+
+    def _continued(self) -> None:
+        self._tty.enter_raw()
+        self._resized.set()
+
+    async def _type(self, keys: DetachKeys) -> None:
+        """What is typed goes to the driver's line; with no line it is refused with a bell."""
+        loop = asyncio.get_running_loop()
+        ready = asyncio.Event()
+        while True:
+            ready.clear()
+            loop.add_reader(self._tty.input, ready.set)
+            await ready.wait()
+            # Not watched while we send: a full line holds the keys back in the tty.
+            loop.remove_reader(self._tty.input)
+            data = self._tty.read()
+            typed = keys.feed(data)
+            if typed.forward and not await self._send(typed.forward):
+                await asyncio.to_thread(self._tty.write, b"\a")
+            if typed.detach or not data:
+                self._end(Detached())
+                return
+
+    async def _send(self, frame: bytes | str) -> bool:
+        connection = self._connection
+        return connection is not None and await connection.send(frame)
+
+    async def _acknowledge(self) -> None:
+        """Acknowledge what is shown once the output pauses, and send each new window size."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._acknowledge_pauses())
+            group.create_task(self._send_sizes())
+
+    async def _acknowledge_pauses(self) -> None:
+        while True:
+            await self._output.wait()
+            await asyncio.sleep(QUIET_SECONDS)
+            self._output.clear()
+            await self._perform(self._attachment.settle())
+
+    async def _send_sizes(self) -> None:
+        while True:
+            await self._resized.wait()
+            self._resized.clear()
+            await self._send(self._attachment.resize(*self._tty.size).text)
+
+    async def _stay(self, locate: Callable[[], Server], still_there: StillThere) -> None:
+        """Be connected; when the line breaks, try again with growing pauses."""
+        pause = FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                closed, spoke = await self._converse(locate)
+            except AtollError as error:
+                # Asked anew each time: while the server restarts, its address is not known.
+                closed, spoke = Closed(), False
+                if not isinstance(error, Unavailable):
+                    self._end(Lost(error.message, exit_code(error)))
+            self._judge(closed)
+            if closed.status or closed.code:
+                await self._ask(still_there)
+            await self._show_notice()
+            pause = FIRST_PAUSE_SECONDS if spoke else min(pause * 2, LONGEST_PAUSE_SECONDS)
+            await asyncio.sleep(pause * random.uniform(0.7, 1.3))  # noqa: S311 (spreads clients)
+
+    async def _converse(self, locate: Callable[[], Server]) -> tuple[Closed, bool]:
+        """One connection: how it ended, and whether the server said anything on it."""
+        spoke = False
+        query = self._attachment.query(*self._tty.size)
+        async with connect(locate, self._target, query) as connection:
+            if isinstance(connection, Closed):
+                return connection, False
+            try:
+                while not isinstance(frame := await connection.receive(), Closed):
+                    await self._take(frame, connection)
+                    spoke = True
+                return frame, spoke
+            finally:
+                self._connection = None
+
+    async def _take(self, frame: bytes | str, connection: Connection) -> None:
+        if isinstance(frame, bytes):
+            await self._perform(self._attachment.on_bytes(frame))
+            return
+        instructions = self._attachment.on_text(frame)
+        if self._connection is None:
+            # Only now: what is typed before the server's first frame could be lost.
+            self._connection = connection
+            await self._hide_notice()
+        await self._perform(instructions)
+
+    async def _perform(self, instructions: list[Instruction]) -> None:
+        for instruction in instructions:
+            match instruction:
+                case Write(data, counted):
+                    await asyncio.to_thread(self._tty.show, data)
+                    if counted:
+                        self._output.set()
+                        await self._perform(self._attachment.shown(len(data)))
+                case Clear():
+                    await asyncio.to_thread(self._tty.clear)
+                case Send(text):
+                    await self._send(text)
+                case Retitle(title):
+                    await self._retitle(title)
+                case Exited(code, number):
+                    self._end(Ended(code, number))
+
+    async def _retitle(self, title: str) -> None:
+        if self._tty.screen.at_rest:
+            shown = clean(title).encode()
+            await asyncio.to_thread(self._tty.write, b"\x1b]2;" + shown + b"\a")
+
+    def _judge(self, closed: Closed) -> None:
+        """End where trying again cannot help."""
+        name = self._target.name
+        if closed.code == 1000:
+            self._end(Lost(f"the terminal of {name} was closed", NOT_FOUND))
+        elif closed.code == _SUPERSEDED:
+            self._end(Lost(f"another attach took over this seat at {name}", CONFLICT))
+        elif closed.code == _NO_TERMINAL:
+            self._end(Lost(f"the terminal of {name} is gone", NOT_FOUND))
+        elif closed.status in (401, 403):
+            self._end(Lost("the server refused the token: see `atoll login`", NOT_AUTHORISED))
+
+    async def _ask(self, still_there: StillThere) -> None:
+        if self._ending is None or self._ending.done():
+            return
+        reason = await still_there()
+        if reason:
+            self._end(Lost(reason, CONFLICT))
+
+    async def _show_notice(self) -> None:
+        """In the upper right corner and the title, and only between sequences, so that the
+        bytes to come still mean what they meant."""
+        if self._notice or not self._tty.screen.at_rest or self._over:
+            return
+        self._notice = True
+        await asyncio.to_thread(self._tty.write, self._corner(_NOTICE, b"\x1b[7m"))
+
+    async def _hide_notice(self) -> None:
+        """Blank the corner and have programs that own the screen paint it again."""
+        if not self._notice:
+            return
+        self._notice = False
+        await asyncio.to_thread(self._tty.write, self._corner(" " * len(_NOTICE), b""))
+        cols, rows = self._tty.size
+        await self._send(self._attachment.resize(cols, max(2, rows - 1)).text)
+        await self._send(self._attachment.resize(cols, rows).text)
+
+    @property
+    def _over(self) -> bool:
+        return self._ending is None or self._ending.done()
+
+    def _corner(self, text: str, style: bytes) -> bytes:
+        cols, _rows = self._tty.size
+        shown = clean(text)[: max(0, cols - 1)].encode()
+        return b"\x1b7\x1b[1;%dH\x1b[0m%b%b\x1b[0m\x1b8" % (cols - len(shown) + 1, style, shown)

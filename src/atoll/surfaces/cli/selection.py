@@ -1,0 +1,40 @@
+"""Which sandbox is meant: the one named, the last one, or the one of the current folder."""
+
+from pathlib import Path
+
+import click
+
+from atoll.domain.errors import NotFound
+from atoll.surfaces.cli.answer import Answer
+from atoll.surfaces.cli.api import Api, get
+from atoll.surfaces.cli.invocation import Invocation
+from atoll.surfaces.cli.memory import recall
+from atoll.surfaces.cli.waiting import name_of
+
+
+def select(invocation: Invocation, api: Api, name: str | None, *, last: bool = False) -> Answer:
+    """The sandbox. Raises `NotFound`, and a usage error when nothing says which is meant."""
+    if name and last:
+        raise click.UsageError("Give a NAME or --last, not both.")
+    if name:
+        return api.call(get("sandboxes", name))
+    memory = recall(invocation.environ)
+    if last:
+        if not memory.last:
+            raise NotFound("no sandbox was used from here yet: see `atoll list`")
+        return api.call(get("sandboxes", memory.last))
+    here = memory.of_folder(Path.cwd())
+    if here:
+        return api.call(get("sandboxes", here))
+    return _only(api)
+
+
+def _only(api: Api) -> Answer:
+    """The single sandbox there is; with several, the person has to say which."""
+    found = list(api.pages(get("sandboxes"), "sandboxes"))
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise NotFound("there is no sandbox yet: make one with `atoll new`")
+    names = ", ".join(name_of(sandbox) for sandbox in found[:8])
+    raise click.UsageError(f"This folder has no sandbox of its own. Name one of: {names}")

@@ -1,0 +1,30 @@
+"""`atoll start`: stopped sandboxes come up again with the workspace they had."""
+
+import click
+
+from atoll.surfaces.cli.answer import Json
+from atoll.surfaces.cli.api import post
+from atoll.surfaces.cli.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.memory import remember
+from atoll.surfaces.cli.options import json_option, sandboxes_argument
+from atoll.surfaces.cli.output import say, show_json
+from atoll.surfaces.cli.waiting import name_of, wait_ready
+
+
+@click.command("start")
+@sandboxes_argument()
+@json_option()
+@pass_invocation
+def command(invocation: Invocation, names: tuple[str, ...], *, as_json: bool) -> None:
+    """Bring stopped sandboxes up again."""
+    api = invocation.api()
+    asked = [api.call(post("sandboxes", name, "start")) for name in names]
+    ready: list[Json] = []
+    for sandbox in asked:
+        up = wait_ready(api, sandbox, title=f"starting {name_of(sandbox)}")
+        remember(invocation.environ, up.text("sandbox_id"))
+        ready.append(up.value)
+        if not as_json:
+            say(f"{name_of(up)} is {up.text('state')}")
+    if as_json:
+        show_json({"sandboxes": ready})

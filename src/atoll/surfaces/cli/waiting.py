@@ -1,0 +1,51 @@
+"""Waiting for a sandbox to become what was asked for, and saying meanwhile what happens."""
+
+import time
+
+from atoll.domain.errors import Failed, Unavailable
+from atoll.surfaces.cli.answer import Answer
+from atoll.surfaces.cli.api import Api, get
+from atoll.surfaces.cli.progress import Progress
+
+LIVE = ("ready", "active")
+COMING = ("requested", "provisioning")
+STEP_SECONDS = 1
+MAX_WAIT_SECONDS = 900.0
+
+
+def wait_ready(api: Api, sandbox: Answer, *, title: str) -> Answer:
+    """Wait until the sandbox is ready or active. Raises `Failed` with its reason when it
+    ends otherwise, `Unavailable` (code `timeout`) after a quarter of an hour."""
+    reference = sandbox.text("sandbox_id")
+    deadline = time.monotonic() + MAX_WAIT_SECONDS
+    told = 0
+    with Progress(title) as progress:
+        while sandbox.text("state") in COMING:
+            if time.monotonic() > deadline:
+                raise Unavailable(
+                    f"{name_of(sandbox)} is still {sandbox.text('state')}: see "
+                    f"`atoll logs {name_of(sandbox)}`",
+                    code="timeout",
+                )
+            asked = (("wait", "ready"), ("timeout", str(STEP_SECONDS)))
+            sandbox = api.call(get("sandboxes", reference, query=asked))
+            if progress.due or sandbox.text("state") == "failed":
+                lines = log_lines(api, reference)
+                progress.tell(lines[told:])
+                told = len(lines)
+    if sandbox.text("state") not in LIVE:
+        raise Failed(
+            f"{name_of(sandbox)} is {sandbox.text('state')}: {sandbox.text('reason', 'no reason')}"
+        )
+    return sandbox
+
+
+def log_lines(api: Api, reference: str) -> list[str]:
+    """What provisioning said so far."""
+    answered = api.call(get("sandboxes", reference, "logs"))
+    return [line.text("text") for line in answered.children("lines")]
+
+
+def name_of(sandbox: Answer) -> str:
+    """What a person calls it."""
+    return sandbox.text("name") or sandbox.text("sandbox_id")
