@@ -1,0 +1,75 @@
+/* What the files of the init share: the protocol's numbers, and one line per noun.
+ * The protocol itself is described in src/atoll/wire/init.py. */
+#ifndef ATOLL_INIT_H
+#define ATOLL_INIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { VERSION = 1, MAX_PACKET = 65536, MAX_FDS = 32, MAX_DOORS = 8, MAX_SLOTS = 4096 };
+enum { EXEC = 1, PTY = 2, SIGNAL = 3, OPEN = 4 };
+enum { READY = 64, STARTED = 65, FAILED = 66, EXITED = 67, FDS = 68, DONE = 69 };
+enum { STEP_CHDIR = 1, STEP_EXEC = 2, STEP_OTHER = 3, STEP_DOOR = 4 };
+enum { FLAG_TTY = 1, FLAG_MEMFD = 2 };
+
+struct header {
+	uint32_t op, tag;
+	int32_t a, b;
+};
+
+struct packet {
+	struct header head;
+	size_t length; /* of the payload */
+	const char *payload;
+	int fds[MAX_FDS];
+	int count;
+	int cut; /* longer than the buffer, or more descriptors than we take */
+};
+
+/* One exec. The table is shared memory: the warden notes its leader in it. A helper that
+ * kills a tree has a slot of its own with tag 0. */
+struct slot {
+	uint32_t tag;
+	volatile pid_t warden;
+	volatile pid_t leader; /* 0 before it runs and from just before it is reaped */
+};
+
+struct world {
+	int control;
+	int root;  /* O_PATH of the workspace */
+	long nproc; /* RLIMIT_NPROC of commands, or -1 */
+	struct slot *slots;
+};
+
+/* packet.c */
+int receive(int fd, struct packet *in); /* 1 a packet, 0 the end, -1 try again */
+void reply(int fd, uint32_t op, uint32_t tag, int a, int b);
+void reply_with(int fd, struct header head, const void *payload, size_t length, const int *fds,
+                int count);
+void drop_fds(struct packet *in);
+void close_from(unsigned first, unsigned last);
+
+/* door.c: listeners of one port on both loopbacks; how many, or -1 with errno */
+int open_door(int port, int *fds);
+
+/* exec.c */
+void start_exec(struct world *world, struct packet *in);
+
+/* kin.c: processes by descent */
+typedef int (*spares)(const struct world *world, pid_t pid);
+int signal_kin(const struct world *world, pid_t ancestor, int number, spares spared);
+int kill_kin(const struct world *world, pid_t ancestor, struct slot *slot);
+pid_t foreground_group(pid_t pid);
+
+/* pty.c, serve.c */
+void open_pty(struct world *world, struct packet *in);
+void serve(struct world *world) __attribute__((noreturn));
+
+/* place.c: openat2 with RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS; `mode` counts with O_CREAT */
+int open_beneath(int root, const char *path, int flags, int mode);
+
+/* tree.c and its siblings: the modes that work on files */
+int tool(int argc, char **argv);
+
+#endif

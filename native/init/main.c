@@ -1,0 +1,122 @@
+/* The one program that runs in every sandbox: its init, or (by its first word) a tool that
+ * works on a tree of files and streams the result out.
+ *
+ *   init --control-fd N [--door PORT]… [--root DIR] [--nproc N]
+ *   init [--root DIR] list|stat|mkdir|move|remove|commit|tar|untar|watch … */
+#define _GNU_SOURCE
+#include "init.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct options {
+	int control, doors[MAX_DOORS], door_count;
+	long nproc;
+	const char *root;
+};
+
+static void on_child(int number)
+{
+	(void)number; /* only there to interrupt ppoll */
+}
+
+/* 0-2 must be taken, or a descriptor sent to us could land on one of them. */
+static void fill_standard_fds(int control)
+{
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0)
+			fcntl(control, F_DUPFD, 0);
+}
+
+static void settle_signals(void)
+{
+	struct sigaction child = {.sa_handler = on_child, .sa_flags = SA_NOCLDSTOP};
+	sigset_t held;
+
+	/* Pid 1 is immune to what it has no handler for; a plain child must ignore it. */
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_IGN);
+	sigaction(SIGCHLD, &child, NULL);
+	sigemptyset(&held);
+	sigaddset(&held, SIGCHLD);
+	sigprocmask(SIG_SETMASK, &held, NULL);
+}
+
+static void fail(int control, int step)
+{
+	reply(control, FAILED, 0, errno, step);
+	_exit(1);
+}
+
+static void announce(const struct options *chosen, int control)
+{
+	struct header head = {READY, 0, 0, VERSION};
+	int listeners[2 * MAX_DOORS], count = 0;
+
+	for (int i = 0; i < chosen->door_count; i++) {
+		int opened = open_door(chosen->doors[i], listeners + count);
+		if (opened < 0)
+			fail(control, STEP_DOOR);
+		count += opened;
+	}
+	head.a = count;
+	reply_with(control, head, NULL, 0, listeners, count);
+	while (count > 0)
+		close(listeners[--count]);
+}
+
+static void be_init(const struct options *chosen)
+{
+	struct world world = {.nproc = chosen->nproc};
+
+	fill_standard_fds(chosen->control);
+	settle_signals();
+	/* No descriptor may reach a command by inheritance, this one least of all. */
+	world.control = fcntl(chosen->control, F_DUPFD_CLOEXEC, 100);
+	if (world.control < 0)
+		_exit(2);
+	close_from(3, (unsigned)world.control - 1);
+	close_from((unsigned)world.control + 1, ~0U);
+	prctl(PR_SET_DUMPABLE, 0);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	umask(0);
+	world.root = open(chosen->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (world.root < 0)
+		fail(world.control, STEP_OTHER);
+	world.slots = mmap(NULL, MAX_SLOTS * sizeof *world.slots, PROT_READ | PROT_WRITE,
+	                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (world.slots == MAP_FAILED)
+		fail(world.control, STEP_OTHER);
+	announce(chosen, world.control);
+	serve(&world);
+}
+
+int main(int argc, char **argv)
+{
+	struct options chosen = {.control = -1, .nproc = -1, .root = "/workspace"};
+	int i;
+
+	for (i = 1; i + 1 < argc && !strncmp(argv[i], "--", 2); i += 2) {
+		if (!strcmp(argv[i], "--control-fd"))
+			chosen.control = atoi(argv[i + 1]);
+		else if (!strcmp(argv[i], "--door") && chosen.door_count < MAX_DOORS)
+			chosen.doors[chosen.door_count++] = atoi(argv[i + 1]);
+		else if (!strcmp(argv[i], "--root"))
+			chosen.root = argv[i + 1];
+		else if (!strcmp(argv[i], "--nproc"))
+			chosen.nproc = atol(argv[i + 1]);
+		else
+			return 64;
+	}
+	if (chosen.control >= 3 && i == argc)
+		be_init(&chosen);
+	if (chosen.control >= 0 || i >= argc || chdir(chosen.root) < 0)
+		return 64;
+	return tool(argc - i, argv + i);
+}
