@@ -1,0 +1,205 @@
+"""`atoll cp`: files and trees between this machine and a sandbox."""
+
+import io
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import click
+
+from atoll.domain.errors import Invalid, NotFound
+from atoll.surfaces.cli.api import Api, Call, Stream, at, get, post
+from atoll.surfaces.cli.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.options import json_option
+from atoll.surfaces.cli.output import note, show_json
+from atoll.surfaces.cli.tree import CHUNK_BYTES, pack, unpack
+
+_REMOTE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*):(.*)", re.DOTALL)
+PIPE = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A path in a sandbox, as the API takes it."""
+
+    sandbox: str
+    path: str
+
+    def within(self, name: str) -> "Place":
+        """The entry `name` below it."""
+        return Place(self.sandbox, f"{self.path.rstrip('/')}/{name}" if self.path else name)
+
+
+@click.command("cp", epilog="Sandbox paths are relative to /workspace. `./a:b` is a local name.")
+@click.argument("source", metavar="SRC")
+@click.argument("target", metavar="DST")
+@json_option()
+@pass_invocation
+def command(invocation: Invocation, source: str, target: str, *, as_json: bool) -> None:
+    """Copy files and folders into or out of a sandbox.
+
+    One side is NAME:PATH, the other a local path or `-` (a file, or the tar of a folder, on
+    stdout; a file on stdin).
+    """
+    api = invocation.api()
+    inside_from, inside_to = _place(source), _place(target)
+    if (inside_from is None) == (inside_to is None):
+        raise click.UsageError("Exactly one side must be NAME:PATH.")
+    if inside_from is not None:
+        copied = _fetch(api, inside_from, target)
+    elif inside_to is not None:
+        copied = _send(api, source, inside_to)
+    else:
+        return
+    if as_json and target != PIPE:
+        show_json({"files": copied})
+
+
+def _place(text: str) -> Place | None:
+    found = _REMOTE.fullmatch(text)
+    return Place(found[1], found[2]) if found else None
+
+
+def _kind(api: Api, place: Place) -> str:
+    """`file`, `dir`, `symlink`, `other`, or empty when there is nothing."""
+    try:
+        entry = api.call(get("sandboxes", place.sandbox, "files", "stat", query=_path(place)))
+    except NotFound as error:
+        if _no_such_file(api, place):
+            return ""
+        raise error
+    return entry.text("type")
+
+
+def _no_such_file(api: Api, place: Place) -> bool:
+    """Whether it is the file that is missing, not the sandbox (which raises `NotFound`)."""
+    api.call(get("sandboxes", place.sandbox))
+    return True
+
+
+def _path(place: Place) -> tuple[tuple[str, str], ...]:
+    return (("path", place.path or "."),)
+
+
+def _fetch(api: Api, place: Place, target: str) -> int:
+    kind = _kind(api, place)
+    if not kind:
+        raise NotFound(f"{place.sandbox} holds no {place.path!r}")
+    call = Call(
+        "GET",
+        at("sandboxes", place.sandbox, "files", "archive" if kind == "dir" else "content"),
+        _path(place),
+        (("Accept", "*/*"),),
+    )
+    with api.open(call) as stream:
+        if target == PIPE:
+            for data in iter(stream.read, b""):
+                sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+            return 1
+        return _keep(stream, _landing(target, place), folder=kind == "dir")
+
+
+def _landing(target: str, place: Place) -> Path:
+    """As `cp` does: into an existing folder under the source's own name, else that name."""
+    path = Path(target)
+    if path.is_dir():
+        name = PurePosixPath(place.path).name
+        path = path / (name if name not in ("", "..") else place.sandbox)
+    if not path.parent.is_dir():
+        raise Invalid(f"there is no folder {path.parent}: make it first")
+    return path
+
+
+def _keep(stream: Stream, target: Path, *, folder: bool) -> int:
+    """Into a fresh place beside the target, then renamed: a broken line leaves nothing half."""
+    if folder and target.exists():
+        raise Invalid(f"{target} is there already: move it away first")
+    fresh = Path(tempfile.mkdtemp(prefix=".atoll-", dir=target.parent))
+    try:
+        if folder:
+            inner = fresh / "tree"
+            inner.mkdir()
+            left_out: list[str] = []
+            files = unpack(io.BufferedReader(_Reader(stream), CHUNK_BYTES), inner, left_out)
+            inner.rename(target)
+            _say_left_out(left_out)
+            return files
+        part = fresh / "file"
+        with part.open("xb") as out:
+            for data in iter(stream.read, b""):
+                out.write(data)
+        part.replace(target)
+        return 1
+    except OSError as problem:
+        raise Invalid(f"{target} cannot be written: {problem.strerror}") from problem
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+class _Reader(io.RawIOBase):
+    """An API stream as a file, for `tarfile`."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]
+        """Fill what has come."""
+        data = self._stream.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _send(api: Api, source: str, place: Place) -> int:
+    if source == PIPE:
+        _put(api, place, iter(lambda: os.read(0, CHUNK_BYTES), b""), mode=0o644)
+        return 1
+    path = Path(source)
+    try:
+        found = path.stat()
+    except OSError as problem:
+        raise Invalid(f"{path} cannot be read: {problem.strerror}") from problem
+    into = place.path in ("", ".") or place.path.endswith("/") or _kind(api, place) == "dir"
+    goal = place.within(path.resolve().name) if into else place
+    if stat.S_ISDIR(found.st_mode):
+        return _send_folder(api, path, goal)
+    if not stat.S_ISREG(found.st_mode):
+        raise Invalid(f"{path} is neither a file nor a folder")
+    with path.open("rb") as file:
+        chunks = iter(lambda: file.read(CHUNK_BYTES), b"")
+        _put(api, goal, chunks, mode=stat.S_IMODE(found.st_mode) & 0o777)
+    return 1
+
+
+def _put(api: Api, place: Place, data: Iterator[bytes], *, mode: int) -> None:
+    query = (*_path(place), ("mode", f"{mode:o}"), ("parents", "true"))
+    headers = (("Content-Type", "application/octet-stream"),)
+    path = at("sandboxes", place.sandbox, "files", "content")
+    api.call(Call("PUT", path, query, headers, data))
+
+
+def _send_folder(api: Api, folder: Path, place: Place) -> int:
+    wish = {"path": place.path, "parents": True}
+    api.call(post("sandboxes", place.sandbox, "files", "mkdir", value=wish))
+    headers = (("Content-Type", "application/x-tar"),)
+    path = at("sandboxes", place.sandbox, "files", "archive")
+    left_out: list[str] = []
+    answered = api.call(Call("PUT", path, _path(place), headers, pack(folder, left_out)))
+    _say_left_out(left_out)
+    return answered.number("files")
+
+
+def _say_left_out(names: list[str]) -> None:
+    if names:
+        shown = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
+        note(f"atoll: left out {len(names)} links out of the tree or special files: {shown}")

@@ -1,0 +1,111 @@
+"""`atoll events`: the event log, listed and followed."""
+
+import json
+import time
+
+import click
+
+from atoll.domain.errors import Unavailable
+from atoll.surfaces.cli.answer import Answer, answer
+from atoll.surfaces.cli.api import Api, Call, Stream, at, get
+from atoll.surfaces.cli.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.options import json_option
+from atoll.surfaces.cli.output import note, say, show_json
+
+PAUSE_SECONDS = 0.5
+SILENCE_SECONDS = 90.0
+"""The server sends a heartbeat much oftener; after this the line is taken for dead."""
+
+
+@click.command("events")
+@click.option("-f", "--follow", is_flag=True, help="Go on with what happens from now on.")
+@click.option(
+    "--stream", default=None, help="One stream (sandbox:ID, auth …), or the name of a sandbox."
+)
+@click.option("--after", type=click.IntRange(min=0), default=0, help="Only past this position.")
+@click.option(
+    "--limit", type=click.IntRange(1, 1000), default=100, show_default=True, help="At most."
+)
+@json_option()
+@pass_invocation
+def command(
+    invocation: Invocation,
+    *,
+    follow: bool,
+    stream: str | None,
+    after: int,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """Show what happened, and follow what happens."""
+    api = invocation.api()
+    query = (("stream", _stream(api, stream)),) if stream else ()
+    if follow:
+        _follow(api, query, str(after) if after else "", as_json=as_json)
+        return
+    asked = (*query, ("after", str(after)), ("limit", str(limit)))
+    answered = api.call(get("events", query=asked))
+    if as_json:
+        show_json(answered.value)
+        return
+    for event in answered.children("events"):
+        say(_line(event))
+
+
+def _stream(api: Api, text: str) -> str:
+    if ":" in text or text == "auth":
+        return text
+    return f"sandbox:{api.call(get('sandboxes', text)).text('sandbox_id')}"
+
+
+def _follow(api: Api, query: tuple[tuple[str, str], ...], last: str, *, as_json: bool) -> None:
+    """Over as many connections as it takes; each goes on after the last event shown."""
+    told = False
+    while True:
+        place = (("Last-Event-ID", last),) if last else ()
+        headers = (("Accept", "text/event-stream"), *place)
+        call = Call("GET", at("events", "stream"), query, headers, timeout=SILENCE_SECONDS)
+        try:
+            with api.open(call) as stream:
+                told = False
+                last = _read(stream, last, as_json=as_json)
+        except Unavailable as error:
+            if not told:
+                note(f"atoll: {error.message}; waiting for it to come back")
+                told = True
+        time.sleep(PAUSE_SECONDS)
+
+
+def _read(stream: Stream, last: str, *, as_json: bool) -> str:
+    """Show events until the line breaks; returns the position reached."""
+    place, data = last, b""
+    try:
+        for line in stream.lines():
+            field, _, value = line.partition(b":")
+            value = value.removeprefix(b" ")
+            if field == b"id":
+                place = value.decode("ascii", "replace")
+            elif field == b"data":
+                data += value
+            elif not line and data:
+                _show(data, as_json=as_json)
+                last, data = place, b""
+    except Unavailable:
+        return last
+    return last
+
+
+def _show(data: bytes, *, as_json: bool) -> None:
+    event = answer(json.loads(data))
+    if as_json:
+        click.echo(json.dumps(event.value))
+    else:
+        say(_line(event))
+
+
+def _line(event: Answer) -> str:
+    actor = event.child("actor")
+    reason = event.text("reason")
+    who = f"{actor.text('kind')}:{actor.text('id')}"
+    words = (event.text("at"), event.text("stream"), event.text("event_type"), who)
+    return "  ".join(words) + (f"  {reason}" if reason else "")
