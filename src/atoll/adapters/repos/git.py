@@ -167,12 +167,13 @@ def _opened(stdin: bytes | tuple[Path, int]) -> int | None:
 
 
 async def _talk(process: asyncio.subprocess.Process, call: GitCall) -> GitReply:
-    assert process.stdout is not None and process.stderr is not None  # noqa: S101 (both are PIPE)
     async with asyncio.TaskGroup() as tasks:
-        out = tasks.create_task(_whole(process.stdout, call.args[0]))
-        tail = tasks.create_task(_tail(process.stderr, call.progress))
+        out = tasks.create_task(_whole(process))
+        tail = tasks.create_task(_tail(process, call.progress))
         if process.stdin is not None and isinstance(call.stdin, bytes):
             tasks.create_task(_feed(process.stdin, call.stdin))
+    if len(out.result()) > MAX_ANSWER_BYTES:
+        raise LimitReached(f"git {call.args[0]} answered more than {MAX_ANSWER_BYTES} bytes.")
     return GitReply(await process.wait(), out.result(), tail.result())
 
 
@@ -184,18 +185,20 @@ async def _feed(pipe: asyncio.StreamWriter, data: bytes) -> None:
     pipe.close()
 
 
-async def _whole(pipe: asyncio.StreamReader, command: str) -> bytes:
+async def _whole(process: asyncio.subprocess.Process) -> bytes:
+    # Past the limit the process is killed, so that the other pipes end as well.
     answer = bytearray()
-    while chunk := await pipe.read(65536):
+    while process.stdout is not None and (chunk := await process.stdout.read(65536)):
         answer += chunk
         if len(answer) > MAX_ANSWER_BYTES:
-            raise LimitReached(f"git {command} answered more than {MAX_ANSWER_BYTES} bytes.")
+            os.killpg(process.pid, signal.SIGKILL)
+            break
     return bytes(answer)
 
 
-async def _tail(pipe: asyncio.StreamReader, progress: Callable[[str], None] | None) -> str:
+async def _tail(process: asyncio.subprocess.Process, progress: Callable[[str], None] | None) -> str:
     said, told = b"", ""
-    while chunk := await pipe.read(4096):
+    while process.stderr is not None and (chunk := await process.stderr.read(4096)):
         said = (said + chunk)[-STDERR_TAIL_BYTES:]
         if progress is not None and (step := _step(said)) and step != told:
             progress(step)

@@ -1,0 +1,35 @@
+"""An importer that runs git itself: for a control plane that is not root, and for tests.
+
+Environment and configuration are scrubbed, time, memory and file size bounded, no transport
+but the bundle file allowed. It lacks the zygote's foreign uid and missing network; where the
+zygote is there, `adapters.repos.zygote_importer` is used instead.
+"""
+
+from atoll.adapters.repos.git import Git, GitCall
+from atoll.domain.errors import Invalid, LimitReached
+from atoll.ports.repositories import ImportJob
+
+
+class DirectImporter:
+    """Implements `ports.repositories.Importer`."""
+
+    def __init__(self) -> None:
+        self._git = Git()
+
+    async def run(self, job: ImportJob) -> None:
+        """Fetch the bundle into the fresh repository, checking every object."""
+        reply = await self._git.run(
+            GitCall(
+                ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc",
+                 "--", str(job.bundle), *job.refspecs),
+                job.repo_dir,
+                protocols=("file",),
+                seconds=job.seconds,
+                max_file_bytes=job.max_bytes,
+            )
+        )  # fmt: skip
+        if reply.status == 0:
+            return
+        if "memory" in reply.why:
+            raise LimitReached("The bundle needs more memory than an import may use.")
+        raise Invalid(f"The bundle was refused: {reply.why or 'git gave no reason'}.")

@@ -1,0 +1,130 @@
+"""One incoming bundle: written to a scratch folder, then checked where it can do no harm.
+
+The scratch folder is made and removed by the shelf. Nothing here trusts the bundle: its
+header is read by `wire.bundle`, its objects only by an `Importer`.
+"""
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from atoll.adapters.repos.git import HARMLESS_FLAWS, Git, GitCall
+from atoll.domain.branch import branch_of_ref
+from atoll.domain.errors import Invalid, LimitReached
+from atoll.ports.repositories import Importer, ImportJob, Ref, Stored
+from atoll.wire.bundle import MAX_HEADER_BYTES, BundleHeader, MalformedBundle, read_header
+
+MAX_BRANCHES = 256
+KEPT_FREE_BYTES = 512 * 2**20
+"""An upload never takes the disk's last half GiB."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeSettings:
+    """Caps of one bundle: its size in bytes, and the seconds its check may take."""
+
+    max_bytes: int
+    seconds: int
+
+
+class BundleIntake:
+    """Implements `ports.repositories.Intake`; a context manager that owns the open file."""
+
+    def __init__(
+        self, scratch: Path, settings: IntakeSettings, git: Git, importer: Importer
+    ) -> None:
+        self._scratch = scratch
+        self._settings = settings
+        self._git = git
+        self._importer = importer
+        self._written = 0
+        self._header: BundleHeader | None = None
+        self._file = -1
+
+    def __enter__(self) -> "BundleIntake":
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        self._file = os.open(self.bundle, flags, 0o644)
+        os.fchmod(self._file, 0o644)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.close(self._file)
+
+    @property
+    def bundle(self) -> Path:
+        """The file written so far."""
+        return self._scratch / "in.bundle"
+
+    @property
+    def size(self) -> int:
+        """Bytes written so far."""
+        return self._written
+
+    @property
+    def pack_offset(self) -> int:
+        """Where the pack begins, after `verify`."""
+        return self._read_header().size
+
+    def write(self, chunk: bytes) -> None:
+        """Append. Raises `LimitReached` past the size cap or when the disk is nearly full."""
+        self._written += len(chunk)
+        if self._written > self._settings.max_bytes:
+            raise LimitReached(
+                f"The bundle is larger than {self._settings.max_bytes // 2**20} MiB, "
+                "the limit for one upload.",
+                code="too_large",
+            )
+        if shutil.disk_usage(self._scratch).free < KEPT_FREE_BYTES:
+            raise LimitReached("The disk is nearly full: free some space, then try again.")
+        rest = memoryview(chunk)
+        while rest:
+            rest = rest[os.write(self._file, rest) :]
+
+    async def verify(self, into: Stored | None) -> tuple[Ref, ...]:
+        """The bundle's branches, after an `Importer` checked every object against `into`."""
+        header = self._read_header()
+        refs = tuple(
+            Ref(name, commit) for name, commit in header.refs if branch_of_ref(name) is not None
+        )
+        if not 0 < len(refs) <= MAX_BRANCHES:
+            raise Invalid(f"The bundle holds {len(refs)} branches; 1 to {MAX_BRANCHES} are taken.")
+        fresh = await self._fresh_repository(into)
+        await self._importer.run(
+            ImportJob(
+                repo_dir=fresh,
+                bundle=self.bundle,
+                refspecs=tuple(f"+{ref.name}:{ref.name}" for ref in refs),
+                alternates=(into.path,) if into is not None else (),
+                seconds=self._settings.seconds,
+                max_bytes=self._settings.max_bytes,
+            )
+        )
+        return refs
+
+    async def _fresh_repository(self, into: Stored | None) -> Path:
+        repo = self._scratch / "repo.git"
+        await self._git.ask(GitCall(("init", "--bare", "--quiet", "--template=", str(repo))))
+        for flaw in HARMLESS_FLAWS:
+            await self._git.ask(GitCall(("config", f"fetch.fsck.{flaw}", "ignore"), repo))
+        if into is not None:
+            borrowed = repo / "objects" / "info" / "alternates"
+            borrowed.parent.mkdir(exist_ok=True)
+            borrowed.write_text(f"{into.path / 'objects'}\n")
+        return repo
+
+    def _read_header(self) -> BundleHeader:
+        if self._header is None:
+            with self.bundle.open("rb") as file:
+                start = file.read(MAX_HEADER_BYTES)
+            try:
+                self._header = read_header(start)
+            except MalformedBundle as error:
+                raise Invalid(f"This is not a git bundle that can be taken in: {error}.") from error
+        return self._header

@@ -1,0 +1,79 @@
+"""What is known about one shared bare repository, kept in a file beside its objects.
+
+The folder says where it is, the record says what it is and when it was freshened. Blocking
+file work of microseconds to milliseconds; callers put the long ones on a thread.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from atoll.domain.ids import OrgId
+from atoll.ports.repositories import Stored
+
+RECORD = "atoll.json"
+
+
+class _Record(msgspec.Struct):
+    key: str
+    name: str
+    repo_url: str
+    fetched_at: datetime
+    bytes: int = 0
+    org_id: str | None = None
+
+
+def load(folder: Path) -> Stored | None:
+    """The repository in `folder`; None when there is none, or none that is whole."""
+    try:
+        record = msgspec.json.decode((folder / RECORD).read_bytes(), type=_Record)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return Stored(
+        key=record.key,
+        name=record.name,
+        repo_url=record.repo_url,
+        path=folder,
+        bytes=record.bytes,
+        fetched_at=record.fetched_at,
+        org_id=OrgId(record.org_id) if record.org_id is not None else None,
+    )
+
+
+def save(stored: Stored) -> None:
+    """Write the record, whole or not at all."""
+    record = _Record(
+        key=stored.key,
+        name=stored.name,
+        repo_url=stored.repo_url,
+        fetched_at=stored.fetched_at.astimezone(UTC),
+        bytes=stored.bytes,
+        org_id=stored.org_id,
+    )
+    fresh = stored.path / f"{RECORD}.{os.getpid()}.new"
+    fresh.write_bytes(msgspec.json.encode(record))
+    fresh.chmod(0o644)
+    fresh.replace(stored.path / RECORD)
+
+
+def object_bytes(folder: Path) -> int:
+    """What the objects of a bare repository take, in bytes."""
+    total = 0
+    for top, _, names in os.walk(folder / "objects"):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                total += (Path(top) / name).lstat().st_size
+    return total
+
+
+def all_below(root: Path) -> Iterator[Stored]:
+    """Every whole repository below `root`, by folder."""
+    for top, folders, _ in os.walk(root):
+        for name in sorted(folders):
+            if name.endswith(".git") and (found := load(Path(top) / name)) is not None:
+                yield found
+        folders[:] = sorted(n for n in folders if not n.endswith(".git") and n[0] != ".")
