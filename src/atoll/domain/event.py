@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from atoll.domain.ids import EventId, OrgId
+from atoll.domain.ids import EventId, OrgId, PrincipalId
 from atoll.domain.principal import Principal
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -29,13 +29,15 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class EventDraft:
-    """An event before the log has numbered it."""
+    """An event before the log has numbered it. `owner` is whose thing it tells of: who may
+    read it."""
 
     id: EventId
     stream: str
     event_type: str
     at: datetime
     org_id: OrgId
+    owner: PrincipalId
     actor: Principal
     reason: str | None
     payload: Mapping[str, Json]

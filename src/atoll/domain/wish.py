@@ -74,10 +74,11 @@ def check_references(wish: CreateSandbox) -> None:
             )
 
 
-def consumer_key(consumer: Consumer) -> str:
-    """What makes two consumers the same: actor, harness, and session, run or job."""
+def agent_key(profile_id: str, consumer: Consumer) -> str:
+    """What a sandbox of scope `agent` belongs to: the profile, and the consumer by actor,
+    harness, and session, run or job. A second create with the same key gets the same one."""
     parts = (consumer.harness, consumer.session_id, consumer.run_id, consumer.job_id)
-    return "\x1f".join((consumer.actor, *(part or "" for part in parts)))
+    return "\x1f".join((profile_id, consumer.actor, *(part or "" for part in parts)))
 
 
 def overlaid(wish: CreateSandbox, profile: Profile) -> Profile:

@@ -24,6 +24,7 @@ from atoll.ports.runtime import (
 from atoll.ports.spawner import Exit, Process, ProcessSpec, Pty, Spawner
 from atoll.ports.store import (
     EventQuery,
+    Holding,
     IdempotencyRecord,
     LogLine,
     SandboxQuery,
@@ -44,6 +45,7 @@ __all__ = [
     "Exit",
     "Extension",
     "Handle",
+    "Holding",
     "IdempotencyRecord",
     "Listener",
     "LogLine",

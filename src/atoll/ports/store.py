@@ -13,7 +13,7 @@ from typing import Protocol
 from atoll.domain.event import Event, EventDraft
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.profile import Profile
-from atoll.domain.sandbox import Consumer, Sandbox, State
+from atoll.domain.sandbox import Sandbox, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,10 @@ class SandboxQuery:
 
 @dataclass(frozen=True, slots=True)
 class EventQuery:
-    """Events of an organization after a position, oldest first."""
+    """Events of one owner in an organization after a position, oldest first."""
 
     org_id: OrgId
+    owner: PrincipalId
     stream: str | None = None
     after: int = 0
     limit: int = 100
@@ -44,6 +45,17 @@ class LogLine:
 
     at: datetime
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A sandbox as it counts against its owner's limit and names. `agent_key` is set when its
+    scope is `agent`: profile and consumer, as `domain.wish.agent_key` spells them."""
+
+    id: SandboxId
+    name: str
+    state: State
+    agent_key: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +71,7 @@ class SandboxRows(Protocol):
     """Sandboxes. Raises nothing of its own: absent is None."""
 
     async def insert(self, sandbox: Sandbox) -> None:
-        """Add one. Raises `Conflict` when its owner already has one of that name."""
+        """Add one. Raises `Conflict` when its owner has a living one of that name."""
         ...
 
     async def update(self, sandbox: Sandbox) -> None:
@@ -71,11 +83,12 @@ class SandboxRows(Protocol):
         ...
 
     async def named(self, org_id: OrgId, owner: PrincipalId, name: str) -> Sandbox | None:
-        """By name, among those not destroyed: the owner's own, else a shared one."""
+        """By name, among those not destroyed: the owner's own, else a shared one; one that is
+        being destroyed only when there is no other."""
         ...
 
-    async def held(self, org_id: OrgId, owner: PrincipalId) -> dict[str, Consumer]:
-        """Names of all the owner's sandboxes that count against the limit (not destroyed)."""
+    async def held(self, org_id: OrgId, owner: PrincipalId) -> list[Holding]:
+        """All of the owner's sandboxes that are neither destroying nor destroyed."""
         ...
 
     async def page(self, query: SandboxQuery) -> list[Sandbox]:
@@ -106,20 +119,20 @@ class EventRows(Protocol):
 class LogRows(Protocol):
     """What provisioning said, and how far each runtime's journal has been taken in."""
 
-    async def append(self, sandbox_id: SandboxId, lines: Sequence[LogLine]) -> None:
-        """Add lines; the oldest fall off beyond 1000."""
+    async def append(self, sandbox: Sandbox, lines: Sequence[LogLine]) -> None:
+        """Add lines, in order."""
         ...
 
     async def lines(self, sandbox_id: SandboxId) -> list[LogLine]:
-        """All lines, oldest first."""
+        """The last 1000 lines, oldest first."""
         ...
 
     async def collected(self, sandbox_id: SandboxId, generation: int) -> int:
         """The last journal entry taken in, 0 for none."""
         ...
 
-    async def set_collected(self, sandbox_id: SandboxId, generation: int, n: int) -> None:
-        """Entries up to `n` are in the log (same transaction as their events)."""
+    async def set_collected(self, sandbox: Sandbox, n: int) -> None:
+        """Entries of this generation up to `n` are in the log (same transaction)."""
         ...
 
 

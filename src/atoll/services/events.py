@@ -41,7 +41,7 @@ class Events:
         self, caller: Principal, *, stream: str | None = None, after: int = 0, limit: int = 100
     ) -> list[Event]:
         """Events after a position, oldest first, at most 1000."""
-        query = EventQuery(caller.org_id, stream, after, max(1, min(limit, MAX_LIMIT)))
+        query = EventQuery(caller.org_id, caller.id, stream, after, max(1, min(limit, MAX_LIMIT)))
         async with self._store.read() as rows:
             return await rows.events.page(query)
 
@@ -71,6 +71,7 @@ class Events:
             event_type=note.event_type,
             at=self._clock.now(),
             org_id=caller.org_id,
+            owner=caller.id,
             actor=caller,
             reason=note.reason,
             payload=note.payload,

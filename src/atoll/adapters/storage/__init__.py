@@ -1,1 +1,4 @@
-"""Where control state and events are kept."""
+"""The Store port on SQL: SQLite (WAL) as the embedded default, PostgreSQL by URL.
+
+Only this package knows SQL. It knows no rule of a sandbox's life.
+"""

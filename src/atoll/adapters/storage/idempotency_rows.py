@@ -1,0 +1,59 @@
+"""Rows of idempotency keys."""
+
+from datetime import datetime
+
+from sqlalchemy import delete, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from atoll.adapters.storage.moments import from_us, to_us
+from atoll.adapters.storage.tables import idempotency_keys
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId
+from atoll.ports import IdempotencyRecord
+
+
+class SqlIdempotencyRows:
+    """`ports.store.IdempotencyRows` on one connection."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def get(self, org_id: OrgId, owner: PrincipalId, key: str) -> IdempotencyRecord | None:
+        """See the port."""
+        table = idempotency_keys.c
+        found = await self._connection.execute(
+            select(table.digest, table.sandbox_id, table.at_us).where(
+                table.org_id == org_id, table.owner == owner, table.key == key
+            )
+        )
+        row = found.one_or_none()
+        return (
+            None if row is None else IdempotencyRecord(row[0], SandboxId(row[1]), from_us(row[2]))
+        )
+
+    async def put(
+        self, org_id: OrgId, owner: PrincipalId, *, key: str, record: IdempotencyRecord
+    ) -> None:
+        """See the port."""
+        table = idempotency_keys.c
+        await self._connection.execute(
+            delete(idempotency_keys).where(
+                table.org_id == org_id, table.owner == owner, table.key == key
+            )
+        )
+        await self._connection.execute(
+            insert(idempotency_keys),
+            {
+                "org_id": org_id,
+                "owner": owner,
+                "key": key,
+                "digest": record.digest,
+                "sandbox_id": record.sandbox_id,
+                "at_us": to_us(record.at),
+            },
+        )
+
+    async def forget(self, before: datetime) -> None:
+        """See the port."""
+        await self._connection.execute(
+            delete(idempotency_keys).where(idempotency_keys.c.at_us < to_us(before))
+        )

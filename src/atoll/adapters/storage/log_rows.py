@@ -1,0 +1,76 @@
+"""Rows of provisioning logs, and marks of how far a runtime's journal was taken in."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import delete, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from atoll.adapters.storage.moments import from_us, to_us
+from atoll.adapters.storage.tables import journal_marks, sandbox_log
+from atoll.domain.ids import SandboxId
+from atoll.domain.sandbox import Sandbox
+from atoll.ports import LogLine
+
+MAX_LINES = 1000
+
+
+class SqlLogRows:
+    """`ports.store.LogRows` on one connection."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def append(self, sandbox: Sandbox, lines: Sequence[LogLine]) -> None:
+        """See the port."""
+        if lines:
+            await self._connection.execute(
+                insert(sandbox_log),
+                [
+                    {
+                        "sandbox_id": sandbox.id,
+                        "org_id": sandbox.org_id,
+                        "owner": sandbox.owner,
+                        "at_us": to_us(line.at),
+                        "text": line.text,
+                    }
+                    for line in lines
+                ],
+            )
+
+    async def lines(self, sandbox_id: SandboxId) -> list[LogLine]:
+        """See the port."""
+        table = sandbox_log.c
+        found = await self._connection.execute(
+            select(table.at_us, table.text)
+            .where(table.sandbox_id == sandbox_id)
+            .order_by(table.n.desc())
+            .limit(MAX_LINES)
+        )
+        return [LogLine(from_us(at), text) for at, text in reversed(found.all())]
+
+    async def collected(self, sandbox_id: SandboxId, generation: int) -> int:
+        """See the port."""
+        table = journal_marks.c
+        found = await self._connection.execute(
+            select(table.n).where(table.sandbox_id == sandbox_id, table.generation == generation)
+        )
+        return found.scalar_one_or_none() or 0
+
+    async def set_collected(self, sandbox: Sandbox, n: int) -> None:
+        """See the port."""
+        table = journal_marks.c
+        await self._connection.execute(
+            delete(journal_marks).where(
+                table.sandbox_id == sandbox.id, table.generation == sandbox.generation
+            )
+        )
+        await self._connection.execute(
+            insert(journal_marks),
+            {
+                "sandbox_id": sandbox.id,
+                "generation": sandbox.generation,
+                "org_id": sandbox.org_id,
+                "owner": sandbox.owner,
+                "n": n,
+            },
+        )

@@ -1,0 +1,1 @@
+"""The database's history: Alembic revisions, run by `adapters.storage.schema`."""

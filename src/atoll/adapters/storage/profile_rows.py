@@ -1,0 +1,48 @@
+"""Rows of people's own profiles."""
+
+import msgspec
+from sqlalchemy import delete, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from atoll.adapters.storage.tables import profiles
+from atoll.domain.ids import OrgId, PrincipalId
+from atoll.domain.profile import Profile
+
+_decoder = msgspec.json.Decoder(Profile)
+
+
+class SqlProfileRows:
+    """`ports.store.ProfileRows` on one connection."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def all(self, org_id: OrgId) -> list[Profile]:
+        """See the port."""
+        found = await self._connection.execute(
+            select(profiles.c.body).where(profiles.c.org_id == org_id)
+        )
+        return [_decoder.decode(body) for body in found.scalars()]
+
+    async def save(self, org_id: OrgId, owner: PrincipalId, profile: Profile) -> None:
+        """See the port."""
+        await self.delete(org_id, profile.id, profile.version)
+        await self._connection.execute(
+            insert(profiles),
+            {
+                "org_id": org_id,
+                "id": profile.id,
+                "version": profile.version,
+                "owner": owner,
+                "body": msgspec.json.encode(profile).decode(),
+            },
+        )
+
+    async def delete(self, org_id: OrgId, profile_id: str, version: str | None) -> int:
+        """See the port."""
+        table = profiles.c
+        wanted = [table.org_id == org_id, table.id == profile_id]
+        if version is not None:
+            wanted.append(table.version == version)
+        done = await self._connection.execute(delete(profiles).where(*wanted))
+        return done.rowcount

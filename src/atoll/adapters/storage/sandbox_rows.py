@@ -1,0 +1,136 @@
+"""Rows of sandboxes."""
+
+from collections.abc import Sequence
+
+import msgspec
+from sqlalchemy import RowMapping, and_, case, insert, or_, select, tuple_, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from atoll.adapters.storage.moments import to_us
+from atoll.adapters.storage.tables import GONE, sandboxes
+from atoll.domain.errors import Conflict
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId
+from atoll.domain.profile import Scope
+from atoll.domain.sandbox import Sandbox, State
+from atoll.domain.wish import agent_key
+from atoll.ports import Holding, SandboxQuery
+
+_decoder = msgspec.json.Decoder(Sandbox)
+_encoder = msgspec.json.Encoder()
+
+
+class SqlSandboxRows:
+    """`ports.store.SandboxRows` on one connection."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def insert(self, sandbox: Sandbox) -> None:
+        """See the port."""
+        row = _columns(sandbox) | {
+            "id": sandbox.id,
+            "org_id": sandbox.org_id,
+            "owner": sandbox.owner,
+            "created_us": to_us(sandbox.created_at),
+        }
+        try:
+            await self._connection.execute(insert(sandboxes), row)
+        except IntegrityError as err:
+            raise Conflict(
+                f"You already have a sandbox named {sandbox.name!r}: choose another name, or "
+                "destroy that one first.",
+                code="name_taken",
+                field="name",
+            ) from err
+
+    async def update(self, sandbox: Sandbox) -> None:
+        """See the port."""
+        await self._connection.execute(
+            update(sandboxes).where(sandboxes.c.id == sandbox.id), _columns(sandbox)
+        )
+
+    async def get(self, sandbox_id: SandboxId) -> Sandbox | None:
+        """See the port."""
+        found = await self._connection.execute(
+            select(sandboxes.c.body).where(sandboxes.c.id == sandbox_id)
+        )
+        body = found.scalar_one_or_none()
+        return None if body is None else _decoder.decode(body)
+
+    async def named(self, org_id: OrgId, owner: PrincipalId, name: str) -> Sandbox | None:
+        """See the port."""
+        table = sandboxes.c
+        found = await self._connection.execute(
+            select(table.body)
+            .where(
+                table.org_id == org_id,
+                table.name == name,
+                table.state != State.DESTROYED.value,
+                or_(table.owner == owner, table.scope == Scope.SHARED.value),
+            )
+            .order_by(
+                case((table.state == State.DESTROYING.value, 1), else_=0),
+                case((table.owner == owner, 0), else_=1),
+                table.created_us.desc(),
+            )
+            .limit(1)
+        )
+        body = found.scalar_one_or_none()
+        return None if body is None else _decoder.decode(body)
+
+    async def held(self, org_id: OrgId, owner: PrincipalId) -> list[Holding]:
+        """See the port."""
+        table = sandboxes.c
+        found = await self._connection.execute(
+            select(table.id, table.name, table.state, table.agent_key).where(
+                table.org_id == org_id, table.owner == owner, table.state.not_in(GONE)
+            )
+        )
+        return [Holding(SandboxId(id_), name, State(state), key) for id_, name, state, key in found]
+
+    async def page(self, query: SandboxQuery) -> list[Sandbox]:
+        """See the port."""
+        table = sandboxes.c
+        wanted = [
+            table.org_id == query.org_id,
+            or_(table.owner == query.owner, table.scope == Scope.SHARED.value),
+            table.state.in_([state.value for state in query.states])
+            if query.states
+            else table.state != State.DESTROYED.value,
+        ]
+        if query.before is not None:
+            at, last = query.before
+            wanted.append(tuple_(table.created_us, table.id) < tuple_(to_us(at), last))
+        found = await self._connection.execute(
+            select(table.body)
+            .where(and_(*wanted))
+            .order_by(table.created_us.desc(), table.id.desc())
+            .limit(query.limit)
+        )
+        return _sandboxes(found.mappings().all())
+
+    async def unfinished(self) -> list[Sandbox]:
+        """See the port."""
+        table = sandboxes.c
+        found = await self._connection.execute(
+            select(table.body)
+            .where(table.state != State.DESTROYED.value)
+            .order_by(table.created_us, table.id)
+        )
+        return _sandboxes(found.mappings().all())
+
+
+def _columns(sandbox: Sandbox) -> dict[str, str | None]:
+    belongs = sandbox.scope is Scope.AGENT
+    return {
+        "name": sandbox.name,
+        "state": sandbox.state.value,
+        "scope": sandbox.scope.value,
+        "agent_key": agent_key(sandbox.profile.id, sandbox.consumer) if belongs else None,
+        "body": _encoder.encode(sandbox).decode(),
+    }
+
+
+def _sandboxes(rows: Sequence[RowMapping]) -> list[Sandbox]:
+    return [_decoder.decode(row["body"]) for row in rows]
