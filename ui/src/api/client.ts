@@ -3,15 +3,7 @@
  * prefix; errors become a `Problem` with the server's own words.
  */
 
-import type {
-  CreateSandbox,
-  LogLine,
-  Me,
-  Profile,
-  Repository,
-  Sandbox,
-  Terminal,
-} from './types';
+import type { CreateSandbox, LogLine, Me, Profile, Repository, Sandbox, Terminal } from './types';
 
 /** A refused or failed call. `status` 0: the server could not be reached. */
 export class Problem extends Error {
@@ -112,7 +104,10 @@ export const api = {
   act: (id: string, verb: 'stop' | 'start' | 'recreate') =>
     call('POST', `${at(id)}/${verb}`) as Promise<Sandbox>,
   destroy: (id: string, keepWorktree: boolean) =>
-    call('POST', `${at(id)}/destroy${keepWorktree ? '?keep_worktree=true' : ''}`) as Promise<Sandbox>,
+    call(
+      'POST',
+      `${at(id)}/destroy${keepWorktree ? '?keep_worktree=true' : ''}`,
+    ) as Promise<Sandbox>,
   /** `ttl`: the time to live from now, such as `2h`. */
   extend: (id: string, ttl: string) =>
     call('POST', `${at(id)}/extend_ttl`, { ttl }) as Promise<Sandbox>,

@@ -48,7 +48,10 @@ export function followEvents(handlers: EventHandlers): () => void {
   async function read(signal: AbortSignal): Promise<void> {
     const response = await fetch(address('v1/events/stream'), {
       credentials: 'same-origin',
-      headers: { Accept: 'text/event-stream', ...(lastId === null ? {} : { 'Last-Event-ID': lastId }) },
+      headers: {
+        Accept: 'text/event-stream',
+        ...(lastId === null ? {} : { 'Last-Event-ID': lastId }),
+      },
       signal,
     });
     if (response.status === 401) reportLoggedOut();

@@ -5,7 +5,6 @@ import { Attachment, type AttachSocket, type AttachStatus } from './attach';
 /** A socket whose server side is the test. */
 class ScriptedSocket implements AttachSocket {
   binaryType = '';
-  onopen: (() => void) | null = null;
   onmessage: ((event: { data: unknown }) => void) | null = null;
   onclose: ((event: { code: number }) => void) | null = null;
   readonly sent: (string | Uint8Array)[] = [];

@@ -20,7 +20,6 @@ export interface Screen {
 /** The part of WebSocket that is used, so that tests can script one. */
 export interface AttachSocket {
   binaryType: string;
-  onopen: (() => void) | null;
   onmessage: ((event: { data: unknown }) => void) | null;
   onclose: ((event: { code: number }) => void) | null;
   send(data: string | Uint8Array): void;
@@ -358,7 +357,7 @@ export class Attachment {
     const socket = this.#socket;
     if (socket === null) return;
     this.#socket = null;
-    socket.onopen = socket.onmessage = socket.onclose = null;
+    socket.onmessage = socket.onclose = null;
     socket.close(CLOSE_NORMAL);
   }
 

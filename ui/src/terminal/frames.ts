@@ -6,7 +6,8 @@
  */
 
 export type Exit =
-  { readonly kind: 'code'; readonly code: number } | { readonly kind: 'signal'; readonly signal: string };
+  | { readonly kind: 'code'; readonly code: number }
+  | { readonly kind: 'signal'; readonly signal: string };
 
 export type ServerFrame =
   | {
@@ -19,7 +20,12 @@ export type ServerFrame =
       readonly title: string;
       readonly ackEvery: number;
     }
-  | { readonly type: 'resync'; readonly from: number; readonly to: number; readonly preamble: Uint8Array }
+  | {
+      readonly type: 'resync';
+      readonly from: number;
+      readonly to: number;
+      readonly preamble: Uint8Array;
+    }
   | { readonly type: 'size'; readonly cols: number; readonly rows: number }
   | { readonly type: 'driver'; readonly client: string | null }
   | { readonly type: 'title'; readonly title: string }

@@ -1,0 +1,81 @@
+/** What the palette offers, given where the page is. */
+
+import type { Sandbox } from './api/types';
+import { actsOf, actWords, type Act } from './components/SandboxView';
+import type { Command } from './components/Palette';
+import { stateWords } from './components/StateMark';
+import { openTerminal } from './components/Terminals';
+import { repoWords } from './components/words';
+import { go } from './state/route';
+import { setTheme, shade, toggleTheme } from './state/theme';
+
+interface Place {
+  readonly sandbox: Sandbox | null;
+  readonly list: readonly Sandbox[];
+  readonly onAct: (act: Act) => void;
+  readonly onNew: () => void;
+  readonly onLogOut: () => void;
+}
+
+export function commandsOf(place: Place): readonly Command[] {
+  const { list, onNew, onLogOut } = place;
+  return [
+    ...ofSandbox(place),
+    { id: 'new', words: 'New sandbox', note: 'N', icon: 'plus', run: onNew },
+    ...list.map((one): Command => ({
+      id: `go ${one.sandbox_id}`,
+      words: `Go to ${one.name}`,
+      note: [stateWords[one.state], repoWords(one)].filter(Boolean).join(' · '),
+      icon: one.agent === null ? 'terminal' : 'agent',
+      run: () => go(one.sandbox_id),
+    })),
+    {
+      id: 'theme',
+      words: `Switch to ${shade.get() === 'dark' ? 'light' : 'dark'} colours`,
+      icon: shade.get() === 'dark' ? 'sun' : 'moon',
+      run: toggleTheme,
+    },
+    {
+      id: 'theme system',
+      words: 'Colours as the system says',
+      icon: 'sun',
+      run: () => setTheme('system'),
+    },
+    { id: 'logout', words: 'Log out', icon: 'person', run: onLogOut },
+  ];
+}
+
+function ofSandbox({ sandbox, onAct }: Place): readonly Command[] {
+  if (sandbox === null) return [];
+  const { sandbox_id: id, name, agent, state } = sandbox;
+  const live = state === 'ready' || state === 'active';
+  const terminals: Command[] = [
+    {
+      id: 'terminal',
+      words: 'New terminal',
+      note: name,
+      icon: 'terminal',
+      run: () => void openTerminal(id),
+    },
+  ];
+  if (agent !== null) {
+    terminals.push({
+      id: 'agent',
+      words: `New ${agent} terminal`,
+      note: name,
+      icon: 'agent',
+      run: () => void openTerminal(id, agent),
+    });
+  }
+  return [
+    ...(live ? terminals : []),
+    { id: 'log', words: 'Show the log', note: name, icon: 'log', run: () => go(id, 'log') },
+    ...actsOf(sandbox).map((act): Command => ({
+      id: act,
+      words: `${actWords[act]} this sandbox`,
+      note: name,
+      icon: 'shield',
+      run: () => onAct(act),
+    })),
+  ];
+}

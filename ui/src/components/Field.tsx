@@ -1,0 +1,54 @@
+/** A labelled form field with its hint and its trouble, tied together for screen readers. */
+
+import { useId, type ReactNode } from 'react';
+
+const NAMES = [
+  'profile',
+  'repo_url',
+  'branch',
+  'from_branch',
+  'name',
+  'ttl',
+  'network_mode',
+] as const;
+export type FieldName = (typeof NAMES)[number];
+
+/** The form's field a problem document's `field` means (`repos[0].branch` is `branch`). */
+export function fieldOf(path: string | null): FieldName | null {
+  const parts = (path ?? '').split(/[.[\]]+/).filter((part) => part !== '' && !/^\d+$/.test(part));
+  const last = parts.at(-1);
+  if (last === 'repos' || last === 'key') return 'repo_url';
+  return NAMES.find((name) => name === last) ?? null;
+}
+
+interface Wiring {
+  readonly id: string;
+  readonly 'aria-describedby': string;
+  readonly 'aria-invalid': boolean;
+}
+
+interface FieldProps {
+  readonly label: string;
+  readonly hint?: string;
+  readonly trouble: string | null;
+  readonly grow?: boolean;
+  readonly children: (wiring: Wiring) => ReactNode;
+}
+
+export function Field({ label, hint, trouble, grow = false, children }: FieldProps) {
+  const id = useId();
+  const noteId = `${id}-note`;
+  return (
+    <div className={grow ? 'field field-grow' : 'field'}>
+      <label htmlFor={id}>{label}</label>
+      {children({ id, 'aria-describedby': noteId, 'aria-invalid': trouble !== null })}
+      <p
+        id={noteId}
+        className={trouble === null ? 'field-hint' : 'field-trouble'}
+        role={trouble === null ? undefined : 'alert'}
+      >
+        {trouble ?? hint}
+      </p>
+    </div>
+  );
+}

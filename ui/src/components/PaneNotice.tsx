@@ -1,0 +1,79 @@
+/** What lies over a terminal's lower edge when it is not simply live. */
+
+import { useEffect, useState } from 'react';
+import type { AttachStatus } from '../terminal/attach';
+import type { TerminalView } from '../terminal/view';
+import { exitWords } from './words';
+
+interface PaneNoticeProps {
+  readonly status: AttachStatus | null;
+  readonly refused: boolean;
+  readonly view: TerminalView | null;
+}
+
+export function PaneNotice({ status, refused, view }: PaneNoticeProps) {
+  if (status === null || status.phase === 'live' || status.phase === 'closed') return null;
+  const ended = status.phase === 'ended' || status.phase === 'gone';
+  return (
+    <div className={ended ? 'pane-notice pane-notice-end' : 'pane-notice'} role="status">
+      <Words status={status} refused={refused} />
+      {status.phase === 'waiting' && (
+        <button type="button" className="button button-small" onClick={() => view?.retryNow()}>
+          Reconnect now
+        </button>
+      )}
+      {status.phase === 'parked' && (
+        <button
+          type="button"
+          className="button button-small button-primary"
+          onClick={() => {
+            view?.takeBack();
+            view?.focus();
+          }}
+        >
+          Take back
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Words({ status, refused }: { readonly status: AttachStatus; readonly refused: boolean }) {
+  switch (status.phase) {
+    case 'connecting':
+      return <span>Connecting…</span>;
+    case 'waiting':
+      return (
+        <span>
+          {refused ? 'Not typed: disconnected. ' : 'Disconnected. '}
+          <Countdown until={status.retryAt} />
+        </span>
+      );
+    case 'parked':
+      return <span>This terminal moved to another tab of yours.</span>;
+    case 'ended':
+      return (
+        <span>The program ended: {status.exit === null ? '' : exitWords(plain(status.exit))}.</span>
+      );
+    case 'gone':
+      return <span>This terminal is gone.</span>;
+    case 'live':
+    case 'closed':
+      return null;
+  }
+}
+
+function plain(exit: NonNullable<AttachStatus['exit']>): Readonly<Record<string, unknown>> {
+  return exit.kind === 'code' ? { code: exit.code } : { signal: exit.signal };
+}
+
+function Countdown({ until }: { readonly until: number | null }) {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = window.setInterval(() => setNow(Date.now()), 500);
+    return () => window.clearInterval(timer);
+  }, []);
+  if (until === null) return <>Catching up…</>;
+  const seconds = Math.ceil((until - now) / 1000);
+  return <>{seconds > 0 ? `Trying again in ${seconds} s` : 'Trying again…'}</>;
+}

@@ -1,0 +1,82 @@
+/**
+ * Keys a touch screen has not got, and a line to compose in. Shown by the style sheet
+ * where the pointer is coarse; a phone's own keyboard and xterm's hidden input disagree
+ * about composed text, so a line is written here and sent whole.
+ */
+
+import { useState } from 'react';
+import type { TerminalView } from '../terminal/view';
+
+interface TouchProps {
+  readonly view: TerminalView;
+}
+
+const KEYS: readonly { label: string; name: string; plain: string; application?: string }[] = [
+  { label: 'Esc', name: 'Escape', plain: '\x1b' },
+  { label: 'Tab', name: 'Tab', plain: '\t' },
+  { label: '⇧Tab', name: 'Shift Tab', plain: '\x1b[Z' },
+  { label: '^C', name: 'Control C', plain: '\x03' },
+  { label: '^D', name: 'Control D', plain: '\x04' },
+  { label: '↑', name: 'Up', plain: '\x1b[A', application: '\x1bOA' },
+  { label: '↓', name: 'Down', plain: '\x1b[B', application: '\x1bOB' },
+  { label: '←', name: 'Left', plain: '\x1b[D', application: '\x1bOD' },
+  { label: '→', name: 'Right', plain: '\x1b[C', application: '\x1bOC' },
+  { label: '⏎', name: 'Enter', plain: '\r' },
+];
+
+export function TouchKeys({ view }: TouchProps) {
+  return (
+    <div className="touch-keys" role="toolbar" aria-label="Terminal keys">
+      {KEYS.map(({ label, name, plain, application }) => (
+        <button
+          key={name}
+          type="button"
+          aria-label={name}
+          onPointerDown={(event) => event.preventDefault()}
+          onClick={() => view.type(view.applicationKeys ? (application ?? plain) : plain)}
+        >
+          {label}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+export function ComposeBar({ view }: TouchProps) {
+  const [line, setLine] = useState('');
+  return (
+    <form
+      className="compose"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (view.status.phase !== 'live') {
+          view.type('');
+          return;
+        }
+        if (line !== '') view.paste(line);
+        view.type('\r');
+        setLine('');
+      }}
+    >
+      <textarea
+        rows={1}
+        aria-label="Type a line for the terminal"
+        placeholder="Type here"
+        autoCapitalize="off"
+        autoCorrect="off"
+        spellCheck={false}
+        value={line}
+        onChange={(event) => setLine(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && !event.shiftKey) {
+            event.preventDefault();
+            event.currentTarget.form?.requestSubmit();
+          }
+        }}
+      />
+      <button type="submit" className="button button-primary">
+        Send
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,47 @@
+/** The page's few icons, drawn on a 16-unit grid; decoration only, the words say it. */
+
+const paths = {
+  plus: 'M8 3v10M3 8h10',
+  close: 'm4 4 8 8M12 4l-8 8',
+  search: 'M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10Zm3.6-1.4L14 14',
+  sun: 'M8 11a3 3 0 1 0 0-6 3 3 0 0 0 0 6ZM8 1v1.5M8 13.5V15M1 8h1.5M13.5 8H15M3 3l1 1M12 12l1 1M3 13l1-1M12 4l1-1',
+  moon: 'M13.5 9.5A6 6 0 0 1 6.5 2.5a6 6 0 1 0 7 7Z',
+  branch:
+    'M5 4v8M5 4a1.5 1.5 0 1 0 0-.01M5 12a1.5 1.5 0 1 0 0 .01M11 5a1.5 1.5 0 1 0 0-.01M11 5c0 3-6 2.5-6 5.5',
+  terminal: 'm4 5 3 3-3 3M9 11h3.5',
+  agent: 'M8 1.8 9.7 6.3 14.2 8 9.7 9.7 8 14.2 6.3 9.7 1.8 8 6.3 6.3Z',
+  log: 'M3.5 4h9M3.5 8h9M3.5 12h5.5',
+  shield: 'M8 1.8 13 3.6v4c0 3.2-2.2 5.4-5 6.6-2.8-1.2-5-3.4-5-6.6v-4Z',
+  clock: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12Zm0-9.2V8l2.2 1.6',
+  menu: 'M2.5 4.5h11M2.5 8h11M2.5 11.5h11',
+  copy: 'M6 6h7v7H6ZM10 6V3H3v7h3',
+  text: 'M3 4h10M8 4v9',
+  fit: 'M3 6V3h3M13 6V3h-3M3 10v3h3M13 10v3h-3',
+  command:
+    'M6 6h4v4H6ZM6 6H4.5A1.5 1.5 0 1 1 6 4.5ZM10 6V4.5A1.5 1.5 0 1 1 11.5 6ZM10 10h1.5a1.5 1.5 0 1 1-1.5 1.5ZM6 10v1.5A1.5 1.5 0 1 1 4.5 10Z',
+  down: 'm4 6 4 4 4-4',
+  up: 'm4 10 4-4 4 4',
+  person: 'M8 8a2.7 2.7 0 1 0 0-5.4A2.7 2.7 0 0 0 8 8Zm-5.2 6a5.2 5.2 0 0 1 10.4 0',
+  network: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12ZM2 8h12M8 2c4 3.4 4 8.6 0 12C4 10.6 4 5.4 8 2Z',
+} as const;
+
+export type IconName = keyof typeof paths;
+
+export function Icon({ name }: { readonly name: IconName }) {
+  return (
+    <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">
+      <path d={paths[name]} />
+    </svg>
+  );
+}
+
+/** The mark of the house: a ring of land with a way in. */
+export function Mark() {
+  return (
+    <svg className="mark" viewBox="0 0 32 32" aria-hidden="true">
+      <path className="mark-reef" d="M16 4.5a11.5 11.5 0 1 1-10 5.8" />
+      <circle className="mark-islet" cx="10.2" cy="6" r="2" />
+      <path className="mark-prompt" d="M11.8 12.8 15.4 16l-3.6 3.2M17.2 19.6h4" />
+    </svg>
+  );
+}

@@ -1,0 +1,16 @@
+/** Where the page begins. */
+
+import { createRoot } from 'react-dom/client';
+import '@xterm/xterm/css/xterm.css';
+import './styles/tokens.css';
+import './styles/frame.css';
+import './styles/parts.css';
+import './styles/terminal.css';
+import './styles/small.css';
+import { App } from './App';
+import { begin } from './state/login';
+
+const root = document.getElementById('root');
+if (root === null) throw new Error('index.html has no #root');
+createRoot(root).render(<App />);
+void begin();

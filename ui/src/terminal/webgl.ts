@@ -1,0 +1,63 @@
+/**
+ * The GPU renderer of one terminal, held only while its pane is in view.
+ *
+ * Browsers allow about 16 contexts per page and take the oldest away without asking;
+ * disposing the addon does not free its context, so it is given back by hand.
+ */
+
+import type { WebglAddon } from '@xterm/addon-webgl';
+import type { Terminal } from '@xterm/xterm';
+
+export class GpuRenderer {
+  readonly #term: Terminal;
+  #addon: WebglAddon | null = null;
+  #wanted = false;
+  /** After a loss the DOM renderer stays: what took the context would take the next. */
+  #lost = false;
+
+  constructor(term: Terminal) {
+    this.#term = term;
+  }
+
+  get active(): boolean {
+    return this.#addon !== null;
+  }
+
+  async acquire(): Promise<void> {
+    this.#wanted = true;
+    if (this.#addon !== null || this.#lost) return;
+    const { WebglAddon } = await import('@xterm/addon-webgl');
+    // `release` may have come while the code was loading.
+    if (!(this.#wanted as boolean) || this.active) return;
+    const addon = new WebglAddon();
+    addon.onContextLoss(() => {
+      this.#lost = true;
+      this.release();
+    });
+    try {
+      this.#term.loadAddon(addon);
+      this.#addon = addon;
+    } catch {
+      // No WebGL here: xterm's DOM renderer is already drawing.
+      this.#lost = true;
+      addon.dispose();
+    }
+  }
+
+  release(): void {
+    this.#wanted = false;
+    const addon = this.#addon;
+    if (addon === null) return;
+    this.#addon = null;
+    const contexts = this.#contexts();
+    addon.dispose();
+    for (const context of contexts) context.getExtension('WEBGL_lose_context')?.loseContext();
+  }
+
+  #contexts(): WebGL2RenderingContext[] {
+    const canvases = this.#term.element?.querySelectorAll('canvas') ?? [];
+    return [...canvases]
+      .map((canvas) => canvas.getContext('webgl2'))
+      .filter((context) => context !== null);
+  }
+}
