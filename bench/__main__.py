@@ -1,0 +1,187 @@
+"""`python -m bench [NAME…]`: create, exec, memory, restart; all of them without a name."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.figures import Series, table, verdict
+from bench.peers import BareBubblewrap, Docker, fork_and_exec, milliseconds
+from bench.server import Server, server
+
+CREATES = 25
+EXECS = 200
+CROWD = 100
+MEMORY_SANDBOXES = 10
+
+
+def create() -> None:
+    """create → first command output, beside bare bubblewrap and `docker run`."""
+    ours, floor, peer = (
+        Series("atoll: create, then first output"),
+        Series("bare bwrap … true"),
+        Series("docker run --rm … true"),
+    )
+    ready = Series("  of which: create until ready")
+    bare, docker = BareBubblewrap(), Docker()
+    with server() as atoll:
+        for n in range(CREATES + 3):
+            floor_ms = bare.sample()
+            started = time.perf_counter()
+            sandbox = atoll.create()
+            ready_ms = milliseconds(started)
+            assert atoll.run(sandbox, "echo", "x")["exit_code"] == 0
+            total_ms = milliseconds(started)
+            atoll.api.delete(f"/v1/sandboxes/{sandbox}", params={"wait": "true"})
+            if n >= 3:  # the first ones warm caches on all sides
+                floor.samples.append(floor_ms)
+                ready.samples.append(ready_ms)
+                ours.samples.append(total_ms)
+                if docker.here:
+                    peer.samples.append(docker.run())
+    bare.close()
+    docker.close()
+    table("create → first command output", floor, ready, ours, peer)
+    verdict("times the bubblewrap floor", ours.median / floor.median, 4)
+    if peer.samples:
+        verdict("times faster than docker run", peer.median / ours.median, 8, at_least=True)
+    else:
+        print("  no Docker daemon here: not compared")
+
+
+def exec_true() -> None:
+    """`exec true` on a live sandbox, beside fork+exec and `docker exec`."""
+    ours, floor, peer = (
+        Series("atoll: exec true"),
+        Series("fork+exec true"),
+        Series("docker exec true"),
+    )
+    docker = Docker()
+    with server() as atoll:
+        sandbox = atoll.create()
+        for n in range(EXECS + 10):
+            floor_ms = fork_and_exec()
+            started = time.perf_counter()
+            assert atoll.run(sandbox, "true")["exit_code"] == 0
+            if n >= 10:
+                ours.samples.append(milliseconds(started))
+                floor.samples.append(floor_ms)
+                if docker.here and n % 10 == 0:
+                    peer.samples.append(docker.exec())
+    docker.close()
+    table("exec true on a live sandbox", floor, ours, peer)
+    verdict("ms over the floor", ours.median - floor.median, 8)
+    if peer.samples:
+        verdict("part of docker exec's time", ours.median / peer.median, 0.2)
+
+
+def memory() -> None:
+    """PSS of everything that belongs to an idle sandbox with one bash."""
+    one = Series("PSS per idle sandbox with one bash", "MiB")
+    with server() as atoll:
+        before = _pss(atoll.home)
+        for _ in range(MEMORY_SANDBOXES):
+            sandbox = atoll.create()
+            answer = atoll.api.post(f"/v1/sandboxes/{sandbox}/terminals", json={"argv": ["bash"]})
+            answer.raise_for_status()
+        time.sleep(2)
+        one.samples.append((_pss(atoll.home) - before) / 1024 / MEMORY_SANDBOXES)
+    table(f"memory, {MEMORY_SANDBOXES} sandboxes", one)
+    verdict("MiB per sandbox", one.median, 8)
+
+
+def restart() -> None:
+    """A restarted control plane until all of 100 sandboxes answer again."""
+    took = Series(f"start → all of {CROWD} reachable", "s")
+    first = Series("start → the API answers", "s")
+    with server() as atoll:
+        crowd = _crowd(atoll)
+        for _ in range(3):
+            atoll.kill()
+            started = time.perf_counter()
+            atoll.start_again()
+            first.samples.append(milliseconds(started) / 1000)
+            waiting = set(crowd)
+            while waiting:
+                for sandbox in list(waiting):
+                    if atoll.api.get(f"/v1/sandboxes/{sandbox}/terminals").status_code == 200:
+                        waiting.discard(sandbox)
+            took.samples.append(milliseconds(started) / 1000)
+    table("restart of the control plane", first, took)
+    verdict("seconds", took.median, 3)
+
+
+def _crowd(atoll: Server) -> list[str]:
+    made: list[str] = []
+
+    def some(count: int) -> None:
+        for _ in range(count):
+            made.append(atoll.create())
+
+    workers = [threading.Thread(target=some, args=(CROWD // 4,)) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return made
+
+
+def _pss(home: Path) -> float:
+    """KiB of PSS of the zygote of `home` and all its descendants."""
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(stat.rpartition(")")[2].split()[1])
+    roots = {pid for pid in parents if _is_zygote(pid, home)}
+    wanted = set(roots)
+    while True:
+        more = {pid for pid, parent in parents.items() if parent in wanted} - wanted
+        if not more:
+            break
+        wanted |= more
+    return sum(_process_pss(pid) for pid in wanted)
+
+
+def _is_zygote(pid: int, home: Path) -> bool:
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return b"atoll.wiring.zygote" in words and str(home).encode() in words
+
+
+def _process_pss(pid: int) -> float:
+    try:
+        rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:
+        return 0
+    lines = [line.split() for line in rollup.splitlines() if line.startswith("Pss:")]
+    return float(lines[0][1]) if lines else 0
+
+
+BENCHMARKS: dict[str, Callable[[], None]] = {
+    "create": create,
+    "exec": exec_true,
+    "memory": memory,
+    "restart": restart,
+}
+
+
+def main(names: list[str]) -> None:
+    """Run the named ones, or all."""
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        raise SystemExit(
+            f"bench: no benchmark called {unknown[0]}; there are {', '.join(BENCHMARKS)}"
+        )
+    for name in names or BENCHMARKS:
+        BENCHMARKS[name]()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
