@@ -50,6 +50,9 @@ class Names:
     origins: frozenset[str] = frozenset()
 
 
+LOOPBACK_NAMES: Final = Names()
+
+
 @dataclass(frozen=True, slots=True)
 class _Credential:
     """What the request brought: a bearer token, else a session cookie, else nothing."""
@@ -79,7 +82,7 @@ class Guard:
             if answer.started:
                 raise
             await refuse(error, scope, receive, answer.send)
-        except Exception as error:  # noqa: BLE001 - the root of a request: nothing may leak out
+        except Exception as error:  # the root of a request: nothing may leak out
             incident = secrets.token_hex(6)
             _log.exception(
                 "request_failed", incident=incident, path=scope["path"], reason=str(error)
@@ -177,7 +180,7 @@ def _is_private(scope: Scope) -> bool:
     path = scope["path"]
     if path in PUBLIC_PATHS:
         return False
-    return scope["type"] == "websocket" or path.startswith(PRIVATE_PREFIXES)
+    return bool(scope["type"] == "websocket" or path.startswith(PRIVATE_PREFIXES))
 
 
 def _check_target(scope: Scope) -> None:

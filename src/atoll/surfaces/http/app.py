@@ -1,0 +1,66 @@
+"""The HTTP surface as one ASGI app. It holds no state but what it is handed."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastapi import APIRouter, FastAPI
+
+from atoll.surfaces.http import (
+    events,
+    execs,
+    extensions,
+    files,
+    health,
+    logins,
+    openapi,
+    page,
+    problems,
+    profiles,
+    sandboxes,
+    terminals,
+)
+from atoll.surfaces.http.context import Services
+from atoll.surfaces.http.guard import LOOPBACK_NAMES, Guard, Names
+
+Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Frontage:
+    """How the app shows itself: the names it answers to, the URL people use, and where the
+    built page lies."""
+
+    names: Names = LOOPBACK_NAMES
+    public_url: str | None = None
+    bundle: Path = page.BUNDLE
+
+
+def create_app(
+    services: Services,
+    frontage: Frontage | None = None,
+    *,
+    lifespan: Lifespan | None = None,
+    more: tuple[APIRouter, ...] = (),
+) -> FastAPI:
+    """The app over these services. `more` are routers of further surfaces, mounted before the
+    page's catch-all."""
+    front = frontage or Frontage()
+    app = FastAPI(title="Atoll", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
+    app.state.services = services
+    app.state.public_url = front.public_url
+    app.state.bundle = front.bundle
+    app.add_middleware(Guard, logins=services.logins, names=front.names)
+    problems.register(app)
+    nouns = (sandboxes, terminals, execs, files, profiles, extensions, events)
+    for router in (
+        *(noun.router for noun in nouns),
+        logins.router,
+        health.router,
+        openapi.router,
+        *more,
+        page.router,
+    ):
+        app.include_router(router)
+    return app

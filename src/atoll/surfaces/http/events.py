@@ -1,0 +1,158 @@
+"""Routes of the event log: a page of it, and all of it as it grows.
+
+`GET /v1/events/stream` is server-sent events (WHATWG HTML §9.2): `id` is the position, so a
+client that comes back with `Last-Event-ID` misses nothing and sees nothing twice.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Final
+
+import msgspec
+from fastapi import APIRouter, Header, Query
+from starlette.responses import Response
+
+from atoll.domain.errors import AtollError, Invalid
+from atoll.domain.event import Event
+from atoll.domain.principal import ActorKind
+from atoll.surfaces.http.answers import Json, instant
+from atoll.surfaces.http.context import Atoll, Caller
+from atoll.surfaces.http.fields import Shown
+from atoll.surfaces.http.forward import SSE, Live, Write
+from atoll.surfaces.http.problems import problems
+from atoll.surfaces.http.runtime_bodies import stream_of
+
+router = APIRouter(prefix="/v1/events", tags=["events"])
+
+HEARTBEAT_SECONDS: Final = 15.0
+RETRY_MILLISECONDS: Final = 1000
+MAX_POSITION: Final = 2**53
+_BACKLOG = 64
+
+Position = Annotated[int, Query(ge=0, le=MAX_POSITION)]
+StreamName = Annotated[
+    str | None,
+    Query(description="`sandbox:<id>`, `profile:<id>`, `auth`, …", min_length=1, max_length=300),
+]
+
+
+class ActorView(Shown):
+    """Who did it."""
+
+    kind: ActorKind
+    id: str
+
+
+class EventView(Shown):
+    """The envelope."""
+
+    id: str
+    position: int
+    stream: str
+    seq: int
+    event_type: str
+    event_version: int
+    at: str
+    org_id: str
+    actor: ActorView
+    reason: str | None
+    payload: dict[str, Any]
+
+
+class EventPage(Shown):
+    """A page, oldest first; `next` goes back in as `after`."""
+
+    events: list[EventView]
+    next: int
+
+
+@router.get("", response_model=EventPage, responses=problems())
+async def list_events(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    stream: StreamName = None,
+    after: Position = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """Events after a position, oldest first."""
+    page = await atoll.events.list(caller, stream=stream, after=after, limit=limit)
+    last = page[-1].position if page else after
+    return Json({"events": [event_view(event) for event in page], "next": last})
+
+
+@router.get(
+    "/stream",
+    response_model=None,
+    responses={**stream_of(SSE, "One server-sent event an envelope."), **problems()},
+)
+async def follow_events(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    stream: StreamName = None,
+    after: Position | None = None,
+    last_event_id: Annotated[str | None, Header(max_length=20)] = None,
+) -> Response:
+    """Every event after `Last-Event-ID` (or `?after=`), then each as it comes. With neither
+    it begins with what comes next."""
+    start = _position(last_event_id) if last_event_id else after
+    if start is None:
+        start = await atoll.events.last_position()
+    events = atoll.events.follow(caller, after=start, stream=stream)
+    return Live(lambda write: _sse(events, write), media_type=SSE)
+
+
+def event_view(event: Event) -> dict[str, Any]:
+    """The members of `EventView`."""
+    return {
+        "id": event.id,
+        "position": event.position,
+        "stream": event.stream,
+        "seq": event.seq,
+        "event_type": event.event_type,
+        "event_version": event.event_version,
+        "at": instant(event.at),
+        "org_id": event.org_id,
+        "actor": {"kind": event.actor_kind, "id": event.actor_id},
+        "reason": event.reason,
+        "payload": event.payload,
+    }
+
+
+async def _sse(events: AsyncIterator[Event], write: Write) -> None:
+    await write(f"retry: {RETRY_MILLISECONDS}\n\n".encode())
+    # Bounded: a slow reader stops the pump, whose place is kept by its position in the log.
+    ready: asyncio.Queue[Event | AtollError] = asyncio.Queue(_BACKLOG)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_pump(events, ready))
+        while True:
+            try:
+                async with asyncio.timeout(HEARTBEAT_SECONDS):
+                    event = await ready.get()
+            except TimeoutError:
+                await write(b": still here\n\n")
+                continue
+            if isinstance(event, AtollError):
+                # The stream ends; its reader comes back with the last position it saw.
+                return
+            await write(_message(event))
+
+
+async def _pump(events: AsyncIterator[Event], ready: asyncio.Queue[Event | AtollError]) -> None:
+    try:
+        async for event in events:
+            await ready.put(event)
+    except AtollError as error:
+        await ready.put(error)
+
+
+def _message(event: Event) -> bytes:
+    data = msgspec.json.encode(event_view(event))
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.position, event.event_type.encode(), data)
+
+
+def _position(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or int(text) > MAX_POSITION:
+        raise Invalid("Last-Event-ID is a position: a whole number", field="last-event-id")
+    return int(text)

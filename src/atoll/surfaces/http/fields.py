@@ -1,0 +1,99 @@
+"""Inputs that many routes share: texts with bounds, durations, and how long to wait.
+
+Only their shape is judged here; what a name or a wish may say is the domain's business.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from fastapi import Depends, Header, Path, Query
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictInt,
+    StrictStr,
+    WithJsonSchema,
+)
+
+from atoll.domain.duration import parse_duration
+from atoll.domain.errors import Invalid
+
+MAX_WAIT_SECONDS: Final = 600.0
+DEFAULT_WAIT_SECONDS: Final = 60.0
+_PREFER_WAIT = re.compile(r"\s*wait\s*=\s*\"?([0-9]{1,6})\"?\s*\Z", re.IGNORECASE)
+
+
+class Body(BaseModel):
+    """A JSON object from a client: unknown fields are refused. Its texts, numbers and truths
+    are declared strict, so that nothing is coerced; words of an enum are looked up."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Shown(BaseModel):
+    """A JSON object of an answer: every field is documented."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+Word = Annotated[str, Field(min_length=1, max_length=200, strict=True)]
+"""A short text."""
+
+Address = Annotated[str, Field(min_length=1, max_length=2000, strict=True)]
+"""A URL or reference."""
+
+Seconds = Annotated[
+    StrictInt | StrictStr,
+    AfterValidator(parse_duration),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 1, "maximum": 31_536_000},
+                {"type": "string", "pattern": "^[1-9][0-9]{0,4}[smh]$"},
+            ],
+            "description": "Seconds, or text such as 90s, 15m, 4h, 2d, 1h30m.",
+            "examples": ["4h"],
+        }
+    ),
+]
+"""A duration on input, seconds inside."""
+
+SandboxRef = Annotated[
+    str, Path(description="A sandbox's id or its name.", min_length=1, max_length=200)
+]
+ItemId = Annotated[str, Path(min_length=1, max_length=200)]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """How long the client wants to wait for the outcome; None: not at all."""
+
+    seconds: float | None
+
+
+async def _wait_of(
+    wait: Annotated[
+        str | None, Query(description="`ready` or `true` waits.", max_length=10)
+    ] = None,
+    timeout: Annotated[
+        float, Query(description="The longest wait in seconds.", gt=0, le=MAX_WAIT_SECONDS)
+    ] = DEFAULT_WAIT_SECONDS,
+    prefer: Annotated[
+        str | None, Header(description="`wait=30` waits (RFC 7240).", max_length=200)
+    ] = None,
+) -> Wait:
+    preferred = next(filter(None, map(_PREFER_WAIT.match, (prefer or "").split(","))), None)
+    if wait is None:
+        return Wait(min(float(preferred[1]), MAX_WAIT_SECONDS) if preferred else None)
+    if wait in {"false", "0"}:
+        return Wait(None)
+    if wait not in {"ready", "true", "1"}:
+        raise Invalid("wait is `ready` or `true`", field="wait")
+    return Wait(timeout)
+
+
+Waiting = Annotated[Wait, Depends(_wait_of)]
+"""A route parameter: `?wait=…&timeout=…`, or `Prefer: wait=…`."""

@@ -1,0 +1,198 @@
+"""Routes of files in a sandbox's workspace: look, read, write, move, whole trees, changes.
+
+Paths go to the runtime as they are; it opens them inside, beneath the workspace.
+"""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Request
+from starlette.responses import Response
+
+from atoll.surfaces.http.context import Atoll, Caller
+from atoll.surfaces.http.fields import SandboxRef
+from atoll.surfaces.http.forward import BYTES, SSE, Forwarded
+from atoll.surfaces.http.json_body import JsonRoute, bounded
+from atoll.surfaces.http.passing import passed
+from atoll.surfaces.http.problems import problems
+from atoll.surfaces.http.runtime_bodies import (
+    EntryPage,
+    EntryView,
+    MkdirBody,
+    MoveBody,
+    UnpackedView,
+    stream_of,
+)
+
+router = APIRouter(prefix="/v1/sandboxes/{sandbox}/files", tags=["files"], route_class=JsonRoute)
+
+MAX_UPLOAD_BYTES = 16 * 1024 * 1024 * 1024
+"""One upload; it streams through, and the workspace's quota is the true limit."""
+
+TAR = "application/x-tar"
+
+# A sandbox's file is never a page of ours: it is saved, whatever it claims to be.
+_SAVED = {"Content-Disposition": "attachment"}
+_FAILURES: dict[int | str, dict[str, Any]] = problems(400, 404, 409, 413, 416, 502)
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
+
+FilePath = Annotated[
+    str, Query(description="Relative to /workspace, or absolute beneath it.", max_length=4096)
+]
+
+
+def _upload(media_type: str) -> dict[str, Any]:
+    return {"requestBody": {"content": {media_type: _BINARY}}}
+
+
+def _query(**said: object) -> tuple[tuple[str, str], ...]:
+    """What was said, in the runtime's spelling; None was not said."""
+    words = ((name, value) for name, value in said.items() if value is not None)
+    return tuple(
+        (name, str(value).lower() if isinstance(value, bool) else str(value))
+        for name, value in words
+    )
+
+
+@router.get("", response_model=EntryPage, responses=_FAILURES)
+async def list_files(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    path: FilePath = ".",
+    cursor: Annotated[str | None, Query(max_length=8192)] = None,
+    limit: Annotated[int | None, Query(ge=1, le=1000)] = None,
+) -> Response:
+    """A page of a directory, by name."""
+    query = _query(path=path, cursor=cursor, limit=limit)
+    return passed(await atoll.files.list(caller, sandbox, query))
+
+
+@router.get("/stat", response_model=EntryView, responses=_FAILURES)
+async def stat_file(
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, path: FilePath
+) -> Response:
+    """One entry; a link is not followed."""
+    return passed(await atoll.files.stat(caller, sandbox, _query(path=path)))
+
+
+@router.get(
+    "/content",
+    response_model=None,
+    responses={
+        **stream_of(BYTES, "The file's bytes."),
+        206: {"description": "The range asked for.", "content": {BYTES: _BINARY}},
+        **_FAILURES,
+    },
+)
+async def read_file(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    path: FilePath,
+    byte_range: Annotated[
+        str | None, Header(alias="Range", description="`bytes=a-b`", max_length=100)
+    ] = None,
+) -> Response:
+    """A regular file's bytes, or a range of them."""
+    opened = atoll.files.read(caller, sandbox, _query(path=path), byte_range=byte_range)
+    return Forwarded(opened, media_type=BYTES, headers=_SAVED)
+
+
+@router.put(
+    "/content",
+    response_model=EntryView,
+    responses={201: {"model": EntryView, "description": "A new file."}, **_FAILURES},
+    openapi_extra=_upload(BYTES),
+)
+async def write_file(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    path: FilePath,
+    mode: Annotated[
+        str | None, Query(description="Octal, such as 644.", pattern="^[0-7]{3,4}$")
+    ] = None,
+    parents: Annotated[bool | None, Query(description="Make missing directories.")] = None,
+    request: Request,
+) -> Response:
+    """Write a file whole or not at all."""
+    query = _query(path=path, mode=mode, parents=parents)
+    body = bounded(request, MAX_UPLOAD_BYTES)
+    return passed(await atoll.files.write(caller, sandbox, query, body=body))
+
+
+@router.delete("", status_code=204, responses=_FAILURES)
+async def remove_file(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    path: FilePath,
+    recursive: Annotated[bool | None, Query(description="Whole trees too.")] = None,
+) -> Response:
+    """Delete a file, a link or a directory."""
+    query = _query(path=path, recursive=recursive)
+    return passed(await atoll.files.remove(caller, sandbox, query))
+
+
+@router.post("/mkdir", status_code=201, response_model=EntryView, responses=_FAILURES)
+async def make_directory(
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: MkdirBody, request: Request
+) -> Response:
+    """Make a directory."""
+    del body
+    return passed(await atoll.files.mkdir(caller, sandbox, await request.body()))
+
+
+@router.post("/move", response_model=EntryView, responses=_FAILURES)
+async def move_file(
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: MoveBody, request: Request
+) -> Response:
+    """Give a file or directory another name."""
+    del body
+    return passed(await atoll.files.move(caller, sandbox, await request.body()))
+
+
+@router.get(
+    "/archive",
+    response_model=None,
+    responses={**stream_of(TAR, "The tree as tar."), **_FAILURES},
+)
+async def pack_files(
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, path: FilePath = "."
+) -> Response:
+    """A whole tree as tar."""
+    opened = atoll.files.archive(caller, sandbox, _query(path=path))
+    return Forwarded(opened, media_type=TAR, headers=_SAVED)
+
+
+@router.put(
+    "/archive", response_model=UnpackedView, responses=_FAILURES, openapi_extra=_upload(TAR)
+)
+async def unpack_files(
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, path: FilePath = ".", request: Request
+) -> Response:
+    """Extract a tar beneath a directory."""
+    body = bounded(request, MAX_UPLOAD_BYTES)
+    return passed(await atoll.files.unpack(caller, sandbox, _query(path=path), body=body))
+
+
+@router.get(
+    "/watch",
+    response_model=None,
+    responses={**stream_of(SSE, "One event a change."), **_FAILURES},
+)
+async def watch_files(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    path: FilePath = ".",
+    recursive: Annotated[bool | None, Query(description="Everything beneath too.")] = None,
+) -> Response:
+    """Changes as they happen, as server-sent events."""
+    opened = atoll.files.watch(caller, sandbox, _query(path=path, recursive=recursive))
+    return Forwarded(opened, media_type=SSE)

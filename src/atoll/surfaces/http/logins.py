@@ -1,0 +1,109 @@
+"""Routes of logging in: trade a one-time ticket for a cookie, ask who one is, leave.
+
+The ticket comes in the body: the page takes it from the fragment of the login link, which
+browsers never send, log or pass on.
+"""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request
+from pydantic import Field
+from starlette.responses import Response
+
+from atoll.domain.errors import Forbidden
+from atoll.domain.login import SESSION_LIFE, TICKET_LIFE
+from atoll.domain.principal import ActorKind, Principal
+from atoll.surfaces.http.answers import Json, no_content
+from atoll.surfaces.http.context import Atoll, Caller
+from atoll.surfaces.http.fields import Body, Shown
+from atoll.surfaces.http.guard import COOKIE
+from atoll.surfaces.http.json_body import JsonRoute
+from atoll.surfaces.http.problems import problems
+
+router = APIRouter(prefix="/auth", tags=["auth"], route_class=JsonRoute)
+
+
+class TicketBody(Body):
+    """The ticket of a login link."""
+
+    ticket: Annotated[str, Field(min_length=1, max_length=200, strict=True)]
+
+
+class MeView(Shown):
+    """Who is speaking. `interactive`: a person in a browser, who may approve."""
+
+    id: str
+    org_id: str
+    kind: ActorKind
+    interactive: bool
+
+
+class TicketView(Shown):
+    """A new login link, good once within `expires_in` seconds."""
+
+    ticket: str
+    url: str
+    expires_in: int
+
+
+@router.post("/login", response_model=MeView, responses=problems(409, 413))
+async def log_in(atoll: Atoll, request: Request, body: TicketBody) -> Response:
+    """Trade a ticket for the cookie `atoll_session` (30 days)."""
+    source = request.client.host if request.client else "a local socket"
+    session = await atoll.logins.login(body.ticket, source)
+    caller = atoll.logins.by_session(session, source)
+    answer = Json(_me(caller))
+    _set_cookie(request, answer, session, int(SESSION_LIFE.total_seconds()))
+    return answer
+
+
+@router.get("/me", response_model=MeView, responses=problems())
+async def who_am_i(caller: Caller) -> Response:
+    """Who is speaking."""
+    return Json(_me(caller))
+
+
+@router.post("/logout", status_code=204, responses=problems())
+async def log_out(atoll: Atoll, caller: Caller, request: Request) -> Response:
+    """End this browser's session; a token is not a session and stays."""
+    del caller
+    session = request.state.session
+    answer = no_content()
+    if session is not None:
+        await atoll.logins.logout(session)
+        _set_cookie(request, answer, "", 0)
+    return answer
+
+
+@router.post("/tickets", status_code=201, response_model=TicketView, responses=problems())
+async def new_ticket(atoll: Atoll, caller: Caller, request: Request) -> Response:
+    """A new login link, for whoever holds the token file. A browser cannot make one."""
+    if caller.interactive:
+        raise Forbidden("only the command line makes login links: run `atoll login`")
+    ticket = await atoll.logins.new_ticket()
+    public = request.app.state.public_url or f"http://{request.headers['host']}"
+    url = f"{public.rstrip('/')}/#login={ticket}"
+    life = int(TICKET_LIFE.total_seconds())
+    return Json({"ticket": ticket, "url": url, "expires_in": life}, 201)
+
+
+def _me(caller: Principal) -> dict[str, Any]:
+    return {
+        "id": caller.id,
+        "org_id": caller.org_id,
+        "kind": caller.kind,
+        "interactive": caller.interactive,
+    }
+
+
+def _set_cookie(request: Request, answer: Response, session: str, seconds: int) -> None:
+    public = request.app.state.public_url or ""
+    answer.set_cookie(
+        COOKIE,
+        session,
+        max_age=seconds,
+        path="/",
+        httponly=True,
+        samesite="strict",
+        secure=public.startswith("https://") or request.url.scheme == "https",
+    )

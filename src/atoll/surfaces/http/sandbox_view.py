@@ -1,0 +1,207 @@
+"""A sandbox as the API shows it, everywhere the same."""
+
+from typing import Any, Literal
+
+from atoll.domain.isolation import Isolation, IsolationLevel
+from atoll.domain.principal import ActorKind
+from atoll.domain.profile import Access, NetworkMode, Scope, WorkspaceMode
+from atoll.domain.sandbox import Sandbox, SandboxRepo, State
+from atoll.surfaces.http.answers import instant
+from atoll.surfaces.http.fields import Shown
+
+Instant = str
+
+
+class ProfileName(Shown):
+    """Which recipe."""
+
+    id: str
+    version: str
+
+
+class WorkspaceView(Shown):
+    """Whose tree is the truth, and what the sandbox may do with it."""
+
+    mode: WorkspaceMode
+    access: Access
+
+
+class IsolationView(Shown):
+    """What the wall truly gives."""
+
+    level: IsolationLevel
+    mechanism: str
+    degraded: list[str]
+    weak: bool
+    host_uid: int | None
+    init: str
+
+
+class ReachabilityView(Shown):
+    """Where its runtime answers."""
+
+    runtime: str
+    ssh: str | None
+    tunnel: str | None
+
+
+class RepoView(Shown):
+    """A repository inside."""
+
+    repo_url: str
+    branch: str
+    from_branch: str | None
+    path: str
+    key: str | None
+
+
+class MetadataView(Shown):
+    """The first repository and the network, in the words other tools know."""
+
+    repo_url: str | None
+    branch: str | None
+    from_branch: str | None
+    network_mode: NetworkMode
+    sync_ssh: int
+    ssh_mode: Literal["disabled"]
+    mounts: list[str]
+    copies: list[str]
+
+
+class InputsView(Shown):
+    """References of the consumer, kept and shown."""
+
+    repo_ref: str | None
+    compose_bundle_ref: str | None
+
+
+class SetupView(Shown):
+    """Where instructions and secrets are to be found."""
+
+    instructions_ref: str | None
+    secret_refs: list[str]
+
+
+class ConsumerView(Shown):
+    """On whose behalf it exists."""
+
+    actor: ActorKind
+    harness: str | None
+    session_id: str | None
+    run_id: str | None
+    job_id: str | None
+
+
+class SandboxView(Shown):
+    """One sandbox."""
+
+    sandbox_id: str
+    name: str
+    state: State
+    generation: int
+    reason: str | None
+    profile: ProfileName
+    extension: str
+    agent: str | None
+    scope: Scope
+    workspace: WorkspaceView
+    network_mode: NetworkMode
+    inputs: InputsView
+    setup_metadata: SetupView
+    consumer: ConsumerView
+    isolation: IsolationView | None
+    reachability: ReachabilityView
+    metadata: MetadataView
+    repos: list[RepoView]
+    owner: str
+    org_id: str
+    created_at: Instant
+    updated_at: Instant
+    ready_at: Instant | None
+    last_active_at: Instant | None
+    expires_at: Instant
+    max_expires_at: Instant
+    idle_reap_seconds: int | None
+    retained_until: Instant | None
+    poll_url: str
+
+
+def sandbox_view(sandbox: Sandbox) -> dict[str, Any]:
+    """The members of `SandboxView`."""
+    profile = sandbox.profile
+    url = f"/v1/sandboxes/{sandbox.id}"
+    return {
+        "sandbox_id": sandbox.id,
+        "name": sandbox.name,
+        "state": sandbox.state,
+        "generation": sandbox.generation,
+        "reason": sandbox.reason,
+        "profile": {"id": profile.id, "version": profile.version},
+        "extension": profile.extension,
+        "agent": sandbox.agent,
+        "scope": sandbox.scope,
+        "workspace": {"mode": profile.workspace.mode, "access": profile.workspace.access},
+        "network_mode": profile.network.mode,
+        "inputs": sandbox.inputs,
+        "setup_metadata": sandbox.setup_metadata,
+        "consumer": sandbox.consumer,
+        "isolation": _isolation(sandbox.attachment.isolation),
+        "reachability": {"runtime": url, "ssh": None, "tunnel": None},
+        "metadata": _metadata(sandbox),
+        "repos": [_repo(repo) for repo in sandbox.repos],
+        "owner": sandbox.owner,
+        "org_id": sandbox.org_id,
+        **_times(sandbox),
+        "poll_url": url,
+    }
+
+
+def _isolation(isolation: Isolation | None) -> dict[str, Any] | None:
+    if isolation is None:
+        return None
+    return {
+        "level": isolation.level,
+        "mechanism": isolation.mechanism,
+        "degraded": isolation.degraded,
+        "weak": isolation.weak,
+        "host_uid": isolation.host_uid,
+        "init": isolation.init,
+    }
+
+
+def _metadata(sandbox: Sandbox) -> dict[str, Any]:
+    first = sandbox.repos[0] if sandbox.repos else None
+    return {
+        "repo_url": first.repo_url if first else None,
+        "branch": first.branch if first else None,
+        "from_branch": first.from_branch if first else None,
+        "network_mode": sandbox.profile.network.mode,
+        # No key of a person's SSH agent is shared, and there is no SSH gateway.
+        "sync_ssh": 0,
+        "ssh_mode": "disabled",
+        "mounts": [],
+        "copies": [],
+    }
+
+
+def _repo(repo: SandboxRepo) -> dict[str, Any]:
+    return {
+        "repo_url": repo.repo_url,
+        "branch": repo.branch,
+        "from_branch": repo.from_branch,
+        "path": repo.path,
+        "key": repo.key,
+    }
+
+
+def _times(sandbox: Sandbox) -> dict[str, Any]:
+    return {
+        "created_at": instant(sandbox.created_at),
+        "updated_at": instant(sandbox.updated_at),
+        "ready_at": instant(sandbox.ready_at),
+        "last_active_at": instant(sandbox.last_active_at),
+        "expires_at": instant(sandbox.expires_at),
+        "max_expires_at": instant(sandbox.max_expires_at),
+        "idle_reap_seconds": sandbox.profile.ttl.idle_reap_seconds,
+        "retained_until": instant(sandbox.retained_until),
+    }

@@ -1,0 +1,123 @@
+"""Routes of terminals: open, list, size, signal, end, and the seat at one of them.
+
+A terminal lives in its sandbox's runtime; these routes hand on.
+"""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, WebSocket
+from starlette.responses import Response
+
+from atoll.domain.errors import Unauthenticated
+from atoll.surfaces.http.context import Atoll, Caller
+from atoll.surfaces.http.fields import ItemId, SandboxRef
+from atoll.surfaces.http.json_body import JsonRoute
+from atoll.surfaces.http.passing import passed
+from atoll.surfaces.http.problems import problems
+from atoll.surfaces.http.relay import relay
+from atoll.surfaces.http.runtime_bodies import (
+    SignalBody,
+    SizeBody,
+    TerminalBody,
+    TerminalList,
+    TerminalView,
+)
+
+router = APIRouter(
+    prefix="/v1/sandboxes/{sandbox}/terminals", tags=["terminals"], route_class=JsonRoute
+)
+
+ATTACH_QUERY = ("since", "client", "cols", "rows")
+"""What an attach may say to the runtime; anything else stays behind."""
+
+_MAX_QUERY_CHARACTERS = 128
+_FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413, 502)
+_DONE: dict[str, Any] = {"status_code": 204, "responses": _FAILURES}
+
+
+@router.get("", response_model=TerminalList, responses=_FAILURES)
+async def list_terminals(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
+    """The sandbox's terminals."""
+    return passed(await atoll.terminals.list(caller, sandbox))
+
+
+@router.post("", status_code=201, response_model=TerminalView, responses=_FAILURES)
+async def open_terminal(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    body: TerminalBody | None = None,
+    request: Request,
+) -> Response:
+    """Open a terminal: an agent's, a command's, or the profile's shell."""
+    del body
+    return passed(await atoll.terminals.open(caller, sandbox, await request.body()))
+
+
+@router.get("/{terminal}", response_model=TerminalView, responses=_FAILURES)
+async def get_terminal(
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, terminal: ItemId
+) -> Response:
+    """One terminal; an ended one stays for a minute after its last viewer left."""
+    return passed(await atoll.terminals.get(caller, sandbox, terminal))
+
+
+@router.delete("/{terminal}", **_DONE)
+async def close_terminal(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    terminal: ItemId,
+    grace: Annotated[
+        float | None, Query(description="Seconds between HUP, TERM and KILL.", ge=0, le=60)
+    ] = None,
+) -> Response:
+    """End a terminal and everything it runs; a second call is not an error."""
+    text = None if grace is None else f"{grace:g}"
+    return passed(await atoll.terminals.close(caller, sandbox, terminal, grace=text))
+
+
+@router.post("/{terminal}/resize", **_DONE)
+async def resize_terminal(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    terminal: ItemId,
+    body: SizeBody,
+    request: Request,
+) -> Response:
+    """Set a terminal's size."""
+    del body
+    raw = await request.body()
+    return passed(await atoll.terminals.resize(caller, sandbox, terminal, body=raw))
+
+
+@router.post("/{terminal}/signal", **_DONE)
+async def signal_terminal(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    terminal: ItemId,
+    body: SignalBody,
+    request: Request,
+) -> Response:
+    """Signal what a terminal runs."""
+    del body
+    raw = await request.body()
+    return passed(await atoll.terminals.signal(caller, sandbox, terminal, body=raw))
+
+
+@router.websocket("/{terminal}/attach")
+async def attach_terminal(socket: WebSocket, sandbox: str, terminal: str) -> None:
+    """A seat at the terminal: the runtime's frames, untouched, both ways."""
+    caller = getattr(socket.state, "caller", None)
+    if caller is None:
+        raise Unauthenticated("attaching needs a login")
+    services = socket.app.state.services
+    said = ((name, socket.query_params.get(name)) for name in ATTACH_QUERY)
+    query = tuple((name, text[:_MAX_QUERY_CHARACTERS]) for name, text in said if text is not None)
+    await relay(socket, services.terminals.attach(caller, sandbox, terminal, query=query))

@@ -1,0 +1,261 @@
+"""What the HTTP tests stand on: the app over real services, served by the real server, and a
+scripted runtime behind a unix socket. One world per test; nothing is left running."""
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+from aiohttp import WSMsgType, web
+
+
+class TurnedClock:
+    """A clock that stands still until a test turns it."""
+
+    def __init__(self) -> None:
+        self.at = datetime.now(UTC)
+
+    def now(self) -> datetime:
+        return self.at
+
+    async def sleep_until(self, deadline: datetime) -> None:
+        while self.at < deadline:
+            await asyncio.sleep(0.005)
+
+
+SESSION = {
+    "session_id": "t_1",
+    "name": "one",
+    "argv": ["bash"],
+    "cwd": "/workspace",
+    "cols": 80,
+    "rows": 24,
+    "state": "running",
+    "exit": None,
+    "started_at": "2026-01-01T00:00:00Z",
+    "title": None,
+    "offset": 0,
+    "ring_start": 0,
+    "viewers": 0,
+    "driver": None,
+}
+EXEC = {
+    "exec_id": "e_1",
+    "argv": ["true"],
+    "cwd": "/workspace",
+    "state": "exited",
+    "exit_code": 0,
+    "signal": None,
+    "timed_out": False,
+    "started_at": "2026-01-01T00:00:00Z",
+    "ended_at": "2026-01-01T00:00:01Z",
+    "stdout": "",
+    "stderr": "",
+    "stdout_bytes": 0,
+    "stderr_bytes": 0,
+    "truncated": False,
+}
+ENTRY = {
+    "name": "a",
+    "path": "a",
+    "type": "file",
+    "size": 1,
+    "mode": 420,
+    "mtime": "2026-01-01T00:00:00Z",
+}
+
+
+@dataclass
+class ScriptedRuntime:
+    """A runtime that answers by the book and remembers what it was asked."""
+
+    asked: list[tuple[str, str, dict[str, str], bytes]] = field(default_factory=list)
+    attached: list[str] = field(default_factory=list)
+    frames: list[bytes | str] = field(default_factory=list)
+    closed: asyncio.Event = field(default_factory=asyncio.Event)
+    close_with: int | None = None
+    flood_bytes: int = 0
+    flooded: int = 0
+    released: asyncio.Event = field(default_factory=asyncio.Event)
+    stream_left: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def app(self) -> web.Application:
+        app = web.Application(client_max_size=64 * 1024 * 1024)
+        app.router.add_get("/health", self._health)
+        app.router.add_get("/journal", self._journal)
+        app.router.add_get("/sessions/{id}/attach", self._attach)
+        app.router.add_get("/execs/{id}/output", self._output)
+        app.router.add_get("/files/content", self._content)
+        app.router.add_get("/files/archive", self._content)
+        app.router.add_get("/files/watch", self._output)
+        app.router.add_route("*", "/{rest:.*}", self._rest)
+        return app
+
+    async def _health(self, request: web.Request) -> web.Response:
+        return web.json_response(
+            {
+                "sandbox_id": "sb",
+                "generation": 1,
+                "version": "0",
+                "pid": 1,
+                "started_at": "2026-01-01T00:00:00Z",
+                "sessions": 0,
+                "execs": 0,
+                "attached": 0,
+                "idle_seconds": 0,
+            }
+        )
+
+    async def _journal(self, request: web.Request) -> web.Response:
+        return web.json_response({"entries": [], "last": 0, "dropped": 0})
+
+    async def _rest(self, request: web.Request) -> web.StreamResponse:
+        body = await request.read()
+        self.asked.append((request.method, request.path, dict(request.query), body))
+        if "application/x-ndjson" in request.headers.get("Accept", ""):
+            return await self._output(request)
+        answers: dict[tuple[str, str], tuple[int, Any]] = {
+            ("GET", "/sessions"): (200, {"sessions": [SESSION]}),
+            ("POST", "/sessions"): (201, SESSION),
+            ("GET", "/sessions/t_1"): (200, SESSION),
+            ("GET", "/execs"): (200, {"execs": [EXEC]}),
+            ("POST", "/execs"): (201 if b'"background": true' in body else 200, EXEC),
+            ("GET", "/execs/e_1"): (200, EXEC),
+            ("GET", "/files"): (200, {"entries": [ENTRY], "next": None}),
+            ("GET", "/files/stat"): (200, ENTRY),
+            ("PUT", "/files/content"): (201, ENTRY),
+            ("PUT", "/files/archive"): (200, {"files": 1, "bytes": 1}),
+            ("POST", "/files/mkdir"): (201, ENTRY),
+            ("POST", "/files/move"): (200, ENTRY),
+        }
+        known = answers.get((request.method, request.path))
+        if known is not None:
+            return web.json_response(known[1], status=known[0])
+        parts = request.path.split("/")
+        if request.path == "/files" or (len(parts) > 2 and parts[2] in {"t_1", "e_1"}):
+            return web.Response(status=204)
+        if request.path == "/journal/ack":
+            return web.Response(status=204)
+        problem = {"type": "about:blank", "title": "Not Found", "status": 404}
+        return web.json_response(
+            {**problem, "code": "not_found", "detail": "no such thing"}, status=404
+        )
+
+    async def _output(self, request: web.Request) -> web.StreamResponse:
+        answer = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
+        await answer.prepare(request)
+        await answer.write(b'{"stream":"stdout","offset":0,"data":"aGk="}\n')
+        try:
+            if self.close_with is None and "hold" in request.path_qs:
+                await asyncio.sleep(30)
+        finally:
+            self.stream_left.set()
+        await answer.write(b'{"exit":{}}\n')
+        return answer
+
+    async def _content(self, request: web.Request) -> web.StreamResponse:
+        return web.Response(
+            body=b"<script>alert(1)</script>",
+            content_type="text/html",
+            headers={"Set-Cookie": "evil=1", "Access-Control-Allow-Origin": "*"},
+        )
+
+    async def _attach(self, request: web.Request) -> web.StreamResponse:
+        self.attached.append(request.query_string)
+        if request.match_info["id"] != "t_1":
+            return web.Response(status=404)
+        socket = web.WebSocketResponse(max_msg_size=8 * 1024 * 1024)
+        await socket.prepare(request)
+        await socket.send_str('{"type":"start","offset":0}')
+        try:
+            if self.close_with is not None:
+                await socket.close(code=self.close_with)
+                return socket
+            while self.flooded < self.flood_bytes:
+                await socket.send_bytes(b"x" * 65536)
+                self.flooded += 65536
+            async for message in socket:
+                if message.type in {WSMsgType.TEXT, WSMsgType.BINARY}:
+                    self.frames.append(message.data)
+                    if isinstance(message.data, bytes):
+                        await socket.send_bytes(message.data)
+                    else:
+                        await socket.send_str(message.data)
+        finally:
+            self.closed.set()
+        return socket
+
+
+@asynccontextmanager
+async def runtime_on(path: Path) -> AsyncIterator[ScriptedRuntime]:
+    """A scripted runtime behind this socket."""
+    scripted = ScriptedRuntime()
+    runner = web.AppRunner(scripted.app(), access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.UnixSite(runner, str(path)).start()
+    try:
+        yield scripted
+    finally:
+        await runner.cleanup()
+
+
+@asynccontextmanager
+async def short_folder() -> AsyncIterator[Path]:
+    """A folder whose paths fit into a socket address."""
+    folder = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+class _Server(uvicorn.Server):
+    """The server without its signal handlers: the test's process keeps its own."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@asynccontextmanager
+async def served(app: Any) -> AsyncIterator[str]:
+    """The app behind the real server on a free loopback port; its base URL."""
+    config = uvicorn.Config(
+        app,
+        host="127.0.0.1",
+        port=0,
+        log_config=None,
+        access_log=False,
+        ws="websockets-sansio",
+        ws_per_message_deflate=False,
+        timeout_graceful_shutdown=1,
+    )
+    server = _Server(config)
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(server.serve())
+        while not server.started:
+            if running.done():
+                raise RuntimeError("the server did not start")
+            await asyncio.sleep(0.01)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.should_exit = True
+
+
+@asynccontextmanager
+async def client_of(
+    url: str, token: str | None = None, **more: Any
+) -> AsyncIterator[httpx.AsyncClient]:
+    """A client, with the token when one is given."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=10, **more) as client:
+        yield client
