@@ -178,12 +178,15 @@ class Imported(msgspec.Struct, frozen=True, tag_field="answer", tag="imported"):
     """The bundle's refs are in the repository."""
 
 
+Kind = Literal[
+    "invalid", "forbidden", "not_found", "conflict", "limit_reached", "unavailable", "failed"
+]
+
+
 class Refused(msgspec.Struct, frozen=True, tag_field="answer", tag="refused"):
     """The verb failed: `kind` is the code of an error class of `domain.errors`."""
 
-    kind: Literal[
-        "invalid", "forbidden", "not_found", "conflict", "limit_reached", "unavailable", "failed"
-    ]
+    kind: Kind
     message: str
 
 

@@ -1,0 +1,212 @@
+"""The child that builds a sandbox and becomes its runtime.
+
+Forked from the zygote with its privilege: mounts, groups, the wall, the PTY limit; then it
+gives every privilege up and serves for the rest of its life. It tells the zygote once, by
+one packet, what it made or why not.
+"""
+
+import contextlib
+import os
+import resource
+import socket
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from atoll.domain.errors import AtollError, Failed
+from atoll.runtime.boot import Agent, RuntimeBoot
+from atoll.runtime.zygote import devpts, kernel
+from atoll.runtime.zygote.bwrap_argv import Programs, Wall, wall_argv
+from atoll.runtime.zygote.cgroups import Caps, Groups
+from atoll.runtime.zygote.children import detach
+from atoll.runtime.zygote.home import BoxPlaces, Home
+from atoll.runtime.zygote.host_root import etc_tree, hosts_text
+from atoll.runtime.zygote.image import DEFAULT_BYTES
+from atoll.runtime.zygote.keys import sealed_copy
+from atoll.runtime.zygote.record import Process, process
+from atoll.runtime.zygote.storage import Storage, private_mounts
+from atoll.runtime.zygote.wall import Launch, Raised, raise_wall
+from atoll.wire.zygote import Start
+
+DEFAULT_MEMORY_BYTES = 4 * 2**30
+DEFAULT_PIDS = 512
+SOCKET_BACKLOG = 128
+
+Serve = Callable[[RuntimeBoot], None]
+
+
+class Born(msgspec.Struct, frozen=True, tag=True):
+    """The sandbox stands. Beside it travel descriptors of init and bwrap, then the doors."""
+
+    processes: tuple[Process, ...]
+    degraded: tuple[str, ...] = ()
+
+
+class Stillborn(msgspec.Struct, frozen=True, tag=True):
+    """It could not be built; `kind` is an error's code."""
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nursery:
+    """What every birth on this host shares. `control_uid` connects to runtimes."""
+
+    home: Home
+    programs: Programs
+    groups: Groups
+    storage: Storage
+    control_uid: int
+    serve: Serve
+
+    @property
+    def root(self) -> bool:
+        """Whether sandboxes get uids of their own."""
+        return os.geteuid() == 0
+
+    def degraded(self) -> tuple[str, ...]:
+        """What no sandbox here gets."""
+        uids = () if self.root else ("uid: rootless, all sandboxes share the caller's uid",)
+        return (*self.groups.degraded(), *self.storage.degraded(), *uids)
+
+
+@dataclass(frozen=True, slots=True)
+class Parentage:
+    """Whose child: the request, and the two uids that are this sandbox's for ever."""
+
+    request: Start
+    sandbox_uid: int
+    runtime_uid: int
+    report: socket.socket
+
+
+def be_born(nursery: Nursery, parentage: Parentage) -> None:
+    """Runs in the forked child and never returns."""
+    code = 1
+    try:
+        detach({parentage.report.fileno()})
+        boot, fds = _build(nursery, parentage)
+        born, sent = fds
+        socket.send_fds(parentage.report, [msgspec.json.encode(born)], sent)
+        parentage.report.close()
+        for fd in sent[:2]:
+            os.close(fd)
+        _give_up_privilege(nursery, parentage.runtime_uid)
+        nursery.serve(boot)
+        code = 0
+    except AtollError as err:
+        _confess(parentage.report, Stillborn(err.code, err.message))
+    except OSError as err:
+        _confess(parentage.report, Stillborn("failed", f"building the sandbox failed: {err}"))
+    except Exception as err:  # noqa: BLE001  the root of this process: say why, then end
+        traceback.print_exc()
+        _confess(parentage.report, Stillborn("failed", f"the runtime broke: {err!r}"))
+    finally:
+        os._exit(code)
+
+
+def _confess(report: socket.socket, why: Stillborn) -> None:
+    with contextlib.suppress(OSError):
+        report.send(msgspec.json.encode(why))
+
+
+def _build(nursery: Nursery, parentage: Parentage) -> tuple[RuntimeBoot, tuple[Born, list[int]]]:
+    request = parentage.request
+    places = nursery.home.box(request.sandbox_id)
+    _prepare_files(nursery, parentage, places)
+    groups = nursery.groups.make(request.sandbox_id, _caps(request))
+    listener = _listen(places, nursery.control_uid)
+    keys = sealed_copy(nursery.home.keys, nursery.control_uid)
+    wall = Wall(
+        hostname=request.hostname,
+        places=places,
+        etc=etc_tree(nursery.home.roots),
+        views=request.views,
+        writable=request.writable,
+        nproc=None if nursery.groups.has("pids") else _caps(request).pids,
+    )
+    uid = parentage.sandbox_uid if nursery.root else None
+    argv = wall_argv(nursery.programs, wall)
+    raised = raise_wall(Launch(argv, nursery.programs.seccomp, groups, uid))
+    degraded = _limit_terminals(raised, request.limits.ptys or devpts.DEFAULT_PTYS)
+    boot = RuntimeBoot(
+        sandbox_id=request.sandbox_id,
+        generation=request.generation,
+        listener=listener,
+        control=raised.control,
+        doors=raised.doors,
+        journal_dir=places.journal,
+        shell=request.shell,
+        env=request.env,
+        cwd=request.cwd,
+        keys_fd=keys,
+        broker=request.broker,
+        agents=tuple(Agent(each.name, each.argv, each.env) for each in request.agents),
+    )
+    pids = (os.getpid(), raised.bwrap_pid, raised.init_pid)
+    known = tuple(found for pid in pids if (found := process(pid)) is not None)
+    fds = [raised.init_pidfd, raised.bwrap_pidfd, *(door.fileno() for door in raised.doors)]
+    return boot, (Born(known, degraded), fds)
+
+
+def _prepare_files(nursery: Nursery, parentage: Parentage, places: BoxPlaces) -> None:
+    if nursery.storage.images:
+        private_mounts()
+    size = parentage.request.limits.workspace_bytes or DEFAULT_BYTES
+    nursery.storage.open(places, size=size, uid=parentage.sandbox_uid)
+    places.hosts.write_text(hosts_text(parentage.request.hostname))
+    places.hosts.chmod(0o644)
+    places.journal.mkdir(mode=0o700, exist_ok=True)
+    if nursery.root:
+        os.chown(places.journal, parentage.runtime_uid, parentage.runtime_uid)
+
+
+def _caps(request: Start) -> Caps:
+    limits = request.limits
+    return Caps(
+        memory_bytes=limits.memory_bytes or DEFAULT_MEMORY_BYTES,
+        pids=limits.pids or DEFAULT_PIDS,
+        cpu_millis=limits.cpu_millis,
+    )
+
+
+def _listen(places: BoxPlaces, control_uid: int) -> socket.socket:
+    """The runtime's socket: bound by us, reachable only for the control plane's uid."""
+    places.run.mkdir(mode=0o711, parents=True, exist_ok=True)
+    path: Path = places.socket
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        old = os.umask(0o177)
+        try:
+            listener.bind(str(path))
+        finally:
+            os.umask(old)
+        if os.geteuid() == 0:
+            os.chown(path, control_uid, control_uid)
+    except OSError as err:
+        raise Failed(f"the runtime's socket {path} cannot be made: {err}") from err
+    listener.listen(SOCKET_BACKLOG)
+    listener.setblocking(False)
+    return listener
+
+
+def _limit_terminals(raised: Raised, ptys: int) -> tuple[str, ...]:
+    try:
+        devpts.limit_ptys(raised.init_pid, ptys)
+    except OSError as err:
+        return (f"ptys: {err}",)
+    return ()
+
+
+def _give_up_privilege(nursery: Nursery, uid: int) -> None:
+    kernel.name_process("atoll-runtime")
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if nursery.root:
+        kernel.drop_to(uid)
+    kernel.set_no_new_privileges()
+    kernel.prctl(kernel.PR_SET_DUMPABLE, 0)

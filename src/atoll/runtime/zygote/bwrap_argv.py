@@ -1,0 +1,150 @@
+"""The command line of the wall: what bubblewrap is asked to build. It starts nothing.
+
+Order matters: mounts are made in the order written, so `/` and `/dev` become read-only
+last. Sources are named by path and reached with the sandbox's own uid.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.runtime.zygote.home import AGENT_STATE, BoxPlaces
+from atoll.runtime.zygote.host_root import ROOT_LINKS
+from atoll.wire.zygote import View
+
+CONTROL_FD, SECCOMP_FD, INFO_FD = 3, 4, 5
+"""Descriptors of the new process; of these only CONTROL_FD stays open inside."""
+
+DOORS = (8082, 3128)
+INSIDE_UID = 1000
+MIB = 2**20
+
+SCRATCH = (
+    ("/tmp", 0o1777, 512 * MIB),  # noqa: S108  names inside the sandbox
+    ("/var/tmp", 0o1777, 256 * MIB),  # noqa: S108
+    ("/run", 0o755, 64 * MIB),
+    ("/var/cache/apt", 0o755, 256 * MIB),
+    ("/var/lib/apt/lists", 0o755, 128 * MIB),
+    ("/home/agent", 0o755, 1024 * MIB),
+    ("/dev/shm", 0o1777, 256 * MIB),  # noqa: S108
+)
+"""The writable places of memory: (where, mode, bytes)."""
+
+MASKED = (
+    "/proc/acpi",
+    "/proc/asound",
+    "/proc/interrupts",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/latency_stats",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+    "/proc/sysrq-trigger",
+    "/proc/kmsg",
+    "/proc/kpagecount",
+    "/proc/kpageflags",
+    "/proc/kallsyms",
+    "/proc/cmdline",
+    "/proc/config.gz",
+)
+"""What of /proc tells about the machine or its other users; absent ones are skipped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """Where the zygote laid what every wall needs. `init` is the argv inside whose first
+    word is bound from `init_file`; `init_kind` is `c` or `python`."""
+
+    bwrap: Path
+    seccomp: Path
+    init_file: Path
+    init_inside: tuple[str, ...]
+    init_kind: str
+    bwrap_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wall:
+    """One sandbox's wall. `nproc` limits processes where no cgroup does."""
+
+    hostname: str
+    places: BoxPlaces
+    etc: Path
+    views: tuple[View, ...]
+    writable: bool
+    nproc: int | None
+
+
+def wall_argv(programs: Programs, wall: Wall) -> list[str]:
+    """bwrap's whole argv, ending with init's."""
+    return [
+        str(programs.bwrap),
+        *_isolation(wall.hostname),
+        *_system(wall),
+        *_scratch(),
+        *_kernel_files(),
+        *_own_files(wall),
+        *_init(programs, wall),
+    ]
+
+
+def _isolation(hostname: str) -> Iterator[str]:
+    yield from ("--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL")
+    yield from ("--new-session", "--as-pid-1", "--die-with-parent", "--clearenv")
+    yield from ("--uid", str(INSIDE_UID), "--gid", str(INSIDE_UID), "--hostname", hostname)
+    yield from ("--seccomp", str(SECCOMP_FD), "--info-fd", str(INFO_FD))
+
+
+def _system(wall: Wall) -> Iterator[str]:
+    yield from ("--ro-bind", "/usr", "/usr")
+    for name in ROOT_LINKS:
+        place = Path("/") / name
+        if place.is_symlink():
+            yield from ("--symlink", str(place.readlink()).lstrip("/"), str(place))
+        elif place.is_dir():
+            yield from ("--ro-bind", str(place), str(place))
+    yield from ("--ro-bind", str(wall.etc), "/etc")
+    yield from ("--ro-bind", str(wall.places.hosts), "/etc/hosts")
+    for name in ("/opt", "/mnt", "/srv", "/var/log", "/var/lib"):
+        yield from ("--dir", name)
+
+
+def _scratch() -> Iterator[str]:
+    yield from ("--dev", "/dev")
+    for place, mode, size in SCRATCH:
+        yield from ("--perms", f"{mode:04o}", "--size", str(size), "--tmpfs", place)
+
+
+def _kernel_files() -> Iterator[str]:
+    yield from ("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys")
+    for place in MASKED:
+        if Path(place).is_dir():
+            yield from ("--perms", "0555", "--size", "4096", "--tmpfs", place)
+            yield from ("--remount-ro", place)
+        elif Path(place).exists():
+            yield from ("--ro-bind", "/dev/null", place)
+
+
+def _own_files(wall: Wall) -> Iterator[str]:
+    mounted = wall.places.mounted
+    bind = "--bind" if wall.writable else "--ro-bind"
+    yield from (bind, str(mounted / "workspace"), "/workspace")
+    yield from ("--bind", str(mounted / "state"), "/.atoll/state")
+    for name, inside in AGENT_STATE:
+        yield from ("--bind", str(mounted / "state" / name), f"/home/agent/{inside}")
+    for view in wall.views:
+        yield from ("--ro-bind", view.source, view.target)
+
+
+def _init(programs: Programs, wall: Wall) -> Iterator[str]:
+    # The last argument of the interpreter form, the only one of the static form.
+    yield from ("--ro-bind", str(programs.init_file), programs.init_inside[-1])
+    yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/", "--")
+    yield from programs.init_inside
+    yield from ("--control-fd", str(CONTROL_FD))
+    for door in DOORS:
+        yield from ("--door", str(door))
+    if wall.nproc is not None:
+        yield from ("--nproc", str(wall.nproc))

@@ -1,0 +1,193 @@
+"""A sandbox's control groups: limits, and a kill that nothing escapes.
+
+Works on v1, v2 and both at once, with whatever this process may write; what is missing
+is named, never pretended. Figures and order of a kill: a throttled group dies slowly, so
+the quota is lifted first; SIGKILL does nothing to a v1-frozen task until it thaws.
+"""
+
+import contextlib
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.runtime.zygote.hierarchies import Hierarchy, hierarchies
+
+CPU_PERIOD_US = 100_000
+FREEZE_SECONDS = 1.0
+_POLL_SECONDS = 0.002
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """Limits of one sandbox; None is no limit."""
+
+    memory_bytes: int | None
+    pids: int | None
+    cpu_millis: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The bases below which sandboxes get their groups, by hierarchy, and what they give."""
+
+    bases: tuple[tuple[int, Path], ...]
+    gives: frozenset[str]
+
+    def degraded(self) -> tuple[str, ...]:
+        """A sentence for each limit that cannot be set here."""
+        why = "no delegated cgroup"
+        return tuple(f"{name}: {why}" for name in ("memory", "cpu", "pids") if not self.has(name))
+
+    def has(self, controller: str) -> bool:
+        """Whether a limit of this kind holds."""
+        return controller in self.gives
+
+    def paths(self, name: str) -> list[Path]:
+        """A sandbox's group in each hierarchy, made or not."""
+        return [base / name for _version, base in self.bases]
+
+    def make(self, name: str, caps: Caps) -> list[Path]:
+        """Make and bound a sandbox's groups. Raises `OSError`."""
+        made = []
+        for version, base in self.bases:
+            group = base / name
+            group.mkdir(exist_ok=True)
+            for file, value in _settings(version, caps):
+                if (group / file).exists():
+                    (group / file).write_text(value)
+            made.append(group)
+        return made
+
+
+def _settings(version: int, caps: Caps) -> list[tuple[str, str]]:
+    settings: list[tuple[str, str]] = []
+    if caps.memory_bytes is not None:
+        if version == 1:
+            settings += [
+                ("memory.limit_in_bytes", str(caps.memory_bytes)),
+                ("memory.memsw.limit_in_bytes", str(caps.memory_bytes)),
+            ]
+        else:
+            settings += [("memory.max", str(caps.memory_bytes)), ("memory.swap.max", "0")]
+    if caps.pids is not None:
+        settings.append(("pids.max", str(caps.pids)))
+    if caps.cpu_millis is not None:
+        quota = caps.cpu_millis * CPU_PERIOD_US // 1000
+        if version == 1:
+            settings += [
+                ("cpu.cfs_period_us", str(CPU_PERIOD_US)),
+                ("cpu.cfs_quota_us", str(quota)),
+            ]
+        else:
+            settings.append(("cpu.max", f"{quota} {CPU_PERIOD_US}"))
+    return settings
+
+
+def prepare(tag: str) -> Groups:
+    """Make this home's bases wherever this process may. Never raises."""
+    bases: list[tuple[int, Path]] = []
+    gives: set[str] = set()
+    for hierarchy in hierarchies():
+        if hierarchy.version == 1 and not hierarchy.controllers:
+            continue
+        base = hierarchy.base(tag)
+        try:
+            base.mkdir(exist_ok=True)
+            gives |= _handed_down(hierarchy, base)
+            probe = base / "probe"
+            probe.mkdir(exist_ok=True)
+            os.close(os.open(probe / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC))
+            probe.rmdir()
+        except OSError:
+            continue
+        bases.append((hierarchy.version, base))
+    return Groups(tuple(bases), frozenset(gives))
+
+
+def _handed_down(hierarchy: Hierarchy, base: Path) -> frozenset[str]:
+    """The controllers that groups below `base` have."""
+    if hierarchy.version == 1:
+        return hierarchy.controllers
+    for group in (base.parent, base):
+        for name in ("memory", "pids", "cpu"):
+            # Refused while processes stand in a group that is not the root: then v2 only kills.
+            with contextlib.suppress(OSError):
+                (group / "cgroup.subtree_control").write_text(f"+{name}")
+    given = (base / "cgroup.subtree_control").read_text().split()
+    return frozenset({*given, "freezer"})
+
+
+def join(groups: list[Path]) -> None:
+    """Move this process, still single-threaded, into the groups. Raises `OSError`."""
+    for group in groups:
+        # A v1 kernel takes 0 for "me"; so does v2.
+        (group / "cgroup.procs").write_text("0")
+
+
+def lift_quota(groups: list[Path]) -> None:
+    """Let the groups' processes run, so that they can die."""
+    for group in groups:
+        for file, value in (("cpu.cfs_quota_us", "-1"), ("cpu.max", "max")):
+            with contextlib.suppress(OSError):
+                if (group / file).exists():
+                    (group / file).write_text(value)
+
+
+def kill(groups: list[Path]) -> None:
+    """SIGKILL everything in the groups, forking ones too."""
+    for group in groups:
+        switch = group / "cgroup.kill"
+        if switch.exists():
+            switch.write_text("1")
+            return
+    freezers = [group / "freezer.state" for group in groups]
+    frozen = [state for state in freezers if state.exists()]
+    for state in frozen:
+        _freeze(state)
+    for group in groups:
+        for pid in members(group):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    for state in frozen:
+        with contextlib.suppress(OSError):
+            state.write_text("THAWED")
+
+
+def _freeze(state: Path) -> None:
+    deadline = time.monotonic() + FREEZE_SECONDS
+    with contextlib.suppress(OSError):
+        state.write_text("FROZEN")
+        while state.read_text().strip() != "FROZEN" and time.monotonic() < deadline:
+            time.sleep(_POLL_SECONDS)
+
+
+def members(group: Path) -> list[int]:
+    """The pids in a group; none when it is not there."""
+    try:
+        return [int(word) for word in (group / "cgroup.procs").read_text().split()]
+    except OSError:
+        return []
+
+
+def remove(groups: list[Path]) -> list[Path]:
+    """Remove groups that are empty; those that would not go are returned."""
+    left = []
+    for group in groups:
+        try:
+            group.rmdir()
+        except FileNotFoundError:
+            continue
+        except OSError:
+            left.append(group)
+    return left
+
+
+def leave(tag: str) -> list[Path]:
+    """Remove a home's bases once its zygote is gone; those that would not go are returned."""
+    left = []
+    for hierarchy in hierarchies():
+        for group in (hierarchy.base(tag), hierarchy.sibling(tag).parent):
+            left += remove([group / "zygote", group])
+    return left

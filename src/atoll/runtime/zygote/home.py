@@ -1,0 +1,120 @@
+"""Where things lie below $ATOLL_HOME, as far as the zygote is concerned. No file is touched."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+AGENT_STATE = (
+    ("claude", ".claude"),
+    ("codex", ".codex"),
+    ("opencode", ".local/share/opencode"),
+    ("opencode-config", ".config/opencode"),
+    ("qwen", ".qwen"),
+    ("gemini", ".gemini"),
+)
+"""Agents' state that outlives a stop: (name below the box's state, name below the home inside)."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoxPlaces:
+    """The files of one sandbox. `folder` holds what is kept, `run` what lives with a runtime."""
+
+    folder: Path
+    run: Path
+
+    @property
+    def record(self) -> Path:
+        """What is known about the sandbox, for the next zygote."""
+        return self.folder / "box.json"
+
+    @property
+    def image(self) -> Path:
+        """The ext4 image (as root)."""
+        return self.folder / "image"
+
+    @property
+    def mounted(self) -> Path:
+        """Where the image is mounted, in the runtime's own mount namespace only; rootless,
+        the plain directory that stands for it."""
+        return self.folder / "mnt"
+
+    @property
+    def hosts(self) -> Path:
+        """/etc/hosts inside."""
+        return self.folder / "hosts"
+
+    @property
+    def journal(self) -> Path:
+        """The runtime's journal."""
+        return self.folder / "journal"
+
+    @property
+    def socket(self) -> Path:
+        """The runtime's unix socket."""
+        return self.run / "rt.sock"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """$ATOLL_HOME."""
+
+    root: Path
+
+    @property
+    def run(self) -> Path:
+        """Sockets and programs of a running Atoll."""
+        return self.root / "run"
+
+    @property
+    def socket(self) -> Path:
+        """The zygote's socket."""
+        return self.run / "zygote.sock"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the one zygote of this home."""
+        return self.run / "zygote.lock"
+
+    @property
+    def programs(self) -> Path:
+        """bwrap, init and the filter, where foreign uids can reach them."""
+        return self.run / "bin"
+
+    @property
+    def roots(self) -> Path:
+        """Trees of /etc made from the host's, by digest."""
+        return self.run / "root"
+
+    @property
+    def imports(self) -> Path:
+        """Folders in which bundles are taken in."""
+        return self.run / "import"
+
+    @property
+    def boxes(self) -> Path:
+        """One folder per sandbox."""
+        return self.root / "boxes"
+
+    @property
+    def repositories(self) -> Path:
+        """Shared bare repositories."""
+        return self.root / "repos"
+
+    @property
+    def agents(self) -> Path:
+        """Read-only layers of agent programs."""
+        return self.root / "agents"
+
+    @property
+    def keys(self) -> Path:
+        """The broker's keys."""
+        return self.root / "keys.toml"
+
+    @property
+    def tag(self) -> str:
+        """A short name of this home, for cgroups and units."""
+        return "atoll-" + hashlib.blake2b(bytes(self.root), digest_size=5).hexdigest()
+
+    def box(self, sandbox_id: str) -> BoxPlaces:
+        """The places of one sandbox (an id that passed `wire.zygote`, never a raw one)."""
+        return BoxPlaces(self.boxes / sandbox_id, self.run / "b" / sandbox_id)

@@ -1,0 +1,190 @@
+"""Taking a git bundle in: fixed git, foreign uid, no network, bounded time and size.
+
+A bundle is made by an agent, so no process with anything to lose reads it. What git
+wrote is handed back only as plain files and folders.
+"""
+
+import os
+import resource
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.domain.errors import AtollError, Failed, Invalid, LimitReached
+from atoll.runtime.zygote import kernel
+from atoll.runtime.zygote.boxes import refusal
+from atoll.runtime.zygote.bwrap_argv import Programs
+from atoll.runtime.zygote.children import detach
+from atoll.runtime.zygote.home import Home
+from atoll.runtime.zygote.host_root import ROOT_LINKS, etc_tree
+from atoll.runtime.zygote.views import beneath
+from atoll.wire import zygote as wire
+
+MEMORY_BYTES = 2 * 2**30
+_MAX_ERROR_CHARS = 1000
+_MAX_ENTRIES = 200_000
+_SECCOMP_FD = 4
+
+_GIT = (
+    "git",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "protocol.allow=never",
+    "-c",
+    "protocol.file.allow=always",
+    "-c",
+    "transfer.fsckObjects=true",
+    "-c",
+    "fetch.unpackLimit=1",
+    "-c",
+    "gc.auto=0",
+    "-c",
+    "maintenance.auto=false",
+    "-C",
+    "/repo",
+    "fetch",
+    "--quiet",
+    "--no-tags",
+    "--no-write-fetch-head",
+    "--no-recurse-submodules",
+    "/bundle",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """Where imports happen, and whose the result shall be."""
+
+    home: Home
+    programs: Programs
+    control_uid: int
+
+    def check(self, request: wire.Import) -> None:
+        """Raises `Invalid` for places an import may not touch."""
+        imports, repositories = str(self.home.imports), str(self.home.repositories)
+        for path in (request.repo_dir, request.bundle):
+            if not beneath(path, imports):
+                raise Invalid(f"{path} cannot be used for an import: only below {imports}")
+        if beneath(request.bundle, request.repo_dir):
+            raise Invalid("the bundle lies inside the repository it is to fill")
+        for path in request.alternates:
+            if not beneath(path, repositories):
+                raise Invalid(f"{path} cannot be an alternate: only below {repositories}")
+
+    def work(self, request: wire.Import, uid: int | None, talk: socket.socket) -> None:
+        """In a child: run it as `uid` (None stays) and send the answer."""
+        detach({talk.fileno()})
+        answer: wire.Answer
+        try:
+            self._import(request, uid)
+            answer = wire.Imported()
+        except AtollError as err:
+            answer = refusal(err)
+        except OSError as err:
+            answer = wire.Refused("failed", f"the import of {request.bundle} failed: {err}")
+        talk.send(wire.encode_answer(0, answer))
+
+    def _import(self, request: wire.Import, uid: int | None) -> None:
+        repository, bundle = Path(request.repo_dir), Path(request.bundle)
+        found = bundle.lstat()
+        if not stat.S_ISREG(found.st_mode) or found.st_size > request.max_bytes:
+            raise LimitReached(
+                f"the bundle is not a plain file of at most {request.max_bytes} bytes"
+            )
+        if uid is not None:
+            _give(repository, self.control_uid, uid)
+            os.chown(bundle, uid, uid, follow_symlinks=False)
+        try:
+            self._run_git(request, uid)
+        finally:
+            if uid is not None:
+                os.chown(bundle, self.control_uid, self.control_uid, follow_symlinks=False)
+                _give(repository, uid, self.control_uid)
+
+    def _run_git(self, request: wire.Import, uid: int | None) -> None:
+        def become() -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (request.max_bytes, request.max_bytes))
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+            resource.setrlimit(resource.RLIMIT_CPU, (request.seconds, request.seconds))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            os.dup2(seccomp, _SECCOMP_FD, inheritable=True)
+            if uid is not None:
+                kernel.drop_to(uid)
+
+        seccomp = os.open(self.programs.seccomp, os.O_RDONLY | os.O_CLOEXEC)
+        process = subprocess.Popen(
+            self._argv(request),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env={},
+            pass_fds=(_SECCOMP_FD,),
+            preexec_fn=become,
+        )
+        try:
+            _out, errors = process.communicate(timeout=request.seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            raise LimitReached(
+                f"taking the bundle in took more than {request.seconds} s: send less at a time"
+            ) from None
+        finally:
+            os.close(seccomp)
+        if process.returncode != 0:
+            said = errors.decode(errors="replace").strip()[-_MAX_ERROR_CHARS:]
+            raise Failed(f"git refused the bundle (status {process.returncode}): {said}")
+
+    def _argv(self, request: wire.Import) -> list[str]:
+        argv = [str(self.programs.bwrap), "--unshare-all", "--unshare-user", "--disable-userns"]
+        argv += ["--cap-drop", "ALL", "--new-session", "--die-with-parent", "--clearenv"]
+        argv += ["--uid", "1000", "--gid", "1000", "--seccomp", str(_SECCOMP_FD)]
+        argv += ["--setenv", "PATH", "/usr/bin:/bin", "--setenv", "GIT_CONFIG_NOSYSTEM", "1"]
+        argv += ["--setenv", "HOME", "/nonexistent", "--ro-bind", "/usr", "/usr"]
+        for name in ROOT_LINKS:
+            place = Path("/") / name
+            if place.is_symlink():
+                argv += ["--symlink", str(place.readlink()).lstrip("/"), str(place)]
+            elif place.is_dir():
+                argv += ["--ro-bind", str(place), str(place)]
+        argv += ["--ro-bind", str(etc_tree(self.home.roots)), "/etc"]
+        argv += ["--proc", "/proc", "--dev", "/dev", "--size", str(64 * 2**20), "--tmpfs", "/tmp"]  # noqa: S108
+        for path in request.alternates:
+            argv += ["--ro-bind", path, path]
+        argv += ["--bind", request.repo_dir, "/repo", "--ro-bind", request.bundle, "/bundle"]
+        return [*argv, "--remount-ro", "/", "--", *_GIT, *request.refspecs]
+
+
+def _give(tree: Path, old: int, new: int) -> None:
+    """Hand a tree over, by descriptors and without following anything. Whatever is no plain
+    file or folder of `old`, or has another name elsewhere, is not handed over: `Failed`."""
+    count = 0
+    for _folder, names, files, at in os.fwalk(tree, follow_symlinks=False):
+        count += len(names) + len(files)
+        if count > _MAX_ENTRIES:
+            raise LimitReached(f"an imported repository has more than {_MAX_ENTRIES} files")
+        for name in (*names, *files):
+            _give_one(name, at, old, new)
+        os.fchown(at, new, new)
+
+
+def _give_one(name: str, at: int, old: int, new: int) -> None:
+    fd = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+    try:
+        found = os.fstat(fd)
+        plain = stat.S_ISREG(found.st_mode) and found.st_nlink == 1
+        if not (plain or stat.S_ISDIR(found.st_mode)) or found.st_uid not in (old, new):
+            raise Failed(f"an import holds {name!r}, which is no plain file of its own")
+        os.chown(f"/proc/self/fd/{fd}", new, new)
+    finally:
+        os.close(fd)
+
+
+def git_is_here() -> bool:
+    """Whether the host has the git that imports run."""
+    return shutil.which("git", path="/usr/bin:/bin") is not None

@@ -1,0 +1,39 @@
+"""The broker's keys on their way to a runtime: read once, handed over in a sealed memfd.
+
+The file belongs to the control plane, so it is opened without following links and
+taken only when it is a plain file of its owner or root.
+"""
+
+import fcntl
+import os
+import stat
+from pathlib import Path
+
+from atoll.domain.errors import Failed
+
+MAX_BYTES = 64 * 1024
+_SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
+
+
+def sealed_copy(path: Path, owner: int) -> int | None:
+    """A memfd holding the file, None when there is no file. Raises `Failed`."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    except OSError as err:
+        raise Failed(f"the keys in {path} cannot be read: {err}") from err
+    with os.fdopen(fd, "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode) or found.st_uid not in (0, owner):
+            raise Failed(f"{path} is not a plain file of Atoll's own: the keys are not used")
+        if found.st_mode & 0o077:
+            raise Failed(f"{path} can be read by others: run `chmod 600 {path}`")
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise Failed(f"{path} is longer than {MAX_BYTES} bytes: no keys file is")
+    memory = os.memfd_create("keys", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.write(memory, content)
+    os.lseek(memory, 0, os.SEEK_SET)
+    fcntl.fcntl(memory, fcntl.F_ADD_SEALS, _SEALS)
+    return memory

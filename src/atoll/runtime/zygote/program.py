@@ -1,0 +1,92 @@
+"""The zygote as a program: claim the home, clear up, lay the programs, serve.
+
+`wiring.zygote` calls `run` with the runtime to become; nothing of the control plane is
+loaded in this process.
+"""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from atoll.domain.errors import Conflict, Failed
+from atoll.runtime.zygote import cgroups, image
+from atoll.runtime.zygote.birth import Nursery, Serve
+from atoll.runtime.zygote.boxes import Boxes
+from atoll.runtime.zygote.burial import unlink_socket
+from atoll.runtime.zygote.children import Loop
+from atoll.runtime.zygote.home import Home
+from atoll.runtime.zygote.imports import Importer
+from atoll.runtime.zygote.programs import install
+from atoll.runtime.zygote.server import Server, bind
+from atoll.runtime.zygote.storage import Storage
+from atoll.runtime.zygote.sweep import sweep
+from atoll.runtime.zygote.uids import Counter
+from atoll.wire import zygote as wire
+
+
+def run(root: Path, serve: Serve, *, ready: Callable[[], None] = lambda: None) -> None:
+    """Be the zygote of the home at `root` until SIGTERM; `ready` is called once it listens.
+
+    Raises `Conflict` when the home has one already, `Failed` with what the host lacks.
+    """
+    home = Home(root.resolve())
+    control_uid = home.root.stat().st_gid if os.geteuid() == 0 else os.geteuid()
+    lock = _claim(home)
+    _make_folders(home)
+    programs = install(home)
+    groups = cgroups.prepare(home.tag)
+    kept = sweep(home, groups)
+    storage = Storage(home, images=os.geteuid() == 0 and image.can_mount())
+    nursery = Nursery(home, programs, groups, storage, control_uid, serve)
+    counter = Counter(home.boxes / "next-uid")
+    loop = Loop()
+    server: Server
+
+    def take_uids() -> int:
+        return counter.take(2)
+
+    def ended(death: wire.Ended) -> None:
+        server.tell_everyone(death)
+
+    boxes = Boxes(loop, nursery, take_uids, ended, kept)
+    report = wire.Reported(
+        root=nursery.root,
+        pid=os.getpid(),
+        bwrap=programs.bwrap_version,
+        init=programs.init_kind,
+        degraded=nursery.degraded(),
+    )
+    server = Server(loop, boxes, Importer(home, programs, control_uid), report)
+    listener = bind(str(home.socket), control_uid)
+    server.listen(listener)
+    ready()
+    server.serve()
+    listener.close()
+    unlink_socket(home.socket)
+    for _version, base in groups.bases:
+        with contextlib.suppress(OSError):
+            base.rmdir()
+    os.close(lock)
+
+
+def _claim(home: Home) -> int:
+    home.run.mkdir(mode=0o711, parents=True, exist_ok=True)
+    lock = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise Conflict(f"a zygote runs already for {home.root}") from None
+    return lock
+
+
+def _make_folders(home: Home) -> None:
+    """The folders a zygote writes to; as root they are root's own, so that whoever holds the
+    control plane's uid cannot put links where root writes."""
+    for folder in (home.run / "b", home.boxes, home.roots, home.programs):
+        folder.mkdir(mode=0o711, exist_ok=True)
+        if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
+            raise Failed(f"{folder} is not a folder of Atoll's own: move it away")
+        folder.chmod(0o711)

@@ -1,0 +1,71 @@
+"""What is written down about a sandbox, so that the next zygote can keep or clean it."""
+
+from pathlib import Path
+
+import msgspec
+
+from atoll.domain.errors import Failed
+
+_MAX_BYTES = 64 * 1024
+
+
+class Process(msgspec.Struct, frozen=True):
+    """A process that cannot be mistaken for a later one with its pid: `born` is field 22
+    of /proc/[pid]/stat, clock ticks since boot."""
+
+    pid: int
+    born: int
+
+
+class Record(msgspec.Struct, frozen=True):
+    """One sandbox. `processes` are its runtime, bwrap and init while it lives."""
+
+    sandbox_id: str
+    generation: int
+    hostname: str
+    sandbox_uid: int
+    runtime_uid: int
+    live: bool
+    boot_id: str = ""
+    processes: tuple[Process, ...] = ()
+    init: str = ""
+    degraded: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def save(path: Path, record: Record) -> None:
+    """Write it whole or not at all."""
+    fresh = path.with_name(path.name + ".new")
+    fresh.touch(mode=0o600)
+    fresh.write_bytes(msgspec.json.encode(record))
+    fresh.replace(path)
+
+
+def load(path: Path) -> Record | None:
+    """Read it; None when there is none. Raises `Failed` when it cannot be understood."""
+    try:
+        with path.open("rb") as file:
+            return msgspec.json.decode(file.read(_MAX_BYTES), type=Record)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.DecodeError) as err:
+        raise Failed(f"{path} cannot be read: {err}; remove its folder to forget it") from err
+
+
+def process(pid: int) -> Process | None:
+    """The process as it can be told apart later; None when it is gone."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    return Process(pid, int(text.rpartition(")")[2].split()[19]))
+
+
+def boot_id() -> str:
+    """This boot of the machine: pids and start times mean nothing in another."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def same_process(known: Process) -> bool:
+    """Whether that very process still exists."""
+    return process(known.pid) == known

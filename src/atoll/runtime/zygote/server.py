@@ -1,0 +1,165 @@
+"""The zygote's door: one SEQPACKET socket, a fixed list of verbs, one answer each.
+
+It keeps root where it has it, so it reads little, believes nothing and does nothing but
+`wire.zygote`'s verbs. Only the control plane's uid and root are heard (SO_PEERCRED).
+"""
+
+import gc
+import os
+import socket
+import struct
+import sys
+from dataclasses import dataclass, field
+
+from atoll.domain.errors import AtollError, Invalid
+from atoll.runtime.zygote import kernel
+from atoll.runtime.zygote.boxes import Boxes, Reply, refusal
+from atoll.runtime.zygote.children import Loop
+from atoll.runtime.zygote.imports import Importer
+from atoll.wire import zygote as wire
+
+MAX_CONNECTIONS = 16
+MAX_IMPORTS = 4
+_BACKLOG = 16
+_CREDENTIALS = struct.Struct("3i")
+
+
+@dataclass(slots=True)
+class Server:
+    """Hears requests and passes them on. `report` says what the host gives."""
+
+    loop: Loop
+    boxes: Boxes
+    importer: Importer
+    report: wire.Reported
+    _connections: dict[int, socket.socket] = field(default_factory=dict)
+    _imports: int = 0
+
+    def listen(self, listener: socket.socket) -> None:
+        """Hear whoever may connect to `listener`."""
+        listener.setblocking(False)
+        self.loop.watch(listener.fileno(), lambda: self._accept(listener))
+
+    def _accept(self, listener: socket.socket) -> None:
+        try:
+            connection, _address = listener.accept()
+        except OSError:
+            return
+        heard = {0, os.geteuid(), self.boxes.nursery.control_uid}
+        if _peer_uid(connection) not in heard or len(self._connections) >= MAX_CONNECTIONS:
+            connection.close()
+            return
+        connection.setblocking(False)
+        fd = connection.fileno()
+        self._connections[fd] = connection
+        self.loop.watch(fd, lambda: self._read(connection))
+
+    def _read(self, connection: socket.socket) -> None:
+        try:
+            packet = connection.recv(wire.MAX_MESSAGE_BYTES + 1)
+        except BlockingIOError:
+            return
+        except OSError:
+            packet = b""
+        if not packet:
+            self._hang_up(connection)
+            return
+        number = 0
+        try:
+            asked = wire.decode_request(packet)
+            number = asked.number
+            self._do(asked.request, lambda answer: self._send(connection, number, answer))
+        except wire.Malformed as err:
+            answer = wire.Refused("invalid", str(err))
+            self._send(connection, wire.number_of(packet), answer)
+        except AtollError as err:
+            self._send(connection, number, refusal(err))
+        except OSError as err:
+            print(f"zygote: {err}", file=sys.stderr)
+            self._send(connection, number, wire.Refused("failed", f"the zygote failed: {err}"))
+
+    def _do(self, request: wire.Request, reply: Reply) -> None:
+        match request:
+            case wire.Start():
+                self.boxes.start(request, reply)
+            case wire.Stop():
+                self.boxes.stop(request.sandbox_id, reply, keep=True)
+            case wire.Destroy():
+                self.boxes.stop(request.sandbox_id, reply, keep=False)
+            case wire.ListBoxes():
+                reply(self.boxes.page(request.after))
+            case wire.Report():
+                reply(self.report)
+            case wire.Import():
+                self._import(request, reply)
+
+    def _import(self, request: wire.Import, reply: Reply) -> None:
+        self.importer.check(request)
+        if self._imports >= MAX_IMPORTS:
+            reply(wire.Refused("unavailable", f"{MAX_IMPORTS} imports are running: try again"))
+            return
+        uid = self.boxes.take_uids() if self.boxes.nursery.root else None
+        answers: list[wire.Answer] = []
+
+        def ended(_status: int) -> None:
+            self._imports -= 1
+            broke = wire.Refused("failed", "the import broke off; see the zygote's log")
+            reply(answers[0] if answers else broke)
+
+        self._imports += 1
+        _pid, pidfd = self.loop.fork(
+            lambda talk: self.importer.work(request, uid, talk),
+            lambda packet, _fds: answers.append(wire.decode_answer(packet).answer),
+            ended,
+        )
+        os.close(pidfd)
+
+    def tell_everyone(self, ended: wire.Ended) -> None:
+        """Push a death to every connected control plane."""
+        for connection in list(self._connections.values()):
+            self._send(connection, 0, ended)
+
+    def _send(self, connection: socket.socket, number: int, answer: wire.Answer) -> None:
+        """Answers to whoever hung up are dropped; whoever does not read is hung up on."""
+        if self._connections.get(connection.fileno()) is not connection:
+            return
+        try:
+            connection.send(wire.encode_answer(number, answer))
+        except (OSError, wire.Malformed):
+            self._hang_up(connection)
+
+    def _hang_up(self, connection: socket.socket) -> None:
+        fd = connection.fileno()
+        if self._connections.pop(fd, None) is not None:
+            self.loop.forget(fd)
+            connection.close()
+
+    def serve(self) -> None:
+        """Until SIGTERM; every sandbox is ended then, its files kept."""
+        # What was loaded so far is shared with every child: the collector must not touch it.
+        gc.collect()
+        gc.freeze()
+        kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
+        self.loop.run(self.boxes.close)
+
+
+def bind(path: str, owner: int) -> socket.socket:
+    """The zygote's listening socket, 0600 and `owner`'s. Raises `Invalid` for a long path."""
+    if len(os.fsencode(path)) > 100:
+        raise Invalid(f"{path} is too long for a unix socket: choose a shorter ATOLL_HOME")
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    old = os.umask(0o177)
+    try:
+        listener.bind(path)
+    finally:
+        os.umask(old)
+    if os.geteuid() == 0:
+        os.chown(path, owner, owner)
+    listener.listen(_BACKLOG)
+    return listener
+
+
+def _peer_uid(connection: socket.socket) -> int:
+    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    _pid, uid, _gid = _CREDENTIALS.unpack(raw)
+    return int(uid)

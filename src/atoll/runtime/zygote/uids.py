@@ -1,0 +1,57 @@
+"""User ids for control planes, runtimes and sandboxes: handed out once, never again.
+
+As root the counter belongs to the machine, so two homes never share a uid; a copy in
+each home keeps the promise when a home moves to another machine.
+"""
+
+import fcntl
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.domain.errors import Failed, LimitReached
+
+FIRST_UID = 1_900_000_000
+LAST_UID = 2_147_000_000
+MACHINE_COUNTER = Path("/var/lib/atoll/next-uid")
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """The next free uid, in a file of the machine and one of the home."""
+
+    home_file: Path
+    machine_file: Path = MACHINE_COUNTER
+
+    def take(self, count: int) -> int:
+        """The first of `count` uids in a row, theirs for ever. Raises `LimitReached`, `Failed`."""
+        try:
+            self.machine_file.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.machine_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as err:
+            raise Failed(
+                f"no uid can be given out: {self.machine_file} cannot be written ({err}); "
+                "make its directory writable for root"
+            ) from err
+        with os.fdopen(handle, "r+") as counter:
+            fcntl.flock(counter, fcntl.LOCK_EX)
+            first = max(FIRST_UID, _number(counter.read()), _number(_text(self.home_file)))
+            if first + count > LAST_UID:
+                raise LimitReached(f"all uids up to {LAST_UID} have been given out on this machine")
+            counter.seek(0)
+            counter.write(f"{first + count}\n")
+            counter.flush()
+            os.fsync(counter.fileno())
+        self.home_file.write_text(f"{first + count}\n")
+        return first
+
+
+def _number(text: str) -> int:
+    return int(text) if text.strip().isdecimal() else 0
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except FileNotFoundError:
+        return ""

@@ -1,0 +1,35 @@
+"""Which host directories a sandbox may be shown, and where. Pure rules on names.
+
+The zygote has root's eyes: it shows only what lies in the home's own shared folders,
+whatever the control plane asks for.
+"""
+
+from pathlib import PurePosixPath
+
+from atoll.domain.errors import Invalid
+from atoll.runtime.zygote.home import Home
+from atoll.wire.zygote import View
+
+TARGETS = ("/.atoll/repos/", "/opt/", "/mnt/", "/srv/")
+
+
+def checked_views(home: Home, views: tuple[View, ...]) -> None:
+    """Raises `Invalid` for a source or target that is not allowed."""
+    for view in views:
+        if not any(beneath(view.source, str(top)) for top in (home.repositories, home.agents)):
+            raise Invalid(
+                f"{view.source} cannot be mounted: only what lies below {home.repositories} "
+                f"or {home.agents}",
+                field="views",
+            )
+        if not any(beneath(view.target, top.rstrip("/")) for top in TARGETS):
+            raise Invalid(
+                f"nothing can be mounted at {view.target}: only below {', '.join(TARGETS)}",
+                field="views",
+            )
+
+
+def beneath(path: str, top: str) -> bool:
+    """Whether an absolute path, written plainly (no `..`, `.`, `//`), lies below `top`."""
+    plain = str(PurePosixPath(path)) == path and ".." not in PurePosixPath(path).parts
+    return plain and path.startswith(top + "/")

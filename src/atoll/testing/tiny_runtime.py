@@ -1,0 +1,66 @@
+"""A runtime of forty lines, to test walls without the real one.
+
+It speaks on its socket one JSON line per connection, `{"argv": […]}`, runs it inside by
+the init protocol and answers `{"status": raw, "output": text}`. A request line that begins
+with GET gets an HTTP 200, as a health probe would.
+"""
+
+import json
+import os
+import select
+import socket
+import sys
+
+from atoll.runtime.boot import RuntimeBoot
+from atoll.wire import init as wire
+
+_REPLY_BYTES = 64 * 1024
+_HEALTHY = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
+
+
+def serve(boot: RuntimeBoot) -> None:
+    """Until the sandbox is gone."""
+    boot.listener.setblocking(True)
+    poller = select.poll()
+    poller.register(boot.listener, select.POLLIN)
+    poller.register(boot.control, select.POLLIN)
+    while True:
+        ready = {fd for fd, _events in poller.poll()}
+        if boot.control.fileno() in ready:
+            sys.exit(3)
+        connection, _peer = boot.listener.accept()
+        with connection:
+            _answer(boot, connection)
+
+
+def _answer(boot: RuntimeBoot, connection: socket.socket) -> None:
+    line = connection.makefile("rb").readline(_REPLY_BYTES)
+    if line.startswith(b"GET "):
+        connection.sendall(_HEALTHY)
+        return
+    argv = json.loads(line)["argv"]
+    status, output = run_inside(boot, argv)
+    text = output.decode(errors="replace")
+    connection.sendall(json.dumps({"status": status, "output": text}).encode())
+
+
+def run_inside(boot: RuntimeBoot, argv: list[str]) -> tuple[int, bytes]:
+    """Run one command to its end: (raw wait status, -errno when it would not start; output)."""
+    env = tuple((key.encode(), value.encode()) for key, value in boot.env)
+    payload = wire.encode_exec_payload(tuple(arg.encode() for arg in argv), env, boot.cwd.encode())
+    packet, _memory = wire.encode_exec(7, payload, tty=False)
+    null = os.open(os.devnull, os.O_RDWR)
+    read, write = os.pipe()
+    socket.send_fds(boot.control, [packet], [null, write, write])
+    os.close(null)
+    os.close(write)
+    chunks = []
+    while chunk := os.read(read, _REPLY_BYTES):
+        chunks.append(chunk)
+    os.close(read)
+    while True:
+        reply = wire.decode_reply(boot.control.recv(_REPLY_BYTES))
+        if isinstance(reply, wire.Refused):
+            return -reply.errno, b"".join(chunks)
+        if isinstance(reply, wire.Exited):
+            return reply.status, b"".join(chunks)

@@ -1,0 +1,39 @@
+"""The zygote's entry: `python -m atoll.wiring.zygote --home H [--ready-fd N]`.
+
+Loads the runtime it will become and nothing of the control plane. Its log is stderr.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from atoll.domain.errors import AtollError
+from atoll.runtime.zygote import kernel
+from atoll.runtime.zygote.program import run
+from atoll.wiring.runtime import serve
+
+
+def main() -> int:
+    """Run until SIGTERM; 1 with a sentence on stderr when it cannot begin."""
+    parser = argparse.ArgumentParser(prog="atoll-zygote")
+    parser.add_argument("--home", type=Path, required=True)
+    parser.add_argument("--ready-fd", type=int, default=None)
+    arguments = parser.parse_args()
+    kernel.name_process("atoll-zygote")
+
+    def ready() -> None:
+        if arguments.ready_fd is not None:
+            os.write(arguments.ready_fd, b"ready")
+            os.close(arguments.ready_fd)
+
+    try:
+        run(arguments.home, serve, ready=ready)
+    except (AtollError, OSError) as err:
+        print(f"atoll: the zygote cannot run: {err}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
