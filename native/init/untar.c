@@ -344,7 +344,7 @@ static int one(const struct request *it)
 
 int do_untar(struct request *it)
 {
-	int got, code = OK;
+	int got = 0, started = 0, code = OK;
 
 	umask(022);
 	if (make_parents(it->root, it->paths[0]) < 0)
@@ -353,8 +353,12 @@ int do_untar(struct request *it)
 	if (base < 0)
 		return failed("untar");
 	next.size = -1;
-	while (code == OK && (got = full_read(block, BLOCK)) == 1 && !is_end())
+	while (code == OK && (got = full_read(block, BLOCK)) == 1 && !is_end()) {
+		started = 1;
 		code = one(it);
+	}
+	if (code == OK && got == 0 && !started)
+		code = denied(UNSAFE, "there is no archive");
 	if (code == OK && got < 0)
 		code = denied(UNSAFE, "the archive ends in the middle of a header");
 	/* The sender may pad: let it finish. */

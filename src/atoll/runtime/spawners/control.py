@@ -1,0 +1,139 @@
+"""One end of the control socket as packets: non-blocking, descriptors included.
+
+It knows sockets and the running loop, not what the packets mean: `spawners.init` does.
+"""
+
+import array
+import asyncio
+import os
+import socket
+from collections import deque
+from collections.abc import Callable
+
+from atoll.wire.init import MAX_FDS, MAX_PACKET_BYTES
+
+ANCILLARY_BYTES = socket.CMSG_SPACE(MAX_FDS * 4)
+MAX_WAITING = 4096
+"""Packets that may wait for a full socket; more means that init is stuck."""
+
+
+def receive(control: socket.socket) -> tuple[bytes, list[int]] | None:
+    """One packet and its descriptors (ours from now on), or None at the end.
+
+    Raises BlockingIOError when there is none yet.
+    """
+    try:
+        packet, ancillary, _, _ = control.recvmsg(
+            MAX_PACKET_BYTES, ANCILLARY_BYTES, socket.MSG_CMSG_CLOEXEC
+        )
+    except (BlockingIOError, InterruptedError) as error:
+        raise BlockingIOError from error
+    except OSError:
+        return None
+    fds = array.array("i")
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
+    return (packet, list(fds)) if packet or fds else None
+
+
+def send(control: socket.socket, packet: bytes, fds: tuple[int, ...] = ()) -> None:
+    """Send one packet with descriptors (which stay ours). Raises BlockingIOError, OSError."""
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+    control.sendmsg([packet], rights, socket.MSG_NOSIGNAL)
+
+
+class Control:
+    """The socket in a loop: `on_packet` for each arrival, `on_end` once. Made inside the loop
+    it then belongs to; owns the socket."""
+
+    def __init__(
+        self,
+        control: socket.socket,
+        *,
+        on_packet: Callable[[bytes, list[int]], None],
+        on_end: Callable[[], None],
+    ) -> None:
+        self._socket = control
+        self._on_packet = on_packet
+        self._on_end = on_end
+        self._loop = asyncio.get_running_loop()
+        self._waiting: deque[tuple[bytes, tuple[int, ...]]] = deque()
+        self._open = True
+        control.setblocking(False)
+        self._loop.add_reader(control.fileno(), self._readable)
+
+    @property
+    def open(self) -> bool:
+        """Whether the other side still stands."""
+        return self._open
+
+    def send(self, packet: bytes, fds: tuple[int, ...] = ()) -> None:
+        """Send at once, or when the socket has room again (with duplicates of the descriptors,
+        so that the caller may close its own). Raises ConnectionError when the other side is gone
+        or has not read for `MAX_WAITING` packets."""
+        if not self._open or len(self._waiting) >= MAX_WAITING:
+            raise ConnectionError("the control socket is closed or stuck")
+        if not self._waiting and self._sent(packet, fds):
+            return
+        self._waiting.append((packet, tuple(os.dup(fd) for fd in fds)))
+        self._loop.add_writer(self._socket.fileno(), self._writable)
+
+    def finish(self) -> None:
+        """Tell the other side that no more comes; it ends everything and closes its side."""
+        if self._open:
+            self._socket.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        """Close our side. Idempotent."""
+        if self._socket.fileno() >= 0:
+            self._loop.remove_reader(self._socket.fileno())
+            self._loop.remove_writer(self._socket.fileno())
+            self._socket.close()
+        self._drop_waiting()
+        self._ended()
+
+    def _sent(self, packet: bytes, fds: tuple[int, ...]) -> bool:
+        try:
+            send(self._socket, packet, fds)
+        except (BlockingIOError, InterruptedError):
+            return False
+        except OSError as error:
+            raise ConnectionError("the control socket is closed") from error
+        return True
+
+    def _writable(self) -> None:
+        while self._waiting:
+            try:
+                if not self._sent(*self._waiting[0]):
+                    return
+            except ConnectionError:
+                # The reader sees the end, too, and tells everyone.
+                self._drop_waiting()
+                break
+            _close_all(self._waiting.popleft()[1])
+        self._loop.remove_writer(self._socket.fileno())
+
+    def _drop_waiting(self) -> None:
+        while self._waiting:
+            _close_all(self._waiting.popleft()[1])
+
+    def _readable(self) -> None:
+        try:
+            arrival = receive(self._socket)
+        except BlockingIOError:
+            return
+        if arrival is None:
+            self.close()
+        else:
+            self._on_packet(*arrival)
+
+    def _ended(self) -> None:
+        if self._open:
+            self._open = False
+            self._on_end()
+
+
+def _close_all(fds: tuple[int, ...]) -> None:
+    for fd in fds:
+        os.close(fd)

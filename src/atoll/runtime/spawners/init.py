@@ -1,0 +1,328 @@
+"""The Spawner that speaks to the init inside, over its control socket.
+
+It keeps the book of what was asked and answers each asker; the packets themselves are
+`wire.init`, the socket is `spawners.control`. It starts no init: the zygote does, or
+`spawners.local`.
+"""
+
+import asyncio
+import contextlib
+import errno
+import os
+import socket
+from collections import deque
+from collections.abc import Iterator
+
+from atoll.domain.errors import AtollError, Invalid, LimitReached, Unavailable
+from atoll.ports.spawner import Exit, ProcessSpec, Pty
+from atoll.runtime.spawners.binary import inside_program
+from atoll.runtime.spawners.control import Control
+from atoll.runtime.spawners.refusal import bad_directory, bad_program, refusal
+from atoll.wire import init as wire
+
+DEADLINE_SECONDS = 10.0
+CLOSE_SECONDS = 10.0
+MAX_TAG = 2**32 - 1
+SIGKILL = 9
+KILLED = Exit(code=None, signal=SIGKILL)
+"""What became of every process when the sandbox ended under it."""
+
+Answer = wire.Started | wire.Refused | wire.Fds
+
+
+class InitProcess:
+    """A process inside; satisfies `ports.Process`."""
+
+    def __init__(self, spawner: "InitSpawner", tag: int, pid: int) -> None:
+        self._spawner = spawner
+        self._tag = tag
+        self._pid = pid
+        self._exit: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
+
+    @property
+    def pid(self) -> int:
+        """Its pid inside."""
+        return self._pid
+
+    async def wait(self) -> Exit:
+        """Its end. A process that was alive when the sandbox ended counts as killed."""
+        return await asyncio.shield(self._exit)
+
+    async def signal(self, number: int, *, tree: bool = False) -> None:
+        """Signal its group (on a terminal: the group in the foreground), or with `tree` all
+        its descendants, also after it ended itself. Whoever is gone is no error."""
+        if tree or not self._exit.done():
+            await self._spawner.signal(self._tag, number, tree=tree)
+
+    def ended(self, end: Exit) -> None:
+        """The spawner's word that it is over; only the first counts."""
+        if not self._exit.done():
+            self._exit.set_result(end)
+
+
+class InitSpawner:
+    """Satisfies `ports.Spawner`. Made inside the running loop, from the runtime's end of a
+    control socket whose READY was already read; owns that socket.
+
+    `program` is how the sandbox names its init (for `tool`), `root` its workspace.
+    """
+
+    def __init__(
+        self,
+        control: socket.socket,
+        *,
+        program: tuple[str, ...] | None = None,
+        root: str = "/workspace",
+        deadline_seconds: float = DEADLINE_SECONDS,
+    ) -> None:
+        self._control = Control(control, on_packet=self._arrived, on_end=self._all_over)
+        self._program = program or inside_program()
+        self._root = root
+        self._deadline_seconds = deadline_seconds
+        self._tag = 0
+        self._asked: dict[int, asyncio.Future[tuple[Answer, list[int]]]] = {}
+        self._signals: dict[int, deque[asyncio.Future[int]]] = {}
+        self._processes: dict[int, InitProcess] = {}
+        self._end = asyncio.Event()
+
+    @property
+    def root(self) -> str:
+        """The workspace, as processes inside name it."""
+        return self._root
+
+    async def spawn(self, spec: ProcessSpec) -> InitProcess:
+        """Start a process; returns once it runs. Raises `Invalid` naming the field (argv,
+        cwd, env), `LimitReached` when the sandbox is full, `Unavailable` when it is gone."""
+        payload = _payload(spec)
+        tag = self._next_tag()
+        packet, memory = wire.encode_exec(tag, payload, tty=spec.tty)
+        fds: tuple[int, ...] = (spec.stdin, spec.stdout, spec.stderr)
+        with _in_memory(memory) as more:
+            answer, _ = await self._ask(tag, packet, (*fds, *more), what=f"run {spec.argv[0]!r}")
+        if isinstance(answer, wire.Refused):
+            raise _spawn_error(answer, spec)
+        return self._processes.get(tag) or self._forgotten(tag, answer)
+
+    async def open_pty(self, *, cols: int, rows: int) -> Pty:
+        """Open a terminal of that size. Raises `LimitReached` when no PTY is left."""
+        tag = self._next_tag()
+        packet = wire.encode_pty(tag, cols=cols, rows=rows)
+        answer, fds = await self._ask(tag, packet, what="open a terminal")
+        if isinstance(answer, wire.Refused):
+            if answer.errno in (errno.ENOSPC, errno.EIO):
+                raise LimitReached(
+                    "cannot open a terminal: the sandbox has none left; close one first",
+                    code="no_terminal_left",
+                )
+            raise refusal(answer.errno, what="open a terminal")
+        return Pty(*_exactly(2, fds))
+
+    async def open_file(self, path: str, flags: int, mode: int = 0o644) -> int:
+        """Open beneath the workspace; never blocks on a pipe, never follows a link out."""
+        tag = self._next_tag()
+        if "\0" in path:
+            raise Invalid("a path holds a NUL byte", code="invalid_path", field="path")
+        packet = wire.encode_open(tag, os.fsencode(path or "."), flags=flags, mode=mode)
+        answer, fds = await self._ask(tag, packet, what=f"open {path!r}")
+        if isinstance(answer, wire.Refused):
+            raise refusal(answer.errno, what=f"open {path!r}", field="path")
+        return _exactly(1, fds)[0]
+
+    def tool(self, *args: str) -> tuple[str, ...]:
+        """The argv of the init binary in a tree mode, working on the workspace."""
+        return (*self._program, "--root", self._root, *args)
+
+    async def signal(self, tag: int, number: int, *, tree: bool) -> None:
+        """Signal what the EXEC `tag` started; returns once it was delivered, for a tree's
+        KILL once none of it is left. When the sandbox is gone there is nothing to do."""
+        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        try:
+            self._control.send(wire.encode_signal(tag, number, tree=tree))
+        except ConnectionError:
+            return
+        self._signals.setdefault(tag, deque()).append(done)
+        try:
+            async with asyncio.timeout(self._deadline_seconds + CLOSE_SECONDS):
+                left = await done
+        except TimeoutError as error:
+            raise self._silent("signal a process") from error
+        if left == errno.ETIMEDOUT:
+            raise Unavailable("a process would not die within 10 s; stop the sandbox to end it")
+
+    async def ended(self) -> None:
+        """Return once init is gone: everything inside is dead."""
+        await self._end.wait()
+
+    async def close(self) -> None:
+        """End everything inside and wait for it, at most 10 s. Idempotent."""
+        with contextlib.suppress(OSError):
+            self._control.finish()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._end.wait()
+        self._control.close()
+
+    async def _ask(
+        self, tag: int, packet: bytes, fds: tuple[int, ...] = (), *, what: str
+    ) -> tuple[Answer, list[int]]:
+        future: asyncio.Future[tuple[Answer, list[int]]]
+        future = self._asked[tag] = asyncio.get_running_loop().create_future()
+        taken = False
+        try:
+            self._control.send(packet, fds)
+            async with asyncio.timeout(self._deadline_seconds):
+                answer = await future
+            taken = True
+            return answer
+        except ConnectionError as error:
+            raise _gone(what) from error
+        except TimeoutError as error:
+            raise self._silent(what) from error
+        finally:
+            del self._asked[tag]
+            # An answer that comes later is undone on arrival; one that came in the same
+            # turn as a cancellation or the deadline is undone here.
+            if not taken and future.done() and not future.cancelled() and not future.exception():
+                self._unwanted(*future.result())
+
+    def _silent(self, what: str) -> Unavailable:
+        return Unavailable(
+            f"cannot {what}: the sandbox's init did not answer within "
+            f"{self._deadline_seconds:g} s; try again, or stop and start the sandbox"
+        )
+
+    def _next_tag(self) -> int:
+        while True:
+            self._tag = self._tag % MAX_TAG + 1
+            if self._tag not in self._asked and self._tag not in self._processes:
+                return self._tag
+
+    def _forgotten(self, tag: int, answer: Answer) -> InitProcess:
+        """It started and ended before its asker ran again and the sandbox is gone."""
+        process = InitProcess(self, tag, answer.pid if isinstance(answer, wire.Started) else 0)
+        process.ended(KILLED)
+        return process
+
+    def _arrived(self, packet: bytes, fds: list[int]) -> None:
+        try:
+            reply = wire.decode_reply(packet)
+        except wire.Garbled:
+            _close_all(fds)
+            self._control.close()
+            return
+        match reply:
+            case wire.Started() | wire.Refused() | wire.Fds():
+                self._answered(reply, fds)
+            case wire.Exited():
+                process = self._processes.pop(reply.tag, None)
+                if process is not None:
+                    process.ended(_exit(reply))
+            case wire.Done():
+                self._signalled(reply)
+            case wire.Ready():
+                # Read by whoever started init; a second one is not ours to keep.
+                _close_all(fds)
+
+    def _answered(self, reply: Answer, fds: list[int]) -> None:
+        future = self._asked.get(reply.tag)
+        if future is None or future.done():
+            self._unwanted(reply, fds)
+            return
+        if isinstance(reply, wire.Started):
+            self._processes[reply.tag] = InitProcess(self, reply.tag, reply.pid)
+        future.set_result((reply, fds))
+
+    def _unwanted(self, reply: Answer, fds: list[int]) -> None:
+        """Nobody waits for this any more: what it brought is closed or killed."""
+        _close_all(fds)
+        if isinstance(reply, wire.Started):
+            self._processes.pop(reply.tag, None)
+            with contextlib.suppress(ConnectionError):
+                self._control.send(wire.encode_signal(reply.tag, SIGKILL, tree=True))
+
+    def _signalled(self, reply: wire.Done) -> None:
+        waiting = self._signals.get(reply.tag)
+        if not waiting:
+            return
+        done = waiting.popleft()
+        if not waiting:
+            del self._signals[reply.tag]
+        if not done.done():
+            done.set_result(reply.errno)
+
+    def _all_over(self) -> None:
+        for future in self._asked.values():
+            if not future.done():
+                future.set_exception(ConnectionError("init is gone"))
+        for waiting in self._signals.values():
+            for done in waiting:
+                if not done.done():
+                    done.set_result(0)
+        for process in self._processes.values():
+            process.ended(KILLED)
+        self._signals.clear()
+        self._processes.clear()
+        self._end.set()
+
+
+def _payload(spec: ProcessSpec) -> bytes:
+    try:
+        return wire.encode_exec_payload(
+            tuple(os.fsencode(word) for word in spec.argv),
+            tuple((os.fsencode(key), os.fsencode(value)) for key, value in spec.env),
+            os.fsencode(spec.cwd),
+        )
+    except ValueError as error:
+        raise Invalid(f"cannot run this: {error}", field="argv") from error
+
+
+@contextlib.contextmanager
+def _in_memory(payload: bytes | None) -> Iterator[tuple[int, ...]]:
+    if payload is None:
+        yield ()
+        return
+    fd = os.memfd_create("exec", os.MFD_CLOEXEC)
+    try:
+        view = memoryview(payload)
+        while view:
+            view = view[os.write(fd, view) :]
+        yield (fd,)
+    finally:
+        os.close(fd)
+
+
+def _spawn_error(answer: wire.Refused, spec: ProcessSpec) -> AtollError:
+    match answer.step:
+        case wire.Step.CHDIR:
+            return bad_directory(answer.errno, spec.cwd)
+        case wire.Step.EXEC:
+            return bad_program(answer.errno, spec.argv[0])
+        case wire.Step.OTHER | wire.Step.DOOR:
+            return refusal(answer.errno, what=f"run {spec.argv[0]!r}")
+
+
+def _exit(reply: wire.Exited) -> Exit:
+    code = os.waitstatus_to_exitcode(reply.status)
+    return Exit(
+        code=code if code >= 0 else None,
+        signal=-code if code < 0 else None,
+        user_seconds=reply.user_us / 1e6,
+        system_seconds=reply.system_us / 1e6,
+        max_rss_kib=reply.max_rss_kib,
+    )
+
+
+def _exactly(count: int, fds: list[int]) -> list[int]:
+    if len(fds) == count:
+        return fds
+    _close_all(fds)
+    raise Unavailable(f"the sandbox's init sent {len(fds)} descriptors instead of {count}")
+
+
+def _close_all(fds: list[int]) -> None:
+    for fd in fds:
+        os.close(fd)
+
+
+def _gone(what: str) -> Unavailable:
+    return Unavailable(f"cannot {what}: the sandbox has ended; start it again", code="wall_gone")

@@ -1,0 +1,37 @@
+"""Numbers of the protocol and of the kernel, and the few calls Python has no name for."""
+
+import ctypes
+import os
+import struct
+
+HEADER = struct.Struct("<IIii")
+VERSION, MAX_PACKET, MAX_FDS, MAX_SLOTS = 1, 65536, 32, 4096
+EXEC, PTY, SIGNAL, OPEN = 1, 2, 3, 4
+READY, STARTED, FAILED, EXITED, FDS, DONE = 64, 65, 66, 67, 68, 69
+CHDIR, RUN, OTHER, DOOR = 1, 2, 3, 4
+TTY, MEMFD = 1, 2
+TIOCSPTLCK, TIOCGPTPEER, IUTF8 = 0x40045431, 0x5441, 0x4000
+SET_PDEATHSIG, SET_DUMPABLE, SET_SUBREAPER = 1, 4, 36
+OPENAT2, BENEATH_NO_MAGICLINKS = 437, 0x08 | 0x02
+RENAME_NOREPLACE = 1
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def checked(result: int) -> int:
+    """A libc result, or its errno as OSError."""
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+def open_beneath(root: int, path: bytes, flags: int, mode: int = 0) -> int:
+    """openat2 that neither leaves the root nor follows /proc's links."""
+    mode = mode & 0o777 if flags & os.O_CREAT else 0
+    how = struct.pack("<QQQ", flags & 0xFFFFFFFF, mode, BENEATH_NO_MAGICLINKS)
+    return checked(libc.syscall(OPENAT2, root, path, how, len(how)))
+
+
+def prctl(option: int, value: int) -> None:
+    """prctl with one argument; what it sets here exists on every kernel we run on."""
+    libc.prctl(option, value, 0, 0, 0)

@@ -1,0 +1,256 @@
+"""Init's loop: requests from the control socket, ends of children, and the end of it all."""
+
+import errno
+import fcntl
+import mmap
+import os
+import select
+import signal
+import socket
+import struct
+import termios
+from contextlib import suppress
+from typing import NoReturn
+
+from .kernel import (
+    DONE,
+    DOOR,
+    EXEC,
+    EXITED,
+    FAILED,
+    FDS,
+    HEADER,
+    IUTF8,
+    MAX_FDS,
+    MAX_PACKET,
+    MAX_SLOTS,
+    OPEN,
+    OTHER,
+    PTY,
+    READY,
+    SET_DUMPABLE,
+    SET_SUBREAPER,
+    SIGNAL,
+    TIOCGPTPEER,
+    TIOCSPTLCK,
+    VERSION,
+    open_beneath,
+    prctl,
+)
+from .kin import foreground_group, kill_kin, signal_kin
+from .warden import Warden, settle
+
+
+class Init:
+    """The loop, and the book of wardens: tag and slot by pid; leaders in shared memory."""
+
+    def __init__(self, control: socket.socket, root: int, nproc: int) -> None:
+        self.control, self.root, self.nproc = control, root, nproc
+        self.control_fd = control.fileno()
+        self.wardens: dict[int, tuple[int, int]] = {}
+        self.leaders = memoryview(mmap.mmap(-1, 4 * MAX_SLOTS)).cast("i")
+        self.strays = False
+
+    def reply(self, op: int, tag: int, a: int = 0, b: int = 0, payload: bytes = b"") -> None:
+        """One packet."""
+        with suppress(OSError):
+            self.control.send(HEADER.pack(op, tag, a, b) + payload, socket.MSG_NOSIGNAL)
+
+    def reply_fds(self, head: bytes, fds: list[int]) -> None:
+        """One packet with descriptors."""
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack(f"{len(fds)}i", *fds))]
+        with suppress(OSError):
+            self.control.sendmsg([head], rights if fds else [], socket.MSG_NOSIGNAL)
+
+    def serve(self) -> NoReturn:
+        """Answer until the other side is gone; then everything inside ends."""
+        wake, noise = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        signal.set_wakeup_fd(noise, warn_on_full_buffer=False)
+        poll = select.poll()
+        poll.register(self.control, select.POLLIN)
+        poll.register(wake, select.POLLIN)
+        while True:
+            self.reap()
+            ready = {fd for fd, _ in poll.poll()}
+            if wake in ready:
+                os.read(wake, 4096)
+            if self.control.fileno() in ready and not self.receive():
+                break
+        if os.getpid() == 1:
+            os.kill(-1, signal.SIGKILL)
+        else:
+            kill_kin(os.getpid())
+        os._exit(0)
+
+    def receive(self) -> bool:
+        """Take and answer one packet; False at the end."""
+        try:
+            packet, extra, cut, _ = self.control.recvmsg(
+                MAX_PACKET, socket.CMSG_SPACE(4 * MAX_FDS), socket.MSG_CMSG_CLOEXEC
+            )
+        except OSError:
+            return False
+        fds = [fd for *_, data in extra for (fd,) in struct.iter_unpack("i", data)]
+        if not packet and not fds:
+            return False
+        if len(packet) >= HEADER.size:
+            op, tag, a, b = HEADER.unpack_from(packet)
+            body = packet[HEADER.size :]
+            try:
+                if cut & (socket.MSG_TRUNC | socket.MSG_CTRUNC):
+                    raise OSError(errno.EMSGSIZE, "cut")
+                self.answer(op, tag, (a, b), (body, fds))
+            except OSError as error:
+                self.reply(FAILED, tag, error.errno or errno.EIO, OTHER)
+        for fd in fds:
+            os.close(fd)
+        return True
+
+    def answer(self, op: int, tag: int, ab: tuple[int, int], more: tuple[bytes, list[int]]) -> None:
+        """One request. Raises OSError for what becomes FAILED."""
+        if op == EXEC:
+            self.start_exec(tag, ab[0], *more)
+        elif op == SIGNAL:
+            self.signal(tag, *ab)
+        elif op == PTY:
+            self.open_pty(tag, *ab)
+        elif op == OPEN:
+            if not more[0].endswith(b"\0"):
+                raise OSError(errno.EINVAL, "path")
+            flags = ab[0] | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
+            fd = open_beneath(self.root, more[0][:-1], flags, ab[1])
+            self.reply_fds(HEADER.pack(FDS, tag, 1, 0), [fd])
+            os.close(fd)
+        else:
+            raise OSError(errno.ENOSYS, "request")
+
+    def open_pty(self, tag: int, cols: int, rows: int) -> None:
+        """A pair from our own devpts."""
+        ends = [os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)]
+        try:
+            fcntl.ioctl(ends[0], TIOCSPTLCK, struct.pack("i", 0))
+            flags = os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC
+            ends.append(fcntl.ioctl(ends[0], TIOCGPTPEER, flags))
+            size = struct.pack("HHHH", rows & 0xFFFF, cols & 0xFFFF, 0, 0)
+            fcntl.ioctl(ends[0], termios.TIOCSWINSZ, size)
+            modes = termios.tcgetattr(ends[1])
+            modes[0] |= IUTF8
+            termios.tcsetattr(ends[1], termios.TCSANOW, modes)
+            self.reply_fds(HEADER.pack(FDS, tag, 2, 0), ends)
+        finally:
+            for fd in ends:
+                os.close(fd)
+
+    def signal(self, tag: int, number: int, tree: int) -> None:
+        """To a group, or to a tree; a KILL of a tree is a helper's work."""
+        found = [(pid, slot) for pid, (mine, slot) in self.wardens.items() if tag and mine == tag]
+        if found and tree and number == signal.SIGKILL:
+            self.kill_tree(tag, *found[0])
+            return
+        if found and tree:
+            signal_kin(found[0][0], number)
+        elif found and (leader := self.leaders[found[0][1]]) > 0:
+            with suppress(OSError):
+                os.killpg(foreground_group(leader) or leader, number)
+        self.reply(DONE, tag)
+
+    def kill_tree(self, tag: int, warden: int, slot: int) -> None:
+        """In a helper, or here when the sandbox has no process left for one."""
+        try:
+            helper = os.fork()
+        except OSError:
+            helper = -1
+        if helper > 0:
+            self.wardens[helper] = (0, -1)
+            return
+        self.reply(DONE, tag, kill_kin(warden, lambda: self.leaders[slot] >= 0))
+        if helper == 0:
+            os._exit(0)
+
+    def reap(self) -> None:
+        """Look, forget, then reap: a pid is never used again while we still go by it."""
+        while True:
+            try:
+                seen = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                break
+            if seen is None:
+                break
+            tag, slot = self.wardens.pop(seen.si_pid, (0, -1))
+            if slot >= 0:
+                self.leaders[slot] = -1
+            _, status = os.waitpid(seen.si_pid, 0)
+            if tag and os.WIFSIGNALED(status):
+                # A killed warden takes its command along, or killing it were a way out.
+                self.strays = True
+                self.reply(EXITED, tag, status, payload=bytes(24))
+        if self.strays:
+            self.strays = signal_kin(os.getpid(), signal.SIGKILL, frozenset(self.wardens)) > 0
+
+    def start_exec(self, tag: int, flags: int, body: bytes, fds: list[int]) -> None:
+        """Fork the warden; it answers."""
+        used = {slot for _, slot in self.wardens.values()}
+        slot = next((each for each in range(MAX_SLOTS) if each not in used), -1)
+        if slot < 0:
+            raise OSError(errno.EAGAIN, "slots")
+        self.leaders[slot] = 0
+        parent = os.getpid()
+        warden = os.fork()
+        if warden:
+            self.wardens[warden] = (tag, slot)
+            return
+        try:
+            Warden(self, tag, slot).run(parent, flags, body, fds)
+        except OSError as error:
+            self.reply(FAILED, tag, error.errno or errno.EIO, OTHER)
+        finally:
+            os._exit(0)
+
+
+def open_door(port: int) -> list[socket.socket]:
+    """Both loopbacks, without SO_REUSEADDR or SO_REUSEPORT."""
+    doors = []
+    for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+        try:
+            door = socket.socket(family, socket.SOCK_STREAM)
+            if family == socket.AF_INET6:
+                door.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            door.bind((host, port))
+            door.listen(1024)
+            doors.append(door)
+        except OSError as error:
+            missing = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)
+            if family == socket.AF_INET or error.errno not in missing:
+                raise
+    return doors
+
+
+def be_init(options: dict[str, list[str]]) -> NoReturn:
+    """Bind the doors, say READY, serve. A Python pid 1 must ignore INT before anything runs."""
+    settle(signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    for fd in range(3):
+        try:
+            os.fstat(fd)
+        except OSError:
+            # 0-2 must be taken, or a descriptor sent to us could land on one of them.
+            os.dup2(int(options["--control-fd"][0]), fd, inheritable=False)
+    control_fd = fcntl.fcntl(int(options["--control-fd"][0]), fcntl.F_DUPFD_CLOEXEC, 100)
+    os.closerange(3, control_fd)
+    os.closerange(control_fd + 1, 65536)
+    prctl(SET_DUMPABLE, 0)
+    prctl(SET_SUBREAPER, 1)
+    os.umask(0)
+    control = socket.socket(fileno=control_fd)
+    init, step = Init(control, -1, int(options.get("--nproc", ["-1"])[0])), OTHER
+    try:
+        init.root = os.open(options["--root"][0], os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        step = DOOR
+        doors = [door for port in options.get("--door", ()) for door in open_door(int(port))]
+    except OSError as error:
+        init.reply(FAILED, 0, error.errno or errno.EIO, step)
+        os._exit(1)
+    init.reply_fds(HEADER.pack(READY, 0, len(doors), VERSION), [each.fileno() for each in doors])
+    for door in doors:
+        door.close()
+    init.serve()
