@@ -1,0 +1,157 @@
+"""Who drives a terminal, and when its output must wait for them (design R2 and R4).
+
+A state machine without a clock: every stimulus brings the time, in seconds on any steady
+scale, and `deadline` says when `tick` is due. It moves no bytes and opens no connection;
+the runtime reads `driver` and `paused` after each stimulus and acts on the difference.
+"""
+
+from dataclasses import dataclass, field
+
+HIGH_WATER_BYTES = 128 * 1024
+LOW_WATER_BYTES = 32 * 1024
+GRACE_SECONDS = 10.0
+STALL_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Watermarks:
+    """Unacknowledged bytes at which output pauses (`high`) and goes on again (`low`)."""
+
+    high: int
+    low: int
+
+
+def watermarks(ring_bytes: int) -> Watermarks:
+    """The contract's marks, lower for a small ring: what pauses must still be in the ring, and
+    a read already under way must fit as well."""
+    high = min(HIGH_WATER_BYTES, ring_bytes // 2)
+    return Watermarks(high, min(LOW_WATER_BYTES, high // 4))
+
+
+@dataclass(slots=True)
+class Seat:
+    """One client. `since` is when its silence began to count; `trusted` that its backlog may
+    pause the output: it has acknowledged, and has not been silent for too long since."""
+
+    acked: int
+    since: float
+    trusted: bool = False
+    left_at: float | None = None
+
+
+@dataclass(slots=True)
+class Driving:
+    """The clients of one terminal in the order they came, the driver among them. The driver
+    alone is kept after it left, for the grace."""
+
+    marks: Watermarks
+    end: int = 0
+    driver: str | None = None
+    paused: bool = False
+    _seats: dict[str, Seat] = field(default_factory=dict)
+
+    def joined(self, client: str, offset: int, now: float) -> None:
+        """A client is attached and has everything before `offset`. One that comes back within
+        the grace keeps its seat, and with it the right to pause."""
+        seat = self._seats.get(client)
+        if seat is None:
+            self._seats[client] = Seat(offset, now)
+        else:
+            seat.acked, seat.since, seat.left_at = offset, now, None
+        if self.driver is None:
+            self.driver = client
+        self._settle(now)
+
+    def left(self, client: str, now: float) -> None:
+        """A client's connection is gone."""
+        if client != self.driver:
+            self._seats.pop(client, None)
+            return
+        self._seats[client].left_at = now
+        self._settle(now)
+
+    def typed(self, client: str, now: float) -> None:
+        """A client typed: it drives from now on. Unknown clients do nothing."""
+        if client == self.driver or client not in self._seats:
+            return
+        if self.driver is not None and self._seats[self.driver].left_at is not None:
+            del self._seats[self.driver]
+        self.driver = client
+        self._seats[client].since = now
+        self._settle(now)
+
+    def acked(self, client: str, offset: int, now: float) -> bool:
+        """A client has everything before `offset` on its screen. An offset that goes back or
+        beyond the end is refused: False, and nothing changes. Repeating one is allowed, but
+        only progress counts, or a client could hold the output for ever."""
+        seat = self._seats.get(client)
+        if seat is None or not seat.acked <= offset <= self.end:
+            return False
+        if offset > seat.acked:
+            seat.acked, seat.since, seat.trusted = offset, now, True
+            self._settle(now)
+        return True
+
+    def skipped(self, client: str, offset: int) -> None:
+        """A client was resynced: what it missed is no backlog any more."""
+        seat = self._seats.get(client)
+        if seat is not None:
+            seat.acked = max(seat.acked, offset)
+
+    def produced(self, end: int, now: float) -> None:
+        """Output reaches up to `end`."""
+        self.end = end
+        self._settle(now)
+
+    def tick(self, now: float) -> None:
+        """Time has passed: end a grace, take the right to pause from a driver gone silent."""
+        seat = self._driving_seat()
+        if seat is None:
+            return
+        if seat.left_at is not None:
+            if now >= seat.left_at + GRACE_SECONDS:
+                self._succeed(now)
+        elif self.paused and now >= seat.since + STALL_SECONDS:
+            seat.trusted = False
+        self._settle(now)
+
+    @property
+    def deadline(self) -> float | None:
+        """When `tick` next has something to do; None while it has not."""
+        seat = self._driving_seat()
+        if seat is None:
+            return None
+        if seat.left_at is not None:
+            return seat.left_at + GRACE_SECONDS
+        return seat.since + STALL_SECONDS if self.paused else None
+
+    @property
+    def present(self) -> bool:
+        """Whether somebody drives and is connected."""
+        seat = self._driving_seat()
+        return seat is not None and seat.left_at is None
+
+    def _driving_seat(self) -> Seat | None:
+        return None if self.driver is None else self._seats[self.driver]
+
+    def _succeed(self, now: float) -> None:
+        """The grace is over: the driver's seat goes, whoever came first takes over."""
+        if self.driver is not None:
+            del self._seats[self.driver]
+        self.driver = next(iter(self._seats), None)
+        if self.driver is not None:
+            self._seats[self.driver].since = now
+
+    def _settle(self, now: float) -> None:
+        """Bring `paused` in line with the driver's backlog."""
+        seat = self._driving_seat()
+        if seat is None or not seat.trusted:
+            self.paused = False
+            return
+        backlog = self.end - seat.acked
+        if self.paused:
+            self.paused = backlog > self.marks.low
+        elif backlog >= self.marks.high:
+            self.paused = True
+            # Silence counts from the mark, not from an acknowledgement long before it.
+            seat.since = now

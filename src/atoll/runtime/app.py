@@ -1,0 +1,110 @@
+"""The runtime's HTTP application: who may speak, and which route is whose.
+
+The routes themselves stand beside what they serve; the contract is docs/runtime-contract.md.
+"""
+
+import hmac
+from collections.abc import Iterable
+
+import msgspec
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from atoll.domain.errors import Unauthenticated
+from atoll.runtime.execs.execs import Execs
+from atoll.runtime.execs.routes import routes as exec_routes
+from atoll.runtime.health import Activity, Counts
+from atoll.runtime.journal import Entry, Journal
+from atoll.runtime.problems import problems
+from atoll.runtime.requests import MAX_JSON_BYTES, answer, query_integer, read_json
+from atoll.runtime.terminals.routes import routes as terminal_routes
+from atoll.runtime.terminals.terminals import Terminals
+
+JOURNAL_PAGE = 200
+MAX_JOURNAL_PAGE = 1000
+
+
+class JournalPage(msgspec.Struct):
+    """The answer of `GET /journal`."""
+
+    entries: list[Entry]
+    last: int
+    dropped: int
+
+
+class AckBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of `POST /journal/ack`."""
+
+    n: int
+
+
+def build(
+    terminals: Terminals,
+    execs: Execs,
+    *,
+    journal: Journal,
+    activity: Activity,
+    token: str | None,
+    more: Iterable[web.RouteDef] = (),
+) -> web.Application:
+    """The whole application. With a `token` every request must bear it. `more` are the file
+    routes; a change through them counts as activity."""
+    middlewares = [problems, _counting(activity)]
+    if token is not None:
+        middlewares.insert(1, _bearing(token))
+    app = web.Application(middlewares=middlewares, client_max_size=MAX_JSON_BYTES)
+    app.add_routes(terminal_routes(terminals, activity))
+    app.add_routes(exec_routes(execs, activity))
+    app.add_routes(more)
+    app.add_routes(_own_routes(terminals, execs, journal, activity))
+    return app
+
+
+def _own_routes(
+    terminals: Terminals, execs: Execs, journal: Journal, activity: Activity
+) -> list[web.RouteDef]:
+    async def health(_request: web.Request) -> web.Response:
+        counts = Counts(terminals.running, execs.running, terminals.attached)
+        return answer(activity.health(counts))
+
+    async def read(request: web.Request) -> web.Response:
+        after = query_integer(request, "after", 0)
+        limit = query_integer(request, "limit", JOURNAL_PAGE, most=MAX_JOURNAL_PAGE)
+        page = journal.read(after, max(1, limit))
+        return answer(JournalPage(page.entries, page.last, page.dropped))
+
+    async def acknowledge(request: web.Request) -> web.Response:
+        journal.acknowledge((await read_json(request, AckBody)).n)
+        return web.Response(status=204)
+
+    return [
+        web.get("/health", health),
+        web.get("/journal", read),
+        web.post("/journal/ack", acknowledge),
+    ]
+
+
+def _bearing(token: str) -> Middleware:
+    """Let in only who bears the token; compared in constant time."""
+    expected = f"Bearer {token}".encode()
+
+    @web.middleware
+    async def authenticate(request: web.Request, handler: Handler) -> web.StreamResponse:
+        given = request.headers.get("Authorization", "").encode("utf-8", "surrogateescape")
+        if not hmac.compare_digest(given, expected):
+            raise Unauthenticated("send the runtime's token as Authorization: Bearer …")
+        return await handler(request)
+
+    return authenticate
+
+
+def _counting(activity: Activity) -> Middleware:
+    """A file that is written is activity; one that is read is not."""
+
+    @web.middleware
+    async def count(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if request.path.startswith("/files") and request.method not in ("GET", "HEAD"):
+            activity.touch()
+        return await handler(request)
+
+    return count

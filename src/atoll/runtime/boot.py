@@ -1,0 +1,43 @@
+"""What a runtime is born with: everything it needs, handed over by whoever forked it.
+
+No file is looked up and no setting read afterwards. Descriptors belong to the runtime.
+"""
+
+import socket
+from dataclasses import dataclass, field
+from pathlib import Path
+
+JOURNAL_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A coding agent the sandbox knows by name."""
+
+    name: str
+    argv: tuple[str, ...]
+    env: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeBoot:
+    """One runtime. `listener` is a bound, listening unix or TCP socket; with a `token`, every
+    request must bear it. `control` is the SEQPACKET socket to the init. `doors` are listening
+    sockets: 8082 on v4 and v6, then 3128 on v4 and v6. `env` is the environment of everything
+    started inside. `keys_fd` is a memfd with the broker's keys (TOML); `broker` names upstream
+    URLs by provider where they differ from the provider's own."""
+
+    sandbox_id: str
+    generation: int
+    listener: socket.socket
+    control: socket.socket
+    journal_dir: Path
+    token: str | None = field(default=None, repr=False)
+    doors: tuple[socket.socket, ...] = ()
+    shell: tuple[str, ...] = ("/bin/bash",)
+    env: tuple[tuple[str, str], ...] = ()
+    cwd: str = "/workspace"
+    keys_fd: int | None = None
+    broker: tuple[tuple[str, str], ...] = ()
+    agents: tuple[Agent, ...] = ()
+    journal_bytes: int = JOURNAL_BYTES

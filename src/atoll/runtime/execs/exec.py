@@ -1,0 +1,140 @@
+"""One program run to its end, with its streams apart.
+
+Its exit and the end of its output are two events, as with a terminal: what it left running
+may hold the pipes open.
+"""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import AsyncIterator
+
+from atoll.ports.spawner import Process
+from atoll.runtime.clock import timestamp
+from atoll.runtime.ends import End, end_of
+from atoll.runtime.execs.capture import Capture
+from atoll.runtime.execs.feed import Feed
+from atoll.runtime.execs.record import Chunk, ExecRecord, ExecSpec, ExecWithOutput, Outcome, pack
+
+OUTPUT_GRACE_SECONDS = 0.5
+CHUNK_BYTES = 48 * 1024
+
+
+class Exec:
+    """Lives from a spawned process to `close`."""
+
+    def __init__(
+        self, spec: ExecSpec, process: Process, feed: Feed, *, stdout_fd: int, stderr_fd: int
+    ) -> None:
+        self.spec = spec
+        self.outcome: Outcome | None = None
+        self.timed_out = False
+        self.feed = feed
+        self._process = process
+        self._ended = asyncio.Event()
+        self._followers: set[asyncio.Event] = set()
+        self.stdout = Capture(stdout_fd, spec.max_output_bytes, self._tell)
+        self.stderr = Capture(stderr_fd, spec.max_output_bytes, self._tell)
+
+    async def run(self) -> End:
+        """Follow the program to its end; a timeout kills all it started."""
+        if self.spec.stdin is not None:
+            self.feed.put(self.spec.stdin)
+        if not self.spec.open_input:
+            self.feed.finish()
+        left = await self._wait()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(OUTPUT_GRACE_SECONDS):
+                await self.stdout.drained.wait()
+                await self.stderr.drained.wait()
+        self.stdout.freeze()
+        self.stderr.freeze()
+        self.feed.close()
+        self.outcome = Outcome(left, timestamp())
+        self._ended.set()
+        self._tell()
+        return left
+
+    async def ended(self) -> None:
+        """Wait for its end."""
+        await self._ended.wait()
+
+    async def signal(self, number: signal.Signals) -> None:
+        """Signal the program and all it started; after its end nothing happens."""
+        await self._process.signal(number, tree=True)
+
+    def close(self) -> None:
+        """Let go of its pipes."""
+        self.feed.close()
+        self.stdout.close()
+        self.stderr.close()
+
+    @property
+    def kept_bytes(self) -> int:
+        """How much memory its output takes."""
+        return len(self.stdout.kept) + len(self.stderr.kept)
+
+    def record(self) -> ExecRecord:
+        """The contract's view, without output."""
+        outcome = self.outcome
+        return ExecRecord(
+            exec_id=self.spec.id,
+            argv=self.spec.argv,
+            cwd=self.spec.cwd,
+            state="running" if outcome is None else "exited",
+            exit_code=None if outcome is None else outcome.end.code,
+            signal=None if outcome is None else outcome.end.signal,
+            timed_out=self.timed_out,
+            started_at=self.spec.started_at,
+            ended_at=None if outcome is None else outcome.ended_at,
+            stdout_bytes=self.stdout.total,
+            stderr_bytes=self.stderr.total,
+            truncated=self.stdout.truncated or self.stderr.truncated,
+        )
+
+    def record_with_output(self) -> ExecWithOutput:
+        """The contract's view, with output."""
+        record = self.record()
+        return ExecWithOutput(
+            **{name: getattr(record, name) for name in record.__struct_fields__},
+            stdout=pack(self.stdout.kept),
+            stderr=pack(self.stderr.kept),
+        )
+
+    async def follow(self, stdout_offset: int, stderr_offset: int) -> AsyncIterator[Chunk]:
+        """Output from these offsets, as it comes, until the program has ended."""
+        streams = {"stdout": self.stdout, "stderr": self.stderr}
+        offsets = {"stdout": stdout_offset, "stderr": stderr_offset}
+        news = asyncio.Event()
+        self._followers.add(news)
+        try:
+            while True:
+                news.clear()
+                over = self.outcome is not None
+                some = False
+                for name, capture in streams.items():
+                    data = capture.read(offsets[name], CHUNK_BYTES)
+                    if data:
+                        some = True
+                        yield Chunk(name, offsets[name], pack(data))
+                        offsets[name] += len(data)
+                if over and not some:
+                    return
+                if not some:
+                    await news.wait()
+        finally:
+            self._followers.discard(news)
+
+    async def _wait(self) -> End:
+        """The program's end; past its time, that of all it started."""
+        try:
+            async with asyncio.timeout(self.spec.timeout):
+                return end_of(await self._process.wait())
+        except TimeoutError:
+            self.timed_out = True
+            await self._process.signal(signal.SIGKILL, tree=True)
+            return end_of(await self._process.wait())
+
+    def _tell(self) -> None:
+        for news in self._followers:
+            news.set()

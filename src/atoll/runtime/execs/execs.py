@@ -1,0 +1,194 @@
+"""The programs run in one sandbox: starting, finding and forgetting them.
+
+Finished ones stay for ten minutes, at most a hundred of them and at most so much output,
+so that a client that lost its connection still learns the end.
+"""
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from atoll.domain.errors import LimitReached, NotFound
+from atoll.domain.ids import ID_ENTROPY_BYTES, ExecId, spell
+from atoll.ports.spawner import Process, ProcessSpec, Spawner
+from atoll.runtime.clock import timestamp
+from atoll.runtime.execs.exec import Exec
+from atoll.runtime.execs.feed import Feed
+from atoll.runtime.execs.record import ExecSpec
+from atoll.runtime.journal import Journal
+from atoll.runtime.tasks import Tasks
+
+MAX_RUNNING = 64
+KEPT_FINISHED = 100
+KEPT_SECONDS = 600.0
+KEPT_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A program somebody wants run; None takes the sandbox's own."""
+
+    argv: tuple[str, ...]
+    cwd: str | None
+    env: Mapping[str, str]
+    stdin: bytes | None
+    timeout: float | None
+    background: bool
+    max_output_bytes: int
+
+
+@dataclass(slots=True)
+class _Pipes:
+    """Both ends of the three streams; -1 once handed on or closed."""
+
+    inside: tuple[int, int, int]
+    outside: tuple[int, int, int]
+
+
+class Execs:
+    """All execs, by id, oldest first."""
+
+    def __init__(
+        self,
+        spawner: Spawner,
+        *,
+        env: tuple[tuple[str, str], ...],
+        cwd: str,
+        journal: Journal,
+        tasks: Tasks,
+    ) -> None:
+        self._spawner = spawner
+        self._env = dict(env)
+        self._cwd = cwd
+        self._journal = journal
+        self._tasks = tasks
+        self._execs: dict[ExecId, Exec] = {}
+        self._finished: dict[ExecId, asyncio.TimerHandle] = {}
+        self._starting = 0
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def running(self) -> int:
+        """How many have not ended."""
+        return len(self._execs) - len(self._finished)
+
+    def all(self) -> list[Exec]:
+        """Every exec that can be looked at."""
+        return list(self._execs.values())
+
+    def get(self, exec_id: str) -> Exec:
+        """One exec. Raises `NotFound`."""
+        found = self._execs.get(ExecId(exec_id))
+        if found is None:
+            raise NotFound(f"there is no exec {exec_id} here; finished ones are kept for a while")
+        return found
+
+    async def start(self, wish: Wish) -> Exec:
+        """Start a program. Raises `Invalid`, `LimitReached`, `Unavailable`."""
+        if self.running + self._starting >= MAX_RUNNING:
+            raise LimitReached(f"{MAX_RUNNING} execs run in this sandbox; wait for one to end")
+        spec = self._spec(wish)
+        self._starting += 1
+        try:
+            process, pipes = await self._spawn(spec)
+        finally:
+            self._starting -= 1
+        stdin, stdout, stderr = pipes.outside
+        started = Exec(spec, process, Feed(stdin), stdout_fd=stdout, stderr_fd=stderr)
+        self._execs[spec.id] = started
+        self._journal.append("exec.started", _payload(spec))
+        self._tasks.spawn(self._follow(started), f"exec {spec.id}")
+        return started
+
+    async def forget(self, exec_id: str) -> None:
+        """Kill all it started, and know it no more. Raises `NotFound`."""
+        found = self.get(exec_id)
+        await found.signal(signal.SIGKILL)
+        await found.ended()
+        self._drop(found.spec.id)
+
+    def close(self) -> None:
+        """Let go of every pipe."""
+        for timer in self._finished.values():
+            timer.cancel()
+        for each in self._execs.values():
+            each.close()
+
+    async def _follow(self, started: Exec) -> None:
+        """See an exec to its end, then keep it for a while."""
+        end = await started.run()
+        spec = started.spec
+        self._journal.append("exec.exited", {**_payload(spec), "exit": end.words()})
+        if spec.id not in self._execs:
+            return
+        self._finished[spec.id] = self._loop.call_later(KEPT_SECONDS, self._drop, spec.id)
+        self._trim()
+
+    def _trim(self) -> None:
+        """Forget the oldest finished ones beyond the bounds; the newest always stays."""
+        kept = sum(self._execs[exec_id].kept_bytes for exec_id in self._finished)
+        while len(self._finished) > 1 and (
+            len(self._finished) > KEPT_FINISHED or kept > KEPT_BYTES
+        ):
+            oldest = next(iter(self._finished))
+            kept -= self._execs[oldest].kept_bytes
+            self._drop(oldest)
+
+    def _drop(self, exec_id: ExecId) -> None:
+        timer = self._finished.pop(exec_id, None)
+        if timer is not None:
+            timer.cancel()
+        found = self._execs.pop(exec_id, None)
+        if found is not None:
+            found.close()
+
+    async def _spawn(self, spec: ExecSpec) -> tuple[Process, _Pipes]:
+        with _pipes() as pipes:
+            stdin, stdout, stderr = pipes.inside
+            wanted = ProcessSpec(
+                argv=spec.argv,
+                env=spec.env,
+                cwd=spec.cwd,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+            )
+            return await self._spawner.spawn(wanted), pipes
+
+    def _spec(self, wish: Wish) -> ExecSpec:
+        return ExecSpec(
+            id=ExecId(spell("x", os.urandom(ID_ENTROPY_BYTES))),
+            argv=wish.argv,
+            cwd=wish.cwd or self._cwd,
+            env=tuple({**self._env, **wish.env}.items()),
+            stdin=wish.stdin,
+            open_input=wish.background and wish.stdin is None,
+            timeout=wish.timeout,
+            max_output_bytes=wish.max_output_bytes,
+            started_at=timestamp(),
+        )
+
+
+@contextmanager
+def _pipes() -> Iterator[_Pipes]:
+    """Three pipes. The inside ends are closed on leaving, the outside ones only on an error."""
+    pairs = [os.pipe2(os.O_CLOEXEC) for _ in range(3)]
+    (in_read, in_write), (out_read, out_write), (err_read, err_write) = pairs
+    pipes = _Pipes((in_read, out_write, err_write), (in_write, out_read, err_read))
+    try:
+        yield pipes
+    except BaseException:
+        for fd in pipes.outside:
+            os.close(fd)
+        raise
+    finally:
+        for fd in pipes.inside:
+            os.close(fd)
+
+
+def _payload(spec: ExecSpec) -> dict[str, object]:
+    """What the journal may know: never arguments, output or environment."""
+    return {"id": spec.id, "argv0": spec.argv[0][:256]}

@@ -1,0 +1,62 @@
+"""How the runtime is: counters for its probe, and when somebody last did something."""
+
+import asyncio
+import os
+from dataclasses import dataclass
+
+import msgspec
+
+from atoll import __version__
+from atoll.runtime.clock import timestamp
+
+
+class HealthRecord(msgspec.Struct, frozen=True):
+    """The answer of `GET /health`."""
+
+    sandbox_id: str
+    generation: int
+    version: str
+    pid: int
+    started_at: str
+    sessions: int
+    execs: int
+    attached: int
+    idle_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What is alive now."""
+
+    sessions: int
+    execs: int
+    attached: int
+
+
+class Activity:
+    """The last input, exec or file change. Watching and output do not count."""
+
+    def __init__(self, sandbox_id: str, generation: int) -> None:
+        self._sandbox_id = sandbox_id
+        self._generation = generation
+        self._started_at = timestamp()
+        self._loop = asyncio.get_running_loop()
+        self._touched = self._loop.time()
+
+    def touch(self) -> None:
+        """Somebody did something."""
+        self._touched = self._loop.time()
+
+    def health(self, counts: Counts) -> HealthRecord:
+        """The state of this runtime; `idle_seconds` with one decimal."""
+        return HealthRecord(
+            sandbox_id=self._sandbox_id,
+            generation=self._generation,
+            version=__version__,
+            pid=os.getpid(),
+            started_at=self._started_at,
+            sessions=counts.sessions,
+            execs=counts.execs,
+            attached=counts.attached,
+            idle_seconds=round(self._loop.time() - self._touched, 1),
+        )

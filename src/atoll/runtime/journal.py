@@ -1,0 +1,185 @@
+"""What happened in this sandbox while perhaps nobody was listening.
+
+JSON lines in segment files, bounded in bytes, oldest dropped first. The control plane
+collects them and acknowledges; numbers only grow, also over restarts of the runtime.
+There is no fsync: a journal survives its process, not the host. Nothing in here is output,
+a key or an environment.
+"""
+
+import json
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from atoll.runtime.boot import JOURNAL_BYTES
+from atoll.runtime.clock import timestamp
+
+log = logging.getLogger("atoll.runtime")
+
+SEGMENTS = 16
+MAX_ENTRY_BYTES = 8 * 1024
+_OWNER_ONLY = 0o640
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One thing that happened; `at` is RFC 3339 UTC."""
+
+    n: int
+    at: str
+    kind: str
+    payload: dict[str, object]
+
+
+class _Mark(msgspec.Struct):
+    """What outlives the segments."""
+
+    acked: int = 0
+    dropped: int = 0
+    last: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Entries after the asked one; `last` is the newest number given out, `dropped` counts
+    entries that fell off unacknowledged."""
+
+    entries: list[Entry]
+    last: int
+    dropped: int
+
+
+class Journal:
+    """The journal in one directory, which one process writes at a time."""
+
+    def __init__(self, folder: Path, max_bytes: int = JOURNAL_BYTES) -> None:
+        """Continue what is there. Raises `OSError` when the directory cannot be used."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._segment_bytes = max(MAX_ENTRY_BYTES, max_bytes // SEGMENTS)
+        self._max_segments = max(2, max_bytes // self._segment_bytes)
+        self._mark = _read_mark(folder / "mark.json")
+        self._starts = sorted(_segments(folder))
+        self.last = max(self._mark.last, self._newest())
+        self._file = -1
+        self._size = 0
+
+    def append(self, kind: str, payload: Mapping[str, object]) -> int:
+        """Write one entry and return its number. A full disk costs entries, never the caller."""
+        self.last += 1
+        line = self._line(kind, payload)
+        try:
+            if self._file < 0 or self._size + len(line) > self._segment_bytes:
+                self._rotate()
+            os.write(self._file, line)
+            self._size += len(line)
+        except OSError as error:
+            self._mark.dropped += 1
+            log.error("journal entry %d (%s) is lost: %s", self.last, kind, error)
+        return self.last
+
+    def read(self, after: int, limit: int) -> Page:
+        """Up to `limit` entries numbered above `after` and above what was acknowledged."""
+        floor = max(after, self._mark.acked)
+        entries: list[Entry] = []
+        for at, start in enumerate(self._starts):
+            if at + 1 < len(self._starts) and self._starts[at + 1] <= floor + 1:
+                continue
+            for entry in _entries(self._path(start)):
+                if entry.n > floor:
+                    entries.append(entry)
+                    if len(entries) == limit:
+                        return Page(entries, self.last, self._mark.dropped)
+        return Page(entries, self.last, self._mark.dropped)
+
+    def acknowledge(self, n: int) -> None:
+        """Forget entries up to `n`; whole segments go, the rest is only hidden."""
+        self._mark.acked = max(self._mark.acked, min(n, self.last))
+        while len(self._starts) > 1 and self._starts[1] <= self._mark.acked + 1:
+            self._path(self._starts.pop(0)).unlink(missing_ok=True)
+        self._save()
+
+    def close(self) -> None:
+        """Put the numbers on disk and let go of the file."""
+        self._save()
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _line(self, kind: str, payload: Mapping[str, object]) -> bytes:
+        at = timestamp()
+        line = _spell(self.last, at, kind, dict(payload))
+        if len(line) > MAX_ENTRY_BYTES:
+            line = _spell(self.last, at, kind, {"too_long": len(line), "id": payload.get("id")})
+        return line
+
+    def _rotate(self) -> None:
+        """Begin a segment; drop the oldest beyond the bound."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        self._file = os.open(self._path(self.last), flags, _OWNER_ONLY)
+        self._size = 0
+        self._starts.append(self.last)
+        while len(self._starts) > self._max_segments:
+            oldest = self._path(self._starts.pop(0))
+            floor = self._mark.acked
+            self._mark.dropped += sum(1 for entry in _entries(oldest) if entry.n > floor)
+            oldest.unlink(missing_ok=True)
+        self._save()
+
+    def _save(self) -> None:
+        self._mark.last = self.last
+        target = self._folder / "mark.json"
+        fresh = self._folder / "mark.json.new"
+        try:
+            fresh.write_bytes(msgspec.json.encode(self._mark))
+            fresh.replace(target)
+        except OSError as error:
+            log.error("the journal's mark in %s could not be saved: %s", self._folder, error)
+
+    def _path(self, start: int) -> Path:
+        return self._folder / f"{start:016d}.jsonl"
+
+    def _newest(self) -> int:
+        """The highest number on disk; a torn last line does not count."""
+        for start in reversed(self._starts):
+            last = max((entry.n for entry in _entries(self._path(start))), default=0)
+            if last:
+                return last
+        return 0
+
+
+def _spell(n: int, at: str, kind: str, payload: dict[str, object]) -> bytes:
+    text = json.dumps({"n": n, "at": at, "kind": kind, "payload": payload}, default=str)
+    return text.encode("utf-8", "replace") + b"\n"
+
+
+def _segments(folder: Path) -> Iterator[int]:
+    for path in folder.glob("*.jsonl"):
+        if path.stem.isdigit():
+            yield int(path.stem)
+
+
+def _entries(path: Path) -> Iterator[Entry]:
+    """The whole lines of a segment. A line torn by a sudden death is passed over."""
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return
+    for line in lines:
+        try:
+            yield msgspec.json.decode(line, type=Entry)
+        except msgspec.DecodeError:
+            continue
+
+
+def _read_mark(path: Path) -> _Mark:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_Mark)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return _Mark()

@@ -1,0 +1,98 @@
+"""Errors of the runtime as RFC 9457 problem documents, in one table.
+
+Every answer of 400 and above leaves through here; what went wrong inside stays in the log.
+"""
+
+import logging
+
+import msgspec
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from atoll.domain.errors import (
+    AtollError,
+    Conflict,
+    Failed,
+    Forbidden,
+    Invalid,
+    LimitReached,
+    NotFound,
+    Unauthenticated,
+    Unavailable,
+)
+
+log = logging.getLogger("atoll.runtime")
+
+STATUS: dict[type[AtollError], int] = {
+    Invalid: 422,
+    Unauthenticated: 401,
+    Forbidden: 403,
+    NotFound: 404,
+    Conflict: 409,
+    LimitReached: 429,
+    Unavailable: 503,
+    Failed: 502,
+}
+_BY_CODE = {"too_large": 413}
+_TITLES = {
+    401: "Not authenticated",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Wrong method",
+    409: "Not possible now",
+    413: "Too large",
+    422: "The request is not valid",
+    429: "A limit was reached",
+    500: "The runtime broke",
+    502: "The sandbox broke",
+    503: "Not available now",
+}
+_HTTP_CODES = {404: "not_found", 405: "wrong_method", 413: "too_large"}
+
+
+class Problem(msgspec.Struct, omit_defaults=True):
+    """An RFC 9457 problem document; `code` is stable, `field` says where."""
+
+    title: str
+    status: int
+    code: str
+    detail: str
+    type: str = msgspec.field(default="about:blank")
+    field: str | None = None
+
+
+def respond(status: int, code: str, detail: str, field: str | None = None) -> web.Response:
+    """A problem as an answer."""
+    problem = Problem(_TITLES.get(status, "Not possible"), status, code, detail, field=field)
+    body = msgspec.to_builtins(problem)
+    return web.Response(
+        status=status,
+        body=msgspec.json.encode({"type": problem.type, **body}),
+        content_type="application/problem+json",
+    )
+
+
+def from_error(error: AtollError) -> web.Response:
+    """The answer that says what `error` says."""
+    status = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
+    return respond(_BY_CODE.get(error.code, status), error.code, error.message, error.field)
+
+
+@web.middleware
+async def problems(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Turn every error into a problem document. An answer already begun is cut off instead."""
+    try:
+        return await handler(request)
+    except AtollError as error:
+        return from_error(error)
+    except web.HTTPException as error:
+        if error.status < 400:
+            raise
+        code = _HTTP_CODES.get(error.status, "invalid")
+        return respond(error.status, code, error.text or error.reason)
+    except ConnectionError:
+        raise
+    except Exception:
+        # The root of a request: its defect must neither end the server nor show its insides.
+        log.exception("request %s %s broke", request.method, request.path)
+        return respond(500, "internal", "the runtime could not do this; its log says why")

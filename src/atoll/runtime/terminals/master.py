@@ -1,0 +1,138 @@
+"""The master side of a PTY on the event loop: reading, typing, size and signals.
+
+One read of at most 16 KiB per loop turn keeps a flooding terminal from starving its
+neighbours. What the bytes mean is not known here.
+"""
+
+import asyncio
+import errno
+import fcntl
+import os
+import signal
+import termios
+from collections.abc import Callable
+
+from atoll.domain.terminal.size import Size
+
+READ_BYTES = 16 * 1024
+MAX_TYPED_BYTES = 256 * 1024
+HUNG_RETRY_SECONDS = 0.2
+TIOCSIG = 0x40045436
+"""Signals the foreground process group, from outside its pid namespace too (tty_ioctl(2),
+Linux's pty_signal: INT, QUIT and TSTP only)."""
+
+
+class Master:
+    """Owns the descriptor. `on_data` gets output, `on_hangup` is told each time no process
+    holds the other side; a process inside may open it again, so reading is tried again."""
+
+    def __init__(
+        self, fd: int, on_data: Callable[[bytes], None], on_hangup: Callable[[], None]
+    ) -> None:
+        os.set_blocking(fd, False)
+        self._fd = fd
+        self._on_data = on_data
+        self._on_hangup = on_hangup
+        self._loop = asyncio.get_running_loop()
+        self._reading = False
+        self._wanted = False
+        self._retry: asyncio.TimerHandle | None = None
+        self._typed = bytearray()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the descriptor is gone."""
+        return self._fd < 0
+
+    def resume(self) -> None:
+        """Read whatever comes."""
+        self._wanted = True
+        self._forget_retry()
+        if not self._reading and not self.closed:
+            self._loop.add_reader(self._fd, self._read)
+            self._reading = True
+
+    def unpause(self) -> None:
+        """Undo `pause`; unlike `resume` it leaves a hung-up terminal its time."""
+        if not self._wanted:
+            self.resume()
+
+    def pause(self) -> None:
+        """Stop reading: the program blocks once the kernel's buffer is full."""
+        self._wanted = False
+        self._forget_retry()
+        self._unwatch()
+
+    def write(self, data: bytes) -> bool:
+        """Type `data`, all of it or nothing: False when too much is waiting already."""
+        if self.closed or len(self._typed) + len(data) > MAX_TYPED_BYTES:
+            return False
+        idle = not self._typed
+        self._typed += data
+        if idle:
+            self._type()
+        return True
+
+    def resize(self, size: Size) -> None:
+        """Set the size; the kernel tells the foreground program when it differs."""
+        if not self.closed:
+            termios.tcsetwinsize(self._fd, (size.rows, size.cols))
+
+    def interrupt(self, number: signal.Signals) -> None:
+        """Signal the foreground process group; INT and QUIT only."""
+        if not self.closed:
+            fcntl.ioctl(self._fd, TIOCSIG, int(number))
+
+    def close(self) -> None:
+        """Let go. Whoever still holds the other side gets a hang-up."""
+        if self.closed:
+            return
+        self.pause()
+        if self._typed:
+            self._loop.remove_writer(self._fd)
+            self._typed.clear()
+        fd, self._fd = self._fd, -1
+        os.close(fd)
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._fd, READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            data = b""
+        if data:
+            self._on_data(data)
+            return
+        self._unwatch()
+        # Polling a hung-up terminal would spin: look again now and then.
+        self._retry = self._loop.call_later(HUNG_RETRY_SECONDS, self.resume)
+        self._on_hangup()
+
+    def _type(self) -> None:
+        try:
+            count = os.write(self._fd, self._typed)
+        except BlockingIOError:
+            count = 0
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            count = len(self._typed)
+        pending = len(self._typed) > count
+        del self._typed[:count]
+        if pending:
+            self._loop.add_writer(self._fd, self._type)
+        else:
+            self._loop.remove_writer(self._fd)
+
+    def _unwatch(self) -> None:
+        if self._reading:
+            self._loop.remove_reader(self._fd)
+            self._reading = False
+
+    def _forget_retry(self) -> None:
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None

@@ -1,0 +1,42 @@
+"""A terminal as it was asked for, and as the contract shows it."""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from atoll.domain.ids import TerminalId
+from atoll.domain.terminal.size import Size
+from atoll.runtime.ends import End
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalSpec:
+    """One terminal, as it was asked for. `env` is the whole environment."""
+
+    id: TerminalId
+    name: str
+    argv: tuple[str, ...]
+    cwd: str
+    env: tuple[tuple[str, str], ...]
+    size: Size
+    ring_bytes: int
+    started_at: str
+
+
+class TerminalRecord(msgspec.Struct, frozen=True):
+    """A terminal as the contract shows it."""
+
+    session_id: str
+    name: str
+    argv: tuple[str, ...]
+    cwd: str
+    cols: int
+    rows: int
+    state: str
+    exit: End | None
+    started_at: str
+    title: str
+    offset: int
+    ring_start: int
+    viewers: int
+    driver: str | None

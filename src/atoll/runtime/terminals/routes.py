@@ -1,0 +1,141 @@
+"""Terminals over HTTP: requests to calls, and values to answers (docs/runtime-contract.md)."""
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+from aiohttp import web
+
+from atoll.domain.errors import Invalid
+from atoll.domain.terminal.size import clamp
+from atoll.runtime.health import Activity
+from atoll.runtime.requests import (
+    SignalBody,
+    answer,
+    check_argv,
+    check_cwd,
+    check_env,
+    read_json,
+    signal_number,
+)
+from atoll.runtime.terminals.attach import attach
+from atoll.runtime.terminals.record import TerminalRecord
+from atoll.runtime.terminals.terminals import Terminals, Wish
+
+RING_BYTES = 256 * 1024
+RING_BOUNDS = (64 * 1024, 2 * 1024 * 1024)
+MAX_NAME = 128
+MAX_GRACE_SECONDS = 30.0
+
+
+class OpenBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of `POST /sessions`."""
+
+    agent: str | None = None
+    argv: list[str] | None = None
+    cwd: str | None = None
+    env: dict[str, str] = {}
+    cols: int = 80
+    rows: int = 24
+    name: str | None = None
+    ring_bytes: int = RING_BYTES
+
+
+class ResizeBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of `POST /sessions/{id}/resize`."""
+
+    cols: int
+    rows: int
+
+
+class SessionList(msgspec.Struct):
+    """The answer of `GET /sessions`."""
+
+    sessions: list[TerminalRecord]
+
+
+def routes(terminals: Terminals, activity: Activity) -> list[web.RouteDef]:
+    """Every `/sessions` route."""
+    handlers = _Handlers(terminals, activity)
+    return [
+        web.post("/sessions", handlers.open),
+        web.get("/sessions", handlers.list),
+        web.get("/sessions/{id}", handlers.show),
+        web.delete("/sessions/{id}", handlers.close),
+        web.post("/sessions/{id}/resize", handlers.resize),
+        web.post("/sessions/{id}/signal", handlers.signal),
+        web.get("/sessions/{id}/attach", _attacher(terminals, activity)),
+    ]
+
+
+class _Handlers:
+    """One method per route."""
+
+    def __init__(self, terminals: Terminals, activity: Activity) -> None:
+        self._terminals = terminals
+        self._activity = activity
+
+    async def open(self, request: web.Request) -> web.Response:
+        body = await read_json(request, OpenBody)
+        terminal = await self._terminals.open(_wish(body))
+        self._activity.touch()
+        return answer(terminal.record(), 201)
+
+    async def list(self, _request: web.Request) -> web.Response:
+        return answer(SessionList([terminal.record() for terminal in self._terminals.all()]))
+
+    async def show(self, request: web.Request) -> web.Response:
+        return answer(self._terminals.get(request.match_info["id"]).record())
+
+    async def close(self, request: web.Request) -> web.Response:
+        await self._terminals.close(request.match_info["id"], _grace(request))
+        return web.Response(status=204)
+
+    async def resize(self, request: web.Request) -> web.Response:
+        terminal = self._terminals.get(request.match_info["id"])
+        body = await read_json(request, ResizeBody)
+        terminal.resize(clamp(body.cols, body.rows))
+        return web.Response(status=204)
+
+    async def signal(self, request: web.Request) -> web.Response:
+        terminal = self._terminals.get(request.match_info["id"])
+        body = await read_json(request, SignalBody)
+        await terminal.signal(signal_number(body.signal))
+        return web.Response(status=204)
+
+
+def _attacher(
+    terminals: Terminals, activity: Activity
+) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        return await attach(request, terminals, activity)
+
+    return handle
+
+
+def _wish(body: OpenBody) -> Wish:
+    low, high = RING_BOUNDS
+    if not low <= body.ring_bytes <= high:
+        raise Invalid(f"ring_bytes must be {low} to {high}", field="ring_bytes")
+    name = body.name
+    if name is not None and not (0 < len(name) <= MAX_NAME and name.isprintable()):
+        raise Invalid(f"name must be 1 to {MAX_NAME} printable characters", field="name")
+    return Wish(
+        agent=body.agent,
+        argv=None if body.argv is None else check_argv(body.argv),
+        cwd=None if body.cwd is None else check_cwd(body.cwd),
+        env=check_env(body.env),
+        size=clamp(body.cols, body.rows),
+        name=name,
+        ring_bytes=body.ring_bytes,
+    )
+
+
+def _grace(request: web.Request) -> float:
+    text = request.query.get("grace", "2.0")
+    try:
+        grace = float(text)
+    except ValueError:
+        grace = -1.0
+    if not 0.0 <= grace <= MAX_GRACE_SECONDS:
+        raise Invalid(f"grace must be 0 to {MAX_GRACE_SECONDS:g} seconds", field="grace")
+    return grace

@@ -1,0 +1,294 @@
+"""One terminal: a PTY, its scrollback, the viewers on it and the one who drives.
+
+`domain.terminal.driver` decides who drives and when output waits; this performs it. The
+program's exit status and the end of its output are two events: a background job may hold
+the terminal open after its leader has gone.
+"""
+
+import asyncio
+import contextlib
+import logging
+import signal
+from collections.abc import Callable
+
+from atoll.domain.terminal.driver import Driving, watermarks
+from atoll.domain.terminal.size import Size, nudged
+from atoll.ports.spawner import Process
+from atoll.runtime.ends import End, end_of
+from atoll.runtime.terminals.master import Master
+from atoll.runtime.terminals.record import TerminalRecord, TerminalSpec
+from atoll.runtime.terminals.stage import Stage
+from atoll.runtime.terminals.viewer import CLOSE_SUPERSEDED, Viewer
+from atoll.wire.attach import Driven, Exited, ServerMessage, Sized, Titled
+from atoll.wire.scrollback import Scrollback
+from atoll.wire.vtquery import answer, is_reply
+
+log = logging.getLogger("atoll.runtime")
+
+OUTPUT_GRACE_SECONDS = 2.0
+KILL_SECONDS = 10.0
+NUDGE_SECONDS = 0.1
+_AT_THE_FOREGROUND = (signal.SIGINT, signal.SIGQUIT)
+
+
+class Terminal:
+    """Lives from a spawned process to `close`. `on_left` is called each time a viewer has left."""
+
+    def __init__(self, spec: TerminalSpec, master_fd: int, process: Process, stage: Stage) -> None:
+        self.spec = spec
+        self.size = spec.size
+        self.scrollback = Scrollback(spec.ring_bytes)
+        self.end: End | None = None
+        self.ending: Exited | None = None
+        self.on_left: Callable[[Terminal], None] = lambda _: None
+        self._process = process
+        self._stage = stage
+        self._driving = Driving(watermarks(spec.ring_bytes))
+        self._viewers: dict[str, Viewer] = {}
+        self._wishes: dict[str, Size] = {}
+        self._title = ""
+        self._driver_shown: str | None = None
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._nudge: asyncio.TimerHandle | None = None
+        self._drained = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._master = Master(master_fd, self._take, self._hung_up)
+        self._master.resume()
+
+    @property
+    def viewers(self) -> int:
+        """How many connections watch."""
+        return len(self._viewers)
+
+    def record(self) -> TerminalRecord:
+        """The contract's view of it."""
+        return TerminalRecord(
+            session_id=self.spec.id,
+            name=self.spec.name,
+            argv=self.spec.argv,
+            cwd=self.spec.cwd,
+            cols=self.size.cols,
+            rows=self.size.rows,
+            state="running" if self.ending is None else "exited",
+            exit=self.end if self.ending is not None else None,
+            started_at=self.spec.started_at,
+            title=self._title,
+            offset=self.scrollback.end,
+            ring_start=self.scrollback.start,
+            viewers=len(self._viewers),
+            driver=self._driving.driver,
+        )
+
+    # Viewers.
+
+    async def join(self, viewer: Viewer, offset: int, wish: Size | None) -> None:
+        """Seat a viewer whose first byte will be `offset`; the same client's older connection
+        is closed as superseded. `wish` is the size it would like."""
+        older = self._viewers.get(viewer.client)
+        self._viewers[viewer.client] = viewer
+        self._wishes.pop(viewer.client, None)
+        if wish is not None:
+            self._wishes[viewer.client] = wish
+        self._driver_shown = self._driving.driver
+        self._driving.joined(viewer.client, offset, self._loop.time())
+        if self._driving.driver == viewer.client:
+            self._apply_wish()
+        self._settle()
+        if older is not None:
+            await older.connection.close(CLOSE_SUPERSEDED, "superseded")
+
+    def leave(self, viewer: Viewer) -> None:
+        """Unseat a viewer, unless its client is here by a newer connection."""
+        if self._viewers.get(viewer.client) is not viewer:
+            return
+        del self._viewers[viewer.client]
+        self._wishes.pop(viewer.client, None)
+        self._driving.left(viewer.client, self._loop.time())
+        self._settle()
+        self.on_left(self)
+
+    def drives(self, viewer: Viewer) -> bool:
+        """Whether this viewer's client is the driver."""
+        return viewer.client == self._driving.driver
+
+    @property
+    def driver(self) -> str | None:
+        """The driver's client id."""
+        return self._driving.driver
+
+    @property
+    def title(self) -> str:
+        """The window title."""
+        return self._title
+
+    def resynced(self, viewer: Viewer) -> None:
+        """A viewer skipped: what it missed is no backlog of its any more."""
+        self._driving.skipped(viewer.client, viewer.cursor)
+        if self.drives(viewer):
+            self.nudge()
+
+    def acknowledge(self, viewer: Viewer, offset: int) -> bool:
+        """A viewer has everything before `offset` on its screen. False for an impossible one."""
+        taken = self._driving.acked(viewer.client, offset, self._loop.time())
+        self._settle()
+        return taken
+
+    def type(self, viewer: Viewer, data: bytes) -> bool:
+        """Keystrokes. False when the terminal takes no more now. Answers of an emulator count
+        only from the driver: every viewer's would answer, and none of them typed."""
+        if is_reply(data) and not self.drives(viewer):
+            return True
+        if self.ending is not None or not self._master.write(data):
+            return False
+        self._driving.typed(viewer.client, self._loop.time())
+        self._settle()
+        return True
+
+    def wish(self, viewer: Viewer, size: Size) -> bool:
+        """A viewer would like a size; only the driver's is taken now, others' when they drive."""
+        self._wishes[viewer.client] = size
+        if not self.drives(viewer):
+            return False
+        self.resize(size)
+        return True
+
+    # The program.
+
+    def resize(self, size: Size) -> None:
+        """Set the PTY's size and tell everybody; the same size again is nothing."""
+        if size == self.size:
+            return
+        self.size = size
+        self._master.resize(size)
+        self._tell(Sized(size.cols, size.rows))
+
+    def nudge(self) -> None:
+        """Make a full-screen program repaint after a replay that began in its middle."""
+        if not self.scrollback.modes.alternate or self._nudge is not None:
+            return
+        self._master.resize(nudged(self.size))
+        self._nudge = self._loop.call_later(NUDGE_SECONDS, self._unnudge)
+
+    async def signal(self, number: signal.Signals) -> None:
+        """INT and QUIT to the foreground process group, others to the whole tree."""
+        if number in _AT_THE_FOREGROUND:
+            self._master.interrupt(number)
+        else:
+            await self._process.signal(number, tree=True)
+
+    async def watch(self) -> End:
+        """Wait for the leader's end, then for the end of its output, and tell everybody."""
+        left = await self._process.wait()
+        self.end = end_of(left)
+        # Whatever was unread must reach the ring now; there is room below the high mark.
+        self._settle()
+        self._master.resume()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(OUTPUT_GRACE_SECONDS):
+                await self._drained.wait()
+        self._finish(self.end)
+        return self.end
+
+    async def terminate(self, grace: float) -> None:
+        """HUP, then TERM, then KILL the whole tree within `grace` seconds, and wait for its end.
+        Raises `TimeoutError` when even KILL does not end it."""
+        for number, seconds in ((signal.SIGHUP, grace / 2), (signal.SIGTERM, grace / 2)):
+            if self._ended.is_set():
+                break
+            await self._process.signal(number, tree=True)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._ended.wait()
+        await self._process.signal(signal.SIGKILL, tree=True)
+        async with asyncio.timeout(KILL_SECONDS):
+            await self._ended.wait()
+
+    def hang_up(self) -> None:
+        """Close the PTY: the kernel sends HUP to the session inside."""
+        self._cancel_timers()
+        self._master.close()
+
+    # What comes from below.
+
+    def _take(self, data: bytes) -> None:
+        """Output, straight from the PTY."""
+        self._keep(self._stage.feed(data))
+
+    def _keep(self, data: bytes) -> None:
+        if not data:
+            return
+        queries = self.scrollback.append(data)
+        self._driving.produced(self.scrollback.end, self._loop.time())
+        if queries and not self._driving.present:
+            modes = self.scrollback.modes
+            self._master.write(b"".join(answer(query, modes) for query in queries))
+        if self.scrollback.modes.title != self._title:
+            self._title = self.scrollback.modes.title
+            self._tell(Titled(self._title))
+        for viewer in self._viewers.values():
+            viewer.poke()
+        self._settle()
+
+    def _hung_up(self) -> None:
+        """No process holds the terminal; with the leader gone, that is the end of output."""
+        if self.end is not None:
+            self._drained.set()
+
+    def _finish(self, end: End) -> None:
+        self._keep(self._stage.flush())
+        self.hang_up()
+        self.scrollback.finish()
+        self.ending = Exited(self.scrollback.end, end.code, end.signal)
+        self._ended.set()
+        for viewer in self._viewers.values():
+            viewer.finish()
+
+    # Keeping the driver's state and the world in line.
+
+    def _settle(self) -> None:
+        if self._driving.driver != self._driver_shown:
+            self._driver_shown = self._driving.driver
+            self._tell(Driven(self._driver_shown))
+            self._apply_wish()
+        if self.end is None:
+            if self._driving.paused:
+                self._master.pause()
+            else:
+                self._master.unpause()
+            self._arm()
+
+    def _arm(self) -> None:
+        """Have `_tick` called when the driver's state next changes by itself."""
+        deadline = self._driving.deadline
+        if self._timer is not None:
+            if deadline == self._timer.when():
+                return
+            self._timer.cancel()
+            self._timer = None
+        if deadline is not None:
+            self._timer = self._loop.call_at(deadline, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        self._driving.tick(self._loop.time())
+        self._settle()
+
+    def _apply_wish(self) -> None:
+        wish = self._wishes.get(self._driving.driver or "")
+        if wish is not None and self.ending is None:
+            self.resize(wish)
+
+    def _unnudge(self) -> None:
+        self._nudge = None
+        self._master.resize(self.size)
+
+    def _tell(self, message: ServerMessage) -> None:
+        for viewer in self._viewers.values():
+            viewer.notify(message)
+
+    def _cancel_timers(self) -> None:
+        for timer in (self._timer, self._nudge):
+            if timer is not None:
+                timer.cancel()
+        self._timer = self._nudge = None

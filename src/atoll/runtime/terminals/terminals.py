@@ -1,0 +1,217 @@
+"""The terminals of one sandbox: opening, finding and closing them.
+
+A terminal that ended stays, ring and all, for a minute after its last viewer left.
+"""
+
+import asyncio
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from atoll.domain.errors import Failed, Invalid, LimitReached, NotFound
+from atoll.domain.ids import ID_ENTROPY_BYTES, TerminalId, spell
+from atoll.domain.terminal.size import Size
+from atoll.ports.spawner import Process, ProcessSpec, Pty, Spawner
+from atoll.runtime.boot import Agent
+from atoll.runtime.clock import timestamp
+from atoll.runtime.journal import Journal
+from atoll.runtime.tasks import Tasks
+from atoll.runtime.terminals.record import TerminalSpec
+from atoll.runtime.terminals.stage import PassThrough, Stage
+from atoll.runtime.terminals.terminal import Terminal
+
+MAX_TERMINALS = 64
+LINGER_SECONDS = 60.0
+REMEMBERED = 1024
+TERMINAL_ENV = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A terminal somebody wants. None takes the sandbox's own; `agent` and `argv` exclude each
+    other, and with neither it is the shell."""
+
+    agent: str | None
+    argv: tuple[str, ...] | None
+    cwd: str | None
+    env: Mapping[str, str]
+    size: Size
+    name: str | None
+    ring_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What the sandbox gives every process."""
+
+    shell: tuple[str, ...]
+    env: tuple[tuple[str, str], ...]
+    cwd: str
+    agents: tuple[Agent, ...] = ()
+
+
+class Terminals:
+    """All terminals, by id. `make_stage` gives each terminal its own output transform."""
+
+    def __init__(
+        self,
+        spawner: Spawner,
+        defaults: Defaults,
+        *,
+        journal: Journal,
+        tasks: Tasks,
+        make_stage: Callable[[], Stage] = PassThrough,
+    ) -> None:
+        self._spawner = spawner
+        self._defaults = defaults
+        self._journal = journal
+        self._tasks = tasks
+        self._make_stage = make_stage
+        self._terminals: dict[TerminalId, Terminal] = {}
+        self._opening = 0
+        self._closed: OrderedDict[str, None] = OrderedDict()
+        self._reapers: dict[TerminalId, asyncio.TimerHandle] = {}
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def running(self) -> int:
+        """How many terminals have not ended."""
+        return sum(1 for terminal in self._terminals.values() if terminal.ending is None)
+
+    @property
+    def attached(self) -> int:
+        """How many viewers watch, over all terminals."""
+        return sum(terminal.viewers for terminal in self._terminals.values())
+
+    def all(self) -> list[Terminal]:
+        """Every terminal that can be looked at, oldest first."""
+        return list(self._terminals.values())
+
+    def get(self, terminal_id: str) -> Terminal:
+        """One terminal. Raises `NotFound`."""
+        terminal = self._terminals.get(TerminalId(terminal_id))
+        if terminal is None:
+            raise NotFound(f"there is no terminal {terminal_id} here; list them, or open one")
+        return terminal
+
+    async def open(self, wish: Wish) -> Terminal:
+        """Start a program on a new terminal. Raises `Invalid`, `LimitReached`, `Unavailable`."""
+        if self.running + self._opening >= MAX_TERMINALS:
+            raise LimitReached(f"{MAX_TERMINALS} terminals run in this sandbox; close one first")
+        spec = self._spec(wish)
+        self._opening += 1
+        try:
+            pty = await self._spawner.open_pty(cols=spec.size.cols, rows=spec.size.rows)
+            process = await self._spawn(spec, pty)
+        finally:
+            self._opening -= 1
+        terminal = Terminal(spec, pty.master, process, self._make_stage())
+        terminal.on_left = self._linger
+        self._terminals[spec.id] = terminal
+        self._journal.append("terminal.opened", _payload(spec))
+        self._tasks.spawn(self._watch(terminal), f"terminal {spec.id}")
+        return terminal
+
+    async def close(self, terminal_id: str, grace: float) -> None:
+        """End a terminal and all it started; closing again is nothing. Raises `NotFound` for one
+        that never was, `Failed` when it will not end."""
+        if terminal_id in self._closed:
+            return
+        terminal = self.get(terminal_id)
+        try:
+            await terminal.terminate(grace)
+        except TimeoutError:
+            raise Failed(f"terminal {terminal_id} did not end although it was killed") from None
+        if terminal_id not in self._closed:
+            self._journal.append("terminal.closed", _payload(terminal.spec))
+        self._remember(terminal_id)
+        if not terminal.viewers:
+            self._forget(terminal.spec.id)
+
+    def hang_up(self) -> None:
+        """Let go of every PTY: what runs on them gets a hang-up."""
+        for reaper in self._reapers.values():
+            reaper.cancel()
+        for terminal in self._terminals.values():
+            terminal.hang_up()
+
+    async def _spawn(self, spec: TerminalSpec, pty: Pty) -> Process:
+        """Start the program. Its side of the PTY is closed here, or the end would never show."""
+        wanted = ProcessSpec(
+            argv=spec.argv,
+            env=spec.env,
+            cwd=spec.cwd,
+            stdin=pty.slave,
+            stdout=pty.slave,
+            stderr=pty.slave,
+            tty=True,
+        )
+        try:
+            return await self._spawner.spawn(wanted)
+        except BaseException:
+            os.close(pty.master)
+            raise
+        finally:
+            os.close(pty.slave)
+
+    def _spec(self, wish: Wish) -> TerminalSpec:
+        argv, env = self._program(wish)
+        terminal_id = TerminalId(spell("t", os.urandom(ID_ENTROPY_BYTES)))
+        return TerminalSpec(
+            id=terminal_id,
+            name=wish.name or wish.agent or argv[0].rsplit("/", 1)[-1],
+            argv=argv,
+            cwd=wish.cwd or self._defaults.cwd,
+            env=tuple({**dict(self._defaults.env), **TERMINAL_ENV, **env}.items()),
+            size=wish.size,
+            ring_bytes=wish.ring_bytes,
+            started_at=timestamp(),
+        )
+
+    def _program(self, wish: Wish) -> tuple[tuple[str, ...], dict[str, str]]:
+        """What runs, and the variables it gets besides the sandbox's."""
+        if wish.agent is None:
+            return wish.argv or self._defaults.shell, dict(wish.env)
+        if wish.argv is not None:
+            raise Invalid("name an agent or an argv, not both", field="agent")
+        for agent in self._defaults.agents:
+            if agent.name == wish.agent:
+                return agent.argv, {**dict(agent.env), **wish.env}
+        known = ", ".join(agent.name for agent in self._defaults.agents) or "none"
+        raise Invalid(f"this sandbox has no agent {wish.agent!r}; it has: {known}", field="agent")
+
+    async def _watch(self, terminal: Terminal) -> None:
+        """Follow a terminal to its end."""
+        end = await terminal.watch()
+        self._journal.append("terminal.exited", {**_payload(terminal.spec), "exit": end.words()})
+        self._linger(terminal)
+
+    def _linger(self, terminal: Terminal) -> None:
+        """Keep an ended terminal for a while after its last viewer left."""
+        terminal_id = terminal.spec.id
+        if terminal.ending is None or terminal.viewers:
+            return
+        reaper = self._reapers.pop(terminal_id, None)
+        if reaper is not None:
+            reaper.cancel()
+        seconds = 0.0 if terminal_id in self._closed else LINGER_SECONDS
+        self._reapers[terminal_id] = self._loop.call_later(seconds, self._forget, terminal_id)
+
+    def _forget(self, terminal_id: TerminalId) -> None:
+        reaper = self._reapers.pop(terminal_id, None)
+        if reaper is not None:
+            reaper.cancel()
+        self._terminals.pop(terminal_id, None)
+        self._remember(terminal_id)
+
+    def _remember(self, terminal_id: str) -> None:
+        """Closed ids are known for a while, so that closing again is nothing."""
+        self._closed[terminal_id] = None
+        while len(self._closed) > REMEMBERED:
+            self._closed.popitem(last=False)
+
+
+def _payload(spec: TerminalSpec) -> dict[str, object]:
+    """What the journal may know: never arguments, output or environment."""
+    return {"id": spec.id, "name": spec.name, "argv0": spec.argv[0][:256]}

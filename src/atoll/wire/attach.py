@@ -1,0 +1,126 @@
+"""The text frames of a terminal's WebSocket, as messages (docs/runtime-contract.md, Attach).
+
+Binary frames are plain bytes and need no codec. Nothing here knows who drives.
+"""
+
+import base64
+from typing import ClassVar
+
+import msgspec
+
+MAX_TEXT_BYTES = 4096
+"""A longer text frame from a client is refused: none of the messages needs it."""
+
+
+class BadFrame(ValueError):
+    """A frame that is no message. The text says what is wrong, for the person who wrote it."""
+
+
+class Start(msgspec.Struct, tag_field="type", tag="start", frozen=True):
+    """The next binary byte has offset `offset`; `preamble` (base64) comes before it, uncounted."""
+
+    offset: int
+    preamble: str
+    cols: int
+    rows: int
+    client: str
+    driver: str | None
+    title: str
+    ack_every: int
+
+
+class Resync(msgspec.Struct, tag_field="type", tag="resync", frozen=True):
+    """Bytes `start`…`to` (`from` on the wire) are gone for this client."""
+
+    start: int = msgspec.field(name="from")
+    to: int
+    preamble: str
+
+
+class Sized(msgspec.Struct, tag_field="type", tag="size", frozen=True):
+    """The PTY has this size now."""
+
+    cols: int
+    rows: int
+
+
+class Driven(msgspec.Struct, tag_field="type", tag="driver", frozen=True):
+    """Who counts as driver now."""
+
+    client: str | None
+
+
+class Titled(msgspec.Struct, tag_field="type", tag="title", frozen=True):
+    """The window title, free of control characters."""
+
+    title: str
+
+
+class Exited(msgspec.Struct, tag_field="type", tag="exit", frozen=True, omit_defaults=True):
+    """The leader ended; exactly one of `code` and `signal` (a name, `"KILL"`) is there."""
+
+    offset: int
+    code: int | None = None
+    signal: str | None = None
+
+
+class Refused(msgspec.Struct, tag_field="type", tag="error", frozen=True):
+    """A frame was not accepted; the connection stays."""
+
+    code: str
+    message: str
+
+
+class Ack(msgspec.Struct, tag_field="type", tag="ack", frozen=True, forbid_unknown_fields=True):
+    """Everything before `offset` is on the client's screen."""
+
+    offset: int
+
+
+class Resize(
+    msgspec.Struct, tag_field="type", tag="resize", frozen=True, forbid_unknown_fields=True
+):
+    """The client would like this size."""
+
+    cols: int
+    rows: int
+
+
+ServerMessage = Start | Resync | Sized | Driven | Titled | Exited | Refused
+ClientMessage = Ack | Resize
+
+
+class _Codec:
+    """msgspec's reusable coders."""
+
+    encoder: ClassVar[msgspec.json.Encoder] = msgspec.json.Encoder()
+    server: ClassVar[msgspec.json.Decoder[ServerMessage]] = msgspec.json.Decoder(ServerMessage)
+    client: ClassVar[msgspec.json.Decoder[ClientMessage]] = msgspec.json.Decoder(ClientMessage)
+
+
+def encode(message: ServerMessage | ClientMessage) -> str:
+    """A message as the text of one frame."""
+    return _Codec.encoder.encode(message).decode("utf-8")
+
+
+def decode_client(text: str) -> ClientMessage:
+    """What a client says. Raises `BadFrame`."""
+    if len(text) > MAX_TEXT_BYTES:
+        raise BadFrame(f"a text frame may have {MAX_TEXT_BYTES} characters, this one {len(text)}")
+    try:
+        return _Codec.client.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        raise BadFrame(f"a text frame must be an ack or resize message: {error}") from error
+
+
+def decode_server(text: str) -> ServerMessage:
+    """What the server says, for clients written in Python. Raises `BadFrame`."""
+    try:
+        return _Codec.server.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        raise BadFrame(f"not a message of the attach protocol: {error}") from error
+
+
+def pack(preamble: bytes) -> str:
+    """Bytes as they stand in a `preamble` field."""
+    return base64.b64encode(preamble).decode("ascii")

@@ -1,0 +1,126 @@
+"""A runtime from its birth to its end: where ports meet adapters, on the sandbox's side.
+
+The zygote forks a process and calls `serve` in it. Everything is imported here, at the top:
+the process may have lost the right to read the files it would import later.
+"""
+
+import asyncio
+import logging
+import signal
+import socket
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+
+import uvloop
+from aiohttp import web
+
+from atoll.domain.errors import Invalid
+from atoll.domain.provider import Upstream
+from atoll.runtime.app import build
+from atoll.runtime.boot import RuntimeBoot
+from atoll.runtime.doors.broker import Broker
+from atoll.runtime.doors.closed import NO_BROKER, NO_EGRESS, closed
+from atoll.runtime.doors.keys import read_keys
+from atoll.runtime.execs.execs import Execs
+from atoll.runtime.health import Activity
+from atoll.runtime.journal import Journal
+from atoll.runtime.spawners.init import InitSpawner
+from atoll.runtime.tasks import Tasks
+from atoll.runtime.terminals.terminals import Defaults, Terminals
+
+log = logging.getLogger("atoll.runtime")
+
+BROKER_DOORS = 2
+SHUTDOWN_SECONDS = 0.5
+INIT_GONE = 3
+"""Exit status when the sandbox ended under its runtime."""
+
+
+def serve(boot: RuntimeBoot) -> None:
+    """Serve one sandbox until SIGTERM, then return; raises `SystemExit(3)` when its init is
+    gone. Takes over every descriptor in `boot`."""
+    if uvloop.run(run(boot)):
+        raise SystemExit(INIT_GONE)
+
+
+async def run(boot: RuntimeBoot) -> int:
+    """Serve until SIGTERM (0) or the end of the init (`INIT_GONE`)."""
+    stop, gone = asyncio.Event(), asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    async with AsyncExitStack() as stack:
+        journal = Journal(boot.journal_dir, boot.journal_bytes)
+        stack.callback(journal.close)
+        spawner = InitSpawner(boot.control)
+        stack.push_async_callback(spawner.close)
+        tasks = await stack.enter_async_context(Tasks())
+        await _serve_contract(boot, spawner, journal, tasks=tasks, stack=stack)
+        await _serve_doors(boot, journal, stack)
+        tasks.spawn(_watch_init(spawner, gone, stop), "init")
+        await stop.wait()
+        why = "the sandbox's init is gone" if gone.is_set() else "asked to"
+        journal.append("runtime.stopped", {"reason": why})
+    return INIT_GONE if gone.is_set() else 0
+
+
+async def _serve_contract(
+    boot: RuntimeBoot,
+    spawner: InitSpawner,
+    journal: Journal,
+    *,
+    tasks: Tasks,
+    stack: AsyncExitStack,
+) -> None:
+    """The HTTP contract on the given listener."""
+    activity = Activity(boot.sandbox_id, boot.generation)
+    defaults = Defaults(boot.shell, boot.env, boot.cwd, boot.agents)
+    terminals = Terminals(spawner, defaults, journal=journal, tasks=tasks)
+    stack.callback(terminals.hang_up)
+    execs = Execs(spawner, env=boot.env, cwd=boot.cwd, journal=journal, tasks=tasks)
+    stack.callback(execs.close)
+    app = build(terminals, execs, journal=journal, activity=activity, token=boot.token)
+    await _listen(app, (boot.listener,), stack)
+
+
+async def _serve_doors(boot: RuntimeBoot, journal: Journal, stack: AsyncExitStack) -> None:
+    """The broker on its listeners when there are keys; whatever else stays closed."""
+    broker, egress = boot.doors[:BROKER_DOORS], boot.doors[BROKER_DOORS:]
+    await stack.enter_async_context(closed(egress, NO_EGRESS))
+    upstreams = _upstreams(boot.keys_fd)
+    if upstreams is None:
+        await stack.enter_async_context(closed(broker, NO_BROKER))
+        return
+
+    def audit(kind: str, payload: Mapping[str, object]) -> None:
+        journal.append(kind, payload)
+
+    await _listen(Broker(upstreams, audit).app(), broker, stack)
+
+
+def _upstreams(keys_fd: int | None) -> dict[str, Upstream] | None:
+    """Where the broker may go, with its keys; None without keys, or with unreadable ones."""
+    if keys_fd is None:
+        return None
+    try:
+        return read_keys(keys_fd)
+    except Invalid as error:
+        log.error("the broker stays closed: %s", error.message)
+        return None
+
+
+async def _listen(
+    app: web.Application, sockets: tuple[socket.socket, ...], stack: AsyncExitStack
+) -> None:
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS)
+    await runner.setup()
+    stack.push_async_callback(runner.cleanup)
+    for each in sockets:
+        each.setblocking(False)
+        await web.SockSite(runner, each).start()
+
+
+async def _watch_init(spawner: InitSpawner, gone: asyncio.Event, stop: asyncio.Event) -> None:
+    """The end of the init is the end of everything."""
+    await spawner.ended()
+    log.error("the sandbox's init is gone; its runtime ends")
+    gone.set()
+    stop.set()

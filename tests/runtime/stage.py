@@ -1,0 +1,152 @@
+"""A whole runtime in this process for tests: real init, real PTYs, a real unix socket."""
+
+import asyncio
+import json
+import shutil
+import socket
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp
+from aiohttp import web
+
+from atoll.runtime.app import build
+from atoll.runtime.boot import Agent
+from atoll.runtime.execs.execs import Execs
+from atoll.runtime.health import Activity
+from atoll.runtime.journal import Journal
+from atoll.runtime.spawners.local import local
+from atoll.runtime.tasks import Tasks
+from atoll.runtime.terminals.terminals import Defaults, Terminals
+from atoll.wire.attach import Start, decode_server, encode
+
+ENV = (("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/tmp"), ("LANG", "C.UTF-8"))
+
+
+@dataclass
+class Runtime:
+    """A served runtime and a client for it."""
+
+    home: Path
+    socket_path: Path
+    client: aiohttp.ClientSession
+    terminals: Terminals
+    execs: Execs
+    journal: Journal
+
+    async def call(self, method: str, path: str, body: object = None, **more: object):
+        """Status and decoded JSON (or bytes)."""
+        data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+        url = "http://runtime" + path
+        async with self.client.request(method, url, data=data, **more) as reply:
+            raw = await reply.read()
+            is_json = reply.content_type in ("application/json", "application/problem+json")
+            return reply.status, json.loads(raw) if is_json else raw
+
+    async def open(self, *argv: str, **body: object) -> str:
+        """A terminal running `argv`; its id."""
+        status, session = await self.call("POST", "/sessions", {"argv": list(argv), **body})
+        assert status == 201, session
+        return session["session_id"]
+
+    @asynccontextmanager
+    async def attach(self, terminal_id: str, **query: object) -> AsyncIterator["Watcher"]:
+        """A WebSocket on a terminal, after its start message."""
+        params = {name: str(value) for name, value in query.items()}
+        url = f"http://runtime/sessions/{terminal_id}/attach"
+        async with self.client.ws_connect(url, params=params, max_msg_size=0) as ws:
+            watcher = Watcher(ws)
+            await watcher.begin()
+            yield watcher
+
+
+class Watcher:
+    """A client of a terminal: what it has seen, by offset."""
+
+    def __init__(self, ws: aiohttp.ClientWebSocketResponse) -> None:
+        self.ws = ws
+        self.offset = 0
+        self.seen = bytearray()
+        self.messages: list[object] = []
+        self.start: Start
+
+    async def begin(self) -> None:
+        message = decode_server((await self.ws.receive()).data)
+        assert isinstance(message, Start)
+        self.start, self.offset = message, message.offset
+
+    async def step(self) -> object | None:
+        """Take one frame: bytes, a message, or None at the close."""
+        frame = await self.ws.receive()
+        if frame.type == aiohttp.WSMsgType.BINARY:
+            self.seen += frame.data
+            self.offset += len(frame.data)
+            return frame.data
+        if frame.type == aiohttp.WSMsgType.TEXT:
+            message = decode_server(frame.data)
+            self.messages.append(message)
+            return message
+        return None
+
+    async def until(self, kind: type):
+        """The next message of a kind."""
+        while not isinstance(found := await self.step(), kind):
+            assert found is not None, f"closed with {self.ws.close_code} before {kind}"
+        return found
+
+    async def until_bytes(self, text: bytes) -> None:
+        """Until `text` has been seen."""
+        while text not in self.seen:
+            assert await self.step() is not None, f"closed before {text!r}: {self.seen[-200:]!r}"
+
+    async def to_end(self) -> None:
+        """Until the connection closes."""
+        while await self.step() is not None:
+            pass
+
+    async def say(self, message) -> None:
+        await self.ws.send_str(encode(message))
+
+    async def type(self, data: bytes) -> None:
+        await self.ws.send_bytes(data)
+
+
+@asynccontextmanager
+async def runtime(
+    *, token: str | None = None, agents: tuple[Agent, ...] = (), make_stage=None
+) -> AsyncIterator[Runtime]:
+    """Serve a runtime whose sandbox is a plain child of this process."""
+    home = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
+    work = home / "w"
+    work.mkdir()
+    path = home / "rt.sock"
+    journal = Journal(home / "journal")
+    try:
+        async with local(work) as spawner, Tasks() as tasks:
+            defaults = Defaults(("/bin/sh",), ENV, str(work), agents)
+            more: Mapping = {} if make_stage is None else {"make_stage": make_stage}
+            terminals = Terminals(spawner, defaults, journal=journal, tasks=tasks, **more)
+            execs = Execs(spawner, env=ENV, cwd=str(work), journal=journal, tasks=tasks)
+            activity = Activity("sb_test", 1)
+            app = build(
+                terminals, execs, journal=journal, activity=activity, token=token
+            )
+            runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
+            await runner.setup()
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind(str(path))
+            await web.SockSite(runner, listener).start()
+            connector = aiohttp.UnixConnector(str(path))
+            headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+            async with aiohttp.ClientSession(connector=connector, headers=headers) as client:
+                yield Runtime(home, path, client, terminals, execs, journal)
+            await runner.cleanup()
+            terminals.hang_up()
+            execs.close()
+    finally:
+        journal.close()
+        shutil.rmtree(home)
+        await asyncio.sleep(0)
