@@ -1,0 +1,51 @@
+"""The Host port: what the command line needs of the machine it stands on.
+
+Starting and ending Atoll here, and saying what walls this machine can build. Everything
+else the command line does goes through the HTTP API.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NoReturn, Protocol
+
+Level = Literal["ok", "warn", "fail"]
+
+
+@dataclass(frozen=True, slots=True)
+class UpOptions:
+    """What `atoll up` was asked. `home` is absolute; `port` 0 takes any free one."""
+
+    home: Path
+    port: int = 0
+    browser: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing about this machine: `ok`; `warn`, a limit sandboxes will lack; `fail`, no safe
+    sandbox is possible. `fix` says what to do, empty when nothing is needed."""
+
+    name: str
+    level: Level
+    text: str
+    fix: str = ""
+
+
+class Host(Protocol):
+    """This machine. Raises `Failed` with what is missing, `Unavailable` to try again."""
+
+    def up(self, options: UpOptions) -> NoReturn:
+        """Make sure the zygote runs, then become the control plane: the same process, in the
+        end under another program and, as root, without privilege. Raises `Conflict` when a
+        control plane runs already."""
+        ...
+
+    def down(self, home: Path) -> None:
+        """End the control plane, every sandbox and the zygote of `home`; files are kept.
+        Nothing running is not an error."""
+        ...
+
+    def doctor(self, home: Path) -> Sequence[Finding]:
+        """Look; change nothing."""
+        ...
