@@ -4,7 +4,7 @@ One bare repository per remote or uploaded checkout, owned by the host, read by 
 sandbox that works on it. Nothing an agent wrote is parsed outside an `Importer`.
 """
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -71,8 +71,17 @@ class Intake(Protocol):
         """The file written so far."""
         ...
 
+    @property
+    def size(self) -> int:
+        """Its length so far, in bytes."""
+        ...
+
     def write(self, chunk: bytes) -> None:
         """Append. Raises `LimitReached` past the size cap."""
+        ...
+
+    def read(self) -> AsyncIterator[bytes]:
+        """Its bytes from the start."""
         ...
 
     async def verify(self, into: Stored | None) -> tuple[Ref, ...]:
@@ -105,6 +114,11 @@ class RepositoryShelf(Protocol):
 
     async def have(self, stored: Stored, commits: tuple[str, ...]) -> tuple[str, ...]:
         """Those of `commits` that are here with everything they stand on."""
+        ...
+
+    @property
+    def max_bundle_bytes(self) -> int:
+        """The size cap of one bundle."""
         ...
 
     def intake(self) -> AbstractAsyncContextManager[Intake]:

@@ -4,8 +4,10 @@ The scratch folder is made and removed by the shelf. Nothing here trusts the bun
 header is read by `wire.bundle`, its objects only by an `Importer`.
 """
 
+import asyncio
 import os
 import shutil
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +19,7 @@ from atoll.ports.repositories import Importer, ImportJob, Ref, Stored
 from atoll.wire.bundle import MAX_HEADER_BYTES, BundleHeader, MalformedBundle, read_header
 
 MAX_BRANCHES = 256
+READ_BYTES = 256 * 1024
 KEPT_FREE_BYTES = 512 * 2**20
 """An upload never takes the disk's last half GiB."""
 
@@ -86,6 +89,15 @@ class BundleIntake:
         rest = memoryview(chunk)
         while rest:
             rest = rest[os.write(self._file, rest) :]
+
+    async def read(self) -> AsyncIterator[bytes]:
+        """Its bytes from the start."""
+        source = os.open(self.bundle, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            while piece := await asyncio.to_thread(os.read, source, READ_BYTES):
+                yield piece
+        finally:
+            os.close(source)
 
     async def verify(self, into: Stored | None) -> tuple[Ref, ...]:
         """The bundle's branches, after an `Importer` checked every object against `into`."""

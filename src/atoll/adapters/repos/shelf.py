@@ -7,7 +7,6 @@ ever added: sandboxes read them while they live. Bundles go through `adapters.re
 import asyncio
 import contextlib
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import AsyncIterator
@@ -17,20 +16,16 @@ from pathlib import Path
 
 from atoll.adapters.repos import record
 from atoll.adapters.repos.flights import Flights
-from atoll.adapters.repos.git import Git, GitCall, GitReply
+from atoll.adapters.repos.git import Git, GitCall
 from atoll.adapters.repos.intake import BundleIntake, IntakeSettings
+from atoll.adapters.repos.line import Caps, Line
 from atoll.adapters.repos.netguard import dial
-from atoll.domain.errors import Failed, Forbidden, NotFound, Unavailable
+from atoll.domain.errors import Forbidden, NotFound
 from atoll.domain.ids import OrgId
 from atoll.domain.repository import LOCAL_FOLDER, LocalSource, Remote, is_local_key
 from atoll.ports.repositories import Importer, Intake, Ref, Report, Stored
 
-BRANCHES_AND_TAGS = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 UNFINISHED = ".unfinished-"
-LISTING_SECONDS = 60.0
-
-_ABSENT = re.compile(r"authentication|username|not found|redirect|error: (30\d|40[134])")
-"""How git's words begin when a remote is private, gone or elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +48,7 @@ class Shelf:
         self._settings = settings
         self._importer = importer
         self._git = Git()
+        self._caps = Caps(settings.fetch_seconds, settings.max_bytes)
         self._fetches: Flights[Stored] = Flights()
 
     def sweep(self) -> None:
@@ -91,52 +87,16 @@ class Shelf:
 
     async def _fetch(self, remote: Remote, report: Report) -> Stored:
         where = await dial(remote, allow_loopback=self._settings.allow_loopback)
-        config = (f"http.curloptResolve={where}",)
+        line = Line(self._git, remote, where)
         there = await asyncio.to_thread(self._load, remote.key)
         if there is not None:
-            await self._bring(remote, there.path, config, report)
+            await line.bring(there.path, self._caps, report)
             return await self._freshened(there)
         target = self._settings.repos / remote.folder
         stored = Stored(remote.key, remote.name, remote.repo_url, target, 0, datetime.now(UTC))
         async with self._made(stored) as unfinished:
-            await self._bring(remote, unfinished, config, report)
+            await line.bring(unfinished, self._caps, report)
         return await self._freshened(stored)
-
-    async def _bring(
-        self, remote: Remote, repo: Path, config: tuple[str, ...], report: Report
-    ) -> None:
-        url, listing = await self._listed(remote, config)
-        head = _head_of(listing)
-        if head is not None:
-            await self._git.ask(GitCall(("symbolic-ref", "HEAD", head), repo))
-        fetching = GitCall(
-            ("fetch", "--progress", "--prune", "--no-tags", "--no-write-fetch-head",
-             "--no-auto-gc", "--", url, *BRANCHES_AND_TAGS),
-            repo,
-            config=config,
-            protocols=_protocols(remote),
-            seconds=self._settings.fetch_seconds,
-            max_file_bytes=self._settings.max_bytes,
-            progress=report,
-        )  # fmt: skip
-        _answered(await self._git.run(fetching), remote)
-
-    async def _listed(self, remote: Remote, config: tuple[str, ...]) -> tuple[str, bytes]:
-        # Some hosts answer only under `.git` (and redirect, which is not followed), some only
-        # without it.
-        for url in (f"{remote.repo_url}.git", remote.repo_url):
-            call = GitCall(
-                ("ls-remote", "--symref", "--", url, "HEAD"),
-                config=config,
-                protocols=_protocols(remote),
-                seconds=min(LISTING_SECONDS, self._settings.fetch_seconds),
-            )
-            reply = await self._git.run(call)
-            if reply.status == 0:
-                return url, reply.out
-            with contextlib.suppress(NotFound):
-                _answered(reply, remote)
-        raise _not_there(remote)
 
     @contextlib.asynccontextmanager
     async def _made(self, stored: Stored) -> AsyncIterator[Path]:
@@ -186,12 +146,17 @@ class Shelf:
         lines = (line.split() for line in answer.decode().splitlines())
         return tuple(words[0] for words in lines if words[1:] == ["commit"])
 
+    @property
+    def max_bundle_bytes(self) -> int:
+        """The size cap of one bundle."""
+        return self._settings.max_bytes
+
     @contextlib.asynccontextmanager
     async def intake(self) -> AsyncIterator[BundleIntake]:
         """A place for one incoming bundle."""
         settings = IntakeSettings(self._settings.max_bytes, self._settings.import_seconds)
         scratch = Path(tempfile.mkdtemp(dir=self._settings.imports))
-        os.chmod(scratch, 0o711)  # noqa: PTH101 (the importer's uid has to reach what is inside)
+        _open_to_importer(scratch)
         try:
             with BundleIntake(scratch, settings, self._git, self._importer) as intake:
                 yield intake
@@ -250,38 +215,13 @@ def _put_in_place(bare: Path, stored: Stored, root: Path) -> None:
         bare.rename(stored.path)
 
 
+def _open_to_importer(scratch: Path) -> None:
+    # Its uid may pass, not look around.
+    scratch.chmod(0o711)
+
+
 def _folder(path: Path) -> None:
     # Others may pass through on the way to a repository, not look around; whatever the umask.
     if not path.is_dir():
         path.mkdir(exist_ok=True)
         path.chmod(0o711)
-
-
-def _protocols(remote: Remote) -> tuple[str, ...]:
-    return (remote.repo_url.split(":", 1)[0],)
-
-
-def _answered(reply: GitReply, remote: Remote) -> None:
-    """Turn what git said about the other side into an error a person can act on."""
-    if reply.status == 0:
-        return
-    said = reply.why.lower()
-    if _ABSENT.search(said):
-        raise _not_there(remote)
-    kind = Failed if "index-pack" in said or "fsck" in said else Unavailable
-    raise kind(f"{remote.repo_url} could not be fetched: {reply.why or 'no reason given'}")
-
-
-def _not_there(remote: Remote) -> NotFound:
-    return NotFound(
-        f"{remote.repo_url} is not there, has moved, or is private: clone it yourself and give "
-        "the path of your checkout instead."
-    )
-
-
-def _head_of(listing: bytes) -> str | None:
-    """The branch in `ref: refs/heads/main\\tHEAD`; None for a detached or empty remote."""
-    for line in listing.decode("utf-8", "replace").splitlines():
-        if line.startswith("ref: refs/heads/") and line.endswith("\tHEAD"):
-            return line.removeprefix("ref: ").removesuffix("\tHEAD")
-    return None

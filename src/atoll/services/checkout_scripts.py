@@ -1,0 +1,88 @@
+"""The shell scripts that lay out a working tree inside a sandbox and bundle its commits.
+
+They run inside, over files the agent may have written: git must never touch those on the
+host (design §5.8). Each says what its positional arguments are and how it ends.
+"""
+
+from atoll.services.inside import Script
+
+NOT_A_REPOSITORY = 13
+NO_SUCH_BRANCH = 11
+NOTHING_NEW = 12
+
+# $1 folder  $2 shared repository  $3 branch  $4 commit ("" for an empty repository)
+# $5 "yes" when the branch exists at the origin  $6 origin's address ("" for none)
+# $7 the origin's own branch ("" when unknown)
+#
+# The tree borrows every object of the shared repository. A mark stands in .git until all is
+# done, so that a crash half-way is made good and a finished tree is never touched again.
+PREPARE = Script(
+    "lay out the working tree",
+    r"""
+set -eu
+dir=$1 store=$2 branch=$3 commit=$4 tracked=$5 url=$6 head=$7
+mark=.git/atoll-unfinished
+mkdir -p "$dir"
+cd "$dir"
+if [ -e .git ] && [ ! -e "$mark" ]; then exit 0; fi
+mkdir -p .git/objects/info
+: > "$mark"
+rm -f .git/index.lock
+git init -q --template= --initial-branch="$branch" .
+printf '%s\n' "$store/objects" > .git/objects/info/alternates
+git config remote.origin.url "${url:-$store}"
+git config remote.origin.fetch '+refs/heads/*:refs/remotes/origin/*'
+git config remote.atoll.url "$store"
+git config remote.atoll.fetch '+refs/heads/*:refs/remotes/atoll/*'
+names() { git --git-dir="$store" for-each-ref --format="$1" "$2"; }
+{
+  echo '# pack-refs with: sorted '
+  names '%(objectname) refs/remotes/origin/%(refname:lstrip=2)' refs/heads
+  names '%(objectname) %(refname)' refs/tags
+} > .git/packed-refs
+if [ -n "$head" ]; then
+  git symbolic-ref refs/remotes/origin/HEAD "refs/remotes/origin/$head"
+fi
+if [ -n "$commit" ]; then
+  git update-ref "refs/heads/$branch" "$(git rev-parse --verify -q "$commit^{commit}")"
+  git symbolic-ref HEAD "refs/heads/$branch"
+  git -c checkout.workers=0 -c advice.detachedHead=false checkout -f --progress "$branch" --
+fi
+if [ "$tracked" = yes ]; then
+  git config "branch.$branch.remote" origin
+  git config "branch.$branch.merge" "refs/heads/$branch"
+fi
+git config user.name > /dev/null || git config user.name 'Atoll agent'
+git config user.email > /dev/null || git config user.email 'agent@atoll.invalid'
+rm -f "$mark"
+""",
+)
+
+# $1 folder. Refreshes the index, so that later commands need not hash files again: git cannot
+# mark a borrowed object as fresh and would write a copy of it instead.
+SETTLE = Script(
+    "refresh the index",
+    r"""
+cd "$1" && git status --porcelain --untracked-files=no > /dev/null
+""",
+)
+
+# $1 folder  $2 shared repository  $3 file for the bundle  $4 full ref, or --branches
+# $5 largest size in blocks of 512 bytes
+# Ends with one of the codes above, or with git's own.
+BUNDLE = Script(
+    "bundle the commits",
+    r"""
+cd "$1" 2> /dev/null && [ -d .git ] && [ ! -L .git ] || exit 13
+git rev-parse --git-dir > /dev/null 2>&1 || exit 13
+store=$2 out=$3 what=$4
+if [ "$what" != --branches ]; then
+  git show-ref --verify -q "$what" || exit 11
+fi
+here() { git --git-dir="$store" for-each-ref --format='^%(objectname)' refs/heads refs/tags; }
+new=$(here | git rev-list --count --max-count=1 "$what" --stdin) || exit 14
+[ "$new" != 0 ] || exit 12
+ulimit -f "$5"
+here | git bundle create -q "$out" "$what" --stdin
+""",
+)
