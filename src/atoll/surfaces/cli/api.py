@@ -7,6 +7,7 @@ Problem documents become `atoll.domain.errors`; nothing here prints.
 
 import http.client
 import json
+import socket
 import ssl
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -145,6 +146,8 @@ class Api:
             with _translated(server.url):
                 connection.connect()
             connection.sock.settimeout(call.timeout)
+            # Streams may be silent for hours; the kernel then notices a line that died.
+            connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             with _translated():
                 _send(connection, server, call)
                 response = connection.getresponse()

@@ -4,7 +4,6 @@ The table holds each command's one-line help, so that `atoll --help` loads none 
 a test keeps table and commands the same.
 """
 
-import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from atoll.domain.errors import AtollError
-from atoll.surfaces.cli.exits import INTERRUPTED, exit_code
+from atoll.surfaces.cli.exits import INTERRUPTED, OK, exit_code
 from atoll.surfaces.cli.invocation import Invocation
 from atoll.surfaces.cli.output import note
 
@@ -87,15 +86,12 @@ def run(arguments: list[str], environ: Mapping[str, str], host: "Callable[[], Ho
     """Run one command; returns its exit code (`exits`). `host` is called when this machine
     is touched (`up`, `down`, `doctor`)."""
     try:
-        atoll.main(
+        # In this mode click hands an `Exit` back as its code.
+        left: object = atoll.main(
             arguments, prog_name="atoll", obj=Invocation(host, environ), standalone_mode=False
         )
-    except click.exceptions.Exit as left:
-        return left.exit_code
     except click.Abort:
         note("atoll: interrupted")
-        return INTERRUPTED
-    except KeyboardInterrupt:
         return INTERRUPTED
     except click.ClickException as wrong:
         wrong.show()
@@ -103,8 +99,4 @@ def run(arguments: list[str], environ: Mapping[str, str], host: "Callable[[], Ho
     except AtollError as error:
         note(f"atoll: {error.message}")
         return exit_code(error)
-    except BrokenPipeError:
-        # Whoever read our output had enough (`atoll list | head`): nothing to say, nowhere.
-        sys.stderr.close()
-        return 0
-    return 0
+    return left if isinstance(left, int) else OK

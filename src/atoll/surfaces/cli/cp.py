@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 import click
 
 from atoll.domain.errors import Invalid, NotFound
+from atoll.surfaces.cli.answer import Json
 from atoll.surfaces.cli.api import Api, Call, Stream, at, get, post
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.options import json_option
@@ -189,7 +190,7 @@ def _put(api: Api, place: Place, data: Iterator[bytes], *, mode: int) -> None:
 
 
 def _send_folder(api: Api, folder: Path, place: Place) -> int:
-    wish = {"path": place.path, "parents": True}
+    wish: dict[str, Json] = {"path": place.path, "parents": True}
     api.call(post("sandboxes", place.sandbox, "files", "mkdir", value=wish))
     headers = (("Content-Type", "application/x-tar"),)
     path = at("sandboxes", place.sandbox, "files", "archive")

@@ -22,7 +22,7 @@ SILENCE_SECONDS = 90.0
 @click.option(
     "--stream", default=None, help="One stream (sandbox:ID, auth …), or the name of a sandbox."
 )
-@click.option("--after", type=click.IntRange(min=0), default=0, help="Only past this position.")
+@click.option("--after", type=click.IntRange(min=0), default=None, help="Only past this position.")
 @click.option(
     "--limit", type=click.IntRange(1, 1000), default=100, show_default=True, help="At most."
 )
@@ -33,7 +33,7 @@ def command(
     *,
     follow: bool,
     stream: str | None,
-    after: int,
+    after: int | None,
     limit: int,
     as_json: bool,
 ) -> None:
@@ -41,9 +41,9 @@ def command(
     api = invocation.api()
     query = (("stream", _stream(api, stream)),) if stream else ()
     if follow:
-        _follow(api, query, str(after) if after else "", as_json=as_json)
+        _follow(api, query, "" if after is None else str(after), as_json=as_json)
         return
-    asked = (*query, ("after", str(after)), ("limit", str(limit)))
+    asked = (*query, ("after", str(after or 0)), ("limit", str(limit)))
     answered = api.call(get("events", query=asked))
     if as_json:
         show_json(answered.value)
@@ -87,8 +87,10 @@ def _read(stream: Stream, last: str, *, as_json: bool) -> str:
                 place = value.decode("ascii", "replace")
             elif field == b"data":
                 data += value
-            elif not line and data:
-                _show(data, as_json=as_json)
+            elif not line:
+                if data:
+                    _show(data, as_json=as_json)
+                # Also without data: a server may say where its log stands.
                 last, data = place, b""
     except Unavailable:
         return last

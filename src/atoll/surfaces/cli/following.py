@@ -135,7 +135,8 @@ class Following:
         path = at(*self._place, "stdin")
         with suppress(AtollError):
             while data := os.read(0, STDIN_BYTES):
-                self._api.call(Call("POST", path, body=data))
+                # No timeout: a command that does not read holds its input back.
+                self._api.call(Call("POST", path, body=data, timeout=None))
             self._api.call(Call("POST", path, (("close", "true"),), body=b""))
 
     @contextmanager

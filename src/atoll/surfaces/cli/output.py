@@ -10,6 +10,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 import click
 
@@ -53,8 +54,10 @@ def say(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """One line for the person, on stderr, cleaned."""
-    click.echo(clean(text), err=True)
+    """One line for the person, on stderr, cleaned. Nobody may be there any more (a terminal
+    that hung up); that changes nothing else."""
+    with suppress(OSError):
+        click.echo(clean(text), err=True)
 
 
 def show_json(value: Json) -> None:

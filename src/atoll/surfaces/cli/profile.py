@@ -1,5 +1,6 @@
 """`atoll profile`: the recipes sandboxes are made from."""
 
+import sys
 from pathlib import Path
 
 import click
@@ -57,8 +58,9 @@ def show(invocation: Invocation, profile: str, *, version: str | None, as_json: 
         return
     import yaml
 
-    text: str = yaml.safe_dump(dict(answered.value), sort_keys=False, allow_unicode=False)
-    click.echo(text, nl=False)
+    # What the server adds is left out, so that the text can be edited and saved.
+    document = {k: v for k, v in answered.value.items() if k not in ("bundled", "versions")}
+    click.echo(yaml.safe_dump(document, sort_keys=False, allow_unicode=False), nl=False)
 
 
 @command.command("save")
@@ -109,7 +111,7 @@ def validate(file: Path) -> None:
 def _read(file: Path) -> str:
     try:
         if str(file) == "-":
-            data = click.get_binary_stream("stdin").read(MAX_PROFILE_BYTES + 1)
+            data = sys.stdin.buffer.read(MAX_PROFILE_BYTES + 1)
         else:
             with file.open("rb") as opened:
                 data = opened.read(MAX_PROFILE_BYTES + 1)

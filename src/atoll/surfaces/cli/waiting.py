@@ -33,10 +33,10 @@ def wait_ready(api: Api, sandbox: Answer, *, title: str) -> Answer:
                 lines = log_lines(api, reference)
                 progress.tell(lines[told:])
                 told = len(lines)
-    if sandbox.text("state") not in LIVE:
-        raise Failed(
-            f"{name_of(sandbox)} is {sandbox.text('state')}: {sandbox.text('reason', 'no reason')}"
-        )
+        if sandbox.text("state") not in LIVE:
+            raise Failed(
+                f"{name_of(sandbox)} is {sandbox.text('state')}: {sandbox.text('reason', 'no reason')}"
+            )
     return sandbox
 
 

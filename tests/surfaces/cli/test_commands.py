@@ -1,0 +1,396 @@
+"""The everyday commands against a scripted control plane."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from atoll.surfaces.cli import commands
+from tests.surfaces.cli.conftest import Cli
+from tests.surfaces.cli.scripted import Scripted, problem
+
+
+def test_list_with_sandboxes_shows_a_table(cli: Cli, server: Scripted) -> None:
+    server.add("one")
+    server.add("two", state="stopped", agent="codex")
+    ran = cli("list")
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert lines[0].split() == ["NAME", "STATE", "AGE", "PROFILE", "AGENT", "REPOSITORY"]
+    assert lines[1].split()[:2] == ["one", "ready"]
+    assert lines[2].split()[4:] == ["codex", "r@fix"]
+
+
+def test_list_with_many_pages_follows_the_cursor(cli: Cli, server: Scripted) -> None:
+    for name in ("one", "two", "three"):
+        server.add(name)
+    shown = json.loads(cli("list", "--json").out)
+    assert [row["name"] for row in shown["sandboxes"]] == ["one", "two", "three"]
+
+
+def test_list_with_hostile_names_prints_no_control_character(cli: Cli, server: Scripted) -> None:
+    server.add("x\x1b]0;owned\x07\u202egnp.\x9bA")
+    ran = cli("list")
+    assert "\\x1b]0;owned\\x07\\u202egnp.\\x9bA" in ran.out
+    assert not set(ran.out) & {"\x1b", "\x07", "\u202e", "\x9b"}
+    assert "\x9b" not in cli("list", "--json").out
+
+
+def test_info_of_a_sandbox_names_its_wall_and_what_is_missing(cli: Cli, server: Scripted) -> None:
+    server.add("one", reason="because")
+    ran = cli("info", "one")
+    assert "container (bubblewrap, host uid 1900000001)" in ran.out
+    assert "memory: no delegated cgroup" in ran.out
+    assert json.loads(cli("info", "one", "--json").out)["sandbox_id"] == "sb_one"
+
+
+def test_info_without_a_name_takes_the_only_sandbox(cli: Cli, server: Scripted) -> None:
+    server.add("one")
+    assert "sb_one" in cli("info").out
+    server.add("two")
+    ran = cli("info")
+    assert ran.code == 2
+    assert "one, two" in ran.err
+
+
+def test_new_detached_waits_until_ready_and_prints_the_name(cli: Cli, server: Scripted) -> None:
+    ran = cli(
+        "new", "owner/repo", "fix", "main", "--profile", "python", "--agent", "codex",
+        "--network", "full", "--name", "box", "--ttl", "2h", "--env", "A=b=c", "--detach",
+    )  # fmt: skip
+    assert (ran.code, ran.out) == (0, "box\n")
+    asked = server.requests("POST", "/v1/sandboxes")[0]
+    assert asked.json == {
+        "profile": "python",
+        "agent": "codex",
+        "network_mode": "full",
+        "name": "box",
+        "ttl": "2h",
+        "env": {"A": "b=c"},
+        "repos": [
+            {"branch": "fix", "from_branch": "main", "repo_url": "https://github.com/owner/repo"}
+        ],
+        "consumer": {"actor": "adm", "harness": "atoll-cli"},
+    }
+    assert len(asked.headers["Idempotency-Key"]) == 32
+
+
+def test_new_with_json_prints_the_sandbox_and_does_not_attach(cli: Cli, server: Scripted) -> None:
+    made = json.loads(cli("new", "--json").out)
+    assert (made["state"], server.terminals) == ("ready", [])
+    assert json.loads(cli("new", "--json", "--no-wait", "--name", "n").out)["state"] == (
+        "provisioning"
+    )
+
+
+def test_new_that_fails_says_why_and_where_to_look(cli: Cli, server: Scripted) -> None:
+    server.answers["POST /v1/sandboxes"] = lambda _: _json(
+        server.add("bad", state="provisioning", becomes="failed", reason="no such branch")
+    )
+    ran = cli("new", "--detach", "--name", "bad")
+    assert ran.code == 1
+    assert "bad is failed: no such branch" in ran.err
+    assert "made the \\x1b[31mwall" in ran.err
+    assert "atoll destroy bad" in ran.err
+
+
+def test_new_without_a_terminal_makes_nothing(cli: Cli, server: Scripted) -> None:
+    ran = cli("new")
+    assert ran.code == 2
+    assert "--detach or --json" in ran.err
+    assert server.seen == []
+
+
+def test_new_with_a_hostile_address_is_refused_here(cli: Cli, server: Scripted) -> None:
+    for address in ("ext::sh -c id", "file:///etc", "--upload-pack=x:y"):
+        ran = cli("new", "--detach", "--", address)
+        assert ran.code == 2, address
+    assert server.seen == []
+
+
+def test_stop_start_recreate_extend_and_destroy_call_their_verbs(
+    cli: Cli, server: Scripted
+) -> None:
+    server.add("one")
+    assert "one is stopped" in cli("stop", "one").out
+    assert "one is ready" in cli("start", "one").out
+    assert "generation 1" in cli("recreate", "one", "--yes").out
+    assert "lives until" in cli("extend-ttl", "one", "2h").out
+    assert server.requests("POST", "/v1/sandboxes/one/extend_ttl")[0].json == {"ttl": "2h"}
+    assert "one is destroyed" in cli("destroy", "one", "--keep-worktree", "-y").out
+    asked = server.requests("POST", "/v1/sandboxes/sb_one/destroy")[0]
+    assert asked.query == {"wait": "true", "keep_worktree": "true"}
+
+
+def test_destroy_without_a_terminal_or_yes_destroys_nothing(cli: Cli, server: Scripted) -> None:
+    server.add("one")
+    ran = cli("destroy", "one")
+    assert ran.code == 1
+    assert "add --yes" in ran.err
+    assert not server.requests("POST", "/v1/sandboxes/sb_one/destroy")
+
+
+def test_destroy_with_one_unknown_name_destroys_none(cli: Cli, server: Scripted) -> None:
+    server.add("one")
+    ran = cli("destroy", "one", "tow", "--yes")
+    assert ran.code == 3
+    assert not server.requests("POST", "/v1/sandboxes/sb_one/destroy")
+
+
+def test_prune_takes_only_what_is_over_and_old(cli: Cli, server: Scripted) -> None:
+    server.add("live")
+    server.add("dead", state="failed")
+    server.add("rest", state="stopped")
+    server.add("young", state="expired", updated_at="2999-01-01T00:00:00Z")
+    assert "dead" in cli("prune", "--older-than", "1d", "--dry-run").out
+    assert server.sandboxes["dead"]["state"] == "failed"
+    ran = cli("prune", "--older-than", "1d", "--yes", "--json")
+    assert [row["name"] for row in json.loads(ran.out)["sandboxes"]] == ["dead"]
+    assert "destroyed 1" in cli("prune", "--older-than", "1d", "--stopped", "--yes").out
+    assert server.sandboxes["rest"]["state"] == "destroyed"
+    assert server.sandboxes["young"]["state"] == "expired"
+    assert cli("prune", "--older-than", "soon").code == 2
+
+
+def test_logs_are_shown_cleaned(cli: Cli, server: Scripted) -> None:
+    server.add("one")
+    assert "made the \\x1b[31mwall" in cli("logs", "one").out
+    assert json.loads(cli("logs", "one", "--json").out)["lines"]
+
+
+def test_logs_followed_end_when_it_is_made(cli: Cli, server: Scripted) -> None:
+    server.add("one", state="provisioning")
+    ran = cli("logs", "one", "--follow")
+    assert ran.out.count("wall") == 1
+
+
+def test_events_are_listed_by_sandbox_name(cli: Cli, server: Scripted) -> None:
+    server.add("one")
+    server.events = [_event(1), _event(2)]
+    ran = cli("events", "--stream", "one", "--after", "0", "--limit", "5")
+    assert ran.out.splitlines()[0].split() == ["t", "sandbox:sb_one", "sandbox.ready", "adm:person"]
+    asked = server.requests("GET", "/v1/events")[0]
+    assert asked.query == {"stream": "sandbox:sb_one", "after": "0", "limit": "5"}
+
+
+def test_events_followed_over_broken_lines_have_no_gap_and_no_repeat(
+    environ: dict[str, str], server: Scripted
+) -> None:
+    server.events = [_event(n) for n in range(1, 6)]
+    process = _spawn(environ, "events", "--follow", "--json")
+    try:
+        assert process.stdout is not None
+        got = [json.loads(process.stdout.readline())["position"] for _ in range(5)]
+    finally:
+        process.terminate()
+        process.communicate(timeout=10)
+    assert got == [1, 2, 3, 4, 5]
+
+
+def test_login_prints_the_link_alone_on_stdout(cli: Cli, server: Scripted) -> None:
+    assert cli("login").out == f"{server.url}/#login=abc\n"
+
+
+def test_profile_commands_speak_of_profiles(cli: Cli, server: Scripted, tmp_path: Path) -> None:
+    row = {"id": "profile.mine", "version": "1.0.0", "description": "d\x1b", "bundled": False}
+    server.answers["GET /v1/profiles"] = lambda _: _json({"profiles": [row]})
+    server.answers["GET /v1/profiles/mine"] = lambda _: _json({**row, "versions": ["1.0.0"]})
+    server.answers["DELETE /v1/profiles/mine"] = lambda _: _json({}, 200)
+    server.answers["PUT /v1/profiles/profile.mine"] = lambda _: _json(row)
+    assert "profile.mine" in cli("profile", "list").out
+    shown = cli("profile", "show", "mine").out
+    assert "id: profile.mine" in shown
+    assert "bundled" not in shown
+    assert "deleted every version of mine" in cli("profile", "delete", "mine", "--yes").out
+    file = tmp_path / "mine.yaml"
+    file.write_text("id: profile.mine\nversion: 1.0.0\n")
+    assert "is good" in cli("profile", "validate", str(file)).out
+    assert "saved profile.mine 1.0.0" in cli("profile", "save", str(file)).out
+    assert server.requests("PUT", "/v1/profiles/profile.mine")[0].body == file.read_bytes()
+
+
+def test_profile_that_is_wrong_names_line_and_field(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text("id: profile.mine\nversion: 1.0.0\ncolour: blue\n")
+    ran = cli("profile", "validate", str(file))
+    assert ran.code == 2
+    assert "colour" in ran.err and "3" in ran.err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script(cli: Cli, shell: str) -> None:
+    assert "_ATOLL_COMPLETE" in cli("completion", shell).out
+
+
+def test_completion_of_a_name_asks_the_server(environ: dict[str, str], server: Scripted) -> None:
+    server.add("alpha")
+    server.add("beta")
+    asked = {**environ, "_ATOLL_COMPLETE": "bash_complete", "COMP_WORDS": "atoll info al"}
+    done = _spawn({**asked, "COMP_CWORD": "2"}).communicate(timeout=10)[0]
+    assert done.split() == [b"plain,alpha"]
+    done = _spawn({**asked, "COMP_WORDS": "atoll in", "COMP_CWORD": "1"}).communicate(timeout=10)[0]
+    assert done.split() == [b"plain,info"]
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "expected"),
+    [
+        (401, "unauthenticated", 6),
+        (403, "forbidden", 6),
+        (404, "not_found", 3),
+        (409, "conflict", 4),
+        (413, "too_large", 4),
+        (422, "invalid", 2),
+        (429, "limit_reached", 4),
+        (502, "failed", 1),
+        (503, "unavailable", 5),
+    ],
+)
+def test_problem_document_becomes_one_line_and_its_exit_code(
+    cli: Cli, server: Scripted, status: int, code: str, expected: int
+) -> None:
+    said = "sb_x does \x1b[2J not: try again"
+    server.answers["GET /v1/sandboxes"] = lambda _: problem(status, code, said)
+    ran = cli("list")
+    assert (ran.code, ran.out) == (expected, "")
+    assert ran.err == "atoll: sb_x does \\x1b[2J not: try again\n"
+
+
+def test_problem_with_a_field_names_it(cli: Cli, server: Scripted) -> None:
+    server.answers["POST /v1/sandboxes"] = lambda _: problem(
+        422, "invalid", "is taken", field="name"
+    )
+    assert "atoll: name: is taken" in cli("new", "--detach").err
+
+
+def test_answer_that_is_not_ours_is_an_error_not_a_traceback(cli: Cli, server: Scripted) -> None:
+    from aiohttp import web
+
+    server.answers["GET /v1/sandboxes"] = lambda _: web.Response(text="<html>")
+    ran = cli("list")
+    assert ran.code == 1
+    assert "is this an Atoll server?" in ran.err
+    server.answers["GET /v1/sandboxes"] = lambda _: _json({"sandboxes": [{"state": 7}]})
+    assert "of different versions" in cli("list").err
+
+
+def test_nothing_running_says_how_to_start(cli: Cli, environ: dict[str, str]) -> None:
+    del environ["ATOLL_URL"]
+    ran = cli("list")
+    assert (ran.code, ran.err) == (5, "atoll: Atoll is not running: start it with `atoll up`\n")
+    environ["ATOLL_URL"] = "http://127.0.0.1:1"
+    assert cli("list").code == 5
+
+
+def test_token_of_the_home_goes_only_to_its_own_server(
+    cli: Cli, server: Scripted, environ: dict[str, str], tmp_path: Path
+) -> None:
+    del environ["ATOLL_TOKEN"]
+    (tmp_path / "run").mkdir()
+    control = tmp_path / "run" / "control.json"
+    control.write_text(json.dumps({"url": "http://127.0.0.1:9", "pid": 1}))
+    token = tmp_path / "token"
+    token.write_text("t0ken-of-the-tests\n")
+    token.chmod(0o600)
+    ran = cli("list")
+    assert ran.code == 6
+    assert server.seen == []
+    control.write_text(json.dumps({"url": server.url, "pid": 1}))
+    assert cli("list").code == 0
+    del environ["ATOLL_URL"]
+    assert cli("list").code == 0
+    token.chmod(0o644)
+    assert cli("list").code == 6
+
+
+def test_plain_http_to_another_machine_is_refused(cli: Cli, environ: dict[str, str]) -> None:
+    environ["ATOLL_URL"] = "http://example.org"
+    ran = cli("list")
+    assert ran.code == 6
+    assert "https" in ran.err
+
+
+def test_usage_errors_exit_with_2(cli: Cli) -> None:
+    assert cli("nonsense").code == 2
+    assert cli("list", "--nonsense").code == 2
+    assert cli("exec", "one").code == 2
+
+
+def test_help_table_and_commands_say_the_same() -> None:
+    context = click.Context(commands.atoll)
+    for name, summary in commands.COMMANDS.items():
+        command = commands.atoll.get_command(context, name)
+        assert command is not None and command.name == name
+        assert (command.help or "").partition("\n")[0] == summary
+
+
+def test_help_loads_no_command_and_no_network(environ: dict[str, str]) -> None:
+    code = (
+        "import sys, atoll.surfaces.cli.commands as c;"
+        "c.run(['--help'], {}, None);"
+        "heavy = {'aiohttp', 'asyncio', 'yaml', 'msgspec', 'atoll.surfaces.cli.new'};"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=30)
+    assert done.stderr.decode().strip() == "[]"
+    assert b"Sit down at a sandbox" in done.stdout
+
+
+def test_list_loads_no_event_loop(environ: dict[str, str]) -> None:
+    code = (
+        "import os, sys, atoll.surfaces.cli.commands as c;"
+        "c.run(['list'], os.environ, None);"
+        "print(sorted({'aiohttp', 'asyncio', 'yaml'} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, timeout=30, env={**os.environ, **environ}
+    )
+    assert done.stderr.decode().splitlines()[-1] == "[]"
+
+
+def test_output_cut_short_by_a_reader_ends_quietly(environ: dict[str, str], server: Scripted) -> None:
+    for number in range(200):
+        server.add(f"box{number}")
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = _spawn(environ, "list", stdout=writing)
+    os.close(writing)
+    _, err = process.communicate(timeout=20)
+    # 1 as click has it: in `atoll list | head` nobody looks.
+    assert (process.returncode, err) == (1, b"")
+
+
+def _spawn(
+    environ: dict[str, str], *arguments: str, stdout: int = subprocess.PIPE
+) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "atoll.wiring.command", *arguments],
+        env={**os.environ, **environ},
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+    )
+
+
+def _json(value: dict[str, Any], status: int = 200) -> Any:
+    from aiohttp import web
+
+    return web.json_response(value, status=status)
+
+
+def _event(position: int) -> dict[str, Any]:
+    return {
+        "position": position,
+        "at": "t",
+        "stream": "sandbox:sb_one",
+        "event_type": "sandbox.ready",
+        "actor": {"kind": "adm", "id": "person"},
+        "reason": None,
+    }
+
+
