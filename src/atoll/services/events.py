@@ -6,8 +6,10 @@ back with the last position it saw.
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from atoll.domain.event import Event, EventDraft, Json
+from atoll.domain.ids import EventId
 from atoll.domain.principal import Principal
 from atoll.ports import Bus, Clock, EventQuery, Store
 from atoll.services.identifiers import Identifiers
@@ -65,18 +67,23 @@ class Events:
 
     async def record(self, caller: Principal, note: Note) -> Event:
         """Append one event. Raises `ValueError` for a kind the log does not know."""
-        draft = EventDraft(
-            id=self._identifiers.event(),
-            stream=note.stream,
-            event_type=note.event_type,
-            at=self._clock.now(),
-            org_id=caller.org_id,
-            owner=caller.id,
-            actor=caller,
-            reason=note.reason,
-            payload=note.payload,
-        )
+        draft = draft_of(note, caller, at=self._clock.now(), event_id=self._identifiers.event())
         async with self._store.begin() as rows:
             (event,) = await rows.events.append((draft,))
         self._bus.announce((note.stream,))
         return event
+
+
+def draft_of(note: Note, caller: Principal, *, at: datetime, event_id: EventId) -> EventDraft:
+    """The event a note stands for, told by `caller` of something of theirs."""
+    return EventDraft(
+        id=event_id,
+        stream=note.stream,
+        event_type=note.event_type,
+        at=at,
+        org_id=caller.org_id,
+        owner=caller.id,
+        actor=caller,
+        reason=note.reason,
+        payload=note.payload,
+    )

@@ -4,11 +4,54 @@ Each method checks who asks, changes the state in one transaction through
 `services.transitions`, and leaves the work to `services.reconciler`.
 """
 
+import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound, Unavailable
+from atoll.domain.event import sandbox_stream
+from atoll.domain.ids import SandboxId
+from atoll.domain.lifecycle import Destroy, ExtendTtl, Recreate, Start, Stimulus, Stop
 from atoll.domain.principal import Principal
-from atoll.domain.sandbox import CreateSandbox, Sandbox, State
-from atoll.ports import LogLine, RuntimeClient
+from atoll.domain.profile import Scope
+from atoll.domain.sandbox import RUNNING, CreateSandbox, Sandbox, State
+from atoll.ports import (
+    AgentLayers,
+    Bus,
+    Clock,
+    Extension,
+    LogLine,
+    RuntimeClient,
+    RuntimeClients,
+    SandboxQuery,
+    Store,
+    Transaction,
+    WorkspacePreparer,
+)
+from atoll.services.admission import Admission, Settings
+from atoll.services.cursors import read_cursor, spell_cursor
+from atoll.services.identifiers import Identifiers
+from atoll.services.journals import Journals
+from atoll.services.profiles import Profiles
+from atoll.services.provisioning import Provisioning
+from atoll.services.reconciler import Reconciler
+from atoll.services.transitions import Transitions
+from atoll.services.watch import Watch
+
+MAX_PAGE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The ports sandboxes live on, gathered by the wiring."""
+
+    store: Store
+    bus: Bus
+    clock: Clock
+    extensions: Mapping[str, Extension]
+    clients: RuntimeClients
+    workspaces: WorkspacePreparer
+    agents: AgentLayers
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +66,64 @@ class Sandboxes:
     """Use cases on sandboxes. A `ref` is an id or a name; whatever the caller may not see is
     `NotFound`. Acts not allowed in the present state raise `Conflict`."""
 
+    def __init__(
+        self,
+        around: Surroundings,
+        profiles: Profiles,
+        *,
+        settings: Settings,
+        identifiers: Identifiers,
+    ) -> None:
+        self._store, self._bus = around.store, around.bus
+        self._provisioning = Provisioning(
+            around.extensions,
+            around.clients,
+            workspaces=around.workspaces,
+            agents=around.agents,
+        )
+        self._transitions = Transitions(
+            around.store, around.bus, clock=around.clock, identifiers=identifiers
+        )
+        self._admission = Admission(
+            self._transitions, profiles, extensions=around.extensions, settings=settings
+        )
+        self._journals = Journals(self._transitions)
+        self._reconciler = Reconciler(
+            self._transitions, self._provisioning, journals=self._journals
+        )
+        self._watch = Watch(
+            self._transitions,
+            self._provisioning,
+            reconciler=self._reconciler,
+            journals=self._journals,
+        )
+
+    async def run(self) -> None:
+        """Everything that goes on in the background, for ever. Sandboxes outlive it: cancelling
+        leaves them as they are, and the next `run` goes on."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._reconciler.run(tasks))
+            tasks.create_task(self._watch.run(tasks))
+
+    async def adopted(self) -> None:
+        """Return once `run` knows what an earlier control plane left."""
+        await self._watch.adopted()
+
     async def create(
         self, caller: Principal, wish: CreateSandbox, *, idempotency_key: str | None = None
     ) -> Sandbox:
         """Ask for a sandbox; returns at once. Raises `Invalid` (with `field`), `Conflict` (name
         taken, key used for another request), `LimitReached`."""
+        sandbox, work = await self._admission.admit(caller, wish, key=idempotency_key)
+        if work:
+            self._transitions.spread(sandbox)
+            self._reconciler.follow(sandbox, work)
+        return sandbox
 
     async def get(self, caller: Principal, ref: str) -> Sandbox:
         """One sandbox."""
+        async with self._store.read() as rows:
+            return await self._find(rows, caller, ref)
 
     async def list(
         self,
@@ -41,33 +134,133 @@ class Sandboxes:
         limit: int = 50,
     ) -> Page:
         """A page, newest first, 1-200 long; destroyed ones only when asked for by state."""
+        if not 1 <= limit <= MAX_PAGE:
+            raise Invalid(f"limit must lie between 1 and {MAX_PAGE}.", field="limit")
+        before = None if cursor is None else read_cursor(cursor)
+        query = SandboxQuery(caller.org_id, caller.id, states, before, limit + 1)
+        async with self._store.read() as rows:
+            found = await rows.sandboxes.page(query)
+        page = tuple(found[:limit])
+        more = len(found) > limit
+        return Page(page, spell_cursor(page[-1].created_at, page[-1].id) if more else None)
 
     async def wait(
         self, caller: Principal, ref: str, *, settled: bool = False, timeout_seconds: float = 60.0
     ) -> Sandbox:
         """Wait until it is `ready` (or can no longer become so); with `settled` until what the
         last act began is done. Returns the sandbox as it then is, also after the timeout."""
+        sandbox = await self.get(caller, ref)
+        with self._bus.listen(sandbox_stream(sandbox.id)) as listener:
+            try:
+                async with asyncio.timeout(timeout_seconds):
+                    while not self._done(sandbox := await self._look(sandbox), settled=settled):
+                        await listener.wait()
+            except TimeoutError:
+                return await self._look(sandbox)
+        return sandbox
 
     async def stop(self, caller: Principal, ref: str) -> Sandbox:
         """End its processes, keep its workspace."""
+        return await self._act(caller, ref, Stop())
 
     async def start(self, caller: Principal, ref: str) -> Sandbox:
         """Bring a stopped one up again."""
+        return await self._act(caller, ref, Start())
 
     async def recreate(self, caller: Principal, ref: str) -> Sandbox:
         """Provision it afresh under the same id, after saving unpulled commits."""
+        return await self._act(caller, ref, Recreate())
 
     async def destroy(self, caller: Principal, ref: str, *, keep_worktree: bool = False) -> Sandbox:
         """Take it away for good. Idempotent."""
+        return await self._act(caller, ref, Destroy(keep_worktree))
 
     async def extend_ttl(self, caller: Principal, ref: str, seconds: int) -> Sandbox:
-        """Add to its time, never past `max_expires_at`."""
+        """Add to its time, never past `max_expires_at`. Raises `Invalid` for less than 1."""
+        if seconds < 1:
+            raise Invalid("ttl must be at least one second.", field="ttl")
+        return await self._act(caller, ref, ExtendTtl(seconds))
 
-    async def logs(self, caller: Principal, ref: str) -> list[LogLine]:
+    async def logs(self, caller: Principal, ref: str) -> tuple[LogLine, ...]:
         """What provisioning said, step by step."""
+        async with self._store.read() as rows:
+            sandbox = await self._find(rows, caller, ref)
+            stored = await rows.logs.lines(sandbox.id)
+        return (*stored, *self._reconciler.live_lines(sandbox.id))
 
     async def runtime(
         self, caller: Principal, ref: str, *, activity: bool = False
     ) -> tuple[Sandbox, RuntimeClient]:
         """The way into a `ready` or `active` sandbox; `activity` marks it active. Raises
         `Unavailable` while it is provisioned, `Conflict` when it does not run."""
+        sandbox = self._transitions.directory.find(caller.org_id, caller.id, ref)
+        if sandbox is None:
+            sandbox = await self.get(caller, ref)
+            self._transitions.directory.put(sandbox)
+        elif not _visible(caller, sandbox):
+            raise _unknown(ref)
+        if sandbox.state not in RUNNING:
+            raise _not_running(sandbox)
+        if activity:
+            self._reconciler.touch(sandbox)
+            self._watch.heard(sandbox)
+        return sandbox, self._provisioning.client(sandbox)
+
+    def remember_actor(self, sandbox: Sandbox, thing_id: str, actor: Principal) -> None:
+        """`actor` began the terminal or exec `thing_id`: its events will say so."""
+        self._journals.remember(sandbox, thing_id, actor)
+
+    async def _act(self, caller: Principal, ref: str, stimulus: Stimulus) -> Sandbox:
+        sandbox = await self.get(caller, ref)
+        if (sandbox.org_id, sandbox.owner) != (caller.org_id, caller.id):
+            raise Forbidden(f"Sandbox {sandbox.name} is shared with you; only its owner may do so.")
+        return await self._reconciler.apply(sandbox.id, stimulus, actor=caller)
+
+    async def _find(self, rows: Transaction, caller: Principal, ref: str) -> Sandbox:
+        sandbox = await rows.sandboxes.get(SandboxId(ref))
+        if sandbox is None:
+            sandbox = await rows.sandboxes.named(caller.org_id, caller.id, ref)
+        if sandbox is None or not _visible(caller, sandbox):
+            raise _unknown(ref)
+        return sandbox
+
+    async def _look(self, sandbox: Sandbox) -> Sandbox:
+        """The sandbox as it now is; what this process changed last is known without a read."""
+        known = self._transitions.directory.find(sandbox.org_id, sandbox.owner, sandbox.id)
+        if known is not None:
+            return known
+        async with self._store.read() as rows:
+            return await rows.sandboxes.get(sandbox.id) or sandbox
+
+    def _done(self, sandbox: Sandbox, *, settled: bool) -> bool:
+        if sandbox.state in (State.REQUESTED, State.PROVISIONING):
+            return False
+        if not settled:
+            return True
+        return sandbox.state is not State.DESTROYING and not self._reconciler.busy(sandbox.id)
+
+
+def _visible(caller: Principal, sandbox: Sandbox) -> bool:
+    """An owner sees their own; a shared one is seen by the whole organization."""
+    if sandbox.org_id != caller.org_id:
+        return False
+    return sandbox.owner == caller.id or sandbox.scope is Scope.SHARED
+
+
+def _unknown(ref: str) -> NotFound:
+    return NotFound(f"There is no sandbox {ref[:80]!r}: list them to see which there are.")
+
+
+def _not_running(sandbox: Sandbox) -> AtollError:
+    """Why nobody can go in, and what to do."""
+    name = f"Sandbox {sandbox.name} ({sandbox.id})"
+    match sandbox.state:
+        case State.REQUESTED | State.PROVISIONING:
+            return Unavailable(f"{name} is still being provisioned: wait until it is ready.")
+        case State.STOPPED:
+            return Conflict(f"{name} is stopped: start it first.", code="not_running")
+        case State.EXPIRED | State.FAILED:
+            why = f" ({sandbox.reason})" if sandbox.reason else ""
+            return Conflict(f"{name} is {sandbox.state}{why}: recreate it.", code="not_running")
+        case State.READY | State.ACTIVE | State.DESTROYING | State.DESTROYED:
+            return Conflict(f"{name} is {sandbox.state}.", code="not_running")

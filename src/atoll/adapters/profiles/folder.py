@@ -1,0 +1,38 @@
+"""Profile documents as files. Reads text; understands nothing."""
+
+from importlib import resources
+from pathlib import Path
+
+MAX_FILES = 500
+MAX_BYTES = 65536
+
+
+def bundled() -> dict[str, str]:
+    """The documents that come with Atoll, by file name."""
+    folder = resources.files("atoll") / "profiles"
+    return {
+        entry.name: entry.read_text(encoding="utf-8")
+        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
+        if entry.name.endswith(".yaml")
+    }
+
+
+def personal(folder: Path) -> dict[str, str]:
+    """The `*.yaml` and `*.yml` files right in `folder`, by name; none when it is not there.
+    What cannot be read as text of at most 64 KiB comes as an empty document, which its reader
+    reports under the file's name."""
+    try:
+        paths = sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml"))
+    except OSError:
+        return {}
+    return {path.name: _text(path) for path in paths[:MAX_FILES]}
+
+
+def _text(path: Path) -> str:
+    try:
+        # A pipe or a device would keep a reader for ever.
+        if not path.is_file() or path.stat().st_size > MAX_BYTES:
+            return ""
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,1 @@
+"""Implementations of the WorkspacePreparer port that need no repositories."""

@@ -1,0 +1,36 @@
+"""Workspaces that start empty, and agents that are on the host's own path."""
+
+from collections.abc import Callable
+
+from atoll.domain.errors import Invalid
+from atoll.domain.sandbox import Sandbox, SandboxRepo
+from atoll.ports import Mount, RuntimeClient
+
+
+class EmptyWorkspaces:
+    """`ports.workspaces.WorkspacePreparer` where no repository can be had."""
+
+    async def mounts_for(self, repos: tuple[SandboxRepo, ...]) -> tuple[Mount, ...]:
+        """Nothing to mount. Raises `Invalid` when a repository was asked for."""
+        if repos:
+            raise Invalid("This Atoll keeps no repositories: make a sandbox without.")
+        return ()
+
+    async def prepare(
+        self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
+    ) -> None:
+        """Nothing to lay out."""
+
+    async def settle(self, sandbox: Sandbox, client: RuntimeClient) -> None:
+        """Nothing to settle."""
+
+    async def save_commits(self, sandbox: Sandbox, client: RuntimeClient) -> None:
+        """Nothing to save."""
+
+
+class HostAgents:
+    """`ports.agents.AgentLayers` for agents that are installed in the sandbox's own root."""
+
+    async def mounts_for(self, agent: str) -> tuple[Mount, ...]:
+        """No layer: the program is found on the path inside."""
+        return ()

@@ -1,0 +1,171 @@
+"""Admission: whether a wish becomes a sandbox, decided in one transaction.
+
+Limit, name, idempotency key and the one sandbox of an agent are all judged on what the
+transaction itself reads, so two hundred wishes at once cannot slip past any of them.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+import msgspec
+
+from atoll.domain.errors import Conflict, Invalid, LimitReached
+from atoll.domain.isolation import IsolationLevel
+from atoll.domain.lifecycle import Append, Requested, step
+from atoll.domain.principal import Principal
+from atoll.domain.profile import Profile, Scope
+from atoll.domain.sandbox import CreateSandbox, Sandbox
+from atoll.domain.wish import Circumstances, agent_key, check_references, grant
+from atoll.ports import Extension, Holding, IdempotencyRecord, Transaction
+from atoll.services.profiles import Profiles
+from atoll.services.transitions import Transitions, Work
+
+MAX_KEY = 200
+KEY_LIFE = timedelta(hours=24)
+
+_STRENGTH = list(IsolationLevel)
+
+Admitted = tuple[Sandbox, tuple[Work, ...]]
+"""A sandbox and what is to be done for it: nothing when it was there before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`max_sandboxes` counts per owner whatever is neither destroying nor destroyed;
+    `allow_loopback_repositories` is for development."""
+
+    max_sandboxes: int = 50
+    allow_loopback_repositories: bool = False
+
+
+class Admission:
+    """Turns wishes into stored sandboxes."""
+
+    def __init__(
+        self,
+        transitions: Transitions,
+        profiles: Profiles,
+        *,
+        extensions: Mapping[str, Extension],
+        settings: Settings,
+    ) -> None:
+        self._transitions = transitions
+        self._profiles = profiles
+        self._extensions = extensions
+        self._settings = settings
+
+    async def admit(self, caller: Principal, wish: CreateSandbox, *, key: str | None) -> Admitted:
+        """Store the sandbox, or find the one that a repeated key or an agent already has.
+        Raises `Invalid`, `Conflict`, `LimitReached`."""
+        check_references(wish)
+        digest = None if key is None else _digest(key, wish)
+        profile = await self._profiles.get(caller, wish.profile, version=wish.profile_version)
+        self._check_extension(profile)
+        async with self._transitions.store.begin() as rows:
+            if key is not None and digest is not None:
+                earlier = await self._earlier(rows, caller, key=key, digest=digest)
+                if earlier is not None:
+                    return earlier, ()
+            held = await rows.sandboxes.held(caller.org_id, caller.id)
+            belonging = await _belonging(rows, profile, wish=wish, held=held)
+            if belonging is not None:
+                return belonging, ()
+            self._check_limit(held)
+            sandbox, work = await self._add(rows, caller, wish, profile=profile, held=held)
+            if key is not None and digest is not None:
+                record = IdempotencyRecord(digest, sandbox.id, self._transitions.clock.now())
+                await rows.idempotency.forget(record.at - KEY_LIFE)
+                await rows.idempotency.put(caller.org_id, caller.id, key=key, record=record)
+        return sandbox, work
+
+    async def _earlier(
+        self, rows: Transaction, caller: Principal, *, key: str, digest: str
+    ) -> Sandbox | None:
+        record = await rows.idempotency.get(caller.org_id, caller.id, key)
+        if record is None or record.at < self._transitions.clock.now() - KEY_LIFE:
+            return None
+        if record.digest != digest:
+            raise Conflict(
+                "This Idempotency-Key was used for a different request: use a new one.",
+                code="idempotency_mismatch",
+                field="Idempotency-Key",
+            )
+        return await rows.sandboxes.get(record.sandbox_id)
+
+    async def _add(
+        self,
+        rows: Transaction,
+        caller: Principal,
+        wish: CreateSandbox,
+        *,
+        profile: Profile,
+        held: Sequence[Holding],
+    ) -> Admitted:
+        """Born and on its way at once: both events stand in the log, one transaction is paid."""
+        now = self._transitions.clock.now()
+        circumstances = Circumstances(
+            caller=caller,
+            now=now,
+            taken=frozenset(holding.name for holding in held),
+            sandbox_id=self._transitions.identifiers.sandbox(),
+            allow_loopback=self._settings.allow_loopback_repositories,
+        )
+        born = grant(wish, profile, circumstances)
+        told = Append(
+            "sandbox.requested", None, {"profile": profile.id, "extension": profile.extension}
+        )
+        begun, instructions = step(born, Requested(), now)
+        await rows.sandboxes.insert(begun)
+        work = await self._transitions.append(
+            rows, ((born, told), *((begun, one) for one in instructions)), actor=caller
+        )
+        return begun, work
+
+    def _check_limit(self, held: Sequence[Holding]) -> None:
+        most = self._settings.max_sandboxes
+        if len(held) >= most:
+            raise LimitReached(
+                f"You have {len(held)} sandboxes and may have {most}: destroy one, or have "
+                "max_sandboxes raised.",
+                code="limit_reached",
+            )
+
+    def _check_extension(self, profile: Profile) -> None:
+        extension = self._extensions.get(profile.extension)
+        if extension is None:
+            have = ", ".join(sorted(self._extensions)) or "none"
+            raise Invalid(
+                f"{profile.id} asks for {profile.extension}, which this Atoll does not have "
+                f"(it has: {have}).",
+                field="profile",
+            )
+        given = extension.capabilities().isolation
+        if _STRENGTH.index(given) < _STRENGTH.index(profile.isolation):
+            raise Invalid(
+                f"{profile.id} asks for isolation {profile.isolation}, but {profile.extension} "
+                f"gives {given} here.",
+                field="profile",
+            )
+
+
+async def _belonging(
+    rows: Transaction, profile: Profile, *, wish: CreateSandbox, held: Sequence[Holding]
+) -> Sandbox | None:
+    """The sandbox this agent already has."""
+    if (wish.scope or profile.workspace.scope_default) is not Scope.AGENT:
+        return None
+    key = agent_key(profile.id, wish.consumer)
+    for holding in held:
+        if holding.agent_key == key:
+            return await rows.sandboxes.get(holding.id)
+    return None
+
+
+def _digest(key: str, wish: CreateSandbox) -> str:
+    if not 1 <= len(key) <= MAX_KEY or not key.isprintable():
+        raise Invalid(
+            f"An Idempotency-Key is 1 to {MAX_KEY} printable characters.", field="Idempotency-Key"
+        )
+    return hashlib.sha256(msgspec.json.encode(wish)).hexdigest()

@@ -1,0 +1,53 @@
+"""The directory: what this control plane knew a moment ago, for the hot path.
+
+Every transition made here goes in at once; what another replica did is seen after
+`FRESH_SECONDS`. The store stays the truth.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId
+from atoll.domain.sandbox import Sandbox, State
+from atoll.ports import Clock
+
+FRESH_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    sandbox: Sandbox
+    at: datetime
+
+
+class Directory:
+    """Sandboxes by id, and by owner and name. Bounded by what is not destroyed."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._entries: dict[SandboxId, _Entry] = {}
+        self._names: dict[tuple[OrgId, PrincipalId, str], SandboxId] = {}
+
+    def put(self, sandbox: Sandbox) -> None:
+        """Remember it as it now is."""
+        name = (sandbox.org_id, sandbox.owner, sandbox.name)
+        if sandbox.state in (State.DESTROYING, State.DESTROYED):
+            if self._names.get(name) == sandbox.id:
+                del self._names[name]
+        else:
+            self._names[name] = sandbox.id
+        if sandbox.state is State.DESTROYED:
+            self._entries.pop(sandbox.id, None)
+        else:
+            self._entries[sandbox.id] = _Entry(sandbox, self._clock.now())
+
+    def find(self, org_id: OrgId, owner: PrincipalId, ref: str) -> Sandbox | None:
+        """What is freshly known of `ref`, an id or one of the owner's names."""
+        entry = self._entries.get(self._names.get((org_id, owner, ref), SandboxId(ref)))
+        if entry is None or self._clock.now() - entry.at > timedelta(seconds=FRESH_SECONDS):
+            return None
+        return entry.sandbox
+
+    def known(self) -> list[Sandbox]:
+        """All, however old the knowledge."""
+        return [entry.sandbox for entry in self._entries.values()]

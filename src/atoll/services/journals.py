@@ -1,0 +1,140 @@
+"""Journals: what happened in runtimes, taken into the event log exactly once.
+
+A runtime keeps a bounded journal on disk, also while no control plane is there. Entries
+are numbered; the mark of the last one taken in is stored with the events themselves, so
+a crash between storing and acknowledging repeats nothing.
+"""
+
+from collections import OrderedDict
+from datetime import datetime
+
+import msgspec
+import structlog
+
+from atoll.domain.errors import Failed
+from atoll.domain.event import KINDS, EventDraft, Json, Kind, sandbox_stream
+from atoll.domain.principal import SYSTEM, Principal
+from atoll.domain.sandbox import Sandbox
+from atoll.ports import RuntimeCall, RuntimeClient
+from atoll.services.passing import accepted
+from atoll.services.transitions import Transitions
+
+PAGE = 500
+"""Entries read at once."""
+
+MAX_PAYLOAD_BYTES = 16384
+"""An entry beyond this keeps only its id and number: the journal is written beside the wall,
+but what it tells of happened inside."""
+
+REMEMBERED_ACTORS = 10_000
+
+_log = structlog.get_logger(__name__)
+
+
+class _Entry(msgspec.Struct):
+    n: int
+    at: datetime
+    kind: str
+    payload: dict[str, object]
+
+
+class _Page(msgspec.Struct):
+    entries: list[_Entry]
+    last: int
+    dropped: int = 0
+
+
+class Journals:
+    """Reads journals into the log. Terminals and execs begun by a known person carry that
+    person as actor for as long as this process remembers."""
+
+    def __init__(self, transitions: Transitions) -> None:
+        self._transitions = transitions
+        self._actors: OrderedDict[tuple[str, str], Principal] = OrderedDict()
+
+    def remember(self, sandbox: Sandbox, thing_id: str, actor: Principal) -> None:
+        """`actor` began this terminal or exec. The oldest fall out beyond 10 000."""
+        self._actors[(sandbox.id, thing_id)] = actor
+        if len(self._actors) > REMEMBERED_ACTORS:
+            self._actors.popitem(last=False)
+
+    async def collect(self, sandbox: Sandbox, client: RuntimeClient) -> int:
+        """Take in what is new; how many events that made. Raises `Unavailable`, `Failed`."""
+        store = self._transitions.store
+        async with store.read() as rows:
+            after = await rows.logs.collected(sandbox.id, sandbox.generation)
+        total = 0
+        while True:
+            page = await self._page(client, after)
+            if page.dropped:
+                _log.warning("journal_dropped", sandbox=sandbox.id, entries=page.dropped)
+            if not page.entries:
+                return total
+            total += await self._store(sandbox, page.entries)
+            after = page.entries[-1].n
+            body = msgspec.json.encode({"n": after})
+            accepted(await client.call(RuntimeCall("POST", "/journal/ack", body=body)))
+            if len(page.entries) < PAGE:
+                return total
+
+    async def _page(self, client: RuntimeClient, after: int) -> _Page:
+        query = (("after", str(after)), ("limit", str(PAGE)))
+        reply = accepted(await client.call(RuntimeCall("GET", "/journal", query)))
+        try:
+            return msgspec.json.decode(reply.body, type=_Page)
+        except msgspec.MsgspecError as err:
+            raise Failed(f"A runtime's journal cannot be read: {err}.") from err
+
+    async def _store(self, sandbox: Sandbox, entries: list[_Entry]) -> int:
+        """Store the entries beyond the mark, as it is inside this very transaction."""
+        async with self._transitions.store.begin() as rows:
+            mark = await rows.logs.collected(sandbox.id, sandbox.generation)
+            fresh = [entry for entry in entries if entry.n > mark]
+            drafts = [draft for entry in fresh if (draft := self._draft(sandbox, entry))]
+            if drafts:
+                await rows.events.append(drafts)
+            if fresh:
+                await rows.logs.set_collected(sandbox, fresh[-1].n)
+        if drafts:
+            self._transitions.bus.announce((sandbox_stream(sandbox.id),))
+        return len(drafts)
+
+    def _draft(self, sandbox: Sandbox, entry: _Entry) -> EventDraft | None:
+        kind = KINDS.get("agent.reported" if entry.kind.startswith("agent.") else entry.kind)
+        if kind is None or kind.name.startswith("sandbox."):
+            _log.warning("journal_kind_unknown", sandbox=sandbox.id, kind=entry.kind[:80])
+            return None
+        payload = _payload(sandbox, entry, kind)
+        if not kind.fields <= payload.keys():
+            _log.warning("journal_entry_incomplete", sandbox=sandbox.id, kind=kind.name)
+            return None
+        thing = payload.get("id")
+        actor = self._actors.get((sandbox.id, str(thing)), SYSTEM)
+        return EventDraft(
+            id=self._transitions.identifiers.event(),
+            stream=sandbox_stream(sandbox.id),
+            event_type=kind.name,
+            at=entry.at,
+            org_id=sandbox.org_id,
+            owner=sandbox.owner,
+            actor=actor,
+            reason=None,
+            payload=payload,
+        )
+
+
+def _payload(sandbox: Sandbox, entry: _Entry, kind: Kind) -> dict[str, Json]:
+    """The entry's own fields as far as the kind knows them, under ours."""
+    told: dict[str, Json] = entry.payload  # type: ignore[assignment]
+    if len(msgspec.json.encode(told)) > MAX_PAYLOAD_BYTES:
+        told = {"id": told.get("id")}
+    if entry.kind != kind.name:
+        told = {**told, "kind": entry.kind}
+    allowed = kind.fields | kind.optional
+    known = {key: told[key] for key in told if key in allowed or "*" in kind.optional}
+    return {
+        **known,
+        "sandbox_id": sandbox.id,
+        "generation": sandbox.generation,
+        "n": entry.n,
+    }

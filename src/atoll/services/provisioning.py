@@ -1,0 +1,179 @@
+"""Provisioning: the steps between a sandbox on paper and one whose runtime answers.
+
+Speaks to the extension, the runtime and whoever lays out the workspace; knows no state and
+writes nothing down.
+"""
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from atoll.domain.errors import AtollError, Failed
+from atoll.domain.ids import SandboxId
+from atoll.domain.sandbox import Attachment, Sandbox
+from atoll.ports import (
+    AgentLayers,
+    CleanupReport,
+    Extension,
+    Handle,
+    Mount,
+    Provision,
+    Reachability,
+    RuntimeCall,
+    RuntimeClient,
+    RuntimeClients,
+    WorkspacePreparer,
+)
+from atoll.services.passing import accepted
+
+Report = Callable[[str], None]
+
+
+class Provisioning:
+    """Raises whatever the ports raise: `Invalid`, `Unavailable`, `Failed`."""
+
+    def __init__(
+        self,
+        extensions: Mapping[str, Extension],
+        clients: RuntimeClients,
+        *,
+        workspaces: WorkspacePreparer,
+        agents: AgentLayers,
+    ) -> None:
+        self._extensions = extensions
+        self._clients = clients
+        self._workspaces = workspaces
+        self._agents = agents
+
+    @property
+    def extensions(self) -> Mapping[str, Extension]:
+        """The backends, by name."""
+        return self._extensions
+
+    def extension(self, sandbox: Sandbox) -> Extension:
+        """The backend of a sandbox. Raises `Failed` when it is not installed any more."""
+        extension = self._extensions.get(sandbox.profile.extension)
+        if extension is None:
+            raise Failed(
+                f"Sandbox {sandbox.name} lives in {sandbox.profile.extension}, which this Atoll "
+                "does not have: install it again and restart."
+            )
+        return extension
+
+    def client(self, sandbox: Sandbox) -> RuntimeClient:
+        """The way to the sandbox's runtime, as last known."""
+        attachment = sandbox.attachment
+        if attachment.address is None or attachment.isolation is None:
+            raise Failed(f"Sandbox {sandbox.name} has no runtime address; start or recreate it.")
+        return self._clients.client(
+            Reachability(attachment.address, attachment.isolation, attachment.token)
+        )
+
+    async def bring_up(self, sandbox: Sandbox, report: Report, *, fresh: bool) -> Attachment:
+        """Provision, wait for the runtime, lay out the workspace."""
+        extension = self.extension(sandbox)
+        if sandbox.repos:
+            report("Fetching repositories.")
+        mounts = await self._mounts(sandbox)
+        report(f"Provisioning in {extension.name}.")
+        handle = await extension.provision(_request(sandbox, mounts, fresh=fresh))
+        reach = await extension.wait_ready(handle)
+        report(f"The runtime answers ({reach.isolation.mechanism}).")
+        client = self._clients.client(reach)
+        await self._workspaces.prepare(sandbox, client, report)
+        report("Ready.")
+        return Attachment(handle.data, reach.address, reach.token, reach.isolation)
+
+    async def renew(self, sandbox: Sandbox, report: Report) -> None:
+        """Save the unpulled commits of the workspace that is about to go, then drop it. Raises
+        `Failed` when they could not be saved: nothing was dropped then."""
+        extension = self.extension(sandbox)
+        report("Saving unpulled commits.")
+        try:
+            client = await self._old_runtime(sandbox, extension)
+            await self._workspaces.save_commits(sandbox, client)
+        except AtollError as err:
+            raise Failed(
+                f"The unpulled commits of {sandbox.name} could not be saved ({err.message}), so "
+                "its workspace was kept. If they do not matter, destroy it and make a new one."
+            ) from err
+        report("Dropping the old workspace.")
+        await extension.teardown(self.handle(sandbox), keep_state=False)
+
+    async def settle(self, sandbox: Sandbox) -> None:
+        """What may happen after `ready`."""
+        await self._workspaces.settle(sandbox, self.client(sandbox))
+
+    async def save_commits(self, sandbox: Sandbox) -> None:
+        """Save unpulled commits through the runtime that stands."""
+        await self._workspaces.save_commits(sandbox, self.client(sandbox))
+
+    async def tear_down(self, sandbox: Sandbox, *, keep_state: bool) -> CleanupReport:
+        """End it. An extension that is gone has nothing left to end."""
+        extension = self._extensions.get(sandbox.profile.extension)
+        if extension is None:
+            return CleanupReport(
+                leftovers=(f"{sandbox.profile.extension} is not installed: nothing was removed.",)
+            )
+        return await extension.teardown(self.handle(sandbox), keep_state=keep_state)
+
+    async def idle_seconds(self, sandbox: Sandbox) -> float:
+        """How long the runtime says that nothing happened."""
+        return await _read_idle(self.client(sandbox))
+
+    def handle(self, sandbox: Sandbox) -> Handle:
+        """What the backend knows it by. An interrupted provision left no data of the backend's
+        own; id and generation are enough to find what it began."""
+        generation = sandbox.generation - 1 if sandbox.renewing else sandbox.generation
+        return Handle(
+            SandboxId(sandbox.id), generation, sandbox.profile.extension, sandbox.attachment.handle
+        )
+
+    async def _mounts(self, sandbox: Sandbox) -> tuple[Mount, ...]:
+        repos = await self._workspaces.mounts_for(sandbox.repos)
+        agent = await self._agents.mounts_for(sandbox.agent) if sandbox.agent else ()
+        return (*repos, *agent)
+
+    async def _old_runtime(self, sandbox: Sandbox, extension: Extension) -> RuntimeClient:
+        """The runtime of the generation before, brought up again when it does not stand."""
+        if sandbox.attachment.address is not None:
+            client = self.client(sandbox)
+            if await _answers(client):
+                return client
+        mounts = await self._mounts(sandbox)
+        old = _request(sandbox, mounts, fresh=False, generation=sandbox.generation - 1)
+        return self._clients.client(await extension.wait_ready(await extension.provision(old)))
+
+
+class _Health(msgspec.Struct):
+    idle_seconds: float
+
+
+async def _read_idle(client: RuntimeClient) -> float:
+    reply = accepted(await client.call(RuntimeCall("GET", "/health")))
+    try:
+        return msgspec.json.decode(reply.body, type=_Health).idle_seconds
+    except msgspec.MsgspecError as err:
+        raise Failed("The sandbox's runtime did not say how long it has been idle.") from err
+
+
+async def _answers(client: RuntimeClient) -> bool:
+    try:
+        await _read_idle(client)
+    except AtollError:
+        return False
+    return True
+
+
+def _request(
+    sandbox: Sandbox, mounts: tuple[Mount, ...], *, fresh: bool, generation: int | None = None
+) -> Provision:
+    return Provision(
+        sandbox_id=sandbox.id,
+        generation=sandbox.generation if generation is None else generation,
+        name=sandbox.name,
+        profile=sandbox.profile,
+        mounts=mounts,
+        env=tuple({**dict(sandbox.profile.env), **dict(sandbox.env)}.items()),
+        fresh=fresh,
+    )
