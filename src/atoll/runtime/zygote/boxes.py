@@ -266,14 +266,7 @@ class Boxes:
         for fd in (*box.inside, *([] if box.pidfd is None else [box.pidfd])):
             os.close(fd)
         del self._live[sandbox_id]
-        if box.keep or report.leftovers:
-            resting = msgspec.structs.replace(box.record, live=False, processes=())
-            self.kept[sandbox_id] = resting
-            places = self.nursery.home.box(sandbox_id)
-            if places.folder.exists():
-                record.save(places.record, resting)
-        else:
-            self.kept.pop(sandbox_id, None)
+        self._rest(box, kept=box.keep or bool(report.leftovers))
         failure = box.failure or wire.Refused("failed", f"{sandbox_id} ended while starting")
         for reply in box.asked:
             reply(failure)
@@ -283,6 +276,18 @@ class Boxes:
             call()
         if self._closing and not self._live:
             self.loop.stop()
+
+    def _rest(self, box: Live, *, kept: bool) -> None:
+        """Write down what is left of a sandbox that no longer lives."""
+        sandbox_id = box.record.sandbox_id
+        if not kept:
+            self.kept.pop(sandbox_id, None)
+            return
+        resting = msgspec.structs.replace(box.record, live=False, processes=())
+        self.kept[sandbox_id] = resting
+        places = self.nursery.home.box(sandbox_id)
+        if places.folder.exists():
+            record.save(places.record, resting)
 
     def close(self) -> None:
         """End every sandbox, keep all files, then stop the loop."""

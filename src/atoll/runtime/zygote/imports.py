@@ -138,7 +138,7 @@ class Importer:
             os.close(seccomp)
         if process.returncode != 0:
             said = errors.decode(errors="replace").strip()[-_MAX_ERROR_CHARS:]
-            raise Failed(f"git refused the bundle (status {process.returncode}): {said}")
+            raise Invalid(f"git refused the bundle (status {process.returncode}): {said}")
 
     def _argv(self, request: wire.Import) -> list[str]:
         argv = [str(self.programs.bwrap), "--unshare-all", "--unshare-user", "--disable-userns"]

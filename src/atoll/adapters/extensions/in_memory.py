@@ -1,0 +1,145 @@
+"""`ext.in-memory`: a backend without an environment, for unit tests.
+
+It keeps the Extension port's promises, starts nothing, and fails wherever a test asks it
+to. Its addresses lead nowhere.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from atoll.domain.errors import AtollError, Conflict, Failed
+from atoll.domain.ids import SandboxId
+from atoll.domain.isolation import Isolation, IsolationLevel
+from atoll.ports.extension import (
+    Capabilities,
+    CleanupReport,
+    Ended,
+    Handle,
+    Provision,
+    Reachability,
+)
+
+NAME = "ext.in-memory"
+MAX_UNREAD_DEATHS = 1024
+
+
+class Point(StrEnum):
+    """Where a test can make it fail."""
+
+    PROVISION = "provision"
+    WAIT_READY = "wait_ready"
+    TEARDOWN = "teardown"
+    SURVEY = "survey"
+
+
+@dataclass(slots=True)
+class _Place:
+    generation: int
+    live: bool
+
+
+@dataclass(slots=True)
+class InMemory:
+    """A backend of dictionaries. `address` is what every sandbox is reached at; `gate`, when
+    set, holds back every provision until a test sets the event."""
+
+    address: str = "unix:/nonexistent/runtime.sock"
+    gate: asyncio.Event | None = None
+    provisioned: list[Provision] = field(default_factory=list)
+    _places: dict[SandboxId, _Place] = field(default_factory=dict)
+    _failures: dict[Point, list[AtollError]] = field(default_factory=dict)
+    _deaths: list[Ended] = field(default_factory=list)
+    _stirred: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def fail(self, point: Point, error: AtollError, *, times: int = 1) -> None:
+        """Make the next `times` calls at `point` raise `error`."""
+        self._failures.setdefault(point, []).extend([error] * times)
+
+    def die(self, sandbox_id: SandboxId, reason: str = "killed by a test") -> None:
+        """End a living environment as if by itself. Raises `KeyError` for an unknown one."""
+        place = self._places[sandbox_id]
+        place.live = False
+        self._deaths.append(Ended(sandbox_id, place.generation, reason))
+        del self._deaths[:-MAX_UNREAD_DEATHS]
+        self._stirred.set()
+
+    def lives(self, sandbox_id: SandboxId) -> bool:
+        """Whether it runs."""
+        place = self._places.get(sandbox_id)
+        return place is not None and place.live
+
+    def kept(self, sandbox_id: SandboxId) -> bool:
+        """Whether its state is there, running or not."""
+        return sandbox_id in self._places
+
+    def _stumble(self, point: Point) -> None:
+        waiting = self._failures.get(point)
+        if waiting:
+            raise waiting.pop(0)
+
+    @property
+    def name(self) -> str:
+        """`ext.in-memory`."""
+        return NAME
+
+    def capabilities(self) -> Capabilities:
+        """No wall at all."""
+        return Capabilities(isolation=IsolationLevel.NONE)
+
+    async def provision(self, request: Provision) -> Handle:
+        """Note it down. Raises `Conflict` while another generation lives."""
+        if self.gate is not None:
+            await self.gate.wait()
+        self._stumble(Point.PROVISION)
+        place = self._places.get(request.sandbox_id)
+        if place is not None and place.live and place.generation != request.generation:
+            raise Conflict(
+                f"sandbox {request.sandbox_id} lives in generation {place.generation}: "
+                "stop it first"
+            )
+        self.provisioned.append(request)
+        self._places[request.sandbox_id] = _Place(request.generation, live=True)
+        return self._handle(request.sandbox_id, request.generation)
+
+    async def wait_ready(self, handle: Handle) -> Reachability:
+        """At once. Raises `Failed` for one that does not live."""
+        self._stumble(Point.WAIT_READY)
+        if not self.lives(handle.sandbox_id):
+            raise Failed(f"sandbox {handle.sandbox_id} is not there: provision it first")
+        isolation = Isolation(IsolationLevel.NONE, "in-memory", weak=True)
+        return Reachability(self.address, isolation)
+
+    async def teardown(self, handle: Handle, *, keep_state: bool) -> CleanupReport:
+        """Forget it, or only that it lives."""
+        self._stumble(Point.TEARDOWN)
+        place = self._places.get(handle.sandbox_id)
+        removed = []
+        if place is not None and place.live:
+            place.live = False
+            removed.append("environment")
+        if place is not None and not keep_state:
+            del self._places[handle.sandbox_id]
+            removed.append("state")
+        return CleanupReport(tuple(removed))
+
+    async def survey(self) -> list[Handle]:
+        """What lives."""
+        self._stumble(Point.SURVEY)
+        return [
+            self._handle(sandbox_id, place.generation)
+            for sandbox_id, place in self._places.items()
+            if place.live
+        ]
+
+    async def ended(self) -> AsyncIterator[Ended]:
+        """Deaths made by `die`, for ever."""
+        while True:
+            while self._deaths:
+                yield self._deaths.pop(0)
+            self._stirred.clear()
+            await self._stirred.wait()
+
+    def _handle(self, sandbox_id: SandboxId, generation: int) -> Handle:
+        return Handle(sandbox_id, generation, NAME)

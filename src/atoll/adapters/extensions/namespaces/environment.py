@@ -1,0 +1,50 @@
+"""The environment of every process in a sandbox. No secret is in it: keys stay outside,
+inside are the broker's address and a placeholder where programs insist on a key.
+"""
+
+from collections.abc import Iterable
+
+HOME = "/home/agent"
+BROKER = "http://127.0.0.1:8082/broker"
+"""By number, not `localhost`: a name could be answered by ::1 of somebody else's."""
+
+PLACEHOLDER_KEY = "atoll-broker"
+"""What programs send as their key; the broker puts the real one in its place."""
+
+STANDARD: tuple[tuple[str, str], ...] = (
+    ("HOME", HOME),
+    ("USER", "agent"),
+    ("LOGNAME", "agent"),
+    ("SHELL", "/bin/bash"),
+    (
+        "PATH",
+        f"{HOME}/.local/bin:{HOME}/.npm-global/bin:{HOME}/.cargo/bin:"
+        "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    ),
+    ("TERM", "xterm-256color"),
+    ("LANG", "C.UTF-8"),
+    ("NPM_CONFIG_PREFIX", f"{HOME}/.npm-global"),
+    ("PIP_BREAK_SYSTEM_PACKAGES", "1"),
+    ("PYTHONUSERBASE", f"{HOME}/.local"),
+    ("CARGO_HOME", f"{HOME}/.cargo"),
+    ("CLAUDE_CONFIG_DIR", f"{HOME}/.claude"),
+    ("ANTHROPIC_BASE_URL", f"{BROKER}/anthropic"),
+    ("ANTHROPIC_API_KEY", PLACEHOLDER_KEY),
+    ("OPENAI_BASE_URL", f"{BROKER}/openai/v1"),
+    ("OPENAI_API_KEY", PLACEHOLDER_KEY),
+    ("HTTP_PROXY", "http://127.0.0.1:3128"),
+    ("HTTPS_PROXY", "http://127.0.0.1:3128"),
+    ("http_proxy", "http://127.0.0.1:3128"),
+    ("https_proxy", "http://127.0.0.1:3128"),
+    ("NO_PROXY", "127.0.0.1,localhost,::1"),
+    ("no_proxy", "127.0.0.1,localhost,::1"),
+)
+
+
+def environment(sandbox_id: str, *wishes: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """The standard one, overlaid by the wishes in order."""
+    merged = dict(STANDARD)
+    merged["ATOLL_SANDBOX_ID"] = sandbox_id
+    for wish in wishes:
+        merged.update(wish)
+    return tuple(merged.items())

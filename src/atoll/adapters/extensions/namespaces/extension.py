@@ -1,0 +1,189 @@
+"""`ext.namespaces`: sandboxes of Linux namespaces on this machine, asked of the zygote.
+
+Translates profiles into the zygote's words and its answers into the port's. What happens
+on the host is the zygote's business, what happens inside the runtime's.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from atoll.adapters.extensions.namespaces.environment import environment
+from atoll.adapters.extensions.namespaces.link import Link
+from atoll.adapters.extensions.namespaces.probe import healthy
+from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
+from atoll.domain.ids import SandboxId
+from atoll.domain.isolation import Isolation, IsolationLevel
+from atoll.domain.profile import Access, Profile
+from atoll.ports.extension import (
+    Capabilities,
+    CleanupReport,
+    Ended,
+    Handle,
+    Provision,
+    Reachability,
+)
+from atoll.wire import zygote as wire
+
+NAME = "ext.namespaces"
+START_SECONDS = 60.0
+STOP_SECONDS = 60.0
+ASK_SECONDS = 10.0
+HEALTH_SECONDS = 10.0
+RECONNECT_SECONDS = 0.5
+MIB = 2**20
+_NOT_IN_HOSTNAMES = re.compile(r"[^A-Za-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where the zygote listens, and what runtimes are told: upstream URLs of the broker by
+    provider, and agents as (name, argv, env)."""
+
+    socket: Path
+    broker: tuple[tuple[str, str], ...] = ()
+    agents: tuple[tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]], ...] = ()
+
+
+@dataclass(slots=True)
+class Namespaces:
+    """The embedded default backend. `close` hangs up; sandboxes go on."""
+
+    settings: Settings
+    _link: Link = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._link = Link(self.settings.socket)
+
+    @property
+    def name(self) -> str:
+        """`ext.namespaces`."""
+        return NAME
+
+    def capabilities(self) -> Capabilities:
+        """Containers here, with what is on their disk kept over a stop."""
+        return Capabilities(isolation=IsolationLevel.CONTAINER)
+
+    async def provision(self, request: Provision) -> Handle:
+        """Start it, or re-attach. Raises `Invalid` for an image other than `host`."""
+        profile = request.profile
+        if profile.image != "host":
+            raise Invalid(
+                f"{NAME} builds sandboxes of image `host` only, not {profile.image!r}: choose "
+                "another extension for it",
+                field="image",
+            )
+        answer = await self._link.ask(self._start(request), seconds=START_SECONDS)
+        if not isinstance(answer, wire.Started):
+            raise Failed(f"the zygote answered a start by {type(answer).__name__}")
+        return _handle(answer.box)
+
+    def _start(self, request: Provision) -> wire.Start:
+        profile = request.profile
+        return wire.Start(
+            sandbox_id=request.sandbox_id,
+            generation=request.generation,
+            hostname=hostname(request.name),
+            limits=_limits(profile),
+            views=tuple(wire.View(mount.source, mount.target) for mount in request.mounts),
+            env=environment(request.sandbox_id, profile.env, request.env),
+            shell=profile.shell,
+            broker=self.settings.broker,
+            agents=tuple(wire.Agent(*agent) for agent in self.settings.agents),
+            writable=profile.workspace.access is not Access.READ_ONLY,
+            fresh=request.fresh,
+        )
+
+    async def wait_ready(self, handle: Handle) -> Reachability:
+        """Probe the runtime's health. Raises `Failed` when it is gone or not well."""
+        data = dict(handle.data)
+        try:
+            await healthy(data["socket"], seconds=HEALTH_SECONDS)
+        except Unavailable as err:
+            raise Failed(
+                f"sandbox {handle.sandbox_id} was started but its runtime does not answer: "
+                f"{err.message}"
+            ) from err
+        return Reachability(address=f"unix:{data['socket']}", isolation=_isolation(data))
+
+    async def teardown(self, handle: Handle, *, keep_state: bool) -> CleanupReport:
+        """End it, and without `keep_state` forget it."""
+        request = wire.Stop(handle.sandbox_id) if keep_state else wire.Destroy(handle.sandbox_id)
+        answer = await self._link.ask(request, seconds=STOP_SECONDS)
+        if not isinstance(answer, wire.Cleaned):
+            raise Failed(f"the zygote answered a teardown by {type(answer).__name__}")
+        return CleanupReport(answer.removed, answer.leftovers)
+
+    async def survey(self) -> list[Handle]:
+        """Every sandbox whose runtime lives."""
+        found: list[Handle] = []
+        after = ""
+        while True:
+            answer = await self._link.ask(wire.ListBoxes(after), seconds=ASK_SECONDS)
+            if not isinstance(answer, wire.Listed):
+                raise Failed(f"the zygote answered a list by {type(answer).__name__}")
+            found += [_handle(box) for box in answer.boxes if box.live]
+            if not answer.more:
+                return found
+            after = answer.boxes[-1].sandbox_id
+
+    async def ended(self) -> AsyncIterator[Ended]:
+        """Deaths, for ever; connects again whenever the zygote went away."""
+        while True:
+            try:
+                self._link.connect()
+            except AtollError:
+                await asyncio.sleep(RECONNECT_SECONDS)
+                continue
+            death = await self._link.next_death()
+            if death is not None:
+                yield Ended(SandboxId(death.sandbox_id), death.generation, death.reason)
+
+    async def report(self) -> wire.Reported:
+        """What walls the zygote can build here. Raises `Unavailable`."""
+        answer = await self._link.ask(wire.Report(), seconds=ASK_SECONDS)
+        if not isinstance(answer, wire.Reported):
+            raise Failed(f"the zygote answered a report by {type(answer).__name__}")
+        return answer
+
+    async def close(self) -> None:
+        """Hang up."""
+        self._link.close()
+
+
+def hostname(name: str) -> str:
+    """A sandbox's name as a host name (RFC 1123): letters, digits and hyphens, 63 at most."""
+    return _NOT_IN_HOSTNAMES.sub("-", name).strip("-")[:63].strip("-") or "sandbox"
+
+
+def _limits(profile: Profile) -> wire.Limits:
+    wanted = profile.resources
+    return wire.Limits(
+        memory_bytes=None if wanted.memory_mb is None else wanted.memory_mb * MIB,
+        pids=wanted.pids,
+        cpu_millis=None if wanted.cpu is None else int(wanted.cpu * 1000),
+        ptys=wanted.ptys,
+        workspace_bytes=None if wanted.workspace_mb is None else wanted.workspace_mb * MIB,
+    )
+
+
+def _handle(box: wire.Box) -> Handle:
+    data = (
+        ("socket", box.socket),
+        ("host_uid", str(box.host_uid)),
+        ("init", box.init),
+        ("degraded", "\n".join(box.degraded)),
+    )
+    return Handle(SandboxId(box.sandbox_id), box.generation, NAME, data)
+
+
+def _isolation(data: dict[str, str]) -> Isolation:
+    return Isolation(
+        level=IsolationLevel.CONTAINER,
+        mechanism="bubblewrap",
+        degraded=tuple(filter(None, data.get("degraded", "").split("\n"))),
+        host_uid=int(data["host_uid"]),
+        init=data.get("init", ""),
+    )

@@ -1,0 +1,42 @@
+"""Bundles let in by the zygote: `ports.repositories.Importer` over its `import` verb."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from atoll.adapters.extensions.namespaces.link import Link
+from atoll.domain.errors import Failed
+from atoll.ports.repositories import ImportJob
+from atoll.wire import zygote as wire
+
+MARGIN_SECONDS = 15.0
+"""Past the job's own time, which the zygote keeps."""
+
+
+@dataclass(slots=True)
+class ZygoteImporter:
+    """Runs git as a foreign uid behind a wall of its own. Paths must lie below the home's
+    `run/import/` (bundle, repository) and `repos/` (alternates)."""
+
+    socket: Path
+    _link: Link = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._link = Link(self.socket)
+
+    async def run(self, job: ImportJob) -> None:
+        """Fetch the bundle. Raises `Invalid`, `LimitReached`, `Failed`, `Unavailable`."""
+        request = wire.Import(
+            repo_dir=str(job.repo_dir),
+            bundle=str(job.bundle),
+            refspecs=job.refspecs,
+            alternates=tuple(map(str, job.alternates)),
+            seconds=job.seconds,
+            max_bytes=job.max_bytes,
+        )
+        answer = await self._link.ask(request, seconds=job.seconds + MARGIN_SECONDS)
+        if not isinstance(answer, wire.Imported):
+            raise Failed(f"the zygote answered an import by {type(answer).__name__}")
+
+    async def close(self) -> None:
+        """Hang up."""
+        self._link.close()

@@ -1,0 +1,147 @@
+"""One connection to the zygote: numbered requests out, answers and deaths in.
+
+Connects when first needed and again after a loss; it starts no task, the event loop calls
+it when the socket can be read. Everything raises `Unavailable` while nobody listens.
+"""
+
+import asyncio
+import contextlib
+import socket
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from atoll.domain.errors import (
+    AtollError,
+    Conflict,
+    Failed,
+    Forbidden,
+    Invalid,
+    LimitReached,
+    NotFound,
+    Unavailable,
+)
+from atoll.wire import zygote as wire
+
+MAX_UNREAD_DEATHS = 1024
+"""Kept for whoever listens; past it the oldest go, `survey` shows what is true anyway."""
+
+_CLASSES: dict[wire.Kind, type[AtollError]] = {
+    "invalid": Invalid,
+    "forbidden": Forbidden,
+    "not_found": NotFound,
+    "conflict": Conflict,
+    "limit_reached": LimitReached,
+    "unavailable": Unavailable,
+    "failed": Failed,
+}
+
+
+@dataclass(slots=True)
+class Link:
+    """Speaks `wire.zygote` on the socket at `path`; bound to the loop it is first used on."""
+
+    path: Path
+    _socket: socket.socket | None = None
+    _waiting: dict[int, asyncio.Future[wire.Answer]] = field(default_factory=dict)
+    _number: int = 0
+    _deaths: deque[wire.Ended] = field(default_factory=lambda: deque(maxlen=MAX_UNREAD_DEATHS))
+    _stirred: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def ask(self, request: wire.Request, *, seconds: float) -> wire.Answer:
+        """The answer to one request. Raises the error a refusal stands for; `Unavailable`
+        without a zygote, when it goes away, or past `seconds`."""
+        self.connect()
+        self._number += 1
+        number = self._number
+        future: asyncio.Future[wire.Answer] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = future
+        try:
+            await self._send(wire.encode_request(number, request))
+            async with asyncio.timeout(seconds):
+                answer = await future
+        except wire.Malformed as err:
+            raise Invalid(str(err)) from err
+        except TimeoutError as err:
+            raise Unavailable(
+                f"the zygote did not answer `{type(request).__name__.lower()}` within "
+                f"{seconds:.0f} s: look at `atoll doctor`"
+            ) from err
+        finally:
+            self._waiting.pop(number, None)
+        if isinstance(answer, wire.Refused):
+            raise _CLASSES[answer.kind](answer.message)
+        return answer
+
+    async def _send(self, packet: bytes) -> None:
+        if self._socket is None:
+            raise Unavailable("the zygote went away: run `atoll up`")
+        try:
+            await asyncio.get_running_loop().sock_sendall(self._socket, packet)
+        except OSError as err:
+            self.close()
+            raise Unavailable(f"the zygote went away ({err}): run `atoll up`") from err
+
+    async def next_death(self) -> wire.Ended | None:
+        """The next death, in order; None when the connection was lost instead."""
+        while not self._deaths:
+            if self._socket is None:
+                return None
+            self._stirred.clear()
+            await self._stirred.wait()
+        return self._deaths.popleft()
+
+    def connect(self) -> None:
+        """Connect unless connected. Raises `Unavailable`. Never waits: a unix socket answers
+        at once or not at all."""
+        if self._socket is not None:
+            return
+        link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        link.setblocking(False)
+        try:
+            link.connect(str(self.path))
+        except OSError as err:
+            link.close()
+            raise Unavailable(
+                f"no zygote listens on {self.path} ({err.strerror}): run `atoll up`"
+            ) from err
+        self._socket = link
+        asyncio.get_running_loop().add_reader(link.fileno(), self._read)
+
+    def _read(self) -> None:
+        if self._socket is None:
+            return
+        try:
+            packet = self._socket.recv(wire.MAX_MESSAGE_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            packet = b""
+        if not packet:
+            self.close()
+            return
+        try:
+            answered = wire.decode_answer(packet)
+        except wire.Malformed:
+            self.close()  # another version: whoever waits hears that it went away
+            return
+        if isinstance(answered.answer, wire.Ended):
+            self._deaths.append(answered.answer)
+            self._stirred.set()
+            return
+        future = self._waiting.get(answered.number)
+        if future is not None and not future.done():
+            future.set_result(answered.answer)
+
+    def close(self) -> None:
+        """Hang up; whoever waits gets `Unavailable`."""
+        link, self._socket = self._socket, None
+        if link is None:
+            return
+        with contextlib.suppress(RuntimeError):
+            asyncio.get_running_loop().remove_reader(link.fileno())
+        link.close()
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(Unavailable("the zygote went away: run `atoll up`"))
+        self._stirred.set()

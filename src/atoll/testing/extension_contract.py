@@ -1,0 +1,130 @@
+"""What every Extension must do, as tests its author runs.
+
+Subclass `ExtensionContract` in a test module (pytest-asyncio, auto mode), give a fixture
+`extension`, and override `kill` so that the suite can end an environment behind its back:
+
+    class TestMine(ExtensionContract):
+        @pytest.fixture
+        async def extension(self): ...
+"""
+
+import asyncio
+import os
+
+import pytest
+
+from atoll.domain.errors import AtollError
+from atoll.domain.ids import SandboxId, spell
+from atoll.domain.profile import Profile
+from atoll.ports.extension import Ended, Extension, Handle, Provision
+
+DEATH_SECONDS = 2.0
+
+
+class ExtensionContract:
+    """Idempotent provision, honest readiness, idempotent teardown, survey, deaths in time."""
+
+    def profile(self) -> Profile:
+        """A profile the backend can build; override where the default does not fit."""
+        return Profile(id="profile.shell", version="1.0.0")
+
+    async def kill(self, extension: Extension, handle: Handle) -> None:
+        """End the environment behind the extension's back."""
+        raise NotImplementedError("override kill() in your subclass of ExtensionContract")
+
+    def request(self, generation: int = 1, sandbox_id: SandboxId | None = None) -> Provision:
+        """A request for a new sandbox."""
+        return Provision(
+            sandbox_id=sandbox_id or SandboxId(spell("sb", os.urandom(10))),
+            generation=generation,
+            name="contract test",
+            profile=self.profile(),
+        )
+
+    async def test_provision_of_something_new_is_ready_and_surveyed(
+        self, extension: Extension
+    ) -> None:
+        """It answers its probe and is listed."""
+        request = self.request()
+        handle = await extension.provision(request)
+        assert (handle.sandbox_id, handle.generation) == (request.sandbox_id, 1)
+        assert handle.extension == extension.name
+        reach = await extension.wait_ready(handle)
+        assert reach.address.split(":")[0] in ("unix", "http", "https")
+        assert handle in await extension.survey()
+        await extension.teardown(handle, keep_state=False)
+
+    async def test_provision_repeated_attaches_to_the_same(self, extension: Extension) -> None:
+        """The same identity gives the same environment, also at the same moment."""
+        request = self.request()
+        handles = await asyncio.gather(*(extension.provision(request) for _ in range(3)))
+        assert len({(each.sandbox_id, each.generation, each.data) for each in handles}) == 1
+        found = [each.sandbox_id for each in await extension.survey()]
+        assert found.count(request.sandbox_id) == 1
+        await extension.teardown(handles[0], keep_state=False)
+
+    async def test_provision_of_another_generation_while_one_lives_is_refused(
+        self, extension: Extension
+    ) -> None:
+        """Two generations never live side by side."""
+        request = self.request()
+        handle = await extension.provision(request)
+        with pytest.raises(AtollError):
+            await extension.provision(self.request(2, request.sandbox_id))
+        await extension.teardown(handle, keep_state=False)
+
+    async def test_teardown_twice_removes_nothing_the_second_time(
+        self, extension: Extension
+    ) -> None:
+        """Idempotent, with nothing left over."""
+        handle = await extension.provision(self.request())
+        first = await extension.teardown(handle, keep_state=False)
+        assert first.removed
+        assert not first.leftovers
+        second = await extension.teardown(handle, keep_state=False)
+        assert not second.removed
+        assert not second.leftovers
+        assert handle.sandbox_id not in [each.sandbox_id for each in await extension.survey()]
+
+    async def test_teardown_keeping_state_can_be_provisioned_again(
+        self, extension: Extension
+    ) -> None:
+        """Stop, then start with the next generation; then nothing of it stays."""
+        request = self.request()
+        handle = await extension.provision(request)
+        await extension.teardown(handle, keep_state=True)
+        assert handle not in await extension.survey()
+        again = await extension.provision(self.request(2, request.sandbox_id))
+        assert again.generation == 2
+        await extension.wait_ready(again)
+        await extension.teardown(again, keep_state=True)
+        report = await extension.teardown(again, keep_state=False)
+        assert report.removed
+        assert not report.leftovers
+
+    async def test_wait_ready_after_teardown_says_so(self, extension: Extension) -> None:
+        """No readiness is claimed for what is gone."""
+        handle = await extension.provision(self.request())
+        await extension.teardown(handle, keep_state=False)
+        with pytest.raises(AtollError):
+            await extension.wait_ready(handle)
+
+    async def test_ended_after_a_death_tells_within_two_seconds(self, extension: Extension) -> None:
+        """Who, which generation, why; and survey agrees."""
+        handle = await extension.provision(self.request())
+        told: asyncio.Queue[Ended] = asyncio.Queue()
+
+        async def listen() -> None:
+            async for death in extension.ended():
+                await told.put(death)
+
+        async with asyncio.TaskGroup() as tasks:
+            listening = tasks.create_task(listen())
+            await self.kill(extension, handle)
+            async with asyncio.timeout(DEATH_SECONDS):
+                death = await told.get()
+            listening.cancel()
+        assert (death.sandbox_id, death.generation) == (handle.sandbox_id, handle.generation)
+        assert death.reason
+        assert handle not in await extension.survey()
+        await extension.teardown(handle, keep_state=False)

@@ -1,0 +1,35 @@
+import pytest
+
+from atoll.adapters.extensions.in_memory import InMemory, Point
+from atoll.domain.errors import Failed, Unavailable
+from atoll.ports.extension import Extension, Handle
+from atoll.testing.extension_contract import ExtensionContract
+
+
+class TestInMemory(ExtensionContract):
+    @pytest.fixture
+    def extension(self) -> InMemory:
+        return InMemory()
+
+    async def kill(self, extension: Extension, handle: Handle) -> None:
+        assert isinstance(extension, InMemory)
+        extension.die(handle.sandbox_id)
+
+    async def test_provision_made_to_fail_fails_as_often_as_asked(
+        self, extension: InMemory
+    ) -> None:
+        extension.fail(Point.PROVISION, Unavailable("later"), times=2)
+        for _ in range(2):
+            with pytest.raises(Unavailable):
+                await extension.provision(self.request())
+        handle = await extension.provision(self.request())
+        extension.fail(Point.WAIT_READY, Failed("never"))
+        with pytest.raises(Failed):
+            await extension.wait_ready(handle)
+        extension.fail(Point.TEARDOWN, Failed("stuck"))
+        with pytest.raises(Failed):
+            await extension.teardown(handle, keep_state=False)
+        extension.fail(Point.SURVEY, Unavailable("later"))
+        with pytest.raises(Unavailable):
+            await extension.survey()
+        assert extension.lives(handle.sandbox_id)

@@ -1,0 +1,83 @@
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from atoll.adapters.extensions.namespaces.environment import environment
+from atoll.adapters.extensions.namespaces.extension import Namespaces, Settings, hostname
+from atoll.domain.errors import Invalid, Unavailable
+from atoll.domain.profile import Profile
+from atoll.ports.extension import Extension, Handle, Mount, Provision
+from atoll.testing.extension_contract import ExtensionContract
+from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
+from atoll.wire import zygote as wire
+
+
+@pytest.fixture(scope="module", params=["root", "rootless"])
+def rig(request: pytest.FixtureRequest) -> Iterator[ZygoteRig]:
+    if request.param == "root" and os.geteuid() != 0:
+        pytest.skip("needs root")
+    uid = 0 if request.param == "root" else os.geteuid() or 1_899_999_999
+    with zygote_rig(uid) as running:
+        yield running
+
+
+class TestNamespaces(ExtensionContract):
+    @pytest.fixture
+    async def extension(self, rig: ZygoteRig) -> AsyncIterator[Namespaces]:
+        namespaces = Namespaces(Settings(rig.home.socket))
+        yield namespaces
+        await namespaces.close()
+
+    async def kill(self, extension: Extension, handle: Handle) -> None:
+        assert isinstance(extension, Namespaces)
+        link = extension._link
+        answer = await link.ask(wire.ListBoxes(), seconds=5)
+        assert isinstance(answer, wire.Listed)
+        pid = next(b.runtime_pid for b in answer.boxes if b.sandbox_id == handle.sandbox_id)
+        os.kill(pid, signal.SIGKILL)
+
+    async def test_provision_of_a_foreign_image_is_refused(self, extension: Namespaces) -> None:
+        request = Provision(
+            self.request().sandbox_id, 1, "x", Profile("p", "1", image="docker.io/x")
+        )
+        with pytest.raises(Invalid, match="image"):
+            await extension.provision(request)
+
+    async def test_provision_with_a_mount_of_the_host_is_refused(
+        self, extension: Namespaces
+    ) -> None:
+        request = self.request()
+        hostile = Provision(
+            request.sandbox_id, 1, "x", request.profile, mounts=(Mount("/etc", "/mnt/etc"),)
+        )
+        with pytest.raises(Invalid, match="cannot be mounted"):
+            await extension.provision(hostile)
+
+    async def test_report_names_what_the_host_lacks(
+        self, extension: Namespaces, rig: ZygoteRig
+    ) -> None:
+        report = await extension.report()
+        assert report.root is (rig.uid == 0)
+        assert any("disk" in each for each in report.degraded) is (rig.uid != 0)
+
+
+async def test_namespaces_without_a_zygote_are_unavailable(tmp_path: Path) -> None:
+    namespaces = Namespaces(Settings(tmp_path / "zygote.sock"))
+    with pytest.raises(Unavailable, match="atoll up"):
+        await namespaces.survey()
+
+
+def test_hostname_of_any_name_is_one() -> None:
+    assert hostname("repo_feature/x.y") == "repo-feature-x-y"
+    assert hostname("---") == "sandbox"
+    assert len(hostname("a" * 200)) == 63
+
+
+def test_environment_holds_broker_and_placeholders_and_takes_wishes() -> None:
+    env = dict(environment("sb_a", (("LANG", "de"),), (("X", "1"),)))
+    assert env["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:8082/broker/anthropic"
+    assert env["OPENAI_BASE_URL"] == "http://127.0.0.1:8082/broker/openai/v1"
+    assert (env["LANG"], env["X"], env["HOME"]) == ("de", "1", "/home/agent")
