@@ -5,7 +5,7 @@ import asyncio
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +14,29 @@ from typing import Any
 import httpx
 import uvicorn
 from aiohttp import WSMsgType, web
+
+from atoll.adapters.auth.book_file import BookFile
+from atoll.adapters.auth.token_file import load_or_make_token
+from atoll.adapters.bus.in_process import InProcessBus
+from atoll.adapters.profiles.folder import bundled
+from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
+from atoll.adapters.storage.store import Settings as StoreSettings
+from atoll.adapters.storage.store import open_store, sqlite_url
+from atoll.adapters.workspaces.empty import EmptyWorkspaces, HostAgents
+from atoll.domain.ids import SandboxId
+from atoll.domain.isolation import Isolation, IsolationLevel
+from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
+from atoll.services.events import Events
+from atoll.services.execs import Execs
+from atoll.services.files import Files
+from atoll.services.identifiers import Identifiers
+from atoll.services.logins import Logins
+from atoll.services.profiles import Profiles
+from atoll.services.sandboxes import Sandboxes, Surroundings
+from atoll.services.sandboxes import Settings as SandboxSettings
+from atoll.services.terminals import Terminals
+from atoll.surfaces.http.app import create_app
+from atoll.surfaces.http.context import Services
 
 
 class TurnedClock:
@@ -26,8 +49,8 @@ class TurnedClock:
         return self.at
 
     async def sleep_until(self, deadline: datetime) -> None:
-        while self.at < deadline:
-            await asyncio.sleep(0.005)
+        # No test here waits for a deadline of a sandbox.
+        await asyncio.Event().wait()
 
 
 SESSION = {
@@ -259,3 +282,113 @@ async def client_of(
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     async with httpx.AsyncClient(base_url=url, headers=headers, timeout=10, **more) as client:
         yield client
+
+
+class OneRuntime:
+    """An extension whose every sandbox is the same scripted runtime."""
+
+    name = "ext.namespaces"
+
+    def __init__(self, socket: Path) -> None:
+        self._socket = socket
+        self._here: dict[str, Handle] = {}
+
+    def capabilities(self) -> Capabilities:
+        return Capabilities(IsolationLevel.CONTAINER)
+
+    async def provision(self, request: Provision) -> Handle:
+        handle = Handle(request.sandbox_id, request.generation, self.name)
+        self._here[request.sandbox_id] = handle
+        return handle
+
+    async def wait_ready(self, handle: Handle) -> Reachability:
+        isolation = Isolation(IsolationLevel.CONTAINER, "scripted", ("memory: no cgroup",))
+        return Reachability(f"unix:{self._socket}", isolation)
+
+    async def teardown(self, handle: Handle, *, keep_state: bool) -> CleanupReport:
+        self._here.pop(handle.sandbox_id, None)
+        return CleanupReport()
+
+    async def survey(self) -> list[Handle]:
+        return list(self._here.values())
+
+    async def ended(self) -> AsyncIterator[Ended]:
+        await asyncio.Event().wait()
+        yield Ended(SandboxId(""), 0, "")
+
+
+@dataclass(frozen=True)
+class World:
+    """A running app: its address, its token, and the runtime behind it."""
+
+    url: str
+    token: str
+    runtime: ScriptedRuntime
+    logins: Logins
+    clock: TurnedClock
+    services: Services
+
+    @property
+    def host(self) -> str:
+        return self.url.removeprefix("http://")
+
+    async def ticket(self) -> str:
+        return await self.logins.new_ticket()
+
+    async def cookie(self) -> str:
+        return await self.logins.login(await self.ticket(), "a test")
+
+
+@asynccontextmanager
+async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
+    """The whole control plane over SQLite and a scripted runtime, behind the real server."""
+    clock, bus, identifiers = TurnedClock(), InProcessBus(), Identifiers()
+    async with AsyncExitStack() as stack:
+        folder = await stack.enter_async_context(short_folder())
+        runtime = await stack.enter_async_context(runtime_on(folder / "rt.sock"))
+        store = await stack.enter_async_context(
+            open_store(StoreSettings(sqlite_url(folder / "a.db")))
+        )
+        clients = HttpRuntimeClients()
+        stack.push_async_callback(clients.close)
+        extension = OneRuntime(folder / "rt.sock")
+        profiles = Profiles(store, bus, clock=clock, identifiers=identifiers, bundled=bundled())
+        around = Surroundings(
+            store,
+            bus,
+            clock,
+            {extension.name: extension},
+            clients,
+            EmptyWorkspaces(),
+            HostAgents(),
+        )
+        sandboxes = Sandboxes(
+            around,
+            profiles,
+            settings=SandboxSettings(max_sandboxes=max_sandboxes),
+            identifiers=identifiers,
+        )
+        events = Events(store, bus, clock=clock, identifiers=identifiers)
+        token = load_or_make_token(folder / "token")
+        logins = Logins(BookFile(folder / "logins.json"), clock, token=token)
+        services = Services(
+            sandboxes=sandboxes,
+            terminals=Terminals(sandboxes),
+            execs=Execs(sandboxes),
+            files=Files(sandboxes),
+            profiles=profiles,
+            events=events,
+            logins=logins,
+            extensions=around.extensions,
+            readiness=_ready,
+        )
+        app = create_app(services)
+        group = await stack.enter_async_context(asyncio.TaskGroup())
+        background = group.create_task(sandboxes.run())
+        stack.callback(background.cancel)
+        url = await stack.enter_async_context(served(app))
+        yield World(url, token, runtime, logins, clock, services)
+
+
+async def _ready() -> str | None:
+    return None

@@ -1,0 +1,87 @@
+"""The control plane's log: one line an event, on standard error, with secrets scrubbed.
+
+Scrubbing is a net under the rule that no secret is ever logged, not a licence to.
+"""
+
+import logging
+import re
+import sys
+from typing import Final
+
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+SCRUBBED: Final = "[scrubbed]"
+_NAMES = re.compile(
+    r"token|secret|passw|authorization|cookie|api_?key|credential|ticket|session$", re.IGNORECASE
+)
+_VALUES = re.compile(
+    r"(?i)(bearer\s+|login=|atoll_session=|sk-)[A-Za-z0-9._~+/=-]{8,}"
+    r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
+)
+# Said by the server for every refused WebSocket, which is no error of ours.
+_NOISE: Final = ("ASGI callable returned without completing",)
+
+
+def scrub(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
+    """Replace what looks like a secret, by its name or its shape."""
+    del logger, name
+    for key, value in event.items():
+        if key != "event" and _NAMES.search(key):
+            event[key] = SCRUBBED
+        elif isinstance(value, str):
+            event[key] = scrubbed_text(value)
+    return event
+
+
+def scrubbed_text(text: str) -> str:
+    """A text without bearer tokens, login links, cookies, keys and passwords in URLs."""
+    return _VALUES.sub(lambda match: f"{match[1] or ''}{SCRUBBED}", text)
+
+
+class _Quiet(logging.Filter):
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not record.getMessage().startswith(_NOISE)
+
+
+def configure(level: str) -> None:
+    """Send structlog's and the standard library's lines through the same scrubbing."""
+    shared: list[Processor] = [
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+        scrub,
+    ]
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    renderer: Processor = structlog.processors.LogfmtRenderer(
+        key_order=["timestamp", "level", "event"], drop_missing=True, bool_as_flag=False
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(_Quiet())
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                _one_line,
+                renderer,
+            ],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    # The server announces every connection at info; ours are the events worth a line.
+    for chatty in ("uvicorn.error", "uvicorn.access", "aiosqlite", "asyncio", "alembic"):
+        logging.getLogger(chatty).setLevel(max(logging.WARNING, root.level))
+
+
+def _one_line(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
+    del logger, name
+    return {str(key).replace(" ", "_"): value for key, value in event.items()}

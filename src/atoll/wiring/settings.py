@@ -1,0 +1,133 @@
+"""What the control plane can be told: `config.toml` in its home, then the environment, then flags.
+
+Every setting has a default; an unknown or wrong one stops the start with a sentence.
+`ControlSettings` is the list.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+from atoll.domain.errors import Invalid
+
+MAX_CONFIG_BYTES = 64 * 1024
+MAX_PORT = 65535
+LOG_LEVELS = ("debug", "info", "warning", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class ControlSettings:
+    """One control plane.
+
+    `host`, `port`: where to listen; port 0 takes the last one again, else any.
+    `public_url`: the address people use when a proxy stands in front.
+    `hosts`: further names the server answers to.
+    `max_sandboxes`: the limit of each owner.
+    `database_url`: an SQLAlchemy URL; None is SQLite in the home.
+    `extensions`: which of the backends that come with Atoll are on.
+    `upstreams`: model providers by name, for a base URL other than the usual one.
+    `allow_loopback_remotes`: repositories on this machine may be fetched (development).
+    """
+
+    home: Path
+    host: str = "127.0.0.1"
+    port: int = 0
+    public_url: str | None = None
+    hosts: tuple[str, ...] = ()
+    max_sandboxes: int = 50
+    log_level: str = "info"
+    database_url: str | None = field(default=None, repr=False)
+    extensions: tuple[str, ...] = ("namespaces",)
+    upstreams: dict[str, str] = field(default_factory=dict)
+    allow_loopback_remotes: bool = False
+
+
+def read_settings(
+    home: Path, environ: Mapping[str, str], flags: Mapping[str, object]
+) -> ControlSettings:
+    """Settings of a home. `flags` holds what the command line said; None was not said.
+    Raises `Invalid` with the place and the setting."""
+    said: dict[str, object] = {**_from_file(home / "config.toml"), **_from_environ(environ)}
+    said.update((name, value) for name, value in flags.items() if value is not None)
+    known = {one.name for one in fields(ControlSettings)} - {"home"}
+    unknown = sorted(said.keys() - known)
+    if unknown:
+        raise Invalid(
+            f"there is no setting {unknown[0]!r}; there are {', '.join(sorted(known))}",
+            field=unknown[0],
+        )
+    try:
+        settings = msgspec.convert({**said, "home": home}, ControlSettings, dec_hook=_path)
+    except msgspec.ValidationError as error:
+        raise Invalid(f"a setting is wrong: {error}", field="config.toml") from error
+    _check(settings)
+    return settings
+
+
+def _from_file(path: Path) -> dict[str, object]:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise Invalid(f"{path.name} cannot be read: {error.strerror}") from error
+    if len(data) > MAX_CONFIG_BYTES:
+        raise Invalid(f"{path.name} is larger than {MAX_CONFIG_BYTES} bytes")
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise Invalid(f"{path.name} is not TOML: {error}") from error
+
+
+def _from_environ(environ: Mapping[str, str]) -> dict[str, object]:
+    texts = {
+        name: environ[f"ATOLL_{name.upper()}"]
+        for name in ("host", "public_url", "log_level", "database_url")
+        if environ.get(f"ATOLL_{name.upper()}")
+    }
+    numbers = {
+        name: _number(name, environ[f"ATOLL_{name.upper()}"])
+        for name in ("port", "max_sandboxes")
+        if environ.get(f"ATOLL_{name.upper()}")
+    }
+    lists = {
+        name: [part.strip() for part in environ[f"ATOLL_{name.upper()}"].split(",")]
+        for name in ("hosts", "extensions")
+        if environ.get(f"ATOLL_{name.upper()}")
+    }
+    return {**texts, **numbers, **lists}
+
+
+def _number(name: str, text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise Invalid(f"ATOLL_{name.upper()} is {text[:40]!r}, not a whole number", field=name)
+    return int(text)
+
+
+def _path(kind: type, value: object) -> object:
+    if kind is Path and isinstance(value, Path):
+        return value
+    raise NotImplementedError
+
+
+def _check(settings: ControlSettings) -> None:
+    if not 0 <= settings.port <= MAX_PORT:
+        raise Invalid(f"port {settings.port} lies outside 0 to {MAX_PORT}", field="port")
+    if settings.max_sandboxes < 1:
+        raise Invalid("max_sandboxes must be at least 1", field="max_sandboxes")
+    if settings.log_level not in LOG_LEVELS:
+        raise Invalid(f"log_level is one of {', '.join(LOG_LEVELS)}", field="log_level")
+    if settings.public_url is not None:
+        _check_url("public_url", settings.public_url)
+    for name, url in settings.upstreams.items():
+        _check_url(f"upstreams.{name}", url)
+
+
+def _check_url(name: str, url: str) -> None:
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.username:
+        raise Invalid(f"{name} must be an http or https URL without credentials", field=name)

@@ -1,0 +1,13 @@
+"""One world per test."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.surfaces.http.world import World, world
+
+
+@pytest.fixture
+async def atoll() -> AsyncIterator[World]:
+    async with world() as made:
+        yield made

@@ -1,0 +1,254 @@
+"""Who may speak at all: credentials, names, origins, on every route."""
+
+import http.client
+import json
+
+import aiohttp
+import httpx
+import pytest
+
+from atoll.surfaces.http.guard import Names, names_for
+from tests.surfaces.http.world import World, client_of
+
+OPEN = {"/healthz", "/readyz", "/auth/login", "/openapi.json"}
+
+
+async def _operations(atoll: World) -> list[tuple[str, str]]:
+    async with client_of(atoll.url) as client:
+        paths = (await client.get("/openapi.json")).json()["paths"]
+    return [
+        (method.upper(), path.replace("{", "").replace("}", ""))
+        for path, item in paths.items()
+        for method in item
+        if path not in OPEN
+    ]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Authorization": "Bearer " + "x" * 43},
+        {"Authorization": "Basic eDp5"},
+        {"Authorization": "Bearer"},
+        {"Cookie": "atoll_session=" + "x" * 43},
+        {"Cookie": "atoll_session="},
+    ],
+    ids=["none", "wrong", "basic", "empty", "cookie", "empty-cookie"],
+)
+async def test_every_route_without_a_valid_credential_answers_401(
+    atoll: World, headers: dict[str, str]
+) -> None:
+    async with client_of(atoll.url) as client:
+        operations = await _operations(atoll)
+        assert len(operations) > 35
+        for method, path in operations:
+            answer = await client.request(method, path, headers=headers, content=b"not json")
+            assert answer.status_code == 401, (method, path)
+            assert answer.headers["content-type"] == "application/problem+json"
+            assert answer.json()["code"] == "unauthenticated"
+
+
+async def test_unknown_api_path_without_a_credential_answers_401(atoll: World) -> None:
+    async with client_of(atoll.url) as client:
+        assert (await client.get("/v1/nothing")).status_code == 401
+
+
+async def test_attach_without_a_credential_is_refused_before_the_handshake(atoll: World) -> None:
+    async with aiohttp.ClientSession() as session:
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await session.ws_connect(atoll.url + "/v1/sandboxes/a/terminals/t_1/attach")
+    assert refused.value.status == 401
+    assert atoll.runtime.attached == []
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil", "0.0.0.0", ""],
+)
+async def test_foreign_host_header_is_refused_even_with_the_token(atoll: World, host: str) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        for path in ("/v1/sandboxes", "/", "/healthz", "/auth/me"):
+            answer = await client.get(path, headers={"Host": host})
+            assert answer.status_code == 421
+            assert answer.json()["code"] == "misdirected"
+
+
+def _raw(atoll: World, lines: list[str]) -> int:
+    connection = http.client.HTTPConnection(atoll.host, timeout=5)
+    try:
+        connection.connect()
+        connection.sock.sendall("\r\n".join([*lines, "", ""]).encode())
+        response = http.client.HTTPResponse(connection.sock)
+        response.begin()
+        return response.status
+    finally:
+        connection.close()
+
+
+async def test_two_host_headers_are_refused(atoll: World) -> None:
+    lines = ["GET /healthz HTTP/1.1", "Host: localhost", "Host: evil.example", "Connection: close"]
+    import asyncio
+
+    assert await asyncio.to_thread(_raw, atoll, lines) in {400, 421}
+
+
+@pytest.mark.parametrize("host", ["localhost:1", "LOCALHOST", "127.0.0.1", "[::1]:9"])
+async def test_loopback_names_are_ours_whatever_the_port(atoll: World, host: str) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        assert (await client.get("/auth/me", headers={"Host": host})).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "https://evil.example",
+        "null",
+        "http://localhost:1",
+        "file://",
+        "http://127.0.0.1.evil.example",
+        "chrome-extension://abc",
+        "",
+    ],
+)
+async def test_cookie_from_a_foreign_page_changes_nothing(atoll: World, origin: str) -> None:
+    headers = {"Cookie": f"atoll_session={await atoll.cookie()}", "Origin": origin}
+    async with client_of(atoll.url) as client:
+        for method in ("POST", "PUT", "DELETE", "PATCH"):
+            answer = await client.request(method, "/v1/sandboxes", headers=headers)
+            assert answer.status_code == 403, (method, origin)
+
+
+async def test_cookie_without_an_origin_may_look_but_not_act(atoll: World) -> None:
+    headers = {"Cookie": f"atoll_session={await atoll.cookie()}"}
+    async with client_of(atoll.url) as client:
+        assert (await client.get("/v1/sandboxes", headers=headers)).status_code == 200
+        assert (await client.post("/auth/logout", headers=headers)).status_code == 403
+
+
+async def test_cookie_sent_by_another_port_of_this_machine_is_refused(atoll: World) -> None:
+    headers = {"Cookie": f"atoll_session={await atoll.cookie()}", "Sec-Fetch-Site": "same-site"}
+    async with client_of(atoll.url) as client:
+        assert (await client.get("/v1/sandboxes", headers=headers)).status_code == 403
+
+
+async def test_cookie_from_our_own_page_acts(atoll: World) -> None:
+    headers = {
+        "Cookie": f"other=1; atoll_session={await atoll.cookie()}",
+        "Origin": atoll.url,
+        "Sec-Fetch-Site": "same-origin",
+    }
+    async with client_of(atoll.url) as client:
+        answer = await client.post("/v1/sandboxes", headers=headers, json={"profile": "shell"})
+        assert answer.status_code == 202
+
+
+@pytest.mark.parametrize("origin", [None, "null", "https://evil.example", "http://localhost:1"])
+async def test_attach_by_cookie_from_a_foreign_page_is_refused(
+    atoll: World, origin: str | None
+) -> None:
+    headers = {"Cookie": f"atoll_session={await atoll.cookie()}"}
+    if origin is not None:
+        headers["Origin"] = origin
+    async with aiohttp.ClientSession(headers=headers) as session:
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await session.ws_connect(atoll.url + "/v1/sandboxes/a/terminals/t_1/attach")
+    assert refused.value.status == 403
+
+
+async def test_attach_by_token_naming_a_foreign_page_is_refused(atoll: World) -> None:
+    headers = {"Authorization": f"Bearer {atoll.token}", "Origin": "https://evil.example"}
+    async with aiohttp.ClientSession(headers=headers) as session:
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await session.ws_connect(atoll.url + "/v1/sandboxes/a/terminals/t_1/attach")
+    assert refused.value.status == 403
+
+
+@pytest.mark.parametrize("name", ["token", "access_token", "Authorization", "ticket"])
+async def test_credential_in_the_address_is_refused(atoll: World, name: str) -> None:
+    async with client_of(atoll.url) as client:
+        answer = await client.get("/v1/sandboxes", params={name: atoll.token})
+        assert answer.status_code == 422
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/sandboxes/%00",
+        "/v1/sandboxes/%2e%2e/terminals",
+        "/v1/sandboxes/a%0ab",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/assets/..%2f..%2fguard.py",
+        "/v1/sandboxes/%e2%80%ae/terminals",
+    ],
+)
+async def test_hostile_path_is_refused_with_a_problem(atoll: World, path: str) -> None:
+    async with httpx.AsyncClient() as client:
+        request = client.build_request(
+            "GET", atoll.url, headers={"Authorization": f"Bearer {atoll.token}"}
+        )
+        request.url = request.url.copy_with(raw_path=path.encode())
+        answer = await client.send(request)
+        assert answer.status_code in {404, 422}
+        assert answer.json()["code"] in {"invalid", "not_found"}
+
+
+async def test_answers_carry_the_security_headers_errors_too(atoll: World) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        for path in ("/v1/sandboxes", "/v1/nothing", "/", "/nothing", "/healthz"):
+            headers = (await client.get(path)).headers
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["referrer-policy"] == "no-referrer"
+            assert "frame-ancestors 'none'" in headers["content-security-policy"]
+            assert "unsafe-eval" not in headers["content-security-policy"]
+            assert "access-control-allow-origin" not in headers
+
+
+async def test_unknown_method_and_path_are_problems(atoll: World) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        unknown = await client.get("/v1/nothing")
+        wrong = await client.put("/v1/sandboxes")
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "not_found")
+    assert (wrong.status_code, wrong.json()["code"]) == (405, "method_not_allowed")
+
+
+async def test_unforeseen_error_is_an_incident_without_a_traceback(
+    atoll: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("canary-4711 in /some/path")
+
+    monkeypatch.setattr(type(atoll.services.sandboxes), "get", broken)
+    async with client_of(atoll.url, atoll.token) as client:
+        answer = await client.get("/v1/sandboxes/a")
+    assert answer.status_code == 500
+    assert answer.json()["code"] == "internal"
+    assert "canary" not in answer.text
+    assert "Traceback" not in answer.text
+    assert "incident" in answer.json()["detail"]
+
+
+async def test_wrong_tokens_without_end_are_slowed_and_the_right_one_still_passes(
+    atoll: World,
+) -> None:
+    async with client_of(atoll.url) as client:
+        wrong = {"Authorization": "Bearer " + "y" * 43}
+        answers = [(await client.get("/auth/me", headers=wrong)).status_code for _ in range(105)]
+        assert answers[0] == 401
+        assert answers[-1] == 429
+        right = {"Authorization": f"Bearer {atoll.token}"}
+        assert (await client.get("/auth/me", headers=right)).status_code == 200
+
+
+def test_names_include_what_is_configured_and_never_a_wildcard() -> None:
+    assert names_for("0.0.0.0", None, ("Box.Lan",)).hosts == {
+        "localhost",
+        "127.0.0.1",
+        "[::1]",
+        "box.lan",
+    }
+    named = names_for("::1", "https://Atoll.Example:8443/", ())
+    assert isinstance(named, Names)
+    assert "atoll.example" in named.hosts
+    assert named.origins == {"https://atoll.example:8443"}
+    assert json.dumps(sorted(named.hosts))
