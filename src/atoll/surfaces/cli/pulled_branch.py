@@ -1,0 +1,117 @@
+"""Bringing a sandbox's commits into a branch of the person's own checkout.
+
+The bundle was checked by the server and is checked again by git here. It becomes one branch,
+never the working tree; no hook, filter or configuration of the sandbox takes part.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.domain.branch import branch_of_ref, read_branch
+from atoll.domain.errors import Conflict, Failed, Invalid
+from atoll.domain.review_flags import flagged
+from atoll.surfaces.cli.api import Api, Call, at
+from atoll.surfaces.cli.local_git import LocalGit
+from atoll.wire.bundle import MAX_HEADER_BYTES, BundleHeader, MalformedBundle, read_header
+
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+BUNDLE_SECONDS = 1800.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """What came: `branch` of the checkout now stands at `commit`, `commits` more than before;
+    `flagged` are changed files that can run something on this machine."""
+
+    branch: str
+    commit: str
+    commits: int
+    flagged: tuple[str, ...]
+
+
+@contextmanager
+def fetch_bundle(
+    api: Api, sandbox: str, *, number: int = 0, branch: str | None = None
+) -> Iterator[Path]:
+    """A sandbox's new commits as a bundle in a temporary file, gone when the context ends. Raises
+    `Conflict` with code `nothing_new` when there are none."""
+    query = (("repo", str(number)), *((("branch", branch),) if branch else ()))
+    call = Call("GET", at("sandboxes", sandbox, "bundle"), query, timeout=BUNDLE_SECONDS)
+    with tempfile.TemporaryDirectory(prefix="atoll-pull-") as folder:
+        file = Path(folder) / "pulled.bundle"
+        with api.open(call) as stream, file.open("wb") as target:
+            while piece := stream.read():
+                target.write(piece)
+        yield file
+
+
+def take_in(
+    checkout: Path, bundle: Path, *, branch: str | None = None, force: bool = False
+) -> Pulled:
+    """Fetch the bundle's branch into `branch` of `checkout` (its own name when None). Raises
+    `Conflict` when that branch is checked out, would lose commits (`force` lets it), or the
+    checkout lacks the commits the work began from."""
+    git = LocalGit(checkout)
+    header = _header(bundle)
+    (ref, commit), *rest = header.refs
+    source = branch_of_ref(ref)
+    if source is None or rest:
+        raise Invalid("The bundle holds something other than one branch.")
+    target = read_branch(branch or source)
+    _check_base(git, header)
+    before = git.try_("rev-parse", "-q", "--verify", f"refs/heads/{target}").text
+    refspec = f"{'+' if force else ''}{ref}:refs/heads/{target}"
+    said = git.try_(
+        "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-auto-gc",
+        "--no-recurse-submodules", "--", str(bundle.absolute()), refspec,
+    )  # fmt: skip
+    if said.code != 0:
+        raise _refusal(said.why, target)
+    base = header.prerequisites[0] if header.prerequisites else EMPTY_TREE
+    known = [f"^{known}" for known in (before, *header.prerequisites) if known]
+    count = git.ask("rev-list", "--count", "--stdin", stdin="\n".join([commit, *known]).encode())
+    changed = git.ask(
+        "diff-tree", "-r", "-z", "--name-only", "--no-ext-diff", "--no-textconv", base, commit
+    )
+    return Pulled(target, commit, int(count), flagged(changed.split("\0")))
+
+
+def _header(bundle: Path) -> BundleHeader:
+    with bundle.open("rb") as file:
+        start = file.read(MAX_HEADER_BYTES)
+    try:
+        return read_header(start)
+    except MalformedBundle as error:
+        raise Failed(f"The server sent something that is no bundle: {error}.") from error
+
+
+def _check_base(git: LocalGit, header: BundleHeader) -> None:
+    if not header.prerequisites:
+        return
+    asked = "\n".join(header.prerequisites).encode()
+    answer = git.ask("cat-file", "--batch-check=%(objecttype)", stdin=asked)
+    if any(line != "commit" for line in answer.splitlines()):
+        raise Conflict(
+            f"{git.folder} lacks the commits this work began from: run `git fetch` there, or pull "
+            "into a clone of the same repository.",
+            code="base_missing",
+        )
+
+
+def _refusal(why: str, target: str) -> Conflict | Failed:
+    if "checked out" in why or "current branch" in why:
+        return Conflict(
+            f"Branch {target!r} is checked out here and your working tree is never touched: name "
+            f"another branch (`atoll pull NAME other`), then `git merge other`.",
+            code="branch_checked_out",
+        )
+    if "non-fast-forward" in why or "rejected" in why:
+        return Conflict(
+            f"Branch {target!r} here has commits the sandbox does not have: name another branch, "
+            "or use --force to drop them.",
+            code="not_fast_forward",
+        )
+    return Failed(f"The commits could not be taken in: {why}")

