@@ -12,6 +12,9 @@ from atoll.surfaces.cli.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.options import json_option, sandbox_argument
 from atoll.surfaces.cli.output import note, say, show_json
 
+MAX_OUTPUT_BYTES = 64 * 1024 * 1024
+"""The contract's hard cap for each stream."""
+
 
 @click.command(
     "exec",
@@ -71,7 +74,8 @@ def _wish(
     env: tuple[str, ...],
     timeout: str | None,
 ) -> dict[str, Json]:
-    wish: dict[str, Json] = {"background": True}
+    # We keep no copy and forget it in the end: ask for all the runtime is willing to hold.
+    wish: dict[str, Json] = {"background": True, "max_output_bytes": MAX_OUTPUT_BYTES}
     if line is not None:
         wish["shell"] = line
     else:
@@ -101,7 +105,7 @@ def variables(pairs: tuple[str, ...]) -> dict[str, str]:
 
 def _code(ended: Answer) -> int:
     if ended.flag("truncated"):
-        note("atoll: output beyond the limit was dropped (run it with a redirect inside)")
+        note("atoll: output beyond 64 MiB was dropped: write it to a file inside, then `atoll cp`")
     if ended.flag("timed_out"):
         note("atoll: the command ran out of time and was ended")
         return TIMEOUT
