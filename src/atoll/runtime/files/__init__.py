@@ -1,0 +1,1 @@
+"""The file API of a runtime: everything is opened, listed and changed inside, by init."""

@@ -1,0 +1,72 @@
+"""One file system entry: the tools' record of it, and what clients are shown."""
+
+import base64
+import datetime as dt
+import os
+
+import msgspec
+
+from atoll.domain.errors import Failed
+
+_TYPES = {"f": "file", "d": "dir", "l": "symlink", "o": "other"}
+_MAX_SECONDS = 253_402_300_799
+"""The last second of the year 9999: agents set any time they like."""
+
+
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`size` in bytes, `mode` in octal digits, `mtime` RFC 3339. Names that are not UTF-8 are
+    shown with U+FFFD and given exactly in `name_b64`."""
+
+    name: str
+    path: str
+    type: str
+    size: int
+    mode: str
+    mtime: str
+    target: str | None = None
+    name_b64: str | None = None
+
+
+def read_entry(record: bytes, *, directory: str | None = None, path: str | None = None) -> Entry:
+    """An entry from a record, in a directory or at a path of its own.
+
+    Raises `Failed` for a record no tool of ours writes.
+    """
+    try:
+        kind, mode, size, mtime_ns, name64, target64 = record.decode().split(" ")
+        name, target = os.fsdecode(unspell(name64)), unspell(target64)
+        if path is None:
+            path = f"{directory}/{name}" if directory else name
+        return Entry(
+            name=shown(name),
+            path=shown(path),
+            type=_TYPES[kind],
+            size=int(size),
+            mode=f"{int(mode, 8):04o}",
+            mtime=_moment(int(mtime_ns)),
+            target=shown(os.fsdecode(target)) if kind == "l" else None,
+            name_b64=None if shown(name) == name else base64.b64encode(os.fsencode(name)).decode(),
+        )
+    except (ValueError, KeyError) as error:
+        raise Failed("a tool inside gave a record of another version; recreate it") from error
+
+
+def name_of(record: bytes) -> bytes:
+    """The exact name in a record."""
+    return unspell(record.split(b" ")[4].decode())
+
+
+def unspell(word: str) -> bytes:
+    """A name from a word of a record."""
+    return b"" if word == "-" else base64.b64decode(word, validate=True)
+
+
+def shown(text: str) -> str:
+    """What JSON can carry: bytes that are not UTF-8 become U+FFFD."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _moment(nanoseconds: int) -> str:
+    seconds = max(0, min(nanoseconds // 1_000_000_000, _MAX_SECONDS))
+    moment = dt.datetime.fromtimestamp(seconds, dt.UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S") + f".{nanoseconds // 1_000_000 % 1000:03d}Z"

@@ -1,0 +1,206 @@
+"""The files of one sandbox: listed, read, written, moved, removed, archived and watched.
+
+Every path was already made relative by `domain.workspace_path`; what it leads to is decided
+inside. This file speaks no HTTP: `files.routes` does.
+"""
+
+import asyncio
+import contextlib
+import os
+import secrets
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+
+from atoll.domain.errors import AtollError, Failed, LimitReached
+from atoll.ports.spawner import Spawner
+from atoll.runtime.files.content import Content, open_content, write_content
+from atoll.runtime.files.entry import Entry, name_of, read_entry, shown, unspell
+from atoll.runtime.files.tool import Tool, run, start
+
+MAX_PAGE = 1000
+MAX_WATCHES = 32
+MAX_TOOLS = 16
+"""Tools that run at once; more wait their turn."""
+MAX_ARCHIVE_FILES = 500_000
+MAX_ARCHIVE_BYTES = 16 * 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Entries in the order of their names' bytes; `after` continues, None at the end."""
+
+    entries: tuple[Entry, ...]
+    after: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`kind` is created, modified, deleted, moved (then `origin` is set) or overflow."""
+
+    kind: str
+    path: str
+    origin: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What came out of an archive."""
+
+    files: int
+    bytes: int
+
+
+class Files:
+    """All methods raise `NotFound`, `Invalid`, `Forbidden`, `Conflict`, `LimitReached` with
+    what and why, and `Unavailable` when the sandbox is gone. `changed` is told each path that
+    a method changed (not what goes on inside)."""
+
+    def __init__(self, spawner: Spawner, *, changed: Callable[[str], None] | None = None) -> None:
+        self._spawner = spawner
+        self._changed = changed or (lambda path: None)
+        self._turns = asyncio.Semaphore(MAX_TOOLS)
+        self._watches = 0
+
+    async def list(self, path: str, *, after: bytes | None = None, limit: int = MAX_PAGE) -> Page:
+        """One page of a directory, at most `limit` entries after the name `after`."""
+        more = () if after is None else ("--after", os.fsdecode(after))
+        output = await self._run(
+            *("list", "--limit", str(limit + 1), *more, "--", path), what=f"list {shown(path)!r}"
+        )
+        records = output.splitlines()
+        entries = tuple(read_entry(record, directory=path) for record in records[:limit])
+        return Page(entries, name_of(records[limit - 1]) if len(records) > limit else None)
+
+    async def stat(self, path: str) -> Entry:
+        """The entry itself: a link is not followed."""
+        record = await self._run("stat", "--", path, what=f"look at {shown(path)!r}")
+        return read_entry(record.rstrip(b"\n"), path=path)
+
+    async def open(self, path: str) -> Content:
+        """A regular file for reading; the caller closes it."""
+        return await open_content(self._spawner, path)
+
+    async def write(
+        self, path: str, chunks: AsyncIterator[bytes], *, mode: int | None = None, parents: bool
+    ) -> tuple[Entry, bool]:
+        """Write a whole file atomically: readers see the old one or the new one. Returns its
+        entry and whether the name is new. Without `mode` a replaced file keeps its own."""
+        folder = path.rpartition("/")[0]
+        what = f"write {shown(path)!r}"
+        if parents and folder:
+            await self._run("mkdir", "-p", "--", folder, what=what)
+        part = os.path.join(folder, f".atoll-{secrets.token_hex(8)}.part")  # noqa: PTH118  # inside
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        fd = await self._spawner.open_file(part, flags, 0o644 if mode is None else mode)
+        try:
+            try:
+                await write_content(fd, chunks, what=what)
+            finally:
+                os.close(fd)
+            exact = () if mode is None else ("--mode", f"{mode:o}")
+            output = await self._run("commit", *exact, "--", part, path, what=what)
+        except BaseException:
+            # Also when the upload broke off: nothing of it stays behind.
+            with contextlib.suppress(AtollError):
+                await self._run("remove", "--", part, what="drop an unfinished upload")
+            raise
+        self._changed(path)
+        said, record = output.splitlines()
+        return read_entry(record, path=path), said == b"created"
+
+    async def remove(self, path: str, *, recursive: bool) -> None:
+        """Remove a file, a link (not its target), or a directory; full ones with `recursive`."""
+        options = ("-r",) if recursive else ()
+        await self._run("remove", *options, "--", path, what=f"remove {shown(path)!r}")
+        self._changed(path)
+
+    async def mkdir(self, path: str, *, parents: bool) -> Entry:
+        """Make a directory; with `parents` it may be there already."""
+        options = ("-p",) if parents else ()
+        record = await self._run("mkdir", *options, "--", path, what=f"make {shown(path)!r}")
+        self._changed(path)
+        return read_entry(record.rstrip(b"\n"), path=path)
+
+    async def move(self, source: str, target: str, *, overwrite: bool) -> Entry:
+        """Rename within the workspace."""
+        options = ("--overwrite",) if overwrite else ()
+        what = f"move {shown(source)!r} to {shown(target)!r}"
+        record = await self._run("move", *options, "--", source, target, what=what)
+        self._changed(source)
+        self._changed(target)
+        return read_entry(record.rstrip(b"\n"), path=target)
+
+    @contextlib.asynccontextmanager
+    async def archive(self, path: str) -> AsyncIterator[Tool]:
+        """A tree as a pax archive: read until empty, then `finish`, which raises when
+        something had to be left out. Read as slowly as wanted."""
+        what = f"archive {shown(path)!r}"
+        async with self._turns, start(self._spawner, "tar", "--", path, what=what) as tool:
+            yield tool
+
+    async def extract(self, path: str, chunks: AsyncIterator[bytes]) -> Extracted:
+        """Extract a tar into a directory (made if missing). What was extracted before a
+        failure stays."""
+        limits = ("--max-files", str(MAX_ARCHIVE_FILES), "--max-bytes", str(MAX_ARCHIVE_BYTES))
+        what = f"extract into {shown(path)!r}"
+        output = b""
+        async with (
+            self._turns,
+            start(self._spawner, "untar", *limits, "--", path, what=what) as tool,
+        ):
+            try:
+                # It may end early, with what is wrong: then `finish` says so.
+                with contextlib.suppress(BrokenPipeError):
+                    async for chunk in chunks:
+                        await tool.write(chunk)
+                await tool.finish()
+                output = await tool.read()
+            finally:
+                self._changed(path)
+        try:
+            files, size = map(int, output.split())
+        except ValueError as error:
+            raise Failed(f"cannot {what}: the tool inside said nothing") from error
+        return Extracted(files, size)
+
+    @contextlib.asynccontextmanager
+    async def watch(self, path: str, *, recursive: bool) -> AsyncIterator[AsyncIterator[Change]]:
+        """Changes beneath a directory from now on, until the context is left."""
+        if self._watches >= MAX_WATCHES:
+            raise LimitReached(f"{MAX_WATCHES} watches are open on this sandbox: close one")
+        options = ("-r",) if recursive else ()
+        self._watches += 1
+        try:
+            what = f"watch {shown(path)!r}"
+            async with start(self._spawner, "watch", *options, "--", path, what=what) as tool:
+                lines = _lines(tool)
+                async for line in lines:
+                    if line == b"ready":
+                        break
+                else:
+                    await tool.finish()
+                yield _changes(lines)
+        finally:
+            self._watches -= 1
+
+    async def _run(self, *args: str, what: str) -> bytes:
+        async with self._turns:
+            return await run(self._spawner, *args, what=what)
+
+
+async def _lines(tool: Tool) -> AsyncIterator[bytes]:
+    rest = b""
+    while data := await tool.read():
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            yield line
+
+
+async def _changes(lines: AsyncIterator[bytes]) -> AsyncIterator[Change]:
+    async for line in lines:
+        kind, path, origin = line.decode().split(" ")
+        yield Change(
+            kind,
+            shown(os.fsdecode(unspell(path))),
+            shown(os.fsdecode(unspell(origin))) if origin != "-" else None,
+        )
