@@ -3,14 +3,17 @@
 import { Suspense, useCallback, useEffect, useState } from 'react';
 import type { Sandbox } from './api/types';
 import { Confirm } from './components/Dialog';
+import { ConfirmAct } from './components/ConfirmAct';
 import { CreateDialog } from './components/CreateDialog';
 import { Home } from './components/Home';
 import { LoggedOut } from './components/LoggedOut';
 import { Notices } from './components/Notices';
 import { Palette } from './components/Palette';
 import { Rail } from './components/Rail';
-import { ConfirmAct, perform, SandboxView, type Act } from './components/SandboxView';
+import { SandboxView } from './components/SandboxView';
 import { commandsOf } from './commands';
+import { useShortcuts } from './shortcuts';
+import { perform, type Act } from './state/acts';
 import { login, logOut } from './state/login';
 import { route } from './state/route';
 import { followSandboxes, sandboxes } from './state/sandboxes';
@@ -46,8 +49,9 @@ function Shell() {
     document.title = sandbox === null ? 'Atoll' : `${sandbox.name} · Atoll`;
   }, [sandbox]);
   const onPalette = useCallback(() => setOver({ is: 'palette' }), []);
-  const close = useCallback(() => setOver(null), []);
-  useShortcuts(over === null, onPalette, () => setOver({ is: 'create', profile: null }));
+  const onNew = useCallback((profile: string | null) => setOver({ is: 'create', profile }), []);
+  const onMenu = (): void => setMenu(true);
+  useShortcuts(over === null, { onPalette, onNew: () => onNew(null) });
 
   function onAct(act: Act): void {
     if (sandbox === null) return;
@@ -55,7 +59,6 @@ function Shell() {
     else setOver({ is: 'act', act, sandbox });
   }
 
-  const onNew = (profile: string | null): void => setOver({ is: 'create', profile });
   return (
     <div className={menu ? 'shell shell-menu' : 'shell'}>
       <a className="skip" href="#main" onClick={skipToMain}>
@@ -69,67 +72,61 @@ function Shell() {
         onClick={() => setMenu(false)}
       />
       <div className="stage" id="main" tabIndex={-1}>
-        {sandbox !== null ? (
+        {sandbox !== null && (
           <Suspense>
-            <SandboxView
-              key={sandbox.sandbox_id}
-              sandbox={sandbox}
-              onAct={onAct}
-              onPalette={onPalette}
-              onMenu={() => setMenu(true)}
-            />
+            <SandboxView key={sandbox.sandbox_id} {...{ sandbox, onAct, onPalette, onMenu }} />
           </Suspense>
-        ) : (
-          list !== null && (
-            <Home missing={wanted !== null} onNew={onNew} onMenu={() => setMenu(true)} />
-          )
+        )}
+        {sandbox === null && list !== null && (
+          <Home list={list} missing={wanted !== null} {...{ onNew, onMenu }} />
         )}
       </div>
-      {over?.is === 'create' && <CreateDialog profile={over.profile} onClose={close} />}
-      {over?.is === 'act' && <ConfirmAct sandbox={over.sandbox} act={over.act} onClose={close} />}
-      {over?.is === 'palette' && (
+      <Above over={over} setOver={setOver} place={{ sandbox, list: list ?? [], onAct }} />
+    </div>
+  );
+}
+
+interface AboveProps {
+  readonly over: Over | null;
+  readonly setOver: (over: Over | null) => void;
+  readonly place: {
+    readonly sandbox: Sandbox | null;
+    readonly list: readonly Sandbox[];
+    readonly onAct: (act: Act) => void;
+  };
+}
+
+/** The one thing that lies over the page. */
+function Above({ over, setOver, place }: AboveProps) {
+  const close = (): void => setOver(null);
+  switch (over?.is) {
+    case undefined:
+      return null;
+    case 'create':
+      return <CreateDialog profile={over.profile} onClose={close} />;
+    case 'act':
+      return <ConfirmAct sandbox={over.sandbox} act={over.act} onClose={close} />;
+    case 'palette':
+      return (
         <Palette
           onClose={close}
           commands={commandsOf({
-            sandbox,
-            list: list ?? [],
-            onAct,
-            onNew: () => onNew(null),
+            ...place,
+            onNew: () => setOver({ is: 'create', profile: null }),
             onLogOut: () => setOver({ is: 'logout' }),
           })}
         />
-      )}
-      {over?.is === 'logout' && (
+      );
+    case 'logout':
+      return (
         <Confirm title="Log out?" action="Log out" onClose={close} onConfirm={() => void logOut()}>
           <p>Sandboxes and terminals go on. A new login link brings you back.</p>
         </Confirm>
-      )}
-    </div>
-  );
+      );
+  }
 }
 
 function skipToMain(event: { preventDefault: () => void }): void {
   event.preventDefault();
   document.getElementById('main')?.focus();
-}
-
-/** Ctrl or Cmd with K, and N; a terminal and a text field keep their keys. */
-function useShortcuts(enabled: boolean, onPalette: () => void, onNew: () => void): void {
-  useEffect(() => {
-    if (!enabled) return;
-    const onKey = (event: KeyboardEvent): void => {
-      const target = event.target instanceof Element ? event.target : null;
-      if (target?.closest('.pane-screen') != null) return;
-      if ((event.ctrlKey || event.metaKey) && event.code === 'KeyK') {
-        event.preventDefault();
-        onPalette();
-      } else if (event.key === 'n' && !event.ctrlKey && !event.metaKey && !event.altKey) {
-        if (target?.closest('input, textarea, select') != null) return;
-        event.preventDefault();
-        onNew();
-      }
-    };
-    window.addEventListener('keydown', onKey);
-    return () => window.removeEventListener('keydown', onKey);
-  });
 }

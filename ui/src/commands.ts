@@ -1,11 +1,10 @@
 /** What the palette offers, given where the page is. */
 
 import type { Sandbox } from './api/types';
-import { actsOf, actWords, type Act } from './components/SandboxView';
 import type { Command } from './components/Palette';
 import { stateWords } from './components/StateMark';
-import { openTerminal } from './components/Terminals';
 import { repoWords } from './components/words';
+import { actsOf, actWords, isLive, openTerminal, type Act } from './state/acts';
 import { go } from './state/route';
 import { setTheme, shade, toggleTheme } from './state/theme';
 
@@ -47,8 +46,7 @@ export function commandsOf(place: Place): readonly Command[] {
 
 function ofSandbox({ sandbox, onAct }: Place): readonly Command[] {
   if (sandbox === null) return [];
-  const { sandbox_id: id, name, agent, state } = sandbox;
-  const live = state === 'ready' || state === 'active';
+  const { sandbox_id: id, name, agent } = sandbox;
   const terminals: Command[] = [
     {
       id: 'terminal',
@@ -68,13 +66,13 @@ function ofSandbox({ sandbox, onAct }: Place): readonly Command[] {
     });
   }
   return [
-    ...(live ? terminals : []),
+    ...(isLive(sandbox) ? terminals : []),
     { id: 'log', words: 'Show the log', note: name, icon: 'log', run: () => go(id, 'log') },
     ...actsOf(sandbox).map((act): Command => ({
       id: act,
       words: `${actWords[act]} this sandbox`,
       note: name,
-      icon: 'shield',
+      icon: act,
       run: () => onAct(act),
     })),
   ];

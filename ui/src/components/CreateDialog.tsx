@@ -1,6 +1,6 @@
 /** Asks what a new sandbox should be, and shows what the server says at the right field. */
 
-import { useEffect, useState, type FormEvent } from 'react';
+import { useEffect, useState } from 'react';
 import { api, Problem } from '../api/client';
 import type { CreateSandbox, Profile, Repository } from '../api/types';
 import { notify } from '../state/announce';
@@ -87,7 +87,7 @@ export function CreateDialog({ profile, onClose }: CreateDialogProps) {
     setTrouble(null);
   }
 
-  async function submit(event: FormEvent): Promise<void> {
+  async function submit(event: { preventDefault: () => void }): Promise<void> {
     event.preventDefault();
     if (draft.source === 'url' && draft.url.trim() === '') {
       setTrouble({ field: 'repo_url', text: 'Give the address of a repository, or choose none.' });

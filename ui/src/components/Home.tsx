@@ -1,28 +1,34 @@
-/** The page with no sandbox chosen: a welcome, and the shortest ways to begin. */
+/** The page with no sandbox chosen: what is running, and the shortest ways to begin. */
 
 import { useEffect, useState } from 'react';
 import { api } from '../api/client';
-import type { Profile } from '../api/types';
-import { sandboxes } from '../state/sandboxes';
+import type { Profile, Sandbox } from '../api/types';
+import { isLive } from '../state/acts';
+import { duration, secondsUntil, tick } from '../state/clock';
+import { go } from '../state/route';
 import { useStore } from '../state/store';
 import { Icon, Mark } from './icons';
-import { profileWords } from './words';
+import { StateMark } from './StateMark';
+import { profileWords, repoWords } from './words';
 
 interface HomeProps {
+  readonly list: readonly Sandbox[];
+  /** The address names a sandbox that is not there. */
   readonly missing: boolean;
   readonly onNew: (profile: string | null) => void;
   readonly onMenu: () => void;
 }
 
 const SHOWN_PROFILES = 6;
+const SHOWN_SANDBOXES = 6;
 
-export function Home({ missing, onNew, onMenu }: HomeProps) {
-  const list = useStore(sandboxes);
+export function Home({ list, missing, onNew, onMenu }: HomeProps) {
   const [profiles, setProfiles] = useState<readonly Profile[]>([]);
   useEffect(() => {
     api.profiles().then(setProfiles, () => setProfiles([]));
   }, []);
-  const empty = list?.length === 0;
+  const running = list.filter(isLive).slice(0, SHOWN_SANDBOXES);
+  const { title, lead } = greeting(missing, running.length > 0);
 
   return (
     <main className="home">
@@ -36,40 +42,87 @@ export function Home({ missing, onNew, onMenu }: HomeProps) {
       </button>
       <div className="home-body">
         <Mark />
-        <h1>
-          {missing
-            ? 'That sandbox is gone'
-            : empty
-              ? 'Make your first sandbox'
-              : 'Pick up where you left off'}
-        </h1>
-        <p className="home-lead">
-          {missing
-            ? 'It was destroyed, or it never was. The others are on the left.'
-            : 'Every agent gets a machine-shaped place of its own: its files, its terminals, its limits. You keep a seat at each.'}
-        </p>
-        <div className="cards home-cards">
-          {profiles.slice(0, SHOWN_PROFILES).map((profile) => (
-            <button
-              key={profile.id}
-              type="button"
-              className="card-face"
-              onClick={() => onNew(profile.id)}
-            >
-              <span className="card-title">
-                <Icon name={profile.agent == null ? 'terminal' : 'agent'} />
-                {profileWords(profile.id)}
-              </span>
-              {profile.description !== undefined && (
-                <span className="card-note">{profile.description}</span>
-              )}
-            </button>
-          ))}
-        </div>
+        <h1>{title}</h1>
+        <p className="home-lead">{lead}</p>
+        {running.length > 0 && (
+          <section>
+            <h2>Running now</h2>
+            <ul className="cards">
+              {running.map((sandbox) => (
+                <SandboxCard key={sandbox.sandbox_id} sandbox={sandbox} />
+              ))}
+            </ul>
+          </section>
+        )}
+        <section>
+          <h2>{running.length > 0 ? 'Or begin something new' : 'Begin with a profile'}</h2>
+          <ul className="cards">
+            {profiles.slice(0, SHOWN_PROFILES).map((profile) => (
+              <ProfileCard key={profile.id} profile={profile} onNew={onNew} />
+            ))}
+          </ul>
+        </section>
         <p className="quiet home-keys">
           <kbd>Ctrl</kbd> <kbd>K</kbd> finds everything · <kbd>N</kbd> makes a sandbox
         </p>
       </div>
     </main>
+  );
+}
+
+function greeting(missing: boolean, running: boolean): { title: string; lead: string } {
+  if (missing) {
+    return {
+      title: 'That sandbox is gone',
+      lead: 'It was destroyed, or it never was. The ones there are, are listed beside this.',
+    };
+  }
+  if (running) {
+    return {
+      title: 'Welcome back',
+      lead: 'Nothing stopped while you were away: take your seat at any terminal.',
+    };
+  }
+  return {
+    title: 'Give an agent a place of its own',
+    lead: 'A sandbox has its own files, terminals and limits. You keep a seat at each terminal.',
+  };
+}
+
+function SandboxCard({ sandbox }: { readonly sandbox: Sandbox }) {
+  const now = useStore(tick);
+  const { sandbox_id: id, agent, expires_at: end } = sandbox;
+  const notes = [repoWords(sandbox), agent].filter((note) => note !== null);
+  return (
+    <li className="card">
+      <button type="button" className="card-face" onClick={() => go(id)}>
+        <span className="card-title">
+          <span className="card-name">{sandbox.name}</span>
+          <StateMark state={sandbox.state} />
+        </span>
+        <span className="card-note">{notes.join(' · ') || profileWords(sandbox.profile.id)}</span>
+        {end !== null && <span className="card-note">{duration(secondsUntil(end, now))} left</span>}
+      </button>
+    </li>
+  );
+}
+
+interface ProfileCardProps {
+  readonly profile: Profile;
+  readonly onNew: (profile: string | null) => void;
+}
+
+function ProfileCard({ profile, onNew }: ProfileCardProps) {
+  const { id, agent = null, description = '' } = profile;
+  return (
+    <li className="card">
+      <button type="button" className="card-face" onClick={() => onNew(id)}>
+        <span className="card-title">
+          <Icon name={agent === null ? 'terminal' : 'agent'} />
+          {profileWords(id)}
+        </span>
+        {description !== '' && <span className="card-note">{description}</span>}
+      </button>
+    </li>
   );
 }

@@ -2,50 +2,55 @@
 
 import type { Isolation } from '../api/types';
 import { Icon } from './icons';
+import { Pop } from './Pop';
 
 export function IsolationMark({ isolation }: { readonly isolation: Isolation }) {
-  const { level, mechanism, degraded, weak } = isolation;
-  const tone = weak ? 'fact-bad' : degraded.length > 0 ? 'fact-warn' : '';
+  const { level, degraded, weak } = isolation;
+  const missing = degraded.length;
+  const summary = (
+    <>
+      <Icon name="shield" />
+      {weak ? 'weak isolation' : `${level} wall`}
+      {missing > 0 && ` · ${missing} ${missing === 1 ? 'limit' : 'limits'} missing`}
+    </>
+  );
   return (
-    <details className="pop">
-      <summary className={`fact ${tone}`}>
-        <Icon name="shield" />
-        {weak ? 'weak isolation' : `${level} wall`}
-        {degraded.length > 0 &&
-          ` · ${degraded.length} ${degraded.length === 1 ? 'limit' : 'limits'} missing`}
-      </summary>
-      <div className="pop-body">
-        {weak && (
-          <p className="pop-bad">
-            This sandbox runs with weak isolation because someone asked for it. Treat what runs in
-            it as running on the host.
-          </p>
-        )}
-        <dl>
-          <dt>Level</dt>
-          <dd>{level}</dd>
-          <dt>Mechanism</dt>
-          <dd>{mechanism}</dd>
-          {isolation.host_uid !== null && (
-            <>
-              <dt>User on the host</dt>
-              <dd>{isolation.host_uid}</dd>
-            </>
-          )}
-        </dl>
-        {degraded.length > 0 ? (
-          <>
-            <p>This host cannot give:</p>
-            <ul>
-              {degraded.map((note) => (
-                <li key={note}>{note}</li>
-              ))}
-            </ul>
-          </>
-        ) : (
-          <p className="quiet">Every limit of the profile is in force.</p>
-        )}
-      </div>
-    </details>
+    <Pop summary={summary} tone={weak ? 'fact-bad' : missing > 0 ? 'fact-warn' : ''}>
+      {() => <Wall isolation={isolation} />}
+    </Pop>
+  );
+}
+
+function Wall({ isolation }: { readonly isolation: Isolation }) {
+  const { level, mechanism, degraded, weak, host_uid: uid } = isolation;
+  return (
+    <>
+      {weak && (
+        <p className="pop-bad">
+          This sandbox runs with weak isolation because someone asked for it. Treat what runs in it
+          as running on the host.
+        </p>
+      )}
+      <dl>
+        <dt>Level</dt>
+        <dd>{level}</dd>
+        <dt>Mechanism</dt>
+        <dd>{mechanism}</dd>
+        {uid !== null && <dt>User on the host</dt>}
+        {uid !== null && <dd>{uid}</dd>}
+      </dl>
+      {degraded.length === 0 ? (
+        <p className="quiet">Every limit of the profile is in force.</p>
+      ) : (
+        <>
+          <p>This host cannot give:</p>
+          <ul className="pop-notes">
+            {degraded.map((note) => (
+              <li key={note}>{note}</li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
   );
 }

@@ -3,8 +3,8 @@
 import { useEffect, useRef, useState } from 'react';
 import { api } from '../api/client';
 import type { LogLine, Sandbox } from '../api/types';
+import { openTerminal } from '../state/acts';
 import { Icon } from './icons';
-import { openTerminal } from './Terminals';
 
 interface LogPaneProps {
   readonly sandbox: Sandbox;

@@ -19,11 +19,11 @@ export function LoggedOut({ why }: { readonly why: string | null }) {
         </p>
         <pre className="command">
           <span aria-hidden="true">$ </span>
-          <code>atoll up</code>
+          <code>atoll login</code>
         </pre>
         <p className="quiet">
-          It prints a link that works once. If Atoll is already running, that is fine: nothing is
-          restarted, and no terminal is lost.
+          The link works once. If Atoll is not running, <code>atoll up</code> starts it and prints
+          one too; no terminal is lost by either.
         </p>
       </div>
     </main>

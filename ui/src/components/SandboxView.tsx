@@ -1,12 +1,7 @@
 /** One sandbox: what it is, how it is doing, what may be done to it, and its terminals. */
 
-import { useState } from 'react';
-import { api } from '../api/client';
 import type { Sandbox } from '../api/types';
-import { notify, notifyFailure } from '../state/announce';
-import { go } from '../state/route';
-import { keep } from '../state/sandboxes';
-import { Confirm } from './Dialog';
+import { actsOf, actWords, type Act } from '../state/acts';
 import { Icon } from './icons';
 import { IsolationMark } from './IsolationMark';
 import { StateMark } from './StateMark';
@@ -14,50 +9,8 @@ import { Terminals } from './Terminals';
 import { TimeLeft } from './TimeLeft';
 import { profileWords, repoWords } from './words';
 
-export type Act = 'stop' | 'start' | 'recreate' | 'destroy';
-
-const LIVE = ['ready', 'active'];
-
-/** What may be done to a sandbox in its state, in the order of the buttons. */
-export function actsOf({ state }: Sandbox): readonly Act[] {
-  switch (state) {
-    case 'requested':
-    case 'provisioning':
-      return ['destroy'];
-    case 'ready':
-    case 'active':
-      return ['stop', 'recreate', 'destroy'];
-    case 'stopped':
-      return ['start', 'recreate', 'destroy'];
-    case 'expired':
-    case 'failed':
-      return ['recreate', 'destroy'];
-    case 'destroying':
-    case 'destroyed':
-      return [];
-  }
-}
-
-export const actWords: Readonly<Record<Act, string>> = {
-  stop: 'Stop',
-  start: 'Start',
-  recreate: 'Recreate',
-  destroy: 'Destroy',
-};
-
-/** Does it, or says why not. */
-export async function perform(sandbox: Sandbox, act: Act, keepWorktree = false): Promise<void> {
-  const { sandbox_id: id, name } = sandbox;
-  try {
-    keep(act === 'destroy' ? await api.destroy(id, keepWorktree) : await api.act(id, act));
-    if (act === 'destroy') {
-      notify(`${name} is being destroyed.`);
-      go(null);
-    }
-  } catch (reason) {
-    notifyFailure(`${actWords[act]} of ${name} failed`)(reason);
-  }
-}
+/** States whose time runs. */
+const AGING = ['ready', 'active', 'stopped'];
 
 interface SandboxViewProps {
   readonly sandbox: Sandbox;
@@ -67,7 +20,6 @@ interface SandboxViewProps {
 }
 
 export function SandboxView({ sandbox, onAct, onPalette, onMenu }: SandboxViewProps) {
-  const repo = repoWords(sandbox);
   return (
     <main className="sandbox" aria-label={`Sandbox ${sandbox.name}`}>
       <header className="sandbox-head">
@@ -88,47 +40,23 @@ export function SandboxView({ sandbox, onAct, onPalette, onMenu }: SandboxViewPr
               <button
                 key={act}
                 type="button"
-                className={
-                  act === 'destroy'
-                    ? 'button button-small button-quiet-danger'
-                    : 'button button-small'
-                }
+                className={`button button-small button-${act}`}
                 onClick={() => onAct(act)}
               >
                 {actWords[act]}
               </button>
             ))}
           </div>
+          <button
+            type="button"
+            className="button-icon narrow-only"
+            aria-label="Commands"
+            onClick={onPalette}
+          >
+            <Icon name="more" />
+          </button>
         </div>
-        <ul className="facts">
-          {repo !== null && (
-            <li className="fact">
-              <Icon name="branch" />
-              {repo}
-            </li>
-          )}
-          <li className="fact" title={`${sandbox.profile.id} ${sandbox.profile.version}`}>
-            <Icon name={sandbox.agent === null ? 'terminal' : 'agent'} />
-            {profileWords(sandbox.profile.id)}
-            {sandbox.agent !== null &&
-              sandbox.agent !== profileWords(sandbox.profile.id) &&
-              ` · ${sandbox.agent}`}
-          </li>
-          <li className="fact" title="What its egress door lets through">
-            <Icon name="network" />
-            network {sandbox.network_mode}
-          </li>
-          {sandbox.isolation !== null && (
-            <li>
-              <IsolationMark isolation={sandbox.isolation} />
-            </li>
-          )}
-          {sandbox.expires_at !== null && [...LIVE, 'stopped'].includes(sandbox.state) && (
-            <li>
-              <TimeLeft sandbox={sandbox} />
-            </li>
-          )}
-        </ul>
+        <Facts sandbox={sandbox} />
         <Reason sandbox={sandbox} />
       </header>
       <Terminals
@@ -137,6 +65,40 @@ export function SandboxView({ sandbox, onAct, onPalette, onMenu }: SandboxViewPr
         onPalette={onPalette}
       />
     </main>
+  );
+}
+
+function Facts({ sandbox }: { readonly sandbox: Sandbox }) {
+  const repo = repoWords(sandbox);
+  const profile = profileWords(sandbox.profile.id);
+  const { agent, isolation } = sandbox;
+  return (
+    <ul className="facts">
+      {repo !== null && (
+        <li className="fact">
+          <Icon name="branch" />
+          {repo}
+        </li>
+      )}
+      <li className="fact" title={`${sandbox.profile.id} ${sandbox.profile.version}`}>
+        <Icon name={agent === null ? 'terminal' : 'agent'} />
+        {agent === null || agent === profile ? profile : `${profile} · ${agent}`}
+      </li>
+      <li className="fact" title="What its egress proxy lets through">
+        <Icon name="network" />
+        network {sandbox.network_mode}
+      </li>
+      {isolation !== null && (
+        <li>
+          <IsolationMark isolation={isolation} />
+        </li>
+      )}
+      {sandbox.expires_at !== null && AGING.includes(sandbox.state) && (
+        <li>
+          <TimeLeft sandbox={sandbox} />
+        </li>
+      )}
+    </ul>
   );
 }
 
@@ -151,56 +113,4 @@ function Reason({ sandbox }: { readonly sandbox: Sandbox }) {
       )}
     </p>
   );
-}
-
-interface ConfirmActProps {
-  readonly sandbox: Sandbox;
-  readonly act: Act;
-  readonly onClose: () => void;
-}
-
-/** Asks before an act that ends something. */
-export function ConfirmAct({ sandbox, act, onClose }: ConfirmActProps) {
-  const [keepWorktree, setKeepWorktree] = useState(false);
-  return (
-    <Confirm
-      title={`${actWords[act]} ${sandbox.name}?`}
-      action={actWords[act]}
-      danger={act === 'destroy'}
-      onClose={onClose}
-      onConfirm={() => void perform(sandbox, act, keepWorktree)}
-    >
-      <ActWords act={act} />
-      {act === 'destroy' && sandbox.repos.length > 0 && (
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={keepWorktree}
-            onChange={(event) => setKeepWorktree(event.target.checked)}
-          />
-          Keep the working tree
-        </label>
-      )}
-    </Confirm>
-  );
-}
-
-function ActWords({ act }: { readonly act: Act }) {
-  switch (act) {
-    case 'stop':
-      return (
-        <p>All its terminals and programs end. Its files stay, and it can be started again.</p>
-      );
-    case 'recreate':
-      return (
-        <p>
-          It starts over from its profile. Programs end and files are made anew; commits that were
-          not pulled are saved as a bundle first.
-        </p>
-      );
-    case 'destroy':
-      return <p>Its programs, files and commits that were not pulled are removed for good.</p>;
-    case 'start':
-      return null;
-  }
 }

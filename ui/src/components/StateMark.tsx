@@ -5,14 +5,14 @@ import type { SandboxState } from '../api/types';
 /** The words a person reads, by state. */
 export const stateWords: Readonly<Record<SandboxState, string>> = {
   requested: 'Requested',
-  provisioning: 'Starting',
+  provisioning: 'Provisioning',
   ready: 'Ready',
   active: 'Active',
   stopped: 'Stopped',
   expired: 'Expired',
   failed: 'Failed',
-  destroying: 'Ending',
-  destroyed: 'Gone',
+  destroying: 'Destroying',
+  destroyed: 'Destroyed',
 };
 
 const shapes: Readonly<Record<SandboxState, string>> = {
@@ -23,7 +23,7 @@ const shapes: Readonly<Record<SandboxState, string>> = {
   stopped: 'M4 4h8v8H4Z',
   expired: 'M4.5 3h7L8 8l3.5 5h-7L8 8Z',
   failed: 'M8 2.5 14 13H2Zm0 4v3M8 11.3v.01',
-  destroying: 'M3.5 8h9M8 3.5',
+  destroying: 'M3.5 8h9',
   destroyed: 'M3.5 8h9',
 };
 

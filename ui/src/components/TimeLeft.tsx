@@ -1,6 +1,5 @@
 /** How long a sandbox has still to live, and a way to give it longer. */
 
-import { useRef } from 'react';
 import { api } from '../api/client';
 import type { Sandbox } from '../api/types';
 import { notify, notifyFailure } from '../state/announce';
@@ -8,6 +7,7 @@ import { duration, secondsUntil, tick } from '../state/clock';
 import { keep } from '../state/sandboxes';
 import { useStore } from '../state/store';
 import { Icon } from './icons';
+import { Pop } from './Pop';
 
 const CHOICES = [
   { ttl: '1h', words: '1 hour from now' },
@@ -19,41 +19,49 @@ const SOON_SECONDS = 15 * 60;
 
 export function TimeLeft({ sandbox }: { readonly sandbox: Sandbox }) {
   const now = useStore(tick);
-  const pop = useRef<HTMLDetailsElement>(null);
   const left = sandbox.expires_at === null ? 0 : secondsUntil(sandbox.expires_at, now);
   const most = sandbox.max_expires_at === null ? null : secondsUntil(sandbox.max_expires_at, now);
-
-  function extend(ttl: string): void {
-    pop.current?.removeAttribute('open');
-    api.extend(sandbox.sandbox_id, ttl).then((next) => {
-      keep(next);
-      if (next.expires_at !== null) {
-        notify(
-          `${next.name} now lives for ${duration(secondsUntil(next.expires_at, Date.now()))}.`,
-        );
-      }
-    }, notifyFailure('Its time could not be extended'));
-  }
-
-  return (
-    <details className="pop" ref={pop}>
-      <summary className={left < SOON_SECONDS ? 'fact fact-warn' : 'fact'}>
-        <Icon name="clock" />
-        {left > 0 ? `${duration(left)} left` : 'time is up'}
-      </summary>
-      <div className="pop-body">
-        <p>Let it live until</p>
-        <ul className="pop-choices">
-          {CHOICES.map(({ ttl, words }) => (
-            <li key={ttl}>
-              <button type="button" className="button button-small" onClick={() => extend(ttl)}>
-                {words}
-              </button>
-            </li>
-          ))}
-        </ul>
-        {most !== null && <p className="quiet">At most {duration(most)} more, says its profile.</p>}
-      </div>
-    </details>
+  const summary = (
+    <>
+      <Icon name="clock" />
+      {left > 0 ? `${duration(left)} left` : 'time is up'}
+    </>
   );
+  return (
+    <Pop summary={summary} tone={left < SOON_SECONDS ? 'fact-warn' : ''}>
+      {(close) => (
+        <>
+          <p>Extend it to end</p>
+          <ul className="pop-choices">
+            {CHOICES.map(({ ttl, words }) => (
+              <li key={ttl}>
+                <button
+                  type="button"
+                  className="button button-small"
+                  onClick={() => {
+                    close();
+                    extend(sandbox.sandbox_id, ttl);
+                  }}
+                >
+                  {words}
+                </button>
+              </li>
+            ))}
+          </ul>
+          {most !== null && (
+            <p className="quiet">At most {duration(most)} from now, says its profile.</p>
+          )}
+        </>
+      )}
+    </Pop>
+  );
+}
+
+function extend(id: string, ttl: string): void {
+  api.extend(id, ttl).then((next) => {
+    keep(next);
+    if (next.expires_at === null) return;
+    const left = secondsUntil(next.expires_at, Date.now());
+    notify(`${next.name} now has ${duration(left)} left.`);
+  }, notifyFailure('Its time could not be extended'));
 }

@@ -43,7 +43,8 @@ export interface TerminalViewOptions {
 }
 
 const FONT_PX = 13.5;
-const FONT_MIN_PX = 5;
+/** Smaller is no longer read; a wider grid is panned instead. */
+const FONT_MIN_PX = 6;
 const SCROLLBACK_LINES = 10_000;
 const SETTLE_MS = 100;
 /** xterm refuses sizes below this itself. */
@@ -309,6 +310,7 @@ export class TerminalView {
     const { drives, phase } = this.#attachment.status;
     const fits = drives && phase === 'live' && (this.#options.autoFit || this.#fitOnce);
     if (fits) {
+      this.#options.host.classList.remove('pane-pans');
       this.#setFont(FONT_PX);
       const room = this.#room();
       if (room !== null) this.#attachment.resize(room.cols, room.rows);
@@ -338,6 +340,7 @@ export class TerminalView {
       host.clientHeight / screen.offsetHeight,
     );
     const ideal = Math.floor(now * ratio * 2) / 2;
+    host.classList.toggle('pane-pans', ideal < FONT_MIN_PX);
     this.#setFont(Math.min(FONT_PX, Math.max(FONT_MIN_PX, ideal)));
   }
 

@@ -1,0 +1,80 @@
+/** What a person can do to sandboxes and terminals from anywhere on the page. */
+
+import { api } from '../api/client';
+import type { Sandbox } from '../api/types';
+import { notify, notifyFailure } from './announce';
+import { go } from './route';
+import { keep, keepTerminals, terminals } from './sandboxes';
+
+export type Act = 'stop' | 'start' | 'recreate' | 'destroy';
+
+export const actWords: Readonly<Record<Act, string>> = {
+  stop: 'Stop',
+  start: 'Start',
+  recreate: 'Recreate',
+  destroy: 'Destroy',
+};
+
+/** What may be done to a sandbox in its state, in the order of the buttons. */
+export function actsOf({ state }: Sandbox): readonly Act[] {
+  switch (state) {
+    case 'requested':
+    case 'provisioning':
+      return ['destroy'];
+    case 'ready':
+    case 'active':
+      return ['stop', 'recreate', 'destroy'];
+    case 'stopped':
+      return ['start', 'recreate', 'destroy'];
+    case 'expired':
+    case 'failed':
+      return ['recreate', 'destroy'];
+    case 'destroying':
+    case 'destroyed':
+      return [];
+  }
+}
+
+/** Whether terminals can be opened in it now. */
+export function isLive({ state }: Sandbox): boolean {
+  return state === 'ready' || state === 'active';
+}
+
+/** Does it, or says why not. */
+export async function perform(sandbox: Sandbox, act: Act, keepWorktree = false): Promise<void> {
+  const { sandbox_id: id, name } = sandbox;
+  try {
+    keep(act === 'destroy' ? await api.destroy(id, keepWorktree) : await api.act(id, act));
+    if (act !== 'destroy') return;
+    notify(`${name} is being destroyed.`);
+    go(null);
+  } catch (reason) {
+    notifyFailure(`${actWords[act]} of ${name} failed`)(reason);
+  }
+}
+
+/** Opens a terminal, of an agent or else the profile's shell, and shows it. */
+export async function openTerminal(id: string, agent?: string): Promise<void> {
+  try {
+    const made = await api.openTerminal(id, agent === undefined ? {} : { agent });
+    const now = terminals.get()[id] ?? [];
+    keepTerminals(id, [...now.filter((one) => one.terminal_id !== made.terminal_id), made]);
+    go(id, made.terminal_id);
+  } catch (reason) {
+    notifyFailure('No terminal could be opened')(reason);
+  }
+}
+
+/** Ends a terminal and everything started from it. */
+export async function closeTerminal(id: string, terminalId: string): Promise<void> {
+  try {
+    await api.closeTerminal(id, terminalId);
+    const now = terminals.get()[id] ?? [];
+    keepTerminals(
+      id,
+      now.filter((terminal) => terminal.terminal_id !== terminalId),
+    );
+  } catch (reason) {
+    notifyFailure('The terminal could not be closed')(reason);
+  }
+}
