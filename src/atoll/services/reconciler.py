@@ -62,6 +62,7 @@ class Reconciler:
         self._lanes = Lanes(self._perform, self._ran_empty)
         self._deadlines = Deadlines(transitions.clock)
         self._tasks: asyncio.TaskGroup | None = None
+        self._followed: set[SandboxId] = set()
         self._touching: set[SandboxId] = set()
         self._live_lines: dict[SandboxId, list[LogLine]] = {}
 
@@ -81,8 +82,16 @@ class Reconciler:
 
     def follow(self, sandbox: Sandbox, work: Sequence[Work]) -> None:
         """See to `work`, and to the next deadline."""
+        if sandbox.state is State.DESTROYED:
+            self._followed.discard(sandbox.id)
+        else:
+            self._followed.add(sandbox.id)
         self._deadlines.set(sandbox.id, deadline(sandbox))
         self._lanes.submit(sandbox, work)
+
+    def follows(self, sandbox_id: SandboxId) -> bool:
+        """Whether this process already sees to it: what began here needs no adoption."""
+        return sandbox_id in self._followed
 
     def busy(self, sandbox_id: SandboxId) -> bool:
         """Whether something decided for this sandbox is still being done."""

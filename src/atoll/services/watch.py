@@ -76,6 +76,8 @@ class Watch:
         async with self._transitions.store.read() as rows:
             sandboxes = await rows.sandboxes.unfinished()
         for sandbox in sandboxes:
+            if self._reconciler.follows(sandbox.id):
+                continue
             self._transitions.directory.put(sandbox)
             match sandbox.state:
                 case State.REQUESTED:

@@ -1,0 +1,232 @@
+"""A control plane for service tests: real SQLite, virtual time, scripted runtimes."""
+
+import asyncio
+import json
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from atoll.adapters.bus.in_process import InProcessBus
+from atoll.adapters.extensions.in_memory import InMemory
+from atoll.adapters.storage.store import Settings as StoreSettings
+from atoll.adapters.storage.store import SqlStore, open_store, sqlite_url
+from atoll.adapters.workspaces.empty import HostAgents
+from atoll.domain.errors import AtollError, Unavailable
+from atoll.domain.principal import LOCAL_PERSON
+from atoll.domain.sandbox import CreateSandbox, Sandbox, SandboxRepo
+from atoll.ports import (
+    Channel,
+    Mount,
+    Reachability,
+    RuntimeCall,
+    RuntimeClient,
+    RuntimeReply,
+    RuntimeStream,
+)
+from atoll.services.admission import Settings
+from atoll.services.events import Events
+from atoll.services.identifiers import Identifiers
+from atoll.services.profiles import Profiles
+from atoll.services.sandboxes import Sandboxes, Surroundings
+
+BARE = """
+id: profile.bare
+version: "1.0.0"
+extension: ext.in-memory
+isolation: {level: none}
+ttl: {default: 1h, max: 4h, retention: 1d}
+"""
+IDLING = BARE.replace("bare", "idling").replace("max: 4h", "max: 4h, idle_reap: 10m")
+BELONGING = BARE.replace("bare", "belonging") + "workspace: {scope_default: agent}\n"
+FOREIGN = BARE.replace("bare", "foreign").replace("in-memory", "elsewhere")
+STRICT = BARE.replace("bare", "strict").replace("none", "microvm")
+
+
+class VirtualClock:
+    """Time that tests turn forward."""
+
+    def __init__(self) -> None:
+        self._now = datetime(2026, 1, 1, 12, tzinfo=UTC)
+        self._sleepers: list[tuple[datetime, asyncio.Event]] = []
+
+    def now(self) -> datetime:
+        return self._now
+
+    async def sleep_until(self, deadline: datetime) -> None:
+        if deadline <= self._now:
+            await asyncio.sleep(0)
+            return
+        event = asyncio.Event()
+        self._sleepers.append((deadline, event))
+        await event.wait()
+
+    def turn(self, seconds: float) -> None:
+        self._now += timedelta(seconds=seconds)
+        for deadline, event in self._sleepers:
+            if deadline <= self._now:
+                event.set()
+        self._sleepers = [one for one in self._sleepers if one[0] > self._now]
+
+
+@dataclass
+class ScriptedRuntime:
+    """Every runtime of the scene: answers from `answers`, notes what it was asked."""
+
+    calls: list[RuntimeCall] = field(default_factory=list)
+    answers: dict[tuple[str, str], tuple[int, object]] = field(default_factory=dict)
+    journal: list[dict[str, object]] = field(default_factory=list)
+    idle_seconds: float = 0.0
+    down: bool = False
+
+    async def call(self, call: RuntimeCall) -> RuntimeReply:
+        self.calls.append(call)
+        if self.down:
+            raise Unavailable("The runtime does not answer.")
+        status, document = self._answer(call)
+        return RuntimeReply(status, (), json.dumps(document).encode())
+
+    def _answer(self, call: RuntimeCall) -> tuple[int, object]:
+        query = dict(call.query)
+        match call.path:
+            case "/health":
+                return 200, {"idle_seconds": self.idle_seconds}
+            case "/journal":
+                entries = [one for one in self.journal if int(str(one["n"])) > int(query["after"])]
+                return 200, {"entries": entries, "last": len(self.journal), "dropped": 0}
+            case "/journal/ack":
+                return 204, None
+            case _:
+                return self.answers.get((call.method, call.path), (404, {"code": "not_found"}))
+
+    @asynccontextmanager
+    async def stream(self, call: RuntimeCall) -> AsyncIterator[RuntimeStream]:
+        reply = await self.call(call)
+
+        async def body() -> AsyncIterator[bytes]:
+            yield reply.body
+
+        yield RuntimeStream(reply.status, (), body())
+
+    def attach(
+        self, path: str, query: tuple[tuple[str, str], ...] = ()
+    ) -> AbstractAsyncContextManager[Channel]:
+        raise Unavailable(f"Nobody answers at {path}.")
+
+    def client(self, reach: Reachability) -> RuntimeClient:
+        return self
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
+@dataclass
+class NotedWorkspaces:
+    """Notes what it is asked, and fails on demand."""
+
+    acts: list[str] = field(default_factory=list)
+    failing: dict[str, AtollError] = field(default_factory=dict)
+
+    async def mounts_for(self, repos: tuple[SandboxRepo, ...]) -> tuple[Mount, ...]:
+        self._act("mounts")
+        return ()
+
+    async def prepare(
+        self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
+    ) -> None:
+        self._act("prepare")
+        report("Checked out.")
+
+    async def settle(self, sandbox: Sandbox, client: RuntimeClient) -> None:
+        self._act("settle")
+
+    async def save_commits(self, sandbox: Sandbox, client: RuntimeClient) -> None:
+        self._act("save")
+
+    def _act(self, name: str) -> None:
+        if name in self.failing:
+            raise self.failing[name]
+        self.acts.append(name)
+
+
+@dataclass
+class Scene:
+    """One control plane and what it stands on."""
+
+    store: SqlStore
+    bus: InProcessBus
+    clock: VirtualClock
+    extension: InMemory
+    runtime: ScriptedRuntime
+    workspaces: NotedWorkspaces
+    profiles: Profiles
+    events: Events
+    sandboxes: Sandboxes
+
+    async def ready(self, **wish: object) -> Sandbox:
+        """A sandbox that got ready."""
+        made = await self.sandboxes.create(
+            LOCAL_PERSON, CreateSandbox(**({"profile": "bare"} | wish))
+        )
+        return await self.sandboxes.wait(LOCAL_PERSON, made.id)
+
+    async def until(self, sandbox: Sandbox, state: str) -> Sandbox:
+        """The sandbox once it is in `state`."""
+        async with asyncio.timeout(10):
+            with self.bus.listen(f"sandbox:{sandbox.id}") as listener:
+                while (now := await self.sandboxes.get(LOCAL_PERSON, sandbox.id)).state != state:
+                    await listener.wait()
+        return now
+
+    async def kinds(self, sandbox: Sandbox) -> list[str]:
+        """The event types of a sandbox's stream."""
+        found = await self.events.list(LOCAL_PERSON, stream=f"sandbox:{sandbox.id}", limit=1000)
+        assert [event.seq for event in found] == list(range(1, len(found) + 1))
+        return [event.event_type for event in found]
+
+
+@asynccontextmanager
+async def opened(
+    folder: Path, *, before: "Scene | None" = None, max_sandboxes: int = 50, run: bool = True
+) -> AsyncIterator[Scene]:
+    """A scene at `folder`; `before` is an earlier one whose backend lives on."""
+    clock = before.clock if before else VirtualClock()
+    extension = before.extension if before else InMemory()
+    runtime = before.runtime if before else ScriptedRuntime()
+    workspaces = before.workspaces if before else NotedWorkspaces()
+    bus, ids = InProcessBus(), Identifiers()
+    async with open_store(StoreSettings(sqlite_url(folder / "atoll.db"))) as store:
+        documents = {
+            str(number): text
+            for number, text in enumerate((BARE, IDLING, BELONGING, FOREIGN, STRICT))
+        }
+        profiles = Profiles(store, bus, clock=clock, identifiers=ids, bundled=documents)
+        around = Surroundings(
+            store, bus, clock, {extension.name: extension}, runtime, workspaces, HostAgents()
+        )
+        sandboxes = Sandboxes(around, profiles, settings=Settings(max_sandboxes), identifiers=ids)
+        events = Events(store, bus, clock=clock, identifiers=ids)
+        scene = Scene(
+            store, bus, clock, extension, runtime, workspaces, profiles, events, sandboxes
+        )
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(sandboxes.run()) if run else None
+            try:
+                yield scene
+            finally:
+                if running is not None:
+                    running.cancel()
+
+
+@asynccontextmanager
+async def scene(**options: object) -> AsyncIterator[Scene]:
+    """A scene in a folder of its own."""
+    folder = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
+    try:
+        async with opened(folder, **options) as made:
+            yield made
+    finally:
+        shutil.rmtree(folder)
