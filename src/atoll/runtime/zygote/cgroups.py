@@ -184,10 +184,21 @@ def remove(groups: list[Path]) -> list[Path]:
     return left
 
 
-def leave(tag: str) -> list[Path]:
-    """Remove a home's bases once its zygote is gone; those that would not go are returned."""
-    left = []
+def step_aside(tag: str) -> None:
+    """Move this process to groups that a kill of its present ones misses. Never raises: where
+    it may not, it stays."""
     for hierarchy in hierarchies():
-        for group in (hierarchy.base(tag), hierarchy.sibling(tag).parent):
-            left += remove([group / "zygote", group])
+        with contextlib.suppress(OSError):
+            aside = hierarchy.sibling(tag)
+            aside.mkdir(parents=True, exist_ok=True)
+            (aside / "cgroup.procs").write_text("0")
+
+
+def leave(tag: str, stood: list[Hierarchy]) -> list[Path]:
+    """Remove a home's bases once its zygote, which `stood` there, is gone; those that would
+    not go are returned."""
+    left = []
+    for hierarchy in stood:
+        base = hierarchy.base(tag)
+        left += remove([base / "zygote", base])
     return left

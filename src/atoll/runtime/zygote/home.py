@@ -73,7 +73,12 @@ class Home:
     @property
     def lock(self) -> Path:
         """Held by the one zygote of this home."""
-        return self.run / "zygote.lock"
+        return self.boxes / "zygote.lock"
+
+    @property
+    def log(self) -> Path:
+        """What the zygote and runtimes say on stderr."""
+        return self.boxes / "zygote.log"
 
     @property
     def programs(self) -> Path:

@@ -33,8 +33,8 @@ def run(root: Path, serve: Serve, *, ready: Callable[[], None] = lambda: None) -
     """
     home = Home(root.resolve())
     control_uid = home.root.stat().st_gid if os.geteuid() == 0 else os.geteuid()
-    lock = _claim(home)
     _make_folders(home)
+    lock = _claim(home)
     programs = install(home)
     groups = cgroups.prepare(home.tag)
     kept = sweep(home, groups)
@@ -72,7 +72,6 @@ def run(root: Path, serve: Serve, *, ready: Callable[[], None] = lambda: None) -
 
 
 def _claim(home: Home) -> int:
-    home.run.mkdir(mode=0o711, parents=True, exist_ok=True)
     lock = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -85,6 +84,7 @@ def _claim(home: Home) -> int:
 def _make_folders(home: Home) -> None:
     """The folders a zygote writes to; as root they are root's own, so that whoever holds the
     control plane's uid cannot put links where root writes."""
+    home.run.mkdir(mode=0o711, exist_ok=True)
     for folder in (home.run / "b", home.boxes, home.roots, home.programs):
         folder.mkdir(mode=0o711, exist_ok=True)
         if folder.is_symlink() or folder.stat().st_uid != os.geteuid():

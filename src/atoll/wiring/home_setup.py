@@ -1,0 +1,67 @@
+"""Making $ATOLL_HOME: its folders, and whose they are. Starts nothing.
+
+As root the home is root's and the control plane's group may add files to it, but (sticky)
+not move root's: so nobody can put a link where the zygote writes.
+"""
+
+import os
+from pathlib import Path
+
+from atoll.domain.errors import Failed, Invalid
+from atoll.runtime.zygote.uids import FIRST_UID, Counter
+
+HOME_MODE = 0o1771
+_CONTROL_FOLDERS = (
+    ("repos", 0o755),
+    ("agents", 0o755),
+    ("profiles", 0o755),
+    ("run/import", 0o711),
+)
+_LONGEST_HOME = 60
+"""Bytes: `run/b/<sandbox id>/rt.sock` below it must fit a unix socket's 107."""
+
+
+def prepare_home(home: Path) -> int:
+    """Make or mend the home; returns the control plane's uid. Raises `Invalid`, `Failed`."""
+    if len(os.fsencode(home)) > _LONGEST_HOME:
+        raise Invalid(f"{home} is too long for unix sockets below it: choose a shorter --home")
+    try:
+        return _prepare(home)
+    except OSError as err:
+        raise Failed(f"the home {home} cannot be made: {err}") from err
+
+
+def _prepare(home: Path) -> int:
+    if home.exists() and not (home / "run").exists() and any(home.iterdir()):
+        raise Invalid(f"{home} holds other things: choose a new or empty folder as --home")
+    run, boxes = home / "run", home / "boxes"
+    for folder in (home, run, boxes):
+        folder.mkdir(parents=True, exist_ok=True)
+    boxes.chmod(0o711)
+    uid = _control_uid(home)
+    for folder in (home, run):
+        if os.geteuid() == 0:
+            os.chown(folder, 0, uid, follow_symlinks=False)
+        folder.chmod(HOME_MODE if os.geteuid() == 0 else 0o711)
+    for name, mode in _CONTROL_FOLDERS:
+        _control_folder(home / name, mode, uid)
+    return uid
+
+
+def _control_uid(home: Path) -> int:
+    if os.geteuid() != 0:
+        return os.geteuid()
+    known = home.stat().st_gid
+    if known >= FIRST_UID:
+        return known
+    return Counter(home / "boxes" / "next-uid").take(1)
+
+
+def _control_folder(folder: Path, mode: int, uid: int) -> None:
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        return
+    folder.chmod(mode)
+    if os.geteuid() == 0:
+        os.chown(folder, uid, uid, follow_symlinks=False)

@@ -1,0 +1,99 @@
+"""This machine as `ports.host.Host`: `up`, `down` and `doctor` for the command line.
+
+`up` ends by becoming another program; all that lasts is started here, nothing runs here.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import atoll
+from atoll.domain.errors import Conflict, Failed
+from atoll.ports.host import Finding, UpOptions
+from atoll.runtime.zygote import kernel
+from atoll.runtime.zygote.home import Home
+from atoll.wiring import doctor, mount_view, zygote_process
+from atoll.wiring.home_setup import prepare_home
+
+CONTROL_MODULE = "atoll.wiring.control"
+STOP_SECONDS = 15.0
+
+
+class LocalHost:
+    """The machine this process runs on."""
+
+    def up(self, options: UpOptions) -> NoReturn:
+        """Start what is missing and become the control plane."""
+        home = Home(options.home.resolve())
+        uid = prepare_home(home.root)
+        control = _control_pid(home)
+        if control is not None:
+            raise Conflict(
+                f"Atoll runs already for {home.root} (pid {control}): `atoll login` prints a "
+                "login link, `atoll down` ends it"
+            )
+        zygote_process.ensure(home)
+        _become_control(home, options, uid)
+
+    def down(self, home: Path) -> None:
+        """End the control plane, then the zygote with every sandbox."""
+        place = Home(home.resolve())
+        pid = _control_pid(place)
+        if pid is not None:
+            _end(pid)
+        zygote_process.end(place)
+
+    def doctor(self, home: Path) -> Sequence[Finding]:
+        """What this machine can isolate."""
+        return doctor.findings(Home(home.resolve()))
+
+
+def _become_control(home: Home, options: UpOptions, uid: int) -> NoReturn:
+    argv = zygote_process.python(
+        CONTROL_MODULE, "--home", str(home.root), "--port", str(options.port), "--print-login"
+    )
+    if options.browser:
+        argv.append("--browser")
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
+    }
+    environment["PYTHONPATH"] = str(Path(atoll.__file__).parents[1])
+    try:
+        if os.geteuid() == 0:
+            mount_view.enter(home.root)
+            environment["HOME"] = str(home.root)
+            kernel.drop_to(uid)
+        kernel.set_no_new_privileges()
+        os.chdir(home.root)
+        sys.stdout.flush()
+        os.execve(argv[0], argv, environment)  # noqa: S606  an argv list of ours
+    except OSError as err:
+        raise Failed(f"the control plane cannot be started: {err}") from err
+
+
+def _control_pid(home: Home) -> int | None:
+    """The control plane's pid, when the note it left names a process that is one."""
+    try:
+        pid = json.loads((home.run / "control.json").read_text())["pid"]
+        command = Path(f"/proc/{int(pid)}/cmdline").read_bytes().split(b"\0")
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    ours = CONTROL_MODULE.encode() in command and os.fsencode(home.root) in command
+    return int(pid) if ours else None
+
+
+def _end(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        pidfd = os.pidfd_open(pid)
+        try:
+            for number in (signal.SIGTERM, signal.SIGKILL):
+                signal.pidfd_send_signal(pidfd, number)
+                if zygote_process.await_end(pidfd, STOP_SECONDS):
+                    return
+        finally:
+            os.close(pidfd)

@@ -1,0 +1,143 @@
+"""Starting, finding and ending a home's zygote from outside.
+
+It outlives whoever starts it: a session and, where possible, a scope and cgroups of its
+own, so that neither a hang-up nor a kill of the control plane's group takes it.
+"""
+
+import os
+import select
+import shutil
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import atoll
+from atoll.domain.errors import Failed, Unavailable
+from atoll.runtime.zygote import cgroups, hierarchies, kernel
+from atoll.runtime.zygote.home import Home
+from atoll.wire import zygote as wire
+from atoll.wiring import mount_view
+
+START_SECONDS = 30.0
+STOP_SECONDS = 60.0
+_LOG_TAIL_BYTES = 2000
+_KEPT_VARIABLES = ("LANG", "LC_ALL", "TZ", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
+
+
+def ask(home: Home, request: wire.Request, seconds: float = 10.0) -> wire.Answer | None:
+    """One question; None when no zygote listens. Raises `Unavailable` when it hangs."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as link:
+        link.settimeout(seconds)
+        try:
+            link.connect(str(home.socket))
+            link.send(wire.encode_request(1, request))
+            packet = link.recv(wire.MAX_MESSAGE_BYTES)
+        except TimeoutError as err:
+            raise Unavailable(f"the zygote of {home.root} does not answer") from err
+        except OSError:
+            return None
+    return wire.decode_answer(packet).answer if packet else None
+
+
+def running(home: Home) -> int | None:
+    """The zygote's pid; None when there is none."""
+    answer = ask(home, wire.Report())
+    return answer.pid if isinstance(answer, wire.Reported) else None
+
+
+def ensure(home: Home) -> None:
+    """Start it unless it runs; returns once it listens. Raises `Failed` with its words."""
+    if running(home) is not None:
+        return
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _launch(home, write)
+    os.close(write)
+    os.waitpid(child, 0)
+    with os.fdopen(read, "rb") as ready:
+        seen, _writable, _errors = select.select([ready], [], [], START_SECONDS)
+        if seen and ready.read() == b"ready":
+            return
+    raise Failed(f"the zygote did not start: {_log_tail(home) or 'see ' + str(home.log)}")
+
+
+def _launch(home: Home, ready: int) -> NoReturn:
+    """In a child: step aside, become nobody's child, exec."""
+    try:
+        os.setsid()
+        log = os.open(home.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        null = os.open(os.devnull, os.O_RDONLY)
+        for source, target in ((null, 0), (log, 1), (log, 2)):
+            os.dup2(source, target)
+        kernel.close_others({0, 1, 2, ready})
+        os.chdir("/")
+        if os.fork() != 0:
+            os._exit(0)
+        if os.geteuid() == 0:
+            mount_view.enter(home.root)
+        argv = _scoped(home, ready)
+        if argv[0] == sys.executable:
+            cgroups.step_aside(home.tag)
+        os.set_inheritable(ready, True)
+        os.execve(argv[0], argv, environment())  # noqa: S606  an argv list of ours
+    except OSError as err:
+        os.write(2, f"{err}\n".encode())
+    finally:
+        os._exit(1)
+
+
+def _scoped(home: Home, ready: int) -> list[str]:
+    """The zygote's argv, in a scope of its own where systemd manages this machine."""
+    program = python("atoll.wiring.zygote", "--home", str(home.root), "--ready-fd", str(ready))
+    systemd_run = shutil.which("systemd-run", path="/usr/bin:/bin")
+    if systemd_run is None or not Path("/run/systemd/system").is_dir():
+        return program
+    scope = [systemd_run, "--scope", "--quiet", "--collect", f"--unit={home.tag}"]
+    whose = [] if os.geteuid() == 0 else ["--user"]
+    return [*scope, *whose, "--property=Delegate=yes", "--", *program]
+
+
+def python(module: str, *arguments: str) -> list[str]:
+    """How a module of ours is run: never with the current folder on its path."""
+    return [sys.executable, "-P", "-m", module, *arguments]
+
+
+def environment() -> dict[str, str]:
+    """A small environment: what a shell happened to hold does not live on in the zygote."""
+    kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+    path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    return {**kept, "PATH": path, "HOME": "/", "PYTHONPATH": str(Path(atoll.__file__).parents[1])}
+
+
+def end(home: Home) -> None:
+    """SIGTERM and wait; its sandboxes end with it. Raises `Failed` when it will not go."""
+    pid = running(home)
+    if pid is None:
+        return
+    stood = hierarchies.hierarchies(Path(f"/proc/{pid}"))
+    try:
+        pidfd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        signal.pidfd_send_signal(pidfd, signal.SIGTERM)
+        if not await_end(pidfd, STOP_SECONDS):
+            raise Failed(f"the zygote (pid {pid}) did not end within {STOP_SECONDS:.0f} s")
+    finally:
+        os.close(pidfd)
+    cgroups.leave(home.tag, stood)
+
+
+def await_end(pidfd: int, seconds: float) -> bool:
+    """Whether a process ended within `seconds`."""
+    return bool(select.select([pidfd], [], [], seconds)[0])
+
+
+def _log_tail(home: Home) -> str:
+    try:
+        return home.log.read_bytes()[-_LOG_TAIL_BYTES:].decode(errors="replace").strip()
+    except OSError:
+        return ""
