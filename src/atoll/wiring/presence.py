@@ -17,6 +17,8 @@ from atoll.domain.errors import Conflict, Unavailable
 
 BACKLOG = 1024
 
+_REACHABLE = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104 - compared, not bound
+
 
 @dataclass(frozen=True, slots=True)
 class Presence:
@@ -37,17 +39,22 @@ def present(home: Path, *, host: str, port: int) -> Iterator[Presence]:
     run = home / "run"
     run.mkdir(mode=0o711, parents=True, exist_ok=True)
     note = run / "control.json"
-    with _lock(run / "control.lock"):
-        with _listen(host, port or _last_port(note), fall_back=port == 0) as listener:
-            bound = listener.getsockname()[1]
-            name = f"[{host}]" if ":" in host else host
-            shown = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(name, name)  # noqa: S104
-            presence = Presence(listener, f"http://{shown}:{bound}")
-            _write(note, presence.url)
-            try:
-                yield presence
-            finally:
-                _withdraw(note)
+    with (
+        _lock(run / "control.lock"),
+        _listen(host, port or _last_port(note), fall_back=port == 0) as listener,
+    ):
+        presence = Presence(listener, _url(host, listener.getsockname()[1]))
+        _write(note, presence.url)
+        try:
+            yield presence
+        finally:
+            _withdraw(note)
+
+
+def _url(host: str, port: int) -> str:
+    name = f"[{host}]" if ":" in host else host
+    # An address that means "any" is none to connect to.
+    return f"http://{_REACHABLE.get(name, name)}:{port}"
 
 
 @contextmanager

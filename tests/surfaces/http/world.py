@@ -26,6 +26,7 @@ from atoll.adapters.workspaces.empty import EmptyWorkspaces, HostAgents
 from atoll.domain.ids import SandboxId
 from atoll.domain.isolation import Isolation, IsolationLevel
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
+from atoll.services.admission import Settings as SandboxSettings
 from atoll.services.events import Events
 from atoll.services.execs import Execs
 from atoll.services.files import Files
@@ -33,7 +34,6 @@ from atoll.services.identifiers import Identifiers
 from atoll.services.logins import Logins
 from atoll.services.profiles import Profiles
 from atoll.services.sandboxes import Sandboxes, Surroundings
-from atoll.services.sandboxes import Settings as SandboxSettings
 from atoll.services.terminals import Terminals
 from atoll.surfaces.http.app import create_app
 from atoll.surfaces.http.context import Services

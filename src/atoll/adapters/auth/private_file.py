@@ -21,7 +21,9 @@ def read_private(path: Path, max_bytes: int) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise Failed(f"cannot open {path.name}: {error.strerror}; it must be a plain file") from error
+        raise Failed(
+            f"cannot open {path.name}: {error.strerror}; it must be a plain file"
+        ) from error
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):

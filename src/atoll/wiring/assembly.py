@@ -1,0 +1,211 @@
+"""Where ports meet adapters, on the control plane's side: from settings to services.
+
+Nothing here decides anything; it opens what is needed and closes it in reverse.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import structlog
+
+from atoll.adapters.agents.catalogue import AGENTS
+from atoll.adapters.agents.layers import InstalledLayers
+from atoll.adapters.auth.book_file import BookFile
+from atoll.adapters.auth.token_file import load_or_make_token
+from atoll.adapters.bus.in_process import InProcessBus
+from atoll.adapters.clocks.system import SystemClock
+from atoll.adapters.extensions.namespaces.extension import Namespaces
+from atoll.adapters.extensions.namespaces.extension import Settings as NamespacesSettings
+from atoll.adapters.extensions.namespaces.importer import ZygoteImporter
+from atoll.adapters.profiles import folder as profile_files
+from atoll.adapters.repos.shelf import Settings as ShelfSettings
+from atoll.adapters.repos.shelf import Shelf
+from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
+from atoll.adapters.storage.store import Settings as StoreSettings
+from atoll.adapters.storage.store import SqlStore, open_store, sqlite_url
+from atoll.domain.agent import commands
+from atoll.domain.errors import AtollError
+from atoll.domain.principal import Principal
+from atoll.ports.extension import Extension
+from atoll.services.admission import Settings as SandboxSettings
+from atoll.services.events import Events, Note
+from atoll.services.execs import Execs
+from atoll.services.files import Files
+from atoll.services.identifiers import Identifiers
+from atoll.services.logins import Logins
+from atoll.services.profiles import Profiles
+from atoll.services.repositories import Repositories
+from atoll.services.sandboxes import Sandboxes, Surroundings
+from atoll.services.terminals import Terminals
+from atoll.services.workspaces import Workspaces
+from atoll.surfaces.http.context import Readiness, Services
+from atoll.wiring.settings import ControlSettings
+
+EXTENSION_GROUP = "atoll.extensions"
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ground:
+    """What every service stands on."""
+
+    store: SqlStore
+    bus: InProcessBus
+    clock: SystemClock
+    identifiers: Identifiers
+
+
+@asynccontextmanager
+async def assembled(settings: ControlSettings) -> AsyncIterator[Services]:
+    """Every service of a control plane. Raises `Failed`, `Unavailable` with what is missing."""
+    async with AsyncExitStack() as stack:
+        url = settings.database_url or sqlite_url(settings.home / "atoll.db")
+        store = await stack.enter_async_context(open_store(StoreSettings(url)))
+        ground = _Ground(store, InProcessBus(), SystemClock(), Identifiers())
+        shelf = await _shelf(settings, stack)
+        workspaces = Workspaces(shelf, ground.clock)
+        around = _surroundings(settings, ground, workspaces, stack=stack)
+        profiles = _profiles(ground, settings.home / "profiles")
+        sandboxes = Sandboxes(
+            around,
+            profiles,
+            settings=SandboxSettings(
+                max_sandboxes=settings.max_sandboxes,
+                allow_loopback_repositories=settings.allow_loopback_remotes,
+            ),
+            identifiers=ground.identifiers,
+        )
+        events = Events(store, ground.bus, clock=ground.clock, identifiers=ground.identifiers)
+        yield Services(
+            sandboxes=sandboxes,
+            terminals=Terminals(sandboxes),
+            execs=Execs(sandboxes),
+            files=Files(sandboxes),
+            profiles=profiles,
+            events=events,
+            logins=await _logins(settings.home, ground.clock, events),
+            extensions=around.extensions,
+            readiness=_readiness(store, sandboxes),
+            repositories=Repositories(
+                shelf,
+                workspaces,
+                sandboxes=sandboxes,
+                events=events,
+                allow_loopback=settings.allow_loopback_remotes,
+            ),
+        )
+
+
+def _surroundings(
+    settings: ControlSettings, ground: _Ground, workspaces: Workspaces, *, stack: AsyncExitStack
+) -> Surroundings:
+    clients = HttpRuntimeClients()
+    stack.push_async_callback(clients.close)
+    return Surroundings(
+        store=ground.store,
+        bus=ground.bus,
+        clock=ground.clock,
+        extensions=_extensions(settings, stack),
+        clients=clients,
+        workspaces=workspaces,
+        agents=InstalledLayers(settings.home / "agents"),
+    )
+
+
+def _readiness(store: SqlStore, sandboxes: Sandboxes) -> Readiness:
+    async def reason() -> str | None:
+        async with store.read() as rows:
+            await rows.events.last_position()
+        try:
+            async with asyncio.timeout(0):
+                await sandboxes.adopted()
+        except TimeoutError:
+            return "sandboxes of an earlier run are being taken up again"
+        return None
+
+    return reason
+
+
+async def _logins(home: Path, clock: SystemClock, events: Events) -> Logins:
+    async def record(caller: Principal, how: str) -> None:
+        await events.record(caller, Note("auth", "auth.login", {"how": how}))
+
+    token = await asyncio.to_thread(load_or_make_token, home / "token")
+    logins = Logins(BookFile(home / "logins.json"), clock, token=token, record=record)
+    await logins.load()
+    return logins
+
+
+def _profiles(ground: _Ground, folder: Path) -> Profiles:
+    return Profiles(
+        ground.store,
+        ground.bus,
+        clock=ground.clock,
+        identifiers=ground.identifiers,
+        bundled=profile_files.bundled(),
+        personal=lambda: profile_files.personal(folder),
+    )
+
+
+async def _shelf(settings: ControlSettings, stack: AsyncExitStack) -> Shelf:
+    home = settings.home
+    importer = ZygoteImporter(home / "run" / "zygote.sock")
+    stack.push_async_callback(importer.close)
+    shelf = Shelf(
+        ShelfSettings(
+            repos=home / "repos",
+            imports=home / "run" / "import",
+            allow_loopback=settings.allow_loopback_remotes,
+        ),
+        importer,
+    )
+    await asyncio.to_thread(shelf.sweep)
+    return shelf
+
+
+def _extensions(settings: ControlSettings, stack: AsyncExitStack) -> Mapping[str, Extension]:
+    found: dict[str, Extension] = {}
+    if "namespaces" in settings.extensions:
+        namespaces = _namespaces(settings)
+        stack.push_async_callback(namespaces.close)
+        found[namespaces.name] = namespaces
+    if "in-memory" in settings.extensions:
+        from atoll.adapters.extensions.in_memory import InMemory
+
+        memory = InMemory()
+        found[memory.name] = memory
+    for point in entry_points(group=EXTENSION_GROUP):
+        extension = _foreign(point.name, point.load, settings.home)
+        if extension is not None:
+            found[extension.name] = extension
+    return found
+
+
+def _namespaces(settings: ControlSettings) -> Namespaces:
+    agents = tuple((one.name, one.argv, one.env) for one in commands(AGENTS))
+    return Namespaces(
+        NamespacesSettings(
+            socket=settings.home / "run" / "zygote.sock",
+            broker=tuple(sorted(settings.upstreams.items())),
+            agents=agents,
+        )
+    )
+
+
+def _foreign(
+    name: str, load: Callable[[], Callable[[Path], Extension]], home: Path
+) -> Extension | None:
+    """A third party's extension: its entry point is called with the home. One that cannot be
+    made is left out and logged; the others go on."""
+    try:
+        return load()(home)
+    except AtollError as error:
+        _log.error("extension_left_out", extension=name, reason=error.message)
+    except Exception as error:  # noqa: BLE001
+        # Somebody else's code at its root: its fault must not keep Atoll from starting.
+        _log.exception("extension_left_out", extension=name, reason=str(error))
+    return None
