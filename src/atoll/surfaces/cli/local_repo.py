@@ -15,6 +15,7 @@ from pathlib import Path
 from atoll.domain.branch import read_branch
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.repository import plain_name, read_remote
+from atoll.surfaces.cli.answer import Answer
 from atoll.surfaces.cli.api import Api, Call, at, post
 from atoll.surfaces.cli.local_git import LocalGit
 
@@ -28,17 +29,22 @@ _USER = re.compile(r"^(https://)[^/@]*@")
 
 @dataclass(frozen=True, slots=True)
 class LocalRepo:
-    """A checkout. `key` names it to the server (a hash of machine, person and folder; worktrees
-    of one repository share it); `repo_url` is its origin as https, or empty; `dirty` when
-    something in it is not committed and will not be sent."""
+    """A checkout. `root` is its top folder; `key` names it to the server (a hash of machine,
+    person and folder; worktrees of one repository share it); `repo_url` is its origin as
+    https, or empty; `dirty` when something is not committed and will not be sent."""
 
-    folder: Path
+    root: Path
     key: str
     name: str
     branch: str
     commit: str
     repo_url: str
     dirty: bool
+
+    @property
+    def label(self) -> str:
+        """What to say as `repo_url` of a new sandbox: its default name comes from it."""
+        return self.repo_url or f"local/{self.name}"
 
 
 def describe(path: Path) -> LocalRepo:
@@ -64,7 +70,7 @@ def describe(path: Path) -> LocalRepo:
         raise Invalid(f"{folder} has no commit yet: commit something first.")
     status = git.ask("status", "--porcelain", "--ignore-submodules=all")
     return LocalRepo(
-        folder=folder,
+        root=folder,
         key=_key(git),
         name=plain_name(folder.name),
         branch=read_branch(branch),
@@ -75,24 +81,33 @@ def describe(path: Path) -> LocalRepo:
 
 
 def upload(
-    api: Api, repo: LocalRepo, *, say: Callable[[str], None], also: str | None = None
-) -> None:
+    api: Api,
+    checkout: LocalRepo | Path,
+    *,
+    also: str | None = None,
+    say: Callable[[str], None] | None = None,
+) -> Answer:
     """Send what the server lacks of the current branch, and of `also` (a branch to start from).
-    `say` gets one line per step. Raises `Invalid` when there is no branch `also`."""
-    git = LocalGit(repo.folder)
+    `say` gets one line per step. Returns the repository, with the `key` sandboxes name. Raises
+    as `describe`, and `Invalid` when there is no branch `also`."""
+    repo = describe(checkout) if isinstance(checkout, Path) else checkout
+    stored = Answer({})
+    git = LocalGit(repo.root)
     heads = {repo.branch: repo.commit}
     if also is not None and also != repo.branch:
         commit = git.try_("rev-parse", "-q", "--verify", f"refs/heads/{read_branch(also)}").text
         if not commit:
-            raise Invalid(f"{repo.folder} has no branch {also!r}.", field="from_branch")
+            raise Invalid(f"{repo.root} has no branch {also!r}.", field="from_branch")
         heads = {also: commit, **heads}
     for branch, commit in heads.items():
         have = _have(api, git, repo, commit)
         body: bytes | Iterator[bytes] = b""
         if commit not in have:
-            say(f"sending {branch} of {repo.folder}")
+            if say is not None:
+                say(f"sending {branch} of {repo.root}")
             body = _bundle(git, branch, have)
-        api.call(_put(repo, branch, commit, body=body))
+        stored = api.call(_put(repo, branch, commit, body=body))
+    return stored
 
 
 def _have(api: Api, git: LocalGit, repo: LocalRepo, commit: str) -> list[str]:

@@ -22,6 +22,16 @@ BUNDLE_SECONDS = 1800.0
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to bring: `repo` counts the sandbox's repositories from 0, `branch` None is the
+    sandbox's own; `force` lets commits go that only the branch here has."""
+
+    repo: int = 0
+    branch: str | None = None
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Pulled:
     """What came: `branch` of the checkout now stands at `commit`, `commits` more than before;
     `flagged` are changed files that can run something on this machine."""
@@ -31,14 +41,27 @@ class Pulled:
     commits: int
     flagged: tuple[str, ...]
 
+    def __str__(self) -> str:
+        first = f"branch {self.branch} is at {self.commit[:12]}, {self.commits} new commit(s)"
+        if not self.flagged:
+            return first
+        return f"{first}; look at these before you use them: {', '.join(self.flagged)}"
+
+
+def pull(
+    api: Api, sandbox: str, checkout: Path, *, wanted: Wanted, into: str | None = None
+) -> Pulled:
+    """Bring one branch of a sandbox into `into` (its own name when None) of `checkout`. Raises
+    `Conflict` with code `nothing_new` when there is nothing to bring, and as `take_in`."""
+    with fetched_bundle(api, sandbox, wanted) as bundle:
+        return take_in(checkout, bundle, branch=into, force=wanted.force)
+
 
 @contextmanager
-def fetch_bundle(
-    api: Api, sandbox: str, *, number: int = 0, branch: str | None = None
-) -> Iterator[Path]:
-    """A sandbox's new commits as a bundle in a temporary file, gone when the context ends. Raises
-    `Conflict` with code `nothing_new` when there are none."""
-    query = (("repo", str(number)), *((("branch", branch),) if branch else ()))
+def fetched_bundle(api: Api, sandbox: str, wanted: Wanted) -> Iterator[Path]:
+    """A sandbox's new commits as a bundle in a temporary file, gone when the context ends."""
+    branch = ((("branch", wanted.branch),)) if wanted.branch else ()
+    query = (("repo", str(wanted.repo)), *branch)
     call = Call("GET", at("sandboxes", sandbox, "bundle"), query, timeout=BUNDLE_SECONDS)
     with tempfile.TemporaryDirectory(prefix="atoll-pull-") as folder:
         file = Path(folder) / "pulled.bundle"
