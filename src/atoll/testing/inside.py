@@ -1,0 +1,94 @@
+"""Running real programs through a Spawner and reading what they say, for contract suites."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from atoll.ports.spawner import Exit, Process, ProcessSpec, Spawner
+
+Environment = tuple[tuple[str, str], ...]
+PATH: Environment = (("PATH", "/usr/local/bin:/usr/bin:/bin"),)
+TERMINAL: Environment = (*PATH, ("TERM", "xterm"), ("PS1", "$ "))
+PATIENCE_SECONDS = 20.0
+
+
+class Output:
+    """Reads a descriptor in a thread, until a mark or its end. Does not own it."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self.seen = b""
+
+    async def until(self, mark: bytes) -> bytes:
+        """Everything seen, once `mark` is in it."""
+        return await self._read(lambda: mark in self.seen)
+
+    async def lines(self, count: int) -> list[bytes]:
+        """The first `count` whole lines."""
+        await self._read(lambda: self.seen.count(b"\n") >= count)
+        return self.seen.splitlines()[:count]
+
+    async def to_end(self) -> bytes:
+        """Everything, once nobody holds the other end."""
+        return await self._read(lambda: False)
+
+    def type(self, keys: bytes) -> None:
+        """Write to it: a terminal takes that as typed."""
+        os.write(self._fd, keys)
+
+    async def _read(self, enough: Callable[[], bool]) -> bytes:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not enough():
+                try:
+                    data = await asyncio.to_thread(os.read, self._fd, 65536)
+                except OSError:
+                    break  # EIO: the end of a terminal
+                if not data:
+                    break
+                self.seen += data
+        return self.seen
+
+
+@asynccontextmanager
+async def captured(
+    spawner: Spawner, *argv: str, env: Environment = PATH, cwd: str = "/"
+) -> AsyncIterator[tuple[Process, Output]]:
+    """Start argv with stdout and stderr in one pipe and nothing to read."""
+    out, into = os.pipe()
+    null = os.open(os.devnull, os.O_RDWR)
+    try:
+        try:
+            process = await spawner.spawn(ProcessSpec(argv, env, cwd, null, into, into))
+        finally:
+            os.close(into)
+            os.close(null)
+        yield process, Output(out)
+    finally:
+        os.close(out)
+
+
+@asynccontextmanager
+async def terminal(
+    spawner: Spawner, *argv: str, cols: int = 80, rows: int = 24
+) -> AsyncIterator[tuple[Process, Output]]:
+    """Start argv on a terminal of its own; the output is the terminal's."""
+    pty = await spawner.open_pty(cols=cols, rows=rows)
+    try:
+        try:
+            spec = ProcessSpec(argv, TERMINAL, "/", pty.slave, pty.slave, pty.slave, tty=True)
+            process = await spawner.spawn(spec)
+        finally:
+            os.close(pty.slave)
+        yield process, Output(pty.master)
+    finally:
+        os.close(pty.master)
+
+
+async def run(
+    spawner: Spawner, *argv: str, env: Environment = PATH, cwd: str = "/"
+) -> tuple[Exit, bytes]:
+    """Run argv to its end: how it ended, and stdout and stderr together."""
+    async with captured(spawner, *argv, env=env, cwd=cwd) as (process, output):
+        text = await output.to_end()
+        return await process.wait(), text

@@ -1,0 +1,247 @@
+"""What every Spawner must do: a suite that authors subclass.
+
+It tests the port's promises with real processes; what only one implementation promises
+(how its init is reached, what its wall refuses) belongs in that one's own tests.
+"""
+
+import asyncio
+import os
+import signal
+import stat
+
+import pytest
+
+from atoll.domain.errors import Forbidden, Invalid, NotFound, Unavailable
+from atoll.ports.spawner import Spawner
+from atoll.testing.inside import PATH, captured, run, terminal
+
+
+class SpawnerContract:
+    """Subclasses give the async fixtures `spawner` (a live `Spawner` with an empty workspace
+    that can be written) and `inside` (the workspace's path as processes inside name it).
+    Inside there must be `sh`, `setsid`, `sleep`, `stty` and coreutils."""
+
+    async def test_spawn_of_a_program_reports_its_code(self, spawner: Spawner) -> None:
+        end, text = await run(spawner, "sh", "-c", "echo out; echo err >&2; exit 7")
+        assert (end.code, end.signal, sorted(text.split())) == (7, None, [b"err", b"out"])
+
+    async def test_spawn_of_a_program_that_is_killed_reports_the_signal(
+        self, spawner: Spawner
+    ) -> None:
+        end, _ = await run(spawner, "sh", "-c", "kill -TERM $$")
+        assert (end.code, end.signal) == (None, signal.SIGTERM)
+
+    async def test_spawn_gives_exactly_the_environment_and_directory(
+        self, spawner: Spawner, inside: str
+    ) -> None:
+        env = (*PATH, ("A", "b c"), ("EMPTY", ""))
+        _, text = await run(spawner, "/usr/bin/env", env=env, cwd=inside)
+        got = {line for line in text.splitlines() if not line.startswith((b"PWD=", b"_="))}
+        assert got == {b"PATH=/usr/local/bin:/usr/bin:/bin", b"A=b c", b"EMPTY="}
+        _, text = await run(spawner, "pwd", cwd=inside)
+        assert text.decode().strip() == inside
+
+    async def test_spawn_passes_odd_arguments_unchanged(self, spawner: Spawner) -> None:
+        words = ("", "two words", "a\nb", "-rf", "\udcff", "é")
+        _, text = await run(spawner, "printf", "<%s>", *words)
+        assert text == b"<><two words><a\nb><-rf><\xff><\xc3\xa9>"
+
+    async def test_spawn_with_huge_arguments_and_environment_runs(self, spawner: Spawner) -> None:
+        env = (*PATH, ("BIG", "y" * 100_000), *((f"V{n}", "z" * 1000) for n in range(200)))
+        end, text = await run(
+            spawner, "sh", "-c", "echo ${#BIG} ${#1} $V199", "sh", "x" * 100_000, env=env
+        )
+        assert (end.code, text.split()[:2]) == (0, [b"100000", b"100000"])
+
+    @pytest.mark.parametrize(
+        ("argv", "cwd", "code", "field"),
+        [
+            (("no-such-program",), "/", "no_such_program", "argv"),
+            (("/no/such/program",), "/", "no_such_program", "argv"),
+            (("/etc/passwd",), "/", "not_executable", "argv"),
+            (("/",), "/", "not_executable", "argv"),
+            (("true",), "/no/such/directory", "no_such_directory", "cwd"),
+            (("true",), "/etc/passwd", "no_such_directory", "cwd"),
+            ((), "/", "invalid", "argv"),
+            (("a\0b",), "/", "invalid", "argv"),
+        ],
+    )
+    async def test_spawn_of_what_cannot_run_is_invalid(
+        self, spawner: Spawner, argv: tuple[str, ...], cwd: str, code: str, field: str
+    ) -> None:
+        with pytest.raises(Invalid) as refused:
+            await run(spawner, *argv, cwd=cwd)
+        assert (refused.value.code, refused.value.field) == (code, field)
+
+    async def test_spawn_hands_over_three_descriptors_and_a_clean_slate(
+        self, spawner: Spawner
+    ) -> None:
+        _, text = await run(
+            spawner,
+            "sh",
+            "-c",
+            "ls /proc/$$/fd; grep -E 'Sig(Blk|Ign)' /proc/$$/status; umask; ulimit -c",
+        )
+        lines = text.split()
+        assert lines[:3] == [b"0", b"1", b"2"]
+        assert lines[3:] == [b"SigBlk:", b"0" * 16, b"SigIgn:", b"0" * 16, b"0022", b"0"], text
+
+    async def test_spawn_of_many_at_once_runs_them_all(self, spawner: Spawner) -> None:
+        ends = await asyncio.gather(
+            *(run(spawner, "sh", "-c", f"echo {n}; exit {n}") for n in range(40))
+        )
+        assert [(end.code, text) for end, text in ends] == [(n, b"%d\n" % n) for n in range(40)]
+
+    async def test_spawn_leaves_no_descriptor_behind(self, spawner: Spawner) -> None:
+        await run(spawner, "true")
+        before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208  # names are what is counted
+        for _ in range(5):
+            await run(spawner, "true")
+            with pytest.raises(Invalid):
+                await run(spawner, "no-such-program")
+        assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208  # as above
+
+    async def test_wait_may_be_awaited_by_many_and_afterwards(self, spawner: Spawner) -> None:
+        async with captured(spawner, "sh", "-c", "exit 3") as (process, _):
+            ends = await asyncio.gather(*(process.wait() for _ in range(3)))
+            assert {end.code for end in (*ends, await process.wait())} == {3}
+
+    async def test_wait_reports_what_the_process_used(self, spawner: Spawner) -> None:
+        end, _ = await run(spawner, "sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done")
+        assert end.user_seconds > 0
+        assert end.max_rss_kib > 0
+
+    async def test_signal_reaches_the_process_group(self, spawner: Spawner) -> None:
+        script = "sleep 1000 & echo ready; wait"
+        async with captured(spawner, "sh", "-c", script) as (process, output):
+            await output.until(b"ready")
+            await process.signal(signal.SIGTERM)
+            # The pipe ends only when the background job is gone, too.
+            await output.to_end()
+            assert (await process.wait()).signal == signal.SIGTERM
+
+    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+    async def test_signal_to_the_tree_reaches_daemons(self, spawner: Spawner, number: int) -> None:
+        script = "(setsid sh -c '(sleep 1000; :) & echo ready; sleep 1000; :' &) ; sleep 1000; :"
+        async with captured(spawner, "sh", "-c", script) as (process, output):
+            await output.until(b"ready")
+            await process.signal(number, tree=True)
+            await output.to_end()
+            assert (await process.wait()).signal == number
+
+    async def test_signal_to_the_tree_reaches_daemons_after_their_leader_ended(
+        self, spawner: Spawner
+    ) -> None:
+        script = "(setsid sh -c 'trap \"\" HUP TERM; echo ready; sleep 1000; :' &)"
+        async with captured(spawner, "sh", "-c", script) as (process, output):
+            await output.until(b"ready")
+            assert (await process.wait()).code == 0
+            await process.signal(signal.SIGKILL, tree=True)
+            await output.to_end()
+
+    async def test_signal_to_a_process_that_is_gone_is_no_error(self, spawner: Spawner) -> None:
+        async with captured(spawner, "true") as (process, _):
+            await process.wait()
+            await process.signal(signal.SIGTERM)
+            await process.signal(signal.SIGKILL, tree=True)
+            await process.signal(signal.SIGTERM, tree=True)
+
+    async def test_pty_is_the_controlling_terminal_of_its_process(self, spawner: Spawner) -> None:
+        script = "tty </dev/tty >/dev/null && tty && stty size && ps -o sid= -p $$ && echo $$"
+        async with terminal(spawner, "sh", "-c", script, cols=91, rows=33) as (process, screen):
+            end = await process.wait()
+            name, size, session, pid = await screen.lines(4)
+            assert end.code == 0
+            assert name.startswith(b"/dev/pts/")
+            assert (size, session.strip()) == (b"33 91", pid)
+
+    async def test_pty_interrupt_typed_reaches_the_foreground(self, spawner: Spawner) -> None:
+        async with terminal(spawner, "sh", "-c", "echo ready; sleep 1000") as (process, screen):
+            await screen.until(b"ready")
+            screen.type(b"\x03")
+            assert (await process.wait()).signal == signal.SIGINT
+
+    async def test_pty_signal_reaches_the_foreground_and_spares_the_shell(
+        self, spawner: Spawner
+    ) -> None:
+        async with terminal(spawner, "sh", "-i") as (process, screen):
+            screen.type(b"sh -c 'echo re''ady; exec sleep 1000'\n")
+            await screen.until(b"ready\r\n")
+            await process.signal(signal.SIGINT)
+            screen.type(b"echo $((6*7)) is the answer\n")
+            await screen.until(b"42 is the answer")
+            await process.signal(signal.SIGKILL, tree=True)
+            assert (await process.wait()).signal == signal.SIGKILL
+
+    async def test_pty_output_ends_although_a_daemon_lives_on(self, spawner: Spawner) -> None:
+        script = "(setsid sleep 1000 </dev/null >/dev/null 2>&1 &); echo bye"
+        async with terminal(spawner, "sh", "-c", script) as (process, screen):
+            assert (await process.wait()).code == 0
+            assert b"bye" in await screen.to_end()
+            await process.signal(signal.SIGKILL, tree=True)
+
+    async def test_file_is_written_and_read_back_with_its_exact_mode(
+        self, spawner: Spawner, inside: str
+    ) -> None:
+        fd = await spawner.open_file("new", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        os.write(fd, b"content")
+        os.close(fd)
+        fd = await spawner.open_file("new", os.O_RDONLY)
+        assert (os.read(fd, 100), stat.S_IMODE(os.fstat(fd).st_mode)) == (b"content", 0o666)
+        assert not os.get_inheritable(fd)
+        os.close(fd)
+        _, text = await run(spawner, "cat", f"{inside}/new")
+        assert text == b"content"
+
+    @pytest.mark.parametrize(
+        ("path", "refused"),
+        [
+            ("absent", NotFound),
+            ("absolute", Forbidden),
+            ("directory/etc/passwd", Forbidden),
+            ("magic/etc/passwd", Forbidden),
+            ("../etc/passwd", Forbidden),
+            ("/etc/passwd", Forbidden),
+            ("loop", Invalid),
+            ("file/x", Invalid),
+            ("x" * 300, Invalid),
+            ("x\0y", Invalid),
+        ],
+    )
+    async def test_file_outside_the_workspace_is_refused(
+        self, spawner: Spawner, inside: str, path: str, refused: type[Exception]
+    ) -> None:
+        script = (
+            "ln -sfn /etc/passwd absolute; ln -sfn / directory; ln -sfn loop loop; : > file; "
+            "ln -sfn /proc/self/root magic"
+        )
+        await run(spawner, "sh", "-c", script, cwd=inside)
+        with pytest.raises(refused):
+            await spawner.open_file(path, os.O_RDONLY)
+
+    async def test_file_that_is_a_pipe_does_not_block(self, spawner: Spawner, inside: str) -> None:
+        await run(spawner, "mkfifo", f"{inside}/fifo")
+        async with asyncio.timeout(5):
+            fd = await spawner.open_file("fifo", os.O_RDONLY)
+            assert stat.S_ISFIFO(os.fstat(fd).st_mode)
+            os.close(fd)
+            with pytest.raises(Invalid):
+                await spawner.open_file("fifo", os.O_WRONLY)
+
+    async def test_tool_runs_on_the_workspace(self, spawner: Spawner) -> None:
+        end, text = await run(spawner, *spawner.tool("stat", "--", "."))
+        assert (end.code, text[:2]) == (0, b"d ")
+
+    async def test_close_ends_everything_inside(self, spawner: Spawner) -> None:
+        script = "(setsid sh -c 'trap \"\" HUP TERM INT; echo ready; sleep 1000; :' &); sleep 1000"
+        async with captured(spawner, "sh", "-c", script) as (process, output):
+            await output.until(b"ready")
+            await spawner.close()
+            await output.to_end()
+            assert (await process.wait()).signal == signal.SIGKILL
+            await process.signal(signal.SIGKILL, tree=True)
+        with pytest.raises(Unavailable):
+            await run(spawner, "true")
+        with pytest.raises(Unavailable):
+            await spawner.open_pty(cols=80, rows=24)
+        await spawner.close()
