@@ -131,9 +131,7 @@ async def runtime(
             terminals = Terminals(spawner, defaults, journal=journal, tasks=tasks, **more)
             execs = Execs(spawner, env=ENV, cwd=str(work), journal=journal, tasks=tasks)
             activity = Activity("sb_test", 1)
-            app = build(
-                terminals, execs, journal=journal, activity=activity, token=token
-            )
+            app = build(terminals, execs, journal=journal, activity=activity, token=token)
             runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
             await runner.setup()
             listener = socket.socket(socket.AF_UNIX)

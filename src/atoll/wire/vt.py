@@ -137,9 +137,7 @@ class Scanner:
                 case b"\x1b]":
                     query = self._command(buffer, at, begin)
                 case b"\x1bP":
-                    found = _DCS.match(buffer, at)
-                    asks = found is not None and DCS_QUERY.match(found[1]) is not None
-                    query = _query(found, begin) if asks else None
+                    query = self._device(buffer, at, begin)
                 case other:
                     query = None
                     self._escape(buffer, at, other)
@@ -210,6 +208,14 @@ class Scanner:
             self.modes = replace(self.modes, title=vtmodes.clean_title(text))
         return None
 
+    @staticmethod
+    def _device(buffer: bytes, at: int, begin: int) -> Query | None:
+        """One DCS string: only questions matter."""
+        found = _DCS.match(buffer, at)
+        if found is None or not DCS_QUERY.match(found[1]):
+            return None
+        return _query(found, begin)
+
     def _escape(self, buffer: bytes, at: int, start: bytes) -> None:
         """A two- or three-byte escape, or SO and SI."""
         self._draw(buffer, at)
@@ -240,10 +246,8 @@ def _events(buffer: bytes, stop: int) -> list[int]:
     return found
 
 
-def _query(found: re.Match[bytes] | None, begin: int) -> Query | None:
+def _query(found: re.Match[bytes], begin: int) -> Query:
     """The question a match is, at absolute offsets."""
-    if found is None:
-        return None
     text = _STRAY.sub(b"", found[0][2:])
     return Query(begin + found.start(), begin + found.end(), found[0][1:2], text)
 

@@ -106,11 +106,11 @@ class Driving:
     def tick(self, now: float) -> None:
         """Time has passed: end a grace, take the right to pause from a driver gone silent."""
         seat = self._driving_seat()
-        if seat is None:
+        if self.driver is None or seat is None:
             return
         if seat.left_at is not None:
             if now >= seat.left_at + GRACE_SECONDS:
-                self._succeed(now)
+                self._succeed(self.driver, now)
         elif self.paused and now >= seat.since + STALL_SECONDS:
             seat.trusted = False
         self._settle(now)
@@ -134,13 +134,12 @@ class Driving:
     def _driving_seat(self) -> Seat | None:
         return None if self.driver is None else self._seats[self.driver]
 
-    def _succeed(self, now: float) -> None:
+    def _succeed(self, gone: str, now: float) -> None:
         """The grace is over: the driver's seat goes, whoever came first takes over."""
-        if self.driver is not None:
-            del self._seats[self.driver]
+        del self._seats[gone]
         self.driver = next(iter(self._seats), None)
-        if self.driver is not None:
-            self._seats[self.driver].since = now
+        for seat in list(self._seats.values())[:1]:
+            seat.since = now
 
     def _settle(self, now: float) -> None:
         """Bring `paused` in line with the driver's backlog."""

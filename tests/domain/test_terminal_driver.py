@@ -1,0 +1,207 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atoll.domain.terminal.driver import Driving, Watermarks, watermarks
+
+KIB = 1024
+MARKS = Watermarks(128 * KIB, 32 * KIB)
+
+
+def driving(*clients: str) -> Driving:
+    state = Driving(MARKS)
+    for client in clients:
+        state.joined(client, 0, 0.0)
+    return state
+
+
+def paused_by(client: str, *others: str) -> Driving:
+    """A driver that acknowledged 1 KiB and then fell 128 KiB behind at second 5."""
+    state = driving(client, *others)
+    state.produced(KIB, 1.0)
+    state.acked(client, KIB, 2.0)
+    state.produced(129 * KIB, 5.0)
+    assert state.paused
+    return state
+
+
+def test_marks_of_a_small_ring_stay_below_it() -> None:
+    assert watermarks(256 * KIB) == MARKS
+    assert watermarks(64 * KIB) == Watermarks(32 * KIB, 8 * KIB)
+
+
+def test_driver_is_the_first_attached_then_whoever_typed_last() -> None:
+    state = driving()
+    assert (state.driver, state.present, state.deadline) == (None, False, None)
+    state.tick(1.0)
+    state.joined("a", 0, 0.0)
+    state.joined("b", 0, 0.0)
+    assert (state.driver, state.present) == ("a", True)
+    state.typed("b", 1.0)
+    assert state.driver == "b"
+    state.typed("b", 1.5)
+    state.typed("stranger", 2.0)
+    assert state.driver == "b"
+    state.typed("a", 3.0)
+    assert state.driver == "a"
+
+
+def test_driver_that_never_acknowledged_never_pauses() -> None:
+    state = driving("a")
+    state.produced(10_000 * KIB, 1.0)
+    assert not state.paused
+
+
+def test_driver_backlog_pauses_at_the_high_mark_and_resumes_at_the_low_one() -> None:
+    state = driving("a")
+    state.produced(KIB, 0.0)
+    assert state.acked("a", KIB, 0.0)
+    state.produced(129 * KIB - 1, 1.0)
+    assert not state.paused
+    state.produced(129 * KIB, 1.0)
+    assert state.paused
+    state.acked("a", 96 * KIB, 2.0)
+    assert state.paused
+    state.acked("a", 97 * KIB, 3.0)
+    assert not state.paused
+
+
+def test_observer_backlog_never_pauses() -> None:
+    state = driving("a", "b")
+    state.produced(KIB, 0.0)
+    state.acked("a", KIB, 0.0)
+    state.acked("b", 1, 0.0)
+    state.produced(100 * KIB, 0.0)
+    state.acked("a", 100 * KIB, 0.0)
+    state.produced(200 * KIB, 0.0)
+    assert not state.paused
+
+
+def test_acknowledgement_that_cannot_be_is_refused() -> None:
+    state = driving("a")
+    state.produced(10, 0.0)
+    assert state.acked("a", 5, 0.0)
+    assert not state.acked("a", 4, 0.0)
+    assert not state.acked("a", 11, 0.0)
+    assert not state.acked("stranger", 5, 0.0)
+    assert state.acked("a", 5, 0.0)
+
+
+def test_driver_silent_for_ten_seconds_above_the_mark_loses_the_right_until_it_acknowledges() -> (
+    None
+):
+    state = paused_by("a")
+    assert state.deadline == 15.0
+    state.acked("a", KIB, 14.0)
+    assert state.deadline == 15.0
+    state.tick(14.9)
+    assert state.paused
+    state.tick(15.0)
+    assert (state.paused, state.deadline, state.driver) == (False, None, "a")
+    state.produced(400 * KIB, 16.0)
+    assert not state.paused
+    state.acked("a", 2 * KIB, 17.0)
+    assert state.paused
+
+
+def test_driver_gone_keeps_pausing_for_the_grace_and_then_the_next_takes_over() -> None:
+    state = paused_by("a", "b", "c")
+    state.left("a", 20.0)
+    assert (state.driver, state.paused, state.present, state.deadline) == ("a", True, False, 30.0)
+    state.tick(29.9)
+    assert (state.driver, state.paused) == ("a", True)
+    state.tick(30.0)
+    assert (state.driver, state.paused, state.present) == ("b", False, True)
+    assert not state.acked("a", 129 * KIB, 31.0)
+
+
+def test_last_driver_gone_for_good_leaves_nobody() -> None:
+    state = driving("a")
+    state.left("a", 1.0)
+    state.tick(11.0)
+    assert (state.driver, state.deadline) == (None, None)
+    state.joined("b", 0, 12.0)
+    assert state.driver == "b"
+
+
+def test_driver_back_within_the_grace_keeps_its_seat_and_right() -> None:
+    state = paused_by("a", "b")
+    state.left("a", 6.0)
+    state.joined("a", 129 * KIB, 9.0)
+    assert (state.driver, state.paused, state.present, state.deadline) == ("a", False, True, None)
+    state.produced(257 * KIB, 10.0)
+    assert state.paused
+
+
+def test_driver_back_and_still_far_behind_stays_paused_for_its_own_ten_seconds() -> None:
+    state = paused_by("a")
+    state.left("a", 6.0)
+    state.joined("a", KIB, 9.0)
+    assert (state.paused, state.deadline) == (True, 19.0)
+
+
+def test_observer_that_types_in_the_grace_takes_the_seat() -> None:
+    state = paused_by("a", "b")
+    state.left("a", 6.0)
+    state.typed("b", 7.0)
+    assert (state.driver, state.paused, state.deadline) == ("b", False, None)
+    assert not state.acked("a", 129 * KIB, 8.0)
+
+
+def test_observer_that_leaves_changes_nothing() -> None:
+    state = paused_by("a", "b")
+    state.left("b", 6.0)
+    state.left("stranger", 6.0)
+    assert (state.driver, state.paused) == ("a", True)
+
+
+def test_driver_resynced_has_no_backlog_from_before() -> None:
+    state = driving("a")
+    state.produced(400 * KIB, 0.0)
+    state.skipped("a", 390 * KIB)
+    state.skipped("stranger", 1)
+    state.acked("a", 391 * KIB, 0.0)
+    assert not state.paused
+
+
+CLIENTS = st.sampled_from("abc")
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["joined", "left", "typed", "acked", "produced", "skipped", "tick"]),
+            CLIENTS,
+            st.integers(0, 300 * KIB),
+            st.floats(0, 8),
+        ),
+        max_size=60,
+    )
+)
+def test_driving_under_any_stimuli_pauses_only_for_a_seated_driver_and_never_without_end(
+    stimuli: list[tuple[str, str, int, float]],
+) -> None:
+    state, now = Driving(MARKS), 0.0
+    for kind, client, amount, seconds in stimuli:
+        now += seconds
+        match kind:
+            case "joined":
+                state.joined(client, min(amount, state.end), now)
+            case "left":
+                state.left(client, now)
+            case "typed":
+                state.typed(client, now)
+            case "acked":
+                state.acked(client, amount, now)
+            case "produced" if not state.paused:
+                state.produced(state.end + amount, now)
+            case "skipped":
+                state.skipped(client, min(amount, state.end))
+            case "tick":
+                state.tick(now)
+        if state.paused:
+            assert state.driver is not None
+            assert state.deadline is not None
+            assert state.deadline <= now + 10
+    while state.deadline is not None:
+        state.tick(state.deadline)
+    assert not state.paused
