@@ -9,8 +9,10 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +31,25 @@ KEEPALIVE_SECONDS = 75
 EXIT_REFUSED = 1
 
 
+@dataclass(frozen=True, slots=True)
+class _Welcome:
+    """How the person who started it learns the way in: printed, opened in a browser, or not."""
+
+    printed: bool
+    opened: bool
+
+    def say(self, url: str, ticket: str) -> None:
+        address = url.rstrip("/")
+        link = f"{address}/#login={ticket}"
+        if self.printed:
+            print(f"Atoll is ready: {address}\nLog in within 10 minutes: {link}", flush=True)
+        if self.opened and any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY"))):
+            import webbrowser
+
+            # A program of its own: nobody waits for it.
+            threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run until SIGTERM or SIGINT; the exit code. 1 with a sentence on stderr when it cannot."""
     said = _parser().parse_args(arguments)
@@ -36,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = read_settings(said.home, os.environ, {"host": said.host, "port": said.port})
         configure(settings.log_level)
         with present(settings.home, host=settings.host, port=settings.port) as presence:
-            _run(settings, presence, announce=said.print_login)
+            _run(settings, presence, _Welcome(said.print_login, said.browser))
     except AtollError as error:
         print(f"atoll: {error.message}", file=sys.stderr)
         return EXIT_REFUSED
@@ -54,18 +75,21 @@ def _parser() -> argparse.ArgumentParser:
         default=True,
         help="print the address and a login link once it serves",
     )
+    parser.add_argument(
+        "--browser", action="store_true", help="open the login link, where there is a desktop"
+    )
     return parser
 
 
-def _run(settings: ControlSettings, presence: Presence, *, announce: bool) -> None:
+def _run(settings: ControlSettings, presence: Presence, welcome: _Welcome) -> None:
     # Loaded only now: clients of a restarted control plane already wait in the socket's queue.
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(settings, presence, announce=announce))
+        runner.run(_serve(settings, presence, welcome))
 
 
-async def _serve(settings: ControlSettings, presence: Presence, *, announce: bool) -> None:
+async def _serve(settings: ControlSettings, presence: Presence, welcome: _Welcome) -> None:
     from atoll.surfaces.http import repositories
     from atoll.surfaces.http.app import Frontage, create_app
     from atoll.surfaces.http.guard import names_for
@@ -78,9 +102,9 @@ async def _serve(settings: ControlSettings, presence: Presence, *, announce: boo
         server = _server(app)
         background = group.create_task(services.sandboxes.run())
         with _ended_by_signals(server):
-            if announce:
+            if welcome.printed or welcome.opened:
                 ticket = await services.logins.new_ticket()
-                _announce(settings.public_url or presence.url, ticket)
+                welcome.say(settings.public_url or presence.url, ticket)
             await server.serve(sockets=[presence.listener])
         background.cancel()
 
@@ -133,14 +157,6 @@ def _ended_by_signals(server: "uvicorn.Server") -> Iterator[None]:
     finally:
         for number in numbers:
             loop.remove_signal_handler(number)
-
-
-def _announce(url: str, ticket: str) -> None:
-    address = url.rstrip("/")
-    print(
-        f"Atoll is ready: {address}\nLog in within 10 minutes: {address}/#login={ticket}",
-        flush=True,
-    )
 
 
 if __name__ == "__main__":
