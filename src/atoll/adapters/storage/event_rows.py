@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import msgspec
-from sqlalchemy import Row, func, insert, select
+from sqlalchemy import Row, bindparam, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.moments import from_us, to_us
@@ -11,6 +11,15 @@ from atoll.adapters.storage.tables import events
 from atoll.domain.event import Event, EventDraft, Json, check
 from atoll.domain.ids import EventId, OrgId
 from atoll.ports import EventQuery
+
+_earlier = events.alias()
+_next_seq = (
+    select(func.coalesce(func.max(_earlier.c.seq), 0) + 1)
+    .where(_earlier.c.stream == bindparam("in_stream"))
+    .scalar_subquery()
+)
+_append = insert(events).values(seq=_next_seq).returning(events.c.position, events.c.seq)
+"""One event at a time: each must see the `seq` of the one before."""
 
 _decoder: msgspec.json.Decoder[dict[str, object]] = msgspec.json.Decoder(dict[str, object])
 
@@ -27,16 +36,13 @@ class SqlEventRows:
 
     async def append(self, drafts: Sequence[EventDraft]) -> list[Event]:
         """See the port."""
-        rows = await self._numbered(drafts)
-        if not rows:
-            return []
-        stored = await self._connection.execute(
-            insert(events).returning(events.c.position, sort_by_parameter_order=True), rows
-        )
-        return [
-            _event_of(draft, row, position)
-            for draft, row, position in zip(drafts, rows, stored.scalars(), strict=True)
-        ]
+        appended = []
+        for draft in drafts:
+            row = _row(draft)
+            stored = await self._connection.execute(_append, row | {"in_stream": draft.stream})
+            position, seq = stored.one()
+            appended.append(_event_of(draft, position, seq))
+        return appended
 
     async def page(self, query: EventQuery) -> list[Event]:
         """See the port."""
@@ -58,32 +64,14 @@ class SqlEventRows:
         found = await self._connection.execute(select(func.max(events.c.position)))
         return found.scalar_one() or 0
 
-    async def _numbered(self, drafts: Sequence[EventDraft]) -> list[dict[str, str | int | None]]:
-        """Rows with the next `seq` of their streams."""
-        last: dict[str, int] = {}
-        rows = []
-        for draft in drafts:
-            if draft.stream not in last:
-                last[draft.stream] = await self._last_seq(draft.stream)
-            last[draft.stream] += 1
-            rows.append(_row(draft, last[draft.stream]))
-        return rows
 
-    async def _last_seq(self, stream: str) -> int:
-        found = await self._connection.execute(
-            select(func.max(events.c.seq)).where(events.c.stream == stream)
-        )
-        return found.scalar_one() or 0
-
-
-def _row(draft: EventDraft, seq: int) -> dict[str, str | int | None]:
+def _row(draft: EventDraft) -> dict[str, str | int | None]:
     kind = check(draft.event_type, draft.payload)
     return {
         "id": draft.id,
         "org_id": draft.org_id,
         "owner": draft.owner,
         "stream": draft.stream,
-        "seq": seq,
         "event_type": draft.event_type,
         "event_version": kind.version,
         "at_us": to_us(draft.at),
@@ -94,14 +82,14 @@ def _row(draft: EventDraft, seq: int) -> dict[str, str | int | None]:
     }
 
 
-def _event_of(draft: EventDraft, row: dict[str, str | int | None], position: int) -> Event:
+def _event_of(draft: EventDraft, position: int, seq: int) -> Event:
     return Event(
         id=draft.id,
         position=position,
         stream=draft.stream,
-        seq=int(row["seq"] or 0),
+        seq=seq,
         event_type=draft.event_type,
-        event_version=int(row["event_version"] or 0),
+        event_version=check(draft.event_type, draft.payload).version,
         at=draft.at,
         org_id=draft.org_id,
         actor_kind=draft.actor.kind.value,

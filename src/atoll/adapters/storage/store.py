@@ -152,9 +152,14 @@ def _sqlite(url: URL, readers: int) -> SqlStore:
     if url.database:
         # SQLite gives its -wal and -shm files the mode of the file itself.
         Path(url.database).touch(mode=0o600, exist_ok=True)
-    writer = create_async_engine(url, pool_size=1, max_overflow=0)
+    # `begin` ends every transaction itself and readers have none: nothing to reset on return.
+    writer = create_async_engine(url, pool_size=1, max_overflow=0, pool_reset_on_return=None)
     reader = create_async_engine(
-        url, pool_size=readers, max_overflow=0, isolation_level="AUTOCOMMIT"
+        url,
+        pool_size=readers,
+        max_overflow=0,
+        pool_reset_on_return=None,
+        isolation_level="AUTOCOMMIT",
     )
     event.listen(writer.sync_engine, "connect", _prepare)
     event.listen(reader.sync_engine, "connect", _prepare)
