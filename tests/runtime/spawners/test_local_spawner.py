@@ -5,7 +5,7 @@ import os
 import signal
 import socket
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -34,8 +34,9 @@ def twin(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture
-def inside() -> str:
-    return tempfile.mkdtemp(prefix="at", dir="/tmp")
+def inside() -> Iterator[str]:
+    with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as folder:
+        yield folder
 
 
 @pytest.fixture
