@@ -1,0 +1,40 @@
+import pytest
+
+from atoll.domain.event import KINDS, check, sandbox_stream
+from atoll.domain.sandbox import State
+
+LIFE = {"sandbox_id": "sb_a", "name": "x", "generation": 1, "state": "ready"}
+
+
+def test_every_state_has_a_kind() -> None:
+    assert {f"sandbox.{state}" for state in State} <= KINDS.keys()
+
+
+def test_kinds_are_said_in_words() -> None:
+    assert all(
+        kind.text and kind.version >= 1 and kind.name == name for name, kind in KINDS.items()
+    )
+
+
+def test_payload_that_fits_passes() -> None:
+    assert check("sandbox.ready", LIFE).version == 1
+    assert check("door.request", {"sandbox_id": "a", "generation": 1, "n": 1, "any": 1})
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload", "words"),
+    [
+        ("sandbox.happy", LIFE, "no event kind"),
+        ("sandbox.ready", {"sandbox_id": "a"}, "lacks generation, name, state"),
+        ("sandbox.ready", LIFE | {"extra": 1}, "does not know extra"),
+    ],
+)
+def test_payload_that_does_not_fit_is_a_mistake(
+    kind: str, payload: dict[str, str | int], words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        check(kind, payload)  # type: ignore[arg-type]
+
+
+def test_stream_of_a_sandbox() -> None:
+    assert sandbox_stream("sb_a") == "sandbox:sb_a"

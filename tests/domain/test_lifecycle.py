@@ -1,0 +1,316 @@
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from atoll.domain.errors import Conflict
+from atoll.domain.event import KINDS
+from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
+from atoll.domain.lifecycle import (
+    Append,
+    Broke,
+    Destroy,
+    Due,
+    ExtendTtl,
+    Idle,
+    Instruction,
+    Provision,
+    Reached,
+    Recreate,
+    Renewed,
+    Requested,
+    SaveCommits,
+    Start,
+    Stimulus,
+    Stop,
+    Teardown,
+    TeardownFailed,
+    TornDown,
+    Touched,
+    deadline,
+    idle_deadline,
+    step,
+)
+from atoll.domain.profile import Profile, Scope, Ttl
+from atoll.domain.sandbox import Attachment, Sandbox, State
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+EDGES = {
+    (State.REQUESTED, State.PROVISIONING),
+    (State.PROVISIONING, State.READY),
+    (State.READY, State.ACTIVE),
+    (State.READY, State.STOPPED),
+    (State.ACTIVE, State.STOPPED),
+    (State.STOPPED, State.PROVISIONING),
+    *(
+        (state, end)
+        for state in (State.REQUESTED, State.PROVISIONING, State.READY, State.ACTIVE)
+        for end in (State.EXPIRED, State.FAILED)
+    ),
+    (State.STOPPED, State.EXPIRED),
+    *(
+        (state, State.PROVISIONING)
+        for state in (State.READY, State.ACTIVE, State.STOPPED, State.FAILED, State.EXPIRED)
+    ),
+    *((state, State.DESTROYING) for state in State if state is not State.DESTROYED),
+    (State.DESTROYING, State.DESTROYED),
+}
+
+
+def born(*, idle: int | None = None) -> Sandbox:
+    profile = Profile("profile.x", "1.0.0", ttl=Ttl(3600, 4 * 3600, idle, 1800))
+    return Sandbox(
+        id=SandboxId("sb_a"),
+        org_id=PERSONAL_ORG,
+        owner=PrincipalId("p"),
+        name="x",
+        profile=profile,
+        scope=Scope.SESSION,
+        ttl_seconds=3600,
+        created_at=NOW,
+        updated_at=NOW,
+        expires_at=NOW + HOUR,
+        max_expires_at=NOW + 4 * HOUR,
+    )
+
+
+def after(sandbox: Sandbox, *stimuli: Stimulus, now: datetime = NOW) -> Sandbox:
+    for stimulus in stimuli:
+        sandbox, _ = step(sandbox, stimulus, now)
+    return sandbox
+
+
+READY = after(born(), Requested(), Reached(1, Attachment(address="unix:/x")))
+ACTIVE = after(READY, Touched())
+STOPPED = after(READY, Stop())
+FAILED = after(READY, Broke(1, "it broke"))
+DESTROYING = after(READY, Destroy())
+DESTROYED = after(DESTROYING, TornDown(1))
+
+
+def test_requested_begins_to_provision() -> None:
+    sandbox, instructions = step(born(), Requested(), NOW)
+    assert sandbox.state is State.PROVISIONING
+    assert instructions == (Append("sandbox.provisioning"), Provision(1))
+    assert step(sandbox, Requested(), NOW) == (sandbox, ())
+
+
+def test_reached_makes_ready_with_the_way_in() -> None:
+    assert READY.state is State.READY
+    assert READY.attachment.address == "unix:/x"
+    assert READY.ready_at == NOW
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "late"),
+    [
+        (READY, Reached(1, Attachment())),
+        (after(born(), Requested()), Reached(2, Attachment())),
+        (READY, Broke(2, "late")),
+        (STOPPED, Broke(1, "late")),
+        (READY, TornDown(1)),
+        (DESTROYING, TornDown(2)),
+        (READY, TeardownFailed(1, "late")),
+        (DESTROYING, TeardownFailed(2, "late")),
+        (READY, Renewed(1)),
+        (STOPPED, Touched()),
+        (STOPPED, Idle(10**9)),
+        (READY, Idle(10**9)),
+        (READY, Due()),
+        (FAILED, Due()),
+        (DESTROYED, Due()),
+        (DESTROYED, Destroy()),
+        (DESTROYING, Destroy()),
+    ],
+)
+def test_late_or_idle_word_changes_nothing(sandbox: Sandbox, late: Stimulus) -> None:
+    assert step(sandbox, late, NOW) == (sandbox, ())
+
+
+def test_touch_makes_active_and_writes_at_most_every_thirty_seconds() -> None:
+    assert (ACTIVE.state, ACTIVE.last_active_at) == (State.ACTIVE, NOW)
+    assert after(ACTIVE, Touched(), now=NOW + timedelta(seconds=29)) is ACTIVE
+    later = NOW + timedelta(seconds=30)
+    assert after(ACTIVE, Touched(), now=later).last_active_at == later
+    assert after(replace(ACTIVE, last_active_at=None), Touched()).last_active_at == NOW
+
+
+def test_stop_keeps_state_and_start_provisions_the_same_generation() -> None:
+    sandbox, instructions = step(READY, Stop(), NOW)
+    assert instructions == (Append("sandbox.stopped"), Teardown(1, keep_state=True))
+    sandbox, instructions = step(sandbox, Start(), NOW)
+    assert (sandbox.state, sandbox.generation) == (State.PROVISIONING, 1)
+    assert instructions[1:] == (Provision(1),)
+
+
+def test_broke_keeps_reason_and_workspace_until_retention() -> None:
+    failed, instructions = step(READY, Broke(1, "no loop device"), NOW)
+    assert (failed.state, failed.reason) == (State.FAILED, "no loop device")
+    assert failed.retained_until == NOW + HOUR / 2
+    assert instructions[1] == Teardown(1, keep_state=True)
+    gone, instructions = step(failed, Due(), NOW + HOUR)
+    assert gone.state is State.DESTROYING
+    assert gone.reason == "no loop device"
+    assert instructions[-1] == Teardown(1, keep_state=False)
+
+
+def test_expiry_at_its_moment() -> None:
+    assert after(STOPPED, Due(), now=NOW + HOUR).state is State.EXPIRED
+
+
+def test_idle_long_enough_expires_else_notes_the_last_activity() -> None:
+    sandbox = after(born(idle=600), Requested(), Reached(1, Attachment()))
+    assert idle_deadline(sandbox) == NOW + timedelta(seconds=600)
+    assert deadline(sandbox) == NOW + timedelta(seconds=600)
+    later = NOW + timedelta(seconds=600)
+    noted = after(sandbox, Idle(10), now=later)
+    assert noted.last_active_at == later - timedelta(seconds=10)
+    assert after(sandbox, Idle(600), now=later).state is State.EXPIRED
+
+
+def test_recreate_of_one_that_was_ready_renews_first() -> None:
+    sandbox, instructions = step(STOPPED, Recreate(), NOW)
+    assert (sandbox.generation, sandbox.renewing) == (2, True)
+    assert instructions[1:] == (Provision(2, renew=True),)
+    renewed = after(sandbox, Renewed(2))
+    assert (renewed.renewing, renewed.ready_at) == (False, None)
+
+
+def test_recreate_of_one_that_never_was_ready_has_nothing_to_save() -> None:
+    failed = after(born(), Requested(), Broke(1, "no"))
+    sandbox, instructions = step(failed, Recreate(), NOW + HOUR)
+    assert instructions[1:] == (Provision(2),)
+    assert sandbox.reason is None
+    assert sandbox.retained_until is None
+    assert sandbox.expires_at == NOW + 2 * HOUR
+
+
+def test_destroy_with_worktree_saves_commits_of_a_running_one() -> None:
+    sandbox, instructions = step(READY, Destroy(keep_worktree=True), NOW)
+    assert sandbox.keep_worktree
+    assert instructions[1:] == (SaveCommits(), Teardown(1, keep_state=True))
+    assert SaveCommits() not in step(STOPPED, Destroy(keep_worktree=True), NOW)[1]
+
+
+def test_teardown_failure_is_told_and_destroyed_lists_what_went() -> None:
+    assert after(DESTROYING, TeardownFailed(1, "busy")).reason == "busy"
+    gone, (told,) = step(DESTROYING, TornDown(1, ("a",), ("b",)), NOW)
+    assert gone.state is State.DESTROYED
+    assert gone.attachment == Attachment()
+    assert isinstance(told, Append)
+    assert told.extra == {"removed": ["a"], "leftovers": ["b"]}
+
+
+def test_extend_adds_up_to_the_maximum() -> None:
+    assert after(READY, ExtendTtl(60)).expires_at == NOW + HOUR + timedelta(seconds=60)
+    most = after(READY, ExtendTtl(10**7))
+    assert most.expires_at == READY.max_expires_at
+    assert step(most, ExtendTtl(60), NOW) == (most, ())
+    with pytest.raises(Conflict, match="only be given more time"):
+        step(READY, ExtendTtl(0), NOW)
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "act"),
+    [
+        (STOPPED, Stop()),
+        (READY, Start()),
+        (born(), Recreate()),
+        (DESTROYED, Recreate()),
+        (FAILED, ExtendTtl(60)),
+    ],
+)
+def test_act_out_of_place_is_refused_in_a_sentence(sandbox: Sandbox, act: Stimulus) -> None:
+    with pytest.raises(Conflict, match=r"Sandbox x \(sb_a\) (is|can)"):
+        step(sandbox, act, NOW)
+
+
+def test_deadline_follows_the_state() -> None:
+    assert deadline(READY) == READY.expires_at
+    assert deadline(FAILED) == FAILED.retained_until
+    assert deadline(DESTROYED) is None
+    assert idle_deadline(STOPPED) is None
+
+
+class Life(RuleBasedStateMachine):
+    """Any sequence of stimuli stays on the edges of the table."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = NOW
+        self.sandbox = born(idle=600)
+
+    @rule(seconds=st.integers(0, 7200))
+    def time_goes_by(self, seconds: int) -> None:
+        self.now += timedelta(seconds=seconds)
+
+    @rule(
+        stimulus=st.one_of(
+            st.sampled_from(
+                [Requested(), Touched(), Due(), Stop(), Start(), Recreate(), Destroy()]
+            ),
+            st.builds(Destroy, st.booleans()),
+            st.builds(ExtendTtl, st.integers(-5, 10**6)),
+            st.builds(Idle, st.floats(-1, 10**4)),
+        )
+    )
+    def somebody_or_time_acts(self, stimulus: Stimulus) -> None:
+        self.take(stimulus)
+
+    @rule(late=st.integers(0, 1), kind=st.integers(0, 4))
+    def the_shell_reports(self, late: int, kind: int) -> None:
+        generation = self.sandbox.generation - late
+        reports: list[Stimulus] = [
+            Reached(generation, Attachment(address="unix:/x")),
+            Renewed(generation),
+            Broke(generation, "it broke"),
+            TornDown(generation),
+            TeardownFailed(generation, "busy"),
+        ]
+        self.take(reports[kind])
+
+    def take(self, stimulus: Stimulus) -> None:
+        before = self.sandbox
+        try:
+            self.sandbox, instructions = step(before, stimulus, self.now)
+        except Conflict as err:
+            assert before.name in err.message
+            return
+        self.check_edge(before, stimulus, instructions)
+
+    def check_edge(
+        self, before: Sandbox, stimulus: Stimulus, instructions: tuple[Instruction, ...]
+    ) -> None:
+        told = [one for one in instructions if isinstance(one, Append)]
+        assert all(one.event_type in KINDS for one in told)
+        if self.sandbox.state is before.state:
+            assert all(one.event_type == "sandbox.ttl_extended" for one in told)
+        else:
+            assert (before.state, self.sandbox.state) in EDGES
+            assert [one.event_type for one in told] == [f"sandbox.{self.sandbox.state}"]
+        grown = self.sandbox.generation - before.generation
+        assert grown == (1 if isinstance(stimulus, Recreate) else 0)
+
+    @invariant()
+    def it_never_outlives_its_maximum(self) -> None:
+        assert self.sandbox.expires_at <= self.sandbox.max_expires_at
+
+    @invariant()
+    def what_ended_says_until_when_it_is_kept(self) -> None:
+        if self.sandbox.state in (State.EXPIRED, State.FAILED):
+            assert self.sandbox.reason
+            assert self.sandbox.retained_until is not None
+
+    @invariant()
+    def a_living_sandbox_always_has_a_deadline(self) -> None:
+        gone = self.sandbox.state in (State.DESTROYING, State.DESTROYED)
+        assert (deadline(self.sandbox) is None) == gone
+
+
+TestLife = Life.TestCase
+TestLife.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)

@@ -1,0 +1,131 @@
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from atoll.domain.errors import Invalid
+from atoll.domain.ids import SandboxId
+from atoll.domain.principal import LOCAL_PERSON, ActorKind
+from atoll.domain.profile import Access, NetworkMode, Profile, Repo, Scope, WorkspaceMode
+from atoll.domain.sandbox import Consumer, CreateSandbox, Inputs, RepoWish, SetupMetadata, State
+from atoll.domain.wish import Circumstances, agent_key, check_references, grant
+
+NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+PROFILE = Profile("profile.x", "1.0.0")
+AROUND = Circumstances(LOCAL_PERSON, NOW, frozenset({"taken"}), SandboxId("sb_abcdefghij234567"))
+KEY = "a" * 16
+
+
+def test_bare_wish_takes_the_profiles_word() -> None:
+    sandbox = grant(CreateSandbox(), PROFILE, AROUND)
+    assert (sandbox.state, sandbox.name) == (State.REQUESTED, "x-abcdef")
+    assert sandbox.profile == PROFILE
+    assert sandbox.expires_at == NOW + timedelta(hours=4)
+    assert sandbox.max_expires_at == NOW + timedelta(hours=24)
+    assert sandbox.owner == LOCAL_PERSON.id
+
+
+def test_wishes_are_laid_over_the_profile() -> None:
+    wish = CreateSandbox(
+        name="mine",
+        agent="codex",
+        scope=Scope.SHARED,
+        workspace_mode=WorkspaceMode.MIRROR,
+        access=Access.READ_ONLY,
+        ttl_seconds=60,
+        network_mode=NetworkMode.NONE,
+        env=(("B", "1"), ("A", "2")),
+    )
+    sandbox = grant(wish, PROFILE, AROUND)
+    assert (sandbox.name, sandbox.agent, sandbox.scope) == ("mine", "codex", Scope.SHARED)
+    assert sandbox.profile.network.mode is NetworkMode.NONE
+    assert sandbox.profile.workspace.access is Access.READ_ONLY
+    assert sandbox.profile.workspace.mode is WorkspaceMode.MIRROR
+    assert sandbox.env == (("A", "2"), ("B", "1"))
+    assert sandbox.expires_at == NOW + timedelta(seconds=60)
+
+
+def test_one_repository_is_the_workspace_and_several_lie_in_it() -> None:
+    one = grant(CreateSandbox(repos=(RepoWish("o/r"),)), PROFILE, AROUND)
+    assert [(r.repo_url, r.path) for r in one.repos] == [("https://github.com/o/r", "/workspace")]
+    assert one.repos[0].branch == "sandbox-20260102-0304"
+    assert one.name == "r-sandbox-20260102-0304"
+    wish = CreateSandbox(repos=(RepoWish("o/r", "b", "main"), RepoWish("p/r", "b")))
+    several = grant(wish, PROFILE, AROUND)
+    assert [r.path for r in several.repos] == ["/workspace/r", "/workspace/r-2"]
+    assert several.repos[0].from_branch == "main"
+
+
+def test_repositories_of_the_profile_count_when_none_are_asked_for() -> None:
+    profile = replace(PROFILE, repos=(Repo("o/r", branch="dev"),))
+    (repo,) = grant(CreateSandbox(), profile, AROUND).repos
+    assert (repo.from_branch, repo.branch) == ("dev", "sandbox-20260102-0304")
+
+
+def test_uploaded_repository_is_known_by_its_key() -> None:
+    wish = CreateSandbox(repos=(RepoWish("https://h.example/x/Tool.git", "b", None, KEY),))
+    sandbox = grant(wish, PROFILE, AROUND)
+    assert sandbox.repos[0].key == KEY
+    assert sandbox.name == "tool-b"
+    assert grant(CreateSandbox(repos=(RepoWish("", "b", None, KEY),)), PROFILE, AROUND).name
+
+
+def test_loopback_repository_needs_leave() -> None:
+    wish = CreateSandbox(repos=(RepoWish("http://127.0.0.1:8000/o/r"),))
+    with pytest.raises(Invalid):
+        grant(wish, PROFILE, AROUND)
+    assert grant(wish, PROFILE, replace(AROUND, allow_loopback=True)).repos
+
+
+@pytest.mark.parametrize(
+    ("wish", "field"),
+    [
+        (CreateSandbox(ttl_seconds=0), "ttl"),
+        (CreateSandbox(ttl_seconds=86401), "ttl"),
+        (CreateSandbox(name="A"), "name"),
+        (CreateSandbox(repos=(RepoWish("o/r"),) * 17), "repos"),
+        (CreateSandbox(repos=(RepoWish("file:///etc"),)), "repos[0].repo_url"),
+        (CreateSandbox(repos=(RepoWish("o/r", "a b"),)), "repos[0].branch"),
+        (CreateSandbox(repos=(RepoWish("o/r", "a", "-b"),)), "repos[0].branch"),
+        (CreateSandbox(repos=(RepoWish("o/r", key="other"),)), "repos[0].key"),
+        (CreateSandbox(repos=(RepoWish("x\n", key=KEY),)), "repos[0].repo_url"),
+    ],
+)
+def test_wrong_wish_is_refused_with_its_field(wish: CreateSandbox, field: str) -> None:
+    with pytest.raises(Invalid) as err:
+        grant(wish, PROFILE, AROUND)
+    assert err.value.field == field
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        CreateSandbox(agent=""),
+        CreateSandbox(inputs=Inputs("x" * 501)),
+        CreateSandbox(setup_metadata=SetupMetadata("a\n")),
+        CreateSandbox(setup_metadata=SetupMetadata(secret_refs=("ok", "\0"))),
+        CreateSandbox(consumer=Consumer(job_id="\x1f")),
+    ],
+)
+def test_wrong_reference_is_refused(wish: CreateSandbox) -> None:
+    with pytest.raises(Invalid):
+        check_references(wish)
+
+
+def test_references_that_fit_pass() -> None:
+    check_references(CreateSandbox(agent="codex", inputs=Inputs("ref")))
+
+
+def test_agent_key_tells_consumers_apart() -> None:
+    keys = {
+        agent_key(profile, consumer)
+        for profile in ("profile.a", "profile.b")
+        for consumer in (
+            Consumer(),
+            Consumer(ActorKind.AGENT),
+            Consumer(harness="h"),
+            Consumer(session_id="h"),
+            Consumer(run_id="h"),
+        )
+    }
+    assert len(keys) == 10
