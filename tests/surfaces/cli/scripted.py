@@ -79,6 +79,8 @@ class Tape:
     preamble: bytes = b"\x1bc"
     sockets: list[web.WebSocketResponse] = field(default_factory=list)
     refuse: int = 0
+    final: int | None = None
+    last: dict[str, Any] = field(default_factory=dict)
 
 
 class Scripted:
@@ -143,6 +145,7 @@ class Scripted:
         self.tape.sockets.clear()
 
     async def _send(self, frame: dict[str, Any], close: int | None) -> None:
+        self.tape.final, self.tape.last = close, frame
         for socket in list(self.tape.sockets):
             if frame:
                 await socket.send_str(json.dumps(frame))
@@ -155,9 +158,7 @@ class Scripted:
         """Every request."""
         upgrade = request.headers.get("Upgrade", "").lower() == "websocket"
         body = b"" if upgrade else await request.read()
-        seen = Seen(
-            request.method, request.path, dict(request.query), dict(request.headers), body
-        )
+        seen = Seen(request.method, request.path, dict(request.query), dict(request.headers), body)
         self.seen.append(seen)
         if request.headers.get("Authorization") != f"Bearer {TOKEN}":
             return problem(401, "unauthenticated", "no token, or a wrong one")
@@ -191,6 +192,16 @@ class Scripted:
         if found is None:
             return problem(404, "not_found", f"no sandbox {parts[0]}")
         match parts[1:]:
+            case ["terminals", *_]:
+                return self._terminals(seen)
+            case ["exec", *rest]:
+                return self._exec(seen, rest)
+            case ["files", *rest]:
+                return self._files(seen, rest)
+        return self._sandbox(found, parts[1:])
+
+    def _sandbox(self, found: dict[str, Any], rest: list[str]) -> web.StreamResponse:
+        match rest:
             case []:
                 if found["state"] == "provisioning":
                     found["state"] = found.pop("becomes", "ready")
@@ -202,13 +213,7 @@ class Scripted:
                 becomes = {"stop": "stopped", "destroy": "destroyed"}.get(act, "ready")
                 found["state"] = becomes
                 return web.json_response(found, status=202)
-            case ["terminals", *_]:
-                return self._terminals(seen)
-            case ["exec", *rest]:
-                return self._exec(seen, rest)
-            case ["files", *rest]:
-                return self._files(seen, rest)
-        return problem(404, "not_found", seen.path)
+        return problem(404, "not_found", "/".join(rest))
 
     def _collection(self, seen: Seen) -> web.StreamResponse:
         if seen.method == "POST":
@@ -314,6 +319,11 @@ class Scripted:
         )
         if len(tape.output) > start:
             await socket.send_bytes(bytes(tape.output[start:]))
+        if tape.final is not None:
+            # A reset may have swallowed the close frame of the first connection.
+            if tape.last:
+                await socket.send_str(json.dumps(tape.last))
+            await socket.close(code=tape.final)
         tape.sockets.append(socket)
         tape.attached.put(dict(request.query))
         async for message in socket:

@@ -14,13 +14,14 @@ import termios
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.surfaces.cli.scripted import Scripted, digest
 
-PATIENCE = 15.0
+PATIENCE = 30.0
 
 
 class Desk:
@@ -293,6 +294,15 @@ def test_close_that_is_final_is_not_fought(
     assert said in sat.seen
 
 
+def test_terminal_that_is_gone_after_a_broken_line_ends_the_seat(
+    server: Scripted, sat: Desk
+) -> None:
+    server.tape.refuse = 404
+    server.drop()
+    assert sat.ends() == 3
+    assert b"the terminal of box is gone" in sat.seen
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT])
 def test_signal_restores_the_terminal(sat: Desk, number: signal.Signals) -> None:
     assert not sat.restored
@@ -325,8 +335,8 @@ def test_new_ends_attached_and_tells_the_detach_key(
         sitting.expect(b"leave it with ctrl-\\")
         sitting.type(b"\x1c")
         assert sitting.ends() == 0
-    with open(f"{environ['ATOLL_HOME']}/cli.json") as file:
-        assert json.load(file)["last"] == "sb_box"
+    remembered = json.loads((Path(environ["ATOLL_HOME"]) / "cli.json").read_text())
+    assert remembered["last"] == "sb_box"
 
 
 def test_attach_without_a_terminal_is_a_usage_error(

@@ -353,7 +353,9 @@ def test_list_loads_no_event_loop(environ: dict[str, str]) -> None:
     assert done.stderr.decode().splitlines()[-1] == "[]"
 
 
-def test_output_cut_short_by_a_reader_ends_quietly(environ: dict[str, str], server: Scripted) -> None:
+def test_output_cut_short_by_a_reader_ends_quietly(
+    environ: dict[str, str], server: Scripted
+) -> None:
     for number in range(200):
         server.add(f"box{number}")
     reading, writing = os.pipe()
@@ -392,5 +394,3 @@ def _event(position: int) -> dict[str, Any]:
         "actor": {"kind": "adm", "id": "person"},
         "reason": None,
     }
-
-

@@ -21,9 +21,7 @@ def box(server: Scripted) -> None:
     server.add("box")
 
 
-def test_cp_of_a_file_out_lands_under_its_name(
-    cli: Cli, server: Scripted, tmp_path: Path
-) -> None:
+def test_cp_of_a_file_out_lands_under_its_name(cli: Cli, server: Scripted, tmp_path: Path) -> None:
     data = os.urandom(300_000)
     server.files["src/a.bin"] = data
     assert cli("cp", "box:src/a.bin", str(tmp_path)).code == 0
@@ -49,9 +47,7 @@ def test_cp_of_what_is_not_there_is_not_found(cli: Cli, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_cp_of_a_broken_archive_leaves_nothing(
-    cli: Cli, server: Scripted, tmp_path: Path
-) -> None:
+def test_cp_of_a_broken_archive_leaves_nothing(cli: Cli, server: Scripted, tmp_path: Path) -> None:
     server.trees["src"] = tree_of(a=b"1" * 5000)[:2000]
     assert cli("cp", "box:src", str(tmp_path / "out")).code == 1
     server.trees["src"] = archive(("../evil", tarfile.REGTYPE, ""))

@@ -15,6 +15,7 @@ from atoll.surfaces.cli.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.memory import remember
 from atoll.surfaces.cli.options import json_option, profile_option
 from atoll.surfaces.cli.output import note, say, show_json
+from atoll.surfaces.cli.progress import Progress
 from atoll.surfaces.cli.waiting import name_of, wait_ready
 
 NETWORKS = ("none", "limited", "host-only", "full")
@@ -76,7 +77,7 @@ def command(
         "consumer": {"actor": "adm", "harness": "atoll-cli"},
     }
     asked: dict[str, Json] = {"agent": agent, "network_mode": network, "name": name, "ttl": ttl}
-    wish.update({key: value for key, value in asked.items() if value is not None})
+    wish.update(_said(asked))
     if env:
         wish["env"] = variables(env)
     origin = _origin(api, repo, branch=branch, from_branch=from_branch) if repo else None
@@ -108,16 +109,22 @@ def _origin(api: Api, repo: str, *, branch: str | None, from_branch: str | None)
     if not is_path(repo):
         # The server judges whether it may be dialled; here only what is no address ends.
         wish["repo_url"] = read_remote(repo, allow_loopback=True).repo_url
-        return Origin({key: value for key, value in wish.items() if value is not None})
+        return Origin(_said(wish))
     from atoll.surfaces.cli.local_repo import describe, upload
 
     checkout = describe(Path(repo).expanduser())
     if checkout.dirty:
-        note(f"{checkout.root} has changes that are not committed: they stay here")
-    uploaded = upload(api, checkout.root)
-    wish["key"] = uploaded.text("key")
+        note(f"{checkout.root}: what is not committed stays here")
+    with Progress(f"sending {checkout.name}") as progress:
+        sent = upload(api, checkout, also=from_branch, say=lambda line: progress.tell([line]))
+    wish["repo_url"] = checkout.label
+    wish["key"] = sent.text("key") or checkout.key
     wish["from_branch"] = from_branch or checkout.branch
-    return Origin({key: value for key, value in wish.items() if value is not None}, checkout.root)
+    return Origin(_said(wish), checkout.root)
+
+
+def _said(wish: dict[str, Json]) -> dict[str, Json]:
+    return {key: value for key, value in wish.items() if value is not None}
 
 
 def _create(

@@ -4,19 +4,19 @@ from pathlib import Path
 
 import click
 
-from atoll.surfaces.cli.api import get
+from atoll.domain.errors import Conflict
+from atoll.surfaces.cli.answer import Json
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.options import json_option, sandbox_argument
-from atoll.surfaces.cli.output import say, show_json
+from atoll.surfaces.cli.output import note, say, show_json
+from atoll.surfaces.cli.pulled_branch import Pulled, Wanted, pull
 
 
-@click.command("pull")
+@click.command("pull", epilog="Nothing of the sandbox runs here: no hook, filter or setting.")
 @sandbox_argument()
 @click.argument("branch", required=False)
-@click.option(
-    "--into", default=None, help="The branch here that gets them  [default: the same name]"
-)
-@click.option("--repo", type=click.IntRange(min=0), default=0, help="Which repository, from 0.")
+@click.option("--from", "source", metavar="BRANCH", default=None, help="The branch inside.")
+@click.option("--repo", type=click.IntRange(0, 99), default=0, help="Which repository, from 0.")
 @click.option(
     "-C",
     "--checkout",
@@ -24,6 +24,7 @@ from atoll.surfaces.cli.output import say, show_json
     default=Path(),
     help="Your checkout  [default: the current folder]",
 )
+@click.option("--force", is_flag=True, help="Let BRANCH lose commits the sandbox lacks.")
 @json_option()
 @pass_invocation
 def command(
@@ -31,20 +32,43 @@ def command(
     name: str,
     branch: str | None,
     *,
-    into: str | None,
+    source: str | None,
     repo: int,
     checkout: Path,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Bring a sandbox's commits into a branch of your checkout.
 
-    Your working tree and the branch you are on stay as they are.
+    BRANCH is made or moved forward (default: the name it has inside). Your working tree and
+    the branch you are on stay as they are.
     """
-    from atoll.surfaces.cli.local_repo import fetch_bundle
+    try:
+        wanted = Wanted(repo, source, force)
+        pulled = pull(invocation.api(), name, checkout, wanted=wanted, into=branch)
+    except Conflict as error:
+        if error.code != "nothing_new":
+            raise
+        note(f"{name} has no commit that you lack")
+        pulled = Pulled(branch or "", "", 0, ())
+    if as_json:
+        show_json(_value(pulled))
+    elif pulled.commit:
+        _tell(pulled)
 
-    api = invocation.api()
-    sandbox = api.call(get("sandboxes", name))
-    pulled = fetch_bundle(
-        api, sandbox.text("sandbox_id"), checkout, branch=branch, repo=repo, into=into
-    )
-    say(str(pulled)) if not as_json else show_json({})
+
+def _value(pulled: Pulled) -> dict[str, Json]:
+    return {
+        "branch": pulled.branch,
+        "commit": pulled.commit or None,
+        "commits": pulled.commits,
+        "flagged": list(pulled.flagged),
+    }
+
+
+def _tell(pulled: Pulled) -> None:
+    say(f"{pulled.branch} is at {pulled.commit[:12]}: {pulled.commits} new commits")
+    if pulled.flagged:
+        note("look at these before you build or merge; they can run something on your machine:")
+        for path in pulled.flagged:
+            note(f"  {path}")

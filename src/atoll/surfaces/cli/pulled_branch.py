@@ -88,7 +88,7 @@ def take_in(
     before = git.try_("rev-parse", "-q", "--verify", f"refs/heads/{target}").text
     refspec = f"{'+' if force else ''}{ref}:refs/heads/{target}"
     said = git.try_(
-        "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-auto-gc",
+        "fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-gc",
         "--no-recurse-submodules", "--", str(bundle.absolute()), refspec,
     )  # fmt: skip
     if said.code != 0:

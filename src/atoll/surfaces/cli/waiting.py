@@ -34,9 +34,8 @@ def wait_ready(api: Api, sandbox: Answer, *, title: str) -> Answer:
                 progress.tell(lines[told:])
                 told = len(lines)
         if sandbox.text("state") not in LIVE:
-            raise Failed(
-                f"{name_of(sandbox)} is {sandbox.text('state')}: {sandbox.text('reason', 'no reason')}"
-            )
+            reason = sandbox.text("reason", "no reason was given")
+            raise Failed(f"{name_of(sandbox)} is {sandbox.text('state')}: {reason}")
     return sandbox
 
 

@@ -57,6 +57,8 @@ class Connection:
                 return bytes(message.data)
             case aiohttp.WSMsgType.TEXT:
                 return str(message.data)
+            case aiohttp.WSMsgType.CLOSE:
+                return Closed(int(message.data or 0))
             case _:
                 return Closed(self._socket.close_code or 0)
 

@@ -16,10 +16,8 @@ _RELEVANT = re.compile(
     rb"|(\x1b\[[0-9]* q)"  # cursor shape
     rb"|(\x1bc|\x1b\[!p)"  # hard and soft reset
 )
-_UNFINISHED = re.compile(
-    rb"(?:\x1b(?:[ -/]*|\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?)"
-    rb"|[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z"
-)
+_SEQUENCE = re.compile(rb"\x1b(?:[ -/]*|\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?)\Z")
+_CHARACTER = re.compile(rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z")
 _ON_AT_FIRST = frozenset({7, 25})
 _ALTERNATE = frozenset({47, 1047, 1049})
 _MAX_MODES = 64
@@ -55,14 +53,14 @@ class Screen:
     def feed(self, data: bytes) -> None:
         """Take the next bytes of output."""
         data = self._tail + data
-        unfinished = _UNFINISHED.search(data, max(0, len(data) - _MAX_TAIL_BYTES - 2))
-        end = unfinished.start() if unfinished else len(data)
+        self._tail = b""
+        end = _finished(data)
+        for found in _RELEVANT.finditer(data, 0, end):
+            self._apply(found)
         self._tail = data[end:]
         if len(self._tail) > _MAX_TAIL_BYTES:
             # A long string (an image, say): its introducer is all that still matters.
             self._tail = self._tail[:2]
-        for found in _RELEVANT.finditer(data, 0, end):
-            self._apply(found)
 
     def _apply(self, found: re.Match[bytes]) -> None:
         modes, verb, kitty, number, other, shape, reset = found.groups()
@@ -115,3 +113,15 @@ class Screen:
     def _unstack(self, *, alternate: bool) -> bytes:
         depth = self._kitty[alternate]
         return b"\x1b[<%du" % depth if depth else b""
+
+
+def _finished(data: bytes) -> int:
+    """Where the sequence or character begins that `data` ends inside; its length if none."""
+    last = data.rfind(b"\x1b")
+    # An ESC at the very end may be half of the terminator of a string begun before it.
+    before = data.rfind(b"\x1b", 0, last) if 0 <= last == len(data) - 1 else -1
+    for start in (before, last):
+        if start >= 0 and _SEQUENCE.match(data, start):
+            return start
+    found = _CHARACTER.search(data, max(0, len(data) - 3))
+    return found.start() if found else len(data)

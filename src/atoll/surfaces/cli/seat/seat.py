@@ -143,6 +143,9 @@ class Seat:
             self._judge(closed)
             if closed.status or closed.code:
                 await self._ask(still_there)
+            if closed.status == 404:
+                # The sandbox is there, so it is the terminal that is not.
+                self._end(Lost(f"the terminal of {self._target.name} is gone", NOT_FOUND))
             await self._show_notice()
             pause = FIRST_PAUSE_SECONDS if spoke else min(pause * 2, LONGEST_PAUSE_SECONDS)
             await asyncio.sleep(pause * random.uniform(0.7, 1.3))  # noqa: S311 (spreads clients)
