@@ -183,21 +183,7 @@ def test_driving_under_any_stimuli_pauses_only_for_a_seated_driver_and_never_wit
     state, now = Driving(MARKS), 0.0
     for kind, client, amount, seconds in stimuli:
         now += seconds
-        match kind:
-            case "joined":
-                state.joined(client, min(amount, state.end), now)
-            case "left":
-                state.left(client, now)
-            case "typed":
-                state.typed(client, now)
-            case "acked":
-                state.acked(client, amount, now)
-            case "produced" if not state.paused:
-                state.produced(state.end + amount, now)
-            case "skipped":
-                state.skipped(client, min(amount, state.end))
-            case "tick":
-                state.tick(now)
+        stimulate(state, kind, client, amount=amount, now=now)
         if state.paused:
             assert state.driver is not None
             assert state.deadline is not None
@@ -205,3 +191,16 @@ def test_driving_under_any_stimuli_pauses_only_for_a_seated_driver_and_never_wit
     while state.deadline is not None:
         state.tick(state.deadline)
     assert not state.paused
+
+
+def stimulate(state: Driving, kind: str, client: str, *, amount: int, now: float) -> None:
+    acts = {
+        "joined": lambda: state.joined(client, min(amount, state.end), now),
+        "left": lambda: state.left(client, now),
+        "typed": lambda: state.typed(client, now),
+        "acked": lambda: state.acked(client, amount, now),
+        "produced": lambda: state.produced(state.end + (0 if state.paused else amount), now),
+        "skipped": lambda: state.skipped(client, min(amount, state.end)),
+        "tick": lambda: state.tick(now),
+    }
+    acts[kind]()

@@ -1,6 +1,6 @@
 """A whole runtime in this process for tests: real init, real PTYs, a real unix socket."""
 
-import asyncio
+import io
 import json
 import shutil
 import socket
@@ -39,7 +39,8 @@ class Runtime:
 
     async def call(self, method: str, path: str, body: object = None, **more: object):
         """Status and decoded JSON (or bytes)."""
-        data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+        raw = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+        data = None if raw is None else io.BytesIO(raw)
         url = "http://runtime" + path
         async with self.client.request(method, url, data=data, **more) as reply:
             raw = await reply.read()
@@ -139,12 +140,13 @@ async def runtime(
             await web.SockSite(runner, listener).start()
             connector = aiohttp.UnixConnector(str(path))
             headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-            async with aiohttp.ClientSession(connector=connector, headers=headers) as client:
-                yield Runtime(home, path, client, terminals, execs, journal)
-            await runner.cleanup()
-            terminals.hang_up()
-            execs.close()
+            try:
+                async with aiohttp.ClientSession(connector=connector, headers=headers) as client:
+                    yield Runtime(home, path, client, terminals, execs, journal)
+            finally:
+                await runner.cleanup()
+                terminals.hang_up()
+                execs.close()
     finally:
         journal.close()
         shutil.rmtree(home)
-        await asyncio.sleep(0)

@@ -51,11 +51,21 @@ def test_client_message_goes_over_and_comes_back(message: attach.ClientMessage) 
 @pytest.mark.parametrize(
     "text",
     [
-        "", "null", "[]", "{}", '{"type":"start"}', '{"type":"ack"}', '{"type":"ack","offset":"1"}',
-        '{"type":"ack","offset":1.5}', '{"type":"ack","offset":1,"x":2}', '{"type":"resize","cols":1}',
-        "\ud800", '{"type":"ack","offset":1}' + " " * 5000, "[" * 4000,
+        "",
+        "null",
+        "[]",
+        "{}",
+        '{"type":"start"}',
+        '{"type":"ack"}',
+        '{"type":"ack","offset":"1"}',
+        '{"type":"ack","offset":1.5}',
+        '{"type":"ack","offset":1,"x":2}',
+        '{"type":"resize","cols":1}',
+        "\ud800",
+        '{"type":"ack","offset":1}' + " " * 5000,
+        "[" * 4000,
     ],
-)  # fmt: skip
+)
 def test_client_text_that_is_no_message_is_a_bad_frame(text: str) -> None:
     with pytest.raises(BadFrame):
         attach.decode_client(text)

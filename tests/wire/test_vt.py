@@ -1,3 +1,4 @@
+import itertools
 import re
 
 import pytest
@@ -9,22 +10,73 @@ from tests.wire.recordings import NAMES, output
 
 PIECES = st.sampled_from(
     [
-        b"\x1b", b"[", b"]", b"P", b"\\", b"\x07", b"\x18", b"?", b"1049", b"2004", b"25", b";", b"h",
-        b"l", b"m", b"31", b"0", b"38;5;7", b"\x1b[m", b"\x1b[0m", b"\x1b[1;31m", b"\x1b7", b"\x1b8",
-        b"\x1bc", b"\x0e", b"\x0f", b"\x1b(0", b"\x1b(B", b"\x1b=", b"\x1b]2;t\x07", b"\x1b]0;u\x1b\\",
-        b"\x1b[6n", b"\x1b[c", b"\x1b]11;?\x07", b"\x1bP$qm\x1b\\", b"\x1b[>1u", b"\x1b[<u", b"\x1b[=5;2u",
-        b"\x1b[2;20r", b"\x1b[3 q", b"\x1b[!p", b"text", "é".encode(), "🌊".encode(), b"\xf0\x9f", b"\xff",
-        b"\x00", b"\x9c", b"\x1b[?1049h", b"\x1b[?1049l", b"\x1b[4h", b"\x1b[>4;2m", b"\x1b[>4m", b"\x1b_x",
-        b"x" * (MAX_SEQUENCE // 3), b"\x1b]2;", b"\x1b[1", b"\x1b(",
+        b"\x1b",
+        b"[",
+        b"]",
+        b"P",
+        b"\\",
+        b"\x07",
+        b"\x18",
+        b"?",
+        b"1049",
+        b"2004",
+        b"25",
+        b";",
+        b"h",
+        b"l",
+        b"m",
+        b"31",
+        b"0",
+        b"38;5;7",
+        b"\x1b[m",
+        b"\x1b[0m",
+        b"\x1b[1;31m",
+        b"\x1b7",
+        b"\x1b8",
+        b"\x1bc",
+        b"\x0e",
+        b"\x0f",
+        b"\x1b(0",
+        b"\x1b(B",
+        b"\x1b=",
+        b"\x1b]2;t\x07",
+        b"\x1b]0;u\x1b\\",
+        b"\x1b[6n",
+        b"\x1b[c",
+        b"\x1b]11;?\x07",
+        b"\x1bP$qm\x1b\\",
+        b"\x1b[>1u",
+        b"\x1b[<u",
+        b"\x1b[=5;2u",
+        b"\x1b[2;20r",
+        b"\x1b[3 q",
+        b"\x1b[!p",
+        b"text",
+        "é".encode(),
+        "🌊".encode(),
+        b"\xf0\x9f",
+        b"\xff",
+        b"\x00",
+        b"\x9c",
+        b"\x1b[?1049h",
+        b"\x1b[?1049l",
+        b"\x1b[4h",
+        b"\x1b[>4;2m",
+        b"\x1b[>4m",
+        b"\x1b_x",
+        b"x" * (MAX_SEQUENCE // 3),
+        b"\x1b]2;",
+        b"\x1b[1",
+        b"\x1b(",
     ]
-)  # fmt: skip
+)
 STREAMS = st.lists(PIECES, max_size=40).map(b"".join) | st.binary(max_size=200)
 
 
 def fed(data: bytes, cuts: list[int]) -> tuple[Scanner, list[object]]:
     scanner, queries = Scanner(), []
     places = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
-    for low, high in zip(places, places[1:], strict=False):
+    for low, high in itertools.pairwise(places):
         queries += scanner.feed(data[low:high])
     return scanner, queries
 

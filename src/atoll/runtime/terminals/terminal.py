@@ -86,15 +86,15 @@ class Terminal:
         """Seat a viewer whose first byte will be `offset`; the same client's older connection
         is closed as superseded. `wish` is the size it would like."""
         older = self._viewers.get(viewer.client)
-        self._viewers[viewer.client] = viewer
         self._wishes.pop(viewer.client, None)
         if wish is not None:
             self._wishes[viewer.client] = wish
-        self._driver_shown = self._driving.driver
         self._driving.joined(viewer.client, offset, self._loop.time())
         if self._driving.driver == viewer.client:
             self._apply_wish()
         self._settle()
+        # Only now among those who are told: its start message will say all this.
+        self._viewers[viewer.client] = viewer
         if older is not None:
             await older.connection.close(CLOSE_SUPERSEDED, "superseded")
 

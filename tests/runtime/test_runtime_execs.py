@@ -1,0 +1,230 @@
+import asyncio
+import json
+from base64 import b64decode, b64encode
+
+import pytest
+
+from tests.runtime.stage import Runtime, runtime
+
+
+async def run(rt: Runtime, **body: object) -> dict:
+    status, record = await rt.call("POST", "/execs", body)
+    assert status == 200, record
+    return record
+
+
+def out(record: dict) -> tuple[bytes, bytes]:
+    return b64decode(record["stdout"]), b64decode(record["stderr"])
+
+
+async def lines(rt: Runtime, path: str) -> list[dict]:
+    async with rt.client.get("http://runtime" + path) as reply:
+        assert reply.content_type == "application/x-ndjson"
+        return [json.loads(line) async for line in reply.content]
+
+
+def joined(chunks: list[dict], stream: str) -> bytes:
+    data = b""
+    for chunk in chunks:
+        if chunk.get("stream") == stream:
+            assert chunk["offset"] == len(data)
+            data += b64decode(chunk["data"])
+    return data
+
+
+async def test_exec_keeps_streams_apart_and_reports_the_code() -> None:
+    async with runtime() as rt:
+        record = await run(rt, argv=["sh", "-c", "echo out; echo err >&2; exit 7"])
+        assert out(record) == (b"out\n", b"err\n")
+        assert (record["state"], record["exit_code"], record["signal"]) == ("exited", 7, None)
+        assert (record["stdout_bytes"], record["truncated"], record["timed_out"]) == (
+            4,
+            False,
+            False,
+        )
+
+
+async def test_exec_of_a_shell_line_with_cwd_env_and_stdin() -> None:
+    async with runtime() as rt:
+        record = await run(
+            rt,
+            shell="pwd; echo $X; cat",
+            cwd="/usr",
+            env={"X": "é"},
+            stdin=b64encode(b"\xff\0in").decode(),
+        )
+        assert out(record)[0] == b"/usr\n\xc3\xa9\n\xff\0in"
+
+
+async def test_exec_without_stdin_reads_an_empty_one() -> None:
+    async with runtime() as rt:
+        assert out(await run(rt, argv=["cat"])) == (b"", b"")
+
+
+async def test_exec_killed_by_a_signal_names_it() -> None:
+    async with runtime() as rt:
+        record = await run(rt, shell="kill -USR1 $$")
+        assert (record["exit_code"], record["signal"]) == (None, "USR1")
+
+
+async def test_exec_past_its_time_has_its_tree_killed() -> None:
+    async with runtime() as rt:
+        record = await asyncio.wait_for(
+            run(rt, shell="echo before; setsid sleep 100 & sleep 100", timeout=0.3), 10
+        )
+        assert (record["timed_out"], record["signal"]) == (True, "KILL")
+        assert out(record)[0] == b"before\n"
+
+
+async def test_exec_beyond_the_cap_is_cut_counted_and_not_blocked() -> None:
+    async with runtime() as rt:
+        record = await run(rt, shell="head -c 3000000 /dev/zero; echo e >&2", max_output_bytes=1000)
+        assert (len(out(record)[0]), record["stdout_bytes"]) == (1000, 3_000_000)
+        assert (record["truncated"], record["exit_code"], out(record)[1]) == (True, 0, b"e\n")
+
+
+async def test_exec_whose_child_holds_the_pipes_ends_with_its_leader() -> None:
+    async with runtime() as rt:
+        record = await asyncio.wait_for(run(rt, shell="sleep 30 & echo done"), 8)
+        assert out(record)[0] == b"done\n"
+        assert (await rt.call("DELETE", f"/execs/{record['exec_id']}"))[0] == 204
+
+
+async def test_exec_in_the_background_is_fed_followed_and_reattached_by_offset() -> None:
+    async with runtime() as rt:
+        status, started = await rt.call("POST", "/execs", {"argv": ["cat"], "background": True})
+        assert (status, started["state"]) == (201, "running")
+        place = f"/execs/{started['exec_id']}"
+        big = b"x" * 2_000_000
+        async with asyncio.TaskGroup() as group:
+            following = group.create_task(lines(rt, place + "/output"))
+            assert (await rt.call("POST", place + "/stdin", b"first "))[0] == 204
+            assert (await rt.call("POST", place + "/stdin?close=true", big))[0] == 204
+        seen = following.result()
+        assert joined(seen, "stdout") == b"first " + big
+        assert seen[-1]["exit"]["exit_code"] == 0
+        assert "stdout" not in seen[-1]["exit"]
+        again = await lines(rt, place + "/output?stdout=2000000")
+        assert b64decode(again[0]["data"]) == b"x" * 6
+        assert again[0]["offset"] == 2_000_000
+        status, problem = await rt.call("POST", place + "/stdin", b"late")
+        assert (status, problem["code"]) == (409, "input_closed")
+
+
+async def test_exec_with_ndjson_streams_as_it_comes() -> None:
+    async with runtime() as rt:
+        body = {"shell": "echo one; read x < go; echo two >&2"}
+        await run(rt, argv=["mkfifo", "go"])
+        headers = {"Accept": "application/x-ndjson"}
+        async with rt.client.post("http://runtime/execs", json=body, headers=headers) as reply:
+            first = json.loads(await reply.content.readline())
+            assert (first["stream"], b64decode(first["data"])) == ("stdout", b"one\n")
+            await run(rt, shell="echo > go")
+            rest = [json.loads(line) async for line in reply.content]
+            assert b64decode(rest[0]["data"]) == b"two\n"
+            assert reply.headers["Location"] == f"/execs/{rest[1]['exit']['exec_id']}"
+
+
+async def test_exec_signalled_ends_and_stays_readable_until_deleted() -> None:
+    async with runtime() as rt:
+        _, started = await rt.call("POST", "/execs", {"argv": ["sleep", "100"], "background": True})
+        place = f"/execs/{started['exec_id']}"
+        assert (await rt.call("POST", place + "/signal", {"signal": "TERM"}))[0] == 204
+        assert (await lines(rt, place + "/output"))[-1]["exit"]["signal"] == "TERM"
+        listed = (await rt.call("GET", "/execs"))[1]["execs"]
+        assert [each["exec_id"] for each in listed] == [started["exec_id"]]
+        assert "stdout" not in listed[0]
+        assert (await rt.call("GET", place))[1]["stdout"] == ""
+        assert (await rt.call("DELETE", place))[0] == 204
+        assert (await rt.call("GET", place))[0] == 404
+
+
+async def test_exec_deleted_while_running_is_killed() -> None:
+    async with runtime() as rt:
+        _, started = await rt.call("POST", "/execs", {"argv": ["sleep", "100"], "background": True})
+        assert (await rt.call("DELETE", f"/execs/{started['exec_id']}"))[0] == 204
+        assert rt.execs.running == 0
+
+
+async def test_finished_execs_beyond_a_hundred_are_forgotten_oldest_first() -> None:
+    async with runtime() as rt:
+        first = await run(rt, argv=["true"])
+        for _ in range(100):
+            last = await run(rt, argv=["true"])
+        assert (await rt.call("GET", f"/execs/{first['exec_id']}"))[0] == 404
+        assert (await rt.call("GET", f"/execs/{last['exec_id']}"))[0] == 200
+        assert len(rt.execs.all()) == 100
+
+
+async def test_execs_beyond_the_limit_are_refused_until_one_ends() -> None:
+    async with runtime() as rt:
+        body = {"argv": ["sleep", "100"], "background": True}
+        answers = await asyncio.gather(*(rt.call("POST", "/execs", body) for _ in range(70)))
+        assert sorted(status for status, _ in answers) == [201] * 64 + [429] * 6
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "argv"),
+        ({"argv": ["true"], "shell": "true"}, "argv"),
+        ({"shell": "true\0"}, "argv"),
+        ({"argv": [""]}, "argv"),
+        ({"argv": ["x"] * 5000}, "argv"),
+        ({"argv": ["x" * 200_000]}, "argv"),
+        ({"argv": ["/no/such/program"]}, "argv"),
+        ({"argv": ["true"], "cwd": "/no/such"}, "cwd"),
+        ({"argv": ["true"], "timeout": 0}, "timeout"),
+        ({"argv": ["true"], "timeout": 1e12}, "timeout"),
+        ({"argv": ["true"], "max_output_bytes": 2**40}, "max_output_bytes"),
+        ({"argv": ["true"], "stdin": "not base64!"}, "stdin"),
+        ({"argv": ["true"], "env": {"A=B": "x"}}, "env"),
+        ({"argv": ["true"], "env": {"A": "x\0"}}, "env"),
+        ({"argv": ["true"], "privileged": True}, "privileged"),
+    ],
+)
+async def test_exec_with_a_bad_wish_is_invalid_and_names_the_field(
+    body: object, field: str
+) -> None:
+    async with runtime() as rt:
+        status, problem = await rt.call("POST", "/execs", body)
+        assert (status, problem["code"].split("_")[0]) in ((422, "invalid"), (422, "no")), problem
+        assert problem["field"] == field
+        assert rt.execs.all() == []
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"argv":["\\ud800"]}', b"[" * 100_000, b'{"argv":[1]}',
+     b'{"timeout":1e999,"argv":["true"]}'],
+)  # fmt: skip
+async def test_hostile_json_is_a_problem_and_never_a_traceback(raw: bytes) -> None:
+    async with runtime() as rt:
+        for path in ("/execs", "/journal/ack"):
+            status, problem = await rt.call("POST", path, raw)
+            assert status == 422, problem
+            assert "Traceback" not in problem["detail"]
+        assert (await rt.call("GET", "/health"))[0] == 200
+
+
+async def test_body_over_the_limit_is_too_large() -> None:
+    async with runtime() as rt:
+        status, problem = await rt.call("POST", "/execs", b'"' + b"x" * (17 * 1024 * 1024))
+        assert (status, problem["code"]) == (413, "too_large")
+
+
+@pytest.mark.parametrize("query", ["stdout=-1", "stderr=x", "stdout=99999999999999999999"])
+async def test_output_with_a_bad_offset_is_invalid(query: str) -> None:
+    async with runtime() as rt:
+        record = await run(rt, argv=["true"])
+        assert (await rt.call("GET", f"/execs/{record['exec_id']}/output?{query}"))[0] == 422
+
+
+async def test_journal_tells_of_execs_without_arguments_or_environment() -> None:
+    async with runtime() as rt:
+        await run(rt, argv=["sh", "-c", "exit 3 # classified"], env={"SECRET": "hush"})
+        _, page = await rt.call("GET", "/journal")
+        assert [entry["kind"] for entry in page["entries"]] == ["exec.started", "exec.exited"]
+        assert page["entries"][1]["payload"]["exit"] == {"code": 3}
+        assert "classified" not in str(page)
+        assert "hush" not in str(page)

@@ -1,0 +1,188 @@
+"""The whole runtime as it is born: forked, no imports left, one control socket, four doors."""
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from atoll.runtime.boot import RuntimeBoot
+from atoll.runtime.spawners.binary import host_program, init_argv
+from atoll.runtime.spawners.control import receive
+from atoll.wiring.runtime import INIT_GONE, serve
+from tests.runtime.stage import ENV, runtime
+
+
+class NoImports:
+    """Refuses every import, as a process does that cannot read the files any more."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        sys.stderr.write(f"late import of {name}\n")
+        raise ImportError(name)
+
+
+class Unix(http.client.HTTPConnection):
+    def __init__(self, path: Path) -> None:
+        super().__init__("runtime", timeout=10)
+        self.path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(str(self.path))
+
+
+class Forked:
+    def __init__(self, home: Path, *, token: str | None = None) -> None:
+        self.home, self.path = home, home / "rt.sock"
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        argv = init_argv(host_program(), control_fd=theirs.fileno(), doors=(0, 0), root=str(home))
+        self.init = subprocess.Popen(
+            argv, pass_fds=[theirs.fileno()], env={}, stdin=subprocess.DEVNULL
+        )
+        theirs.close()
+        _, fds = receive(ours)
+        doors = tuple(socket.socket(fileno=fd) for fd in fds)
+        self.ports = [door.getsockname()[1] for door in doors]
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(self.path))
+        listener.listen()
+        boot = RuntimeBoot(
+            sandbox_id="sb_x", generation=2, listener=listener, control=ours, token=token,
+            journal_dir=home / "journal", doors=doors, env=ENV, cwd=str(home), shell=("/bin/sh",),
+        )  # fmt: skip
+        self.pid = os.fork()
+        if self.pid == 0:
+            self._be(boot)
+        for each in (ours, listener, *doors):
+            each.close()
+
+    def _be(self, boot: RuntimeBoot) -> None:
+        code = 99
+        try:
+            sys.meta_path[:] = [NoImports()]
+            serve(boot)
+            code = 0
+        except SystemExit as left:
+            code = int(left.code or 0)
+        except BaseException as error:  # noqa: BLE001 (a fork must never return to pytest)
+            sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        finally:
+            os._exit(code)
+
+    def call(self, method: str, path: str, body: object = None, token: str | None = None):
+        connection = Unix(self.path)
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        data = None if body is None else json.dumps(body)
+        connection.request(method, path, data, headers)
+        reply = connection.getresponse()
+        raw = reply.read()
+        connection.close()
+        return reply.status, json.loads(raw) if raw else None
+
+    def private_kib(self) -> int:
+        text = Path(f"/proc/{self.pid}/smaps_rollup").read_text()
+        return sum(
+            int(line.split()[1]) for line in text.splitlines() if line.startswith("Private_")
+        )
+
+    def wait(self) -> int:
+        _, status = os.waitpid(self.pid, 0)
+        self.pid = 0
+        return os.waitstatus_to_exitcode(status)
+
+
+@contextlib.contextmanager
+def forked(token: str | None = None) -> Iterator[Forked]:
+    with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as folder:
+        child = Forked(Path(folder), token=token)
+        try:
+            yield child
+        finally:
+            if child.pid:
+                os.kill(child.pid, signal.SIGKILL)
+                os.waitpid(child.pid, 0)
+            child.init.wait(10)
+
+
+def test_forked_runtime_without_imports_serves_the_contract_and_stops_on_term(capfd) -> None:
+    with forked() as child:
+        status, health = child.call("GET", "/health")
+        assert (status, health["sandbox_id"], health["generation"]) == (200, "sb_x", 2)
+        assert child.call("POST", "/execs", {"argv": ["true"]})[1]["exit_code"] == 0
+        _, session = child.call("POST", "/sessions", {"argv": ["sleep", "100"]})
+        assert child.call("GET", f"/sessions/{session['session_id']}")[1]["state"] == "running"
+        assert child.call("GET", "/nowhere")[1]["code"] == "not_found"
+        assert child.call("PUT", "/health")[0] == 405
+        print("private KiB", child.private_kib())
+        os.kill(child.pid, signal.SIGTERM)
+        assert child.wait() == 0
+        assert child.init.wait(10) == 0
+        text = "".join(path.read_text() for path in (child.home / "journal").glob("*.jsonl"))
+        assert "runtime.stopped" in text
+    assert "late import" not in capfd.readouterr().err
+
+
+def test_runtime_whose_init_is_killed_says_so_and_exits_nonzero() -> None:
+    with forked() as child:
+        assert child.call("GET", "/health")[0] == 200
+        child.init.kill()
+        assert child.wait() == INIT_GONE
+        text = "".join(path.read_text() for path in (child.home / "journal").glob("*.jsonl"))
+        assert "init is gone" in text
+
+
+def test_doors_without_keys_or_rules_answer_and_refuse() -> None:
+    with forked() as child:
+        child.call("GET", "/health")
+        for at, port in enumerate(child.ports):
+            connection = http.client.HTTPConnection(["127.0.0.1", "::1"][at % 2], port, timeout=10)
+            connection.request("GET", "/broker/openai/v1/models")
+            reply = connection.getresponse()
+            problem = json.loads(reply.read())
+            expected = (503, "unavailable") if at < 2 else (403, "domain_not_approved")
+            assert (reply.status, problem["code"]) == expected
+            connection.close()
+
+
+@pytest.mark.parametrize("given", [None, "", "wrong", "é"])
+def test_runtime_with_a_token_lets_nobody_in_without_it(given: str | None) -> None:
+    with forked(token="right") as child:
+        assert child.call("GET", "/health", token="right")[0] == 200
+        raw = None if given is None else given.encode().decode("latin-1")
+        status, problem = child.call("GET", "/health", token=raw)
+        assert (status, problem["code"]) == (401, "unauthenticated")
+
+
+async def test_idle_seconds_are_reset_by_input_and_not_by_output() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open(
+            "sh", "-c", "for i in 1 2 3 4 5 6; do sleep 0.1; echo $i; done; cat"
+        )
+        async with rt.attach(terminal) as seat:
+            await seat.until_bytes(b"6")
+            idle = (await rt.call("GET", "/health"))[1]["idle_seconds"]
+            assert idle >= 0.5
+            await seat.type(b"x")
+            await seat.until_bytes(b"x")
+            health = (await rt.call("GET", "/health"))[1]
+            assert health["idle_seconds"] < 0.5
+            assert (health["sessions"], health["attached"], health["execs"]) == (1, 1, 0)
+
+
+async def test_journal_over_http_is_paged_and_acknowledged() -> None:
+    async with runtime() as rt:
+        for _ in range(3):
+            await rt.call("POST", "/execs", {"argv": ["true"]})
+        _, page = await rt.call("GET", "/journal?after=2&limit=3")
+        assert ([entry["n"] for entry in page["entries"]], page["last"]) == ([3, 4, 5], 6)
+        assert (await rt.call("POST", "/journal/ack", {"n": 5}))[0] == 204
+        assert [entry["n"] for entry in (await rt.call("GET", "/journal"))[1]["entries"]] == [6]
+        assert (await rt.call("GET", "/journal?limit=5000"))[0] == 422
