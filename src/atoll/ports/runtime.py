@@ -11,6 +11,7 @@ from typing import Protocol
 
 from atoll.ports.extension import Reachability
 
+
 @dataclass(frozen=True, slots=True)
 class RuntimeCall:
     """One request. `query` values are already text; `body` is the whole body or a stream."""

@@ -25,9 +25,10 @@ from atoll.adapters.storage.store import open_store, sqlite_url
 from atoll.adapters.workspaces.empty import EmptyWorkspaces, HostAgents
 from atoll.domain.ids import SandboxId
 from atoll.domain.isolation import Isolation, IsolationLevel
+from atoll.domain.principal import Principal
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
 from atoll.services.admission import Settings as SandboxSettings
-from atoll.services.events import Events
+from atoll.services.events import Events, Note
 from atoll.services.execs import Execs
 from atoll.services.files import Files
 from atoll.services.identifiers import Identifiers
@@ -108,6 +109,14 @@ class ScriptedRuntime:
     flooded: int = 0
     released: asyncio.Event = field(default_factory=asyncio.Event)
     stream_left: asyncio.Event = field(default_factory=asyncio.Event)
+
+    runner: web.AppRunner | None = None
+    transports: list[asyncio.Transport] = field(default_factory=list)
+
+    def abort_connections(self) -> None:
+        """What SIGKILL does: every attached connection ends without a word."""
+        for transport in self.transports:
+            transport.abort()
 
     def app(self) -> web.Application:
         app = web.Application(client_max_size=64 * 1024 * 1024)
@@ -196,6 +205,8 @@ class ScriptedRuntime:
             return web.Response(status=404)
         socket = web.WebSocketResponse(max_msg_size=8 * 1024 * 1024)
         await socket.prepare(request)
+        if isinstance(request.transport, asyncio.Transport):
+            self.transports.append(request.transport)
         await socket.send_str('{"type":"start","offset":0}')
         try:
             if self.close_with is not None:
@@ -221,6 +232,7 @@ async def runtime_on(path: Path) -> AsyncIterator[ScriptedRuntime]:
     """A scripted runtime behind this socket."""
     scripted = ScriptedRuntime()
     runner = web.AppRunner(scripted.app(), access_log=None, shutdown_timeout=0.1)
+    scripted.runner = runner
     await runner.setup()
     await web.UnixSite(runner, str(path)).start()
     try:
@@ -332,6 +344,11 @@ class World:
     def host(self) -> str:
         return self.url.removeprefix("http://")
 
+    async def stop_runtime(self) -> None:
+        """The runtime is gone, and its socket with it."""
+        if self.runtime.runner is not None:
+            await self.runtime.runner.cleanup()
+
     async def ticket(self) -> str:
         return await self.logins.new_ticket()
 
@@ -370,7 +387,11 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
         )
         events = Events(store, bus, clock=clock, identifiers=identifiers)
         token = load_or_make_token(folder / "token")
-        logins = Logins(BookFile(folder / "logins.json"), clock, token=token)
+
+        async def record(caller: Principal, how: str) -> None:
+            await events.record(caller, Note("auth", "auth.login", {"how": how}))
+
+        logins = Logins(BookFile(folder / "logins.json"), clock, token=token, record=record)
         services = Services(
             sandboxes=sandboxes,
             terminals=Terminals(sandboxes),

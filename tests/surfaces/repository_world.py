@@ -1,0 +1,166 @@
+"""A whole control plane whose sandboxes are real bubblewrap boxes, for repository tests.
+
+Real services, store, shelf and HTTP server; only the zygote is missing: provisioning makes
+a folder, and the runtime client runs commands in a box over it.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from atoll.adapters.auth.book_file import BookFile
+from atoll.adapters.auth.token_file import load_or_make_token
+from atoll.adapters.bus.in_process import InProcessBus
+from atoll.adapters.profiles.folder import bundled
+from atoll.adapters.repos.direct_importer import DirectImporter
+from atoll.adapters.repos.shelf import Settings as ShelfSettings
+from atoll.adapters.repos.shelf import Shelf
+from atoll.adapters.storage.store import Settings as StoreSettings
+from atoll.adapters.storage.store import open_store, sqlite_url
+from atoll.adapters.workspaces.empty import HostAgents
+from atoll.domain.ids import SandboxId
+from atoll.domain.isolation import Isolation, IsolationLevel
+from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
+from atoll.services.events import Events
+from atoll.services.execs import Execs
+from atoll.services.files import Files
+from atoll.services.identifiers import Identifiers
+from atoll.services.logins import Logins
+from atoll.services.profiles import Profiles
+from atoll.services.repositories import Repositories
+from atoll.services.sandboxes import Sandboxes, Surroundings
+from atoll.services.sandboxes import Settings as SandboxSettings
+from atoll.services.terminals import Terminals
+from atoll.services.workspaces import Workspaces
+from atoll.surfaces.cli.api import Api
+from atoll.surfaces.cli.server import find_server
+from atoll.surfaces.http import repositories
+from atoll.surfaces.http.app import create_app
+from atoll.surfaces.http.context import Services
+from tests.peers.boxed_runtime import BoxedRuntime
+from tests.surfaces.http.world import served, short_folder
+
+
+class RealClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    async def sleep_until(self, deadline: datetime) -> None:
+        await asyncio.sleep(max(0.0, (deadline - self.now()).total_seconds()))
+
+
+class Boxes:
+    """An extension, and the runtime clients, of boxes over folders below `root`."""
+
+    name = "ext.namespaces"
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self.by_address: dict[str, BoxedRuntime] = {}
+
+    def capabilities(self) -> Capabilities:
+        return Capabilities(IsolationLevel.CONTAINER)
+
+    async def provision(self, request: Provision) -> Handle:
+        workspace = self._root / request.sandbox_id / str(request.generation) / "workspace"
+        workspace.mkdir(parents=True, exist_ok=True)
+        address = f"unix:/{request.sandbox_id}"
+        self.by_address[address] = BoxedRuntime(workspace, request.mounts)
+        return Handle(request.sandbox_id, request.generation, self.name)
+
+    async def wait_ready(self, handle: Handle) -> Reachability:
+        return Reachability(
+            f"unix:/{handle.sandbox_id}", Isolation(IsolationLevel.CONTAINER, "bubblewrap")
+        )
+
+    async def teardown(self, handle: Handle, *, keep_state: bool) -> CleanupReport:
+        return CleanupReport()
+
+    async def survey(self) -> list[Handle]:
+        return []
+
+    async def ended(self) -> AsyncIterator[Ended]:
+        await asyncio.Event().wait()
+        yield Ended(SandboxId(""), 0, "")
+
+    def client(self, reach: Reachability) -> BoxedRuntime:
+        return self.by_address[reach.address]
+
+    async def close(self) -> None:
+        return
+
+
+@dataclass(frozen=True)
+class RepositoryWorld:
+    """A running control plane: its address, a CLI client for it, and what lies behind it."""
+
+    url: str
+    token: str
+    home: Path
+    api: Api
+    shelf: Shelf
+    boxes: Boxes
+
+    def box(self, sandbox_id: str) -> BoxedRuntime:
+        return self.boxes.by_address[f"unix:/{sandbox_id}"]
+
+
+@asynccontextmanager
+async def repository_world() -> AsyncIterator[RepositoryWorld]:
+    """One world; nothing is left running."""
+    clock, bus, identifiers = RealClock(), InProcessBus(), Identifiers()
+    async with AsyncExitStack() as stack:
+        home = await stack.enter_async_context(short_folder())
+        store = await stack.enter_async_context(
+            open_store(StoreSettings(sqlite_url(home / "a.db")))
+        )
+        shelf = Shelf(
+            ShelfSettings(home / "repos", home / "run" / "import", allow_loopback=True),
+            DirectImporter(),
+        )
+        shelf.sweep()
+        boxes, workspaces = Boxes(home / "boxes"), Workspaces(shelf, clock)
+        profiles = Profiles(store, bus, clock=clock, identifiers=identifiers, bundled=bundled())
+        around = Surroundings(
+            store, bus, clock, {boxes.name: boxes}, boxes, workspaces, HostAgents()
+        )
+        sandboxes = Sandboxes(
+            around,
+            profiles,
+            settings=SandboxSettings(allow_loopback_repositories=True),
+            identifiers=identifiers,
+        )
+        events = Events(store, bus, clock=clock, identifiers=identifiers)
+        token = load_or_make_token(home / "token")
+        logins = Logins(BookFile(home / "logins.json"), clock, token=token)
+
+        async def ready() -> str | None:
+            return None
+
+        services = Services(
+            sandboxes=sandboxes,
+            terminals=Terminals(sandboxes),
+            execs=Execs(sandboxes),
+            files=Files(sandboxes),
+            profiles=profiles,
+            events=events,
+            logins=logins,
+            extensions=around.extensions,
+            readiness=ready,
+            repositories=Repositories(
+                shelf, workspaces, sandboxes=sandboxes, events=events, allow_loopback=True
+            ),
+        )
+        app = create_app(services, more=(repositories.router,))
+        group = await stack.enter_async_context(asyncio.TaskGroup())
+        background = group.create_task(sandboxes.run())
+        stack.callback(background.cancel)
+        url = await stack.enter_async_context(served(app))
+        environ = {"ATOLL_URL": url, "ATOLL_TOKEN": token, "ATOLL_HOME": str(home)}
+        api = Api(lambda: find_server(environ))
+        yield RepositoryWorld(url, token, home, api, shelf, boxes)

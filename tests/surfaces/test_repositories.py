@@ -1,0 +1,254 @@
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest
+
+from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
+from atoll.surfaces.cli.api import post
+from atoll.surfaces.cli.local_repo import describe, upload
+from atoll.surfaces.cli.pulled_branch import Pulled, Wanted, pull
+from tests.peers.git_server import git_server
+from tests.peers.git_tree import Tree, bare_copy, new_tree
+from tests.surfaces.repository_world import RepositoryWorld, repository_world
+
+
+@pytest.fixture
+async def atoll() -> AsyncIterator[RepositoryWorld]:
+    async with repository_world() as world:
+        yield world
+
+
+async def made(atoll: RepositoryWorld, **repo: object) -> dict[str, object]:
+    body = {"profile": "shell", "repos": [repo]}
+    async with httpx.AsyncClient(
+        base_url=atoll.url, headers={"Authorization": f"Bearer {atoll.token}"}, timeout=30
+    ) as client:
+        answer = await client.post("/v1/sandboxes?wait=ready", json=body)
+    assert answer.status_code == 201, answer.text
+    sandbox: dict[str, object] = answer.json()
+    assert sandbox["state"] == "ready", sandbox
+    return sandbox
+
+
+async def sent(atoll: RepositoryWorld, tree: Tree, also: str | None = None) -> str:
+    stored = await asyncio.to_thread(upload, atoll.api, tree.path, also=also)
+    return stored.text("key")
+
+
+async def pulled(
+    atoll: RepositoryWorld,
+    sandbox: dict[str, object],
+    tree: Tree,
+    *,
+    into: str | None = None,
+    wanted: Wanted | None = None,
+) -> Pulled:
+    return await asyncio.to_thread(
+        pull, atoll.api, str(sandbox["name"]), tree.path, wanted=wanted or Wanted(), into=into
+    )
+
+
+async def test_remote_fetched_then_worked_on_then_pulled(
+    atoll: RepositoryWorld, tmp_path: Path
+) -> None:
+    tree = new_tree(tmp_path / "work")
+    bare_copy(tree, tmp_path / "srv" / "o" / "r.git")
+    async with git_server(tmp_path / "srv") as server:
+        asked = post("repositories", "fetch", value={"repo_url": f"{server.url}/o/r"})
+        stored = await asyncio.to_thread(atoll.api.call, asked)
+        assert [ref.text("name") for ref in stored.children("refs")] == ["refs/heads/main"]
+        sandbox = await made(atoll, repo_url=f"{server.url}/o/r", branch="fix")
+    assert sandbox["name"] == "r-fix"
+    assert sandbox["metadata"]["branch"] == "fix"  # type: ignore[index]
+    box = atoll.box(str(sandbox["sandbox_id"]))
+    box.run("echo x > .envrc && echo y > y && git add -A && git commit -qm work")
+    got = await pulled(atoll, sandbox, tree)
+    assert got == Pulled("fix", box.run("git rev-parse HEAD"), 1, (".envrc",))
+    assert tree.git("rev-parse", "fix") == got.commit
+    assert tree.git("status", "--porcelain") == ""
+
+
+async def test_local_checkout_uploaded_twice_sends_only_what_is_new(
+    atoll: RepositoryWorld, tmp_path: Path
+) -> None:
+    tree = new_tree(tmp_path / "demo")
+    (tree.path / "big").write_bytes(os.urandom(300_000))
+    tree.git("add", "big")
+    tree.git("commit", "-qm", "big")
+    key = await sent(atoll, tree)
+    before = (await atoll.shelf.find(key)).bytes
+    (tree.path / "not-committed").write_text("stays here")
+    tip = tree.commit("small", "small")
+    assert await sent(atoll, tree) == key
+    stored = await atoll.shelf.find(key)
+    assert stored.bytes - before < 5000
+    assert [ref.commit for ref in await atoll.shelf.refs(stored)] == [tip]
+    assert await sent(atoll, tree) == key  # nothing new: no bundle at all
+    sandbox = await made(atoll, key=key, repo_url=describe(tree.path).label, branch="fix")
+    assert sandbox["name"] == "demo-fix"
+    box = atoll.box(str(sandbox["sandbox_id"]))
+    assert sorted(path.name for path in box.workspace.iterdir()) == [
+        ".git", "README.md", "big", "small",
+    ]  # fmt: skip
+    box.run("echo 1 > 1 && git add -A && git commit -qm one")
+    assert (await pulled(atoll, sandbox, tree, into="theirs")).branch == "theirs"
+
+
+async def test_local_checkout_that_went_back_moves_its_branch_back(
+    atoll: RepositoryWorld, tmp_path: Path
+) -> None:
+    tree = new_tree(tmp_path / "demo")
+    first = tree.git("rev-parse", "HEAD")
+    tree.commit("a", "a")
+    key = await sent(atoll, tree)
+    tree.git("reset", "-q", "--hard", first)
+    tree.git("branch", "side")
+    await sent(atoll, tree, also="side")
+    refs = await atoll.shelf.refs(await atoll.shelf.find(key))
+    assert [(ref.name, ref.commit) for ref in refs] == [
+        ("refs/heads/main", first),
+        ("refs/heads/side", first),
+    ]
+
+
+async def test_pull_never_touches_what_is_checked_out_or_would_be_lost(
+    atoll: RepositoryWorld, tmp_path: Path
+) -> None:
+    tree = new_tree(tmp_path / "demo")
+    key = await sent(atoll, tree)
+    sandbox = await made(atoll, key=key, repo_url="local/demo", branch="fix")
+    with pytest.raises(Conflict) as caught:
+        await pulled(atoll, sandbox, tree)
+    assert caught.value.code == "nothing_new"
+    atoll.box(str(sandbox["sandbox_id"])).run("git commit -q --allow-empty -m theirs")
+    with pytest.raises(Conflict) as caught:
+        await pulled(atoll, sandbox, tree, into="main")
+    assert caught.value.code == "branch_checked_out"
+    tree.git("checkout", "-qb", "fix")
+    tree.commit("mine", "mine")
+    tree.git("checkout", "-q", "main")
+    with pytest.raises(Conflict) as caught:
+        await pulled(atoll, sandbox, tree)
+    assert caught.value.code == "not_fast_forward"
+    assert (await pulled(atoll, sandbox, tree, wanted=Wanted(force=True))).branch == "fix"
+    with pytest.raises(Conflict) as caught:
+        await pulled(atoll, sandbox, new_tree(tmp_path / "elsewhere", branch="trunk"))
+    assert caught.value.code == "base_missing"
+    with pytest.raises(NotFound):
+        await pulled(atoll, sandbox, tree, wanted=Wanted(branch="absent"))
+    with pytest.raises(NotFound):
+        await pulled(atoll, sandbox, tree, wanted=Wanted(repo=3))
+
+
+async def test_recreate_saves_commits_first(atoll: RepositoryWorld, tmp_path: Path) -> None:
+    tree = new_tree(tmp_path / "demo")
+    key = await sent(atoll, tree)
+    sandbox = await made(atoll, key=key, repo_url="local/demo", branch="fix")
+    sandbox_id = str(sandbox["sandbox_id"])
+    box = atoll.box(sandbox_id)
+    box.run("git commit -q --allow-empty -m kept")
+    tip = box.run("git rev-parse HEAD")
+    async with httpx.AsyncClient(
+        base_url=atoll.url, headers={"Authorization": f"Bearer {atoll.token}"}, timeout=30
+    ) as client:
+        again = await client.post(f"/v1/sandboxes/{sandbox_id}/recreate?wait=true")
+    assert again.json()["generation"] == 2, again.text
+    bare = Tree((await atoll.shelf.find(key)).path)
+    assert bare.git("rev-parse", f"refs/atoll/saved/{sandbox_id}/1/0/fix") == tip
+
+
+@pytest.mark.parametrize(
+    ("break_it", "words"),
+    [
+        ("rm -rf .git", "no git checkout"),
+        ("git checkout -q --detach", "no branch"),
+        ("git checkout -q --orphan empty", "no commit"),
+    ],
+)
+def test_checkout_that_cannot_be_sent_says_what_to_do(
+    tmp_path: Path, break_it: str, words: str
+) -> None:
+    tree = new_tree(tmp_path / "demo")
+    for line in break_it.split(";"):
+        if line.startswith("git "):
+            tree.git(*line.split()[1:])
+        else:
+            (tree.path / ".git").rename(tmp_path / "gone")
+    with pytest.raises(Invalid, match=words):
+        describe(tree.path)
+
+
+def test_checkout_described_with_its_origin_and_what_stays(tmp_path: Path) -> None:
+    tree = new_tree(tmp_path / "my demo")
+    tree.git("remote", "add", "origin", "https://someone@github.com/o/r.git")
+    found = describe(tree.path)
+    assert (found.name, found.branch, found.repo_url, found.dirty) == (
+        "my-demo", "main", "https://github.com/o/r", False,
+    )  # fmt: skip
+    (tree.path / "new").write_text("x")
+    (tree.path / "sub").mkdir()
+    tree.git("config", "remote.origin.url", "https://user:secret@github.com/o/r")
+    again = describe(tree.path / "sub")
+    assert again == replace(found, dirty=True) or again.repo_url == "https://github.com/o/r"
+    tree.git("config", "remote.origin.url", "/somewhere/else.git")
+    assert describe(tree.path).label == "local/my-demo"
+    tree.git("worktree", "add", "-q", "-b", "side", str(tmp_path / "tree two"))
+    assert describe(tmp_path / "tree two").key == found.key
+
+
+async def test_upload_under_a_key_of_others_is_forbidden(atoll: RepositoryWorld) -> None:
+    from atoll.domain.ids import OrgId
+    from atoll.domain.repository import read_local
+
+    await atoll.shelf.place(read_local("ab" * 12, "theirs"), OrgId("other"))
+    async with httpx.AsyncClient(
+        base_url=atoll.url, headers={"Authorization": f"Bearer {atoll.token}"}
+    ) as client:
+        place = f"/v1/repositories/local/{'ab' * 12}"
+        put = await client.put(f"{place}?name=x&head=main", content=b"# v2 git bundle\n")
+        assert (put.status_code, put.json()["code"]) == (403, "forbidden")
+        have = await client.post(f"{place}/have", json={"tips": ["a" * 40]})
+        assert have.json() == {"have": []}
+        assert (await client.get("/v1/repositories")).json() == {"repositories": []}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("local/" + "ab" * 10 + "?name=x&head=main", b"not a bundle", None),
+        ("local/" + "ab" * 10 + "?name=x&head=main", b"", "tips"),
+        ("local/" + "ab" * 10 + "?name=../x&head=main", b"", "name"),
+        ("local/" + "ab" * 10 + "?name=x&head=--all", b"", "head"),
+        ("local/UPPER?name=x&head=main", b"", "key"),
+        ("local/" + "ab" * 10 + "?name=x&head=main&repo_url=ext::sh", b"", "repo_url"),
+    ],
+)
+async def test_upload_that_is_wrong_is_refused_and_leaves_nothing(
+    atoll: RepositoryWorld, path: str, body: bytes, field: str | None
+) -> None:
+    async with httpx.AsyncClient(
+        base_url=atoll.url, headers={"Authorization": f"Bearer {atoll.token}"}
+    ) as client:
+        answer = await client.put(f"/v1/repositories/{path}", content=body)
+    assert answer.status_code == 422, answer.text
+    assert answer.json().get("field") == field
+    assert await atoll.shelf.list() == ()
+    assert list((atoll.home / "run" / "import").iterdir()) == []
+
+
+@pytest.mark.parametrize("url", ["file:///etc", "ext::sh -c id", "--upload-pack=x", "/etc"])
+async def test_fetch_of_a_hostile_address_is_invalid(atoll: RepositoryWorld, url: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        asked = post("repositories", "fetch", value={"repo_url": url})
+        await asyncio.to_thread(atoll.api.call, asked)
+    assert caught.value.field == "repo_url"
+
+
+async def test_fetch_of_a_private_address_is_forbidden(atoll: RepositoryWorld) -> None:
+    with pytest.raises((Forbidden, AtollError), match="not a public address"):
+        asked = post("repositories", "fetch", value={"repo_url": "https://169.254.169.254/o/r"})
+        await asyncio.to_thread(atoll.api.call, asked)
