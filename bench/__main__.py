@@ -80,13 +80,13 @@ def memory() -> None:
     """PSS of everything that belongs to an idle sandbox with one bash."""
     one = Series("PSS per idle sandbox with one bash", "MiB")
     with server() as atoll:
-        before = _pss(atoll.home)
+        before = _pss(atoll.host.home)
         for _ in range(MEMORY_SANDBOXES):
             sandbox = atoll.create()
             answer = atoll.api.post(f"/v1/sandboxes/{sandbox}/terminals", json={"argv": ["bash"]})
             answer.raise_for_status()
         time.sleep(2)
-        one.samples.append((_pss(atoll.home) - before) / 1024 / MEMORY_SANDBOXES)
+        one.samples.append((_pss(atoll.host.home) - before) / 1024 / MEMORY_SANDBOXES)
     table(f"memory, {MEMORY_SANDBOXES} sandboxes", one)
     verdict("MiB per sandbox", one.median, 8)
 
@@ -98,7 +98,7 @@ def restart() -> None:
     with server() as atoll:
         crowd = _crowd(atoll)
         for _ in range(3):
-            atoll.kill()
+            atoll.host.kill()
             started = time.perf_counter()
             atoll.start_again()
             first.samples.append(milliseconds(started) / 1000)

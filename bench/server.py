@@ -1,41 +1,27 @@
-"""An Atoll of the benchmark's own: started by the command people use, in a throw-away home."""
+"""An Atoll of the benchmark's own, with a client that is logged in to it."""
 
-import json
-import os
-import shutil
-import signal
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import httpx
 
-ATOLL = str(Path(sys.executable).with_name("atoll"))
+from atoll.testing.server import TestServer, test_server
 
 
 @dataclass
 class Server:
-    """A running control plane and a client that is logged in to it."""
+    """A running control plane and its API."""
 
-    home: Path
-    process: subprocess.Popen[bytes]
+    host: TestServer
     api: httpx.Client
 
-    def kill(self) -> None:
-        """SIGKILL the control plane; sandboxes live on."""
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-
     def start_again(self) -> None:
-        """Start the control plane over the same home."""
+        """Start the control plane over the same home, after a kill."""
         self.api.close()
-        self.process = _launch(self.home)
-        self.api = _client(self.home, self.process)
+        self.host.start()
+        self.api = _client(self.host)
 
     def create(self, **fields: object) -> str:
         """A ready sandbox's id."""
@@ -56,48 +42,21 @@ class Server:
         return result
 
 
-def _launch(home: Path) -> "subprocess.Popen[bytes]":
-    (home / "run" / "control.json").unlink(missing_ok=True)
-    log = (home.parent / "up.log").open("ab")
-    return subprocess.Popen(
-        [ATOLL, "up", "--home", str(home), "--port", "0", "--no-browser"],
-        stdout=log,
-        stderr=log,
-        env={**os.environ, "ATOLL_MAX_SANDBOXES": "2000"},
+def _client(host: TestServer) -> httpx.Client:
+    client = httpx.Client(
+        base_url=host.url, headers={"Authorization": f"Bearer {host.token}"}, timeout=60
     )
-
-
-def _client(home: Path, process: "subprocess.Popen[bytes]") -> httpx.Client:
-    control = home / "run" / "control.json"
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            url = json.loads(control.read_text())["url"]
-            token = (home / "token").read_text().strip()
-            client = httpx.Client(
-                base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=60
-            )
-            client.get("/readyz").raise_for_status()
-            return client
-        except (OSError, ValueError, httpx.HTTPError):
-            time.sleep(0.005)
-    raise RuntimeError(f"Atoll did not start: see {home.parent / 'up.log'}")
+    while client.get("/readyz").status_code != 200:
+        time.sleep(0.005)
+    return client
 
 
 @contextmanager
 def server() -> Iterator[Server]:
     """Start, and at the end take everything away."""
-    parent = Path(tempfile.mkdtemp(prefix="atb", dir="/tmp"))
-    parent.chmod(0o711)
-    home = parent / "h"
-    home.mkdir()
-    process = _launch(home)
-    one = Server(home, process, _client(home, process))
-    try:
-        yield one
-    finally:
-        one.api.close()
-        subprocess.run([ATOLL, "down", "--home", str(home)], check=False, capture_output=True)
-        one.process.terminate()
-        one.process.wait(30)
-        shutil.rmtree(parent, ignore_errors=True)
+    with test_server({"ATOLL_MAX_SANDBOXES": "2000"}) as host:
+        one = Server(host, _client(host))
+        try:
+            yield one
+        finally:
+            one.api.close()

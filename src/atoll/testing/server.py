@@ -1,0 +1,130 @@
+"""A whole Atoll for tests: the command people use, in a home of its own, and nothing left after.
+
+Extension authors run theirs against it; Atoll's own end-to-end tests and benchmarks do too.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+START_SECONDS = 60.0
+POLL_SECONDS = 0.005
+
+
+@dataclass
+class TestServer:
+    """A control plane over `home`. `env` is added to its environment."""
+
+    __test__ = False  # not a test class, whatever its name begins with
+
+    home: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    process: "subprocess.Popen[bytes] | None" = None
+
+    @property
+    def url(self) -> str:
+        """Where it listens, without a slash at the end."""
+        told: dict[str, str] = json.loads((self.home / "run" / "control.json").read_text())
+        return told["url"].rstrip("/")
+
+    @property
+    def token(self) -> str:
+        """The bearer token of its person."""
+        return (self.home / "token").read_text().strip()
+
+    @property
+    def log(self) -> Path:
+        """What `atoll up` printed, login links included."""
+        return self.home.parent / "up.log"
+
+    def start(self, port: int = 0) -> None:
+        """Start the control plane; returns once it says that it serves."""
+        (self.home / "run" / "control.json").unlink(missing_ok=True)
+        argv = [atoll_command(), "up", "--home", str(self.home), "--no-browser"]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*argv, "--port", str(port)],
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, **self.env},
+            )
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                break
+            if self._serves():
+                return
+            time.sleep(POLL_SECONDS)
+        raise RuntimeError(f"Atoll did not start: {self.log.read_text()[-2000:]}")
+
+    def _serves(self) -> bool:
+        try:
+            with urllib.request.urlopen(self.url + "/healthz", timeout=5) as answer:  # noqa: S310
+                return bool(answer.status == 200)
+        except (OSError, ValueError, KeyError):
+            return False
+
+    def kill(self) -> None:
+        """SIGKILL the control plane. Sandboxes and their terminals go on."""
+        if self.process is not None:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+
+    def run(self, *words: str, **options: object) -> "subprocess.CompletedProcess[str]":
+        """Run `atoll WORDS…` against this server and capture what it prints."""
+        env = {**os.environ, **self.env, "ATOLL_HOME": str(self.home), "NO_COLOR": "1"}
+        env.pop("ATOLL_URL", None)
+        env.pop("ATOLL_TOKEN", None)
+        return subprocess.run(  # type: ignore[call-overload,no-any-return]
+            [atoll_command(), *words],
+            **{"env": env, "capture_output": True, "text": True, "check": False, **options},
+        )
+
+    def down(self) -> None:
+        """End control plane, sandboxes and zygote."""
+        self.run("down", "--yes", "--home", str(self.home))
+        if self.process is not None:
+            if self.process.poll() is None:
+                self.process.terminate()
+            self.process.wait(30)
+
+
+def atoll_command() -> str:
+    """The `atoll` beside the Python that runs this."""
+    return str(Path(sys.executable).with_name("atoll"))
+
+
+@contextmanager
+def test_server(
+    env: Mapping[str, str] | None = None, *, keys: str = "", start: bool = True
+) -> Iterator[TestServer]:
+    """A server in a throw-away home; `keys` is the text of its `keys.toml`. At the end nothing
+    of it is left."""
+    parent = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
+    parent.chmod(0o711)
+    server = TestServer(parent / "h", dict(env or {}))
+    server.home.mkdir(mode=0o711)
+    if keys:
+        (server.home / "keys.toml").write_text(keys)
+        (server.home / "keys.toml").chmod(0o600)
+    try:
+        if start:
+            server.start()
+        yield server
+    finally:
+        server.down()
+        shutil.rmtree(parent, ignore_errors=True)
+
+
+test_server.__test__ = False  # type: ignore[attr-defined]
