@@ -49,7 +49,7 @@ async def test_create_repeated_with_its_key_gives_the_same_sandbox(atoll: World)
         again = await client.post("/v1/sandboxes", json={"name": "a"}, headers=headers)
         other = await client.post("/v1/sandboxes", json={"name": "b"}, headers=headers)
     assert first.json()["sandbox_id"] == again.json()["sandbox_id"]
-    assert (other.status_code, other.json()["code"]) == (409, "conflict")
+    assert (other.status_code, other.json()["code"]) == (409, "idempotency_mismatch")
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ async def test_life_of_a_sandbox_by_name_through_every_act(atoll: World) -> None
         destroyed = await client.get("/v1/sandboxes?state=destroyed")
     assert extended.json()["expires_at"] > made["expires_at"]
     assert (stopped.status_code, stopped.json()["state"]) == (202, "stopped")
-    assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
+    assert (refused.status_code, refused.json()["code"]) == (409, "not_running")
     assert started.json()["state"] == "ready"
     assert renewed.json()["generation"] == 2
     assert {"at", "text"} == set(logs.json()["lines"][0])

@@ -231,7 +231,9 @@ class ScriptedRuntime:
 async def runtime_on(path: Path) -> AsyncIterator[ScriptedRuntime]:
     """A scripted runtime behind this socket."""
     scripted = ScriptedRuntime()
-    runner = web.AppRunner(scripted.app(), access_log=None, shutdown_timeout=0.1)
+    runner = web.AppRunner(
+        scripted.app(), access_log=None, shutdown_timeout=0.1, handler_cancellation=True
+    )
     scripted.runner = runner
     await runner.setup()
     await web.UnixSite(runner, str(path)).start()

@@ -24,13 +24,16 @@ def read_private(path: Path, max_bytes: int) -> bytes | None:
         raise Failed(
             f"cannot open {path.name}: {error.strerror}; it must be a plain file"
         ) from error
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
+    try:
+        status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise Failed(f"{path.name} is not a plain file; remove it")
         if status.st_mode & 0o077:
             raise Failed(f"{path.name} is open to others; run: chmod 600 {path.name}")
-        data = file.read(max_bytes + 1)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            data = file.read(max_bytes + 1)
+    finally:
+        os.close(descriptor)
     if len(data) > max_bytes:
         raise Failed(f"{path.name} is larger than {max_bytes} bytes; remove it")
     return data
