@@ -299,7 +299,22 @@ class Scripted:
             return problem(tape.refuse, "refused", "not now")
         socket = web.WebSocketResponse()
         await socket.prepare(request)
-        since = request.query.get("since")
+        await self._begin(socket, dict(request.query))
+        tape.sockets.append(socket)
+        tape.attached.put(dict(request.query))
+        async for message in socket:
+            if message.type is WSMsgType.BINARY:
+                tape.typed += message.data
+                tape.keys.put(message.data)
+            elif message.type is WSMsgType.TEXT:
+                tape.frames.put(json.loads(message.data))
+        if socket in tape.sockets:
+            tape.sockets.remove(socket)
+        return socket
+
+    async def _begin(self, socket: web.WebSocketResponse, query: dict[str, str]) -> None:
+        tape = self.tape
+        since = query.get("since")
         start = 0 if since is None else int(since)
         preamble = b"" if since is not None else tape.preamble
         await socket.send_str(
@@ -310,7 +325,7 @@ class Scripted:
                     "preamble": base64.b64encode(preamble).decode(),
                     "cols": 80,
                     "rows": 24,
-                    "client": request.query["client"],
+                    "client": query["client"],
                     "driver": None,
                     "title": "",
                     "ack_every": 65536,
@@ -324,17 +339,6 @@ class Scripted:
             if tape.last:
                 await socket.send_str(json.dumps(tape.last))
             await socket.close(code=tape.final)
-        tape.sockets.append(socket)
-        tape.attached.put(dict(request.query))
-        async for message in socket:
-            if message.type is WSMsgType.BINARY:
-                tape.typed += message.data
-                tape.keys.put(message.data)
-            elif message.type is WSMsgType.TEXT:
-                tape.frames.put(json.loads(message.data))
-        if socket in tape.sockets:
-            tape.sockets.remove(socket)
-        return socket
 
     @contextmanager
     def serving(self) -> Iterator["Scripted"]:

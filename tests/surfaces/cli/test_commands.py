@@ -10,6 +10,7 @@ from typing import Any
 import click
 import pytest
 
+from atoll.ports.host import Finding, UpOptions
 from atoll.surfaces.cli import commands
 from tests.surfaces.cli.conftest import Cli
 from tests.surfaces.cli.scripted import Scripted, problem
@@ -313,6 +314,54 @@ def test_plain_http_to_another_machine_is_refused(cli: Cli, environ: dict[str, s
     ran = cli("list")
     assert ran.code == 6
     assert "https" in ran.err
+
+
+def test_wait_up_returns_once_it_answers(
+    cli: Cli, server: Scripted, environ: dict[str, str]
+) -> None:
+    server.answers["GET /readyz"] = lambda _: _json({})
+    assert cli("wait-up").out == f"{server.url}\n"
+    environ["ATOLL_URL"] = "http://127.0.0.1:1"
+    assert cli("wait-up", "--timeout", "1s").code == 124
+
+
+class Machine:
+    """A host that notes what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    def up(self, options: UpOptions) -> None:
+        self.asked.append(options)
+
+    def down(self, home: Path) -> None:
+        self.asked.append(home)
+
+    def doctor(self, home: Path) -> list[Finding]:
+        self.asked.append(home)
+        return [Finding("bwrap", "ok", "0.11"), Finding("disk", "fail", "full\x1b", "free some")]
+
+
+def test_up_and_down_ask_the_machine(cli: Cli, tmp_path: Path) -> None:
+    machine = Machine()
+    cli("up", "--port", "8123", "--no-browser", "--home", "/tmp/h", host=lambda: machine)
+    cli("up", host=lambda: machine)
+    assert cli("down", host=lambda: machine).code == 1
+    assert cli("down", "--yes", host=lambda: machine).code == 0
+    assert machine.asked == [
+        UpOptions(Path("/tmp/h"), 8123, browser=False),
+        UpOptions(tmp_path, 0, browser=True),
+        tmp_path,
+    ]
+
+
+def test_doctor_shows_findings_and_fails_when_no_wall_is_safe(cli: Cli) -> None:
+    ran = cli("doctor", host=Machine)
+    assert ran.code == 1
+    assert ran.out.splitlines()[0].split() == ["ok", "bwrap", "0.11"]
+    assert "full\\x1b" in ran.out and "free some" in ran.out
+    findings = json.loads(cli("doctor", "--json", host=Machine).out)["findings"]
+    assert findings[0] == {"name": "bwrap", "level": "ok", "text": "0.11", "fix": ""}
 
 
 def test_usage_errors_exit_with_2(cli: Cli) -> None:

@@ -39,6 +39,7 @@ COMMANDS: dict[str, str] = {
     "prune": "Destroy sandboxes nobody needs any more.",
     "doctor": "Say what this machine can isolate and what to install.",
     "login": "Print a new login link for the page.",
+    "wait-up": "Wait until Atoll answers, and print its address.",
     "completion": "Print the completion script of a shell.",
 }
 

@@ -13,7 +13,10 @@ from atoll.surfaces.cli.options import home_option
     "up", epilog="Ctrl-C ends the control plane; sandboxes go on. `atoll down` ends all."
 )
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=7680, show_default=True, help="0 takes any."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Port on loopback  [default: any free one]",
 )
 @home_option()
 @click.option("--no-browser", is_flag=True, help="Do not open the page.")

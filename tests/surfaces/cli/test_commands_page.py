@@ -1,0 +1,64 @@
+"""docs/commands.md and the commands say the same."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from atoll.surfaces.cli import commands, exits
+
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "commands.md").read_text()
+SECTIONS = dict(re.findall(r"^## `atoll ([a-z-]+)`\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.M))
+
+
+def _command(name: str) -> click.Command:
+    found = commands.atoll.get_command(click.Context(commands.atoll), name)
+    assert found is not None
+    return found
+
+
+def _options(command: click.Command) -> Iterator[str]:
+    if isinstance(command, click.Group):
+        for sub in command.commands.values():
+            yield from _options(sub)
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            yield from (*parameter.opts, *parameter.secondary_opts)
+
+
+def test_page_has_a_section_for_every_command_and_no_other() -> None:
+    assert list(SECTIONS) and set(SECTIONS) == set(commands.COMMANDS)
+
+
+@pytest.mark.parametrize("name", commands.COMMANDS)
+def test_section_names_every_option_and_no_other(name: str) -> None:
+    table = {
+        option
+        for row in re.findall(r"^\| (`-.*?) \|", SECTIONS[name], re.M)
+        for option in re.findall(r"(?<![\w-])--?[a-zA-Z][a-z-]*", row)
+    }
+    assert table == set(_options(_command(name)))
+
+
+@pytest.mark.parametrize("name", commands.COMMANDS)
+def test_section_shows_the_command_in_use_first(name: str) -> None:
+    assert SECTIONS[name].lstrip().startswith("```console\n$ ")
+    assert f"atoll {name}" in SECTIONS[name].partition("```\n")[0]
+
+
+def test_page_lists_every_exit_code() -> None:
+    listed = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.M)}
+    known = {v for k, v in vars(exits).items() if k.isupper() and isinstance(v, int)}
+    assert listed == known - {exits.SIGNALLED}
+
+
+def test_page_names_every_variable_the_command_line_reads() -> None:
+    source = Path(commands.__file__).parent
+    read = {
+        name
+        for path in source.rglob("*.py")
+        for name in re.findall(r"\"((?:ATOLL_[A-Z_]+|NO_COLOR))\"", path.read_text())
+    } - {"_ATOLL_COMPLETE"}
+    assert {name for name in read if f"`{name}`" not in PAGE and f"{name}=1" not in PAGE} == set()
