@@ -195,9 +195,18 @@ async def test_exec_with_a_bad_wish_is_invalid_and_names_the_field(
 
 @pytest.mark.parametrize(
     "raw",
-    [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"argv":["\\ud800"]}', b"[" * 100_000, b'{"argv":[1]}',
-     b'{"timeout":1e999,"argv":["true"]}'],
-)  # fmt: skip
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"\xff\xfe",
+        b'{"argv":["\\ud800"]}',
+        b"[" * 100_000,
+        b'{"argv":[1]}',
+        b'{"timeout":1e999,"argv":["true"]}',
+    ],
+)
 async def test_hostile_json_is_a_problem_and_never_a_traceback(raw: bytes) -> None:
     async with runtime() as rt:
         for path in ("/execs", "/journal/ack"):

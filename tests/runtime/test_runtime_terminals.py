@@ -1,8 +1,10 @@
 import asyncio
+import contextlib
 import hashlib
 from base64 import b64decode
 
 import pytest
+from aiohttp import WSMsgType
 
 from atoll.runtime.boot import Agent
 from atoll.wire.attach import Ack, Driven, Exited, Refused, Resize, Resync, Sized, Titled
@@ -419,3 +421,23 @@ async def test_journal_tells_of_a_terminal_without_arguments_or_output() -> None
         ]  # fmt: skip
         assert page["entries"][1]["payload"]["exit"] == {"code": 0}
         assert "classified" not in str(page)
+
+
+async def test_viewer_that_gives_no_sign_of_life_is_closed_4408(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("atoll.runtime.terminals.attach.PING_SECONDS", 0.05)
+    async with runtime() as rt:
+        terminal = await rt.open("cat")
+        url = f"http://runtime/sessions/{terminal}/attach"
+        async with rt.client.ws_connect(url, autoping=False) as ws:
+            frame = await ws.receive()
+            while frame.type not in (WSMsgType.CLOSE, WSMsgType.CLOSED, WSMsgType.CLOSING):
+                frame = await ws.receive()
+            assert ws.close_code == 4408
+        async with rt.attach(terminal) as seat:
+            waiting = asyncio.timeout(0.4)
+            with contextlib.suppress(TimeoutError):
+                async with waiting:
+                    await seat.to_end()
+            assert waiting.expired()

@@ -47,11 +47,9 @@ def build(
     token: str | None,
     more: Iterable[web.RouteDef] = (),
 ) -> web.Application:
-    """The whole application. With a `token` every request must bear it. `more` are the file
-    routes; a change through them counts as activity."""
-    middlewares = [problems, _counting(activity)]
-    if token is not None:
-        middlewares.insert(1, _bearing(token))
+    """The whole application. With a `token` every request must bear it. `more` are routes whose
+    parts stand elsewhere: the files."""
+    middlewares = [problems] if token is None else [problems, _bearing(token)]
     app = web.Application(middlewares=middlewares, client_max_size=MAX_JSON_BYTES)
     app.add_routes(terminal_routes(terminals, activity))
     app.add_routes(exec_routes(execs, activity))
@@ -96,15 +94,3 @@ def _bearing(token: str) -> Middleware:
         return await handler(request)
 
     return authenticate
-
-
-def _counting(activity: Activity) -> Middleware:
-    """A file that is written is activity; one that is read is not."""
-
-    @web.middleware
-    async def count(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if request.path.startswith("/files") and request.method not in ("GET", "HEAD"):
-            activity.touch()
-        return await handler(request)
-
-    return count

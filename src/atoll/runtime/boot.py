@@ -21,11 +21,15 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class RuntimeBoot:
-    """One runtime. `listener` is a bound, listening unix or TCP socket; with a `token`, every
-    request must bear it. `control` is the SEQPACKET socket to the init. `doors` are listening
-    sockets: 8082 on v4 and v6, then 3128 on v4 and v6. `env` is the environment of everything
-    started inside. `keys_fd` is a memfd with the broker's keys (TOML); `broker` names upstream
-    URLs by provider where they differ from the provider's own."""
+    """One runtime.
+
+    `listener` is a bound, listening unix or TCP socket; with a `token`, every request must
+    bear it. `control` is the SEQPACKET socket to the init, `init` how the sandbox names that
+    program (None: the static one). `doors` are listening sockets: 8082 on v4 and v6, then
+    3128 on v4 and v6. `env` is the environment of everything started inside, `workspace` the
+    tree of the file routes. `keys_fd` is a memfd with the broker's keys (TOML); `broker`
+    names upstream URLs by provider where they differ from the keys' own.
+    """
 
     sandbox_id: str
     generation: int
@@ -37,6 +41,8 @@ class RuntimeBoot:
     shell: tuple[str, ...] = ("/bin/bash",)
     env: tuple[tuple[str, str], ...] = ()
     cwd: str = "/workspace"
+    workspace: str = "/workspace"
+    init: tuple[str, ...] | None = None
     keys_fd: int | None = None
     broker: tuple[tuple[str, str], ...] = ()
     agents: tuple[Agent, ...] = ()

@@ -5,11 +5,13 @@ the process may have lost the right to read the files it would import later.
 """
 
 import asyncio
+import encodings.idna  # noqa: F401 (socket loads it on first use, by then unreadable)
 import logging
 import signal
 import socket
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from dataclasses import replace
 
 import uvloop
 from aiohttp import web
@@ -22,6 +24,8 @@ from atoll.runtime.doors.broker import Broker
 from atoll.runtime.doors.closed import NO_BROKER, NO_EGRESS, closed
 from atoll.runtime.doors.keys import read_keys
 from atoll.runtime.execs.execs import Execs
+from atoll.runtime.files.files import Files
+from atoll.runtime.files.routes import routes as file_routes
 from atoll.runtime.health import Activity
 from atoll.runtime.journal import Journal
 from atoll.runtime.spawners.init import InitSpawner
@@ -50,7 +54,7 @@ async def run(boot: RuntimeBoot) -> int:
     async with AsyncExitStack() as stack:
         journal = Journal(boot.journal_dir, boot.journal_bytes)
         stack.callback(journal.close)
-        spawner = InitSpawner(boot.control)
+        spawner = InitSpawner(boot.control, program=boot.init, root=boot.workspace)
         stack.push_async_callback(spawner.close)
         tasks = await stack.enter_async_context(Tasks())
         await _serve_contract(boot, spawner, journal, tasks=tasks, stack=stack)
@@ -77,7 +81,19 @@ async def _serve_contract(
     stack.callback(terminals.hang_up)
     execs = Execs(spawner, env=boot.env, cwd=boot.cwd, journal=journal, tasks=tasks)
     stack.callback(execs.close)
-    app = build(terminals, execs, journal=journal, activity=activity, token=boot.token)
+
+    def changed(path: str) -> None:
+        activity.touch()
+        journal.append("file.changed", {"path": path})
+
+    app = build(
+        terminals,
+        execs,
+        journal=journal,
+        activity=activity,
+        token=boot.token,
+        more=file_routes(Files(spawner, changed=changed)),
+    )
     await _listen(app, (boot.listener,), stack)
 
 
@@ -85,7 +101,7 @@ async def _serve_doors(boot: RuntimeBoot, journal: Journal, stack: AsyncExitStac
     """The broker on its listeners when there are keys; whatever else stays closed."""
     broker, egress = boot.doors[:BROKER_DOORS], boot.doors[BROKER_DOORS:]
     await stack.enter_async_context(closed(egress, NO_EGRESS))
-    upstreams = _upstreams(boot.keys_fd)
+    upstreams = _upstreams(boot)
     if upstreams is None:
         await stack.enter_async_context(closed(broker, NO_BROKER))
         return
@@ -96,15 +112,20 @@ async def _serve_doors(boot: RuntimeBoot, journal: Journal, stack: AsyncExitStac
     await _listen(Broker(upstreams, audit).app(), broker, stack)
 
 
-def _upstreams(keys_fd: int | None) -> dict[str, Upstream] | None:
+def _upstreams(boot: RuntimeBoot) -> dict[str, Upstream] | None:
     """Where the broker may go, with its keys; None without keys, or with unreadable ones."""
-    if keys_fd is None:
+    if boot.keys_fd is None:
         return None
     try:
-        return read_keys(keys_fd)
+        keys = read_keys(boot.keys_fd)
     except Invalid as error:
         log.error("the broker stays closed: %s", error.message)
         return None
+    places = dict(boot.broker)
+    return {
+        name: replace(upstream, base_url=places.get(name, upstream.base_url))
+        for name, upstream in keys.items()
+    }
 
 
 async def _listen(
