@@ -1,0 +1,248 @@
+"""What every Store must do, as a test class to inherit from.
+
+```python
+class TestMine(StoreContract):
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Store]:
+        async with my_store() as store:
+            yield store
+```
+`opened` gives an empty store; every test opens its own.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from atoll.domain.errors import Conflict
+from atoll.domain.event import EventDraft
+from atoll.domain.ids import PERSONAL_ORG, EventId, OrgId, PrincipalId, SandboxId
+from atoll.domain.isolation import Isolation, IsolationLevel
+from atoll.domain.principal import LOCAL_PERSON
+from atoll.domain.profile import Profile, Scope
+from atoll.domain.sandbox import Attachment, Sandbox, SandboxRepo, State
+from atoll.ports import EventQuery, IdempotencyRecord, LogLine, SandboxQuery, Store
+
+NOW = datetime(2026, 1, 1, 12, 0, 0, 123456, tzinfo=UTC)
+OWNER = PrincipalId("person")
+OTHER = PrincipalId("other")
+
+
+def sandbox(name: str, *, owner: PrincipalId = OWNER, number: int = 0) -> Sandbox:
+    """A ready sandbox with something in every field that is not plain text."""
+    at = NOW + timedelta(microseconds=number)
+    isolation = Isolation(IsolationLevel.CONTAINER, "test", ("memory: none",), host_uid=7)
+    return Sandbox(
+        id=SandboxId(f"sb_{owner}_{name}"),
+        org_id=PERSONAL_ORG,
+        owner=owner,
+        name=name,
+        profile=Profile("profile.x", "1.0.0", env=(("A", "ü"),)),
+        scope=Scope.SESSION,
+        ttl_seconds=60,
+        created_at=at,
+        updated_at=at,
+        expires_at=at + timedelta(seconds=60),
+        max_expires_at=at + timedelta(seconds=600),
+        state=State.READY,
+        repos=(SandboxRepo("https://example.org/o/r", "b", None, "/workspace"),),
+        attachment=Attachment((("pid", "1"),), "unix:/x", "secret", isolation),
+        ready_at=at,
+    )
+
+
+def draft(number: int, *, stream: str = "auth", owner: PrincipalId = OWNER) -> EventDraft:
+    """A login event."""
+    return EventDraft(
+        id=EventId(f"ev_{stream}_{owner}_{number}"),
+        stream=stream,
+        event_type="auth.login",
+        at=NOW,
+        org_id=PERSONAL_ORG,
+        owner=owner,
+        actor=LOCAL_PERSON,
+        reason=None,
+        payload={"how": f"ticket {number}"},
+    )
+
+
+async def append(store: Store, drafts: Sequence[EventDraft]) -> None:
+    """Append in one transaction."""
+    async with store.begin() as rows:
+        await rows.events.append(drafts)
+
+
+class StoreContract:
+    """Inherit, and say how an empty store is opened."""
+
+    def opened(self) -> AbstractAsyncContextManager[Store]:
+        """An empty store, closed on leaving."""
+        raise AssertionError("a contract class says how its store is opened")
+
+    async def test_sandbox_comes_back_as_it_was(self) -> None:
+        one = sandbox("one")
+        async with self.opened() as store:
+            async with store.begin() as rows:
+                await rows.sandboxes.insert(one)
+            async with store.read() as rows:
+                assert await rows.sandboxes.get(one.id) == one
+                assert await rows.sandboxes.named(PERSONAL_ORG, OWNER, "one") == one
+                assert await rows.sandboxes.get(SandboxId("sb_none")) is None
+                assert await rows.sandboxes.named(PERSONAL_ORG, OTHER, "one") is None
+                assert await rows.sandboxes.named(OrgId("else"), OWNER, "one") is None
+
+    async def test_transaction_that_raises_leaves_nothing(self) -> None:
+        async with self.opened() as store:
+            with pytest.raises(ZeroDivisionError):
+                async with store.begin() as rows:
+                    await rows.sandboxes.insert(sandbox("one"))
+                    await rows.events.append((draft(1),))
+                    raise ZeroDivisionError
+            async with store.read() as rows:
+                assert await rows.sandboxes.unfinished() == []
+                assert await rows.events.last_position() == 0
+
+    async def test_cancelled_transaction_leaves_nothing_and_blocks_nobody(self) -> None:
+        async with self.opened() as store:
+            inside = asyncio.Event()
+
+            async def hang() -> None:
+                async with store.begin() as rows:
+                    await rows.sandboxes.insert(sandbox("one"))
+                    inside.set()
+                    await asyncio.Event().wait()
+
+            async with asyncio.TaskGroup() as tasks:
+                task = tasks.create_task(hang())
+                await inside.wait()
+                task.cancel()
+            async with store.begin() as rows:
+                assert await rows.sandboxes.unfinished() == []
+                await rows.sandboxes.insert(sandbox("one"))
+
+    async def test_name_is_unique_among_the_owners_living(self) -> None:
+        one = sandbox("one")
+        rival = replace(one, id=SandboxId("sb_rival"))
+        async with self.opened() as store:
+            async with store.begin() as rows:
+                await rows.sandboxes.insert(one)
+                await rows.sandboxes.insert(sandbox("one", owner=OTHER))
+            with pytest.raises(Conflict):
+                async with store.begin() as rows:
+                    await rows.sandboxes.insert(rival)
+            async with store.begin() as rows:
+                await rows.sandboxes.update(replace(one, state=State.DESTROYING))
+                await rows.sandboxes.insert(rival)
+            async with store.read() as rows:
+                assert await rows.sandboxes.named(PERSONAL_ORG, OWNER, "one") == rival
+                held = await rows.sandboxes.held(PERSONAL_ORG, OWNER)
+                assert [holding.id for holding in held] == [rival.id]
+
+    async def test_pages_go_newest_first_and_hide_what_is_not_the_owners(self) -> None:
+        mine = [sandbox(f"n{number}", number=number) for number in range(5)]
+        shared = replace(sandbox("s", owner=OTHER, number=9), scope=Scope.SHARED)
+        gone = replace(sandbox("gone", number=10), state=State.DESTROYED)
+        async with self.opened() as store:
+            async with store.begin() as rows:
+                for one in (*mine, shared, gone, sandbox("theirs", owner=OTHER)):
+                    await rows.sandboxes.insert(one)
+            async with store.read() as rows:
+                first = await rows.sandboxes.page(SandboxQuery(PERSONAL_ORG, OWNER, limit=3))
+                assert [one.name for one in first] == ["s", "n4", "n3"]
+                before = (first[-1].created_at, first[-1].id)
+                rest = await rows.sandboxes.page(
+                    SandboxQuery(PERSONAL_ORG, OWNER, before=before, limit=9)
+                )
+                assert [one.name for one in rest] == ["n2", "n1", "n0"]
+                only = SandboxQuery(PERSONAL_ORG, OWNER, (State.DESTROYED,))
+                assert await rows.sandboxes.page(only) == [gone]
+                assert len(await rows.sandboxes.unfinished()) == 7
+
+    async def test_writers_at_once_take_turns(self) -> None:
+        async with self.opened() as store:
+
+            async def add(number: int) -> bool:
+                async with store.begin() as rows:
+                    if len(await rows.sandboxes.held(PERSONAL_ORG, OWNER)) >= 10:
+                        return False
+                    await rows.sandboxes.insert(sandbox(f"n{number}", number=number))
+                    await rows.events.append((draft(number),))
+                    return True
+
+            done = await asyncio.gather(*(add(number) for number in range(40)))
+            assert sum(done) == 10
+            async with store.read() as rows:
+                events = await rows.events.page(EventQuery(PERSONAL_ORG, OWNER))
+            assert [event.seq for event in events] == list(range(1, 11))
+
+    async def test_events_are_numbered_by_stream_and_over_all(self) -> None:
+        async with self.opened() as store:
+            await append(store, [draft(1), draft(1, stream="b"), draft(2)])
+            await append(store, [draft(2, stream="b"), draft(3, owner=OTHER)])
+            async with store.read() as rows:
+                page = await rows.events.page(EventQuery(PERSONAL_ORG, OWNER))
+                assert [(e.stream, e.seq) for e in page] == [
+                    ("auth", 1),
+                    ("b", 1),
+                    ("auth", 2),
+                    ("b", 2),
+                ]
+                positions = [event.position for event in page]
+                assert positions == sorted(set(positions))
+                assert page[0].payload == {"how": "ticket 1"}
+                assert page[0].at == NOW
+                rest = await rows.events.page(
+                    EventQuery(PERSONAL_ORG, OWNER, "b", after=positions[1])
+                )
+                assert [event.seq for event in rest] == [2]
+                assert await rows.events.last_position() > positions[-1]
+                assert await rows.events.page(EventQuery(OrgId("else"), OWNER)) == []
+
+    async def test_unknown_event_is_refused(self) -> None:
+        async with self.opened() as store:
+            with pytest.raises(ValueError, match="no event kind"):
+                await append(store, [replace(draft(1), event_type="auth.happy")])
+
+    async def test_log_lines_and_journal_marks_are_kept(self) -> None:
+        one = sandbox("one")
+        lines = [LogLine(NOW, f"line {number}") for number in range(3)]
+        async with self.opened() as store:
+            async with store.begin() as rows:
+                await rows.logs.append(one, lines)
+                await rows.logs.append(one, [])
+                await rows.logs.set_collected(one, 4)
+                await rows.logs.set_collected(one, 7)
+            async with store.read() as rows:
+                assert await rows.logs.lines(one.id) == lines
+                assert await rows.logs.collected(one.id, 1) == 7
+                assert await rows.logs.collected(one.id, 2) == 0
+
+    async def test_profiles_are_kept_by_version(self) -> None:
+        first, second = Profile("profile.x", "1.0.0"), Profile("profile.x", "2.0.0")
+        async with self.opened() as store, store.begin() as rows:
+            await rows.profiles.save(PERSONAL_ORG, OWNER, first)
+            await rows.profiles.save(PERSONAL_ORG, OWNER, second)
+            await rows.profiles.save(PERSONAL_ORG, OWNER, replace(first, description="new"))
+            found = await rows.profiles.all(PERSONAL_ORG)
+            assert {(p.version, p.description) for p in found} == {
+                ("1.0.0", "new"),
+                ("2.0.0", ""),
+            }
+            assert await rows.profiles.all(OrgId("else")) == []
+            assert await rows.profiles.delete(PERSONAL_ORG, "profile.x", "2.0.0") == 1
+            assert await rows.profiles.delete(PERSONAL_ORG, "profile.x", None) == 1
+            assert await rows.profiles.delete(PERSONAL_ORG, "profile.x", None) == 0
+
+    async def test_idempotency_keys_belong_to_their_owner_and_are_forgotten(self) -> None:
+        record = IdempotencyRecord("digest", SandboxId("sb_a"), NOW)
+        async with self.opened() as store, store.begin() as rows:
+            await rows.idempotency.put(PERSONAL_ORG, OWNER, key="k", record=record)
+            await rows.idempotency.put(PERSONAL_ORG, OWNER, key="k", record=record)
+            assert await rows.idempotency.get(PERSONAL_ORG, OWNER, "k") == record
+            assert await rows.idempotency.get(PERSONAL_ORG, OTHER, "k") is None
+            await rows.idempotency.forget(NOW + timedelta(seconds=1))
+            assert await rows.idempotency.get(PERSONAL_ORG, OWNER, "k") is None

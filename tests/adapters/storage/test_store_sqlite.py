@@ -1,0 +1,107 @@
+import asyncio
+import shutil
+import sqlite3
+import stat
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine
+
+from atoll.adapters.storage import schema
+from atoll.adapters.storage.store import Settings, open_store, sqlite_url
+from atoll.adapters.storage.tables import metadata
+from atoll.domain.errors import Unavailable
+from atoll.ports import Store
+from atoll.testing.store_contract import StoreContract, append, draft, sandbox
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    path = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
+    yield path
+    shutil.rmtree(path)
+
+
+class TestSqlite(StoreContract):
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Store]:
+        with tempfile.TemporaryDirectory(prefix="at") as path:
+            async with open_store(Settings(sqlite_url(Path(path) / "a.db"))) as store:
+                yield store
+
+
+async def test_database_is_its_owners_alone_and_survives_reopening(folder: Path) -> None:
+    url = sqlite_url(folder / "a.db")
+    async with open_store(Settings(url)) as store:
+        await append(store, [draft(1)])
+        for path in folder.iterdir():
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+    async with open_store(Settings(url)) as store, store.read() as rows:
+        assert await rows.events.last_position() == 1
+
+
+async def test_migrations_make_exactly_the_tables_in_use(folder: Path) -> None:
+    async with open_store(Settings(sqlite_url(folder / "a.db"))):
+        pass
+    engine = create_engine(f"sqlite:///{folder / 'a.db'}")
+    with engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    engine.dispose()
+
+
+def test_known_head_is_the_newest_revision() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(schema.__file__).parent / "migrations"))
+    assert ScriptDirectory.from_config(config).get_current_head() == schema.HEAD
+
+
+async def test_current_database_opens_without_alembic(folder: Path) -> None:
+    url = sqlite_url(folder / "a.db")
+    async with open_store(Settings(url)):
+        pass
+    program = (
+        "import asyncio, sys\n"
+        "from atoll.adapters.storage.store import Settings, open_store\n"
+        "async def main():\n"
+        "    async with open_store(Settings(sys.argv[1])):\n"
+        "        assert 'alembic' not in sys.modules\n"
+        "asyncio.run(main())\n"
+    )
+    child = await asyncio.create_subprocess_exec(sys.executable, "-c", program, url)
+    assert await child.wait() == 0
+
+
+async def test_newer_database_is_refused_in_words(folder: Path) -> None:
+    path = folder / "a.db"
+    async with open_store(Settings(sqlite_url(path))):
+        pass
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.close()
+    with pytest.raises(Unavailable, match="newer Atoll"):
+        async with open_store(Settings(sqlite_url(path))):
+            pass
+
+
+async def test_file_that_is_no_database_is_refused_in_words(folder: Path) -> None:
+    path = folder / "a.db"
+    path.write_bytes(b"not a database at all" * 100)
+    with pytest.raises(Unavailable, match="not a database"):
+        async with open_store(Settings(sqlite_url(path))):
+            pass
+
+
+async def test_reader_does_not_wait_for_a_writer(folder: Path) -> None:
+    url = sqlite_url(folder / "a.db")
+    async with open_store(Settings(url)) as store, store.begin() as rows:
+        await rows.sandboxes.insert(sandbox("one"))
+        async with asyncio.timeout(2), store.read() as others:
+            assert await others.sandboxes.unfinished() == []
