@@ -53,6 +53,10 @@ int open_parent(int root, const char *path, const char **name)
 		errno = EINVAL;
 		return -1;
 	}
+	if (*path == '/') {
+		errno = EXDEV;
+		return -1;
+	}
 	if (!slash)
 		return open_beneath(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	parent = strndup(path, (size_t)(slash - path));

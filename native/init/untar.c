@@ -129,9 +129,8 @@ static int child(int at, const char *name, int make)
 }
 
 /* Opens the directory a tidy name lies in, making what is missing; `last` is its last part. */
-static int walk(char *name, char **last, int make)
+static int walk_from(int at, char *name, char **last, int make)
 {
-	int at = openat(base, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	char *slash;
 
 	while (at >= 0 && (slash = strchr(name, '/'))) {
@@ -144,6 +143,39 @@ static int walk(char *name, char **last, int make)
 		name = slash + 1;
 	}
 	*last = name;
+	return at;
+}
+
+static int walk(char *name, char **last, int make)
+{
+	int from = openat(base, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return walk_from(from, name, last, make);
+}
+
+/* The same for the next file: most lie in or below the directory of the one before, and a
+ * deep tree would otherwise be walked from its top for every name. */
+static int walk_on(char *name, char **last)
+{
+	static char before[MAX_NAME];
+	static int place = -1;
+	size_t length = strlen(before);
+	int at;
+
+	if (place < 0 || strncmp(name, before, length) != 0 || name[length] != '/') {
+		at = walk(name, last, 1);
+	} else {
+		int from = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		at = walk_from(from, name + length + 1, last, 1);
+	}
+	if (place >= 0)
+		close(place);
+	place = -1;
+	if (at >= 0 && *last > name) {
+		place = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		memcpy(before, name, (size_t)(*last - name - 1));
+		before[*last - name - 1] = 0;
+	}
 	return at;
 }
 
@@ -244,7 +276,7 @@ static int extract(const struct request *it, char type, long long size)
 		return denied(OVER_LIMIT, "the archive holds more files or bytes than allowed");
 	if (depth == 0)
 		return skip(size);
-	at = walk(next.path, &name, 1);
+	at = walk_on(next.path, &name);
 	if (at < 0)
 		return failed("untar");
 	if (type == '5')

@@ -23,6 +23,8 @@ class Denied(Exception):
 def open_parent(root: int, path: bytes) -> tuple[int, bytes]:
     """The directory a path lies in, and its last part."""
     parent, _, name = path.rpartition(b"/")
+    if path.startswith(b"/"):
+        raise OSError(errno.EXDEV, "path")
     if name in (b"", b".", b".."):
         raise OSError(errno.EINVAL, "path")
     return open_beneath(root, parent or b".", DIRECTORY), name

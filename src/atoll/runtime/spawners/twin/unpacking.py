@@ -23,13 +23,14 @@ def do_untar(root: int, path: bytes, values: dict[bytes, bytes]) -> int:
     max_files = int(values.get(b"--max-files", b"1000000"))
     max_bytes = int(values.get(b"--max-bytes", str(1 << 40).encode()))
     files = size = 0
+    place = Place(base)
     try:
         with tarfile.open(fileobj=sys.stdin.buffer, mode="r|", errors="surrogateescape") as archive:
             for info in archive:
                 files, size = files + 1, size + (info.size if info.isreg() else 0)
                 if files > max_files or size > max_bytes:
                     raise Denied(OVER_LIMIT, "the archive holds more files or bytes than allowed")
-                _extract(archive, info, base)
+                _extract(archive, info, place)
     except (tarfile.TarError, EOFError, ValueError) as error:
         raise Denied(UNSAFE, f"this is not a whole tar archive ({error})") from error
     while sys.stdin.buffer.read(65536):
@@ -38,7 +39,28 @@ def do_untar(root: int, path: bytes, values: dict[bytes, bytes]) -> int:
     return 0
 
 
-def _extract(archive: tarfile.TarFile, info: tarfile.TarInfo, base: int) -> None:
+class Place:
+    """Where the last file went: most lie in or below the directory of the one before, and a
+    deep tree would otherwise be walked from its top for every name."""
+
+    def __init__(self, base: int) -> None:
+        self.base = self.fd = base
+        self.parts: list[bytes] = []
+
+    def walk(self, parts: list[bytes]) -> int:
+        """Open a directory, making what is missing."""
+        known = len(self.parts)
+        if parts[:known] == self.parts:
+            at = _walk(self.fd, parts[known:], make=True)
+        else:
+            at = _walk(self.base, parts, make=True)
+        if self.fd != self.base:
+            os.close(self.fd)
+        self.fd, self.parts = os.open(".", DIRECTORY, dir_fd=at), parts
+        return at
+
+
+def _extract(archive: tarfile.TarFile, info: tarfile.TarInfo, place: "Place") -> None:
     parts = _parts(os.fsencode(info.name))
     if parts is None:
         raise Denied(UNSAFE, "the archive holds an absolute name or one with '..'")
@@ -47,7 +69,7 @@ def _extract(archive: tarfile.TarFile, info: tarfile.TarInfo, base: int) -> None
         raise Denied(UNSAFE, "the archive holds a device, a pipe or a kind unknown here")
     if not parts:
         return
-    at = _walk(base, parts[:-1], make=True)
+    at = place.walk(parts[:-1])
     try:
         if info.isdir():
             fd = _child(at, parts[-1], make=True)
@@ -56,7 +78,7 @@ def _extract(archive: tarfile.TarFile, info: tarfile.TarInfo, base: int) -> None
         elif info.isreg():
             _write(archive, info, at, parts[-1])
         else:
-            _link(info, base, at, parts)
+            _link(info, place.base, at, parts)
     finally:
         os.close(at)
 
