@@ -76,15 +76,10 @@ async def test_fetch_by_many_at_once_happens_once(
     shelf = shelf_at(tmp_path)
     server.gate = asyncio.Event()
 
-    async def open_gate() -> None:
-        while not server.packs():
-            await asyncio.sleep(0.01)
-        assert server.gate is not None
-        server.gate.set()
-
     async with asyncio.TaskGroup() as tasks:
         fetches = [tasks.create_task(shelf.fetch(remote_of(server), quiet)) for _ in range(8)]
-        tasks.create_task(open_gate())
+        await server.posted.wait()
+        server.gate.set()
     assert len({fetch.result() for fetch in fetches}) == 1
     assert sum("info/refs" in path for path in server.asked) == 2  # one listing, one fetch
 

@@ -1,7 +1,8 @@
 """A git server on loopback: git's own `http-backend` behind a few lines of HTTP.
 
-Serves the bare repositories below a folder, at `http://127.0.0.1:PORT/<path>`, and counts
-what was asked. `redirects` sends whoever asks for a path somewhere else instead.
+Serves the bare repositories below a folder, at `http://127.0.0.1:PORT/<path>`, and remembers
+what was asked. `redirects` sends whoever asks for a path somewhere else instead; a `gate`
+holds every POST back until it is set, `posted` says that one has come.
 """
 
 import asyncio
@@ -23,10 +24,7 @@ class GitServer:
     asked: list[str] = field(default_factory=list)
     redirects: dict[str, str] = field(default_factory=dict)
     gate: asyncio.Event | None = None
-
-    def packs(self) -> int:
-        """How often objects were asked for (a POST to upload-pack with wants)."""
-        return sum(path.startswith("POST ") for path in self.asked)
+    posted: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def handle(self, request: web.Request) -> web.Response:
         """One request, by CGI (RFC 3875)."""
@@ -35,6 +33,7 @@ class GitServer:
             if request.path.startswith(start):
                 raise web.HTTPFound(target)
         if self.gate is not None and request.method == "POST":
+            self.posted.set()
             await self.gate.wait()
         body = await request.read()
         process = await asyncio.create_subprocess_exec(

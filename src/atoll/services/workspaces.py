@@ -100,12 +100,14 @@ class Workspaces:
 
     async def save_commits(self, sandbox: Sandbox, client: RuntimeClient) -> None:
         """Keep every branch's new commits as `refs/atoll/saved/<id>/<generation>/…`."""
+        # A recreate counts up before the old workspace goes.
+        generation = sandbox.generation - 1 if sandbox.renewing else sandbox.generation
         for number, repo in enumerate(sandbox.repos):
             stored = await self.stored(sandbox, repo)
             with contextlib.suppress(Conflict, NotFound):
                 async with self.taken_out(sandbox, client, number, ref=ALL_BRANCHES) as taken:
                     intake, refs = taken
-                    prefix = f"refs/atoll/saved/{sandbox.id}/{sandbox.generation}/{number}"
+                    prefix = f"refs/atoll/saved/{sandbox.id}/{generation}/{number}"
                     saved = tuple(
                         Ref(f"{prefix}/{branch_of_ref(ref.name)}", ref.commit) for ref in refs
                     )

@@ -166,20 +166,10 @@ class Shelf:
     async def take(self, intake: Intake | None, into: Stored, refs: tuple[Ref, ...]) -> None:
         """Add a verified bundle's objects to `into`, then set `refs`, all or none."""
         if isinstance(intake, BundleIntake):
-            await self._git.ask(
-                GitCall(
-                    ("index-pack", "--stdin", "--fix-thin", "--strict"),
-                    into.path,
-                    stdin=(intake.bundle, intake.pack_offset),
-                    seconds=self._settings.import_seconds,
-                    max_file_bytes=self._settings.max_bytes,
-                )
-            )
-        orders = "".join(f"update {ref.name} {ref.commit}\n" for ref in refs)
-        if orders:
-            await self._git.ask(
-                GitCall(("update-ref", "--stdin"), into.path, stdin=orders.encode())
-            )
+            await asyncio.to_thread(intake.hand_over, into.path / "objects")
+        if refs:
+            orders = "".join(f"update {ref.name} {ref.commit}\n" for ref in refs).encode()
+            await self._git.ask(GitCall(("update-ref", "--stdin"), into.path, stdin=orders))
 
     async def place(self, source: LocalSource, org_id: OrgId) -> Stored:
         """The repository of a checkout, made empty at first. Raises `Forbidden`."""
