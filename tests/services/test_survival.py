@@ -1,0 +1,110 @@
+import asyncio
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from atoll.adapters.extensions.in_memory import Point
+from atoll.domain.errors import Unavailable
+from atoll.domain.ids import SandboxId
+from atoll.domain.principal import LOCAL_PERSON
+from atoll.domain.profile import Profile
+from atoll.domain.sandbox import CreateSandbox, State
+from atoll.ports import Provision
+from tests.services.scene import opened
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    path = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
+    yield path
+    shutil.rmtree(path)
+
+
+async def test_restart_with_a_hundred_sandboxes_reaches_all_at_once(folder: Path) -> None:
+    async with opened(folder, max_sandboxes=200) as before:
+        made = [
+            await before.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile="bare"))
+            for _ in range(100)
+        ]
+        for one in made:
+            await before.sandboxes.wait(LOCAL_PERSON, one.id)
+    start = time.perf_counter()
+    async with opened(folder, before=before) as after:
+        await after.sandboxes.adopted()
+        for one in made:
+            sandbox, _ = await after.sandboxes.runtime(LOCAL_PERSON, one.id)
+            assert sandbox.state is State.READY
+        took = time.perf_counter() - start
+    print(f"100 sandboxes reachable again after {took * 1000:.0f} ms")
+    assert took < 3
+    assert len(before.extension.provisioned) == 100
+
+
+async def test_what_died_meanwhile_is_failed_with_a_reason(folder: Path) -> None:
+    async with opened(folder) as before:
+        dead, alive = await before.ready(), await before.ready()
+    before.extension._places[dead.id].live = False
+    async with opened(folder, before=before) as after:
+        failed = await after.until(dead, "failed")
+        assert "no control plane was there" in (failed.reason or "")
+        assert (await after.sandboxes.get(LOCAL_PERSON, alive.id)).state is State.READY
+
+
+async def test_interrupted_provisioning_is_gone_on_with(folder: Path) -> None:
+    async with opened(folder, run=False) as before:
+        made = await before.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile="bare"))
+    async with opened(folder, before=before) as after:
+        assert (await after.sandboxes.wait(LOCAL_PERSON, made.id)).state is State.READY
+
+
+async def test_interrupted_destroying_is_gone_on_with(folder: Path) -> None:
+    async with opened(folder) as before:
+        made = await before.ready()
+        before.extension.fail(Point.TEARDOWN, Unavailable("busy"))
+        await before.sandboxes.destroy(LOCAL_PERSON, made.id)
+    async with opened(folder, before=before) as after:
+        async with asyncio.timeout(5):
+            while (await after.sandboxes.get(LOCAL_PERSON, made.id)).state is not State.DESTROYED:
+                after.clock.turn(5)
+                await asyncio.sleep(0)
+    assert not before.extension.kept(made.id)
+
+
+async def test_orphan_of_a_crash_is_ended_and_a_stranger_to_nobody_stays(folder: Path) -> None:
+    async with opened(folder, run=False) as before:
+        pass
+    orphan = SandboxId("sb_orphan")
+    profile = Profile("profile.x", "1.0.0")
+    await before.extension.provision(Provision(orphan, 1, "orphan", profile))
+    async with opened(folder, before=before) as after:
+        kept = await after.ready()
+        async with asyncio.timeout(5):
+            while after.extension.kept(orphan):
+                after.clock.turn(1)
+                await asyncio.sleep(0)
+        assert after.extension.lives(kept.id)
+
+
+async def test_expired_while_away_expires_at_the_start(folder: Path) -> None:
+    async with opened(folder) as before:
+        made = await before.ready()
+    before.clock.turn(3700)
+    async with opened(folder, before=before) as after:
+        await after.until(made, "expired")
+
+
+async def test_backend_that_does_not_answer_is_asked_again(folder: Path) -> None:
+    async with opened(folder) as before:
+        made = await before.ready()
+    before.extension.fail(Point.SURVEY, Unavailable("the zygote is not there"), times=2)
+    async with opened(folder, before=before) as after:
+        await after.sandboxes.adopted()
+        before.extension.die(made.id)
+        async with asyncio.timeout(5):
+            while (await after.sandboxes.get(LOCAL_PERSON, made.id)).state is not State.FAILED:
+                after.clock.turn(1)
+                await asyncio.sleep(0)
