@@ -1,4 +1,4 @@
-"""What Atoll needs from outside, as small Protocols. Each has a contract suite in `atoll.testing`."""
+"""What Atoll needs from outside, as small Protocols; their contract suites are in `atoll.testing`."""
 
 from atoll.ports.agents import AgentLayers
 from atoll.ports.bus import Bus, Listener

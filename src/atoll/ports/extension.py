@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from atoll.domain.agent import AgentCommand
 from atoll.domain.ids import SandboxId
 from atoll.domain.isolation import Isolation, IsolationLevel
 from atoll.domain.profile import Profile
@@ -37,8 +36,7 @@ class Mount:
 @dataclass(frozen=True, slots=True)
 class Provision:
     """One request to bring an environment up. `(sandbox_id, generation)` is its identity:
-    repeating it re-attaches to what is there. `fresh` first drops the kept workspace.
-    `agents` are the names its runtime will answer to in `POST /sessions`."""
+    repeating it re-attaches to what is there. `fresh` first drops the kept workspace."""
 
     sandbox_id: SandboxId
     generation: int
@@ -46,7 +44,6 @@ class Provision:
     profile: Profile
     mounts: tuple[Mount, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
-    agents: tuple[AgentCommand, ...] = ()
     fresh: bool = False
 
 
@@ -113,7 +110,7 @@ class Extension(Protocol):
         ...
 
     async def survey(self) -> list[Handle]:
-        """Everything of ours that lives there now: what a restarted control plane adopts or reaps."""
+        """Everything of ours that lives there: what a restarted control plane adopts or reaps."""
         ...
 
     def ended(self) -> AsyncIterator[Ended]:

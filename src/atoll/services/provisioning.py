@@ -24,6 +24,7 @@ from atoll.ports import (
     RuntimeClients,
     WorkspacePreparer,
 )
+from atoll.services.agent_seeds import plant
 from atoll.services.passing import accepted
 
 Report = Callable[[str], None]
@@ -76,11 +77,14 @@ class Provisioning:
             report("Fetching repositories.")
         mounts = await self._mounts(sandbox)
         report(f"Provisioning in {extension.name}.")
-        handle = await extension.provision(_request(sandbox, mounts, fresh=fresh))
+        request = _request(sandbox, mounts, env=self._env(sandbox), fresh=fresh)
+        handle = await extension.provision(request)
         reach = await extension.wait_ready(handle)
         report(f"The runtime answers ({reach.isolation.mechanism}).")
         client = self._clients.client(reach)
         await self._workspaces.prepare(sandbox, client, report)
+        if sandbox.agent:
+            await plant(client, self._agents.known(sandbox.agent).seeds)
         report("Ready.")
         return Attachment(handle.data, reach.address, reach.token, reach.isolation)
 
@@ -134,6 +138,11 @@ class Provisioning:
         agent = await self._agents.mounts_for(sandbox.agent) if sandbox.agent else ()
         return (*repos, *agent)
 
+    def _env(self, sandbox: Sandbox) -> tuple[tuple[str, str], ...]:
+        """The agent's settings, then the profile's, then the caller's."""
+        agent = self._agents.known(sandbox.agent).env if sandbox.agent else ()
+        return tuple({**dict(agent), **dict(sandbox.profile.env), **dict(sandbox.env)}.items())
+
     async def _old_runtime(self, sandbox: Sandbox, extension: Extension) -> RuntimeClient:
         """The runtime of the generation before, brought up again when it does not stand."""
         if sandbox.attachment.address is not None:
@@ -141,7 +150,8 @@ class Provisioning:
             if await _answers(client):
                 return client
         mounts = await self._mounts(sandbox)
-        old = _request(sandbox, mounts, fresh=False, generation=sandbox.generation - 1)
+        env, before = self._env(sandbox), sandbox.generation - 1
+        old = _request(sandbox, mounts, env=env, fresh=False, generation=before)
         return self._clients.client(await extension.wait_ready(await extension.provision(old)))
 
 
@@ -166,7 +176,12 @@ async def _answers(client: RuntimeClient) -> bool:
 
 
 def _request(
-    sandbox: Sandbox, mounts: tuple[Mount, ...], *, fresh: bool, generation: int | None = None
+    sandbox: Sandbox,
+    mounts: tuple[Mount, ...],
+    *,
+    env: tuple[tuple[str, str], ...],
+    fresh: bool,
+    generation: int | None = None,
 ) -> Provision:
     return Provision(
         sandbox_id=sandbox.id,
@@ -174,6 +189,6 @@ def _request(
         name=sandbox.name,
         profile=sandbox.profile,
         mounts=mounts,
-        env=tuple({**dict(sandbox.profile.env), **dict(sandbox.env)}.items()),
+        env=env,
         fresh=fresh,
     )

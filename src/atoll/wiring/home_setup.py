@@ -17,6 +17,9 @@ _CONTROL_FOLDERS = (
     ("profiles", 0o755),
     ("run/import", 0o711),
 )
+_WRITTEN_BEFOREHAND = {"keys.toml", "config.toml", "profiles", "agents"}
+"""What people prepare before the first start."""
+
 _LONGEST_HOME = 60
 """Bytes: `run/b/<sandbox id>/rt.sock` below it must fit a unix socket's 107."""
 
@@ -32,7 +35,7 @@ def prepare_home(home: Path) -> int:
 
 
 def _prepare(home: Path) -> int:
-    if home.exists() and not (home / "run").exists() and any(home.iterdir()):
+    if home.exists() and not (home / "run").exists() and _strangers(home):
         raise Invalid(f"{home} holds other things: choose a new or empty folder as --home")
     run, boxes = home / "run", home / "boxes"
     for folder in (home, run, boxes):
@@ -46,6 +49,11 @@ def _prepare(home: Path) -> int:
     for name, mode in _CONTROL_FOLDERS:
         _control_folder(home / name, mode, uid)
     return uid
+
+
+def _strangers(home: Path) -> bool:
+    """Whether a folder that was never a home holds what a person would not put into one."""
+    return any(entry.name not in _WRITTEN_BEFOREHAND for entry in home.iterdir())
 
 
 def _control_uid(home: Path) -> int:

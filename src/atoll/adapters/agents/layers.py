@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from atoll.adapters.agents.catalogue import find, layer
-from atoll.domain.agent import layer_path
+from atoll.domain.agent import Agent, layer_path
 from atoll.domain.errors import Invalid, NotFound
 from atoll.ports.extension import Mount
 
@@ -21,10 +21,7 @@ class InstalledLayers:
     async def mounts_for(self, agent: str) -> tuple[Mount, ...]:
         """The agent's layer, or nothing when the host's own programs have it. Raises
         `Invalid`: no such agent, or how to install it."""
-        try:
-            known = find(agent)
-        except NotFound as error:
-            raise Invalid(error.message, field="agent") from error
+        known = self.known(agent)
         here = layer(self._folder, known)
         if here is not None:
             return (Mount(str(here.resolve()), layer_path(known)),)
@@ -35,3 +32,10 @@ class InstalledLayers:
             f"python -m atoll.adapters.agents.install {self._folder} {known.name}",
             field="agent",
         )
+
+    def known(self, agent: str) -> Agent:
+        """What the catalogue says of it."""
+        try:
+            return find(agent)
+        except NotFound as error:
+            raise Invalid(error.message, field="agent") from error

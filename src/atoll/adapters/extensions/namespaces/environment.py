@@ -4,12 +4,13 @@ inside are the broker's address and a placeholder where programs insist on a key
 
 from collections.abc import Iterable
 
+from atoll.domain.agent import LAYERS
+from atoll.domain.provider import ANTHROPIC, OPENAI, placeholder
+from atoll.ports.extension import Mount
+
 HOME = "/home/agent"
 BROKER = "http://127.0.0.1:8082/broker"
 """By number, not `localhost`: a name could be answered by ::1 of somebody else's."""
-
-PLACEHOLDER_KEY = "atoll-broker"
-"""What programs send as their key; the broker puts the real one in its place."""
 
 STANDARD: tuple[tuple[str, str], ...] = (
     ("HOME", HOME),
@@ -29,9 +30,9 @@ STANDARD: tuple[tuple[str, str], ...] = (
     ("CARGO_HOME", f"{HOME}/.cargo"),
     ("CLAUDE_CONFIG_DIR", f"{HOME}/.claude"),
     ("ANTHROPIC_BASE_URL", f"{BROKER}/anthropic"),
-    ("ANTHROPIC_API_KEY", PLACEHOLDER_KEY),
+    ("ANTHROPIC_API_KEY", placeholder(ANTHROPIC)),
     ("OPENAI_BASE_URL", f"{BROKER}/openai/v1"),
-    ("OPENAI_API_KEY", PLACEHOLDER_KEY),
+    ("OPENAI_API_KEY", placeholder(OPENAI)),
     ("HTTP_PROXY", "http://127.0.0.1:3128"),
     ("HTTPS_PROXY", "http://127.0.0.1:3128"),
     ("http_proxy", "http://127.0.0.1:3128"),
@@ -41,10 +42,15 @@ STANDARD: tuple[tuple[str, str], ...] = (
 )
 
 
-def environment(sandbox_id: str, *wishes: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """The standard one, overlaid by the wishes in order."""
+def environment(
+    sandbox_id: str, *wishes: Iterable[tuple[str, str]], mounts: Iterable[Mount] = ()
+) -> tuple[tuple[str, str], ...]:
+    """The standard one, overlaid by the wishes in order. Programs of agents' layers among the
+    mounts are found by name."""
     merged = dict(STANDARD)
     merged["ATOLL_SANDBOX_ID"] = sandbox_id
+    layers = [f"{mount.target}/bin" for mount in mounts if mount.target.startswith(f"{LAYERS}/")]
+    merged["PATH"] = ":".join([*layers, merged["PATH"]])
     for wish in wishes:
         merged.update(wish)
     return tuple(merged.items())

@@ -88,7 +88,7 @@ class Namespaces:
             hostname=hostname(request.name),
             limits=_limits(profile),
             views=tuple(wire.View(mount.source, mount.target) for mount in request.mounts),
-            env=environment(request.sandbox_id, profile.env, request.env),
+            env=environment(request.sandbox_id, request.env, mounts=request.mounts),
             shell=profile.shell,
             broker=self.settings.broker,
             agents=tuple(wire.Agent(*agent) for agent in self.settings.agents),
