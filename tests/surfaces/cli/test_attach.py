@@ -157,6 +157,24 @@ def test_typing_passes_every_byte_raw(server: Scripted, sat: Desk) -> None:
     assert sat.ends() == 0
 
 
+def test_keys_typed_ahead_of_the_first_connection_arrive(
+    server: Scripted, environ: dict[str, str]
+) -> None:
+    server.add("box")
+    server.tape.refuse = 503
+    with desk(environ, "attach", "box") as sitting:
+        sitting.expect(b"reconnecting")
+        sitting.type(b"early")
+        sitting.type(b"er\r")
+        server.tape.refuse = 0
+        got = b""
+        while len(got) < 8:
+            got += server.tape.keys.get(timeout=PATIENCE)
+        sitting.type(b"\x1c")
+        assert sitting.ends() == 0
+    assert got == b"earlyer\r"
+
+
 def test_detach_restores_the_terminal_and_says_how_to_return(server: Scripted, sat: Desk) -> None:
     assert not sat.restored
     server.print(b"\x1b[?1049h\x1b[?1002;1006h\x1b[?2004h\x1b[?25l\x1b[>1u\x1b[31mred")

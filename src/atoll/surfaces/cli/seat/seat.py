@@ -31,6 +31,7 @@ from atoll.surfaces.cli.server import Server
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 5.0
 QUIET_SECONDS = 0.15
+AHEAD_BYTES = 64 * 1024
 _NOTICE = " atoll: connection lost, reconnecting "
 _SUPERSEDED = 4000
 _NO_TERMINAL = 4404
@@ -51,6 +52,7 @@ class Seat:
         self._ending: asyncio.Future[Ending] | None = None
         self._output = asyncio.Event()
         self._notice = False
+        self._ahead: bytearray | None = bytearray()
 
     async def run(
         self, locate: Callable[[], Server], keys: DetachKeys, *, still_there: StillThere
@@ -100,11 +102,18 @@ class Seat:
             loop.remove_reader(self._tty.input)
             data = self._tty.read()
             typed = keys.feed(data)
-            if typed.forward and not await self._send(typed.forward):
-                await asyncio.to_thread(self._tty.write, b"\a")
+            if typed.forward:
+                await self._forward(typed.forward)
             if typed.detach or not data:
                 self._end(Detached())
                 return
+
+    async def _forward(self, keys: bytes) -> None:
+        """To the terminal. What is typed ahead of the first connection waits for it."""
+        if self._ahead is not None:
+            self._ahead += keys[: AHEAD_BYTES - len(self._ahead)]
+        elif not await self._send(keys):
+            await asyncio.to_thread(self._tty.write, b"\a")
 
     async def _send(self, frame: bytes | str) -> bool:
         connection = self._connection
@@ -175,6 +184,9 @@ class Seat:
             self._connection = connection
             await self._hide_notice()
         await self._perform(instructions)
+        if self._ahead is not None:
+            ahead, self._ahead = bytes(self._ahead), None
+            await self._send(ahead)
 
     async def _perform(self, instructions: list[Instruction]) -> None:
         for instruction in instructions:
