@@ -122,8 +122,6 @@ def read_profile(document: str) -> Profile:
 
 def profile_document(profile: Profile) -> dict[str, Json]:
     """The profile as plain JSON, in the shape `read_profile` reads back."""
-    ttl, resources = profile.ttl, profile.resources
-    idle = ttl.idle_reap_seconds
     return {
         "id": profile.id,
         "version": profile.version,
@@ -141,13 +139,8 @@ def profile_document(profile: Profile) -> dict[str, Json]:
             "access": profile.workspace.access.value,
             "scope_default": profile.workspace.scope_default.value,
         },
-        "ttl": {
-            "default": spell_duration(ttl.default_seconds),
-            "max": spell_duration(ttl.max_seconds),
-            "idle_reap": None if idle is None else spell_duration(idle),
-            "retention": spell_duration(ttl.retention_seconds),
-        },
-        "resources": dict(asdict(resources)),
+        "ttl": _ttl_document(profile.ttl),
+        "resources": dict(asdict(profile.resources)),
         "setup": {
             "instructions": profile.setup.instructions,
             "secret_refs": [*profile.setup.secret_refs],
@@ -166,6 +159,16 @@ def profile_document(profile: Profile) -> dict[str, Json]:
             "latency_class": profile.latency_class,
             "labels": dict(profile.labels),
         },
+    }
+
+
+def _ttl_document(ttl: Ttl) -> dict[str, Json]:
+    idle = ttl.idle_reap_seconds
+    return {
+        "default": spell_duration(ttl.default_seconds),
+        "max": spell_duration(ttl.max_seconds),
+        "idle_reap": None if idle is None else spell_duration(idle),
+        "retention": spell_duration(ttl.retention_seconds),
     }
 
 
