@@ -19,6 +19,9 @@ from atoll.adapters.auth.book_file import BookFile
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.profiles.folder import bundled
+from atoll.adapters.repos.direct_importer import DirectImporter
+from atoll.adapters.repos.shelf import Settings as ShelfSettings
+from atoll.adapters.repos.shelf import Shelf
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
 from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import open_store, sqlite_url
@@ -34,8 +37,11 @@ from atoll.services.files import Files
 from atoll.services.identifiers import Identifiers
 from atoll.services.logins import Logins
 from atoll.services.profiles import Profiles
+from atoll.services.repositories import Repositories
 from atoll.services.sandboxes import Sandboxes, Surroundings
 from atoll.services.terminals import Terminals
+from atoll.services.workspaces import Workspaces
+from atoll.surfaces.http import repositories
 from atoll.surfaces.http.app import create_app
 from atoll.surfaces.http.context import Services
 
@@ -394,6 +400,9 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
             await events.record(caller, Note("auth", "auth.login", {"how": how}))
 
         logins = Logins(BookFile(folder / "logins.json"), clock, token=token, record=record)
+        shelf = Shelf(ShelfSettings(folder / "repos", folder / "imports"), DirectImporter())
+        shelf.sweep()
+        workspaces = Workspaces(shelf, clock)
         services = Services(
             sandboxes=sandboxes,
             terminals=Terminals(sandboxes),
@@ -404,8 +413,9 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
             logins=logins,
             extensions=around.extensions,
             readiness=_ready,
+            repositories=Repositories(shelf, workspaces, sandboxes=sandboxes, events=events),
         )
-        app = create_app(services)
+        app = create_app(services, more=(repositories.router,))
         group = await stack.enter_async_context(asyncio.TaskGroup())
         background = group.create_task(sandboxes.run())
         stack.callback(background.cancel)

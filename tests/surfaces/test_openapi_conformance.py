@@ -1,0 +1,88 @@
+"""The OpenAPI document is current, and the server answers as it says: every status, content
+type and schema of every answer, to inputs that are right and inputs that are wrong."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from atoll.domain.principal import LOCAL_PERSON
+from atoll.domain.sandbox import CreateSandbox
+from atoll.wiring.openapi import text
+from tests.surfaces.http.world import World, world
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "openapi.json"
+EXAMPLES = 4
+
+INSIDE = ("/terminals", "/exec", "/files")
+HERE = {"sandbox": "box", "terminal": "t_1", "command": "e_1"}
+
+
+@schemathesis.serializer("application/x-tar", "application/x-git-bundle")
+def _raw(ctx: schemathesis.SerializationContext, value: object) -> object:
+    return value if isinstance(value, bytes) else str(value).encode()
+
+
+schema = schemathesis.openapi.from_path(DOCUMENT)
+
+
+@pytest.fixture(scope="module")
+def atoll() -> Iterator[World]:
+    """A world in a thread of its own: the tests here are synchronous."""
+    ready, done = threading.Event(), threading.Event()
+    made: list[World] = []
+
+    async def live() -> None:
+        async with world(max_sandboxes=100_000) as one:
+            await one.services.sandboxes.create(LOCAL_PERSON, CreateSandbox(name="box"))
+            await one.services.sandboxes.wait(LOCAL_PERSON, "box")
+            made.append(one)
+            ready.set()
+            await asyncio.to_thread(done.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(live()))
+    thread.start()
+    try:
+        assert ready.wait(20), "the world did not begin"
+        yield made[0]
+    finally:
+        done.set()
+        thread.join(20)
+
+
+def test_document_checked_in_is_current() -> None:
+    assert DOCUMENT.read_text() == text(), "run scripts/openapi"
+
+
+# Streams that go on for ever, or that are made to be followed, are tested with a reader.
+@(schema.exclude(path_regex=r"/(stream|watch|output)$").parametrize())
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
+def test_operation_answers_as_documented(case: schemathesis.Case, atoll: World) -> None:
+    # What stands inside a sandbox is asked of one that is there, else all would be 404.
+    if any(part in case.operation.path for part in INSIDE):
+        case.path_parameters = {name: HERE[name] for name in case.path_parameters or {}}
+    case.call_and_validate(
+        base_url=atoll.url,
+        headers={"Authorization": f"Bearer {atoll.token}"},
+        checks=(
+            not_a_server_error,
+            status_code_conformance,
+            content_type_conformance,
+            response_schema_conformance,
+        ),
+    )
