@@ -178,8 +178,9 @@ async def _talk(process: asyncio.subprocess.Process, call: GitCall) -> GitReply:
 
 
 async def _feed(pipe: asyncio.StreamWriter, data: bytes) -> None:
-    # git may end before it has read everything; its status says why.
-    with contextlib.suppress(ConnectionError):
+    # git may end before it has read everything; its status says why. uvloop tells of a pipe
+    # that its peer closed by RuntimeError.
+    with contextlib.suppress(ConnectionError, RuntimeError):
         pipe.write(data)
         await pipe.drain()
     pipe.close()
