@@ -98,6 +98,8 @@ def be_born(nursery: Nursery, parentage: Parentage) -> None:
         _give_up_privilege(nursery, parentage.runtime_uid)
         nursery.serve(boot)
         code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
     except AtollError as err:
         _confess(parentage.report, Stillborn(err.code, err.message))
     except OSError as err:

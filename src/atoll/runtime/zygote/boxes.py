@@ -18,7 +18,7 @@ import msgspec
 from atoll.domain.errors import AtollError, Conflict, Unavailable
 from atoll.runtime.zygote import record
 from atoll.runtime.zygote.birth import Born, Nursery, Parentage, Stillborn, be_born
-from atoll.runtime.zygote.burial import Buried, Grave, bury, gone, send
+from atoll.runtime.zygote.burial import Buried, Grave, bury, send
 from atoll.runtime.zygote.children import Loop, detach
 from atoll.runtime.zygote.views import checked_views
 from atoll.wire import zygote as wire
@@ -29,6 +29,9 @@ MAX_BIRTHS = 16
 MAX_WAITING = 1024
 WALL_GRACE_SECONDS = 3.0
 """For a runtime whose sandbox fell, to write its journal and go."""
+
+INIT_GONE = 3
+"""How a runtime exits when the sandbox ended under it."""
 
 Reply = Callable[[wire.Answer], None]
 _REPORTS = msgspec.json.Decoder(Born | Stillborn)
@@ -165,6 +168,7 @@ class Boxes:
         )
         record.save(self.nursery.home.box(box.record.sandbox_id).record, box.record)
         box.phase = Phase.ALIVE
+        box.keep = True
         self.loop.watch(box.inside[0], lambda: self._wall_fell(box))
         for reply in box.asked:
             reply(wire.Started(self._shown(box.record)))
@@ -194,8 +198,8 @@ class Boxes:
                 self._bury(box)
             case Phase.ALIVE:
                 reason = f"the runtime {_ending(status)}"
-                if status == 0 or (box.inside and gone(box.inside[0])):
-                    reason = f"everything inside ended, and the runtime {_ending(status)}"
+                if os.waitstatus_to_exitcode(status) == INIT_GONE:
+                    reason = "everything inside ended: its init was killed or gave up"
                 box.record = msgspec.structs.replace(box.record, reason=reason)
                 ended = wire.Ended(box.record.sandbox_id, box.record.generation, reason)
                 self._bury(box)

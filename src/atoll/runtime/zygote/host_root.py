@@ -97,8 +97,17 @@ def etc_tree(roots: Path, host_etc: Path = Path("/etc")) -> Path:
         making = Path(tempfile.mkdtemp(dir=roots, prefix="new-"))
         _fill(making, host_etc)
         making.chmod(0o755)
-        making.replace(tree)
+        _claim(making, tree)
     return tree
+
+
+def _claim(making: Path, tree: Path) -> None:
+    try:
+        making.replace(tree)
+    except OSError:
+        if not tree.is_dir():
+            raise
+        shutil.rmtree(making)  # another start was faster
 
 
 def _digest(host_etc: Path) -> str:

@@ -17,6 +17,7 @@ from atoll.runtime.zygote.boxes import Boxes
 from atoll.runtime.zygote.burial import unlink_socket
 from atoll.runtime.zygote.children import Loop
 from atoll.runtime.zygote.home import Home
+from atoll.runtime.zygote.host_root import etc_tree
 from atoll.runtime.zygote.imports import Importer
 from atoll.runtime.zygote.programs import install
 from atoll.runtime.zygote.server import Server, bind
@@ -36,6 +37,7 @@ def run(root: Path, serve: Serve, *, ready: Callable[[], None] = lambda: None) -
     _make_folders(home)
     lock = _claim(home)
     programs = install(home)
+    etc_tree(home.roots)
     groups = cgroups.prepare(home.tag)
     kept = sweep(home, groups)
     storage = Storage(home, images=os.geteuid() == 0 and image.can_mount())
