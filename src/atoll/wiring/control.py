@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.domain.errors import AtollError
 from atoll.wiring.logs import configure
 from atoll.wiring.presence import Presence, present
@@ -56,7 +57,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         settings = read_settings(said.home, os.environ, {"host": said.host, "port": said.port})
         configure(settings.log_level)
-        with present(settings.home, host=settings.host, port=settings.port) as presence:
+        with present(
+            settings.home,
+            host=settings.host,
+            port=settings.port,
+            # Who finds us must find the token too.
+            prepare=lambda: load_or_make_token(settings.home / "token"),
+        ) as presence:
             _run(settings, presence, _Welcome(said.print_login, said.browser))
     except AtollError as error:
         print(f"atoll: {error.message}", file=sys.stderr)

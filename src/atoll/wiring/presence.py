@@ -8,7 +8,7 @@ import fcntl
 import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,11 +29,13 @@ class Presence:
 
 
 @contextmanager
-def present(home: Path, *, host: str, port: int) -> Iterator[Presence]:
+def present(
+    home: Path, *, host: str, port: int, prepare: Callable[[], object]
+) -> Iterator[Presence]:
     """Hold the home's lock and a listening socket, and say so in `run/control.json`.
 
     Port 0 takes the port of last time when it is free: pages that are open come back by
-    themselves. Raises `Conflict` when a control plane already runs on this home,
+    themselves. `prepare` runs under the lock, before anybody can find us. Raises `Conflict` when a control plane already runs on this home,
     `Unavailable` when the port cannot be had.
     """
     run = home / "run"
@@ -43,6 +45,7 @@ def present(home: Path, *, host: str, port: int) -> Iterator[Presence]:
         _lock(run / "control.lock"),
         _listen(host, port or _last_port(note), fall_back=port == 0) as listener,
     ):
+        prepare()
         presence = Presence(listener, _url(host, listener.getsockname()[1]))
         _write(note, presence.url)
         try:
