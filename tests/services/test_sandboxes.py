@@ -96,6 +96,16 @@ async def test_agent_scope_same_consumer_gets_the_same_sandbox() -> None:
         assert (await s.sandboxes.create(LOCAL_PERSON, other)).id != made[0].id
 
 
+async def test_agent_scope_gets_a_new_one_once_the_old_has_failed() -> None:
+    async with scene() as s:
+        wish = CreateSandbox(profile="belonging", consumer=Consumer(ActorKind.AGENT, "harness"))
+        first = await s.sandboxes.create(LOCAL_PERSON, wish)
+        await s.sandboxes.wait(LOCAL_PERSON, first.id)
+        s.extension.die(first.id)
+        await s.until(first, "failed")
+        assert (await s.sandboxes.create(LOCAL_PERSON, wish)).id != first.id
+
+
 async def test_name_taken_is_a_conflict_and_defaults_step_aside() -> None:
     async with scene() as s:
         wish = CreateSandbox(profile="bare", name="mine")

@@ -16,7 +16,7 @@ from atoll.domain.isolation import IsolationLevel
 from atoll.domain.lifecycle import Append, Requested, step
 from atoll.domain.principal import Principal
 from atoll.domain.profile import Profile, Scope
-from atoll.domain.sandbox import CreateSandbox, Sandbox
+from atoll.domain.sandbox import KEPT, CreateSandbox, Sandbox
 from atoll.domain.wish import Circumstances, agent_key, check_references, grant
 from atoll.ports import Extension, Holding, IdempotencyRecord, Transaction
 from atoll.services.profiles import Profiles
@@ -153,12 +153,12 @@ class Admission:
 async def _belonging(
     rows: Transaction, profile: Profile, *, wish: CreateSandbox, held: Sequence[Holding]
 ) -> Sandbox | None:
-    """The sandbox this agent already has."""
+    """The sandbox this agent already has; one that expired or failed is no use to it."""
     if (wish.scope or profile.workspace.scope_default) is not Scope.AGENT:
         return None
     key = agent_key(profile.id, wish.consumer)
     for holding in held:
-        if holding.agent_key == key:
+        if holding.agent_key == key and holding.state not in KEPT:
             return await rows.sandboxes.get(holding.id)
     return None
 

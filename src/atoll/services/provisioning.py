@@ -4,7 +4,9 @@ Speaks to the extension, the runtime and whoever lays out the workspace; knows n
 writes nothing down.
 """
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 
 import msgspec
 
@@ -26,6 +28,10 @@ from atoll.ports import (
 )
 from atoll.services.agent_seeds import plant
 from atoll.services.passing import accepted
+
+BRING_UP_SECONDS = 120.0
+TAKE_DOWN_SECONDS = 120.0
+"""A backend that hangs must not hold its sandbox for ever."""
 
 Report = Callable[[str], None]
 
@@ -119,7 +125,8 @@ class Provisioning:
             return CleanupReport(
                 leftovers=(f"{sandbox.profile.extension} is not installed: nothing was removed.",)
             )
-        return await extension.teardown(self.handle(sandbox), keep_state=keep_state)
+        async with _at_most(TAKE_DOWN_SECONDS, f"{extension.name} to end {sandbox.name}"):
+            return await extension.teardown(self.handle(sandbox), keep_state=keep_state)
 
     async def idle_seconds(self, sandbox: Sandbox) -> float:
         """How long the runtime says that nothing happened."""
@@ -153,6 +160,15 @@ class Provisioning:
         env, before = self._env(sandbox), sandbox.generation - 1
         old = _request(sandbox, mounts, env=env, fresh=False, generation=before)
         return self._clients.client(await extension.wait_ready(await extension.provision(old)))
+
+
+@asynccontextmanager
+async def _at_most(seconds: float, what: str) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError as err:
+        raise Failed(f"Waited {seconds:g} s for {what}: look at the host and try again.") from err
 
 
 class _Health(msgspec.Struct):

@@ -180,7 +180,8 @@ class Reconciler:
         stimulus = Reached(work.generation, attachment)
         ready, rest = await self._transitions.apply(sandbox.id, stimulus, lines=lines)
         self.follow(ready, rest)
-        self._begin(self._settle, sandbox.id)
+        if ready.state in RUNNING:
+            self._begin(lambda _: self._provisioning.settle(ready), sandbox.id)
 
     def _reporter(self, lines: list[LogLine]) -> Callable[[str], None]:
         def report(text: str) -> None:
@@ -193,12 +194,6 @@ class Reconciler:
         stimulus = Broke(sandbox.generation, reason)
         failed, rest = await self._transitions.apply(sandbox.id, stimulus, lines=lines)
         self.follow(failed, rest)
-
-    async def _settle(self, sandbox_id: SandboxId) -> None:
-        async with self._transitions.store.read() as rows:
-            sandbox = await rows.sandboxes.get(sandbox_id)
-        if sandbox is not None and sandbox.state in RUNNING:
-            await self._provisioning.settle(sandbox)
 
     async def _tear_down(self, sandbox: Sandbox, work: Teardown) -> None:
         """Tear down, again and again until it works out: nothing may be left running."""
