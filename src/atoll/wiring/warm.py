@@ -1,0 +1,95 @@
+"""A rehearsal for the zygote: what every runtime does, done once before the fork.
+
+Python writes into the pages of the code it runs for the first time. Done before the fork,
+those pages stay shared by all runtimes: about 1 MiB less for each. No sandbox takes part.
+"""
+
+import asyncio
+import socket
+import tempfile
+from pathlib import Path
+
+import uvloop
+from aiohttp import web
+
+from atoll.domain.errors import Unavailable
+from atoll.ports.spawner import Process, ProcessSpec, Pty
+from atoll.runtime.app import build
+from atoll.runtime.execs.execs import Execs
+from atoll.runtime.health import Activity
+from atoll.runtime.journal import Journal
+from atoll.runtime.tasks import Tasks
+from atoll.runtime.terminals.terminals import Defaults, Terminals
+from atoll.wire.scrollback import MIN_CAPACITY, Scrollback
+
+ROUNDS = 3
+REQUESTS = (
+    b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+    b'POST /execs HTTP/1.1\r\nHost: x\r\nContent-Length: 17\r\n\r\n{"argv":["true"]}'
+    b"POST /sessions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
+)
+OUTPUT = b"\x1b[?2004h\x1b]0;title\x07\x1b[01;32mname\x1b[00m:\x1b[01;34m~\x1b[00m$ ls\r\n" * 4
+LIMIT_SECONDS = 5.0
+
+
+class _Nowhere:
+    """A spawner without a sandbox."""
+
+    async def spawn(self, spec: ProcessSpec) -> Process:
+        """Refuses."""
+        raise Unavailable(f"a rehearsal runs nothing, not {spec.argv[0]}")
+
+    async def open_pty(self, *, cols: int, rows: int) -> Pty:
+        """Refuses."""
+        raise Unavailable(f"a rehearsal has no terminal of {cols} columns and {rows} rows")
+
+    async def open_file(self, path: str, flags: int, mode: int = 0o644) -> int:
+        """Refuses."""
+        raise Unavailable(f"a rehearsal has no file {path} ({flags:o}, {mode:o})")
+
+    def tool(self, *args: str) -> tuple[str, ...]:
+        """Nothing to run."""
+        return args
+
+    async def close(self) -> None:
+        """Nothing to end."""
+
+
+def warm() -> None:
+    """Rehearse. Call it once, single-threaded, before the first fork and before `gc.freeze`;
+    no event loop, task or descriptor is left. Takes a fraction of a second."""
+    with tempfile.TemporaryDirectory(prefix="at") as folder:
+        uvloop.run(_rehearse(Path(folder)))
+
+
+async def _rehearse(folder: Path) -> None:
+    journal = Journal(folder / "journal")
+    async with asyncio.timeout(LIMIT_SECONDS), Tasks() as tasks:
+        defaults = Defaults(("/bin/sh",), (), "/")
+        terminals = Terminals(_Nowhere(), defaults, journal=journal, tasks=tasks)
+        execs = Execs(_Nowhere(), env=(), cwd="/", journal=journal, tasks=tasks)
+        activity = Activity("rehearsal", 0)
+        app = build(terminals, execs, journal=journal, activity=activity, token=None)
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(folder / "s"))
+            listener.setblocking(False)
+            await web.SockSite(runner, listener).start()
+            for _ in range(ROUNDS):
+                await _ask(folder / "s")
+            await runner.cleanup()
+    scrollback = Scrollback(MIN_CAPACITY)
+    for _ in range(ROUNDS):
+        scrollback.append(OUTPUT)
+        scrollback.first_cut().preamble()
+    journal.append("rehearsal", {})
+    journal.close()
+
+
+async def _ask(path: Path) -> None:
+    reader, writer = await asyncio.open_unix_connection(str(path))
+    writer.write(REQUESTS)
+    await reader.read()
+    writer.close()
+    await writer.wait_closed()
