@@ -97,6 +97,8 @@ class Importer:
                 f"the bundle is not a plain file of at most {request.max_bytes} bytes"
             )
         if uid is not None:
+            for place in (repository, bundle):
+                self._open_way(place)
             _give(repository, self.control_uid, uid)
             os.chown(bundle, uid, uid, follow_symlinks=False)
         try:
@@ -105,6 +107,18 @@ class Importer:
             if uid is not None:
                 os.chown(bundle, self.control_uid, self.control_uid, follow_symlinks=False)
                 _give(repository, uid, self.control_uid)
+
+    def _open_way(self, place: Path) -> None:
+        """Let the foreign uid pass through the folders between ours and `place`."""
+        for folder in place.parents:
+            if folder == self.home.imports:
+                return
+            fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                if os.fstat(fd).st_uid == self.control_uid:
+                    os.fchmod(fd, 0o711)
+            finally:
+                os.close(fd)
 
     def _run_git(self, request: wire.Import, uid: int | None) -> None:
         def become() -> None:

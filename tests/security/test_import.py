@@ -1,0 +1,135 @@
+"""Bundles let in by the zygote: what is good arrives, what is hostile does not."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from atoll.adapters.extensions.namespaces.importer import ZygoteImporter
+from atoll.domain.errors import Invalid, LimitReached
+from atoll.ports.repositories import ImportJob
+from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
+
+REFSPEC = "refs/heads/main:refs/heads/in"
+
+
+@pytest.fixture(scope="module", params=["root", "rootless"])
+def rig(request: pytest.FixtureRequest) -> Iterator[ZygoteRig]:
+    if request.param == "root" and os.geteuid() != 0:
+        pytest.skip("needs root")
+    uid = 0 if request.param == "root" else os.geteuid() or 1_899_999_999
+    with zygote_rig(uid) as running:
+        for name in ("run/import", "repos"):
+            (running.home.root / name).mkdir(mode=0o755)
+            os.chown(running.home.root / name, uid, uid)
+        yield running
+
+
+def git(*argv: str, cwd: Path) -> str:
+    done = subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@b", *argv],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    git("init", "-q", "-b", "main", str(tmp_path / "w"), cwd=tmp_path)
+    work = tmp_path / "w"
+    for text in ("one", "two"):
+        (work / "f").write_text(text)
+        git("add", "f", cwd=work)
+        git("commit", "-q", "-m", text, cwd=work)
+    return work
+
+
+def job(rig: ZygoteRig, source: Path, *revisions: str, **more: object) -> ImportJob:
+    folder = rig.home.imports / os.urandom(6).hex()
+    folder.mkdir(mode=0o700)
+    git("init", "-q", "--bare", str(folder / "r.git"), cwd=source)
+    git("bundle", "create", "-q", str(folder / "b"), *revisions, cwd=source)
+    subprocess.run(["chown", "-R", f"{rig.uid}:{rig.uid}", str(folder)], check=True)
+    return ImportJob(folder / "r.git", folder / "b", (REFSPEC,), **more)  # type: ignore[arg-type]
+
+
+def owned(rig: ZygoteRig, path: Path) -> list[str]:
+    return [str(each) for each in path.rglob("*") if each.lstat().st_uid != rig.uid]
+
+
+async def test_import_of_a_bundle_brings_its_branch(rig: ZygoteRig, source: Path) -> None:
+    wanted = job(rig, source, "main")
+    importer = ZygoteImporter(rig.home.socket)
+    await importer.run(wanted)
+    await importer.close()
+    head = git("-c", "safe.directory=*", "rev-parse", "refs/heads/in", cwd=wanted.repo_dir)
+    assert head == git("rev-parse", "main", cwd=source)
+    assert owned(rig, wanted.repo_dir.parent) == []
+
+
+async def test_import_of_a_thin_bundle_uses_its_alternate(rig: ZygoteRig, source: Path) -> None:
+    shared = rig.home.repositories / f"{os.urandom(4).hex()}.git"
+    git("clone", "-q", "--bare", str(source), str(shared), cwd=source)
+    git("update-ref", "refs/heads/main", "main~1", cwd=shared)
+    subprocess.run(["chown", "-R", f"{rig.uid}:{rig.uid}", str(shared)], check=True)
+    wanted = job(rig, source, "main~1..main", alternates=(shared,))
+    note = wanted.repo_dir / "objects/info/alternates"
+    note.write_text(f"{shared}/objects\n")
+    os.chown(note, rig.uid, rig.uid)
+    importer = ZygoteImporter(rig.home.socket)
+    await importer.run(wanted)
+    await importer.close()
+
+
+async def test_import_of_garbage_is_refused_with_git_s_words(rig: ZygoteRig, source: Path) -> None:
+    wanted = job(rig, source, "main")
+    wanted.bundle.write_bytes(b"# v2 git bundle\n" + b"0" * 40 + b" refs/heads/main\n\nPACKjunk")
+    importer = ZygoteImporter(rig.home.socket)
+    with pytest.raises(Invalid, match="git refused"):
+        await importer.run(wanted)
+    await importer.close()
+    assert owned(rig, wanted.repo_dir.parent) == []
+
+
+async def test_import_of_too_much_is_refused(rig: ZygoteRig, source: Path) -> None:
+    wanted = job(rig, source, "main", max_bytes=64)
+    importer = ZygoteImporter(rig.home.socket)
+    with pytest.raises(LimitReached):
+        await importer.run(wanted)
+    await importer.close()
+
+
+@pytest.mark.parametrize("where", ["/etc", "{imports}/../../boxes", "{imports}"])
+async def test_import_into_another_place_is_refused(
+    rig: ZygoteRig, source: Path, where: str
+) -> None:
+    wanted = job(rig, source, "main")
+    place = Path(where.format(imports=rig.home.imports))
+    importer = ZygoteImporter(rig.home.socket)
+    with pytest.raises(Invalid):
+        await importer.run(ImportJob(place, wanted.bundle, (REFSPEC,)))
+    with pytest.raises(Invalid):
+        await importer.run(ImportJob(wanted.repo_dir, wanted.bundle, ("--upload-pack=x",)))
+    await importer.close()
+
+
+async def test_import_with_a_link_in_the_repository_hands_nothing_over(
+    rig: ZygoteRig, source: Path
+) -> None:
+    if rig.uid != 0:
+        pytest.skip("rootless: nothing changes hands")
+    wanted = job(rig, source, "main")
+    prize = rig.home.root / "prize"
+    prize.write_text("x")
+    os.chown(prize, 12345, 12345)
+    os.link(prize, wanted.repo_dir / "hard")
+    importer = ZygoteImporter(rig.home.socket)
+    with pytest.raises(Exception, match="no plain file"):
+        await importer.run(wanted)
+    await importer.close()
+    assert prize.stat().st_uid == 12345
