@@ -13,7 +13,7 @@ import pytest
 from atoll.ports.host import Finding, UpOptions
 from atoll.surfaces.cli import commands
 from tests.surfaces.cli.conftest import Cli
-from tests.surfaces.cli.scripted import Scripted, problem
+from tests.surfaces.cli.scripted import TOKEN, Scripted, problem
 
 
 def test_list_with_sandboxes_shows_a_table(cli: Cli, server: Scripted) -> None:
@@ -355,6 +355,18 @@ def test_up_and_down_ask_the_machine(cli: Cli, tmp_path: Path) -> None:
     ]
 
 
+def test_down_first_stops_what_runs(cli: Cli, server: Scripted, tmp_path: Path) -> None:
+    server.add("live")
+    server.add("dead", state="failed")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "control.json").write_text(json.dumps({"url": server.url, "pid": 1}))
+    (tmp_path / "token").write_text(TOKEN)
+    (tmp_path / "token").chmod(0o600)
+    assert cli("down", "--yes", host=Machine).code == 0
+    assert server.sandboxes["live"]["state"] == "stopped"
+    assert server.sandboxes["dead"]["state"] == "failed"
+
+
 def test_doctor_shows_findings_and_fails_when_no_wall_is_safe(cli: Cli) -> None:
     ran = cli("doctor", host=Machine)
     assert ran.code == 1
@@ -382,7 +394,7 @@ def test_help_loads_no_command_and_no_network(environ: dict[str, str]) -> None:
     code = (
         "import sys, atoll.surfaces.cli.commands as c;"
         "c.run(['--help'], {}, None);"
-        "heavy = {'aiohttp', 'asyncio', 'yaml', 'msgspec', 'atoll.surfaces.cli.new'};"
+        "heavy = {'aiohttp', 'asyncio', 'http.client', 'yaml', 'atoll.surfaces.cli.new'};"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=30)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from atoll.surfaces.cli.api import Api
 from atoll.surfaces.cli.server import find_server, home_of
 
-if TYPE_CHECKING:  # `atoll list` must not pay for loading what it never uses
+if TYPE_CHECKING:  # `atoll --help` must not pay for loading what it never uses
     from atoll.ports.host import Host
+    from atoll.surfaces.cli.api import Api
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,10 @@ class Invocation:
         """`$ATOLL_HOME` or its default."""
         return home_of(self.environ)
 
-    def api(self) -> Api:
+    def api(self) -> "Api":
         """The API client; connects at the first request."""
+        from atoll.surfaces.cli.api import Api
+
         return Api(lambda: find_server(self.environ))
 
 

@@ -67,7 +67,8 @@ def _value(pulled: Pulled) -> dict[str, Json]:
 
 
 def _tell(pulled: Pulled) -> None:
-    say(f"{pulled.branch} is at {pulled.commit[:12]}: {pulled.commits} new commits")
+    more = f"{pulled.commits} new commit{'' if pulled.commits == 1 else 's'}"
+    say(f"{pulled.branch} is at {pulled.commit[:12]}: {more}")
     if pulled.flagged:
         note("look at these before you build or merge; they can run something on your machine:")
         for path in pulled.flagged:
