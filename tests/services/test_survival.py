@@ -108,3 +108,20 @@ async def test_backend_that_does_not_answer_is_asked_again(folder: Path) -> None
             while (await after.sandboxes.get(LOCAL_PERSON, made.id)).state is not State.FAILED:
                 after.clock.turn(1)
                 await asyncio.sleep(0)
+
+
+async def test_backend_that_forgot_without_telling_is_found_out(folder: Path) -> None:
+    async with opened(folder) as here:
+        made, stopped = await here.ready(), await here.ready()
+        await here.sandboxes.stop(LOCAL_PERSON, stopped.id)
+        await here.sandboxes.wait(LOCAL_PERSON, stopped.id, settled=True)
+        here.extension._places[made.id].live = False
+        here.extension._places[stopped.id].live = True
+        async with asyncio.timeout(10):
+            while (await here.sandboxes.get(LOCAL_PERSON, made.id)).state is not State.FAILED:
+                here.clock.turn(10)
+                await asyncio.sleep(0)
+            while here.extension.lives(stopped.id):
+                here.clock.turn(10)
+                await asyncio.sleep(0)
+        assert (await here.sandboxes.get(LOCAL_PERSON, stopped.id)).state is State.STOPPED

@@ -29,10 +29,13 @@ SOON_SECONDS = 0.5
 SWEEP_SECONDS = 10.0
 """Between two looks at the journals of everything that runs."""
 
+SURVEY_SECONDS = 30.0
+"""Between two comparisons with what a backend says lives there."""
+
 AT_ONCE = 8
 """Journals read at the same time."""
 
-_LOST = "Its runtime ended while no control plane was there to see why."
+_LOST = "Its runtime is gone, and no control plane was there to see why."
 
 _log = structlog.get_logger(__name__)
 
@@ -61,6 +64,7 @@ class Watch:
         self._adopted.set()
         for extension in self._provisioning.extensions.values():
             tasks.create_task(self._deaths(extension))
+            tasks.create_task(self._surveys(extension))
         await self._sweep()
 
     async def adopted(self) -> None:
@@ -112,6 +116,17 @@ class Watch:
                 _log.exception("extension_watch_broke", extension=extension.name)
             await self._pause(AGAIN_SECONDS)
 
+    async def _surveys(self, extension: Extension) -> None:
+        """Compare now and then, too: a backend may have started anew without telling."""
+        while True:
+            await self._pause(SURVEY_SECONDS)
+            try:
+                await self._compare(extension)
+            except AtollError as err:
+                _log.warning("extension_unseen", extension=extension.name, reason=err.message)
+            except Exception:  # noqa: BLE001 - the task's root
+                _log.exception("extension_survey_broke", extension=extension.name)
+
     async def _compare(self, extension: Extension) -> None:
         """Mark as failed what should run and does not; end what runs and should not."""
         async with self._transitions.store.read() as rows:
@@ -122,11 +137,21 @@ class Watch:
                 continue
             handle = alive.pop(sandbox.id, None)
             if handle is None and sandbox.state in RUNNING:
-                await self._tell(sandbox.id, Broke(sandbox.generation, _LOST))
+                if not self._reconciler.busy(sandbox.id):
+                    await self._tell(sandbox.id, Broke(sandbox.generation, _LOST))
             elif handle is not None and sandbox.state in KEPT | {State.STOPPED}:
-                over = Teardown(sandbox.generation, keep_state=True)
-                self._reconciler.follow(sandbox, (over,))
+                await self._end_again(sandbox.id)
         await self._reap(extension, alive.values())
+
+    async def _end_again(self, sandbox_id: SandboxId) -> None:
+        """End what should not run, unless it has been started meanwhile."""
+        async with self._transitions.store.read() as rows:
+            sandbox = await rows.sandboxes.get(sandbox_id)
+        if sandbox is None or self._reconciler.busy(sandbox_id):
+            return
+        if sandbox.state in KEPT | {State.STOPPED}:
+            over = Teardown(sandbox.generation, keep_state=True)
+            self._reconciler.follow(sandbox, (over,))
 
     async def _reap(self, extension: Extension, strangers: Iterable[Handle]) -> None:
         """End what nobody has written down. One that was made a moment ago is read anew, and one
