@@ -18,6 +18,7 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps) 
     const dialog = ref.current;
     const before = document.activeElement;
     dialog?.showModal();
+    dialog?.querySelector<HTMLElement>('[data-first-focus]')?.focus();
     return () => {
       dialog?.close();
       if (before instanceof HTMLElement) before.focus();
@@ -66,7 +67,7 @@ export function Confirm(props: ConfirmProps) {
     <Dialog title={title} onClose={onClose}>
       <div className="dialog-text">{children}</div>
       <footer className="dialog-foot">
-        <button type="button" className="button" autoFocus onClick={onClose}>
+        <button type="button" className="button" data-first-focus onClick={onClose}>
           Cancel
         </button>
         <button

@@ -42,7 +42,9 @@ export function LogPane({ sandbox, waitsForTerminal }: LogPaneProps) {
     };
   }, [id, state, moving]);
 
-  useEffect(() => end.current?.scrollIntoView({ block: 'nearest' }), [lines]);
+  useEffect(() => {
+    void end.current?.scrollIntoView({ block: 'nearest' });
+  }, [lines]);
 
   return (
     <div className="log" role="tabpanel" aria-label="Log">

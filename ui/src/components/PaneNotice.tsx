@@ -13,11 +13,12 @@ interface PaneNoticeProps {
 
 export function PaneNotice({ status, refused, view }: PaneNoticeProps) {
   if (status === null || status.phase === 'live' || status.phase === 'closed') return null;
+  const cut = status.phase === 'waiting' || (status.phase === 'connecting' && status.resumes);
   const ended = status.phase === 'ended' || status.phase === 'gone';
   return (
     <div className={ended ? 'pane-notice pane-notice-end' : 'pane-notice'} role="status">
       <Words status={status} refused={refused} />
-      {status.phase === 'waiting' && (
+      {cut && (
         <button type="button" className="button button-small" onClick={() => view?.retryNow()}>
           Reconnect now
         </button>
@@ -41,14 +42,10 @@ export function PaneNotice({ status, refused, view }: PaneNoticeProps) {
 function Words({ status, refused }: { readonly status: AttachStatus; readonly refused: boolean }) {
   switch (status.phase) {
     case 'connecting':
-      return <span>Connecting…</span>;
+      if (!status.resumes) return <span>Connecting…</span>;
+      return <Cut refused={refused} until={0} />;
     case 'waiting':
-      return (
-        <span>
-          {refused ? 'Not typed: disconnected. ' : 'Disconnected. '}
-          <Countdown until={status.retryAt} />
-        </span>
-      );
+      return <Cut refused={refused} until={status.retryAt} />;
     case 'parked':
       return <span>This terminal moved to another tab of yours.</span>;
     case 'ended':
@@ -65,6 +62,21 @@ function Words({ status, refused }: { readonly status: AttachStatus; readonly re
 
 function plain(exit: NonNullable<AttachStatus['exit']>): Readonly<Record<string, unknown>> {
   return exit.kind === 'code' ? { code: exit.code } : { signal: exit.signal };
+}
+
+interface CutProps {
+  readonly refused: boolean;
+  /** When the next try is due; 0: it is under way; null: the screen catches up first. */
+  readonly until: number | null;
+}
+
+function Cut({ refused, until }: CutProps) {
+  return (
+    <span>
+      {refused ? 'Not typed: disconnected. ' : 'Disconnected. '}
+      <Countdown until={until} />
+    </span>
+  );
 }
 
 function Countdown({ until }: { readonly until: number | null }) {

@@ -60,6 +60,8 @@ export interface AttachStatus {
   readonly exit: Exit | null;
   /** When the next try is due (the timers' clock), while waiting. */
   readonly retryAt: number | null;
+  /** Bytes were shown already: a connection in the making resumes them. */
+  readonly resumes: boolean;
   /** Times the stream could not be continued and was started afresh. */
   readonly resyncs: number;
 }
@@ -109,6 +111,7 @@ export class Attachment {
     title: '',
     exit: null,
     retryAt: null,
+    resumes: false,
     resyncs: 0,
   };
   #socket: AttachSocket | null = null;
@@ -258,6 +261,7 @@ export class Attachment {
     }
     this.#set({
       phase: 'live',
+      resumes: true,
       driver: frame.driver,
       drives: frame.driver === this.#options.clientId,
       title: frame.title,

@@ -45,6 +45,7 @@ export interface TerminalViewOptions {
 const FONT_PX = 13.5;
 /** Smaller is no longer read; a wider grid is panned instead. */
 const FONT_MIN_PX = 6;
+const FONT_MIN_PHONE_PX = 9;
 const SCROLLBACK_LINES = 10_000;
 const SETTLE_MS = 100;
 /** xterm refuses sizes below this itself. */
@@ -106,7 +107,8 @@ export class TerminalView {
       return;
     }
     this.#layout();
-    void this.#gpu.acquire().then(() => this.#layoutSoon());
+    // A phone shows one small terminal: the DOM renderer is enough, and kinder to it.
+    if (this.#options.autoFit) void this.#gpu.acquire().then(() => this.#layoutSoon());
   }
 
   focus(): void {
@@ -340,8 +342,9 @@ export class TerminalView {
       host.clientHeight / screen.offsetHeight,
     );
     const ideal = Math.floor(now * ratio * 2) / 2;
-    host.classList.toggle('pane-pans', ideal < FONT_MIN_PX);
-    this.#setFont(Math.min(FONT_PX, Math.max(FONT_MIN_PX, ideal)));
+    const least = this.#options.autoFit ? FONT_MIN_PX : FONT_MIN_PHONE_PX;
+    host.classList.toggle('pane-pans', ideal < least);
+    this.#setFont(Math.min(FONT_PX, Math.max(least, ideal)));
   }
 
   #setFont(px: number): void {

@@ -1,0 +1,1 @@
+"""Browser tests of the page. They never start a real sandbox: `scripted` plays the server."""

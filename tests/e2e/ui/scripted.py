@@ -1,0 +1,318 @@
+"""A scripted control plane: the HTTP API's words without any machinery behind them.
+
+It serves the built page and speaks `docs/api.md` well enough for the browser tests to
+drive every part of it. Terminals are `scripted_terminal.ScriptedTerminal`; nothing here
+starts a process.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from aiohttp import WSCloseCode, web
+
+from .scripted_terminal import ScriptedTerminal
+
+STATIC = Path(__file__).parents[3] / "src/atoll/surfaces/http/static"
+TICKET = "ticket-that-works-once"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+PROFILES = [
+    ("shell", None, "A plain shell in a fresh workspace."),
+    ("python", None, "Python 3 with pip and venv at hand."),
+    ("node", None, "Node.js with npm; caches are kept."),
+    ("claude-code", "claude", "Claude Code, its model calls through the broker."),
+    ("codex", "codex", "Codex CLI, its model calls through the broker."),
+    ("opencode", "opencode", "OpenCode with the provider of your choice."),
+]
+
+
+def at(moment: datetime) -> str:
+    """RFC 3339 in UTC."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def problem(status: int, code: str, detail: str, *, where: str | None = None) -> web.Response:
+    """An RFC 9457 problem document."""
+    body = {"type": "about:blank", "title": code, "status": status, "code": code, "detail": detail}
+    if where is not None:
+        body["field"] = where
+    return web.json_response(body, status=status, content_type="application/problem+json")
+
+
+@dataclass
+class ScriptedServer:
+    """What the page talks to. Tests read and change its members as they like."""
+
+    url: str = ""
+    sandboxes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    terminals: dict[str, dict[str, ScriptedTerminal]] = field(default_factory=dict)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    logs: dict[str, list[dict[str, str]]] = field(default_factory=dict)
+    created: list[dict[str, Any]] = field(default_factory=list)
+    tickets: set[str] = field(default_factory=lambda: {TICKET})
+    cookies: set[str] = field(default_factory=set)
+    #: Answers of the next create, instead of making a sandbox.
+    create_problem: tuple[int, str, str, str | None] | None = None
+    #: While set, nobody can attach: the handshake is refused.
+    refuse_attach: bool = False
+    #: How often somebody was refused so.
+    refused: int = 0
+    _news: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    def add_sandbox(self, name: str, *, state: str = "active", **more: Any) -> str:
+        """A sandbox as the API shows it; returns its id."""
+        sandbox_id = f"sb_{len(self.sandboxes) + 1:04}"
+        now = datetime.now(UTC)
+        self.sandboxes[sandbox_id] = {
+            "sandbox_id": sandbox_id,
+            "name": name,
+            "state": state,
+            "generation": 1,
+            "reason": None,
+            "profile": {"id": "profile.shell", "version": "1.0.0"},
+            "extension": "ext.namespaces",
+            "agent": None,
+            "scope": "session",
+            "network_mode": "limited",
+            "isolation": {
+                "level": "container",
+                "mechanism": "bubblewrap",
+                "degraded": [],
+                "weak": False,
+                "host_uid": 1_900_000_001,
+                "init": "c",
+            },
+            "repos": [],
+            "owner": "person",
+            "created_at": at(now - timedelta(minutes=3 * len(self.sandboxes))),
+            "ready_at": at(now),
+            "expires_at": at(now + timedelta(hours=3, minutes=42, seconds=30)),
+            "max_expires_at": at(now + timedelta(hours=23)),
+            "retained_until": None,
+            **more,
+        }
+        self.terminals[sandbox_id] = {}
+        self.logs[sandbox_id] = []
+        return sandbox_id
+
+    def add_terminal(self, sandbox_id: str, *, name: str = "bash", **more: Any) -> ScriptedTerminal:
+        """A running terminal with the scripted shell in it."""
+        count = sum(len(of) for of in self.terminals.values())
+        terminal = ScriptedTerminal(f"t_{count + 1:04}", name, **more)
+        self.terminals[sandbox_id][terminal.id] = terminal
+        return terminal
+
+    async def tell(self, stream: str, event_type: str) -> None:
+        """Appends an event and wakes whoever follows."""
+        async with self._news:
+            position = len(self.events) + 1
+            self.events.append(
+                {
+                    "id": f"ev_{position}",
+                    "position": position,
+                    "stream": stream,
+                    "seq": position,
+                    "event_type": event_type,
+                    "event_version": 1,
+                    "at": at(datetime.now(UTC)),
+                    "org_id": "personal",
+                    "actor": {"kind": "adm", "id": "person"},
+                    "reason": None,
+                    "payload": {},
+                }
+            )
+            self._news.notify_all()
+
+    async def enter(self, sandbox_id: str, state: str, **more: Any) -> None:
+        """A sandbox changes state, and says so."""
+        self.sandboxes[sandbox_id].update(state=state, **more)
+        await self.tell(f"sandbox:{sandbox_id}", f"sandbox.{state}")
+
+    def routes(self) -> list[web.RouteDef]:
+        """Every path the page uses."""
+        one = "/v1/sandboxes/{id}"
+        terminal = one + "/terminals/{tid}"
+        return [
+            web.get("/", self._index),
+            web.get("/assets/{name}", self._asset),
+            web.post("/auth/login", self._login),
+            web.get("/auth/me", self._me),
+            web.post("/auth/logout", self._logout),
+            web.get("/v1/profiles", self._profiles),
+            web.get("/v1/repositories", self._repositories),
+            web.get("/v1/events/stream", self._stream),
+            web.get("/v1/sandboxes", self._list),
+            web.post("/v1/sandboxes", self._create),
+            web.get(one, self._get),
+            web.get(one + "/logs", self._logs),
+            web.post(one + "/{verb:stop|start|recreate|destroy|extend_ttl}", self._act),
+            web.get(one + "/terminals", self._terminals),
+            web.post(one + "/terminals", self._open),
+            web.get(terminal, self._terminal),
+            web.delete(terminal, self._close),
+            web.get(terminal + "/attach", self._attach),
+        ]
+
+    async def _index(self, _: web.Request) -> web.StreamResponse:
+        return web.FileResponse(
+            STATIC / "index.html", headers={"Content-Security-Policy": POLICY}
+        )
+
+    async def _asset(self, request: web.Request) -> web.StreamResponse:
+        return web.FileResponse(STATIC / "assets" / request.match_info["name"])
+
+    async def _login(self, request: web.Request) -> web.StreamResponse:
+        ticket = (await request.json())["ticket"]
+        if ticket not in self.tickets:
+            return problem(401, "unauthenticated", "the login link was used or is too old")
+        self.tickets.discard(ticket)
+        cookie = f"cookie-{len(self.cookies)}"
+        self.cookies.add(cookie)
+        answer = web.json_response({"id": "person"})
+        answer.set_cookie("atoll_session", cookie, httponly=True, samesite="Strict")
+        return answer
+
+    async def _me(self, _: web.Request) -> web.StreamResponse:
+        return web.json_response({"id": "person", "org_id": "personal", "kind": "adm"})
+
+    async def _logout(self, request: web.Request) -> web.StreamResponse:
+        self.cookies.discard(request.cookies["atoll_session"])
+        return web.Response(status=204)
+
+    async def _profiles(self, _: web.Request) -> web.StreamResponse:
+        found = [
+            {"id": f"profile.{name}", "version": "1.0.0", "agent": agent, "description": words}
+            for name, agent, words in PROFILES
+        ]
+        return web.json_response({"profiles": found})
+
+    async def _repositories(self, _: web.Request) -> web.StreamResponse:
+        known = {"key": "ab" * 16, "repo_url": "local:demo", "bytes": 48_312_320, "fetched_at": None}
+        return web.json_response({"repositories": [known]})
+
+    async def _stream(self, request: web.Request) -> web.StreamResponse:
+        answer = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await answer.prepare(request)
+        await answer.write(b": welcome\n\n")
+        told = int(request.headers.get("Last-Event-ID", len(self.events)))
+        while True:
+            async with self._news:
+                await self._news.wait_for(lambda: len(self.events) > told)
+                fresh = self.events[told:]
+            for event in fresh:
+                text = f"id: {event['position']}\nevent: {event['event_type']}\n"
+                await answer.write(f"{text}data: {json.dumps(event)}\n\n".encode())
+            told = len(self.events)
+
+    async def _list(self, _: web.Request) -> web.StreamResponse:
+        shown = [one for one in self.sandboxes.values() if one["state"] != "destroyed"]
+        return web.json_response({"sandboxes": shown, "next": None})
+
+    async def _create(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        self.created.append(body)
+        if self.create_problem is not None:
+            status, code, detail, where = self.create_problem
+            self.create_problem = None
+            return problem(status, code, detail, where=where)
+        repos = [{**repo, "path": "/workspace"} for repo in body["repos"]]
+        made = self.add_sandbox(body.get("name") or "scratch", state="provisioning", repos=repos)
+        self.sandboxes[made]["created_at"] = at(datetime.now(UTC))
+        self.logs[made] = [{"at": at(datetime.now(UTC)), "text": "workspace made in 2 ms"}]
+        await self.tell(f"sandbox:{made}", "sandbox.requested")
+        return web.json_response(self.sandboxes[made], status=202)
+
+    async def _get(self, request: web.Request) -> web.StreamResponse:
+        return web.json_response(self.sandboxes[request.match_info["id"]])
+
+    async def _logs(self, request: web.Request) -> web.StreamResponse:
+        return web.json_response({"lines": self.logs[request.match_info["id"]]})
+
+    async def _act(self, request: web.Request) -> web.StreamResponse:
+        sandbox_id, verb = request.match_info["id"], request.match_info["verb"]
+        if verb == "extend_ttl":
+            later = datetime.now(UTC) + timedelta(hours=12, seconds=30)
+            self.sandboxes[sandbox_id]["expires_at"] = at(later)
+            await self.tell(f"sandbox:{sandbox_id}", "sandbox.ttl_extended")
+        else:
+            states = {"stop": "stopped", "start": "ready", "recreate": "provisioning"}
+            await self.enter(sandbox_id, states.get(verb, "destroyed"))
+        return web.json_response(self.sandboxes[sandbox_id], status=202)
+
+    async def _terminals(self, request: web.Request) -> web.StreamResponse:
+        found = self.terminals[request.match_info["id"]].values()
+        return web.json_response({"terminals": [terminal.view() for terminal in found]})
+
+    async def _open(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        made = self.add_terminal(request.match_info["id"], name=body.get("agent") or "bash")
+        return web.json_response(made.view(), status=201)
+
+    async def _terminal(self, request: web.Request) -> web.StreamResponse:
+        found = self.terminals[request.match_info["id"]].get(request.match_info["tid"])
+        if found is None:
+            return problem(404, "not_found", "no such terminal")
+        return web.json_response(found.view())
+
+    async def _close(self, request: web.Request) -> web.StreamResponse:
+        ended = self.terminals[request.match_info["id"]].pop(request.match_info["tid"], None)
+        if ended is not None:
+            await ended.drop(WSCloseCode.OK)
+        return web.Response(status=204)
+
+    async def _attach(self, request: web.Request) -> web.StreamResponse:
+        if self.refuse_attach:
+            self.refused += 1
+            return problem(503, "unavailable", "the runtime cannot be reached just now")
+        found = self.terminals[request.match_info["id"]].get(request.match_info["tid"])
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        if found is None:
+            await socket.close(code=4404)
+        else:
+            await found.serve(socket, request.query)
+        return socket
+
+
+@web.middleware
+async def _guard(request: web.Request, handler: Any) -> web.StreamResponse:
+    server: ScriptedServer = request.app[SERVER]
+    path = request.path
+    is_open = path in {"/", "/auth/login"} or path.startswith("/assets/")
+    if not is_open and request.cookies.get("atoll_session") not in server.cookies:
+        return problem(401, "unauthenticated", "nobody is logged in")
+    answer: web.StreamResponse = await handler(request)
+    return answer
+
+
+SERVER = web.AppKey("server", ScriptedServer)
+
+
+@asynccontextmanager
+async def scripted_server(port: int = 0) -> AsyncIterator[ScriptedServer]:
+    """A server on a loopback port of the system's choice, for as long as the block."""
+    server = ScriptedServer()
+    app = web.Application(middlewares=[_guard])
+    app[SERVER] = server
+    app.add_routes(server.routes())
+    runner = web.AppRunner(app, shutdown_timeout=0.5, handler_cancellation=True)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", port)
+    await site.start()
+    server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/"
+    try:
+        yield server
+    finally:
+        for of in server.terminals.values():
+            for terminal in of.values():
+                await terminal.drop(WSCloseCode.GOING_AWAY)
+        await runner.cleanup()

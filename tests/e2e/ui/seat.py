@@ -1,0 +1,68 @@
+"""One person in front of one terminal: what they do and what they can see."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+from playwright.async_api import Page
+
+from .scripted import ScriptedServer
+from .scripted_terminal import ScriptedTerminal
+
+_TEXT = """id => {
+  const term = window.__atollTerms?.get(id);
+  if (!term) return '';
+  const buffer = term.buffer.active;
+  let text = '';
+  for (let y = 0; y < buffer.length; y += 1)
+    text += (buffer.getLine(y)?.translateToString(true) ?? '') + '\\n';
+  return text;
+}"""
+_TAP = """id => {
+  const tap = window.__atollTaps.get(id);
+  return {start: tap.start, end: tap.end, bytes: tap.bytes, breaks: tap.breaks, hash: tap.digest()};
+}"""
+
+
+@dataclass
+class Seat:
+    """See the file's head."""
+
+    server: ScriptedServer
+    page: Page
+    sandbox: str
+    terminal: ScriptedTerminal
+
+    async def text(self) -> str:
+        """Screen and scrollback, read from the terminal and not from pixels."""
+        text: str = await self.page.evaluate(_TEXT, self.terminal.id)
+        return text
+
+    async def sees(self, words: str) -> None:
+        """Waits until the words are on the screen."""
+        script = f"([id, words]) => ({_TEXT})(id).includes(words)"
+        await self.page.wait_for_function(script, arg=[self.terminal.id, words])
+
+    async def notices(self, words: str) -> None:
+        """Waits until the words are on the page."""
+        await self.page.get_by_text(words).first.wait_for()
+
+    async def has_all(self) -> dict[str, Any]:
+        """Waits until every byte of the terminal arrived; what the tap says then."""
+        script = "([id, end]) => window.__atollTaps.get(id).end >= end"
+        await self.page.wait_for_function(script, arg=[self.terminal.id, len(self.terminal.output)])
+        tap: dict[str, Any] = await self.page.evaluate(_TAP, self.terminal.id)
+        return tap
+
+    def whole(self) -> str:
+        """SHA-256 of everything the terminal ever printed."""
+        return hashlib.sha256(self.terminal.output).hexdigest()
+
+    async def wake(self) -> None:
+        """The page comes back from sleep, which ends any waiting for a retry."""
+        await self.page.evaluate("window.dispatchEvent(new Event('pageshow'))")
+
+    async def type(self, text: str) -> None:
+        """Types into the terminal, as a person at a keyboard."""
+        await self.page.locator(".pane:not([hidden]) .xterm-helper-textarea").focus()
+        await self.page.keyboard.type(text)

@@ -1,0 +1,92 @@
+import pytest
+from playwright.async_api import Browser, expect
+
+from .scripted import TICKET, ScriptedServer
+from .seat import Seat
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+FOCUSED = """() => {
+  const at = document.activeElement;
+  return at.getAttribute('aria-label') || at.innerText?.split('\\n')[0] || '';
+}"""
+
+
+async def test_palette_finds_and_runs_a_command(seat: Seat) -> None:
+    page = seat.page
+    await page.locator(".rail-new").focus()
+    await page.keyboard.press("Control+k")
+    await expect(page.get_by_role("combobox")).to_be_focused()
+    await page.keyboard.type("new claude")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("tab", name="claude")).to_have_attribute("aria-selected", "true")
+
+
+async def test_palette_in_terminal_leaves_control_k_to_the_program(seat: Seat) -> None:
+    await seat.type("")
+    await seat.page.keyboard.press("Control+k")
+    await seat.page.keyboard.type("z")
+    await seat.sees("$ z")
+    assert bytes(seat.terminal.typed) == b"\x0bz"
+    await seat.page.keyboard.press("Control+Shift+K")
+    await expect(seat.page.get_by_role("combobox")).to_be_visible()
+    await seat.page.keyboard.press("Escape")
+    await expect(seat.page.locator(".xterm-helper-textarea")).to_be_focused()
+
+
+async def test_page_is_usable_by_tab_alone(seat: Seat) -> None:
+    page = seat.page
+    await page.reload()
+    await seat.sees("$")
+    # The page opens inside the terminal; its way out leads to the tabs, and from there on.
+    await page.keyboard.press("Control+Shift+Period")
+    reached = set()
+    for _ in range(30):
+        reached.add(await page.evaluate(FOCUSED))
+        await page.keyboard.press("Shift+Tab")
+    await page.get_by_role("tab", name="bash").focus()
+    for _ in range(8):
+        reached.add(await page.evaluate(FOCUSED))
+        await page.keyboard.press("Tab")
+    assert {"Skip to the sandbox", "Commands", "New sandbox", "demo", "Stop", "Destroy"} <= reached
+    assert {"bash", "New terminal", "Search (Ctrl Shift F)"} <= reached
+
+
+async def test_theme_toggle_is_remembered(seat: Seat) -> None:
+    page = seat.page
+    await page.get_by_role("button", name="Switch to dark colours").click()
+    await page.reload()
+    await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+async def test_phone_fits_its_screen_and_types_by_touch(
+    server: ScriptedServer, browser: Browser
+) -> None:
+    sandbox = server.add_sandbox("pocket")
+    terminal = server.add_terminal(sandbox)
+    context = await browser.new_context(
+        viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True
+    )
+    await context.add_init_script("localStorage.setItem('atoll.test', '1')")
+    page = await context.new_page()
+    await page.goto(f"{server.url}#login={TICKET}")
+    await page.get_by_role("button", name="Sandboxes").tap()
+    await page.locator(".row").tap()
+    seat = Seat(server, page, sandbox, terminal)
+    await seat.sees("$")
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 390
+    small = """() => [...document.querySelectorAll('.stage button, .touch-keys button')]
+      .map(b => [b.ariaLabel ?? b.innerText, b.getBoundingClientRect()])
+      .filter(([, r]) => r.width > 0 && (r.height < 44 || r.width < 44)).map(([name]) => name)"""
+    assert await page.evaluate(small) == []
+    await page.get_by_label("Type a line").fill("echo by touch")
+    await page.get_by_role("button", name="Send").tap()
+    await seat.sees("\nby touch\n")
+    await page.get_by_role("button", name="Control C").tap()
+    await page.get_by_role("button", name="Enter").tap()
+    await terminal.received(b"\x03\r")
+    # A phone never takes the size without being asked.
+    assert terminal.sizes == []
+    await page.get_by_role("button", name="Fit the terminal").tap()
+    await page.wait_for_function("id => window.__atollTerms.get(id).cols < 60", arg=terminal.id)
+    await context.close()

@@ -1,0 +1,124 @@
+import pytest
+from playwright.async_api import Page, expect
+
+from .scripted import TICKET, ScriptedServer
+from .seat import Seat
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+
+async def test_sandbox_state_is_a_shape_and_a_word_and_live(seat: Seat) -> None:
+    row = seat.page.locator(".row").first
+    await expect(row).to_contain_text("Active")
+    await expect(row.locator("svg.shape-active")).to_be_visible()
+    await seat.server.enter(seat.sandbox, "stopped")
+    await expect(row).to_contain_text("Stopped")
+    await expect(row.locator("svg.shape-stopped")).to_be_visible()
+
+
+async def test_sandbox_change_missed_while_cut_off_shows_after_reconnect(seat: Seat) -> None:
+    page = seat.page
+    await page.context.set_offline(True)
+    seat.server.sandboxes[seat.sandbox]["name"] = "renamed-meanwhile"
+    await page.context.set_offline(False)
+    await page.evaluate("window.dispatchEvent(new Event('online'))")
+    await expect(page.locator(".row").first).to_contain_text("renamed-meanwhile")
+
+
+async def test_sandbox_failure_shows_its_reason(seat: Seat) -> None:
+    await seat.server.enter(seat.sandbox, "failed", reason="no loop device is free")
+    await expect(seat.page.get_by_role("alert")).to_contain_text("no loop device is free")
+
+
+async def test_sandbox_isolation_is_told_truthfully(server: ScriptedServer, page: Page) -> None:
+    server.add_sandbox(
+        "thin",
+        isolation={
+            "level": "container",
+            "mechanism": "bubblewrap",
+            "degraded": ["memory: no delegated cgroup"],
+            "weak": False,
+            "host_uid": 1000,
+            "init": "c",
+        },
+    )
+    await page.goto(f"{server.url}#login={TICKET}")
+    await page.locator(".row").click()
+    await page.get_by_role("button", name="1 limit missing").click()
+    await expect(page.get_by_text("memory: no delegated cgroup")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_text("memory: no delegated cgroup")).to_be_hidden()
+
+
+async def test_create_refused_shows_error_at_its_field_then_succeeds(seat: Seat) -> None:
+    page, server = seat.page, seat.server
+    await page.get_by_role("button", name="New sandbox").click()
+    await page.get_by_role("radio", name="codex").check()
+    await page.get_by_role("radio", name="By address").check()
+    await page.get_by_label("Address", exact=True).fill("https://example.com/o/r")
+    await page.get_by_label("Branch", exact=True).fill("fix..x")
+    server.create_problem = (422, "invalid", "'fix..x' cannot name a branch", "repos[0].branch")
+    create = page.get_by_role("button", name="Create sandbox")
+    await create.click()
+    branch = page.get_by_label("Branch", exact=True)
+    await expect(branch).to_have_attribute("aria-invalid", "true")
+    await expect(page.get_by_role("alert")).to_contain_text("cannot name a branch")
+
+    await branch.fill("fix")
+    await page.get_by_label("Lives for").select_option("1h")
+    await page.get_by_label("Name").fill("fresh")
+    await create.click()
+    await expect(page.get_by_role("heading", name="fresh")).to_be_visible()
+    await expect(page.get_by_text("workspace made in 2 ms")).to_be_visible()
+    assert server.created[-1] == {
+        "profile": "profile.codex",
+        "name": "fresh",
+        "ttl": "1h",
+        "repos": [
+            {
+                "repo_url": "https://example.com/o/r",
+                "branch": "fix",
+                "from_branch": None,
+                "key": None,
+            }
+        ],
+        "consumer": {"actor": "adm", "harness": "atoll-page"},
+    }
+
+
+async def test_create_from_repository_already_here_sends_its_key(seat: Seat) -> None:
+    page = seat.page
+    await page.get_by_role("button", name="New sandbox").click()
+    await page.get_by_role("radio", name="Already here").check()
+    await page.get_by_role("button", name="Create sandbox").click()
+    await expect(page.get_by_role("heading", name="scratch")).to_be_visible()
+    assert seat.server.created[-1]["repos"][0]["key"] == "ab" * 16
+
+
+async def test_created_sandbox_becoming_ready_offers_a_terminal(seat: Seat) -> None:
+    page, server = seat.page, seat.server
+    await page.get_by_role("button", name="New sandbox").click()
+    await page.get_by_role("button", name="Create sandbox").click()
+    await expect(page.get_by_role("heading", name="scratch")).to_be_visible()
+    await server.enter("sb_0002", "ready")
+    await page.get_by_role("button", name="Open a terminal").click()
+    await expect(page.get_by_role("tab", name="bash")).to_have_attribute("aria-selected", "true")
+
+
+async def test_destroy_asks_first_and_cancel_is_the_safe_answer(seat: Seat) -> None:
+    page = seat.page
+    await page.get_by_role("toolbar", name="Sandbox").get_by_text("Destroy").click()
+    dialog = page.get_by_role("dialog")
+    await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
+    await page.keyboard.press("Escape")
+    assert seat.server.sandboxes[seat.sandbox]["state"] == "active"
+    await page.get_by_role("toolbar", name="Sandbox").get_by_text("Destroy").click()
+    await dialog.get_by_role("button", name="Destroy").click()
+    await expect(page.locator(".row")).to_have_count(0)
+
+
+async def test_time_left_can_be_extended(seat: Seat) -> None:
+    page = seat.page
+    await page.get_by_role("button", name="3 h 42 min left").click()
+    await page.get_by_role("button", name="12 hours from now").click()
+    await expect(page.get_by_role("button", name="12 h left")).to_be_visible()
