@@ -9,7 +9,6 @@ import socket
 import tempfile
 from pathlib import Path
 
-import uvloop
 from aiohttp import web
 
 from atoll.domain.errors import Unavailable
@@ -59,7 +58,9 @@ def warm() -> None:
     """Rehearse. Call it once, single-threaded, before the first fork and before `gc.freeze`;
     no event loop, task or descriptor is left. Takes a fraction of a second."""
     with tempfile.TemporaryDirectory(prefix="at") as folder:
-        uvloop.run(_rehearse(Path(folder)))
+        # Not uvloop: libuv opens pipes for the whole process, and a fork that closes what it
+        # inherited would break them.
+        asyncio.run(_rehearse(Path(folder)))
 
 
 async def _rehearse(folder: Path) -> None:
