@@ -18,6 +18,7 @@ from atoll.surfaces.cli.seat.attachment import (
     Send,
     Write,
 )
+from atoll.surfaces.cli.seat.clipboard import ClipboardGuard
 from atoll.surfaces.cli.seat.detach import DetachKeys
 from atoll.surfaces.cli.seat.screen import Screen
 
@@ -240,3 +241,28 @@ def test_output_before_the_start_is_a_clear_failure() -> None:
 
 def test_frame_of_a_later_version_is_passed_over() -> None:
     assert started().on_text(text("turn", epoch=4)) == []
+
+
+PASSED = [b"text", b"\x1b[31m", b"\x1b]0;t\x07", b"\x1b]5;x\x1b\\", b"\x1b]8;;u\x1b\\", b"\x07"]
+STRIPPED = [b"\x1b]52;c;QQ==\x07", b"\x1b]52;;?\x1b\\", b"\x1b]52;c;" + b"A" * 9000 + b"\x07"]
+
+
+@given(st.lists(st.sampled_from(PASSED + STRIPPED), max_size=8), st.data())
+def test_clipboard_writes_are_taken_out_however_the_bytes_are_cut(
+    parts: list[bytes], data: st.DataObject
+) -> None:
+    guard = ClipboardGuard()
+    whole = b"".join(parts)
+    shown = b""
+    while whole:
+        size = data.draw(st.sampled_from([1, 2, 3, 7, 5000, len(whole)]))
+        shown += guard.feed(whole[:size])
+        whole = whole[size:]
+    assert shown == b"".join(part for part in parts if part in PASSED)
+
+
+def test_clipboard_guard_holds_back_nothing_of_ordinary_output() -> None:
+    guard = ClipboardGuard()
+    assert guard.feed(b"prompt$ ") == b"prompt$ "
+    assert guard.feed(b"\x1b") == b""
+    assert guard.feed(b"[1m") == b"\x1b[1m"

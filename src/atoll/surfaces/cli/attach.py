@@ -46,6 +46,7 @@ class Sitting:
     envvar="ATOLL_DETACH_KEYS",
     help="Leave with these keys (ctrl-p,ctrl-q is a sequence; none has no such keys).",
 )
+@click.option("--clipboard", is_flag=True, help="Let programs inside set your clipboard.")
 @pass_invocation
 def command(
     invocation: Invocation,
@@ -55,12 +56,13 @@ def command(
     terminal: str | None,
     new: bool,
     detach_keys: str,
+    clipboard: bool,
 ) -> None:
     """Sit down at a sandbox's terminal."""
     if terminal and new:
         raise click.UsageError("Give --terminal or --new, not both.")
     sitting = Sitting(DetachKeys(detach_keys), terminal, new)
-    tty = RawTty()
+    tty = RawTty(clipboard=clipboard)
     api = invocation.api()
     sandbox = awake(api, select(invocation, api, name, last=last))
     raise click.exceptions.Exit(sit(invocation, sandbox, sitting, tty=tty))
