@@ -1,8 +1,9 @@
 """A bound on a sandbox's pseudo-terminals, set from outside before anything runs in it.
 
 PTYs are one pool of the whole kernel: without the bound one sandbox takes them all.
-bubblewrap cannot set it, so its devpts is remounted with `max=` from a short-lived child
-that enters the sandbox's mount namespace.
+bubblewrap cannot set it, so its devpts is remounted with `max=` by somebody who enters the
+sandbox's mount namespace: as root this process for a moment, else a short-lived child,
+because the way leads through a user namespace from which nobody returns.
 """
 
 import os
@@ -14,32 +15,50 @@ _FLAGS = kernel.MS_REMOUNT | kernel.MS_NOSUID | kernel.MS_NOEXEC
 
 
 def limit_ptys(init_pid: int, count: int) -> None:
-    """Allow `count` PTYs in the sandbox of `init_pid`. Raises `OSError`."""
+    """Allow `count` PTYs in the sandbox of `init_pid`. Leaves the working directory at `/`.
+    Raises `OSError`."""
     mounts = os.open(f"/proc/{init_pid}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
-    network = os.open(f"/proc/{init_pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        child = os.fork()
-        if child == 0:
-            _enter_and_remount(mounts, network, count)
-        _pid, status = os.waitpid(child, 0)
+        if os.geteuid() == 0:
+            _remount_and_return(mounts, count)
+        else:
+            _remount_in_child(mounts, init_pid, count)
     finally:
         os.close(mounts)
-        os.close(network)
-    code = os.waitstatus_to_exitcode(status)
-    if code != 0:
-        raise OSError(abs(code), f"the sandbox's devpts took no limit: {os.strerror(abs(code))}")
 
 
-def _enter_and_remount(mounts: int, network: int, count: int) -> None:
-    code = 0
+def _remount_and_return(mounts: int, count: int) -> None:
+    home = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        if os.geteuid() != 0:
-            # bwrap nests two user namespaces; the outer one owns the mounts' neighbours.
-            kernel.setns(kernel.owner_of_namespace(network), kernel.CLONE_NEWUSER)
         kernel.setns(mounts, kernel.CLONE_NEWNS)
-        options = f"newinstance,ptmxmode=0666,mode=620,max={count}"
-        kernel.mount("devpts", "/dev/pts", "devpts", _FLAGS, data=options)
-    except OSError as err:
-        code = err.errno or 1
+        try:
+            _remount(count)
+        finally:
+            kernel.setns(home, kernel.CLONE_NEWNS)
     finally:
-        os._exit(code)
+        os.close(home)
+
+
+def _remount_in_child(mounts: int, init_pid: int, count: int) -> None:
+    child = os.fork()
+    if child == 0:
+        code = 0
+        try:
+            network = os.open(f"/proc/{init_pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+            # bwrap nests two user namespaces; the outer one, which owns the network
+            # namespace, owns the mounts too.
+            kernel.setns(kernel.owner_of_namespace(network), kernel.CLONE_NEWUSER)
+            kernel.setns(mounts, kernel.CLONE_NEWNS)
+            _remount(count)
+        except OSError as err:
+            code = err.errno or 1
+        finally:
+            os._exit(code)
+    code = abs(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    if code != 0:
+        raise OSError(code, f"the sandbox's devpts took no limit: {os.strerror(code)}")
+
+
+def _remount(count: int) -> None:
+    options = f"newinstance,ptmxmode=0666,mode=620,max={count}"
+    kernel.mount("devpts", "/dev/pts", "devpts", _FLAGS, data=options)

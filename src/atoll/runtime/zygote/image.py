@@ -24,6 +24,18 @@ _LOOP_CONFIGURE = 0x4C0A
 _AUTOCLEAR = 4
 _LOOP_MAJOR = 7
 _TRIES = 64
+_FORMAT = (
+    # Everything that is not a hole lies together and is little: 124 KiB for 10 GiB instead of
+    # 4.2 MiB, so a copy costs a tenth. The image never grows, and its backup is the template.
+    "-O",
+    "^resize_inode,sparse_super2",
+    "-E",
+    "lazy_itable_init=1,lazy_journal_init=1,nodiscard,packed_meta_blocks=1,num_backup_sb=0",
+)
+_MOUNT_OPTIONS = "discard,noinit_itable"
+"""The inode tables are holes, so zero already: without the second option the kernel would write
+160 MiB of zeros into every 10 GiB image."""
+
 _CHUNK_BYTES = 16 * 2**20
 
 
@@ -48,9 +60,8 @@ def template(folder: Path, size: int) -> Path:
     making = folder / f"new-template-{size}-{os.getpid()}"
     with making.open("wb") as blank:
         blank.truncate(size)
-    options = "lazy_itable_init=1,lazy_journal_init=1,nodiscard"
     done = subprocess.run(
-        [program, "-q", "-F", "-m", "0", "-E", options, str(making)],
+        [program, "-q", "-F", "-m", "0", *_FORMAT, str(making)],
         capture_output=True,
         timeout=60,
         check=False,
@@ -106,7 +117,7 @@ def mount_image(image: Path, place: Path) -> str:
         os.close(backing)
     try:
         flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOATIME
-        kernel.mount(device, str(place), "ext4", flags, data="discard")
+        kernel.mount(device, str(place), "ext4", flags, data=_MOUNT_OPTIONS)
     finally:
         os.close(loop)
     return device
