@@ -85,6 +85,11 @@ class HttpRuntimeClients:
         """The bounds."""
         return self._settings
 
+    @property
+    def held(self) -> int:
+        """How many runtimes have connections here."""
+        return len(self._pools)
+
     def _pool(self, reach: Reachability) -> _Pool:
         key = (reach.address, reach.token)
         pool = self._pools.get(key)

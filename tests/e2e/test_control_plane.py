@@ -1,0 +1,138 @@
+"""The control plane as a process: its start, its end, SIGKILL and what a restart keeps."""
+
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import httpx
+import pytest
+
+LINK = re.compile(r"Log in within 10 minutes: (http\S+)/#login=(\S+)")
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    import shutil
+    import tempfile
+
+    made = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
+    yield made
+    shutil.rmtree(made)
+
+
+def _line(stream: IO[str] | None) -> str:
+    assert stream is not None
+    return stream.readline()
+
+
+@contextmanager
+def _control(home: Path, *flags: str) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
+    """A control plane with the in-memory backend: its process, its address, a ticket."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "atoll.wiring.control", "--home", str(home), *flags],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "ATOLL_EXTENSIONS": "in-memory"},
+    )
+    try:
+        assert _line(process.stdout).startswith("Atoll is ready: ")
+        found = LINK.match(_line(process.stdout))
+        assert found is not None
+        yield process, found[1], found[2]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_start_prints_a_link_that_logs_in_and_leaves_private_files(home: Path) -> None:
+    with _control(home) as (process, url, ticket):
+        note = json.loads((home / "run" / "control.json").read_text())
+        assert (note["url"], note["pid"]) == (url, process.pid)
+        for name in ("token", "logins.json", "atoll.db"):
+            assert stat.S_IMODE((home / name).stat().st_mode) & 0o077 == 0, name
+        with httpx.Client(base_url=url) as client:
+            assert client.post("/auth/login", json={"ticket": ticket}).status_code == 200
+            assert client.get("/v1/sandboxes").json() == {"sandboxes": [], "next": None}
+            assert client.get("/readyz").status_code == 200
+
+
+def test_sigterm_ends_it_cleanly_and_withdraws_its_note(home: Path) -> None:
+    with _control(home) as (process, url, _):
+        with httpx.stream("GET", f"{url}/v1/events/stream", headers=_bearer(home)) as answer:
+            assert answer.status_code == 200
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=10) == 0
+        assert "url" not in json.loads((home / "run" / "control.json").read_text())
+
+
+def _bearer(home: Path) -> dict[str, str]:
+    return {"Authorization": f"Bearer {(home / 'token').read_text().strip()}"}
+
+
+def test_sigkill_and_start_again_keep_port_session_token_and_sandboxes(home: Path) -> None:
+    with _control(home) as (process, url, ticket), httpx.Client(base_url=url) as client:
+        assert client.post("/auth/login", json={"ticket": ticket}).status_code == 200
+        token = _bearer(home)
+        body = {"name": "kept", "profile": "shell"}
+        client.post("/v1/sandboxes", json=body, headers=token)
+        process.kill()
+        process.wait()
+        began = time.monotonic()
+        with _control(home) as (_, again, _unused):
+            assert again == url
+            assert client.get("/auth/me").json()["interactive"] is True
+            assert httpx.get(f"{url}/auth/me", headers=token).status_code == 200
+            assert time.monotonic() - began < 20
+
+
+def test_second_control_plane_on_a_home_is_refused_with_a_sentence(home: Path) -> None:
+    with _control(home):
+        second = subprocess.run(
+            [sys.executable, "-m", "atoll.wiring.control", "--home", str(home)],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+        )
+    assert second.returncode == 1
+    assert "already runs" in second.stderr
+    assert "Traceback" not in second.stderr
+
+
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        ("prot = 1", "no setting 'prot'"),
+        ("port = 70000", "port 70000"),
+        ('port = "x"', "port"),
+        ("max_sandboxes = 0", "max_sandboxes"),
+        ('log_level = "loud"', "log_level"),
+        ('public_url = "ftp://x"', "public_url"),
+        ('public_url = "https://u:p@x"', "public_url"),
+        ("= = =", "not TOML"),
+    ],
+)
+def test_wrong_setting_stops_the_start_with_a_sentence(
+    home: Path, config: str, sentence: str
+) -> None:
+    (home / "config.toml").write_text(config)
+    done = subprocess.run(
+        [sys.executable, "-m", "atoll.wiring.control", "--home", str(home)],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
