@@ -27,7 +27,7 @@ SIGKILL = 9
 KILLED = Exit(code=None, signal=SIGKILL)
 """What became of every process when the sandbox ended under it."""
 
-Answer = wire.Started | wire.Refused | wire.Fds
+UNKNOWN_PID = 0
 
 
 class InitProcess:
@@ -41,8 +41,13 @@ class InitProcess:
 
     @property
     def pid(self) -> int:
-        """Its pid inside."""
+        """Its pid inside; 0 for one that ended before anybody could tell."""
         return self._pid
+
+    @property
+    def tag(self) -> int:
+        """Its name on the control socket."""
+        return self._tag
 
     async def wait(self) -> Exit:
         """Its end. A process that was alive when the sandbox ended counts as killed."""
@@ -58,6 +63,9 @@ class InitProcess:
         """The spawner's word that it is over; only the first counts."""
         if not self._exit.done():
             self._exit.set_result(end)
+
+
+Answer = InitProcess | wire.Refused | wire.Fds
 
 
 class InitSpawner:
@@ -99,9 +107,13 @@ class InitSpawner:
         fds: tuple[int, ...] = (spec.stdin, spec.stdout, spec.stderr)
         with _in_memory(memory) as more:
             answer, _ = await self._ask(tag, packet, (*fds, *more), what=f"run {spec.argv[0]!r}")
-        if isinstance(answer, wire.Refused):
-            raise _spawn_error(answer, spec)
-        return self._processes.get(tag) or self._forgotten(tag, answer)
+        match answer:
+            case InitProcess():
+                return answer
+            case wire.Refused():
+                raise _spawn_error(answer, spec)
+            case wire.Fds():
+                raise Unavailable("the sandbox's init answered something else; stop the sandbox")
 
     async def open_pty(self, *, cols: int, rows: int) -> Pty:
         """Open a terminal of that size. Raises `LimitReached` when no PTY is left."""
@@ -197,12 +209,6 @@ class InitSpawner:
             if self._tag not in self._asked and self._tag not in self._processes:
                 return self._tag
 
-    def _forgotten(self, tag: int, answer: Answer) -> InitProcess:
-        """It started and ended before its asker ran again and the sandbox is gone."""
-        process = InitProcess(self, tag, answer.pid if isinstance(answer, wire.Started) else 0)
-        process.ended(KILLED)
-        return process
-
     def _arrived(self, packet: bytes, fds: list[int]) -> None:
         try:
             reply = wire.decode_reply(packet)
@@ -211,34 +217,43 @@ class InitSpawner:
             self._control.close()
             return
         match reply:
-            case wire.Started() | wire.Refused() | wire.Fds():
-                self._answered(reply, fds)
+            case wire.Started():
+                process = InitProcess(self, reply.tag, reply.pid)
+                self._processes[reply.tag] = process
+                self._answered(reply.tag, process, fds)
+            case wire.Refused() | wire.Fds():
+                self._answered(reply.tag, reply, fds)
             case wire.Exited():
-                process = self._processes.pop(reply.tag, None)
-                if process is not None:
-                    process.ended(_exit(reply))
+                self._exited(reply)
             case wire.Done():
                 self._signalled(reply)
             case wire.Ready():
                 # Read by whoever started init; a second one is not ours to keep.
                 _close_all(fds)
 
-    def _answered(self, reply: Answer, fds: list[int]) -> None:
-        future = self._asked.get(reply.tag)
+    def _answered(self, tag: int, answer: Answer, fds: list[int]) -> None:
+        future = self._asked.get(tag)
         if future is None or future.done():
-            self._unwanted(reply, fds)
-            return
-        if isinstance(reply, wire.Started):
-            self._processes[reply.tag] = InitProcess(self, reply.tag, reply.pid)
-        future.set_result((reply, fds))
+            self._unwanted(answer, fds)
+        else:
+            future.set_result((answer, fds))
 
-    def _unwanted(self, reply: Answer, fds: list[int]) -> None:
+    def _exited(self, reply: wire.Exited) -> None:
+        process = self._processes.pop(reply.tag, None)
+        if process is None and reply.tag in self._asked:
+            # It ran, and its first act was to kill its warden before that could say so: its
+            # pid nobody knows, and init says that it is over.
+            process = InitProcess(self, reply.tag, UNKNOWN_PID)
+            self._answered(reply.tag, process, [])
+        if process is not None:
+            process.ended(_exit(reply))
+
+    def _unwanted(self, answer: Answer, fds: list[int]) -> None:
         """Nobody waits for this any more: what it brought is closed or killed."""
         _close_all(fds)
-        if isinstance(reply, wire.Started):
-            self._processes.pop(reply.tag, None)
+        if isinstance(answer, InitProcess):
             with contextlib.suppress(ConnectionError):
-                self._control.send(wire.encode_signal(reply.tag, SIGKILL, tree=True))
+                self._control.send(wire.encode_signal(answer.tag, SIGKILL, tree=True))
 
     def _signalled(self, reply: wire.Done) -> None:
         waiting = self._signals.get(reply.tag)

@@ -77,7 +77,8 @@ class Init:
             if self.control.fileno() in ready and not self.receive():
                 break
         if os.getpid() == 1:
-            os.kill(-1, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(-1, signal.SIGKILL)
         else:
             kill_kin(os.getpid())
         os._exit(0)
