@@ -36,9 +36,10 @@ class Groups:
     gives: frozenset[str]
 
     def degraded(self) -> tuple[str, ...]:
-        """A sentence for each limit that cannot be set here."""
+        """A sentence for each limit that cannot be set here. Processes are not among them:
+        without a cgroup init bounds them by RLIMIT_NPROC, counted per user namespace."""
         why = "no delegated cgroup"
-        return tuple(f"{name}: {why}" for name in ("memory", "cpu", "pids") if not self.has(name))
+        return tuple(f"{name}: {why}" for name in ("memory", "cpu") if not self.has(name))
 
     def has(self, controller: str) -> bool:
         """Whether a limit of this kind holds."""

@@ -1,0 +1,142 @@
+"""Making a home, starting and ending the zygote beside us, covering private folders."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from atoll.domain.errors import Invalid
+from atoll.runtime.zygote import hierarchies
+from atoll.runtime.zygote.home import Home
+from atoll.runtime.zygote.uids import FIRST_UID
+from atoll.wiring import mount_view, zygote_process
+from atoll.wiring.home_setup import prepare_home
+from atoll.wiring.launch import LocalHost
+
+
+@pytest.fixture
+def home() -> Iterator[Home]:
+    place = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
+    place.chmod(0o711)
+    yield Home(place)
+    LocalHost().down(place)
+    shutil.rmtree(place)
+
+
+def test_covers_are_the_outermost_closed_folders() -> None:
+    closed = {Path("/root"), Path("/root/x"), Path("/srv/a")}
+    needed = [Path("/root/x/y"), Path("/root/z"), Path("/usr/lib"), Path("/srv/a/b/c")]
+    assert mount_view.covers(needed, lambda folder: folder in closed) == [
+        mount_view.Cover(Path("/root"), (Path("/root/x/y"), Path("/root/z"))),
+        mount_view.Cover(Path("/srv/a"), (Path("/srv/a/b/c"),)),
+    ]
+
+
+def test_enter_shows_foreign_uids_only_what_is_needed(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    private = tmp_path / "private"
+    (private / "home").mkdir(parents=True)
+    (private / "home" / "f").write_text("seen")
+    (private / "secret").write_text("x")
+    (private / "home").chmod(0o711)
+    private.chmod(0o700)
+    code = (
+        "import os, sys; from pathlib import Path; from atoll.wiring import mount_view;"
+        "from atoll.runtime.zygote import kernel; home = Path(sys.argv[1]);"
+        "mount_view.enter(home); kernel.drop_to(1899999997);"
+        "print((home / 'f').read_text(), (home.parent / 'secret').exists())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(private / "home")],
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.stdout.split() == ["seen", "False"], done.stderr
+    assert (private / "secret").exists()
+
+
+def test_prepare_home_makes_folders_nobody_else_can_move(home: Home) -> None:
+    uid = prepare_home(home.root)
+    assert prepare_home(home.root) == uid
+    if os.geteuid() == 0:
+        assert uid >= FIRST_UID
+        assert (home.root.stat().st_uid, home.root.stat().st_gid) == (0, uid)
+        assert home.root.stat().st_mode & 0o7777 == 0o1771
+        assert home.boxes.stat().st_uid == 0
+    assert home.repositories.stat().st_uid == uid
+
+
+def test_prepare_home_in_a_folder_of_other_things_is_refused(tmp_path: Path) -> None:
+    place = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
+    (place / "thesis.txt").write_text("x")
+    with pytest.raises(Invalid, match="other things"):
+        prepare_home(place)
+    shutil.rmtree(place)
+    with pytest.raises(Invalid, match="too long"):
+        prepare_home(tmp_path / ("x" * 100))
+
+
+def test_zygote_started_twice_is_one_apart_from_us_and_leaves_nothing(home: Home) -> None:
+    prepare_home(home.root)
+    zygote_process.ensure(home)
+    pid = zygote_process.running(home)
+    assert pid is not None
+    zygote_process.ensure(home)
+    assert zygote_process.running(home) == pid
+    stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    assert int(stat[1]) != os.getpid()
+    assert int(stat[3]) != os.getsid(0)
+    if os.geteuid() == 0:
+        assert Path(f"/proc/{pid}/cgroup").read_text() != Path("/proc/self/cgroup").read_text()
+    stood = hierarchies.hierarchies(Path(f"/proc/{pid}"))
+    LocalHost().down(home.root)
+    assert zygote_process.running(home) is None
+    assert [str(each.base(home.tag)) for each in stood if each.base(home.tag).exists()] == []
+
+
+def test_zygote_that_cannot_start_says_why(home: Home) -> None:
+    prepare_home(home.root)
+    home.programs.rmdir() if home.programs.exists() else None
+    home.programs.symlink_to("/etc")
+    with pytest.raises(Exception, match="not a folder of Atoll's own"):
+        zygote_process.ensure(home)
+    home.programs.unlink()
+
+
+def test_doctor_names_no_failure_where_sandboxes_work(home: Home) -> None:
+    prepare_home(home.root)
+    before = LocalHost().doctor(home.root)
+    assert ("zygote", "warn") in [(each.name, each.level) for each in before]
+    zygote_process.ensure(home)
+    after = LocalHost().doctor(home.root)
+    assert [each.text for each in after if each.level == "fail"] == []
+    assert ("zygote", "ok") in [(each.name, each.level) for each in after] or os.geteuid()
+
+
+def test_zygote_survives_the_end_of_whoever_started_it(home: Home) -> None:
+    prepare_home(home.root)
+    code = (
+        "import sys, time; from pathlib import Path; from atoll.wiring import zygote_process;"
+        "from atoll.runtime.zygote.home import Home;"
+        "zygote_process.ensure(Home(Path(sys.argv[1]))); print('up', flush=True); time.sleep(600)"
+    )
+    starter = subprocess.Popen(
+        [sys.executable, "-c", code, str(home.root)],
+        stdout=subprocess.PIPE,
+        env={"PYTHONPATH": os.pathsep.join(sys.path)},
+        start_new_session=True,
+    )
+    assert starter.stdout is not None
+    assert starter.stdout.readline() == b"up\n"
+    os.killpg(starter.pid, signal.SIGKILL)
+    starter.wait()
+    starter.stdout.close()
+    assert zygote_process.running(home) is not None
