@@ -1,0 +1,189 @@
+"""Real agent programs in real sandboxes: they work through the door, and the key stays out."""
+
+import asyncio
+import base64
+import json
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from atoll.adapters.agents.catalogue import find
+from atoll.testing.server import TestServer, test_server
+from tests.peers.model_server import ModelServer, model_server
+
+KEY = "sk-canary-e2e-7f3a9c1b5d2e8046"
+TOOLS = {
+    "codex": 'exec_command {{"cmd":"{command}"}}',
+    "claude-code": 'Bash {{"command":"{command}","description":"write"}}',
+}
+
+PAGE = os.sysconf("SC_PAGESIZE")
+BLOCK = 65536
+
+pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
+
+
+@dataclass
+class World:
+    server: TestServer
+    model: ModelServer
+    api: httpx.AsyncClient
+
+
+@asynccontextmanager
+async def world(key: str) -> AsyncIterator[World]:
+    async with model_server(KEY) as model:
+        tables = [f'[{name}]\nkey = "{key}"\nbase_url = "{model.url}"\n'
+                  for name in ("openai", "anthropic")]  # fmt: skip
+        made = await asyncio.to_thread(_enter, "\n".join(tables))
+        context, server = made
+        try:
+            headers = {"Authorization": f"Bearer {server.token}"}
+            async with httpx.AsyncClient(base_url=server.url, headers=headers, timeout=240) as api:
+                yield World(server, model, api)
+        finally:
+            await asyncio.to_thread(context.__exit__, None, None, None)
+
+
+def _enter(keys: str) -> tuple[AbstractContextManager[TestServer], TestServer]:
+    context = test_server(keys=keys)
+    return context, context.__enter__()
+
+
+async def sandbox_for(world: World, agent: str, repository: Path) -> str:
+    done = await asyncio.to_thread(
+        world.server.run, "new", str(repository), "--agent", agent, "--detach", "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    return str(json.loads(done.stdout)["sandbox_id"])
+
+
+async def run(world: World, sandbox: str, *argv: str, **more: object) -> tuple[int, bytes]:
+    answer = await world.api.post(
+        f"/v1/sandboxes/{sandbox}/exec", json={"argv": list(argv), "cwd": "/workspace", **more}
+    )
+    assert answer.status_code == 200, answer.text
+    told = answer.json()
+    return told["exit_code"], base64.b64decode(told["stdout"]) + base64.b64decode(told["stderr"])
+
+
+def prompt(agent: str, command: str) -> str:
+    return f"Please write the file. [[tool {TOOLS[agent].format(command=command)}]]"
+
+
+@pytest.mark.parametrize("agent", ["codex", "claude-code"])
+async def test_agent_finishes_a_task_through_the_door_and_never_sees_the_key(
+    agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    async with world(KEY) as w:
+        await asyncio.to_thread(provide_agent, w.server, agent)
+        sandbox = await sandbox_for(w, agent, repository)
+        known = find(agent)
+        env = dict(known.env)
+        words = prompt(agent, "echo written by an agent > made.txt")
+        code, said = await run(w, sandbox, *known.task_argv, words, env=env, timeout=120)
+        assert code == 0, said.decode()
+        code, text = await run(w, sandbox, "cat", "made.txt")
+        assert (code, text) == (0, b"written by an agent\n")
+        assert w.model.requests
+        assert not w.model.rejected
+        await _assert_key_is_nowhere_inside(w, sandbox, agent)
+
+
+async def _assert_key_is_nowhere_inside(w: World, sandbox: str, agent: str) -> None:
+    """With the agent's own TUI alive at a terminal: files, environments, memory."""
+    opened = await w.api.post(f"/v1/sandboxes/{sandbox}/terminals", json={"agent": agent})
+    assert opened.status_code == 201, opened.text
+    await _until_the_agent_draws(w, sandbox, opened.json()["terminal_id"])
+    hunt = (
+        f"grep -rsl {KEY[3:]} /workspace /home /tmp /run /var /opt/atoll/agents/{agent}/bin/../bin"
+    )
+    _, found = await run(
+        w, sandbox, "/bin/sh", "-c", f"{hunt}; cat /proc/[0-9]*/environ | grep -a {KEY[3:]}"
+    )
+    assert KEY[3:].encode() not in found.replace(b"grep", b"")
+    told = (await w.api.get(f"/v1/sandboxes/{sandbox}")).json()
+    if os.geteuid() == 0:
+        uid = told["isolation"]["host_uid"]
+        inside = [pid for pid in _pids() if _uid(pid) == uid]
+        assert inside
+        assert not [pid for pid in inside if _memory_holds(pid, KEY.encode())]
+
+
+async def _until_the_agent_draws(w: World, sandbox: str, terminal: str) -> None:
+    async with asyncio.timeout(60):
+        while True:
+            answer = await w.api.get(f"/v1/sandboxes/{sandbox}/terminals/{terminal}")
+            told = answer.json()
+            if told["offset"] > 400 or told["state"] == "exited":
+                break
+            await asyncio.sleep(0.1)
+    assert told["state"] == "running", told
+
+
+def _pids() -> list[int]:
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+
+
+def _uid(pid: int) -> int:
+    try:
+        return Path(f"/proc/{pid}").stat().st_uid
+    except OSError:
+        return -1
+
+
+def _memory_holds(pid: int, needle: bytes) -> bool:
+    """Whether any written page of a process holds `needle`. Only pages that are there are read:
+    agents reserve address space by the terabyte."""
+    try:
+        lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
+        spans = [line.split()[0] for line in lines if line.split()[1].startswith("rw")]
+        with (
+            Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory,
+            Path(f"/proc/{pid}/pagemap").open("rb", buffering=0) as pages,
+        ):
+            return any(
+                needle in os.pread(memory.fileno(), length, start)
+                for span in spans
+                for start, length in _present(
+                    pages.fileno(), *(int(x, 16) for x in span.split("-"))
+                )
+            )
+    except OSError:
+        return False  # it ended meanwhile
+
+
+def _present(pagemap: int, low: int, high: int) -> Iterator[tuple[int, int]]:
+    """Runs (address, length) of pages in memory or swap (Linux, pagemap(5): bits 63 and 62)."""
+    start = None
+    for at in range(low // PAGE, high // PAGE, BLOCK):
+        count = min(BLOCK, high // PAGE - at)
+        entries = os.pread(pagemap, count * 8, at * 8)
+        if not any(entries) and start is None:
+            continue
+        for n in range(len(entries) // 8):
+            there = entries[n * 8 + 7] & 0xC0
+            if there and start is None:
+                start = at + n
+            elif not there and start is not None:
+                yield start * PAGE, (at + n - start) * PAGE
+                start = None
+    if start is not None:
+        yield start * PAGE, high - start * PAGE
+
+
+async def test_agent_with_a_key_the_provider_rejects_is_told_so(
+    repository: Path, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    async with world("sk-wrong-key-000000000000") as w:
+        await asyncio.to_thread(provide_agent, w.server, "codex")
+        sandbox = await sandbox_for(w, "codex", repository)
+        known = find("codex")
+        code, _said = await run(w, sandbox, *known.task_argv, "hello", timeout=120)
+        assert code == 1
+        assert w.model.rejected
