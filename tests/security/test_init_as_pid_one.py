@@ -114,8 +114,10 @@ async def test_kill_of_everything_from_inside_leaves_init_and_reports_each_end(b
     async with terminal(spawner, "sh", "-c", "echo ready; sleep 1000") as (other, screen):
         await screen.until(b"ready")
         async with captured(spawner, "sh", "-c", "kill -KILL -1") as (process, output):
-            assert (await process.wait()).signal == signal.SIGKILL
-            assert (await other.wait()).signal == signal.SIGKILL
+            async with asyncio.timeout(20):
+                assert (await process.wait()).signal == signal.SIGKILL
+            async with asyncio.timeout(20):
+                assert (await other.wait()).signal == signal.SIGKILL
             await output.to_end()
     _, text = await run(spawner, "sh", "-c", "ls -d /proc/[0-9]*")
     assert b"/proc/1\n" in text
