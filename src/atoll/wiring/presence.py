@@ -35,8 +35,8 @@ def present(
     """Hold the home's lock and a listening socket, and say so in `run/control.json`.
 
     Port 0 takes the port of last time when it is free: pages that are open come back by
-    themselves. `prepare` runs under the lock, before anybody can find us. Raises `Conflict` when a control plane already runs on this home,
-    `Unavailable` when the port cannot be had.
+    themselves. `prepare` runs under the lock, before anybody can find us. Raises `Conflict`
+    when a control plane already runs on this home, `Unavailable` when the port cannot be had.
     """
     run = home / "run"
     run.mkdir(mode=0o711, parents=True, exist_ok=True)
