@@ -163,9 +163,7 @@ class ScriptedServer:
         ]
 
     async def _index(self, _: web.Request) -> web.StreamResponse:
-        return web.FileResponse(
-            STATIC / "index.html", headers={"Content-Security-Policy": POLICY}
-        )
+        return web.FileResponse(STATIC / "index.html", headers={"Content-Security-Policy": POLICY})
 
     async def _asset(self, request: web.Request) -> web.StreamResponse:
         return web.FileResponse(STATIC / "assets" / request.match_info["name"])
@@ -196,7 +194,12 @@ class ScriptedServer:
         return web.json_response({"profiles": found})
 
     async def _repositories(self, _: web.Request) -> web.StreamResponse:
-        known = {"key": "ab" * 16, "repo_url": "local:demo", "bytes": 48_312_320, "fetched_at": None}
+        known = {
+            "key": "ab" * 16,
+            "repo_url": "local:demo",
+            "bytes": 48_312_320,
+            "fetched_at": None,
+        }
         return web.json_response({"repositories": [known]})
 
     async def _stream(self, request: web.Request) -> web.StreamResponse:
@@ -206,7 +209,8 @@ class ScriptedServer:
         told = int(request.headers.get("Last-Event-ID", len(self.events)))
         while True:
             async with self._news:
-                await self._news.wait_for(lambda: len(self.events) > told)
+                while len(self.events) <= told:
+                    await self._news.wait()
                 fresh = self.events[told:]
             for event in fresh:
                 text = f"id: {event['position']}\nevent: {event['event_type']}\n"

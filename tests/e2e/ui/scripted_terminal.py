@@ -27,7 +27,6 @@ class Viewer:
     client: str
     socket: web.WebSocketResponse
     cursor: int
-    acks: list[int] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -48,6 +47,7 @@ class ScriptedTerminal:
     starts: list[dict[str, str]] = field(default_factory=list)
     acks: list[int] = field(default_factory=list)
     _viewers: list[Viewer] = field(default_factory=list)
+    _held: int | None = None
     _line: bytearray = field(default_factory=bytearray)
     _moved: asyncio.Condition = field(default_factory=asyncio.Condition)
 
@@ -112,16 +112,16 @@ class ScriptedTerminal:
     async def serve(self, socket: web.WebSocketResponse, query: Mapping[str, str]) -> None:
         """One attachment, until it ends."""
         client = query["client"]
-        async with self._moved:
-            self.starts.append(dict(query))
-            self._moved.notify_all()
         for other in [viewer for viewer in self._viewers if viewer.client == client]:
             await other.socket.close(code=4000)
         since = int(query.get("since", -1))
         resumes = self.ring_start <= since <= len(self.output)
         viewer = Viewer(client, socket, since if resumes else self.ring_start)
         self.driver = self.driver or client
-        self._viewers.append(viewer)
+        async with self._moved:
+            self._viewers.append(viewer)
+            self.starts.append(dict(query))
+            self._moved.notify_all()
         try:
             await self._greet(viewer, resumes)
             async with asyncio.TaskGroup() as group:
@@ -182,12 +182,14 @@ class ScriptedTerminal:
     async def drive(self, client: str | None) -> None:
         """Somebody else counts as driver."""
         self.driver = client
+        self._held = None
         await self.say({"type": "driver", "client": client})
 
     async def _control(self, viewer: Viewer, frame: dict[str, Any]) -> None:
         if frame["type"] == "ack":
             async with self._moved:
-                viewer.acks.append(frame["offset"])
+                if viewer.client == self.driver:
+                    self._held = frame["offset"]
                 self.acks.append(frame["offset"])
                 self._moved.notify_all()
         elif frame["type"] == "resize" and viewer.client == self.driver:
@@ -200,9 +202,8 @@ class ScriptedTerminal:
         await self.say({"type": "size", "cols": cols, "rows": rows})
 
     def _may_print(self) -> bool:
-        drivers = [viewer for viewer in self._viewers if viewer.client == self.driver]
-        acked = [viewer.acks[-1] for viewer in drivers if viewer.acks]
-        return all(len(self.output) - offset < HIGH_WATER for offset in acked)
+        # A driver that is gone keeps its hold: this server's grace never runs out.
+        return self._held is None or len(self.output) - self._held < HIGH_WATER
 
     async def _key(self, byte: int) -> None:
         if byte == 13:

@@ -62,6 +62,10 @@ class Seat:
         """The page comes back from sleep, which ends any waiting for a retry."""
         await self.page.evaluate("window.dispatchEvent(new Event('pageshow'))")
 
+    async def is_live(self) -> None:
+        """Waits until nothing lies over the terminal."""
+        await self.page.locator(".pane-notice").first.wait_for(state="detached")
+
     async def type(self, text: str) -> None:
         """Types into the terminal, as a person at a keyboard."""
         await self.page.locator(".pane:not([hidden]) .xterm-helper-textarea").focus()

@@ -9,6 +9,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 async def test_login_by_link_opens_page_and_clears_fragment(
     server: ScriptedServer, page: Page
 ) -> None:
+    await page.goto(server.url)
     await page.goto(f"{server.url}#login={TICKET}")
     await expect(page.get_by_role("button", name="New sandbox")).to_be_visible()
     assert TICKET not in page.url

@@ -1,4 +1,5 @@
 import asyncio
+from itertools import pairwise
 
 import pytest
 from aiohttp import WSCloseCode
@@ -37,7 +38,7 @@ async def test_terminal_flood_with_pulled_plugs_arrives_complete_and_in_order(se
     tap = await seat.has_all()
     assert tap["hash"] == seat.whole()
     assert (tap["breaks"], tap["bytes"]) == (0, len(terminal.output))
-    assert len(terminal.starts) == 4
+    await terminal.attached(4)
     assert len({start["client"] for start in terminal.starts}) == 1
     await seat.sees("\n300000\n")
 
@@ -47,7 +48,7 @@ async def test_terminal_flood_is_acknowledged_at_least_every_64_kib(seat: Seat) 
     await seat.has_all()
     await seat.sees("\n100000\n")
     acks = [0, *seat.terminal.acks]
-    steps = [later - earlier for earlier, later in zip(acks, acks[1:], strict=False)]
+    steps = [later - earlier for earlier, later in pairwise(acks)]
     assert max(steps) <= 65_536 and min(steps) >= 0
 
 
@@ -61,6 +62,7 @@ async def test_terminal_input_while_cut_off_is_refused_visibly_and_never_sent(se
     await expect(seat.page.locator(".pane-refused")).to_be_visible()
     seat.server.refuse_attach = False
     await seat.wake()
+    await seat.is_live()
     await seat.type("echo back\r")
     await seat.sees("\nback\n")
     assert bytes(seat.terminal.typed) == b"echo back\r"
@@ -73,6 +75,7 @@ async def test_terminal_superseded_parks_until_taken_back(seat: Seat) -> None:
     await seat.page.evaluate("window.dispatchEvent(new Event('online'))")
     assert len(seat.terminal.starts) == 1
     await seat.page.get_by_role("button", name="Take back").click()
+    await seat.is_live()
     await seat.type("echo mine\r")
     await seat.sees("\nmine\n")
 
@@ -83,6 +86,7 @@ async def test_terminal_waking_page_reconnects_at_once(seat: Seat) -> None:
     await seat.notices("Disconnected")
     seat.server.refuse_attach = False
     await seat.wake()
+    await seat.is_live()
     await seat.type("echo awake\r")
     await seat.sees("\nawake\n")
 
@@ -115,9 +119,7 @@ async def test_terminal_closed_by_its_button_asks_while_it_runs(seat: Seat) -> N
 async def test_terminal_driver_fits_and_watcher_scales(seat: Seat) -> None:
     page, terminal = seat.page, seat.terminal
     await seat.notices("You drive")
-    await page.wait_for_function(
-        "id => window.__atollTerms.get(id).cols > 100", arg=terminal.id
-    )
+    await page.wait_for_function("id => window.__atollTerms.get(id).cols > 100", arg=terminal.id)
     fitted = len(terminal.sizes)
     await terminal.drive("somebody-else")
     await seat.notices("Watching")
@@ -247,8 +249,7 @@ async def test_terminal_survives_the_loss_of_its_gpu_context(seat: Seat) -> None
 
 async def test_terminal_server_going_down_in_order_is_come_back_to(seat: Seat) -> None:
     await seat.terminal.drop(WSCloseCode.GOING_AWAY)
-    await seat.type("")
-    await seat.notices("You drive")
-    await seat.page.locator(".pane-notice").wait_for(state="detached")
+    await seat.terminal.attached(2)
+    await seat.is_live()
     await seat.type("echo again\r")
     await seat.sees("\nagain\n")

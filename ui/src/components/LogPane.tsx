@@ -43,7 +43,7 @@ export function LogPane({ sandbox, waitsForTerminal }: LogPaneProps) {
   }, [id, state, moving]);
 
   useEffect(() => {
-    void end.current?.scrollIntoView({ block: 'nearest' });
+    end.current?.scrollIntoView({ block: 'nearest' });
   }, [lines]);
 
   return (

@@ -35,7 +35,7 @@ export function Palette({ commands, onClose }: PaletteProps) {
     };
   }, []);
   useEffect(() => {
-    void document.getElementById(`${listId}-${active}`)?.scrollIntoView({ block: 'nearest' });
+    document.getElementById(`${listId}-${active}`)?.scrollIntoView({ block: 'nearest' });
   }, [listId, active]);
 
   function run(command: Command | undefined): void {
