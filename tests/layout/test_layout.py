@@ -90,7 +90,7 @@ def _tracked(*patterns: str) -> list[Path]:
 def test_lock_file_names_no_registry() -> None:
     lock = ROOT / "ui" / "package-lock.json"
     assert '"resolved"' not in lock.read_text()
-    assert "http" not in (ROOT / "constraints.txt").read_text()
+    assert "://" not in (ROOT / "constraints.txt").read_text()
 
 
 def test_repository_has_no_large_files() -> None:
