@@ -13,6 +13,7 @@ from atoll.domain.provider import (
     passes_back,
     placeholder,
     redirect_stays,
+    safe_base_url,
 )
 
 KEY = "sk-canary-0123456789abcdef"
@@ -140,3 +141,21 @@ def test_agent_answers_to_its_aliases() -> None:
     agent = Agent("claude-code", "claude", ("claude",), ("claude", "-p"), aliases=("claude",))
     assert [c.name for c in commands((agent,))] == ["claude-code", "claude"]
     assert layer_path(replace(agent, name="x")) == "/opt/atoll/agents/x"
+
+
+@pytest.mark.parametrize(
+    ("url", "safe"),
+    [
+        ("https://gateway.example/base", True),
+        ("http://127.0.0.1:9", True),
+        ("http://[::1]:9", True),
+        ("http://gateway.example", False),
+        ("https://u:p@gateway.example", False),
+        ("https://gateway.example?q", False),
+        ("https://gateway.example:99999", False),
+        ("https://", False),
+        ("ftp://gateway.example", False),
+    ],
+)
+def test_safe_base_url_never_sends_a_key_in_the_clear(url: str, safe: bool) -> None:
+    assert safe_base_url(url) is safe

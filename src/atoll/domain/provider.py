@@ -169,6 +169,20 @@ def redirect_stays(base_url: str, location: str) -> bool:
     return (target.scheme, target.netloc.lower()) == (base.scheme, base.netloc.lower())
 
 
+def safe_base_url(text: str) -> bool:
+    """Whether keys may be sent there: HTTPS anywhere; plain HTTP only to this machine."""
+    try:
+        url = urlsplit(text)
+        host = url.hostname or ""
+        url.port  # noqa: B018 - reading it checks it
+    except ValueError:
+        return False
+    if url.username or url.password or url.query or url.fragment or not host:
+        return False
+    loopback = host in {"127.0.0.1", "localhost", "::1"}
+    return url.scheme == "https" or (url.scheme == "http" and loopback)
+
+
 def _matches(rule: Rule, method: str, path: str) -> bool:
     return rule.method == method and re.fullmatch(rule.path, path) is not None
 

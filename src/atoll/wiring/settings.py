@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from atoll.domain.errors import Invalid
+from atoll.domain.provider import safe_base_url
 
 MAX_CONFIG_BYTES = 64 * 1024
 MAX_PORT = 65535
@@ -124,7 +125,11 @@ def _check(settings: ControlSettings) -> None:
     if settings.public_url is not None:
         _check_url("public_url", settings.public_url)
     for name, url in settings.upstreams.items():
-        _check_url(f"upstreams.{name}", url)
+        if not safe_base_url(url):
+            # A key goes there: never in the clear over a network.
+            raise Invalid(
+                f"upstreams.{name} must be https://…, or http:// to this machine", field="upstreams"
+            )
 
 
 def _check_url(name: str, url: str) -> None:

@@ -7,10 +7,9 @@ with `key` and, for a gateway of one's own, `base_url`.
 import os
 import tomllib
 from collections.abc import Mapping
-from urllib.parse import urlsplit
 
 from atoll.domain.errors import Invalid
-from atoll.domain.provider import PROVIDERS, Upstream
+from atoll.domain.provider import PROVIDERS, Upstream, safe_base_url
 
 MAX_KEYS_BYTES = 64 * 1024
 
@@ -50,20 +49,6 @@ def _upstream(name: str, table: object) -> Upstream:
     if not isinstance(key, str) or not key or not key.isascii() or not key.isprintable():
         raise Invalid(f"keys: [{name}] needs `key`, printable ASCII")
     base_url = table.get("base_url", provider.upstream)
-    if not isinstance(base_url, str) or not _is_base_url(base_url):
+    if not isinstance(base_url, str) or not safe_base_url(base_url):
         raise Invalid(f"keys: [{name}] base_url must be https://…, or http:// to loopback")
     return Upstream(provider, base_url, key)
-
-
-def _is_base_url(text: str) -> bool:
-    """HTTPS anywhere; plain HTTP only to this machine."""
-    try:
-        url = urlsplit(text)
-        host = url.hostname or ""
-        url.port  # noqa: B018 - reading it checks it
-    except ValueError:
-        return False
-    if url.username or url.password or url.query or url.fragment or not host:
-        return False
-    loopback = host in {"127.0.0.1", "localhost", "::1"}
-    return url.scheme == "https" or (url.scheme == "http" and loopback)
