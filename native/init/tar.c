@@ -17,6 +17,14 @@ static char path[MAX_PATH];
 static char data[1 << 16];
 static int partial;
 
+/* Told once: nobody reads our complaints before we end, and a pipe holds only so many. */
+static void left_out(void)
+{
+	if (!partial)
+		failed("tar: left out");
+	partial = 1;
+}
+
 static void pad(long long size)
 {
 	static const char zeros[BLOCK];
@@ -135,10 +143,10 @@ static int put_leaf(int directory, const char *name, const struct stat *seen)
 		return 0;
 	fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode)) {
-		failed("tar: left out");
+		left_out();
 		if (fd >= 0)
 			close(fd);
-		return partial = 1, 0;
+		return 0;
 	}
 	code = put_file(fd, &stat, path);
 	close(fd);
@@ -153,7 +161,7 @@ static int put_directory(int directory, size_t length)
 	int child;
 
 	if (read_names(directory, &names) < 0)
-		return failed("tar: left out"), partial = 1, directory;
+		return left_out(), directory;
 	keep_smallest(&names, names.count);
 	for (size_t i = 0; i < names.count && directory >= 0; i++) {
 		size_t extra = strlen(names.all[i]);
@@ -172,8 +180,7 @@ static int put_directory(int directory, size_t length)
 			return -1;
 		child = enter(directory, names.all[i], &was);
 		if (child < 0) {
-			failed("tar: left out");
-			partial = 1;
+			left_out();
 			continue;
 		}
 		child = put_directory(child, length + extra + 1);

@@ -97,9 +97,10 @@ class Packer:
                 self.partial |= padded.short
 
     def left_out(self, path: bytes) -> None:
-        """Said on stderr and by the exit code."""
+        """Told once, since a pipe holds only so much, and by the exit code."""
+        if not self.partial:
+            print("0 tar: left out", ascii(path), file=sys.stderr)
         self.partial = True
-        print("0 tar: left out", ascii(path), file=sys.stderr)
 
 
 def _info(path: bytes, kind: bytes, seen: os.stat_result) -> tarfile.TarInfo:
