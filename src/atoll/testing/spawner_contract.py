@@ -152,7 +152,10 @@ class SpawnerContract:
             assert (size, session.strip()) == (b"33 91", pid)
 
     async def test_pty_interrupt_typed_reaches_the_foreground(self, spawner: Spawner) -> None:
-        async with terminal(spawner, "sh", "-c", "echo ready; exec sleep 1000") as (process, screen):
+        async with terminal(spawner, "sh", "-c", "echo ready; exec sleep 1000") as (
+            process,
+            screen,
+        ):
             await screen.until(b"ready")
             screen.type(b"\x03")
             assert (await process.wait()).signal == signal.SIGINT
