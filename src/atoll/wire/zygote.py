@@ -17,7 +17,7 @@ class Malformed(ValueError):
 MAX_MESSAGE_BYTES = 64 * 1024
 """Of one datagram, both ways; longer ones are refused before they are parsed."""
 
-LIST_PAGE = 100
+LIST_PAGE = 50
 """Boxes in one `Listed`; ask again with `after` set to the last id."""
 
 BoxId = Annotated[str, msgspec.Meta(pattern=r"\A[a-z0-9][a-z0-9_-]{1,39}\Z")]

@@ -7,6 +7,7 @@ loaded in this process.
 import contextlib
 import fcntl
 import os
+import resource
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,6 +27,8 @@ from atoll.runtime.zygote.sweep import sweep
 from atoll.runtime.zygote.uids import Counter
 from atoll.wire import zygote as wire
 
+MAX_FILES = 65536
+
 
 def run(root: Path, serve: Serve, *, ready: Callable[[], None] = lambda: None) -> None:
     """Be the zygote of the home at `root` until SIGTERM; `ready` is called once it listens.
@@ -34,6 +37,9 @@ def run(root: Path, serve: Serve, *, ready: Callable[[], None] = lambda: None) -
     """
     home = Home(root.resolve())
     control_uid = home.root.stat().st_gid if os.geteuid() == 0 else os.geteuid()
+    # Each sandbox costs the zygote eight descriptors.
+    _soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(MAX_FILES, most), most))
     _make_folders(home)
     lock = _claim(home)
     programs = install(home)

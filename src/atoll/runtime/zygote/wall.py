@@ -6,6 +6,7 @@ two pipes comes from here; init's end of the socket is held by nobody else.
 
 import contextlib
 import os
+import resource
 import select
 import signal
 import socket
@@ -22,6 +23,9 @@ from atoll.wire import init as wire
 
 READY_SECONDS = 10.0
 OOM_SCORE = "500"
+SOFT_FILES = 1024
+"""The usual soft limit of open files; programs that want more raise it to the hard one."""
+
 _HIGH_FD = 64
 _MAX_REASON_BYTES = 2000
 
@@ -93,6 +97,8 @@ def _become_bwrap(launch: Launch, control: int, info: int, errors: int) -> None:
         with contextlib.suppress(OSError):
             # Out of memory, the machine should lose an agent before anything else.
             Path("/proc/self/oom_score_adj").write_text(OOM_SCORE)
+        _most, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(SOFT_FILES, hard), hard))
         seccomp = os.open(launch.seccomp, os.O_RDONLY | os.O_CLOEXEC)
         _map_descriptors(control, seccomp, info, errors)
         if launch.uid is not None:
