@@ -244,8 +244,8 @@ class ScriptedServer:
     async def _act(self, request: web.Request) -> web.StreamResponse:
         sandbox_id, verb = request.match_info["id"], request.match_info["verb"]
         if verb == "extend_ttl":
-            later = datetime.now(UTC) + timedelta(hours=12, seconds=30)
-            self.sandboxes[sandbox_id]["expires_at"] = at(later)
+            end = datetime.fromisoformat(self.sandboxes[sandbox_id]["expires_at"])
+            self.sandboxes[sandbox_id]["expires_at"] = at(end + timedelta(hours=12))
             await self.tell(f"sandbox:{sandbox_id}", "sandbox.ttl_extended")
         else:
             states = {"stop": "stopped", "start": "ready", "recreate": "provisioning"}

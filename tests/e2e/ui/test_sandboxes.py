@@ -120,5 +120,5 @@ async def test_destroy_asks_first_and_cancel_is_the_safe_answer(seat: Seat) -> N
 async def test_time_left_can_be_extended(seat: Seat) -> None:
     page = seat.page
     await page.get_by_role("button", name="3 h 42 min left").click()
-    await page.get_by_role("button", name="12 hours from now").click()
-    await expect(page.get_by_role("button", name="12 h left")).to_be_visible()
+    await page.get_by_role("button", name="12 hours more").click()
+    await expect(page.get_by_role("button", name="15 h 42 min left")).to_be_visible()

@@ -108,7 +108,7 @@ export const api = {
       'POST',
       `${at(id)}/destroy${keepWorktree ? '?keep_worktree=true' : ''}`,
     ) as Promise<Sandbox>,
-  /** `ttl`: the time to live from now, such as `2h`. */
+  /** `ttl`: what is added to its time, such as `2h`. */
   extend: (id: string, ttl: string) =>
     call('POST', `${at(id)}/extend_ttl`, { ttl }) as Promise<Sandbox>,
   async logs(id: string): Promise<LogLine[]> {

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from 'react';
 import type { Terminal } from '../api/types';
-import { announce } from '../state/announce';
+import { announce, notify } from '../state/announce';
 import { useStore } from '../state/store';
 import { shade } from '../state/theme';
 import type { AttachStatus } from '../terminal/attach';
@@ -58,6 +58,7 @@ export function TerminalPane(props: TerminalPaneProps) {
         calls.current.onStatus(terminalId, next);
       },
       onRefused: () => setRefusedAt(Date.now()),
+      onInputFull: (message) => notify(message, 'bad'),
       onEscape: () => calls.current.onEscape(),
       onPalette: () => calls.current.onPalette(),
       onSearch: () => setSearching(true),

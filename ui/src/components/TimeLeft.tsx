@@ -10,10 +10,10 @@ import { Icon } from './icons';
 import { Pop } from './Pop';
 
 const CHOICES = [
-  { ttl: '1h', words: '1 hour from now' },
-  { ttl: '4h', words: '4 hours from now' },
-  { ttl: '12h', words: '12 hours from now' },
-  { ttl: '1d', words: '1 day from now' },
+  { ttl: '1h', words: '1 hour more' },
+  { ttl: '4h', words: '4 hours more' },
+  { ttl: '12h', words: '12 hours more' },
+  { ttl: '1d', words: '1 day more' },
 ];
 const SOON_SECONDS = 15 * 60;
 
@@ -31,7 +31,7 @@ export function TimeLeft({ sandbox }: { readonly sandbox: Sandbox }) {
     <Pop summary={summary} tone={left < SOON_SECONDS ? 'fact-warn' : ''}>
       {(close) => (
         <>
-          <p>Extend it to end</p>
+          <p>Extend it by</p>
           <ul className="pop-choices">
             {CHOICES.map(({ ttl, words }) => (
               <li key={ttl}>

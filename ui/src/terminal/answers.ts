@@ -2,8 +2,9 @@
  * Keeps a terminal from answering queries it must not answer.
  *
  * A program may ask its terminal for its kind, the cursor's place or a colour, and the
- * answer is typed into the program. With many viewers, or while old output is replayed,
- * that would be junk in somebody's shell: only the driver's live screen answers.
+ * answer is typed into the program. From many viewers that would be junk in somebody's
+ * shell: only the driver's live screen answers. (Replays hold no questions: the runtime
+ * takes them out.)
  */
 
 import type { IDisposable, Terminal } from '@xterm/xterm';

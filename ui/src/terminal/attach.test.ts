@@ -62,7 +62,7 @@ class World {
   readonly tapped: [number, number][] = [];
   statuses: AttachStatus[] = [];
   shown = '';
-  horizon = 0;
+  readonly refused: string[] = [];
   now = 0;
   #pending: { bytes: Uint8Array; done: () => void }[] = [];
   #timers = new Map<number, { at: number; run: () => void }>();
@@ -80,7 +80,7 @@ class World {
       return socket;
     },
     size: () => ({ cols: 100, rows: 30 }),
-    horizon: () => Promise.resolve(this.horizon),
+    onRefused: (code) => this.refused.push(code),
     onStatus: (status) => this.statuses.push(status),
     tap: (bytes, offset) => this.tapped.push([offset, bytes.length]),
     timers: {
@@ -326,19 +326,21 @@ describe('input', () => {
 });
 
 describe('answers to terminal queries', () => {
-  it('are given by the driver for live output, never for a replay', async () => {
-    world.horizon = 6;
-    world.sockets.length = 0;
-    world.attachment.wake(true);
-    await Promise.resolve();
-    await Promise.resolve();
-    world.socket.start(0);
-    world.socket.bytes('replay');
+  it('are given by the driver only, and only while live', () => {
     expect(world.attachment.mayAnswer()).toBe(false);
-    world.parse();
+    world.socket.start(0);
     expect(world.attachment.mayAnswer()).toBe(true);
     world.socket.text({ type: 'driver', client: 'other' });
     expect(world.attachment.mayAnswer()).toBe(false);
+  });
+});
+
+describe('a refusal by the server', () => {
+  it('is passed on and ends nothing', () => {
+    world.socket.start(0);
+    world.socket.text({ type: 'error', code: 'input_full', message: 'nobody reads' });
+    expect(world.refused).toEqual(['input_full']);
+    expect(world.phase).toBe('live');
   });
 });
 
@@ -357,6 +359,14 @@ describe('the end', () => {
   it('of a terminal that is no longer there is told apart', () => {
     world.socket.drop(4404);
     expect(world.phase).toBe('gone');
+  });
+
+  it('of a sandbox that does not run is final too', () => {
+    world.socket.start(0);
+    world.socket.drop(4409);
+    world.advance(60_000);
+    expect(world.phase).toBe('gone');
+    expect(world.sockets).toHaveLength(1);
   });
 
   it('leaves nothing running once disposed', () => {

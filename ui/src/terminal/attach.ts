@@ -72,8 +72,8 @@ export interface AttachOptions {
   readonly connect: (query: URLSearchParams) => AttachSocket;
   /** The size this client would like, in cells; null when it does not know yet. */
   readonly size: () => { cols: number; rows: number } | null;
-  /** Asks for the terminal's end offset now: what lies before it is replay, not live. */
-  readonly horizon: () => Promise<number>;
+  /** The server refused something that was sent: `code` and a sentence. */
+  readonly onRefused: (code: string, message: string) => void;
   readonly onStatus: (status: AttachStatus) => void;
   /** Sees every counted byte in order; for tests. */
   readonly tap?: ((bytes: Uint8Array, offset: number) => void) | undefined;
@@ -96,6 +96,7 @@ const START_TIMEOUT_MS = 10_000;
 const CLOSE_NORMAL = 1000;
 const CLOSE_SUPERSEDED = 4000;
 const CLOSE_NO_SUCH_TERMINAL = 4404;
+const CLOSE_SANDBOX_NOT_RUNNING = 4409;
 const NOTHING = new Uint8Array(0);
 
 /** See the file's head. Create, `open()`, and in the end `dispose()`. */
@@ -121,8 +122,6 @@ export class Attachment {
   #shown = 0;
   #acked = -1;
   #ackEvery = 65_536;
-  /** Output before this offset is replay: the screen must not answer its queries. */
-  #replayUntil = Infinity;
   #attempts = 0;
   #retryTimer: number | null = null;
   #ackTimer: number | null = null;
@@ -156,9 +155,12 @@ export class Attachment {
     this.#say({ type: 'resize', cols, rows });
   }
 
-  /** Whether the screen may answer a terminal query it is parsing right now. */
+  /**
+   * Whether the screen may answer a terminal's questions: the driver's only. In a replay
+   * there are none; the runtime takes them out.
+   */
   mayAnswer(): boolean {
-    return this.#status.drives && this.#shown >= this.#replayUntil;
+    return this.#status.drives && this.#status.phase === 'live';
   }
 
   /**
@@ -203,16 +205,7 @@ export class Attachment {
     socket.onclose = ({ code }) => this.#onClose(code);
     this.#socket = socket;
     this.#acked = -1;
-    this.#learnHorizon(socket);
     this.#startTimer = this.#options.timers.set(() => this.#onClose(0), START_TIMEOUT_MS);
-  }
-
-  #learnHorizon(socket: AttachSocket): void {
-    this.#replayUntil = Infinity;
-    const settle = (offset: number): void => {
-      if (this.#socket === socket) this.#replayUntil = offset;
-    };
-    this.#options.horizon().then(settle, () => settle(this.#received ?? 0));
   }
 
   #onMessage(data: unknown): void {
@@ -246,7 +239,7 @@ export class Attachment {
         this.#set({ exit: frame.exit });
         break;
       case 'error':
-        console.warn(`terminal: ${frame.code}: ${frame.message}`);
+        this.#options.onRefused(frame.code, frame.message);
         break;
     }
   }
@@ -342,8 +335,9 @@ export class Attachment {
     this.#clearTimers();
     if (this.#status.exit !== null) this.#set({ phase: 'ended' });
     else if (code === CLOSE_SUPERSEDED) this.#set({ phase: 'parked' });
-    else if (code === CLOSE_NO_SUCH_TERMINAL) this.#set({ phase: 'gone' });
-    else this.#retryLater(code);
+    else if (code === CLOSE_NO_SUCH_TERMINAL || code === CLOSE_SANDBOX_NOT_RUNNING) {
+      this.#set({ phase: 'gone' });
+    } else this.#retryLater(code);
   }
 
   #retryLater(code: number): void {

@@ -33,6 +33,8 @@ export interface TerminalViewOptions {
   readonly onStatus: (status: AttachStatus) => void;
   /** Keys were pressed that went nowhere: the connection is not live. */
   readonly onRefused: () => void;
+  /** The program reads nothing, and what waits for it is too much already. */
+  readonly onInputFull: (message: string) => void;
   /** The person wants the keyboard back, or the search. */
   readonly onEscape: () => void;
   readonly onSearch: () => void;
@@ -48,6 +50,7 @@ const FONT_MIN_PX = 6;
 const FONT_MIN_PHONE_PX = 9;
 const SCROLLBACK_LINES = 10_000;
 const SETTLE_MS = 100;
+const INPUT_FULL = 'input_full';
 /** xterm refuses sizes below this itself. */
 const MIN_COLS = 2;
 const MIN_ROWS = 1;
@@ -232,7 +235,9 @@ export class TerminalView {
       connect: (query) =>
         new WebSocket(api.attachAddress(sandboxId, terminalId, query)) as unknown as AttachSocket,
       size: () => (this.#options.autoFit ? this.#room() : null),
-      horizon: async () => (await api.terminal(sandboxId, terminalId)).offset,
+      onRefused: (code, message) => {
+        if (code === INPUT_FULL) this.#options.onInputFull(message);
+      },
       onStatus: (status) => {
         this.#layoutSoon();
         onStatus(status);
