@@ -11,9 +11,10 @@ from pathlib import Path
 
 from atoll.domain.errors import AtollError
 from atoll.ports.host import Finding
+from atoll.runtime.spawners.binary import INSIDE_PYTHON
 from atoll.runtime.zygote import hierarchies, image, kernel
 from atoll.runtime.zygote.home import Home
-from atoll.runtime.zygote.programs import bwrap_version, find_bwrap, find_init
+from atoll.runtime.zygote.programs import bwrap_version, find_bwrap, init_kind
 from atoll.runtime.zygote.seccomp import ARCHITECTURES
 from atoll.runtime.zygote.uids import FIRST_UID
 from atoll.wire import zygote as wire
@@ -113,10 +114,9 @@ def _bubblewrap() -> Iterator[Finding]:
 
 
 def _init() -> Iterator[Finding]:
-    file, kind = find_init()
-    if kind == "c":
+    if init_kind() == "c":
         yield Finding("init", "ok", "the static init is built")
-    elif file.is_file() and Path("/usr/bin/python3").exists():
+    elif Path(INSIDE_PYTHON).exists():
         yield Finding(
             "init",
             "warn",

@@ -34,6 +34,8 @@ async def _read(
     ):
         assert answer.headers["content-type"].startswith("text/event-stream")
         async for message in _messages(answer):
+            if "data" not in message:
+                continue  # where the stream begins
             seen.append(message)
             if len(seen) == count:
                 break

@@ -142,6 +142,7 @@ def _build(nursery: Nursery, parentage: Parentage) -> tuple[RuntimeBoot, tuple[B
         control=raised.control,
         doors=raised.doors,
         journal_dir=places.journal,
+        init=nursery.programs.init_inside,
         shell=request.shell,
         env=request.env,
         cwd=request.cwd,

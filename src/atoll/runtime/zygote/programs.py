@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 from atoll.domain.errors import Failed
-from atoll.runtime import spawners
+from atoll.runtime.spawners.binary import init_binary, inside_program, write_twin
 from atoll.runtime.zygote.bwrap_argv import Programs
 from atoll.runtime.zygote.home import Home
 from atoll.runtime.zygote.seccomp import filter_for
@@ -54,13 +54,9 @@ def bwrap_version(bwrap: Path) -> str:
     return text.removeprefix("bubblewrap ")
 
 
-def find_init() -> tuple[Path, str]:
-    """The static init for this machine, or its Python twin: (file, `c` or `python`)."""
-    folder = Path(spawners.__file__).parent
-    static = folder / "bin" / f"init-{platform.machine()}"
-    if static.is_file():
-        return static, "c"
-    return folder / "twin.py", "python"
+def init_kind() -> str:
+    """Which init sandboxes here get: `c`, the static one of this machine, or its twin `python`."""
+    return "python" if init_binary() is None else "c"
 
 
 def install(home: Home) -> Programs:
@@ -79,17 +75,24 @@ def install(home: Home) -> Programs:
             _place(library, bin_folder / libraries.name / library.name)
     else:
         placed = _place(bwrap, bin_folder / "bwrap")
-    source, kind = find_init()
-    if not source.is_file():
-        raise Failed("the sandbox's init is missing: run scripts/install to build it")
-    init = _place(source, bin_folder / ("init" if kind == "c" else "init.py"))
-    inside = (
-        ("/.atoll/init",) if kind == "c" else ("/usr/bin/python3", "-I", "-S", "/.atoll/init.py")
-    )
+    init, inside = _place_init(bin_folder)
     seccomp = bin_folder / "seccomp.bpf"
     seccomp.write_bytes(filter_for(platform.machine()))
     seccomp.chmod(0o644)
-    return Programs(placed, seccomp, init, inside, kind, version)
+    return Programs(placed, seccomp, init, inside, init_kind(), version)
+
+
+def _place_init(bin_folder: Path) -> tuple[Path, tuple[str, ...]]:
+    """The init's copy, and how it is called inside."""
+    static = init_binary()
+    if static is not None:
+        return _place(static, bin_folder / "init"), inside_program()
+    twin = bin_folder / "init.py"
+    fresh = twin.with_name("init.py.new")
+    write_twin(fresh)
+    fresh.chmod(0o755)
+    fresh.replace(twin)
+    return twin, inside_program(twin=True)
 
 
 def _place(source: Path, target: Path) -> Path:

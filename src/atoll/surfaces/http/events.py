@@ -100,7 +100,7 @@ async def follow_events(
     if start is None:
         start = await atoll.events.last_position()
     events = atoll.events.follow(caller, after=start, stream=stream)
-    return Live(lambda write: _sse(events, write), media_type=SSE)
+    return Live(lambda write: _sse(start, events, write), media_type=SSE)
 
 
 def event_view(event: Event) -> dict[str, Any]:
@@ -120,8 +120,9 @@ def event_view(event: Event) -> dict[str, Any]:
     }
 
 
-async def _sse(events: AsyncIterator[Event], write: Write) -> None:
-    await write(f"retry: {RETRY_MILLISECONDS}\n\n".encode())
+async def _sse(start: int, events: AsyncIterator[Event], write: Write) -> None:
+    # The first id tells where this began: who is cut off before the first event resumes there.
+    await write(f"retry: {RETRY_MILLISECONDS}\nid: {start}\n\n".encode())
     # Bounded: a slow reader stops the pump, whose place is kept by its position in the log.
     ready: asyncio.Queue[Event | AtollError] = asyncio.Queue(_BACKLOG)
     async with asyncio.TaskGroup() as group:
