@@ -4,6 +4,7 @@ A bundle is made by an agent, so no process with anything to lose reads it. What
 wrote is handed back only as plain files and folders.
 """
 
+import contextlib
 import os
 import resource
 import shutil
@@ -27,7 +28,7 @@ from atoll.wire import zygote as wire
 MEMORY_BYTES = 2 * 2**30
 _MAX_ERROR_CHARS = 1000
 _MAX_ENTRIES = 200_000
-_SECCOMP_FD = 4
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _GIT = (
     "git",
@@ -90,54 +91,76 @@ class Importer:
         talk.send(wire.encode_answer(0, answer))
 
     def _import(self, request: wire.Import, uid: int | None) -> None:
-        repository, bundle = Path(request.repo_dir), Path(request.bundle)
-        found = bundle.lstat()
-        if not stat.S_ISREG(found.st_mode) or found.st_size > request.max_bytes:
-            raise LimitReached(
-                f"the bundle is not a plain file of at most {request.max_bytes} bytes"
-            )
-        if uid is not None:
-            for place in (repository, bundle):
-                self._open_way(place)
+        with contextlib.ExitStack() as held:
+            repository = self._reach(request.repo_dir, os.O_DIRECTORY)
+            held.callback(os.close, repository)
+            bundle = self._reach(request.bundle, os.O_NONBLOCK)
+            held.callback(os.close, bundle)
+            found = os.fstat(bundle)
+            if not stat.S_ISREG(found.st_mode) or found.st_size > request.max_bytes:
+                raise LimitReached(
+                    f"the bundle is not a plain file of at most {request.max_bytes} bytes"
+                )
+            if uid is None:
+                self._run_git(request, uid, repository=repository, bundle=bundle)
+                return
             _give(repository, self.control_uid, uid)
-            os.chown(bundle, uid, uid, follow_symlinks=False)
-        try:
-            self._run_git(request, uid)
-        finally:
-            if uid is not None:
-                os.chown(bundle, self.control_uid, self.control_uid, follow_symlinks=False)
+            os.fchown(bundle, uid, uid)
+            try:
+                self._run_git(request, uid, repository=repository, bundle=bundle)
+            finally:
+                os.fchown(bundle, self.control_uid, self.control_uid)
                 _give(repository, uid, self.control_uid)
 
-    def _open_way(self, place: Path) -> None:
-        """Let the foreign uid pass through the folders between ours and `place`."""
-        for folder in place.parents:
-            if folder == self.home.imports:
-                return
-            fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                if os.fstat(fd).st_uid == self.control_uid:
-                    os.fchmod(fd, 0o711)
-            finally:
-                os.close(fd)
+    def _reach(self, place: str, flags: int) -> int:
+        """A descriptor of something of the control plane's below `imports`, with the way to it
+        opened for the foreign uid. Whoever may rename these folders may put links in their
+        place at any moment, so names are walked once, a step at a time, and never again: what
+        changes hands afterwards is what was looked at here. Raises `Failed`, `OSError`."""
+        *folders, last = Path(place).relative_to(self.home.run).parts
+        at = os.open(self.home.run, _FOLDER)
+        try:
+            for name in folders:
+                inner = os.open(name, _FOLDER, dir_fd=at)
+                os.close(at)
+                at = inner
+                self._own(at, name)
+                os.fchmod(at, 0o711)
+            fd = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | flags, dir_fd=at)
+        finally:
+            os.close(at)
+        try:
+            self._own(fd, last)
+        except Failed:
+            os.close(fd)
+            raise
+        return fd
 
-    def _run_git(self, request: wire.Import, uid: int | None) -> None:
+    def _own(self, fd: int, name: str) -> None:
+        found = os.fstat(fd)
+        folder = stat.S_ISDIR(found.st_mode)
+        if found.st_uid != self.control_uid or not (folder or found.st_nlink == 1):
+            raise Failed(f"an import names {name!r}, which is nothing of the control plane's own")
+
+    def _run_git(
+        self, request: wire.Import, uid: int | None, *, repository: int, bundle: int
+    ) -> None:
         def become() -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (request.max_bytes, request.max_bytes))
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
             resource.setrlimit(resource.RLIMIT_CPU, (request.seconds, request.seconds))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            os.dup2(seccomp, _SECCOMP_FD, inheritable=True)
             if uid is not None:
                 kernel.drop_to(uid)
 
         seccomp = os.open(self.programs.seccomp, os.O_RDONLY | os.O_CLOEXEC)
         process = subprocess.Popen(
-            self._argv(request),
+            self._argv(request, seccomp=seccomp, repository=repository, bundle=bundle),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             env={},
-            pass_fds=(_SECCOMP_FD,),
+            pass_fds=(seccomp, repository, bundle),
             preexec_fn=become,
         )
         try:
@@ -154,10 +177,12 @@ class Importer:
             said = errors.decode(errors="replace").strip()[-_MAX_ERROR_CHARS:]
             raise Invalid(f"git refused the bundle (status {process.returncode}): {said}")
 
-    def _argv(self, request: wire.Import) -> list[str]:
+    def _argv(
+        self, request: wire.Import, *, seccomp: int, repository: int, bundle: int
+    ) -> list[str]:
         argv = [str(self.programs.bwrap), "--unshare-all", "--unshare-user", "--disable-userns"]
         argv += ["--cap-drop", "ALL", "--new-session", "--die-with-parent", "--clearenv"]
-        argv += ["--uid", "1000", "--gid", "1000", "--seccomp", str(_SECCOMP_FD)]
+        argv += ["--uid", "1000", "--gid", "1000", "--seccomp", str(seccomp)]
         argv += ["--setenv", "PATH", "/usr/bin:/bin", "--setenv", "GIT_CONFIG_NOSYSTEM", "1"]
         argv += ["--setenv", "HOME", "/nonexistent", "--ro-bind", "/usr", "/usr"]
         for name in ROOT_LINKS:
@@ -170,15 +195,18 @@ class Importer:
         argv += ["--proc", "/proc", "--dev", "/dev", "--size", str(64 * 2**20), "--tmpfs", "/tmp"]  # noqa: S108
         for path in request.alternates:
             argv += ["--ro-bind", path, path]
-        argv += ["--bind", request.repo_dir, "/repo", "--ro-bind", request.bundle, "/bundle"]
+        # bwrap compares what it bound with the descriptor: a name put there meanwhile is no use.
+        argv += ["--bind-fd", str(repository), "/repo", "--ro-bind-fd", str(bundle), "/bundle"]
         return [*argv, "--remount-ro", "/", "--", *_GIT, *request.refspecs]
 
 
-def _give(tree: Path, old: int, new: int) -> None:
+def _give(tree: int, old: int, new: int) -> None:
     """Hand a tree over, by descriptors and without following anything. Whatever is no plain
     file or folder of `old`, or has another name elsewhere, is not handed over: `Failed`."""
     count = 0
-    for _folder, names, files, at in os.fwalk(tree, follow_symlinks=False):
+    for _folder, names, files, at in os.fwalk(".", follow_symlinks=False, dir_fd=tree):
+        if os.fstat(at).st_uid not in (old, new):
+            raise Failed("an import holds a folder that is not its own")
         count += len(names) + len(files)
         if count > _MAX_ENTRIES:
             raise LimitReached(f"an imported repository has more than {_MAX_ENTRIES} files")

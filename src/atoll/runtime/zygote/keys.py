@@ -25,7 +25,8 @@ def sealed_copy(path: Path, owner: int) -> int | None:
         raise Failed(f"the keys in {path} cannot be read: {err}") from err
     with os.fdopen(fd, "rb") as file:
         found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode) or found.st_uid not in (0, owner):
+        plain = stat.S_ISREG(found.st_mode) and found.st_nlink == 1
+        if not plain or found.st_uid not in (0, owner):
             raise Failed(f"{path} is not a plain file of Atoll's own: the keys are not used")
         if found.st_mode & 0o077:
             raise Failed(f"{path} can be read by others: run `chmod 600 {path}`")
