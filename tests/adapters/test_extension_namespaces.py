@@ -1,3 +1,4 @@
+import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
@@ -55,6 +56,14 @@ class TestNamespaces(ExtensionContract):
         )
         with pytest.raises(Invalid, match="cannot be mounted"):
             await extension.provision(hostile)
+
+    async def test_requests_beyond_the_socket_s_buffer_are_all_answered(
+        self, extension: Namespaces
+    ) -> None:
+        # More than a unix socket holds while the zygote is busy.
+        async with asyncio.timeout(30):
+            reports = await asyncio.gather(*(extension.report() for _ in range(1000)))
+        assert len(reports) == 1000
 
     async def test_report_names_what_the_host_lacks(
         self, extension: Namespaces, rig: ZygoteRig

@@ -30,6 +30,7 @@ class Loop:
 
     _epoll: select.epoll = field(default_factory=select.epoll)
     _ready: dict[int, Callable[[], None]] = field(default_factory=dict)
+    _writable: dict[int, Callable[[], None]] = field(default_factory=dict)
     _ends: dict[int, Callable[[int], None]] = field(default_factory=dict)
     _timers: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
     _stopping: bool = False
@@ -39,8 +40,14 @@ class Loop:
         self._epoll.register(fd, select.EPOLLIN)
         self._ready[fd] = ready
 
+    def once_writable(self, fd: int, call: Callable[[], None]) -> None:
+        """Call once when the watched `fd` takes data again."""
+        self._epoll.modify(fd, select.EPOLLIN | select.EPOLLOUT)
+        self._writable[fd] = call
+
     def forget(self, fd: int) -> None:
         """No longer watch `fd`; not watching it is fine."""
+        self._writable.pop(fd, None)
         if self._ready.pop(fd, None) is not None:
             self._epoll.unregister(fd)
 
@@ -82,9 +89,13 @@ class Loop:
     def _turn(self) -> None:
         timeout = min((at for at, _call in self._timers), default=None)
         wait = -1 if timeout is None else max(0.0, timeout - time.monotonic())
-        for fd, _events in self._epoll.poll(wait):
+        for fd, events in self._epoll.poll(wait):
+            writable = self._writable.pop(fd, None) if events & select.EPOLLOUT else None
+            if writable is not None:
+                self._epoll.modify(fd, select.EPOLLIN)
+                writable()
             ready = self._ready.get(fd)
-            if ready is not None:
+            if ready is not None and events & ~select.EPOLLOUT:
                 ready()
         due = [item for item in self._timers if item[0] <= time.monotonic()]
         for item in due:

@@ -9,6 +9,7 @@ import os
 import socket
 import struct
 import sys
+from collections import deque
 from dataclasses import dataclass, field
 
 from atoll.domain.errors import AtollError, Invalid
@@ -20,6 +21,9 @@ from atoll.wire import zygote as wire
 
 MAX_CONNECTIONS = 16
 MAX_IMPORTS = 4
+MAX_UNSENT = 4096
+"""Answers that wait for one reader."""
+
 _BACKLOG = 16
 _CREDENTIALS = struct.Struct("3i")
 
@@ -33,6 +37,7 @@ class Server:
     importer: Importer
     report: wire.Reported
     _connections: dict[int, socket.socket] = field(default_factory=dict)
+    _unsent: dict[int, deque[bytes]] = field(default_factory=dict)
     _imports: int = 0
 
     def listen(self, listener: socket.socket) -> None:
@@ -121,15 +126,35 @@ class Server:
 
     def _send(self, connection: socket.socket, number: int, answer: wire.Answer) -> None:
         """Answers to whoever hung up are dropped; whoever does not read is hung up on."""
-        if self._connections.get(connection.fileno()) is not connection:
+        fd = connection.fileno()
+        if self._connections.get(fd) is not connection:
             return
+        unsent = self._unsent.setdefault(fd, deque())
         try:
-            connection.send(wire.encode_answer(number, answer))
-        except (OSError, wire.Malformed):
+            unsent.append(wire.encode_answer(number, answer))
+        except wire.Malformed:
+            self._hang_up(connection)
+            return
+        if len(unsent) == 1:
+            self._flush(connection)
+        elif len(unsent) > MAX_UNSENT:
+            self._hang_up(connection)
+
+    def _flush(self, connection: socket.socket) -> None:
+        fd = connection.fileno()
+        unsent = self._unsent[fd]
+        try:
+            while unsent:
+                connection.send(unsent[0])
+                unsent.popleft()
+        except BlockingIOError:
+            self.loop.once_writable(fd, lambda: self._flush(connection))
+        except OSError:
             self._hang_up(connection)
 
     def _hang_up(self, connection: socket.socket) -> None:
         fd = connection.fileno()
+        self._unsent.pop(fd, None)
         if self._connections.pop(fd, None) is not None:
             self.loop.forget(fd)
             connection.close()

@@ -26,6 +26,8 @@ from atoll.wire import zygote as wire
 MAX_UNREAD_DEATHS = 1024
 """Kept for whoever listens; past it the oldest go, `survey` shows what is true anyway."""
 
+MAX_UNSENT = 4096
+
 _CLASSES: dict[wire.Kind, type[AtollError]] = {
     "invalid": Invalid,
     "forbidden": Forbidden,
@@ -44,6 +46,7 @@ class Link:
     path: Path
     _socket: socket.socket | None = None
     _waiting: dict[int, asyncio.Future[wire.Answer]] = field(default_factory=dict)
+    _outbox: deque[bytes] = field(default_factory=deque)
     _number: int = 0
     _deaths: deque[wire.Ended] = field(default_factory=lambda: deque(maxlen=MAX_UNREAD_DEATHS))
     _stirred: asyncio.Event = field(default_factory=asyncio.Event)
@@ -57,7 +60,7 @@ class Link:
         future: asyncio.Future[wire.Answer] = asyncio.get_running_loop().create_future()
         self._waiting[number] = future
         try:
-            await self._send(wire.encode_request(number, request))
+            self._send(wire.encode_request(number, request))
             async with asyncio.timeout(seconds):
                 answer = await future
         except wire.Malformed as err:
@@ -73,14 +76,29 @@ class Link:
             raise _CLASSES[answer.kind](answer.message)
         return answer
 
-    async def _send(self, packet: bytes) -> None:
-        if self._socket is None:
-            raise Unavailable("the zygote went away: run `atoll up`")
+    def _send(self, packet: bytes) -> None:
+        """Send now or, while the zygote is busy, in order as soon as it reads again."""
+        if len(self._outbox) >= MAX_UNSENT:
+            raise Unavailable(f"{MAX_UNSENT} requests wait for the zygote: try again later")
+        self._outbox.append(packet)
+        self._flush()
+
+    def _flush(self) -> None:
+        link = self._socket
+        if link is None:
+            return
+        loop = asyncio.get_running_loop()
         try:
-            await asyncio.get_running_loop().sock_sendall(self._socket, packet)
-        except OSError as err:
+            while self._outbox:
+                link.send(self._outbox[0])
+                self._outbox.popleft()
+        except BlockingIOError:
+            loop.add_writer(link.fileno(), self._flush)
+            return
+        except OSError:
             self.close()
-            raise Unavailable(f"the zygote went away ({err}): run `atoll up`") from err
+            return
+        loop.remove_writer(link.fileno())
 
     async def next_death(self) -> wire.Ended | None:
         """The next death, in order; None when the connection was lost instead."""
@@ -140,6 +158,8 @@ class Link:
             return
         with contextlib.suppress(RuntimeError):
             asyncio.get_running_loop().remove_reader(link.fileno())
+            asyncio.get_running_loop().remove_writer(link.fileno())
+        self._outbox.clear()
         link.close()
         for future in self._waiting.values():
             if not future.done():
