@@ -71,6 +71,12 @@ function problemOf(status: number, text: string): Problem {
   }
 }
 
+/** The plain shell first, then the agents, then the rest. */
+function rank({ id, agent = null }: Profile): number {
+  if (id === 'profile.shell') return 0;
+  return agent === null ? 2 : 1;
+}
+
 const at = (id: string): string => `v1/sandboxes/${encodeURIComponent(id)}`;
 
 export const api = {
@@ -133,7 +139,8 @@ export const api = {
   },
 
   async profiles(): Promise<Profile[]> {
-    return ((await call('GET', 'v1/profiles')) as { profiles: Profile[] }).profiles;
+    const { profiles } = (await call('GET', 'v1/profiles')) as { profiles: Profile[] };
+    return profiles.sort((a, b) => rank(a) - rank(b) || a.id.localeCompare(b.id));
   },
   async repositories(): Promise<Repository[]> {
     return ((await call('GET', 'v1/repositories')) as { repositories: Repository[] }).repositories;

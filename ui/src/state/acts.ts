@@ -16,7 +16,7 @@ export const actWords: Readonly<Record<Act, string>> = {
 };
 
 /** What may be done to a sandbox in its state, in the order of the buttons. */
-export function actsOf({ state }: Sandbox): readonly Act[] {
+export function actsOf({ state, ready_at }: Sandbox): readonly Act[] {
   switch (state) {
     case 'requested':
     case 'provisioning':
@@ -26,8 +26,9 @@ export function actsOf({ state }: Sandbox): readonly Act[] {
       return ['stop', 'recreate', 'destroy'];
     case 'stopped':
       return ['start', 'recreate', 'destroy'];
-    case 'expired':
     case 'failed':
+      return ready_at === null ? ['recreate', 'destroy'] : ['start', 'recreate', 'destroy'];
+    case 'expired':
       return ['recreate', 'destroy'];
     case 'destroying':
     case 'destroyed':

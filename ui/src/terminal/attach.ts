@@ -89,6 +89,9 @@ const IDLE_ACK_MS = 60;
 /** xterm throws data away past 50 MB unparsed; leave long before that. */
 const BACKLOG_BYTES = 8 * 1024 * 1024;
 const RETRY_FIRST_MS = 250;
+/** At first often: a driver whose connection is gone is waited for, for 10 s. */
+const RETRY_SOON_CAP_MS = 1_500;
+const RETRY_SOON_TIMES = 10;
 const RETRY_CAP_MS = 8_000;
 /** A connection attempt that says nothing for this long is given up. */
 const START_TIMEOUT_MS = 10_000;
@@ -342,7 +345,8 @@ export class Attachment {
 
   #retryLater(code: number): void {
     const { timers, random } = this.#options;
-    const cap = Math.min(RETRY_CAP_MS, RETRY_FIRST_MS * 2 ** this.#attempts);
+    const most = this.#attempts < RETRY_SOON_TIMES ? RETRY_SOON_CAP_MS : RETRY_CAP_MS;
+    const cap = Math.min(most, RETRY_FIRST_MS * 2 ** this.#attempts);
     // A clean end without an exit frame is a server going down in good order: it will
     // need a moment. Jitter keeps a hundred panes from coming back in one instant.
     const delay = (code === CLOSE_NORMAL ? RETRY_FIRST_MS : 0) + cap * (0.5 + random() / 2);

@@ -16,12 +16,12 @@ export class Tap {
   /** Offset after the last byte seen. */
   end = 0;
   bytes = 0;
-  /** Bytes that came at another offset than the one due: repeats or holes. */
-  breaks = 0;
+  /** Where bytes came at another offset than the one due: `[due, came]`. */
+  readonly breaks: [number, number][] = [];
 
   feed(bytes: Uint8Array, offset: number): void {
     if (this.start === null) this.start = offset;
-    else if (offset !== this.end) this.breaks += 1;
+    else if (offset !== this.end) this.breaks.push([this.end, offset]);
     this.end = offset + bytes.length;
     this.bytes += bytes.length;
     this.#hash.update(bytes);
