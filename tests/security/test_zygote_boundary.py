@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from atoll.runtime.zygote.home import Home
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire import zygote as wire
 from atoll.wiring.home_setup import prepare_home

@@ -20,7 +20,10 @@ MAX_MESSAGE_BYTES = 64 * 1024
 LIST_PAGE = 50
 """Boxes in one `Listed`; ask again with `after` set to the last id."""
 
-BoxId = Annotated[str, msgspec.Meta(pattern=r"\A[a-z0-9][a-z0-9_-]{1,39}\Z")]
+BoxId = Annotated[str, msgspec.Meta(pattern=r"\Asb_[a-z0-9_-]{1,37}\Z")]
+"""Names a folder and a group: the prefix keeps it apart from the zygote's own (`zygote`,
+`next-uid`, `template-…`)."""
+
 HostName = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\Z")]
 Text = Annotated[str, msgspec.Meta(max_length=16 * 1024, pattern=r"\A[^\x00]*\Z")]
 AbsolutePath = Annotated[str, msgspec.Meta(pattern=r"\A/[^\x00]*\Z", max_length=4096)]

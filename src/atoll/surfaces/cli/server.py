@@ -6,6 +6,7 @@ another machine never hands it over. Nothing here opens a connection.
 """
 
 import json
+import os
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from urllib.parse import urlsplit
 from atoll.domain.errors import Forbidden, Invalid, Unauthenticated, Unavailable
 
 NOT_RUNNING = "Atoll is not running: start it with `atoll up`"
+MAX_TOKEN_BYTES = 4096
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -87,13 +90,19 @@ def _home_token(home: Path, *, ours: bool) -> str:
         raise Unauthenticated("no token for this server: set ATOLL_TOKEN")
     path = home / "token"
     try:
-        mode = path.stat().st_mode
-        token = path.read_text().strip()
-    except OSError as problem:
+        # The file is the control plane's: a link there could make a more powerful caller read
+        # a file of its own and send that.
+        with os.fdopen(os.open(path, _READ), "rb") as file:
+            found = os.fstat(file.fileno())
+            token = file.read(MAX_TOKEN_BYTES).decode("ascii").strip()
+    except (OSError, UnicodeDecodeError) as problem:
+        why = problem.strerror if isinstance(problem, OSError) else "it is no token"
         raise Unauthenticated(
-            f"the token {path} cannot be read ({problem.strerror}): "
+            f"the token {path} cannot be read ({why}): "
             "run this as the person who started Atoll, or set ATOLL_TOKEN"
         ) from problem
-    if stat.S_IMODE(mode) & 0o077:
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+        raise Forbidden(f"the token {path} is not a plain file: remove it and restart Atoll")
+    if stat.S_IMODE(found.st_mode) & 0o077:
         raise Forbidden(f"the token {path} can be read by others: chmod 600 it")
     return token
