@@ -1,4 +1,4 @@
-"""The documents keep up with the code: routes, settings, ports, links, and the README's commands."""
+"""The documents keep up with the code: routes, settings, ports, links, the README's commands."""
 
 import ast
 import json

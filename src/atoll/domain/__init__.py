@@ -1,1 +1,1 @@
-"""Nouns and rules: pure state in, instructions out. Imports nothing that waits or touches a host."""
+"""Nouns and rules: pure, state in, instructions out; nothing here waits or touches a host."""
