@@ -148,6 +148,17 @@ def test_stop_keeps_state_and_start_provisions_the_same_generation() -> None:
     assert instructions[1:] == (Provision(1),)
 
 
+def test_start_after_a_failure_takes_up_the_workspace_that_was_kept() -> None:
+    sandbox, instructions = step(FAILED, Start(), NOW)
+    assert (sandbox.state, sandbox.generation) == (State.PROVISIONING, 1)
+    assert (sandbox.reason, sandbox.retained_until) == (None, None)
+    assert instructions[1:] == (Provision(1),)
+    with pytest.raises(Conflict, match="recreate it"):
+        step(FAILED, Start(), NOW + HOUR)
+    with pytest.raises(Conflict, match="failed after it was ready"):
+        step(after(born(), Requested(), Broke(1, "no")), Start(), NOW)
+
+
 def test_broke_keeps_reason_and_workspace_until_retention() -> None:
     failed, instructions = step(READY, Broke(1, "no loop device"), NOW)
     assert (failed.state, failed.reason) == (State.FAILED, "no loop device")

@@ -72,7 +72,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Bring a stopped one up."""
+    """Bring a stopped one up, or one that failed after it had been ready: its workspace was kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,9 +335,13 @@ def _stop(sandbox: Sandbox, now: datetime) -> Outcome:
 
 
 def _start(sandbox: Sandbox, now: datetime) -> Outcome:
-    if sandbox.state is not State.STOPPED:
-        raise _refused(sandbox, "started", "only a stopped one can be")
-    return _enter(sandbox, State.PROVISIONING, now), (
+    fell = sandbox.state is State.FAILED and sandbox.ready_at is not None
+    if sandbox.state is not State.STOPPED and not fell:
+        hint = "only a stopped one can be, or one that failed after it was ready"
+        raise _refused(sandbox, "started", hint)
+    if fell and now >= sandbox.expires_at:
+        raise _refused(sandbox, "started", "its time to live ran out meanwhile; recreate it")
+    return replace(_enter(sandbox, State.PROVISIONING, now), retained_until=None), (
         Append("sandbox.provisioning", "started"),
         Provision(sandbox.generation),
     )

@@ -1,4 +1,4 @@
-"""What Atoll needs from outside, as small Protocols; their contract suites are in `atoll.testing`."""
+"""What Atoll needs from outside, as small Protocols; `atoll.testing` has their contract suites."""
 
 from atoll.ports.agents import AgentLayers
 from atoll.ports.bus import Bus, Listener
@@ -10,6 +10,7 @@ from atoll.ports.extension import (
     Extension,
     Handle,
     Mount,
+    Obituaries,
     Provision,
     Reachability,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "Listener",
     "LogLine",
     "Mount",
+    "Obituaries",
     "Process",
     "ProcessSpec",
     "Provision",

@@ -119,6 +119,15 @@ class Extension(Protocol):
 
 
 @runtime_checkable
+class Obituaries(Protocol):
+    """Optional ability: to say afterwards why something ended while nobody listened."""
+
+    async def why_ended(self, sandbox_id: SandboxId) -> str | None:
+        """The reason of its last end by itself; None when it lives, or nothing is known."""
+        ...
+
+
+@runtime_checkable
 class Snapshots(Protocol):
     """Optional ability `snapshot`."""
 

@@ -14,7 +14,7 @@ from atoll.domain.errors import AtollError, NotFound
 from atoll.domain.ids import SandboxId
 from atoll.domain.lifecycle import Broke, Provision, Requested, Teardown
 from atoll.domain.sandbox import KEPT, RUNNING, Sandbox, State
-from atoll.ports import Extension, Handle
+from atoll.ports import Extension, Handle, Obituaries
 from atoll.services.journals import Journals
 from atoll.services.provisioning import Provisioning
 from atoll.services.reconciler import Reconciler
@@ -138,7 +138,8 @@ class Watch:
             handle = alive.pop(sandbox.id, None)
             if handle is None and sandbox.state in RUNNING:
                 if not self._reconciler.busy(sandbox.id):
-                    await self._tell(sandbox.id, Broke(sandbox.generation, _LOST))
+                    reason = await _why_ended(extension, sandbox.id)
+                    await self._tell(sandbox.id, Broke(sandbox.generation, reason))
             elif handle is not None and sandbox.state in KEPT | {State.STOPPED}:
                 await self._end_again(sandbox.id)
         await self._reap(extension, alive.values())
@@ -203,3 +204,9 @@ class Watch:
         await self._transitions.clock.sleep_until(
             self._transitions.clock.now() + timedelta(seconds=seconds)
         )
+
+
+async def _why_ended(extension: Extension, sandbox_id: SandboxId) -> str:
+    """What the backend says about an end that nobody saw."""
+    known = isinstance(extension, Obituaries) and await extension.why_ended(sandbox_id)
+    return known or _LOST

@@ -28,17 +28,24 @@ class LocalHost:
     """The machine this process runs on."""
 
     def up(self, options: UpOptions) -> NoReturn:
-        """Start what is missing and become the control plane."""
+        """Start what is missing and become the control plane, unless there is one."""
         home = Home(options.home.resolve())
         uid = prepare_home(home.root)
-        control = _control_pid(home)
-        if control is not None:
-            raise Conflict(
-                f"Atoll runs already for {home.root} (pid {control}): `atoll login` prints a "
-                "login link, `atoll down` ends it"
-            )
+        alone = zygote_process.running(home) is None
         zygote_process.ensure(home)
-        _become_control(home, options, uid)
+        control = _control_pid(home)
+        if control is None:
+            _become_control(home, options, uid)
+        if alone:
+            print(
+                "The zygote was gone and runs again. Sandboxes that ran have failed with that "
+                "reason and kept their files: `atoll start` brings them up."
+            )
+            raise SystemExit(0)
+        raise Conflict(
+            f"Atoll runs already for {home.root} (pid {control}): `atoll login` prints a "
+            "login link, `atoll down` ends it"
+        )
 
     def down(self, home: Path) -> None:
         """End the control plane, then the zygote with every sandbox."""

@@ -76,9 +76,11 @@ def awake(api: Api, sandbox: Answer) -> Answer:
         sandbox = api.call(post("sandboxes", sandbox.text("sandbox_id"), "start"))
     elif state not in (*LIVE, *COMING):
         reason = sandbox.text("reason")
+        name = name_of(sandbox)
+        start = f"`atoll start {name}` tries again with its files, " if state == "failed" else ""
         raise Conflict(
-            f"{name_of(sandbox)} is {state}{': ' + reason if reason else ''}; "
-            f"`atoll recreate {name_of(sandbox)}` makes it afresh"
+            f"{name} is {state}{': ' + reason if reason else ''}; "
+            f"{start}`atoll recreate {name}` makes it afresh"
         )
     return wait_ready(api, sandbox, title=f"waiting for {name_of(sandbox)}")
 

@@ -16,7 +16,7 @@ from atoll.surfaces.cli.waiting import name_of, wait_ready
 @json_option()
 @pass_invocation
 def command(invocation: Invocation, names: tuple[str, ...], *, as_json: bool) -> None:
-    """Bring stopped sandboxes up again."""
+    """Bring stopped sandboxes up again, and failed ones whose files were kept."""
     api = invocation.api()
     asked = [api.call(post("sandboxes", name, "start")) for name in names]
     ready: list[Json] = []

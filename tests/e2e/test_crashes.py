@@ -1,0 +1,270 @@
+"""What a crash costs: nothing when the control plane dies, a sentence when a runtime does."""
+
+import asyncio
+import base64
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import aiohttp
+import httpx
+import pytest
+
+from atoll.runtime.zygote.home import Home
+from atoll.testing.server import TestServer, test_server
+from atoll.wiring import zygote_process
+from tests.peers.api import Api, api_of, until
+from tests.peers.remains import pids_of, remains, settled, uids_of
+from tests.peers.terminal_client import attached
+
+NUMBERS = 1_000_000
+COUNTING = ("/bin/sh", "-c", f"stty -echo; echo go; read line; seq 1 {NUMBERS}")
+
+
+@pytest.fixture
+def server() -> Iterator[TestServer]:
+    with test_server() as started:
+        yield started
+
+
+@pytest.fixture
+def api(server: TestServer) -> Iterator[Api]:
+    with api_of(server) as made:
+        yield made
+
+
+def restart(server: TestServer) -> None:
+    """SIGKILL the control plane and start it again on its port."""
+    port = int(server.url.rpartition(":")[2])
+    server.kill()
+    server.start(port)
+
+
+def counted() -> str:
+    """SHA-256 of what COUNTING prints through a terminal."""
+    text = "go\r\n" + "".join(f"{n}\r\n" for n in range(1, NUMBERS + 1))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+async def test_control_plane_killed_while_a_terminal_prints_costs_no_byte(
+    server: TestServer, api: Api
+) -> None:
+    sandbox = api.create()["sandbox_id"]
+    url = api.attach_url(sandbox, api.terminal(sandbox, *COUNTING))
+    async with (
+        aiohttp.ClientSession(headers=api.headers) as session,
+        attached(session, url, "driver") as driver,
+        attached(session, url, "watcher") as watcher,
+    ):
+        await driver.sees(b"go\r\n")
+        await driver.type(b"\r")
+        await driver.until(lambda client: len(client.output) > 1_000_000)
+        await asyncio.to_thread(restart, server)
+        assert len(driver.output) < NUMBERS * 7, "it was over before the kill"
+        for client in (driver, watcher):
+            await client.until(lambda one: one.end is not None)
+            assert client.starts == 2
+        assert driver.exact
+        assert hashlib.sha256(driver.output).hexdigest() == counted()
+        # A watcher may fall off the ring, and then is told; it never gets a byte twice.
+        lost = sum(gap["to"] - gap["from"] for gap in watcher.resyncs)
+        assert len(watcher.output) + lost == len(driver.output)
+
+
+def output(api: Api, sandbox: str, execution: str, *, since: int) -> Iterator[dict[str, object]]:
+    path = f"/v1/sandboxes/{sandbox}/exec/{execution}/output?stdout={since}"
+    with api.client.stream("GET", path) as answer:
+        assert answer.status_code == 200
+        for line in answer.iter_lines():
+            yield json.loads(line)
+
+
+def test_exec_running_over_a_killed_control_plane_resumes_by_offset(
+    server: TestServer, api: Api
+) -> None:
+    sandbox = api.create()["sandbox_id"]
+    line = "echo before; read line; echo after; seq 1 20000"
+    body = {"shell": line, "background": True}
+    execution = api.call("POST", f"/v1/sandboxes/{sandbox}/exec", json=body)["exec_id"]
+    first = next(output(api, sandbox, execution, since=0))
+    assert base64.b64decode(str(first["data"])) == b"before\n"
+    restart(server)
+    path = f"/v1/sandboxes/{sandbox}/exec/{execution}/stdin?close=true"
+    api.call("POST", path, content=b"on\n")
+    said, end = b"", {}
+    for part in output(api, sandbox, execution, since=7):
+        if "exit" in part:
+            end = part["exit"]
+        else:
+            assert part["offset"] == 7 + len(said)
+            said += base64.b64decode(str(part["data"]))
+    assert said == b"after\n" + b"".join(b"%d\n" % n for n in range(1, 20001))
+    assert isinstance(end, dict) and end["exit_code"] == 0
+
+
+def test_what_happened_while_no_control_plane_was_there_is_logged_once(
+    server: TestServer, api: Api
+) -> None:
+    sandbox = api.create()["sandbox_id"]
+    port = int(server.url.rpartition(":")[2])
+    socket = api.box(sandbox).socket
+    server.kill()
+    with httpx.Client(transport=httpx.HTTPTransport(uds=socket)) as runtime:
+        told = runtime.post("http://runtime/execs", json={"argv": ["true"]}).json()
+    server.start(port)
+    mine = [told["exec_id"]]
+
+    def kinds() -> list[str]:
+        found = [one for one in api.events(sandbox) if one["payload"].get("id") in mine]
+        return [one["event_type"] for one in found]
+
+    until(kinds, lambda seen: "exec.exited" in seen)
+    restart(server)
+    api.run(sandbox, "true")  # makes the new control plane read the journal
+    until(
+        lambda: [one["event_type"] for one in api.events(sandbox)].count("exec.exited"), (2).__eq__
+    )
+    assert kinds() == ["exec.started", "exec.exited"]
+
+
+def test_killed_runtime_fails_its_sandbox_within_two_seconds_and_leaves_nothing(
+    server: TestServer, api: Api
+) -> None:
+    sandbox = api.create()["sandbox_id"]
+    other = api.create()["sandbox_id"]
+    api.terminal(sandbox)
+    api.run(sandbox, "echo kept > file")
+    before = api.box(sandbox)
+    uids = frozenset({before.host_uid}) if os.geteuid() == 0 else frozenset()
+    with InsideNetwork(before.host_uid) as network:
+        assert connects(network, 8082)
+        began = time.monotonic()
+        os.kill(before.runtime_pid, signal.SIGKILL)
+        failed = api.until(sandbox, lambda told: told["state"] == "failed", seconds=10)
+        assert time.monotonic() - began < 2
+        assert "SIGKILL" in failed["reason"]
+        until(lambda: pids_of(uids), lambda pids: not pids)
+        assert not connects(network, 8082) and not connects(network, 3128)
+    assert api.run(other, "echo unharmed") == "unharmed\n"
+    answer = api.client.post(f"/v1/sandboxes/{sandbox}/exec", json={"argv": ["true"]})
+    assert answer.status_code == 409
+    api.act(sandbox, "start")
+    assert api.run(sandbox, "cat file") == "kept\n"
+
+
+def test_runtime_killed_while_no_control_plane_was_there_is_told_by_its_reason(
+    server: TestServer, api: Api
+) -> None:
+    sandbox = api.create()["sandbox_id"]
+    port = int(server.url.rpartition(":")[2])
+    runtime = api.box(sandbox).runtime_pid
+    server.kill()
+    os.kill(runtime, signal.SIGKILL)
+    server.start(port)
+    assert "SIGKILL" in api.until(sandbox, lambda told: told["state"] == "failed")["reason"]
+
+
+class InsideNetwork:
+    """A descriptor of the network a sandbox has, which outlives it."""
+
+    def __init__(self, uid: int) -> None:
+        if os.geteuid() != 0:
+            pytest.skip("only root may look into another uid's network")
+        mine = Path("/proc/self/ns/net").readlink()
+        spaces = [Path(f"/proc/{pid}/ns/net") for pid in pids_of(frozenset({uid}))]
+        self.path = next(space for space in spaces if space.readlink() != mine)
+
+    def __enter__(self) -> int:
+        self.fd = os.open(self.path, os.O_RDONLY)
+        return self.fd
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.fd)
+
+
+def connects(network: int, port: int) -> bool:
+    """Whether anything accepts on this port of the sandbox's loopback."""
+    code = f"import socket; socket.create_connection(('127.0.0.1', {port}), 5)"
+    done = subprocess.run(
+        ["nsenter", f"--net=/proc/self/fd/{network}", "/usr/bin/python3", "-c", code],
+        pass_fds=(network,),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0 or "ConnectionRefusedError" in done.stderr, done.stderr
+    return done.returncode == 0
+
+
+def test_killed_zygote_is_said_and_the_next_start_cleans_up(server: TestServer, api: Api) -> None:
+    empty = remains(server.home)
+    sandbox = api.create()["sandbox_id"]
+    api.run(sandbox, "echo kept > file")
+    uids = uids_of(server.home)
+    zygote = zygote_process.running(Home(server.home))
+    assert zygote is not None
+    os.kill(zygote, signal.SIGKILL)
+    refused = api.client.post("/v1/sandboxes?wait=ready", json={"profile": "shell"}).json()
+    said = refused.get("reason") or refused.get("detail")
+    assert "zygote" in said and "atoll up" in said, refused
+    assert api.run(sandbox, "echo still there") == "still there\n"
+    again = server.run("up", "--home", str(server.home), "--no-browser")
+    assert (again.returncode, again.stderr) == (0, "")
+    assert "runs again" in again.stdout
+    failed = api.until(sandbox, lambda told: told["state"] == "failed")
+    assert "zygote" in failed["reason"]
+    until(lambda: pids_of(uids), lambda pids: not pids)
+    api.act(sandbox, "start")
+    assert api.run(sandbox, "cat file") == "kept\n"
+    for one in api.call("GET", "/v1/sandboxes")["sandboxes"]:
+        api.act(one["sandbox_id"], "destroy")
+    assert settled(server.home, empty, uids) == empty
+
+
+def test_stop_and_start_keep_workspace_and_agent_state(server: TestServer, api: Api) -> None:
+    sandbox = api.create()["sandbox_id"]
+    api.run(sandbox, "echo work > file; echo login > ~/.codex/auth.json; echo x > ~/forgotten")
+    uids = uids_of(server.home)
+    assert api.act(sandbox, "stop")["state"] == "stopped"
+    assert not pids_of(uids)
+    assert api.act(sandbox, "start")["state"] in ("ready", "active")
+    assert api.run(sandbox, "cat file ~/.codex/auth.json; ls ~") == "work\nlogin\n"
+
+
+def test_destroyed_sandbox_leaves_nothing_on_the_machine(server: TestServer, api: Api) -> None:
+    api.act(api.create()["sandbox_id"], "destroy")  # what is made once is made
+    before = remains(server.home)
+    sandbox = api.create()["sandbox_id"]
+    api.terminal(sandbox)
+    api.run(sandbox, "head -c 1M /dev/urandom > file; (sleep 600 &) ; setsid sleep 600 >&- 2>&- &")
+    uids = uids_of(server.home)
+    assert remains(server.home, uids) != before
+    api.act(sandbox, "destroy")
+    assert settled(server.home, before, uids) == before
+
+
+def test_sandboxes_nobody_has_written_down_are_ended_at_the_start(
+    server: TestServer, api: Api
+) -> None:
+    before = remains(server.home)
+    api.create()
+    uids = uids_of(server.home)
+    server.kill()
+    for path in server.home.glob("atoll.db*"):
+        path.unlink()
+    server.start()
+    assert settled(server.home, before, uids) == before
+
+
+def test_whole_atoll_ends_and_leaves_no_process_mount_or_socket(server: TestServer) -> None:
+    with api_of(server) as api:
+        api.create()
+        uids = uids_of(server.home)
+    server.down()
+    left = remains(server.home, uids)
+    assert (left.processes, left.mounts, left.loops) == (frozenset(), frozenset(), frozenset())
+    assert not left.cgroups and not left.sockets

@@ -1,0 +1,143 @@
+"""What of an Atoll is to be found on this machine: to compare before and after.
+
+Everything is looked up by the home, its zygote, and the uids its sandboxes had, so that
+other Atolls on the same machine do not disturb the comparison.
+"""
+
+import json
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.runtime.zygote import hierarchies
+from atoll.runtime.zygote.home import Home
+from atoll.wiring import zygote_process
+
+#: Files that grow with use and hold no sandbox.
+GROWING = ("atoll.db", "zygote.log", "logins.json", "new-template", "template")
+
+
+@dataclass(frozen=True)
+class Remains:
+    """What there is; two of them are equal when nothing was left."""
+
+    processes: frozenset[str]
+    mounts: frozenset[str]
+    loops: frozenset[str]
+    cgroups: frozenset[str]
+    sockets: frozenset[str]
+    files: frozenset[str]
+
+
+def remains(root: Path, uids: Iterable[int] = ()) -> Remains:
+    """Look around. `uids` are those the sandboxes of interest had."""
+    home = Home(root)
+    zygote = zygote_process.running(home)
+    return Remains(
+        processes=frozenset(_processes(zygote, frozenset(uids))),
+        mounts=frozenset(_mounts(root, zygote)),
+        loops=frozenset(_loops(root)),
+        cgroups=frozenset(_cgroups(home, zygote)),
+        sockets=frozenset(_sockets(root)),
+        files=frozenset(_files(root)),
+    )
+
+
+def settled(root: Path, before: Remains, uids: Iterable[int], seconds: float = 10) -> Remains:
+    """What is there once it equals `before`, or after `seconds`: kernels let go lazily."""
+    uids = frozenset(uids)
+    deadline = time.monotonic() + seconds
+    while (now := remains(root, uids)) != before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return now
+
+
+def pids_of(uids: frozenset[int]) -> list[int]:
+    """Processes that run under one of these uids."""
+    return [pid for pid, uid, _parent in _all_processes() if uid in uids]
+
+
+def uids_of(root: Path) -> frozenset[int]:
+    """Every uid that sandboxes of this home have, runtimes' included. Empty when rootless."""
+    if os.geteuid() != 0:
+        return frozenset()
+    found = (json.loads(path.read_text()) for path in (root / "boxes").glob("*/box.json"))
+    return frozenset(uid for box in found for uid in (box["runtime_uid"], box["sandbox_uid"]))
+
+
+def _all_processes() -> list[tuple[int, int, int]]:
+    """(pid, uid, parent) of everything that runs; the dead that wait to be reaped too."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text().rpartition(")")[2].split()
+                found.append((int(entry.name), entry.stat().st_uid, int(stat[1])))
+            except OSError:
+                continue
+    return found
+
+
+def _processes(zygote: int | None, uids: frozenset[int]) -> set[str]:
+    everything = _all_processes()
+    family = {zygote} if zygote is not None else set()
+    grown = True
+    while grown:
+        more = {pid for pid, _uid, parent in everything if parent in family} - family
+        family |= more
+        grown = bool(more)
+    return {
+        f"{pid} (uid {uid})"
+        for pid, uid, _parent in everything
+        if pid != zygote and (pid in family or uid in uids)
+    }
+
+
+def _mounts(root: Path, zygote: int | None) -> set[str]:
+    places = ["self"] if zygote is None else ["self", str(zygote)]
+    return {
+        f"{place}: {line.split()[4]}"
+        for place in places
+        for line in Path(f"/proc/{place}/mountinfo").read_text().splitlines()
+        if str(root) in line
+    }
+
+
+def _loops(root: Path) -> set[str]:
+    found = set()
+    for path in Path("/sys/block").glob("loop*/loop/backing_file"):
+        try:
+            backing = path.read_text().strip()
+        except OSError:
+            continue
+        if backing.startswith(str(root)):
+            found.add(backing)
+    return found
+
+
+def _cgroups(home: Home, zygote: int | None) -> set[str]:
+    if zygote is None:
+        return set()
+    bases = [each.base(home.tag) for each in hierarchies.hierarchies(Path(f"/proc/{zygote}"))]
+    return {
+        str(group) for base in bases if base.is_dir() for group in base.iterdir() if group.is_dir()
+    }
+
+
+def _sockets(root: Path) -> set[str]:
+    lines = Path("/proc/net/unix").read_text().splitlines()[1:]
+    paths = {line.split()[7] for line in lines if len(line.split()) > 7}
+    return {path for path in paths if path.startswith(str(root))}
+
+
+def _files(root: Path) -> set[str]:
+    found = set()
+    for folder, _folders, files in os.walk(root):
+        for name in files:
+            if not name.startswith(GROWING):
+                path = Path(folder, name)
+                found.add(str(path.relative_to(root)))
+        found.add(str(Path(folder).relative_to(root)))
+    return found

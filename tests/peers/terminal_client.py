@@ -1,0 +1,119 @@
+"""A client of one terminal that comes back by itself, as the page does, and keeps every byte.
+
+It attaches through the control plane or straight at a runtime's socket; it knows offsets,
+acknowledges or does not, and remembers whatever was lost or repeated.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+
+AGAIN_SECONDS = 0.05
+FINAL_CLOSES = (1000, 4404, 4409)
+
+
+@dataclass
+class TerminalClient:
+    """See the file's head. `url` ends in `/attach`."""
+
+    session: aiohttp.ClientSession
+    url: str
+    client: str
+    acks: bool = True
+    output: bytearray = field(default_factory=bytearray)
+    resyncs: list[dict[str, Any]] = field(default_factory=list)
+    breaks: list[tuple[int, int]] = field(default_factory=list)
+    starts: int = 0
+    refusals: int = 0
+    end: dict[str, Any] | None = None
+    closed: int | None = None
+    _acked: int = 0
+    _socket: aiohttp.ClientWebSocketResponse | None = None
+    _news: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    async def run(self) -> None:
+        """Attach, and attach again whenever the connection goes, until the terminal ends."""
+        while self.closed not in FINAL_CLOSES:
+            try:
+                where = f"{self.url}?client={self.client}&since={len(self.output)}"
+                async with self.session.ws_connect(where, max_msg_size=0) as connected:
+                    await self._follow(connected)
+            except (aiohttp.ClientError, OSError):
+                self.refusals += 1
+            await self._tell()
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    async def _follow(self, connected: aiohttp.ClientWebSocketResponse) -> None:
+        async for message in connected:
+            if message.type is aiohttp.WSMsgType.BINARY:
+                self.output += message.data
+                await self._acknowledge(connected)
+            elif message.type is aiohttp.WSMsgType.TEXT:
+                self._told(json.loads(message.data))
+                self._socket = connected
+            await self._tell()
+        self._socket = None
+        self.closed = connected.close_code
+
+    async def _acknowledge(self, connected: aiohttp.ClientWebSocketResponse) -> None:
+        if self.acks and len(self.output) - self._acked >= 32768:
+            self._acked = len(self.output)
+            with suppress(aiohttp.ClientError, ConnectionError):
+                await connected.send_json({"type": "ack", "offset": self._acked})
+
+    def _told(self, said: dict[str, Any]) -> None:
+        match said["type"]:
+            case "start":
+                self.starts += 1
+                if said["offset"] != len(self.output):
+                    self.breaks.append((len(self.output), said["offset"]))
+            case "resync":
+                self.resyncs.append(said)
+            case "exit":
+                self.end = said
+
+    async def _tell(self) -> None:
+        async with self._news:
+            self._news.notify_all()
+
+    async def until(self, holds: Callable[["TerminalClient"], bool], seconds: float = 60) -> None:
+        """Return once something holds; a TimeoutError says what was seen last."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds), self._news:
+                await self._news.wait_for(lambda: holds(self))
+                return
+        raise TimeoutError(f"{self.client}: close {self.closed}, {bytes(self.output[-300:])!r}")
+
+    async def sees(self, words: bytes, seconds: float = 60) -> None:
+        """Return once the words were printed."""
+        await self.until(lambda client: words in client.output, seconds)
+
+    async def type(self, keys: bytes) -> None:
+        """Send keystrokes over the live connection."""
+        await self.until(lambda client: client._socket is not None)
+        assert self._socket is not None
+        await self._socket.send_bytes(keys)
+
+    @property
+    def exact(self) -> bool:
+        """Whether no byte was lost or repeated so far."""
+        return not self.breaks and not self.resyncs
+
+
+@asynccontextmanager
+async def attached(
+    session: aiohttp.ClientSession, url: str, client: str, *, acks: bool = True
+) -> AsyncIterator[TerminalClient]:
+    """A client that runs for the length of the block."""
+    one = TerminalClient(session, url, client, acks)
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(one.run())
+        try:
+            yield one
+        finally:
+            running.cancel()
