@@ -5,6 +5,7 @@ wheel is. An editable install skips this: `scripts/install` builds in place.
 """
 
 import platform
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ class AtollBuildHook(BuildHookInterface[Any]):
             return
         root = Path(self.root)
         page = root / "src/atoll/surfaces/http/static/index.html"
-        if not page.exists():
+        if not page.exists() and shutil.which("npm") and (root / "ui/package.json").exists():
             self._run(["npm", "ci"], root / "ui")
             self._run(["npm", "run", "build"], root / "ui")
         if not page.exists():

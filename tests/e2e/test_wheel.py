@@ -1,0 +1,60 @@
+"""The wheel users install: everything in it, and no wheel at all without the page."""
+
+import platform
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "src/atoll/surfaces/http/static/index.html"
+
+
+def build(source: Path, out: Path, path: str) -> "subprocess.CompletedProcess[str]":
+    argv = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "-o", str(out), str(source)]
+    return subprocess.run(argv, env={"PATH": path}, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """What a wheel is built from, and no more."""
+    copy = tmp_path / "tree"
+    copy.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    (copy / "scripts").mkdir()
+    shutil.copy(ROOT / "scripts/hatch_build.py", copy / "scripts")
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "src", copy / "src", ignore=ignored)
+    shutil.copytree(ROOT / "native", copy / "native")
+    return copy
+
+
+def test_wheel_holds_page_init_profiles_and_migrations(tree: Path, tmp_path: Path) -> None:
+    if not PAGE.exists():
+        pytest.skip("the page is not built here: run scripts/install")
+    done = build(tree, tmp_path / "out", "/usr/bin:/bin")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (wheel,) = (tmp_path / "out").glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    wanted = {
+        "atoll/surfaces/http/static/index.html",
+        "atoll/profiles/shell.yaml",
+        "atoll/runtime/spawners/twin/entry.py",
+        "atoll/adapters/storage/migrations/env.py",
+        "atoll/py.typed",
+    }
+    assert wanted <= names
+    if (ROOT / f"src/atoll/runtime/spawners/bin/init-{platform.machine()}").exists():
+        assert f"atoll/runtime/spawners/bin/init-{platform.machine()}" in names
+
+
+def test_wheel_without_the_page_is_not_made(tree: Path, tmp_path: Path) -> None:
+    shutil.rmtree(tree / "src/atoll/surfaces/http/static", ignore_errors=True)
+    done = build(tree, tmp_path / "out", "/nonexistent")
+    assert done.returncode != 0
+    assert "the page is missing" in done.stdout + done.stderr
+    assert not list((tmp_path / "out").glob("*.whl"))
