@@ -5,6 +5,7 @@ import pytest
 from atoll.domain.agent import Agent, commands, layer_path
 from atoll.domain.provider import (
     ANTHROPIC,
+    GEMINI,
     OPENAI,
     Passage,
     Refusal,
@@ -43,6 +44,60 @@ def test_judge_anthropic_key_goes_in_its_own_header() -> None:
     passage = judge(upstream, "POST", "/v1/messages", query="", headers=())
     assert isinstance(passage, Passage)
     assert ("x-api-key", KEY) in passage.headers
+
+
+@pytest.mark.parametrize(
+    "method_and_path",
+    [
+        "POST /v1beta/models/gemini-2.5-flash:generateContent",
+        "POST /v1beta/models/gemini-2.5-flash:streamGenerateContent",
+        "POST /v1beta/models/gemini-2.5-flash:countTokens",
+        "GET /v1beta/models",
+        "GET /v1beta/models/gemini-2.5-flash",
+    ],
+)
+def test_judge_gemini_inference_goes_out_with_its_own_header(method_and_path: str) -> None:
+    method, path = method_and_path.split()
+    upstream = Upstream(GEMINI, GEMINI.upstream, KEY)
+    headers = (("x-goog-api-key", placeholder(GEMINI)),)
+    passage = judge(upstream, method, path, query="alt=sse", headers=headers)
+    assert isinstance(passage, Passage)
+    assert passage.url == f"{GEMINI.upstream}{path}?alt=sse"
+    assert passage.headers == (("x-goog-api-key", KEY), ("Accept-Encoding", "identity"))
+
+
+@pytest.mark.parametrize(
+    "method_and_path",
+    [
+        "POST /v1beta/files",
+        "POST /v1beta/cachedContents",
+        "POST /v1beta/tunedModels/x:generateContent",
+        "POST /v1beta/models/x/operations:generateContent",
+        "POST /v1/models/x:generateContent",
+        "GET /v1beta/models/x:generateContent",
+        "POST /upload/v1beta/files",
+    ],
+)
+def test_judge_gemini_anything_else_is_refused(method_and_path: str) -> None:
+    method, path = method_and_path.split()
+    verdict = judge(Upstream(GEMINI, GEMINI.upstream, KEY), method, path, query="", headers=())
+    assert isinstance(verdict, Refusal)
+
+
+@pytest.mark.parametrize(
+    ("query", "kept"),
+    [
+        ("key=own", ""),
+        ("alt=sse&key=own", "alt=sse"),
+        ("key=own&alt=sse", "alt=sse"),
+        ("KEY=own&a=1&%6bey=own&b=2;access_token=own", "a=1&b=2"),
+        ("monkey=1&b", "monkey=1&b"),
+    ],
+)
+def test_judge_credentials_in_the_query_are_stripped(query: str, kept: str) -> None:
+    passage = ask(query=query)
+    assert isinstance(passage, Passage)
+    assert passage.url.partition("?")[2] == kept
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ not pass in either direction. Pure: `runtime.doors.broker` performs it.
 
 import re
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from urllib.parse import unquote_plus, urlsplit
 
 PLACEHOLDER_PREFIX = "atoll-placeholder-"
 
@@ -24,7 +24,10 @@ _CREDENTIALS = frozenset(
         "openai-organization", "openai-project", "sec-websocket-protocol",
     }
 )  # fmt: skip
-"""Every slot a client could put a credential of its own in."""
+"""Every header a client could put a credential of its own in."""
+
+_CREDENTIAL_PARAMETERS = frozenset({"key", "api_key", "api-key", "access_token", "oauth_token"})
+"""And every query parameter: some vendors take a key there."""
 
 _REWRITTEN = frozenset({"host", "content-length", "accept-encoding", "expect"})
 _WITHHELD = frozenset(
@@ -114,7 +117,18 @@ ANTHROPIC = Provider(
         Rule("models", "GET", r"/v1/models(?:/[\w\-.:]+)?"),
     ),
 )
-PROVIDERS = {p.name: p for p in (OPENAI, ANTHROPIC)}
+GEMINI = Provider(
+    name="gemini",
+    upstream="https://generativelanguage.googleapis.com",
+    header="x-goog-api-key",
+    scheme="",
+    rules=(
+        Rule("generate", "POST", r"/v1beta/models/[\w\-.]+:(?:g|streamG)enerateContent"),
+        Rule("count", "POST", r"/v1beta/models/[\w\-.]+:countTokens"),
+        Rule("models", "GET", r"/v1beta/models(?:/[\w\-.]+)?"),
+    ),
+)
+PROVIDERS = {p.name: p for p in (OPENAI, ANTHROPIC, GEMINI)}
 
 
 def placeholder(provider: Provider) -> str:
@@ -149,7 +163,8 @@ def judge(
             f"{method} {raw_path} is not an inference endpoint of {provider.name} "
             f"that sandboxes may use",
         )
-    url = upstream.base_url.rstrip("/") + raw_path + (f"?{query}" if query else "")
+    kept = _without_credentials(query)
+    url = upstream.base_url.rstrip("/") + raw_path + (f"?{kept}" if kept else "")
     passed = tuple((n, v) for n, v in headers if _passes_out(n, headers))
     return Passage(url, (*passed, *_credential(upstream)), rule.name)
 
@@ -185,6 +200,18 @@ def safe_base_url(text: str) -> bool:
 
 def _matches(rule: Rule, method: str, path: str) -> bool:
     return rule.method == method and re.fullmatch(rule.path, path) is not None
+
+
+def _without_credentials(query: str) -> str:
+    """The query as sent, but for parameters that carry a credential. Some servers part them
+    at `;` too (HTML 4.01, appendix B.2.2)."""
+    parts = re.split("([&;])", query)
+    kept = [
+        (separator, one)
+        for separator, one in zip(["", *parts[1::2]], parts[0::2], strict=True)
+        if unquote_plus(one.partition("=")[0]).strip().lower() not in _CREDENTIAL_PARAMETERS
+    ]
+    return "".join(separator + one for separator, one in kept).lstrip("&;")
 
 
 def _wants_upgrade(headers: tuple[tuple[str, str], ...]) -> bool:

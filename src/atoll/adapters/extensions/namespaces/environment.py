@@ -5,7 +5,7 @@ inside are the broker's address and a placeholder where programs insist on a key
 from collections.abc import Iterable
 
 from atoll.domain.agent import LAYERS
-from atoll.domain.provider import ANTHROPIC, OPENAI, placeholder
+from atoll.domain.provider import ANTHROPIC, GEMINI, OPENAI, placeholder
 from atoll.ports.extension import Mount
 
 HOME = "/home/agent"
@@ -33,6 +33,8 @@ STANDARD: tuple[tuple[str, str], ...] = (
     ("ANTHROPIC_API_KEY", placeholder(ANTHROPIC)),
     ("OPENAI_BASE_URL", f"{BROKER}/openai/v1"),
     ("OPENAI_API_KEY", placeholder(OPENAI)),
+    ("GOOGLE_GEMINI_BASE_URL", f"{BROKER}/gemini"),
+    ("GEMINI_API_KEY", placeholder(GEMINI)),
     ("HTTP_PROXY", "http://127.0.0.1:3128"),
     ("HTTPS_PROXY", "http://127.0.0.1:3128"),
     ("http_proxy", "http://127.0.0.1:3128"),
