@@ -23,6 +23,7 @@ from atoll.runtime.boot import RuntimeBoot
 from atoll.runtime.doors.broker import Broker
 from atoll.runtime.doors.closed import NO_BROKER, NO_EGRESS, closed
 from atoll.runtime.doors.keys import read_keys
+from atoll.runtime.doors.opened import opened
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.files.files import Files
 from atoll.runtime.files.routes import routes as file_routes
@@ -109,7 +110,7 @@ async def _serve_doors(boot: RuntimeBoot, journal: Journal, stack: AsyncExitStac
     def audit(kind: str, payload: Mapping[str, object]) -> None:
         journal.append(kind, payload)
 
-    await _listen(Broker(upstreams, audit).app(), broker, stack)
+    await stack.enter_async_context(opened(Broker(upstreams, audit).app(), broker))
 
 
 def _upstreams(boot: RuntimeBoot) -> dict[str, Upstream] | None:

@@ -14,6 +14,7 @@ import aiohttp
 from aiohttp import web
 from yarl import URL
 
+from atoll.domain.key_mask import MASK, KeyMask
 from atoll.domain.provider import Passage, Refusal, Upstream, judge, passes_back, redirect_stays
 
 Audit = Callable[[str, Mapping[str, object]], None]
@@ -24,7 +25,6 @@ MAX_ERROR_BYTES = 256 * 1024
 CHUNK_BYTES = 64 * 1024
 CONNECT_SECONDS = 15
 IDLE_SECONDS = 300
-MASK = "*" * 8
 
 
 @dataclass(slots=True)
@@ -38,6 +38,10 @@ class _Call:
     status: int = 0
     bytes_in: int = 0
     bytes_out: int = 0
+
+
+class _TooLarge(Exception):
+    """The request's body went past `MAX_BODY_BYTES`."""
 
 
 class Broker:
@@ -64,6 +68,9 @@ class Broker:
         name, raw_path = _split(request.rel_url.raw_path)
         call = _Call(name, request.method)
         try:
+            if not request.raw_path.startswith("/"):
+                # Absolute forms are for proxies: who names another server means another server.
+                return _refuse(call, Refusal(400, "bad_path", "a path must begin with /broker/"))
             upstream = self._upstreams.get(name)
             if upstream is None:
                 return _refuse(call, Refusal(404, "unknown_provider", _unknown(self._upstreams)))
@@ -109,7 +116,10 @@ class Broker:
                 allow_redirects=False,
             ) as answer:
                 return await _pass_back(request, answer, upstream, call=call)
-        except (aiohttp.ClientError, TimeoutError, OSError) as err:
+        except (aiohttp.ClientError, TimeoutError, OSError, _TooLarge) as err:
+            if call.bytes_in > MAX_BODY_BYTES:  # the client gives its own name to what we raised
+                message = f"a request's body may have {MAX_BODY_BYTES} bytes here"
+                return _refuse(call, Refusal(413, "too_large", message))
             call.outcome = "upstream_unreachable"
             message = f"{upstream.provider.name} could not be reached: {type(err).__name__}"
             return _refuse(call, Refusal(502, "upstream_unreachable", message))
@@ -137,26 +147,41 @@ async def _pass_back(
         upstream.base_url, location
     ):
         return _refuse(call, Refusal(502, "redirect_blocked", "the provider redirects elsewhere"))
+    if answer.headers.get("Content-Encoding", "identity").lower() != "identity":
+        # It was asked for plain bytes; in packed ones nobody could see the key.
+        return _refuse(
+            call, Refusal(502, "packed_answer", "the provider answered with packed bytes")
+        )
     call.outcome, call.status = "passed", answer.status
-    connection = answer.headers.get("Connection", "")
-    response = web.StreamResponse(status=answer.status, reason=answer.reason)
-    for name, value in answer.headers.items():
-        if passes_back(name, connection):
-            response.headers.add(name, value.replace(upstream.key, MASK))
+    response = _head(answer, upstream.key)
     if answer.status >= 400:
         return await _pass_error(request, response, answer, upstream=upstream, call=call)
     await response.prepare(request)
+    mask = KeyMask(upstream.key.encode())
     try:
         async for chunk in answer.content.iter_any():
             call.bytes_out += len(chunk)
-            await response.write(chunk)
+            if shown := mask.feed(chunk):
+                await response.write(shown)
     except (aiohttp.ClientError, TimeoutError, ConnectionError):
         # The head is out: only a cut connection can still say that the answer is not whole.
         call.outcome = "cut_short"
         if request.transport is not None:
             request.transport.abort()
         return response
-    await response.write_eof()
+    await response.write_eof(mask.end())
+    return response
+
+
+def _head(answer: aiohttp.ClientResponse, key: str) -> web.StreamResponse:
+    """The answer's head as it goes inside: nothing of the broker's, and never the key."""
+    mask = MASK.decode()
+    reason = "".join(each for each in answer.reason or "" if each.isprintable())
+    response = web.StreamResponse(status=answer.status, reason=reason.replace(key, mask))
+    connection = answer.headers.get("Connection", "")
+    for name, value in answer.headers.items():
+        if passes_back(name, connection) and value.isprintable() and key not in name:
+            response.headers.add(name, value.replace(key, mask))
     return response
 
 
@@ -170,11 +195,15 @@ async def _pass_error(
 ) -> web.StreamResponse:
     """Providers quote the key they were sent in their errors: read it whole, mask it."""
     text = bytearray()
+    whole = True
     async for chunk in answer.content.iter_any():
         text += chunk[: MAX_ERROR_BYTES - len(text)]
-        if len(text) >= MAX_ERROR_BYTES:
+        whole = len(text) < MAX_ERROR_BYTES
+        if not whole:
             break
-    masked = bytes(text).replace(upstream.key.encode(), MASK.encode())
+    mask = KeyMask(upstream.key.encode())
+    # What is cut off in the middle may end with a part of the key.
+    masked = mask.feed(bytes(text)) + (mask.end() if whole else b"")
     call.bytes_out += len(masked)
     await response.prepare(request)
     await response.write(masked)
@@ -185,6 +214,8 @@ async def _pass_error(
 async def _counted(request: web.Request, call: _Call) -> AsyncIterator[bytes]:
     async for chunk in request.content.iter_any():
         call.bytes_in += len(chunk)
+        if call.bytes_in > MAX_BODY_BYTES:
+            raise _TooLarge
         yield chunk
 
 

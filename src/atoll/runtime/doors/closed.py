@@ -12,6 +12,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import cast
 
+from atoll.runtime.doors.turnstile import Turnstile
+
 READ_SECONDS = 5.0
 MAX_REQUEST_BYTES = 16 * 1024
 
@@ -60,7 +62,8 @@ async def closed(doors: tuple[socket.socket, ...], why: Closed) -> AsyncIterator
     """Answer every connection on these listening sockets with `why`, until the end of the
     block. Takes the sockets over and closes them."""
     loop = asyncio.get_running_loop()
-    servers = [await loop.create_server(lambda: _Refusal(why), sock=door) for door in doors]
+    guarded = Turnstile().guarding(lambda: _Refusal(why))
+    servers = [await loop.create_server(guarded, sock=door) for door in doors]
     try:
         yield
     finally:
