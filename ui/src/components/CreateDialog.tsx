@@ -303,12 +303,17 @@ function reposOf(draft: Draft, known: readonly Repository[]): CreateSandbox['rep
   const here = draft.source === 'known' ? known.find(({ key }) => key === draft.known) : undefined;
   return [
     {
-      repo_url: here === undefined ? draft.url.trim() : here.repo_url,
+      repo_url: here === undefined ? draft.url.trim() : addressOf(here),
       branch: draft.branch.trim() || null,
       from_branch: draft.fromBranch.trim() || null,
       key: here?.key ?? null,
     },
   ];
+}
+
+/** The default name comes from it; a checkout without an origin has a name only. */
+function addressOf(repo: Repository): string | null {
+  return repo.repo_url || (repo.name ? `local/${repo.name}` : null);
 }
 
 function troubleOf(reason: unknown): Trouble {

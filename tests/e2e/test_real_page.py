@@ -1,0 +1,205 @@
+"""A person at the page of a real Atoll, from the printed link to a restart in mid-flood."""
+
+import asyncio
+import hashlib
+import json
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from playwright.async_api import Browser, Page, async_playwright, expect
+
+from atoll.testing.server import TestServer, test_server
+from tests.peers.api import Api, api_of
+from tests.peers.terminal_client import attached
+
+CHROMIUM = Path("/usr/bin/chromium")
+#: Software rendering, so that WebGL works on a machine without a GPU.
+FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+LINK = re.compile(r"http\S+/#login=\S+")
+NUMBERS = 2_000_000
+FLOOD_MILLISECONDS = 90_000
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`"),
+]
+
+_TEXT = """([id, words]) => {
+  const buffer = window.__atollTerms?.get(id)?.buffer.active;
+  for (let y = 0; y < (buffer?.length ?? 0); y += 1)
+    if (buffer.getLine(y)?.translateToString(true).includes(words)) return true;
+  return false;
+}"""
+_TAP = """id => {
+  const tap = window.__atollTaps.get(id);
+  return {start: tap.start, end: tap.end, bytes: tap.bytes, breaks: tap.breaks, hash: tap.digest()};
+}"""
+
+
+@pytest.fixture
+def server() -> Iterator[TestServer]:
+    with test_server() as started:
+        yield started
+
+
+@asynccontextmanager
+async def chromium() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield browser
+        await browser.close()
+
+
+async def tab(browser: Browser, address: str) -> Page:
+    """Somebody's own browser, at this address."""
+    context = await browser.new_context(viewport={"width": 1200, "height": 800})
+    await context.add_init_script("localStorage.setItem('atoll.test', '1')")
+    page = await context.new_page()
+    page.set_default_timeout(30_000)
+    await page.goto(address)
+    return page
+
+
+@dataclass
+class Terminal:
+    """One terminal on somebody's page."""
+
+    page: Page
+    id: str
+
+    async def type(self, keys: str) -> None:
+        await self.page.locator(".pane:not([hidden]) .xterm-helper-textarea").focus()
+        await self.page.keyboard.type(keys)
+
+    async def sees(self, words: str) -> None:
+        await self.page.wait_for_function(_TEXT, arg=[self.id, words])
+
+    async def has(self, offset: int) -> dict[str, Any]:
+        """What the page received, once it received that much."""
+        script = "([id, end]) => window.__atollTaps?.get(id)?.end >= end"
+        await self.page.wait_for_function(script, arg=[self.id, offset], timeout=FLOOD_MILLISECONDS)
+        tap: dict[str, Any] = await self.page.evaluate(_TAP, self.id)
+        return tap
+
+
+async def create(page: Page, name: str, *, here: bool = False) -> None:
+    """A new sandbox by the dialog, until its terminal is open."""
+    await page.get_by_role("button", name="New sandbox").click()
+    if here:
+        await page.get_by_role("radio", name="Already here").check()
+    await page.get_by_label("Name").fill(name)
+    await page.get_by_role("button", name="Create sandbox").click()
+    await expect(page.get_by_role("heading", name=name)).to_be_visible()
+    await page.get_by_role("button", name="Open a terminal").click()
+    await expect(page.get_by_role("tab", selected=True)).to_contain_text("bash")
+
+
+def only_terminal(api: Api, sandbox: str) -> str:
+    (one,) = api.call("GET", f"/v1/sandboxes/{sandbox}/terminals")["terminals"]
+    return str(one["terminal_id"])
+
+
+async def test_printed_link_logs_in_once_and_without_one_the_page_says_how(
+    server: TestServer,
+) -> None:
+    (link,) = LINK.findall(server.log.read_text())
+    async with chromium() as browser:
+        stranger = await tab(browser, server.url)
+        await expect(stranger.get_by_role("heading", name="Log in to Atoll")).to_be_visible()
+        await expect(stranger.get_by_text("atoll login")).to_be_visible()
+        person = await tab(browser, link)
+        await expect(person.get_by_role("button", name="New sandbox")).to_be_visible()
+        late = await tab(browser, link)
+        await expect(late.get_by_role("alert")).to_contain_text("used already")
+        done = await asyncio.to_thread(server.run, "login")
+        invited = await tab(browser, LINK.findall(done.stdout)[0])
+        await expect(invited.get_by_role("button", name="New sandbox")).to_be_visible()
+
+
+async def test_page_makes_sandboxes_with_and_without_a_repository(
+    server: TestServer, repository: Path
+) -> None:
+    words = ("new", str(repository), "--name", "by-hand", "--detach", "--json")
+    done = await asyncio.to_thread(server.run, *words)
+    assert json.loads(done.stdout)["state"] in ("ready", "active"), done.stderr
+    async with chromium() as browser:
+        page = await tab(browser, LINK.findall(server.log.read_text())[0])
+        with api_of(server) as api:
+            await create(page, "plain")
+            terminal = Terminal(page, only_terminal(api, "plain"))
+            await terminal.type("echo $((6 * 7)) and on\r")
+            await terminal.sees("42 and on")
+            await create(page, "from-here", here=True)
+            terminal = Terminal(page, only_terminal(api, "from-here"))
+            await terminal.type("cat README.md; git status | head -1\r")
+            await terminal.sees("# project")
+            await terminal.sees("On branch")
+
+
+async def test_page_resumes_a_flood_over_a_killed_control_plane_without_a_wrong_byte(
+    server: TestServer,
+) -> None:
+    port = int(server.url.rpartition(":")[2])
+    async with chromium() as browser:
+        page = await tab(browser, LINK.findall(server.log.read_text())[0])
+        with api_of(server) as api:
+            await create(page, "flood")
+            terminal = Terminal(page, only_terminal(api, "flood"))
+            socket = api.box(api.sandbox("flood")["sandbox_id"]).socket
+        await terminal.sees("$")
+        async with straight(socket, terminal.id) as observer:
+            watching = await second_seat(server, browser, page.url)
+            await terminal.type(f"seq 1 {NUMBERS}; echo al''l there\r")
+            await terminal.has(2_000_000)
+            await asyncio.to_thread(server.kill)
+            assert b"all there" not in observer.output, "it was over before the kill"
+            await asyncio.to_thread(server.start, port)
+            await observer.sees(b"all there", seconds=90)
+            await observer.until(lambda one: one.output.endswith(b"$ "))
+            expected = printed(bytes(observer.output))
+            tap = await terminal.has(len(expected))
+            assert not tap["breaks"]
+            assert (tap["start"], tap["bytes"]) == (0, len(expected))
+            assert tap["hash"] == hashlib.sha256(expected).hexdigest()
+            await Terminal(watching, terminal.id).sees("all there")
+            await terminal.type("echo and go''es on\r")
+            await Terminal(watching, terminal.id).sees("and goes on")
+
+
+def printed(seen: bytes) -> bytes:
+    """All that the terminal printed: what a watcher saw around the flood, whose middle a slow one
+    may have missed, and the flood."""
+    numbers = b"".join(b"%d\r\n" % n for n in range(1, NUMBERS + 1))
+    before, _, _ = seen.partition(numbers[:64])
+    _, _, behind = seen.rpartition(numbers[-64:])
+    return before + numbers + behind
+
+
+@asynccontextmanager
+async def straight(socket: str, terminal: str) -> AsyncIterator[Any]:
+    """A watcher at the runtime itself, whom no death of a control plane reaches."""
+    connector = aiohttp.UnixConnector(socket)
+    url = f"http://runtime/sessions/{terminal}/attach"
+    async with (
+        aiohttp.ClientSession(connector=connector) as session,
+        attached(session, url, "straight", acks=False) as observer,
+    ):
+        await observer.sees(b"$ ")
+        yield observer
+
+
+async def second_seat(server: TestServer, browser: Browser, address: str) -> Page:
+    """Another browser in front of the same terminal; it watches."""
+    done = await asyncio.to_thread(server.run, "login")
+    page = await tab(browser, LINK.findall(done.stdout)[0])
+    await expect(page.get_by_role("button", name="New sandbox")).to_be_visible()
+    await page.goto(address)
+    await expect(page.get_by_text("Watching")).to_be_visible()
+    return page
