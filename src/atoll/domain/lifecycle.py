@@ -72,7 +72,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Bring a stopped one up, or one that failed after it had been ready: its workspace was kept."""
+    """Bring a stopped one up, or a failed one that had been ready: its workspace was kept."""
 
 
 @dataclass(frozen=True, slots=True)
