@@ -12,6 +12,7 @@ from atoll.domain.errors import AtollError
 from atoll.runtime.zygote import kernel
 from atoll.runtime.zygote.program import run
 from atoll.wiring.runtime import serve
+from atoll.wiring.warm import warm
 
 
 def main() -> int:
@@ -28,6 +29,7 @@ def main() -> int:
             os.close(arguments.ready_fd)
 
     try:
+        warm()
         run(arguments.home, serve, ready=ready)
     except (AtollError, OSError) as err:
         print(f"atoll: the zygote cannot run: {err}", file=sys.stderr)
