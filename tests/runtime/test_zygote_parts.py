@@ -65,6 +65,14 @@ def test_uids_are_never_given_twice(tmp_path: Path) -> None:
         counter.take(1)
 
 
+def test_reserved_uids_of_a_process_that_ended_are_not_given_again(tmp_path: Path) -> None:
+    counter = uids.Counter(tmp_path / "home", tmp_path / "machine")
+    ended, next_one = uids.Reserve(counter, 4), uids.Reserve(counter, 4)
+    assert [ended.take(2), ended.take(1)] == [uids.FIRST_UID, uids.FIRST_UID + 2]
+    assert next_one.take(2) == uids.FIRST_UID + 4
+    assert ended.take(2) == uids.FIRST_UID + 8
+
+
 def test_copy_sparse_copies_all_data_and_no_hole(tmp_path: Path) -> None:
     source = tmp_path / "a"
     with source.open("wb") as file:

@@ -4,6 +4,7 @@ No file is looked up and no setting read afterwards. Descriptors belong to the r
 """
 
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,7 +29,9 @@ class RuntimeBoot:
     program (None: the static one). `doors` are listening sockets: 8082 on v4 and v6, then
     3128 on v4 and v6. `env` is the environment of everything started inside, `workspace` the
     tree of the file routes. `keys_fd` is a memfd with the broker's keys (TOML); `broker`
-    names upstream URLs by provider where they differ from the keys' own.
+    names upstream URLs by provider where they differ from the keys' own. `stand`, when given, is
+    called once for the doors, as soon as the runtime has nothing else left to prepare: it waits
+    until the sandbox stands, and raises what kept it from standing.
     """
 
     sandbox_id: str
@@ -38,6 +41,7 @@ class RuntimeBoot:
     journal_dir: Path
     token: str | None = field(default=None, repr=False)
     doors: tuple[socket.socket, ...] = ()
+    stand: Callable[[], tuple[socket.socket, ...]] | None = None
     shell: tuple[str, ...] = ("/bin/bash",)
     env: tuple[tuple[str, str], ...] = ()
     cwd: str = "/workspace"

@@ -50,6 +50,9 @@ def serve(boot: RuntimeBoot) -> None:
 
 async def run(boot: RuntimeBoot) -> int:
     """Serve until SIGTERM (0) or the end of the init (`INIT_GONE`)."""
+    if boot.stand is not None:
+        # Blocking, and before there is anything a signal would have to end in order.
+        boot = replace(boot, doors=boot.stand())
     stop, gone = asyncio.Event(), asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     async with AsyncExitStack() as stack:

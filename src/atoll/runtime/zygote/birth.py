@@ -28,7 +28,7 @@ from atoll.runtime.zygote.image import DEFAULT_BYTES
 from atoll.runtime.zygote.keys import sealed_copy
 from atoll.runtime.zygote.record import Process, process
 from atoll.runtime.zygote.storage import Storage, private_mounts
-from atoll.runtime.zygote.wall import Launch, Raised, raise_wall
+from atoll.runtime.zygote.wall import Raised, Rising, Site, break_ground
 from atoll.wire.zygote import Start
 
 DEFAULT_MEMORY_BYTES = 4 * 2**30
@@ -89,14 +89,7 @@ def be_born(nursery: Nursery, parentage: Parentage) -> None:
     code = 1
     try:
         detach({parentage.report.fileno()})
-        boot, fds = _build(nursery, parentage)
-        born, sent = fds
-        socket.send_fds(parentage.report, [msgspec.json.encode(born)], sent)
-        parentage.report.close()
-        for fd in sent[:2]:
-            os.close(fd)
-        _give_up_privilege(nursery, parentage.runtime_uid)
-        nursery.serve(boot)
+        nursery.serve(_build(nursery, parentage))
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
@@ -116,13 +109,43 @@ def _confess(report: socket.socket, why: Stillborn) -> None:
         report.send(msgspec.json.encode(why))
 
 
-def _build(nursery: Nursery, parentage: Parentage) -> tuple[RuntimeBoot, tuple[Born, list[int]]]:
+def _build(nursery: Nursery, parentage: Parentage) -> RuntimeBoot:
+    """Everything up to the rise of the wall, which goes on while the runtime gets ready."""
     request = parentage.request
     places = nursery.home.box(request.sandbox_id)
+    if nursery.storage.images:
+        private_mounts()
+    site = Site(
+        nursery.programs.seccomp,
+        groups=lambda: nursery.groups.make(request.sandbox_id, _caps(request)),
+        argv=lambda: _wall(nursery, request, places),
+        uid=parentage.sandbox_uid if nursery.root else None,
+    )
+    rising = break_ground(site)
     _prepare_files(nursery, parentage, places)
-    groups = nursery.groups.make(request.sandbox_id, _caps(request))
-    listener = _listen(places, nursery.control_uid)
-    keys = sealed_copy(nursery.home.keys, nursery.control_uid)
+    rising.build()
+    boot = RuntimeBoot(
+        sandbox_id=request.sandbox_id,
+        generation=request.generation,
+        listener=_listen(places, nursery.control_uid),
+        control=rising.control,
+        stand=lambda: _stand(nursery, parentage, rising),
+        journal_dir=places.journal,
+        shell=request.shell,
+        env=request.env,
+        cwd=request.cwd,
+        init=nursery.programs.init_inside,
+        keys_fd=sealed_copy(nursery.home.keys, nursery.control_uid),
+        broker=request.broker,
+        agents=tuple(Agent(each.name, each.argv, each.env) for each in request.agents),
+    )
+    if nursery.root:
+        kernel.lay_down(parentage.runtime_uid)
+    return boot
+
+
+def _wall(nursery: Nursery, request: Start, places: BoxPlaces) -> list[str]:
+    """bwrap's argv for this sandbox."""
     wall = Wall(
         hostname=request.hostname,
         places=places,
@@ -131,34 +154,28 @@ def _build(nursery: Nursery, parentage: Parentage) -> tuple[RuntimeBoot, tuple[B
         writable=request.writable,
         nproc=None if nursery.groups.has("pids") else _caps(request).pids,
     )
-    uid = parentage.sandbox_uid if nursery.root else None
-    argv = wall_argv(nursery.programs, wall)
-    raised = raise_wall(Launch(argv, nursery.programs.seccomp, groups, uid))
-    degraded = _limit_terminals(raised, request.limits.ptys or devpts.DEFAULT_PTYS)
-    boot = RuntimeBoot(
-        sandbox_id=request.sandbox_id,
-        generation=request.generation,
-        listener=listener,
-        control=raised.control,
-        doors=raised.doors,
-        journal_dir=places.journal,
-        init=nursery.programs.init_inside,
-        shell=request.shell,
-        env=request.env,
-        cwd=request.cwd,
-        keys_fd=keys,
-        broker=request.broker,
-        agents=tuple(Agent(each.name, each.argv, each.env) for each in request.agents),
-    )
+    return wall_argv(nursery.programs, wall)
+
+
+def _stand(nursery: Nursery, parentage: Parentage, rising: Rising) -> tuple[socket.socket, ...]:
+    """Wait for the wall, limit its terminals, tell the zygote, give every privilege up; the
+    doors. Raises `Failed`, `OSError`."""
+    if nursery.root:
+        kernel.take_up()
+    raised = rising.stand()
+    degraded = _limit_terminals(raised, parentage.request.limits.ptys or devpts.DEFAULT_PTYS)
     pids = (os.getpid(), raised.bwrap_pid, raised.init_pid)
     known = tuple(found for pid in pids if (found := process(pid)) is not None)
     fds = [raised.init_pidfd, raised.bwrap_pidfd, *(door.fileno() for door in raised.doors)]
-    return boot, (Born(known, degraded), fds)
+    _give_up_privilege(nursery, parentage.runtime_uid)
+    socket.send_fds(parentage.report, [msgspec.json.encode(Born(known, degraded))], fds)
+    parentage.report.close()
+    for fd in fds[:2]:
+        os.close(fd)
+    return raised.doors
 
 
 def _prepare_files(nursery: Nursery, parentage: Parentage, places: BoxPlaces) -> None:
-    if nursery.storage.images:
-        private_mounts()
     size = parentage.request.limits.workspace_bytes or DEFAULT_BYTES
     nursery.storage.open(places, size=size, uid=parentage.sandbox_uid)
     places.hosts.write_text(hosts_text(parentage.request.hostname))

@@ -91,6 +91,19 @@ def drop_to(uid: int) -> None:
     os.setresuid(uid, uid, uid)
 
 
+def lay_down(uid: int) -> None:
+    """Act as `uid` from now on: root is only remembered, until `take_up` or `drop_to`."""
+    os.setgroups([])
+    os.setresgid(uid, uid, 0)
+    os.setresuid(uid, uid, 0)
+
+
+def take_up() -> None:
+    """Be root again after `lay_down`."""
+    os.setresuid(0, 0, 0)
+    os.setresgid(0, 0, 0)
+
+
 def close_others(keep: set[int]) -> None:
     """Close every descriptor but `keep`, as close_range(2) would around each of them."""
     low = 0

@@ -24,7 +24,7 @@ from atoll.runtime.zygote.programs import install
 from atoll.runtime.zygote.server import Server, bind
 from atoll.runtime.zygote.storage import Storage
 from atoll.runtime.zygote.sweep import sweep
-from atoll.runtime.zygote.uids import Counter
+from atoll.runtime.zygote.uids import Counter, Reserve
 from atoll.wire import zygote as wire
 
 MAX_FILES = 65536
@@ -48,12 +48,12 @@ def run(root: Path, serve: Serve, *, ready: Callable[[], None] = lambda: None) -
     kept = sweep(home, groups)
     storage = Storage(home, images=os.geteuid() == 0 and image.can_mount())
     nursery = Nursery(home, programs, groups, storage, control_uid, serve)
-    counter = Counter(home.boxes / "next-uid")
+    uids = Reserve(Counter(home.boxes / "next-uid"))
     loop = Loop()
     server: Server
 
     def take_uids() -> int:
-        return counter.take(2)
+        return uids.take(2)
 
     def ended(death: wire.Ended) -> None:
         server.tell_everyone(death)

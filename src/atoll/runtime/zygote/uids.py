@@ -6,7 +6,7 @@ each home keeps the promise when a home moves to another machine.
 
 import fcntl
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.domain.errors import Failed, LimitReached
@@ -14,6 +14,7 @@ from atoll.domain.errors import Failed, LimitReached
 FIRST_UID = 1_900_000_000
 LAST_UID = 2_147_000_000
 MACHINE_COUNTER = Path("/var/lib/atoll/next-uid")
+RESERVED_UIDS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,24 @@ class Counter:
             os.fsync(counter.fileno())
         self.home_file.write_text(f"{first + count}\n")
         return first
+
+
+@dataclass(slots=True)
+class Reserve:
+    """A block taken ahead, so that a start waits for no disk. What is left of it when this
+    process ends is never given out: a uid may be lost, but not shared."""
+
+    counter: Counter
+    size: int = RESERVED_UIDS
+    _block: range = field(default=range(0))
+
+    def take(self, count: int) -> int:
+        """The first of `count` uids in a row, theirs for ever. Raises as `Counter.take`."""
+        if count > len(self._block):
+            first = self.counter.take(max(count, self.size))
+            self._block = range(first, first + max(count, self.size))
+        taken, self._block = self._block[0], self._block[count:]
+        return taken
 
 
 def _number(text: str) -> int:

@@ -1,28 +1,34 @@
 """Raising one wall: bwrap and init are started as the sandbox's uid, and READY is awaited.
 
+In three steps, so that the caller works while the kernel does: `break_ground`, `build`, `stand`.
+
 The caller stays what it was. Nothing in the new process but its control socket, filter and
 two pipes comes from here; init's end of the socket is held by nobody else.
 """
 
 import contextlib
+import fcntl
 import os
 import resource
 import select
 import signal
 import socket
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from atoll.domain.errors import Failed
+from atoll.domain.errors import AtollError, Failed
 from atoll.runtime.zygote import cgroups, kernel
 from atoll.runtime.zygote.bwrap_argv import CONTROL_FD, INFO_FD, SECCOMP_FD
 from atoll.wire import init as wire
 
 READY_SECONDS = 10.0
 OOM_SCORE = "500"
+GO_FD = 6
+_GO = b"\1"
 SOFT_FILES = 1024
 """The usual soft limit of open files; programs that want more raise it to the hard one."""
 
@@ -32,10 +38,9 @@ _MAX_REASON_BYTES = 2000
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """A wall that stands: the runtime's end of the control socket, the doors' listeners, and
-    descriptors of bwrap and init (pidfd_open(2)). The receiver owns all of them."""
+    """A wall that stands: the doors' listeners, and descriptors of bwrap and init
+    (pidfd_open(2)). The receiver owns all of them."""
 
-    control: socket.socket
     doors: tuple[socket.socket, ...]
     bwrap_pid: int
     init_pid: int
@@ -50,77 +55,106 @@ class _Info(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
-    """How to start bwrap: as `uid` (None stays), inside `groups`."""
+class Site:
+    """Where a wall will stand: bwrap runs as `uid` (None stays). `groups` makes the control
+    groups to run in, `argv` says bwrap's command line; both are called in the new process."""
 
-    argv: list[str]
     seccomp: Path
-    groups: list[Path]
+    groups: Callable[[], list[Path]]
+    argv: Callable[[], list[str]]
     uid: int | None
 
 
-def raise_wall(launch: Launch, *, seconds: float = READY_SECONDS) -> Raised:
-    """Start it and wait. Raises `Failed` with bwrap's own words; nothing is left then."""
+@dataclass(frozen=True, slots=True)
+class Rising:
+    """A process that gets ready to become bwrap, then waits for `build`; it ends by itself when
+    this process ends before. `control` is the runtime's end of init's socket."""
+
+    control: socket.socket
+    _pid: int
+    _pidfd: int
+    _go: int
+    _info: int
+    _errors: int
+
+    def build(self) -> None:
+        """Let it become bwrap: whatever the wall is built of is in place by now."""
+        # A process that broke has said why: `stand` tells.
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self._go, _GO)
+        os.close(self._go)
+
+    def stand(self, *, seconds: float = READY_SECONDS) -> Raised:
+        """Wait until it stands. Raises `Failed` with bwrap's own words; nothing is left then."""
+        try:
+            doors = _await_ready(self.control, self._pidfd, time.monotonic() + seconds)
+            info = msgspec.json.decode(os.read(self._info, 4096), type=_Info)
+            init_pidfd = os.pidfd_open(info.child_pid)
+        except (Failed, OSError, msgspec.DecodeError) as err:
+            self.control.close()
+            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
+            os.close(self._pidfd)
+            raise Failed(f"the wall did not rise: {err}{_reason(self._errors)}") from err
+        finally:
+            os.close(self._info)
+            os.close(self._errors)
+        return Raised(doors, self._pid, info.child_pid, self._pidfd, init_pidfd)
+
+
+def break_ground(site: Site) -> Rising:
+    """Begin a wall. Its groups are made and joined, which may take the kernel a grace period,
+    while the caller lays out what will stand behind it."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    go_read, go_write = os.pipe()
     info_read, info_write = os.pipe()
     errors_read, errors_write = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _become_bwrap(launch, theirs.fileno(), info_write, errors_write)
+        _become_bwrap(site, (theirs.fileno(), info_write, errors_write, go_read))
     theirs.close()
-    os.close(info_write)
-    os.close(errors_write)
-    pidfd = os.pidfd_open(pid)
-    try:
-        doors = _await_ready(ours, pidfd, time.monotonic() + seconds)
-        info = msgspec.json.decode(os.read(info_read, 4096), type=_Info)
-        init_pidfd = os.pidfd_open(info.child_pid)
-    except (Failed, OSError, msgspec.DecodeError) as err:
-        ours.close()
-        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        os.close(pidfd)
-        raise Failed(f"the wall did not rise: {err}{_reason(errors_read)}") from err
-    finally:
-        os.close(info_read)
-        os.close(errors_read)
-    return Raised(ours, doors, pid, info.child_pid, pidfd, init_pidfd)
+    for fd in (go_read, info_write, errors_write):
+        os.close(fd)
+    return Rising(ours, pid, os.pidfd_open(pid), go_write, info_read, errors_read)
 
 
-def _become_bwrap(launch: Launch, control: int, info: int, errors: int) -> None:
-    """In the child: only returns by exec or exit."""
+def _become_bwrap(site: Site, inherited: tuple[int, int, int, int]) -> None:
+    """In the child: only returns by exec or exit. `inherited`: control, info, errors, go."""
     try:
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
-        cgroups.join(launch.groups)
+        control, info, errors, go = inherited
+        seccomp = os.open(site.seccomp, os.O_RDONLY | os.O_CLOEXEC)
+        _map_descriptors(control, seccomp, info, errors, go)
+        cgroups.join(site.groups())
         with contextlib.suppress(OSError):
             # Out of memory, the machine should lose an agent before anything else.
             Path("/proc/self/oom_score_adj").write_text(OOM_SCORE)
         _most, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(SOFT_FILES, hard), hard))
-        seccomp = os.open(launch.seccomp, os.O_RDONLY | os.O_CLOEXEC)
-        _map_descriptors(control, seccomp, info, errors)
-        if launch.uid is not None:
-            kernel.drop_to(launch.uid)
-        os.execve(launch.argv[0], launch.argv, {})  # noqa: S606  an argv list of ours
-    except OSError as err:
+        argv = site.argv()
+        if site.uid is not None:
+            kernel.drop_to(site.uid)
+        if os.read(GO_FD, len(_GO)) == _GO:
+            os.execve(argv[0], argv, {})  # noqa: S606  an argv list of ours
+    except (OSError, AtollError) as err:
         with contextlib.suppress(OSError):
             os.write(2, str(err).encode())
     finally:
         os._exit(127)
 
 
-def _map_descriptors(control: int, seccomp: int, info: int, errors: int) -> None:
-    """0-5 and nothing else. Copies go high first, so that no dup2 clobbers a source."""
-    import fcntl
-
+def _map_descriptors(control: int, seccomp: int, info: int, errors: int, go: int) -> None:
+    """0-5 for bwrap, 6 until its exec, and nothing else. Copies go high first, so that no dup2
+    clobbers a source."""
     null = os.open(os.devnull, os.O_RDWR)
-    sources = (null, errors, errors, control, seccomp, info)
+    sources = (null, errors, errors, control, seccomp, info, go)
     high = [fcntl.fcntl(fd, fcntl.F_DUPFD, _HIGH_FD) for fd in sources]
-    for target, fd in zip((0, 1, 2, CONTROL_FD, SECCOMP_FD, INFO_FD), high, strict=True):
-        os.dup2(fd, target, inheritable=True)
-    kernel.close_others(set(range(6)))
+    targets = (0, 1, 2, CONTROL_FD, SECCOMP_FD, INFO_FD, GO_FD)
+    for target, fd in zip(targets, high, strict=True):
+        os.dup2(fd, target, inheritable=target != GO_FD)
+    kernel.close_others(set(targets))
 
 
 def _await_ready(control: socket.socket, pidfd: int, deadline: float) -> tuple[socket.socket, ...]:
