@@ -23,12 +23,14 @@ POLL_SECONDS = 0.005
 
 @dataclass
 class TestServer:
-    """A control plane over `home`. `env` is added to its environment."""
+    """A control plane over `home`. `env` is added to its environment; `before` are words put
+    before `atoll`, to run it as somebody else."""
 
     __test__ = False  # not a test class, whatever its name begins with
 
     home: Path
     env: Mapping[str, str] = field(default_factory=dict)
+    before: tuple[str, ...] = ()
     process: "subprocess.Popen[bytes] | None" = None
 
     @property
@@ -50,7 +52,7 @@ class TestServer:
     def start(self, port: int = 0) -> None:
         """Start the control plane; returns once it says that it serves."""
         (self.home / "run" / "control.json").unlink(missing_ok=True)
-        argv = [atoll_command(), "up", "--home", str(self.home), "--no-browser"]
+        argv = [*self.before, atoll_command(), "up", "--home", str(self.home), "--no-browser"]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [*argv, "--port", str(port)],
@@ -87,7 +89,7 @@ class TestServer:
         env.pop("ATOLL_URL", None)
         env.pop("ATOLL_TOKEN", None)
         return subprocess.run(  # type: ignore[call-overload,no-any-return]
-            [atoll_command(), *words],
+            [*self.before, atoll_command(), *words],
             **{"env": env, "capture_output": True, "text": True, "check": False, **options},
         )
 

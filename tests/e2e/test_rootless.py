@@ -1,0 +1,148 @@
+"""The same Atoll for a person without rights: it works, and says truly what is missing.
+
+As root, the tests become a throw-away uid first; it has no entry in /etc/passwd.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from atoll.testing.server import TestServer
+from tests.peers.api import Api, api_of, until
+from tests.peers.remains import pids_of, remains
+from tests.peers.terminal_client import attached
+
+#: Above what useradd gives out and below what Atoll gives its sandboxes.
+STRANGER = 1_880_000_000 + os.getpid()
+BECOME = """
+import os, sys
+from pathlib import Path
+from atoll.runtime.zygote import kernel
+from atoll.wiring import mount_view
+mount_view.enter(Path(sys.argv[1]))
+kernel.drop_to(int(sys.argv[2]))
+os.chdir("/")
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+SMALL = """\
+id: profile.small
+version: "1.0.0"
+extension: ext.namespaces
+resources: {pids: 40, ptys: 5}
+"""
+TAKE_PTYS = "import os, time\nfor n in range(9): print(n, os.openpty(), flush=True)"
+FORK = """
+import os, signal
+children = []
+try:
+    for n in range(80):
+        child = os.fork()
+        if child == 0:
+            signal.pause()
+        children.append(child)
+except OSError as err:
+    print(len(children), err.strerror)
+for child in children:
+    os.kill(child, signal.SIGKILL)
+"""
+
+
+@contextmanager
+def person(uid: int = STRANGER) -> Iterator[TestServer]:
+    parent = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
+    parent.chmod(0o711)
+    home, own = parent / "h", parent / "own"
+    for folder in (home, own):
+        folder.mkdir(mode=0o711)
+    before: tuple[str, ...] = ()
+    if os.geteuid() == 0:
+        for folder in (home, own):
+            os.chown(folder, uid, uid)
+        before = (sys.executable, "-c", BECOME, str(home), str(uid))
+    server = TestServer(home, {"HOME": str(own)}, before=before)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.down()
+        shutil.rmtree(parent)
+
+
+@pytest.fixture(scope="module")
+def api() -> Iterator[Api]:
+    if (
+        shutil.which("unshare")
+        and subprocess.run(unprivileged("unshare", "-Ur", "true")).returncode
+    ):
+        pytest.skip("this machine lets nobody but root make user namespaces")
+    with person() as server, api_of(server) as made:
+        yield made
+
+
+def unprivileged(*argv: str) -> list[str]:
+    if os.geteuid() != 0:
+        return list(argv)
+    return ["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups", *argv]
+
+
+async def test_person_without_rights_gets_a_sandbox_and_its_terminal(api: Api) -> None:
+    sandbox = api.create()["sandbox_id"]
+    assert api.run(sandbox, "id -u; echo written > file; cat file") == "1000\nwritten\n"
+    url = api.attach_url(sandbox, api.terminal(sandbox))
+    async with (
+        aiohttp.ClientSession(headers=api.headers) as session,
+        attached(session, url, "me") as seat,
+    ):
+        await seat.type(b"stty size; echo he''re\r")
+        await seat.sees(b"24 80")
+        await seat.sees(b"here")
+    api.act(sandbox, "stop")
+    api.act(sandbox, "start")
+    assert api.run(sandbox, "cat file") == "written\n"
+
+
+def test_isolation_without_rights_names_every_limit_that_is_missing(api: Api) -> None:
+    api.call("PUT", "/v1/profiles/small", content=SMALL)
+    made = api.create(profile="small")
+    told = made["isolation"]
+    missing = {sentence.partition(":")[0] for sentence in told["degraded"]}
+    assert {"disk", "uid"} <= missing
+    assert missing <= {"disk", "uid", "memory", "cpu"}
+    owner = api.server.home.stat().st_uid
+    assert (told["host_uid"], told["weak"]) == (owner, False)
+    # What is not said to be missing holds.
+    sandbox = made["sandbox_id"]
+    said = json.dumps(api.run(sandbox, f"python3 -c '{FORK}'"))
+    assert "Resource temporarily unavailable" in said and int(said.strip('"').split()[0]) < 40
+    taken = api.run(sandbox, f"python3 -c '{TAKE_PTYS}' 2>&1 || true")
+    assert taken.count("\n") >= 5 and "No space left" in taken and "\n5 " not in taken
+    assert "Operation not permitted" in api.run(sandbox, "unshare -Ur true 2>&1 || true")
+
+
+def test_destroy_without_rights_leaves_nothing(api: Api) -> None:
+    api.act(api.create()["sandbox_id"], "destroy")
+    before = remains(api.server.home)
+    sandbox = api.create()["sandbox_id"]
+    api.run(sandbox, "mkdir -p a/b && chmod 0 a && (setsid sleep 600 >&- 2>&- &)")
+    api.act(sandbox, "destroy")
+    assert remains(api.server.home) == before
+
+
+def test_down_without_rights_ends_every_process_of_the_person() -> None:
+    with person(STRANGER + 10_000_000) as server:
+        with api_of(server) as api:
+            api.create()
+        owner = frozenset({server.home.stat().st_uid})
+        assert pids_of(owner)
+        server.down()
+        if os.geteuid() == 0:
+            until(lambda: pids_of(owner), lambda pids: not pids)
