@@ -1,5 +1,5 @@
 # Two commands do everything: `make run` and `make test`.
-.PHONY: run test test-slow check bench install
+.PHONY: run test test-slow test-agents check bench install
 
 run:        ## install what is missing, start Atoll, print a login link, with a sandbox ready
 	@scripts/install run
@@ -12,6 +12,10 @@ test:       ## install what is missing, run every test that can run here
 test-slow:  ## the named slow tiers
 	@scripts/install test
 	@scripts/test slow
+
+test-agents: ## every agent Atoll knows finishes a scripted task (installs them: 1.8 GB)
+	@scripts/install test
+	@scripts/test agents
 
 check:      ## format, lint, types, layers, layout
 	@scripts/install test

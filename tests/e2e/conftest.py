@@ -42,7 +42,7 @@ def provide_agent() -> Callable[[TestServer, str], None]:
         agent = find(name)
         if shutil.which("npm") is None:
             pytest.skip("agents are installed by npm, which is not on this machine")
-        layer = install(CACHE, agent)
+        layer = Path(install(CACHE, agent, None, print).path)
         place = server.home / "agents" / agent.name / layer.name
         place.parent.mkdir(parents=True, exist_ok=True)
         if not place.exists():

@@ -1,8 +1,9 @@
-"""A scripted model server on loopback: OpenAI Responses and Chat, Anthropic Messages, streaming.
+"""A scripted model server on loopback: OpenAI Responses and Chat, Anthropic Messages, Gemini.
 
 A prompt that holds `[[tool NAME {json}]]` makes the first answer a call of that tool; once
-a tool result is in the conversation, or without a script, the answer is a short text. A
-wrong key gets the vendor's 401. Run it: `python -m tests.peers.model_server PORT KEY`.
+a tool result is in the conversation, or without a script, the answer is a short text.
+`[[write FILE TEXT]]` is for agents without tools: the answer holds the whole file. A wrong
+key gets the vendor's 401. Run it: `python -m tests.peers.model_server PORT KEY`.
 """
 
 import json
@@ -16,6 +17,7 @@ from typing import Any
 from aiohttp import web
 
 SCRIPT = re.compile(r"\[\[tool (\w+) (\{.*?\})\]\]", re.DOTALL)
+WRITE = re.compile(r"\[\[write (\S+) (.*?)\]\]", re.DOTALL)
 DONE = "All done: the task is finished."
 
 
@@ -36,13 +38,15 @@ class ModelServer:
         app.router.add_post("/v1/messages", self._messages)
         app.router.add_post("/v1/messages/count_tokens", self._count)
         app.router.add_get("/v1/models", self._models)
+        app.router.add_post(r"/v1beta/models/{model:[^:]+}:{verb}", self._gemini)
         return app
 
     @web.middleware
     async def _check_key(self, request: web.Request, handler: Any) -> web.StreamResponse:
         self.requests.append((request.method, request.path))
         bearer = request.headers.get("Authorization", "").removeprefix("Bearer ")
-        if self.key not in (bearer, request.headers.get("x-api-key")):
+        sent = (bearer, *(request.headers.get(name) for name in ("x-api-key", "x-goog-api-key")))
+        if self.key not in sent or "key" in request.query:
             self.rejected += 1
             error = {"type": "authentication_error", "message": "invalid x-api-key"}
             return web.json_response({"type": "error", "error": error}, status=401)
@@ -101,7 +105,7 @@ class ModelServer:
                 "tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": function}],
             }
         else:
-            delta = {"role": "assistant", "content": DONE}
+            delta = {"role": "assistant", "content": _written(json.dumps(body["messages"])) or DONE}
         reason = "tool_calls" if tool else "stop"
         head = {"id": "chat_1", "model": "fake-model", "created": 1}
         if not body.get("stream"):
@@ -143,6 +147,33 @@ class ModelServer:
             {"type": "message_stop"},
         ]
         return await _sse(request, [(e["type"], e) for e in events])
+
+    async def _gemini(self, request: web.Request) -> web.StreamResponse:
+        if request.match_info["verb"] == "countTokens":
+            return web.json_response({"totalTokens": 10})
+        body = await request.json()
+        text = json.dumps(body["contents"])
+        wanted = '"functionResponse"' not in text and body.get("tools")
+        tool = _script(text) if wanted else None
+        part: dict[str, Any] = {"text": DONE}
+        if tool:
+            part = {"functionCall": {"name": tool[0], "args": json.loads(tool[1])}}
+        answer = {
+            "candidates": [
+                {"index": 0, "finishReason": "STOP", "content": {"role": "model", "parts": [part]}}
+            ],
+            "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1},
+            "modelVersion": request.match_info["model"],
+        }
+        if request.match_info["verb"] == "generateContent":
+            return web.json_response(answer)
+        return await _sse(request, [("", answer)])
+
+
+def _written(conversation: str) -> str | None:
+    """The answer to the last `[[write …]]`: a file as Aider's `whole` format spells it."""
+    found = WRITE.findall(conversation)
+    return "{}\n```\n{}\n```\n".format(*found[-1]) if found else None
 
 
 def _script(conversation: str) -> tuple[str, str] | None:

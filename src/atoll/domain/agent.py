@@ -5,7 +5,11 @@ sandbox (broker addresses, quiet flags, onboarding answers) is seeded once, so t
 person's own changes to those files stay.
 """
 
+import re
 from dataclasses import dataclass
+from typing import Literal
+
+from atoll.domain.errors import Invalid
 
 LAYERS = "/opt/atoll/agents"
 """Where installed agents are seen inside, read-only: one folder per agent name."""
@@ -20,30 +24,47 @@ class Seed:
     content: str
 
 
+Registry = Literal["npm", "pip"]
+"""Whose packages Atoll can lay into a layer: npm's, or Python's (a venv of its own)."""
+
+_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+!_-]{0,63}\Z")
+
+
 @dataclass(frozen=True, slots=True)
 class Package:
     """Where the program comes from. `programs` are patterns below the installed folder, best
-    first; the first that exists becomes `bin/<command>` of the layer."""
+    first; the first that exists becomes `bin/<command>` of the layer. `version` is the pinned
+    one. `needs` are programs of the sandbox's own root that it runs on."""
 
-    registry: str
+    registry: Registry
     name: str
     version: str
     programs: tuple[str, ...]
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
     """One agent: `argv` starts it at a terminal, `task_argv` runs one prompt (appended) and
-    ends. `aliases` are other names people type."""
+    ends, `resume_argv` goes on with its last conversation.
+
+    `providers` are the broker's it can speak to. `state` are folders below the home that
+    outlive a stop, `transcripts` a pattern below the home. `aliases` are other names people
+    type, `hint` says how to get it where Atoll cannot install it."""
 
     name: str
     command: str
     argv: tuple[str, ...]
     task_argv: tuple[str, ...]
+    resume_argv: tuple[str, ...] = ()
     package: Package | None = None
+    providers: tuple[str, ...] = ()
+    state: tuple[str, ...] = ()
+    transcripts: str | None = None
     env: tuple[tuple[str, str], ...] = ()
     seeds: tuple[Seed, ...] = ()
     aliases: tuple[str, ...] = ()
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +79,19 @@ class AgentCommand:
 def layer_path(agent: Agent) -> str:
     """Where the agent's layer is seen inside."""
     return f"{LAYERS}/{agent.name}"
+
+
+def split_reference(reference: str) -> tuple[str, str | None]:
+    """`codex@0.169.0` → (`codex`, `0.169.0`); without a version, None. Raises `Invalid`."""
+    name, at, version = reference.partition("@")
+    return name, read_version(version) if at else None
+
+
+def read_version(text: str) -> str:
+    """A version that may be asked of a registry and name a folder. Raises `Invalid`."""
+    if not _VERSION.match(text) or ".." in text:
+        raise Invalid(f"{text[:80]!r} is no version of an agent", field="agent")
+    return text
 
 
 def commands(agents: tuple[Agent, ...]) -> tuple[AgentCommand, ...]:

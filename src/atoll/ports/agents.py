@@ -1,9 +1,11 @@
-"""The AgentLayers port: where an agent's program and its first configuration come from.
+"""Where an agent's program and its first configuration come from.
 
-Layers are installed once per version and mounted read-only; this port never installs
-anything at create.
+Layers are installed once per version and mounted read-only. `AgentLayers` is the control
+plane's view and installs nothing; `AgentShelf` is that of the person who owns the home.
 """
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from atoll.domain.agent import Agent
@@ -14,10 +16,53 @@ class AgentLayers(Protocol):
     """Knows the agents a host offers."""
 
     async def mounts_for(self, agent: str) -> tuple[Mount, ...]:
-        """The read-only layers of `agent`. Raises `Invalid` with how to install it when this
-        host does not have it."""
+        """The read-only layers of `agent` (`name` or `name@version`). Raises `Invalid` with how
+        to install it when this host does not have it, `Forbidden` when it may not be used."""
         ...
 
     def known(self, agent: str) -> Agent:
         """What is known of `agent`, by name or alias. Raises `Invalid`: no such agent."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Shelved:
+    """An agent and its installed versions, the one used by default first. `on_host` when the
+    host's own programs have it."""
+
+    agent: Agent
+    versions: tuple[str, ...]
+    on_host: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One installed version. `new` when it was installed just now, in `seconds`; `bytes` is
+    what was written then."""
+
+    agent: str
+    version: str
+    path: str
+    new: bool = False
+    seconds: float = 0.0
+    bytes: int = 0
+
+
+class AgentShelf(Protocol):
+    """The layers of a home. Blocking; never used by a process that serves sandboxes."""
+
+    def list(self) -> Sequence[Shelved]:
+        """Every agent Atoll knows."""
+        ...
+
+    def install(self, name: str, version: str | None, report: Callable[[str], None]) -> Layer:
+        """Install `version` (None: the pinned one), whole or not at all; one that is there is
+        left as it is. `report` hears what happens, a line at a time. Raises `NotFound`,
+        `Invalid`, `Forbidden` (the home is somebody else's), `Conflict` (another install is
+        going on), `Failed` with the registry's last words."""
+        ...
+
+    def remove(self, name: str, version: str | None) -> Sequence[Layer]:
+        """Remove one version, or all; returns what is gone. Raises `NotFound`, `Forbidden`, and
+        `Conflict` while a sandbox has it mounted."""
         ...

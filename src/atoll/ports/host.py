@@ -1,13 +1,15 @@
 """The Host port: what the command line needs of the machine it stands on.
 
-Starting and ending Atoll here, and saying what walls this machine can build. Everything
-else the command line does goes through the HTTP API.
+Starting and ending Atoll here, installing agents, and saying what walls this machine can
+build. Everything else the command line does goes through the HTTP API.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn, Protocol
+
+from atoll.ports.agents import AgentShelf
 
 Level = Literal["ok", "warn", "fail"]
 
@@ -48,4 +50,8 @@ class Host(Protocol):
 
     def doctor(self, home: Path) -> Sequence[Finding]:
         """Look; change nothing."""
+        ...
+
+    def agents(self, home: Path) -> AgentShelf:
+        """The agents installed in `home`, which need not exist yet."""
         ...

@@ -18,7 +18,7 @@ from atoll.domain.principal import Principal
 from atoll.domain.profile import Profile, Scope
 from atoll.domain.sandbox import KEPT, CreateSandbox, Sandbox
 from atoll.domain.wish import Circumstances, agent_key, check_references, grant
-from atoll.ports import Extension, Holding, IdempotencyRecord, Transaction
+from atoll.ports import AgentLayers, Extension, Holding, IdempotencyRecord, Transaction
 from atoll.services.profiles import Profiles
 from atoll.services.transitions import Transitions, Work
 
@@ -49,20 +49,23 @@ class Admission:
         profiles: Profiles,
         *,
         extensions: Mapping[str, Extension],
+        agents: AgentLayers,
         settings: Settings,
     ) -> None:
         self._transitions = transitions
         self._profiles = profiles
         self._extensions = extensions
+        self._agents = agents
         self._settings = settings
 
     async def admit(self, caller: Principal, wish: CreateSandbox, *, key: str | None) -> Admitted:
         """Store the sandbox, or find the one that a repeated key or an agent already has.
-        Raises `Invalid`, `Conflict`, `LimitReached`."""
+        Raises `Invalid`, `Forbidden` (agent), `Conflict`, `LimitReached`."""
         check_references(wish)
         digest = None if key is None else _digest(key, wish)
         profile = await self._profiles.get(caller, wish.profile, version=wish.profile_version)
         self._check_extension(profile)
+        await self._check_agent(wish.agent or profile.agent)
         async with self._transitions.store.begin() as rows:
             if key is not None and digest is not None:
                 earlier = await self._earlier(rows, caller, key=key, digest=digest)
@@ -131,6 +134,11 @@ class Admission:
                 "max_sandboxes raised.",
                 code="limit_reached",
             )
+
+    async def _check_agent(self, agent: str | None) -> None:
+        """Said now, not by a sandbox that fails; what is mounted is asked again then."""
+        if agent is not None:
+            await self._agents.mounts_for(agent)
 
     def _check_extension(self, profile: Profile) -> None:
         extension = self._extensions.get(profile.extension)

@@ -85,7 +85,11 @@ class Sandboxes:
             around.store, around.bus, clock=around.clock, identifiers=identifiers
         )
         self._admission = Admission(
-            self._transitions, profiles, extensions=around.extensions, settings=settings
+            self._transitions,
+            profiles,
+            extensions=around.extensions,
+            agents=around.agents,
+            settings=settings,
         )
         self._journals = Journals(self._transitions)
         self._reconciler = Reconciler(

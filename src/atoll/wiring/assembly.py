@@ -12,7 +12,7 @@ from pathlib import Path
 
 import structlog
 
-from atoll.adapters.agents.catalogue import AGENTS
+from atoll.adapters.agents.catalogue import allowed
 from atoll.adapters.agents.layers import InstalledLayers
 from atoll.adapters.auth.book_file import BookFile
 from atoll.adapters.auth.token_file import load_or_make_token
@@ -112,7 +112,7 @@ def _surroundings(
         extensions=_extensions(settings, stack),
         clients=clients,
         workspaces=workspaces,
-        agents=InstalledLayers(settings.home / "agents"),
+        agents=InstalledLayers(settings.home / "agents", settings.agent_catalogue),
     )
 
 
@@ -186,7 +186,9 @@ def _extensions(settings: ControlSettings, stack: AsyncExitStack) -> Mapping[str
 
 
 def _namespaces(settings: ControlSettings) -> Namespaces:
-    agents = tuple((one.name, one.argv, one.env) for one in commands(AGENTS))
+    agents = tuple(
+        (one.name, one.argv, one.env) for one in commands(allowed(settings.agent_catalogue))
+    )
     return Namespaces(
         NamespacesSettings(
             socket=settings.home / "run" / "zygote.sock",

@@ -13,7 +13,6 @@ from atoll.runtime.zygote.uids import FIRST_UID, Counter
 HOME_MODE = 0o1771
 _CONTROL_FOLDERS = (
     ("repos", 0o755),
-    ("agents", 0o755),
     ("profiles", 0o755),
     ("run/import", 0o711),
 )
@@ -46,6 +45,7 @@ def _prepare(home: Path) -> int:
         if os.geteuid() == 0:
             os.chown(folder, 0, uid, follow_symlinks=False)
         folder.chmod(HOME_MODE if os.geteuid() == 0 else 0o711)
+    _persons_folder(home / "agents")
     for name, mode in _CONTROL_FOLDERS:
         _control_folder(home / name, mode, uid)
     return uid
@@ -63,6 +63,14 @@ def _control_uid(home: Path) -> int:
     if known >= FIRST_UID:
         return known
     return Counter(home / "boxes" / "next-uid").take(1)
+
+
+def _persons_folder(folder: Path) -> None:
+    """Programs are installed there by the person, and only by them: the control plane reads."""
+    folder.mkdir(exist_ok=True)
+    if os.geteuid() == 0:
+        os.chown(folder, 0, 0, follow_symlinks=False)
+    folder.chmod(0o755)
 
 
 def _control_folder(folder: Path, mode: int, uid: int) -> None:

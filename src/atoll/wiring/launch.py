@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import NoReturn
 
 import atoll
+from atoll.adapters.agents.shelf import LayerShelf
 from atoll.domain.errors import Conflict, Failed
+from atoll.ports.agents import AgentShelf
 from atoll.ports.host import Finding, UpOptions
 from atoll.runtime.zygote import kernel
 from atoll.runtime.zygote.home import Home
@@ -58,6 +60,10 @@ class LocalHost:
     def doctor(self, home: Path) -> Sequence[Finding]:
         """What this machine can isolate."""
         return doctor.findings(Home(home.resolve()))
+
+    def agents(self, home: Path) -> AgentShelf:
+        """The agents installed in `home`."""
+        return LayerShelf(Home(home.resolve()).agents)
 
 
 def _become_control(home: Home, options: UpOptions, uid: int) -> NoReturn:

@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from atoll.domain.errors import Invalid
+from atoll.adapters.agents.catalogue import find
+from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.provider import safe_base_url
 
 MAX_CONFIG_BYTES = 64 * 1024
@@ -31,6 +32,7 @@ class ControlSettings:
     `database_url`: an SQLAlchemy URL; None is SQLite in the home.
     `extensions`: which of the backends that come with Atoll are on.
     `upstreams`: model providers by name, for a base URL other than the usual one.
+    `agent_catalogue`: the agents that may be used; None allows all, an empty list none.
     `allow_loopback_remotes`: repositories on this machine may be fetched (development).
     """
 
@@ -44,6 +46,7 @@ class ControlSettings:
     database_url: str | None = field(default=None, repr=False)
     extensions: tuple[str, ...] = ("namespaces",)
     upstreams: dict[str, str] = field(default_factory=dict)
+    agent_catalogue: tuple[str, ...] | None = None
     allow_loopback_remotes: bool = False
 
 
@@ -97,7 +100,7 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, object]:
     }
     lists = {
         name: [part.strip() for part in environ[f"ATOLL_{name.upper()}"].split(",")]
-        for name in ("hosts", "extensions")
+        for name in ("hosts", "extensions", "agent_catalogue")
         if environ.get(f"ATOLL_{name.upper()}")
     }
     return {**texts, **numbers, **lists}
@@ -124,11 +127,24 @@ def _check(settings: ControlSettings) -> None:
         raise Invalid(f"log_level is one of {', '.join(LOG_LEVELS)}", field="log_level")
     if settings.public_url is not None:
         _check_url("public_url", settings.public_url)
+    _check_agents(settings.agent_catalogue or ())
     for name, url in settings.upstreams.items():
         if not safe_base_url(url):
             # A key goes there: never in the clear over a network.
             raise Invalid(
                 f"upstreams.{name} must be https://…, or http:// to this machine", field="upstreams"
+            )
+
+
+def _check_agents(names: tuple[str, ...]) -> None:
+    for name in names:
+        try:
+            known = find(name)
+        except NotFound as error:
+            raise Invalid(f"agent_catalogue: {error.message}", field="agent_catalogue") from error
+        if known.name != name:
+            raise Invalid(
+                f"agent_catalogue: write {known.name} for {name}", field="agent_catalogue"
             )
 
 

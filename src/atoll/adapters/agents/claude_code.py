@@ -21,12 +21,16 @@ CLAUDE_CODE = Agent(
         "claude", "-p", "--output-format", "stream-json", "--verbose",
         "--dangerously-skip-permissions",
     ),
+    resume_argv=("claude", "--continue", "--dangerously-skip-permissions"),
     package=Package(
         registry="npm",
         name="@anthropic-ai/claude-code",
         version="2.1.197",
         programs=("node_modules/@anthropic-ai/claude-code/bin/claude*", "node_modules/.bin/claude"),
     ),
+    providers=("anthropic",),
+    state=(".claude",),
+    transcripts=".claude/projects/*/*.jsonl",
     env=(
         ("IS_SANDBOX", "1"),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),

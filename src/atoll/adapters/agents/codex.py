@@ -27,6 +27,7 @@ CODEX = Agent(
     command="codex",
     argv=("codex", "--no-daemon"),
     task_argv=("codex", "exec", "--json", "--skip-git-repo-check", "--disable", "plugins"),
+    resume_argv=("codex", "resume", "--last", "--no-daemon"),
     package=Package(
         registry="npm",
         name="@openai/codex",
@@ -36,5 +37,8 @@ CODEX = Agent(
             "node_modules/.bin/codex",
         ),
     ),
+    providers=("openai",),
+    state=(".codex",),
+    transcripts=".codex/sessions/*/*/*/rollout-*.jsonl",
     seeds=(Seed(".codex/config.toml", _CONFIG),),
 )

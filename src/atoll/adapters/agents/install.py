@@ -1,84 +1,136 @@
-"""Install an agent's program once, into a layer of its own, at its pinned version.
+"""Making one layer: an agent's program at one version, laid beside its place and renamed into it.
 
-`python -m atoll.adapters.agents.install FOLDER AGENT…`. The layer appears whole or not at
-all: it is made beside its place and renamed.
+`shelf` decides whether it may; `fetch` asks the registry.
 """
 
+import fcntl
+import os
 import shutil
-import subprocess
-import sys
+import stat
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 
-from atoll.adapters.agents.catalogue import find, layer
-from atoll.domain.agent import Agent, Package
-from atoll.domain.errors import AtollError, Failed, Invalid
+from atoll.adapters.agents.catalogue import SYSTEM_PATH, layer
+from atoll.adapters.agents.fetch import fetch
+from atoll.domain.agent import Agent, read_version
+from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid
+from atoll.ports.agents import Layer
 
-INSTALL_SECONDS = 900
+Report = Callable[[str], None]
+MIB = 2**20
+_HALF_DONE = (".making-*", ".removed-*")
 
 
-def install(folder: Path, agent: Agent) -> Path:
-    """The agent's layer, made now if it is not there. Raises `Failed` with npm's last words."""
-    there = layer(folder, agent)
+def install(folder: Path, agent: Agent, version: str | None, report: Report) -> Layer:
+    """The layer of `version` (None: the pinned one), made now if it is not there. Raises what
+    `ports.agents.AgentShelf.install` says."""
+    package = agent.package
+    if package is None:
+        raise Invalid(f"Atoll cannot install {agent.name}: {agent.hint}", field="agent")
+    wanted = read_version(version or package.version)
+    folder = folder.absolute()  # a venv writes it down
+    there = layer(folder, agent, wanted)
     if there is not None:
-        return there
-    if agent.package is None:
-        raise Invalid(f"{agent.name} has no package to install", field="agent")
-    root = folder / agent.name
-    root.mkdir(parents=True, exist_ok=True, mode=0o755)
-    place = root / agent.package.version
-    with tempfile.TemporaryDirectory(prefix=".making-", dir=root) as made:
-        made_path = Path(made)
-        _fetch(agent.package, made_path)
-        _link_program(agent, made_path)
-        made_path.chmod(0o755)
-        made_path.rename(place)
-        made_path.mkdir()
-    return place
+        return Layer(agent.name, wanted, str(there))
+    _check_needs(agent)
+    with locked(folder, agent):
+        if layer(folder, agent, wanted) is not None:  # made while we looked
+            return Layer(agent.name, wanted, str(folder / agent.name / wanted))
+        since = monotonic()
+        report(f"{agent.name} {wanted}: fetching {package.name} by {package.registry}")
+        place = folder / agent.name / wanted
+        size = _make(agent, wanted, place, report=report)
+        seconds = monotonic() - since
+    report(f"{agent.name} {wanted}: installed in {seconds:.0f} s, {size / MIB:.0f} MiB")
+    return Layer(agent.name, wanted, str(place), new=True, seconds=seconds, bytes=size)
 
 
-def _fetch(package: Package, into: Path) -> None:
-    if package.registry != "npm":
-        raise Invalid(f"{package.name}: Atoll cannot install from {package.registry!r}")
-    npm = shutil.which("npm")
-    if npm is None:
-        raise Failed(f"{package.name} needs npm, which is not installed: install Node.js first")
-    argv = [npm, "install", "--prefix", str(into), "--no-audit", "--no-fund", "--loglevel=error"]
-    done = subprocess.run(
-        [*argv, f"{package.name}@{package.version}"],
-        capture_output=True,
-        timeout=INSTALL_SECONDS,
-        check=False,
-        text=True,
-    )
-    if done.returncode:
-        raise Failed(f"npm could not install {package.name}: {done.stderr.strip()[-400:]}")
+def _check_needs(agent: Agent) -> None:
+    for program in agent.package.needs if agent.package else ():
+        if shutil.which(program, path=SYSTEM_PATH) is None:
+            raise Failed(
+                f"{agent.name} runs on {program}, which sandboxes of this host do not have: "
+                f"install {program} below /usr first"
+            )
+
+
+def _make(agent: Agent, version: str, place: Path, *, report: Report) -> int:
+    """Returns how many bytes were written."""
+    making = Path(tempfile.mkdtemp(prefix=".making-", dir=place.parent))
+    try:
+        fetch(agent, version, making, report)
+        _link_program(agent, making)
+        size = _open_to_readers(making)
+        making.rename(place)
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+    return size
 
 
 def _link_program(agent: Agent, made: Path) -> None:
-    package = agent.package
-    patterns = package.programs if package else ()
+    patterns = agent.package.programs if agent.package else ()
     for pattern in patterns:
         for program in sorted(made.glob(pattern)):
             (made / "bin").mkdir()
             (made / "bin" / agent.command).symlink_to(Path("..") / program.relative_to(made))
             return
-    raise Failed(f"{agent.name} installed, but none of {', '.join(patterns)} is there")
+    raise Failed(f"{agent.name} was fetched, but none of {', '.join(patterns)} is in it")
 
 
-def main(arguments: list[str]) -> int:
-    """Install each agent named after the folder; print where it is."""
-    if len(arguments) < 2:
-        print("usage: python -m atoll.adapters.agents.install FOLDER AGENT...", file=sys.stderr)
-        return 2
+def _open_to_readers(made: Path) -> int:
+    """Whatever a person's umask or a package says: sandboxes read every file, write none."""
+    total = 0
+    for folder, _names, files in os.walk(made):
+        Path(folder).chmod(0o755)
+        for name in files:
+            path = Path(folder) / name
+            found = path.lstat()
+            if stat.S_ISREG(found.st_mode):
+                total += found.st_size
+                path.chmod(0o755 if found.st_mode & 0o100 else 0o644)
+    return total
+
+
+@contextmanager
+def locked(folder: Path, agent: Agent) -> Iterator[None]:
+    """Nobody else changes this agent's layers meanwhile; what a killed run left half done is
+    swept. Makes the folders. Raises `Forbidden`, `Conflict`."""
+    for place in (folder, folder / agent.name):
+        _own(place)
+    root = folder / agent.name
+    handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        for name in arguments[1:]:
-            print(install(Path(arguments[0]), find(name)))
-    except AtollError as err:
-        print(f"atoll: {err.message}", file=sys.stderr)
-        return 1
-    return 0
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as err:
+        os.close(handle)
+        raise Conflict(
+            f"{agent.name} is being installed or removed already: wait for that to end"
+        ) from err
+    try:
+        for pattern in _HALF_DONE:
+            for left in root.glob(pattern):
+                shutil.rmtree(left, ignore_errors=True)
+        yield
+    finally:
+        os.close(handle)
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+def _own(place: Path) -> None:
+    """A folder of ours, passable by everyone. Programs in one of somebody else's could be
+    exchanged under our hands."""
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except PermissionError as err:
+        raise Forbidden(f"{place} cannot be made by you: run this as who owns it") from err
+    except FileExistsError as err:
+        raise Forbidden(f"{place} is no folder: move it away") from err
+    found = place.lstat()
+    if found.st_uid != os.geteuid() or not stat.S_ISDIR(found.st_mode):
+        raise Forbidden(
+            f"{place} is no folder of yours (uid {found.st_uid} has it): run this as who "
+            "runs `atoll up`"
+        )
+    place.chmod(0o755)

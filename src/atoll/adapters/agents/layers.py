@@ -1,41 +1,54 @@
 """Installed agents as read-only mounts: `ports.agents.AgentLayers` over a folder of layers."""
 
 import shutil
+from collections.abc import Container
 from pathlib import Path
 
-from atoll.adapters.agents.catalogue import find, layer
-from atoll.domain.agent import Agent, layer_path
-from atoll.domain.errors import Invalid, NotFound
+from atoll.adapters.agents.catalogue import SYSTEM_PATH, allowed, find, layer
+from atoll.domain.agent import Agent, layer_path, split_reference
+from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.ports.extension import Mount
-
-SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
-"""Programs a sandbox of image `host` shares with the host."""
 
 
 class InstalledLayers:
-    """The layers below `folder` (`agents/<name>/<version>/`)."""
+    """The layers below `folder` (`agents/<name>/<version>/`). `catalogue` names the agents
+    that may be used; None allows all."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, catalogue: Container[str] | None = None) -> None:
         self._folder = folder
+        self._allowed = allowed(catalogue)
 
     async def mounts_for(self, agent: str) -> tuple[Mount, ...]:
         """The agent's layer, or nothing when the host's own programs have it. Raises
-        `Invalid`: no such agent, or how to install it."""
-        known = self.known(agent)
-        here = layer(self._folder, known)
+        `Invalid`: no such agent, or how to install it; `Forbidden`: not in the catalogue."""
+        known, version = self.known(agent), split_reference(agent)[1]
+        if known not in self._allowed:
+            names = ", ".join(one.name for one in self._allowed) or "none"
+            raise Forbidden(
+                f"the agent {known.name} is not in this Atoll's agent_catalogue, which allows "
+                f"{names}: choose one of these, or have it added in config.toml",
+                field="agent",
+            )
+        here = layer(self._folder, known, version)
         if here is not None:
             return (Mount(str(here.resolve()), layer_path(known)),)
-        if shutil.which(known.command, path=SYSTEM_PATH) is not None:
+        if version is None and shutil.which(known.command, path=SYSTEM_PATH) is not None:
             return ()
-        raise Invalid(
-            f"the agent {known.name} is not installed on this host; install it once with: "
-            f"python -m atoll.adapters.agents.install {self._folder} {known.name}",
-            field="agent",
-        )
+        raise Invalid(_not_installed(known, version), field="agent")
 
     def known(self, agent: str) -> Agent:
-        """What the catalogue says of it."""
+        """What the catalogue says of it, by name, alias, or either with `@version`."""
         try:
-            return find(agent)
+            return find(split_reference(agent)[0])
         except NotFound as error:
             raise Invalid(error.message, field="agent") from error
+
+
+def _not_installed(agent: Agent, version: str | None) -> str:
+    if agent.package is None:
+        return f"the agent {agent.name} is not on this host: {agent.hint}"
+    named = agent.name if version is None else f"{agent.name}@{version}"
+    return (
+        f"the agent {named} is not installed on this host; install it once with: "
+        f"atoll agent install {named}"
+    )

@@ -14,12 +14,17 @@ OPENCODE = Agent(
     command="opencode",
     argv=("opencode",),
     task_argv=("opencode", "run", "--format", "json"),
+    resume_argv=("opencode", "--continue"),
     package=Package(
         registry="npm",
         name="opencode-ai",
         version="1.18.33",
-        programs=("node_modules/opencode-linux-*/bin/opencode", "node_modules/.bin/opencode"),
+        # Its installer puts the build this machine's processor can run there.
+        programs=("node_modules/opencode-ai/bin/opencode.exe", "node_modules/.bin/opencode"),
     ),
+    providers=("openai", "anthropic"),
+    state=(".local/share/opencode", ".config/opencode"),
+    transcripts=".local/share/opencode/opencode.db",
     env=(
         ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
         ("OPENCODE_DISABLE_AUTOUPDATE", "1"),

@@ -175,8 +175,10 @@ class Terminals:
             return wish.argv or self._defaults.shell, dict(wish.env)
         if wish.argv is not None:
             raise Invalid("name an agent or an argv, not both", field="agent")
+        # A sandbox has one version of an agent mounted, whichever its reference named.
+        wanted = wish.agent.partition("@")[0]
         for agent in self._defaults.agents:
-            if agent.name == wish.agent:
+            if agent.name == wanted:
                 return agent.argv, {**dict(agent.env), **wish.env}
         known = ", ".join(agent.name for agent in self._defaults.agents) or "none"
         raise Invalid(f"this sandbox has no agent {wish.agent!r}; it has: {known}", field="agent")

@@ -11,6 +11,8 @@ AGENT_STATE = (
     ("opencode-config", ".config/opencode"),
     ("qwen", ".qwen"),
     ("gemini", ".gemini"),
+    ("aider", ".aider"),
+    ("cursor", ".cursor"),
 )
 """Agents' state that outlives a stop: (name below the box's state, name below the home inside)."""
 

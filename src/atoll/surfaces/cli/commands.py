@@ -35,6 +35,7 @@ COMMANDS: dict[str, str] = {
     "pull": "Bring a sandbox's commits into a branch of your checkout.",
     "logs": "Show how a sandbox was made, step by step.",
     "events": "Show what happened, and follow what happens.",
+    "agent": "List, install, update and remove the agents of this machine.",
     "profile": "Look at, check, save and delete profiles.",
     "prune": "Destroy sandboxes nobody needs any more.",
     "doctor": "Say what this machine can isolate and what to install.",
@@ -85,7 +86,7 @@ def atoll() -> None:
 
 def run(arguments: list[str], environ: Mapping[str, str], host: "Callable[[], Host]") -> int:
     """Run one command; returns its exit code (`exits`). `host` is called when this machine
-    is touched (`up`, `down`, `doctor`)."""
+    is touched (`up`, `down`, `doctor`, `agent`)."""
     try:
         # In this mode click hands an `Exit` back as its code.
         left: object = atoll.main(

@@ -1,0 +1,112 @@
+"""Asking a registry for an agent's package: npm's tree, or a Python venv that can be moved.
+
+Runs npm or pip as the person who called, with their own settings (proxy, registry), as an
+ordinary client does. What is fetched lies in one folder and is seen inside under another.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+
+from atoll.adapters.agents.catalogue import SYSTEM_PATH
+from atoll.domain.agent import Agent, Package, layer_path
+from atoll.domain.errors import Failed
+
+INSTALL_SECONDS = 1200.0
+TELL_EVERY_SECONDS = 5.0
+MAX_SAID_BYTES = 4096
+MAX_SCRIPT_BYTES = 256 * 1024
+
+Report = Callable[[str], None]
+
+
+def fetch(agent: Agent, version: str, into: Path, report: Report) -> None:
+    """Lay the package into the empty folder `into`. Raises `Failed`."""
+    package = agent.package
+    if package is None:
+        raise Failed(f"{agent.name} has no package")
+    match package.registry:
+        case "npm":
+            _npm(package, version, into, report=report)
+        case "pip":
+            _pip(package, version, into, report=report)
+            _settle(into, inside=layer_path(agent))
+
+
+def _npm(package: Package, version: str, into: Path, *, report: Report) -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise Failed(f"{package.name} needs npm, which is not installed: install Node.js first")
+    argv = [npm, "install", "--prefix", str(into), "--no-audit", "--no-fund", "--loglevel=error"]
+    _run([*argv, f"{package.name}@{version}"], what=f"npm install {package.name}", report=report)
+
+
+def _pip(package: Package, version: str, into: Path, *, report: Report) -> None:
+    python = shutil.which("python3", path=SYSTEM_PATH)
+    if python is None:
+        raise Failed(f"{package.name} needs a python3 in /usr/bin, which sandboxes share")
+    venv = into / "venv"
+    _run([python, "-m", "venv", str(venv)], what="python3 -m venv", report=report)
+    argv = [str(venv / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-input"]
+    _run(
+        [*argv, "--disable-pip-version-check", f"{package.name}=={version}"],
+        what=f"pip install {package.name}",
+        report=report,
+    )
+
+
+def _settle(into: Path, *, inside: str) -> None:
+    """Scripts of a venv name their interpreter by its full path: make it the one inside."""
+    here = os.fsencode(into)
+    for script in (into / "venv" / "pyvenv.cfg", *(into / "venv" / "bin").iterdir()):
+        if script.is_symlink() or not script.is_file():
+            continue
+        if script.stat().st_size > MAX_SCRIPT_BYTES:
+            continue
+        text = script.read_bytes()
+        if here in text:
+            script.write_bytes(text.replace(here, inside.encode()))
+
+
+def _run(argv: list[str], *, what: str, report: Report) -> None:
+    """To its end, telling now and then how long it takes. Raises `Failed` with its last words."""
+    since = monotonic()
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            umask=0o022,
+        )
+        try:
+            while process.poll() is None and monotonic() - since < INSTALL_SECONDS:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(TELL_EVERY_SECONDS)
+                    break
+                report(f"{what}: {monotonic() - since:.0f} s")
+        finally:
+            _end(process)
+        if process.returncode:
+            raise Failed(f"{what} ended with {process.returncode}: {_last_words(said.fileno())}")
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """With everything it started, when it is still going on."""
+    if process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _last_words(handle: int) -> str:
+    size = os.fstat(handle).st_size
+    text = os.pread(handle, MAX_SAID_BYTES, max(0, size - MAX_SAID_BYTES))
+    return " ".join(text.decode(errors="replace").split())[-600:] or "it said nothing"

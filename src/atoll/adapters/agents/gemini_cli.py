@@ -1,0 +1,28 @@
+"""Gemini CLI: its key's kind is chosen beforehand, folders are trusted, nothing is reported."""
+
+from atoll.domain.agent import Agent, Package, Seed
+
+_SETTINGS = (
+    '{"security":{"auth":{"selectedType":"gemini-api-key"},"folderTrust":{"enabled":false}},'
+    '"privacy":{"usageStatisticsEnabled":false},"general":{"enableAutoUpdate":false}}\n'
+)
+
+GEMINI_CLI = Agent(
+    name="gemini-cli",
+    command="gemini",
+    argv=("gemini", "--yolo", "--skip-trust"),
+    task_argv=("gemini", "--yolo", "--skip-trust", "--output-format", "stream-json", "-p"),
+    resume_argv=("gemini", "--yolo", "--skip-trust", "--resume", "latest"),
+    package=Package(
+        registry="npm",
+        name="@google/gemini-cli",
+        version="0.61.0",
+        programs=("node_modules/.bin/gemini",),
+        needs=("node",),
+    ),
+    providers=("gemini",),
+    state=(".gemini",),
+    transcripts=".gemini/tmp/*/chats/session-*",
+    seeds=(Seed(".gemini/settings.json", _SETTINGS),),
+    aliases=("gemini",),
+)

@@ -1,0 +1,89 @@
+"""`ports.agents.AgentShelf`: the layers of a home, for the person who owns it."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from atoll.adapters.agents.catalogue import AGENTS, SYSTEM_PATH, find, layer, versions
+from atoll.adapters.agents.install import install, locked
+from atoll.domain.agent import Agent, layer_path, split_reference
+from atoll.domain.errors import Conflict, NotFound
+from atoll.ports.agents import Layer, Shelved
+
+
+class LayerShelf:
+    """The layers below `folder`, which is made when something is installed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def list(self) -> Sequence[Shelved]:
+        """See the port."""
+        return [
+            Shelved(
+                agent,
+                versions(self._folder, agent),
+                shutil.which(agent.command, path=SYSTEM_PATH) is not None,
+            )
+            for agent in AGENTS
+        ]
+
+    def install(self, name: str, version: str | None, report: Callable[[str], None]) -> Layer:
+        """See the port; `name` may be `name@version`."""
+        plain, named = split_reference(name)
+        return install(self._folder, find(plain), version or named, report)
+
+    def remove(self, name: str, version: str | None) -> Sequence[Layer]:
+        """See the port; `name` may be `name@version`."""
+        plain, named = split_reference(name)
+        agent, wanted = find(plain), version or named
+        there = versions(self._folder, agent)
+        gone = [one for one in there if wanted in (None, one)]
+        if not gone:
+            have = ", ".join(there) or "none"
+            raise NotFound(
+                f"{agent.name}{' ' + wanted if wanted else ''} is not installed; installed: {have}"
+            )
+        with locked(self._folder, agent):
+            return [self._remove(agent, one) for one in gone]
+
+    def _remove(self, agent: Agent, version: str) -> Layer:
+        place = layer(self._folder, agent, version)
+        if place is None:
+            raise NotFound(f"{agent.name} {version} is not installed any more")
+        if _mounted(agent, version):
+            raise Conflict(
+                f"a sandbox runs with {agent.name} {version}: stop it first (`atoll list`)"
+            )
+        aside = Path(tempfile.mkdtemp(prefix=".removed-", dir=place.parent))
+        place.rename(aside / version)
+        shutil.rmtree(aside, ignore_errors=True)
+        return Layer(agent.name, version, str(place))
+
+
+def _mounted(agent: Agent, version: str) -> bool:
+    """Whether any process we may look at has the layer mounted. Field 4 of mountinfo is the
+    folder within its file system, field 5 where it is seen (proc_pid_mountinfo(5))."""
+    below = f"/{agent.name}/{version}"
+    for text in _mount_tables():
+        for line in text.splitlines():
+            words = line.split(" ")
+            if words[3].endswith(below) and words[4].endswith(layer_path(agent)):
+                return True
+    return False
+
+
+def _mount_tables() -> Iterator[str]:
+    """One text for each mount namespace that can be looked into."""
+    seen: set[str] = set()
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            space = str((entry / "ns" / "mnt").readlink())
+            if space not in seen:
+                seen.add(space)
+                yield (entry / "mountinfo").read_text()
+        except OSError:
+            continue  # ended meanwhile, or somebody else's

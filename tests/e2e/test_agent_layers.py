@@ -1,0 +1,105 @@
+"""An installed agent costs a new sandbox nothing; one that is not, or may not be, is refused."""
+
+import json
+import os
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+
+import httpx
+import pytest
+
+from atoll.testing.server import TestServer, test_server
+
+ROUNDS = 7
+MIB = 2**20
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[TestServer]:
+    with test_server({"ATOLL_AGENT_CATALOGUE": "codex,opencode,shell"}) as server:
+        for version, word in (("0.169.0", "pinned"), ("0.1.0", "older")):
+            layer = server.home / "agents" / "codex" / version
+            (layer / "bin").mkdir(parents=True)
+            (layer / "bin" / "codex").write_text(f"#!/bin/sh\necho {word}\n")
+            (layer / "bin" / "codex").chmod(0o755)
+            (layer / "large").write_bytes(os.urandom(8 * MIB))
+        yield server
+
+
+def test_agent_that_is_not_installed_is_refused_with_the_command_to_run(
+    server: TestServer,
+) -> None:
+    done = server.run("new", "--agent", "opencode", "--detach")
+    assert done.returncode == 2
+    assert "atoll agent install opencode" in done.stderr
+    assert json.loads(server.run("list", "--json").stdout)["sandboxes"] == []
+
+
+def test_agent_outside_the_catalogue_is_refused_before_anything_is_made(
+    server: TestServer,
+) -> None:
+    done = server.run("new", "--agent", "claude", "--detach")
+    assert done.returncode == 6
+    assert "agent_catalogue, which allows codex, opencode, shell" in done.stderr
+    assert json.loads(server.run("list", "--json").stdout)["sandboxes"] == []
+
+
+@pytest.mark.parametrize(("named", "word"), [("codex", "pinned"), ("codex@0.1.0", "older")])
+def test_agent_version_that_was_named_is_the_one_inside(
+    server: TestServer, named: str, word: str
+) -> None:
+    made = server.run("new", "--agent", named, "--detach")
+    assert made.returncode == 0, made.stderr
+    name = made.stdout.strip()
+    try:
+        assert server.run("exec", name, "--", "codex").stdout == f"{word}\n"
+        with client(server) as api:
+            opened = api.post(f"/v1/sandboxes/{name}/terminals", json={"agent": named})
+        assert opened.status_code == 201, opened.text
+        refused = server.run(
+            "agent", "remove", "codex", "--yes", "--version", named[6:] or "0.169.0"
+        )
+        assert refused.returncode == 4, refused.stderr
+    finally:
+        server.run("destroy", name, "--yes")
+
+
+def test_installed_agent_adds_no_time_and_no_disk_to_a_create(server: TestServer) -> None:
+    with client(server) as api:
+        create(api, "codex")  # both are warm from here on
+        create(api, "shell")
+        times: dict[str, list[float]] = {"shell": [], "codex": []}
+        before = written(server.home)
+        for _ in range(ROUNDS):
+            for agent, taken in times.items():
+                taken.append(create(api, agent))
+        grown = written(server.home) - before
+    added = statistics.median(times["codex"]) - statistics.median(times["shell"])
+    print(f"agent adds {added * 1000:.1f} ms, {grown / 2 / ROUNDS / MIB:.2f} MiB a sandbox")
+    assert added < 0.020
+    assert grown / (2 * ROUNDS) < MIB
+
+
+def client(server: TestServer) -> httpx.Client:
+    headers = {"Authorization": f"Bearer {server.token}"}
+    return httpx.Client(base_url=server.url, headers=headers, timeout=60)
+
+
+def create(api: httpx.Client, agent: str) -> float:
+    """Seconds until it is ready."""
+    since = perf_counter()
+    made = api.post("/v1/sandboxes", params={"wait": "ready"}, json={"agent": agent})
+    taken = perf_counter() - since
+    assert made.json()["state"] == "ready", made.text
+    return taken
+
+
+def written(folder: Path) -> int:
+    """Bytes that files below take up on the disk, sparse ones as far as they are filled."""
+    total = 0
+    for place, _names, files in os.walk(folder):
+        for name in files:
+            total += (Path(place) / name).lstat().st_blocks * 512
+    return total
