@@ -25,7 +25,7 @@ COMMANDS: dict[str, str] = {
     "attach": "Sit down at a sandbox's terminal.",
     "list": "List the sandboxes.",
     "info": "Show everything about one sandbox.",
-    "start": "Bring stopped sandboxes up again.",
+    "start": "Bring stopped sandboxes up again, and failed ones whose files were kept.",
     "stop": "End what runs in sandboxes and keep their workspaces.",
     "recreate": "Make a sandbox afresh under the same id, saving its commits first.",
     "extend-ttl": "Give a sandbox more time.",
