@@ -18,6 +18,7 @@ from atoll.runtime.boot import Agent
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.health import Activity
 from atoll.runtime.journal import Journal
+from atoll.runtime.parts import Parts
 from atoll.runtime.spawners.local import local
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminals import Defaults, Terminals
@@ -129,10 +130,12 @@ async def runtime(
         async with local(work) as spawner, Tasks() as tasks:
             defaults = Defaults(("/bin/sh",), ENV, str(work), agents)
             more: Mapping = {} if make_stage is None else {"make_stage": make_stage}
+            parts = Parts()
             terminals = Terminals(spawner, defaults, journal=journal, tasks=tasks, **more)
             execs = Execs(spawner, env=ENV, cwd=str(work), journal=journal, tasks=tasks)
-            activity = Activity("sb_test", 1)
-            app = build(terminals, execs, journal=journal, activity=activity, token=token)
+            parts.terminals, parts.execs, parts.journal = terminals, execs, journal
+            parts.activity = Activity("sb_test", 1)
+            app = build(parts, token=token)
             runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
             await runner.setup()
             listener = socket.socket(socket.AF_UNIX)

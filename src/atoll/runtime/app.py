@@ -4,21 +4,20 @@ The routes themselves stand beside what they serve; the contract is docs/runtime
 """
 
 import hmac
-from collections.abc import Iterable
 
 import msgspec
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from atoll.domain.errors import Unauthenticated
-from atoll.runtime.execs.execs import Execs
 from atoll.runtime.execs.routes import routes as exec_routes
-from atoll.runtime.health import Activity, Counts
-from atoll.runtime.journal import Entry, Journal
+from atoll.runtime.files.routes import routes as file_routes
+from atoll.runtime.health import Counts
+from atoll.runtime.journal import Entry
+from atoll.runtime.parts import Parts
 from atoll.runtime.problems import problems
 from atoll.runtime.requests import MAX_JSON_BYTES, answer, query_integer, read_json
 from atoll.runtime.terminals.routes import routes as terminal_routes
-from atoll.runtime.terminals.terminals import Terminals
 
 JOURNAL_PAGE = 200
 MAX_JOURNAL_PAGE = 1000
@@ -38,41 +37,30 @@ class AckBody(msgspec.Struct, forbid_unknown_fields=True):
     n: int
 
 
-def build(
-    terminals: Terminals,
-    execs: Execs,
-    *,
-    journal: Journal,
-    activity: Activity,
-    token: str | None,
-    more: Iterable[web.RouteDef] = (),
-) -> web.Application:
-    """The whole application. With a `token` every request must bear it. `more` are routes whose
-    parts stand elsewhere: the files."""
+def build(parts: Parts, *, token: str | None) -> web.Application:
+    """The whole application over `parts`, which may be filled later. With a `token` every
+    request must bear it."""
     middlewares = [problems] if token is None else [problems, _bearing(token)]
     app = web.Application(middlewares=middlewares, client_max_size=MAX_JSON_BYTES)
-    app.add_routes(terminal_routes(terminals, activity))
-    app.add_routes(exec_routes(execs, activity))
-    app.add_routes(more)
-    app.add_routes(_own_routes(terminals, execs, journal, activity))
+    for routes in (terminal_routes, exec_routes, file_routes, _own_routes):
+        app.add_routes(routes(parts))
     return app
 
 
-def _own_routes(
-    terminals: Terminals, execs: Execs, journal: Journal, activity: Activity
-) -> list[web.RouteDef]:
+def _own_routes(parts: Parts) -> list[web.RouteDef]:
     async def health(_request: web.Request) -> web.Response:
-        counts = Counts(terminals.running, execs.running, terminals.attached)
-        return answer(activity.health(counts))
+        terminals = parts.terminals
+        counts = Counts(terminals.running, parts.execs.running, terminals.attached)
+        return answer(parts.activity.health(counts))
 
     async def read(request: web.Request) -> web.Response:
         after = query_integer(request, "after", 0)
         limit = query_integer(request, "limit", JOURNAL_PAGE, most=MAX_JOURNAL_PAGE)
-        page = journal.read(after, max(1, limit))
+        page = parts.journal.read(after, max(1, limit))
         return answer(JournalPage(page.entries, page.last, page.dropped))
 
     async def acknowledge(request: web.Request) -> web.Response:
-        journal.acknowledge((await read_json(request, AckBody)).n)
+        parts.journal.acknowledge((await read_json(request, AckBody)).n)
         return web.Response(status=204)
 
     return [

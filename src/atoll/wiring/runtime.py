@@ -8,10 +8,9 @@ import asyncio
 import encodings.idna  # noqa: F401 (socket loads it on first use, by then unreadable)
 import logging
 import signal
-import socket
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import uvloop
 from aiohttp import web
@@ -26,9 +25,9 @@ from atoll.runtime.doors.keys import read_keys
 from atoll.runtime.doors.opened import opened
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.files.files import Files
-from atoll.runtime.files.routes import routes as file_routes
 from atoll.runtime.health import Activity
 from atoll.runtime.journal import Journal
+from atoll.runtime.parts import Parts
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminals import Defaults, Terminals
@@ -41,64 +40,78 @@ INIT_GONE = 3
 """Exit status when the sandbox ended under its runtime."""
 
 
-def serve(boot: RuntimeBoot) -> None:
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """The routes of a runtime that is still to come, and what it will put behind them."""
+
+    parts: Parts
+    app: web.Application
+
+
+def lay(token: str | None = None) -> Laid:
+    """What is the same for every runtime: laid before the fork, its pages stay shared."""
+    parts = Parts()
+    return Laid(parts, build(parts, token=token))
+
+
+def serve(boot: RuntimeBoot, laid: Laid | None = None) -> None:
     """Serve one sandbox until SIGTERM, then return; raises `SystemExit(3)` when its init is
-    gone. Takes over every descriptor in `boot`."""
-    if uvloop.run(run(boot)):
+    gone. Takes over every descriptor in `boot`. `laid` serves one runtime in its process."""
+    if uvloop.run(run(boot, laid or lay(boot.token))):
         raise SystemExit(INIT_GONE)
 
 
-async def run(boot: RuntimeBoot) -> int:
+async def run(boot: RuntimeBoot, laid: Laid) -> int:
     """Serve until SIGTERM (0) or the end of the init (`INIT_GONE`)."""
-    if boot.stand is not None:
-        # Blocking, and before there is anything a signal would have to end in order.
-        boot = replace(boot, doors=boot.stand())
+    async with AsyncExitStack() as stack:
+        runner = web.AppRunner(laid.app, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS)
+        await runner.setup()
+        if boot.stand is not None:
+            # Blocking, and before there is anything a signal would have to end in order.
+            boot = replace(boot, doors=boot.stand())
+        return await _live(boot, laid.parts, runner, stack=stack)
+
+
+async def _live(
+    boot: RuntimeBoot, parts: Parts, runner: web.AppRunner, *, stack: AsyncExitStack
+) -> int:
     stop, gone = asyncio.Event(), asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    async with AsyncExitStack() as stack:
-        journal = Journal(boot.journal_dir, boot.journal_bytes)
-        stack.callback(journal.close)
-        spawner = InitSpawner(boot.control, program=boot.init, root=boot.workspace)
-        stack.push_async_callback(spawner.close)
-        tasks = await stack.enter_async_context(Tasks())
-        await _serve_contract(boot, spawner, journal, tasks=tasks, stack=stack)
-        await _serve_doors(boot, journal, stack)
-        tasks.spawn(_watch_init(spawner, gone, stop), "init")
-        await stop.wait()
-        why = "the sandbox's init is gone" if gone.is_set() else "asked to"
-        journal.append("runtime.stopped", {"reason": why})
+    journal = parts.journal = Journal(boot.journal_dir, boot.journal_bytes)
+    stack.callback(journal.close)
+    spawner = InitSpawner(boot.control, program=boot.init, root=boot.workspace)
+    stack.push_async_callback(spawner.close)
+    tasks = await stack.enter_async_context(Tasks())
+    _fill(parts, boot, spawner, tasks=tasks, stack=stack)
+    boot.listener.setblocking(False)
+    await web.SockSite(runner, boot.listener).start()
+    # Whoever still waits for an answer is let go before what would give it.
+    stack.push_async_callback(runner.cleanup)
+    await _serve_doors(boot, journal, stack)
+    tasks.spawn(_watch_init(spawner, gone, stop), "init")
+    await stop.wait()
+    why = "the sandbox's init is gone" if gone.is_set() else "asked to"
+    journal.append("runtime.stopped", {"reason": why})
     return INIT_GONE if gone.is_set() else 0
 
 
-async def _serve_contract(
-    boot: RuntimeBoot,
-    spawner: InitSpawner,
-    journal: Journal,
-    *,
-    tasks: Tasks,
-    stack: AsyncExitStack,
+def _fill(
+    parts: Parts, boot: RuntimeBoot, spawner: InitSpawner, *, tasks: Tasks, stack: AsyncExitStack
 ) -> None:
-    """The HTTP contract on the given listener."""
-    activity = Activity(boot.sandbox_id, boot.generation)
+    """Put what this runtime is behind its routes."""
+    journal = parts.journal
+    activity = parts.activity = Activity(boot.sandbox_id, boot.generation)
     defaults = Defaults(boot.shell, boot.env, boot.cwd, boot.agents)
-    terminals = Terminals(spawner, defaults, journal=journal, tasks=tasks)
-    stack.callback(terminals.hang_up)
-    execs = Execs(spawner, env=boot.env, cwd=boot.cwd, journal=journal, tasks=tasks)
-    stack.callback(execs.close)
+    parts.terminals = Terminals(spawner, defaults, journal=journal, tasks=tasks)
+    stack.callback(parts.terminals.hang_up)
+    parts.execs = Execs(spawner, env=boot.env, cwd=boot.cwd, journal=journal, tasks=tasks)
+    stack.callback(parts.execs.close)
 
     def changed(path: str) -> None:
         activity.touch()
         journal.append("file.changed", {"path": path})
 
-    app = build(
-        terminals,
-        execs,
-        journal=journal,
-        activity=activity,
-        token=boot.token,
-        more=file_routes(Files(spawner, changed=changed)),
-    )
-    await _listen(app, (boot.listener,), stack)
+    parts.files = Files(spawner, changed=changed)
 
 
 async def _serve_doors(boot: RuntimeBoot, journal: Journal, stack: AsyncExitStack) -> None:
@@ -130,17 +143,6 @@ def _upstreams(boot: RuntimeBoot) -> dict[str, Upstream] | None:
         name: replace(upstream, base_url=places.get(name, upstream.base_url))
         for name, upstream in keys.items()
     }
-
-
-async def _listen(
-    app: web.Application, sockets: tuple[socket.socket, ...], stack: AsyncExitStack
-) -> None:
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS)
-    await runner.setup()
-    stack.push_async_callback(runner.cleanup)
-    for each in sockets:
-        each.setblocking(False)
-        await web.SockSite(runner, each).start()
 
 
 async def _watch_init(spawner: InitSpawner, gone: asyncio.Event, stop: asyncio.Event) -> None:

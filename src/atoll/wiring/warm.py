@@ -17,6 +17,7 @@ from atoll.runtime.app import build
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.health import Activity
 from atoll.runtime.journal import Journal
+from atoll.runtime.parts import Parts
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminals import Defaults, Terminals
 from atoll.wire.scrollback import MIN_CAPACITY, Scrollback
@@ -67,11 +68,11 @@ async def _rehearse(folder: Path) -> None:
     journal = Journal(folder / "journal")
     async with asyncio.timeout(LIMIT_SECONDS), Tasks() as tasks:
         defaults = Defaults(("/bin/sh",), (), "/")
-        terminals = Terminals(_Nowhere(), defaults, journal=journal, tasks=tasks)
-        execs = Execs(_Nowhere(), env=(), cwd="/", journal=journal, tasks=tasks)
-        activity = Activity("rehearsal", 0)
-        app = build(terminals, execs, journal=journal, activity=activity, token=None)
-        runner = web.AppRunner(app, access_log=None)
+        parts = Parts()
+        parts.journal, parts.activity = journal, Activity("rehearsal", 0)
+        parts.terminals = Terminals(_Nowhere(), defaults, journal=journal, tasks=tasks)
+        parts.execs = Execs(_Nowhere(), env=(), cwd="/", journal=journal, tasks=tasks)
+        runner = web.AppRunner(build(parts, token=None), access_log=None)
         await runner.setup()
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(str(folder / "s"))

@@ -6,12 +6,13 @@ Loads the runtime it will become and nothing of the control plane. Its log is st
 import argparse
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 from atoll.domain.errors import AtollError
 from atoll.runtime.zygote import kernel
 from atoll.runtime.zygote.program import run
-from atoll.wiring.runtime import serve
+from atoll.wiring.runtime import lay, serve
 from atoll.wiring.warm import warm
 
 
@@ -30,7 +31,7 @@ def main() -> int:
 
     try:
         warm()
-        run(arguments.home, serve, ready=ready)
+        run(arguments.home, partial(serve, laid=lay()), ready=ready)
     except (AtollError, OSError) as err:
         print(f"atoll: the zygote cannot run: {err}", file=sys.stderr)
         return 1

@@ -17,6 +17,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from atoll.runtime.files.files import Files
 from atoll.runtime.files.routes import routes
+from atoll.runtime.parts import Parts
 from atoll.runtime.problems import problems
 from atoll.runtime.spawners.binary import init_binary
 from atoll.runtime.spawners.local import local
@@ -49,7 +50,9 @@ async def client(
 ) -> AsyncIterator[Client]:
     async with local(root, twin=request.param) as spawner:
         app = web.Application(middlewares=[problems])
-        app.add_routes(routes(Files(spawner, changed=changed.append)))
+        parts = Parts()
+        parts.files = Files(spawner, changed=changed.append)
+        app.add_routes(routes(parts))
         async with TestClient(TestServer(app)) as client:
             yield client
 

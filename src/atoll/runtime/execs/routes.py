@@ -8,9 +8,9 @@ from aiohttp import web
 
 from atoll.domain.errors import Invalid
 from atoll.runtime.execs.exec import Exec
-from atoll.runtime.execs.execs import Execs, Wish
+from atoll.runtime.execs.execs import Wish
 from atoll.runtime.execs.record import ExecRecord, Last
-from atoll.runtime.health import Activity
+from atoll.runtime.parts import Parts
 from atoll.runtime.requests import (
     SignalBody,
     answer,
@@ -49,9 +49,9 @@ class ExecList(msgspec.Struct):
     execs: list[ExecRecord]
 
 
-def routes(execs: Execs, activity: Activity) -> list[web.RouteDef]:
+def routes(parts: Parts) -> list[web.RouteDef]:
     """Every `/execs` route."""
-    handlers = _Handlers(execs, activity)
+    handlers = _Handlers(parts)
     return [
         web.post("/execs", handlers.start),
         web.get("/execs", handlers.list),
@@ -66,14 +66,13 @@ def routes(execs: Execs, activity: Activity) -> list[web.RouteDef]:
 class _Handlers:
     """One method per route."""
 
-    def __init__(self, execs: Execs, activity: Activity) -> None:
-        self._execs = execs
-        self._activity = activity
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
 
     async def start(self, request: web.Request) -> web.StreamResponse:
         wish = _wish(await read_json(request, ExecBody))
-        started = await self._execs.start(wish)
-        self._activity.touch()
+        started = await self._parts.execs.start(wish)
+        self._parts.activity.touch()
         place = {"Location": f"/execs/{started.spec.id}"}
         if wish.background:
             return answer(started.record_with_output(), 201, place)
@@ -83,33 +82,33 @@ class _Handlers:
         return answer(started.record_with_output(), 200, place)
 
     async def list(self, _request: web.Request) -> web.Response:
-        return answer(ExecList([each.record() for each in self._execs.all()]))
+        return answer(ExecList([each.record() for each in self._parts.execs.all()]))
 
     async def show(self, request: web.Request) -> web.Response:
-        return answer(self._execs.get(request.match_info["id"]).record_with_output())
+        return answer(self._parts.execs.get(request.match_info["id"]).record_with_output())
 
     async def forget(self, request: web.Request) -> web.Response:
-        await self._execs.forget(request.match_info["id"])
+        await self._parts.execs.forget(request.match_info["id"])
         return web.Response(status=204)
 
     async def output(self, request: web.Request) -> web.StreamResponse:
-        found = self._execs.get(request.match_info["id"])
+        found = self._parts.execs.get(request.match_info["id"])
         stdout = query_integer(request, "stdout", 0)
         stderr = query_integer(request, "stderr", 0)
         return await _stream(request, found, stdout, stderr)
 
     async def feed(self, request: web.Request) -> web.Response:
-        found = self._execs.get(request.match_info["id"])
+        found = self._parts.execs.get(request.match_info["id"])
         close = query_flag(request, "close")
         async for data in request.content.iter_chunked(FEED_BYTES):
             await found.feed.write(data)
         if close:
             found.feed.finish()
-        self._activity.touch()
+        self._parts.activity.touch()
         return web.Response(status=204)
 
     async def signal(self, request: web.Request) -> web.Response:
-        found = self._execs.get(request.match_info["id"])
+        found = self._parts.execs.get(request.match_info["id"])
         body = await read_json(request, SignalBody)
         await found.signal(signal_number(body.signal))
         return web.Response(status=204)

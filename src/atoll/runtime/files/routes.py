@@ -17,7 +17,8 @@ from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.workspace_path import named_path, workspace_path
 from atoll.runtime.files.content import Content
 from atoll.runtime.files.entry import Entry
-from atoll.runtime.files.files import MAX_PAGE, Change, Files
+from atoll.runtime.files.files import MAX_PAGE, Change
+from atoll.runtime.parts import Parts
 from atoll.runtime.requests import answer, query_flag, query_integer, read_json
 
 CHUNK_BYTES = 256 * 1024
@@ -49,26 +50,26 @@ class Listing(msgspec.Struct):
 
 
 class FileRoutes:
-    """The handlers of one `Files`."""
+    """The handlers of one runtime's files."""
 
-    def __init__(self, files: Files) -> None:
-        self._files = files
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
 
     async def list(self, request: web.Request) -> web.Response:
         """A page of a directory."""
         limit = query_integer(request, "limit", MAX_PAGE, most=MAX_PAGE) or MAX_PAGE
         after = _cursor(request.query.get("cursor", ""))
-        page = await self._files.list(_path(request), after=after, limit=limit)
+        page = await self._parts.files.list(_path(request), after=after, limit=limit)
         token = None if page.after is None else base64.urlsafe_b64encode(page.after).decode()
         return answer(Listing(page.entries, token))
 
     async def stat(self, request: web.Request) -> web.Response:
         """One entry."""
-        return answer(await self._files.stat(_path(request)))
+        return answer(await self._parts.files.stat(_path(request)))
 
     async def read(self, request: web.Request) -> web.StreamResponse:
         """The bytes of a file, or one range of them (RFC 9110 §14)."""
-        content = await self._files.open(_named(request))
+        content = await self._parts.files.open(_named(request))
         try:
             return await _send(request, content)
         finally:
@@ -76,7 +77,7 @@ class FileRoutes:
 
     async def write(self, request: web.Request) -> web.Response:
         """Replace or make a file with the request's body."""
-        entry, new = await self._files.write(
+        entry, new = await self._parts.files.write(
             _named(request),
             request.content.iter_chunked(CHUNK_BYTES),
             mode=_mode(request.query.get("mode")),
@@ -86,23 +87,25 @@ class FileRoutes:
 
     async def remove(self, request: web.Request) -> web.Response:
         """Remove a file or a directory."""
-        await self._files.remove(_named(request), recursive=query_flag(request, "recursive"))
+        await self._parts.files.remove(_named(request), recursive=query_flag(request, "recursive"))
         return web.Response(status=204)
 
     async def mkdir(self, request: web.Request) -> web.Response:
         """Make a directory."""
         body = await read_json(request, MkdirBody)
-        return answer(await self._files.mkdir(named_path(body.path), parents=body.parents), 201)
+        return answer(
+            await self._parts.files.mkdir(named_path(body.path), parents=body.parents), 201
+        )
 
     async def move(self, request: web.Request) -> web.Response:
         """Rename."""
         body = await read_json(request, MoveBody)
         source, target = named_path(body.source, field="from"), named_path(body.to, field="to")
-        return answer(await self._files.move(source, target, overwrite=body.overwrite))
+        return answer(await self._parts.files.move(source, target, overwrite=body.overwrite))
 
     async def archive(self, request: web.Request) -> web.StreamResponse:
         """A tree as a tar. One that could not be whole is cut off, never ended well."""
-        async with self._files.archive(_path(request)) as tool:
+        async with self._parts.files.archive(_path(request)) as tool:
             data = await tool.read()
             if not data:
                 await tool.finish()
@@ -122,13 +125,13 @@ class FileRoutes:
     async def extract(self, request: web.Request) -> web.Response:
         """A tar into a tree."""
         chunks = request.content.iter_chunked(CHUNK_BYTES)
-        done = await self._files.extract(_path(request), chunks)
+        done = await self._parts.files.extract(_path(request), chunks)
         return answer({"files": done.files, "bytes": done.bytes})
 
     async def watch(self, request: web.Request) -> web.StreamResponse:
         """Changes as server-sent events, until the client leaves."""
         recursive = query_flag(request, "recursive")
-        async with self._files.watch(_path(request), recursive=recursive) as changes:
+        async with self._parts.files.watch(_path(request), recursive=recursive) as changes:
             response = web.StreamResponse(headers=SAFE_HEADERS)
             response.content_type = "text/event-stream"
             await response.prepare(request)
@@ -143,9 +146,9 @@ class FileRoutes:
             return response
 
 
-def routes(files: Files) -> list[web.RouteDef]:
+def routes(parts: Parts) -> list[web.RouteDef]:
     """Every `/files` route."""
-    on = FileRoutes(files)
+    on = FileRoutes(parts)
     return [
         web.get("/files", on.list, allow_head=False),
         web.delete("/files", on.remove),

@@ -1,13 +1,11 @@
 """Terminals over HTTP: requests to calls, and values to answers (docs/runtime-contract.md)."""
 
-from collections.abc import Awaitable, Callable
-
 import msgspec
 from aiohttp import web
 
 from atoll.domain.errors import Invalid
 from atoll.domain.terminal.size import clamp
-from atoll.runtime.health import Activity
+from atoll.runtime.parts import Parts
 from atoll.runtime.requests import (
     SignalBody,
     answer,
@@ -19,7 +17,7 @@ from atoll.runtime.requests import (
 )
 from atoll.runtime.terminals.attach import attach
 from atoll.runtime.terminals.record import TerminalRecord
-from atoll.runtime.terminals.terminals import Terminals, Wish
+from atoll.runtime.terminals.terminals import Wish
 
 RING_BYTES = 256 * 1024
 RING_BOUNDS = (64 * 1024, 2 * 1024 * 1024)
@@ -53,9 +51,9 @@ class SessionList(msgspec.Struct):
     sessions: list[TerminalRecord]
 
 
-def routes(terminals: Terminals, activity: Activity) -> list[web.RouteDef]:
+def routes(parts: Parts) -> list[web.RouteDef]:
     """Every `/sessions` route."""
-    handlers = _Handlers(terminals, activity)
+    handlers = _Handlers(parts)
     return [
         web.post("/sessions", handlers.open),
         web.get("/sessions", handlers.list),
@@ -63,53 +61,46 @@ def routes(terminals: Terminals, activity: Activity) -> list[web.RouteDef]:
         web.delete("/sessions/{id}", handlers.close),
         web.post("/sessions/{id}/resize", handlers.resize),
         web.post("/sessions/{id}/signal", handlers.signal),
-        web.get("/sessions/{id}/attach", _attacher(terminals, activity)),
+        web.get("/sessions/{id}/attach", handlers.attach),
     ]
 
 
 class _Handlers:
     """One method per route."""
 
-    def __init__(self, terminals: Terminals, activity: Activity) -> None:
-        self._terminals = terminals
-        self._activity = activity
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
 
     async def open(self, request: web.Request) -> web.Response:
         body = await read_json(request, OpenBody)
-        terminal = await self._terminals.open(_wish(body))
-        self._activity.touch()
+        terminal = await self._parts.terminals.open(_wish(body))
+        self._parts.activity.touch()
         return answer(terminal.record(), 201)
 
     async def list(self, _request: web.Request) -> web.Response:
-        return answer(SessionList([terminal.record() for terminal in self._terminals.all()]))
+        return answer(SessionList([terminal.record() for terminal in self._parts.terminals.all()]))
 
     async def show(self, request: web.Request) -> web.Response:
-        return answer(self._terminals.get(request.match_info["id"]).record())
+        return answer(self._parts.terminals.get(request.match_info["id"]).record())
 
     async def close(self, request: web.Request) -> web.Response:
-        await self._terminals.close(request.match_info["id"], _grace(request))
+        await self._parts.terminals.close(request.match_info["id"], _grace(request))
         return web.Response(status=204)
 
     async def resize(self, request: web.Request) -> web.Response:
-        terminal = self._terminals.get(request.match_info["id"])
+        terminal = self._parts.terminals.get(request.match_info["id"])
         body = await read_json(request, ResizeBody)
         terminal.resize(clamp(body.cols, body.rows))
         return web.Response(status=204)
 
     async def signal(self, request: web.Request) -> web.Response:
-        terminal = self._terminals.get(request.match_info["id"])
+        terminal = self._parts.terminals.get(request.match_info["id"])
         body = await read_json(request, SignalBody)
         await terminal.signal(signal_number(body.signal))
         return web.Response(status=204)
 
-
-def _attacher(
-    terminals: Terminals, activity: Activity
-) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-    async def handle(request: web.Request) -> web.StreamResponse:
-        return await attach(request, terminals, activity)
-
-    return handle
+    async def attach(self, request: web.Request) -> web.StreamResponse:
+        return await attach(request, self._parts.terminals, self._parts.activity)
 
 
 def _wish(body: OpenBody) -> Wish:

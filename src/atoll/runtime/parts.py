@@ -1,0 +1,24 @@
+"""What the routes of one runtime work on.
+
+Routes are laid once, before anything stands behind them: the zygote does it for all its
+runtimes, which then share those pages. So a route finds its part here when it is asked.
+"""
+
+from dataclasses import dataclass, field
+
+from atoll.runtime.execs.execs import Execs
+from atoll.runtime.files.files import Files
+from atoll.runtime.health import Activity
+from atoll.runtime.journal import Journal
+from atoll.runtime.terminals.terminals import Terminals
+
+
+@dataclass(slots=True)
+class Parts:
+    """Set each of them before the first request comes."""
+
+    terminals: Terminals = field(init=False)
+    execs: Execs = field(init=False)
+    files: Files = field(init=False)
+    journal: Journal = field(init=False)
+    activity: Activity = field(init=False)
