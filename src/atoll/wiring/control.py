@@ -119,6 +119,8 @@ async def _serve(settings: ControlSettings, presence: Presence, welcome: _Welcom
 def _server(app: object) -> "uvicorn.Server":
     import uvicorn
 
+    from atoll.surfaces.http.bounded_head import BoundedHead
+
     class Server(uvicorn.Server):
         """The server without handlers of its own: it would raise the signal again at its end
         and skip ours."""
@@ -131,7 +133,7 @@ def _server(app: object) -> "uvicorn.Server":
         uvicorn.Config(
             app,  # type: ignore[arg-type]
             loop="none",
-            http="httptools",
+            http=BoundedHead,
             ws="websockets-sansio",
             ws_max_size=MAX_FRAME_BYTES,
             ws_per_message_deflate=False,
