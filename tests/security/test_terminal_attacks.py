@@ -1,0 +1,116 @@
+"""Hostile bytes at a terminal: frames from a client, output from a program inside."""
+
+import contextlib
+import json
+import random
+import resource
+import string
+
+import pytest
+
+from atoll.surfaces.cli.output import clean
+from atoll.wire.vt import Scanner
+from tests.runtime.stage import runtime
+
+FRAMES = 400
+GROWTH_KIB = 64 * 1024
+
+
+def hostile_text(chance: random.Random) -> str:
+    """A frame that is nearly a message, or nothing like one."""
+    odd = chance.choice(
+        [2**63, -(2**63), 2**200, 1e308, -1, 0, None, True, [], {}, "x" * 3000, "\0", "\ud83d"]
+    )
+    kind = chance.choice(["ack", "resize", "start", "exit", "", "ack\0", 7, None])
+    field = chance.choice(["offset", "cols", "rows", "type", "client", "driver"])
+    shapes = [
+        json.dumps({"type": kind, field: odd}),
+        json.dumps({"type": "resize", "cols": odd, "rows": 10}),
+        json.dumps([[[odd]]]),
+        "[" * chance.randrange(1, 4000),
+        "".join(chance.choices(string.printable, k=chance.randrange(200))),
+        '{"type":"ack","offset":NaN}',
+        '{"type":"ack","offset":1,"offset":2}',
+    ]
+    return chance.choice(shapes)
+
+
+async def test_frames_of_every_kind_leave_the_terminal_and_its_neighbours_alive() -> None:
+    chance = random.Random(20260707)
+    async with runtime() as rt:
+        victim, neighbour = await rt.open("cat"), await rt.open("cat")
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        async with rt.attach(neighbour, client="n") as quiet:
+            async with rt.attach(victim, client="v") as seat:
+                for _ in range(FRAMES):
+                    if chance.random() < 0.2:
+                        data = chance.randbytes(chance.randrange(64)).replace(b"\x04", b"")
+                        await seat.ws.send_bytes(data.replace(b"\x03", b"").replace(b"\x1c", b""))
+                    else:
+                        await seat.ws.send_str(hostile_text(chance))
+                await quiet.type(b"still here\n")
+                await quiet.until_bytes(b"still here")
+            assert (await rt.call("GET", f"/sessions/{victim}"))[0] == 200
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        assert grown < GROWTH_KIB
+        assert (await rt.call("GET", "/health"))[0] == 200
+
+
+async def test_frame_beyond_all_bounds_closes_its_own_connection_only() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("cat")
+        async with rt.attach(terminal, client="a") as good:
+            async with rt.attach(terminal, client="b") as bad:
+                with contextlib.suppress(OSError):  # hung up on while it sends
+                    await bad.ws.send_bytes(bytes(8 * 2**20))
+                    await bad.to_end()
+            await good.type(b"alive\n")
+            await good.until_bytes(b"alive")
+
+
+OUTPUTS = {
+    "huge parameters": b"\x1b[2147483647b\x1b[99999999C\x1b[999999999S\x1b[99999999999999999999X",
+    "many parameters": b"\x1b[" + b"9;" * 50_000 + b"m",
+    "string without end": b"\x1b]52;c;" + b"QUFB" * 50_000,
+    "device string without end": b"\x1bP$q" + b"x" * 200_000,
+    "nested starts": b"\x1b]\x1bP\x1b_\x1b^\x1bX" * 20_000,
+    "titles": b"".join(b"\x1b]0;%d\x07" % each for each in range(20_000)),
+    "title of markup": b"\x1b]0;<img src=x onerror=alert(1)>\xe2\x80\xae\x07",
+    "modes": b"".join(b"\x1b[?%dh" % each for each in range(20_000)),
+    "broken characters": b"\xf0\x9f" * 50_000 + b"\xed\xa0\x80\xc0\xaf\xff",
+    "scroll region": b"\x1b[5;2r\x1b[0;0r\x1b[99999;1r",
+    "combining": b"e" + b"\xcc\x81" * 50_000,
+}
+
+
+@pytest.mark.parametrize("data", OUTPUTS.values(), ids=OUTPUTS.keys())
+async def test_output_of_any_kind_arrives_by_offset_and_replays_small(data: bytes) -> None:
+    async with runtime() as rt:
+        (rt.home / "w" / "evil").write_bytes(data)
+        terminal = await rt.open("sh", "-c", "stty -opost; cat evil; printf '\\033\\134END'; cat")
+        async with rt.attach(terminal, client="a") as seat:
+            await seat.until_bytes(b"END")
+            assert seat.offset == len(data) + 5
+        async with rt.attach(terminal, client="late") as late:
+            assert len(late.start.preamble) < 8192
+            assert late.start.title.isprintable()
+            assert len(late.start.title) <= 4096
+        status, shown = await rt.call("GET", f"/sessions/{terminal}")
+        assert status == 200
+        assert clean(shown["title"]).isprintable()
+
+
+def test_scanner_of_hostile_bytes_keeps_nothing_that_grows() -> None:
+    for data in OUTPUTS.values():
+        scanner = Scanner()
+        for _ in range(5):
+            scanner.feed(data)
+        assert len(scanner.cut().preamble()) < 8192
+
+
+@pytest.mark.parametrize(
+    "text", ["\x1b]0;x\x07", "a\rb", "\u202eevil", "\u200b", "\x9b31m", "\ud800", "\x7f", "\u2028"]
+)
+def test_command_line_prints_no_control_of_others(text: str) -> None:
+    assert clean(text).isprintable()
+    assert clean(text).isascii()
