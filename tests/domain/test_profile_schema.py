@@ -122,7 +122,7 @@ def test_aliases_and_defaults_are_understood() -> None:
         ("isolation:\n  level: strong", 4, "isolation.level"),
         ("isolation: container", 3, "isolation"),
         ("network:\n  default: allow", 4, "network.default"),
-        ("network:\n  egress: pypi.org", 4, "network.egress"),
+        ("network:\n  egress: example.org", 4, "network.egress"),
         ("network:\n  egress:\n    - ok.example\n    - 'a b'", 6, "network.egress[1]"),
         ("workspace:\n  mode: canonical", 4, "workspace.mode"),
         ("workspace:\n  mode: 3", 4, "workspace.mode"),

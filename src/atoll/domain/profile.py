@@ -44,7 +44,8 @@ class NetworkMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Deny by default; `egress` lists what the door lets through."""
+    """Deny by default; `egress` lists what the door lets through: hosts, or presets by name
+    (`pypi`, `npm`)."""
 
     default: str = "deny"
     egress: tuple[str, ...] = ()
