@@ -69,9 +69,9 @@ def test_agent_file_holds_together(agent: object) -> None:
     assert set(known.providers) <= set(PROVIDERS)
     assert known.package is not None or known.hint
     for argv in (known.argv, known.task_argv):
-        assert argv[0].rsplit("/", 1)[-1] == known.command
+        assert known.command in {word.rsplit("/", 1)[-1] for word in argv}
     for seed in known.seeds:
-        assert seed.path.startswith(known.state), "a seed must live as long as the state"
+        assert not seed.path.startswith("/") and ".." not in seed.path
 
 
 def test_every_kept_folder_belongs_to_an_agent() -> None:

@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from atoll.adapters.agents.catalogue import find
+from atoll.domain.provider import PROVIDERS
 from atoll.testing.server import TestServer, test_server
 from tests.peers.model_server import ModelServer, model_server
 
@@ -20,7 +21,19 @@ KEY = "sk-canary-e2e-7f3a9c1b5d2e8046"
 TOOLS = {
     "codex": 'exec_command {{"cmd":"{command}"}}',
     "claude-code": 'Bash {{"command":"{command}","description":"write"}}',
+    "opencode": 'bash {{"command":"{command}","description":"write"}}',
+    "qwen-code": 'run_shell_command {{"command":"{command}","is_background":false}}',
+    "gemini-cli": 'run_shell_command {{"command":"{command}"}}',
 }
+CHOICES = {
+    "opencode": {
+        "OPENCODE_CONFIG_CONTENT": '{"model":"openai/gpt-5","small_model":"openai/gpt-5"}'
+    },
+    "qwen-code": {"OPENAI_MODEL": "fake-model"},
+    "gemini-cli": {"GEMINI_MODEL": "gemini-2.5-flash"},
+    "aider": {"AIDER_MODEL": "openai/fake-model"},
+}
+"""What a person has to choose: the model."""
 
 PAGE = os.sysconf("SC_PAGESIZE")
 BLOCK = 65536
@@ -39,7 +52,7 @@ class World:
 async def world(key: str) -> AsyncIterator[World]:
     async with model_server(KEY) as model:
         tables = [f'[{name}]\nkey = "{key}"\nbase_url = "{model.url}"\n'
-                  for name in ("openai", "anthropic")]  # fmt: skip
+                  for name in PROVIDERS]  # fmt: skip
         made = await asyncio.to_thread(_enter, "\n".join(tables))
         context, server = made
         try:
@@ -73,10 +86,16 @@ async def run(world: World, sandbox: str, *argv: str, **more: object) -> tuple[i
 
 
 def prompt(agent: str, command: str) -> str:
+    if agent == "aider":
+        return "Please write the file. [[write made.txt written by an agent]]"
     return f"Please write the file. [[tool {TOOLS[agent].format(command=command)}]]"
 
 
-@pytest.mark.parametrize("agent", ["codex", "claude-code"])
+FAST = ["codex", "claude-code"]
+SLOWER = [pytest.param(name, marks=pytest.mark.slow) for name in (*CHOICES,)]
+
+
+@pytest.mark.parametrize("agent", [*FAST, *SLOWER])
 async def test_agent_finishes_a_task_through_the_door_and_never_sees_the_key(
     agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
@@ -84,7 +103,7 @@ async def test_agent_finishes_a_task_through_the_door_and_never_sees_the_key(
         await asyncio.to_thread(provide_agent, w.server, agent)
         sandbox = await sandbox_for(w, agent, repository)
         known = find(agent)
-        env = dict(known.env)
+        env = CHOICES.get(agent, {})
         words = prompt(agent, "echo written by an agent > made.txt")
         code, said = await run(w, sandbox, *known.task_argv, words, env=env, timeout=120)
         assert code == 0, said.decode()

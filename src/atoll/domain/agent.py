@@ -17,8 +17,8 @@ LAYERS = "/opt/atoll/agents"
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A file written in the sandbox's home before the agent first starts, if it is absent.
-    `path` is relative to the home."""
+    """A file written in the sandbox's home whenever it is brought up, if it is absent.
+    `path` is relative to the home; below `state` a person's changes last."""
 
     path: str
     content: str

@@ -3,10 +3,11 @@
 The model is the person's choice: `AIDER_MODEL` in `--env`, the profile or `.aider.conf.yml`.
 """
 
-from atoll.domain.agent import Agent, Package
+from atoll.domain.agent import Agent, Package, Seed
 
 _QUIET = (
-    "--no-check-update", "--analytics-disable", "--no-show-model-warnings", "--no-gitignore",
+    "--no-check-update", "--analytics-disable", "--no-show-model-warnings",
+    "--no-show-release-notes", "--no-gitignore",
 )  # fmt: skip
 
 AIDER = Agent(
@@ -32,4 +33,6 @@ AIDER = Agent(
         ("AIDER_INPUT_HISTORY_FILE", "/home/agent/.aider/input.history"),
         ("LITELLM_LOCAL_MODEL_COST_MAP", "True"),
     ),
+    # Its cache of tags has no other place than the repository: at least git need not see it.
+    seeds=(Seed(".config/git/ignore", ".aider*\n"),),
 )

@@ -1,5 +1,7 @@
 """Qwen Code: any OpenAI-compatible model through the broker, every action allowed.
 
+It sends even the broker's address through a proxy it finds in its environment, whatever
+NO_PROXY says, so it starts without; the shells of its tools get the proxy back.
 The model is the person's choice: `OPENAI_MODEL` in `--env` or the profile.
 """
 
@@ -11,12 +13,19 @@ _SETTINGS = (
     '"general":{"disableAutoUpdate":true,"enableAutoUpdate":false}}\n'
 )
 
+_PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
+_QWEN = (
+    "env", *(word for name in _PROXIES for word in ("-u", name)), "qwen",
+    "--auth-type", "openai", "--yolo",
+)  # fmt: skip
+_TOOLS = "".join(f'export {name}="${{{name}-http://127.0.0.1:3128}}"\n' for name in _PROXIES)
+
 QWEN_CODE = Agent(
     name="qwen-code",
     command="qwen",
-    argv=("qwen", "--auth-type", "openai", "--yolo"),
-    task_argv=("qwen", "--auth-type", "openai", "--yolo", "--output-format", "stream-json", "-p"),
-    resume_argv=("qwen", "--auth-type", "openai", "--yolo", "--continue"),
+    argv=_QWEN,
+    task_argv=(*_QWEN, "--output-format", "stream-json", "-p"),
+    resume_argv=(*_QWEN, "--continue"),
     package=Package(
         registry="npm",
         name="@qwen-code/qwen-code",
@@ -27,6 +36,7 @@ QWEN_CODE = Agent(
     providers=("openai",),
     state=(".qwen",),
     transcripts=".qwen/projects/*/chats/*.jsonl",
-    seeds=(Seed(".qwen/settings.json", _SETTINGS),),
+    env=(("BASH_ENV", "/home/agent/.qwen/tools.sh"),),
+    seeds=(Seed(".qwen/settings.json", _SETTINGS), Seed(".qwen/tools.sh", _TOOLS)),
     aliases=("qwen",),
 )
