@@ -6,6 +6,7 @@ sandbox: SIGTERM and SIGKILL end only this process, sandboxes and their terminal
 
 import argparse
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -89,6 +90,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(settings: ControlSettings, presence: Presence, welcome: _Welcome) -> None:
+    # While programs load nothing becomes garbage, yet the collector would look again and again.
+    gc.disable()
     # Loaded only now: clients of a restarted control plane already wait in the socket's queue.
     import uvloop
 
@@ -106,6 +109,9 @@ async def _serve(settings: ControlSettings, presence: Presence, welcome: _Welcom
     front = Frontage(names=names, public_url=settings.public_url)
     async with assembled(settings) as services, asyncio.TaskGroup() as group:
         app = create_app(services, front, more=(repositories.router,))
+        # What was loaded stays for good: no later collection has to walk through it.
+        gc.freeze()
+        gc.enable()
         server = _server(app)
         background = group.create_task(services.sandboxes.run())
         with _ended_by_signals(server):
