@@ -151,3 +151,151 @@ def test_control_uid_cannot_replace_what_root_writes(prepared: tuple[ZygoteRig, 
     for place in ("boxes/x", "run/b/x", "run/bin/x", "run/root/x"):
         with pytest.raises(AssertionError):
             as_control(uid, f"echo > {home / place}")
+
+
+def test_view_through_a_link_is_refused_and_a_plain_one_is_shown(
+    prepared: tuple[ZygoteRig, int], prize: Path
+) -> None:
+    rig, uid = prepared
+    repos = rig.home.repositories
+    as_control(
+        uid,
+        f"mkdir -p {repos}/h/o/a.git; echo shared > {repos}/h/o/a.git/f; "
+        f"ln -s {prize} {repos}/link.git; ln -s {prize} {repos}/way; ln -s / {repos}/h/root",
+    )
+    for source in (f"{repos}/link.git", f"{repos}/way/empty.git", f"{repos}/h/root/etc"):
+        answer = rig.ask(
+            wire.Start("sb_links", 1, "box", views=(wire.View(source, "/.atoll/repos/0.git"),))
+        )
+        assert isinstance(answer, wire.Refused)
+        assert "no plain folder" in answer.message
+    view = wire.View(f"{repos}/h/o/a.git", "/.atoll/repos/0.git")
+    box = rig.start("sb_views", views=(view,), env=(("PATH", "/usr/bin:/bin"),))
+    status, said = rig.inside(box, "/bin/sh", "-c", "cat /.atoll/repos/0.git/f; ls /proc/self/fd")
+    assert (status, said.split()) == (0, ["shared", "0", "1", "2", "3"])
+    status, _said = rig.inside(box, "/bin/sh", "-c", "echo x > /.atoll/repos/0.git/g")
+    assert status != 0
+    rig.ask(wire.Destroy("sb_views"))
+
+
+HARMLESS = ("socket:", "pipe:", "anon_inode:", "/dev/null", "/workspace")
+
+
+def status_of(pid: int) -> dict[str, list[str]]:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return {name: value.split() for name, _colon, value in (x.partition(":") for x in lines)}
+
+
+def test_runtime_has_given_up_every_way_back_to_root(prepared: tuple[ZygoteRig, int]) -> None:
+    rig, _uid = prepared
+    box = rig.start("sb_drop")
+    found = status_of(box.runtime_pid)
+    assert len(set(found["Uid"])) == len(set(found["Gid"])) == 1
+    assert "0" not in (*found["Uid"], *found["Gid"], *found["Groups"])
+    assert {found[name][0].strip("0") for name in ("CapPrm", "CapEff", "CapInh", "CapAmb")} == {""}
+    assert found["NoNewPrivs"] == ["1"]
+    assert box.degraded == ()
+    inside = Path(f"/proc/{box.runtime_pid}/task/{box.runtime_pid}/children").read_text().split()
+    for pid in inside:
+        assert set(status_of(int(pid))["Uid"]) == {str(box.host_uid)}
+    rig.ask(wire.Destroy("sb_drop"))
+
+
+def test_init_holds_no_descriptor_of_the_host(prepared: tuple[ZygoteRig, int]) -> None:
+    rig, uid = prepared
+    repos = rig.home.repositories
+    as_control(uid, f"mkdir -p {repos}/h/o/b.git")
+    view = wire.View(f"{repos}/h/o/b.git", "/.atoll/repos/0.git")
+    box = rig.start("sb_fds", views=(view,))
+    runtime = Path(f"/proc/{box.runtime_pid}/task/{box.runtime_pid}/children").read_text()
+    for bwrap in runtime.split():
+        for init in Path(f"/proc/{bwrap}/task/{bwrap}/children").read_text().split():
+            held = [str(each.readlink()) for each in Path(f"/proc/{init}/fd").iterdir()]
+            assert [each for each in held if not each.startswith(HARMLESS)] == []
+    rig.ask(wire.Destroy("sb_fds"))
+
+
+MESSAGES = [
+    b"{}",
+    b"\xff\xfe",
+    b"[" * 60_000,
+    b"x" * 66_000,
+    b'{"number":1}',
+    b'{"number":0,"request":{"verb":"report"}}',
+    b'{"number":1e400,"request":{"verb":"report"}}',
+    b'{"number":1,"request":{"verb":"exec","argv":["id"]}}',
+    b'{"number":1,"request":{"verb":"report","uid":0}}',
+    b'{"number":1,"request":{"verb":"\\ud800"}}',
+    b'{"number":1,"request":{"verb":"list","after":"' + b"z" * 65 + b'"}}',
+]
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_message_that_is_no_request_is_refused_and_the_zygote_lives(
+    prepared: tuple[ZygoteRig, int], message: bytes
+) -> None:
+    rig, _uid = prepared
+    with rig.connect() as link:
+        link.send(message)
+        answer = wire.decode_answer(link.recv(wire.MAX_MESSAGE_BYTES)).answer
+    assert isinstance(answer, wire.Refused)
+    assert answer.kind == "invalid"
+    assert isinstance(rig.ask(wire.Report()), wire.Reported)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../x", "sb_/../x", "zygote", "next-uid", "probe", "template-1", "sb_a\n", "sb_A", "sb_"],
+)
+def test_sandbox_named_like_something_else_is_refused(
+    prepared: tuple[ZygoteRig, int], name: str
+) -> None:
+    rig, _uid = prepared
+    for verb in (wire.Start(name, 1, "box"), wire.Stop(name), wire.Destroy(name)):
+        answer = rig.ask(verb)
+        assert isinstance(answer, wire.Refused)
+        assert answer.kind == "invalid"
+
+
+def test_thousand_unread_questions_cost_only_their_asker(prepared: tuple[ZygoteRig, int]) -> None:
+    rig, _uid = prepared
+    with rig.connect() as link:
+        link.setblocking(False)
+        with contextlib.suppress(OSError):
+            for number in range(1, 100_000):
+                link.send(wire.encode_request(number, wire.ListBoxes()))
+        assert isinstance(rig.ask(wire.Report()), wire.Reported)
+
+
+def test_start_stop_and_destroy_at_once_leave_nothing(prepared: tuple[ZygoteRig, int]) -> None:
+    rig, _uid = prepared
+    verbs = [wire.Start("sb_race", 1, "box"), wire.Stop("sb_race"), wire.Destroy("sb_race")]
+    with rig.connect() as link:
+        for number in range(1, 31):
+            link.send(wire.encode_request(number, verbs[number * 7 % 3]))
+        answered = set()
+        while len(answered) < 30:
+            answered.add(wire.decode_answer(link.recv(wire.MAX_MESSAGE_BYTES)).number)
+    assert isinstance(rig.ask(wire.Destroy("sb_race")), wire.Cleaned)
+    listed = rig.ask(wire.ListBoxes())
+    assert isinstance(listed, wire.Listed)
+    assert "sb_race" not in [box.sandbox_id for box in listed.boxes]
+    assert not rig.home.box("sb_race").folder.exists()
+
+
+def test_keys_file_that_is_a_link_to_a_secret_of_root_is_not_read(
+    prepared: tuple[ZygoteRig, int], prize: Path
+) -> None:
+    rig, uid = prepared
+    secret = prize / "secret"
+    secret.write_text("root's")
+    secret.chmod(0o600)
+    as_control(uid, f"ln -s {secret} {rig.home.keys}")
+    answer = rig.ask(wire.Start("sb_keys", 1, "box"))
+    assert isinstance(answer, wire.Refused)
+    rig.home.keys.unlink()
+    os.link(secret, rig.home.keys)
+    answer = rig.ask(wire.Start("sb_keys", 1, "box"))
+    assert isinstance(answer, wire.Refused)
+    rig.home.keys.unlink()
+    rig.ask(wire.Destroy("sb_keys"))

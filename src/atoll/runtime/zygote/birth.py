@@ -11,7 +11,7 @@ import resource
 import socket
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -26,6 +26,7 @@ from atoll.runtime.zygote.home import BoxPlaces, Home
 from atoll.runtime.zygote.host_root import etc_tree, hosts_text
 from atoll.runtime.zygote.image import DEFAULT_BYTES
 from atoll.runtime.zygote.keys import sealed_copy
+from atoll.runtime.zygote.reach import reach
 from atoll.runtime.zygote.record import Process, process
 from atoll.runtime.zygote.storage import Storage, private_mounts
 from atoll.runtime.zygote.wall import Raised, Rising, Site, break_ground
@@ -62,11 +63,9 @@ class Nursery:
     storage: Storage
     control_uid: int
     serve: Serve
-
-    @property
-    def root(self) -> bool:
-        """Whether sandboxes get uids of their own."""
-        return os.geteuid() == 0
+    root: bool = field(default_factory=lambda: os.geteuid() == 0)
+    """Whether sandboxes get uids of their own: a fact of the zygote, settled while it is whole. A
+    child that has laid its privilege down must still know that it has one to give up."""
 
     def degraded(self) -> tuple[str, ...]:
         """What no sandbox here gets."""
@@ -145,12 +144,16 @@ def _build(nursery: Nursery, parentage: Parentage) -> RuntimeBoot:
 
 
 def _wall(nursery: Nursery, request: Start, places: BoxPlaces) -> list[str]:
-    """bwrap's argv for this sandbox."""
+    """bwrap's argv for this sandbox, for the process that will be bwrap: it opens the views."""
+    top = nursery.home.root
+    views = tuple((reach(top, view.source), view.target) for view in request.views)
+    for fd, _target in views:
+        os.set_inheritable(fd, True)
     wall = Wall(
         hostname=request.hostname,
         places=places,
         etc=etc_tree(nursery.home.roots),
-        views=request.views,
+        views=views,
         writable=request.writable,
         nproc=None if nursery.groups.has("pids") else _caps(request).pids,
     )
@@ -228,5 +231,7 @@ def _give_up_privilege(nursery: Nursery, uid: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if nursery.root:
         kernel.drop_to(uid)
+    if nursery.root and 0 in (*os.getresuid(), *os.getresgid()):
+        raise Failed("a runtime would have kept a way back to root: it does not start")
     kernel.set_no_new_privileges()
     kernel.prctl(kernel.PR_SET_DUMPABLE, 0)

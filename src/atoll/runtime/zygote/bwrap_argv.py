@@ -1,7 +1,8 @@
 """The command line of the wall: what bubblewrap is asked to build. It starts nothing.
 
 Order matters: mounts are made in the order written, so `/` and `/dev` become read-only
-last. Sources are named by path and reached with the sandbox's own uid.
+last. Sources are reached with the sandbox's own uid: by path where only the zygote may change
+what lies there, by descriptor where the control plane may.
 """
 
 from collections.abc import Iterator
@@ -10,7 +11,6 @@ from pathlib import Path
 
 from atoll.runtime.zygote.home import AGENT_STATE, BoxPlaces
 from atoll.runtime.zygote.host_root import ROOT_LINKS
-from atoll.wire.zygote import View
 
 CONTROL_FD, SECCOMP_FD, INFO_FD = 3, 4, 5
 """Descriptors of the new process; of these only CONTROL_FD stays open inside."""
@@ -67,12 +67,14 @@ class Programs:
 
 @dataclass(frozen=True, slots=True)
 class Wall:
-    """One sandbox's wall. `nproc` limits processes where no cgroup does."""
+    """One sandbox's wall. `views` are inheritable descriptors of folders and where they go:
+    bwrap compares what it mounts with the descriptor, closes it, and fails when a link took
+    the name's place meanwhile. `nproc` limits processes where no cgroup does."""
 
     hostname: str
     places: BoxPlaces
     etc: Path
-    views: tuple[View, ...]
+    views: tuple[tuple[int, str], ...]
     writable: bool
     nproc: int | None
 
@@ -142,8 +144,8 @@ def _own_files(wall: Wall) -> Iterator[str]:
     yield from ("--bind", str(mounted / "state"), "/.atoll/state")
     for name, inside in AGENT_STATE:
         yield from ("--bind", str(mounted / "state" / name), f"/home/agent/{inside}")
-    for view in wall.views:
-        yield from ("--ro-bind", view.source, view.target)
+    for fd, target in wall.views:
+        yield from ("--ro-bind-fd", str(fd), target)
 
 
 def _init(programs: Programs, wall: Wall) -> Iterator[str]:
