@@ -44,7 +44,7 @@ DEFAULT_EXTENSION = "ext.namespaces"
 
 _version = matching(_VERSION, "a version such as 1.0.0 (quote it)")
 _word = matching(_WORD, "a plain name")
-_egress = matching(_EGRESS, "a host name, `*.` and a host name, an address, or a preset such as `pypi`")
+_egress = matching(_EGRESS, "a host name, `*.` and a host name, an address, or a preset")
 
 _EXTENSION_ALIASES = {"ext.in_memory": "ext.in-memory"}
 _MODE_ALIASES = {"remote": WorkspaceMode.REMOTE_CANONICAL}
