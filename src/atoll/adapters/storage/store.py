@@ -8,7 +8,9 @@ lock, which gives the same order of commits, positions and limits.
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import URL, event, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -23,6 +25,7 @@ from atoll.adapters.storage.log_rows import SqlLogRows
 from atoll.adapters.storage.profile_rows import SqlProfileRows
 from atoll.adapters.storage.sandbox_rows import SqlSandboxRows
 from atoll.adapters.storage.schema import upgrade
+from atoll.adapters.storage.sqlite_link import link
 from atoll.domain.errors import Unavailable
 from atoll.ports import Transaction
 from atoll.ports.store import (
@@ -152,14 +155,18 @@ def _sqlite(url: URL, readers: int) -> SqlStore:
     if url.database:
         # SQLite gives its -wal and -shm files the mode of the file itself.
         Path(url.database).touch(mode=0o600, exist_ok=True)
+    more: dict[str, Any] = {"async_creator": partial(link, url.database)} if url.database else {}
     # `begin` ends every transaction itself and readers have none: nothing to reset on return.
-    writer = create_async_engine(url, pool_size=1, max_overflow=0, pool_reset_on_return=None)
+    writer = create_async_engine(
+        url, pool_size=1, max_overflow=0, pool_reset_on_return=None, **more
+    )
     reader = create_async_engine(
         url,
         pool_size=readers,
         max_overflow=0,
         pool_reset_on_return=None,
         isolation_level="AUTOCOMMIT",
+        **more,
     )
     event.listen(writer.sync_engine, "connect", _prepare)
     event.listen(reader.sync_engine, "connect", _prepare)
