@@ -5,10 +5,12 @@ import json
 import random
 import resource
 import string
+import time
 
 import pytest
 
 from atoll.surfaces.cli.output import clean
+from atoll.surfaces.cli.seat.clipboard import ClipboardGuard
 from atoll.wire.vt import Scanner
 from tests.runtime.stage import runtime
 
@@ -114,3 +116,34 @@ def test_scanner_of_hostile_bytes_keeps_nothing_that_grows() -> None:
 def test_command_line_prints_no_control_of_others(text: str) -> None:
     assert clean(text).isprintable()
     assert clean(text).isascii()
+
+
+COPIES = [
+    b"\x1b]52;c;ZXZpbA==\x07",
+    b"\x1b]052;c;ZXZpbA==\x1b\\",
+    b"\xc2\x9d52;c;ZXZpbA==\xc2\x9c",
+    b"\xc2\x9d0052;c;?\x07",
+    b"\x1bPtmux;\x1b\x1b]52;c;ZXZpbA==\x07\x1b\\",
+    b"\x1b]52;c;A\xc2\x9d52;c;ZXZpbA==\x07",
+    b"\x1b]52;c;" + b"ZXZpbA==" * 2000 + b"\xc2\x9c",
+]
+
+
+@pytest.mark.parametrize("copy", COPIES)
+@pytest.mark.parametrize("step", [1, 2, 3, 7, 100_000])
+def test_clipboard_is_not_written_whatever_the_spelling_and_the_cut(copy: bytes, step: int) -> None:
+    guard = ClipboardGuard()
+    said = "é©”52; vorher ".encode() + copy + " nachher ©".encode() + b" \x1b]0;title\x07"
+    shown = b"".join(guard.feed(said[at : at + step]) for at in range(0, len(said), step))
+    assert b"ZXZpbA==" not in shown
+    assert b"52;c;?" not in shown
+    assert shown.startswith("é©”52; vorher ".encode())
+    assert shown.endswith(" nachher ©".encode() + b" \x1b]0;title\x07")
+
+
+def test_clipboard_guard_is_quick_on_a_flood_of_beginnings() -> None:
+    guard = ClipboardGuard()
+    flood = (b"\xc2\x9d52;" * 10_000 + b"\x1b]52;" * 10_000 + b"\x1bX") * 3
+    begin = time.monotonic()
+    guard.feed(flood)
+    assert time.monotonic() - begin < 2

@@ -6,9 +6,11 @@ however the bytes were cut. Source: xterm's ctlseqs, Operating System Commands.
 
 import re
 
-_WHOLE = re.compile(rb"\x1b\]52;[^\x07\x1b]*(?:\x07|\x1b\\)")
-_BEGUN = re.compile(rb"\x1b(?:\](?:5(?:2(?:;[^\x07\x1b]*\x1b?)?)?)?)?\Z")
-_END = re.compile(rb"\x07|\x1b\\")
+# Emulators read `052` as 52, and U+009D and U+009C as the one-character forms of ESC ] and ESC \.
+_TEXT = rb"(?:[^\x07\x1b\xc2]|\xc2(?![\x9c\x9d]))*"
+_WHOLE = re.compile(rb"(?:\x1b\]|\xc2\x9d)0*52;" + _TEXT + rb"(?:\x07|\x1b\\|\xc2\x9c)")
+_BEGUN = re.compile(rb"(?:\x1b|\xc2|(?:\x1b\]|\xc2\x9d)0*(?:5(?:2(?:;" + _TEXT + rb"\x1b?)?)?)?)\Z")
+_END = re.compile(rb"\x07|\x1b\\|\xc2\x9c")
 _MAX_HELD_BYTES = 4096
 
 
@@ -27,18 +29,21 @@ class ClipboardGuard:
             end = _END.search(data)
             if end is None:
                 # Half of a terminator may be all that has come of it.
-                self._held = b"\x1b" if data.endswith(b"\x1b") else b""
+                self._held = _half(data)
                 return b""
             self._dropping = False
             data = data[end.end() :]
         shown = _WHOLE.sub(b"", data)
-        begun = _BEGUN.search(shown, max(0, shown.rfind(b"\x1b]")))
+        last = max(0, shown.rfind(b"\x1b]"), shown.rfind(b"\xc2\x9d"))
+        begun = _BEGUN.search(shown, last)
         if begun is None:
             return shown
         self._held = shown[begun.start() :]
         if len(self._held) > _MAX_HELD_BYTES:
-            self._held, self._dropping = (
-                self._held[-1:] if self._held.endswith(b"\x1b") else b"",
-                True,
-            )
+            self._held, self._dropping = _half(self._held), True
         return shown[: begun.start()]
+
+
+def _half(data: bytes) -> bytes:
+    """The last byte, when it may be the first of a terminator."""
+    return data[-1:] if data.endswith((b"\x1b", b"\xc2")) else b""
