@@ -56,6 +56,38 @@ def test_one_repository_is_the_workspace_and_several_lie_in_it() -> None:
     assert several.repos[0].from_branch == "main"
 
 
+def test_start_folder_lies_in_the_workspace() -> None:
+    assert grant(CreateSandbox(), PROFILE, AROUND).cwd == "/workspace"
+    for text in ("src/app", "/workspace/src/app/", "./src/app"):
+        assert grant(CreateSandbox(cwd=text), PROFILE, AROUND).cwd == "/workspace/src/app"
+
+
+@pytest.mark.parametrize("text", ["..", "src/../..", "/etc", "a\nb", "a\0b", "\udc80", "x//y"])
+def test_start_folder_elsewhere_is_refused(text: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        grant(CreateSandbox(cwd=text), PROFILE, AROUND)
+    assert caught.value.field == "cwd"
+
+
+def test_sparse_folders_are_kept_once_each() -> None:
+    wish = CreateSandbox(repos=(RepoWish("o/r", sparse=("a/b/", "c", "a/b")),))
+    assert grant(wish, PROFILE, AROUND).repos[0].sparse == ("a/b", "c")
+
+
+@pytest.mark.parametrize("folder", ["/a", "..", "a/*", "!a", "#a", 'a"b', "a\nb", "", "a\\b"])
+def test_sparse_folder_that_git_would_read_otherwise_is_refused(folder: str) -> None:
+    wish = CreateSandbox(repos=(RepoWish("o/r", sparse=(folder,)),))
+    with pytest.raises(Invalid) as caught:
+        grant(wish, PROFILE, AROUND)
+    assert caught.value.field == "repos[0].sparse"
+
+
+def test_sparse_folders_have_a_limit() -> None:
+    wish = CreateSandbox(repos=(RepoWish("o/r", sparse=tuple(f"d{n}" for n in range(101))),))
+    with pytest.raises(Invalid):
+        grant(wish, PROFILE, AROUND)
+
+
 def test_repositories_of_the_profile_count_when_none_are_asked_for() -> None:
     profile = replace(PROFILE, repos=(Repo("o/r", branch="dev"),))
     (repo,) = grant(CreateSandbox(), profile, AROUND).repos

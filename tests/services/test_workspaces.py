@@ -147,6 +147,19 @@ async def test_trees_of_two_repositories_lie_side_by_side(world: World) -> None:
     assert box.run("cat r/src/a.txt s/README.md").endswith("hello")
 
 
+async def test_tree_of_named_folders_has_only_these(world: World) -> None:
+    tree = new_tree(world.tmp / "wide")
+    for name in ("docs/deep/d.txt", "src/s.txt", "top.txt"):
+        tree.commit(name, "d\n")
+    bare_copy(tree, world.tmp / "srv" / "o" / "sparse.git")
+    url = f"{world.server.url}/o/sparse"
+    _, box = await world.laid_out(world.repo(repo_url=url, sparse=("docs/deep",)))
+    assert {p.name for p in box.workspace.iterdir()} == {".git", "docs", "top.txt", "README.md"}
+    assert (box.workspace / "docs/deep/d.txt").read_text() == "d\n"
+    assert box.run("git status --porcelain") == ""
+    assert box.run("git rev-parse HEAD") == tree.git("rev-parse", "main")
+
+
 async def test_tree_of_an_empty_repository_waits_for_its_first_commit(world: World) -> None:
     (world.tmp / "srv/o/e.git").mkdir()
     Tree(world.tmp / "srv/o/e.git").git("init", "-q", "--bare")

@@ -41,23 +41,27 @@ KEPT = frozenset({State.EXPIRED, State.FAILED})
 @dataclass(frozen=True, slots=True)
 class RepoWish:
     """A repository somebody asks for: a remote URL, or `key` of one uploaded before (a local
-    checkout). `branch` None makes a new one, `from_branch` None starts at the remote's head."""
+    checkout). `branch` None makes a new one, `from_branch` None starts at the remote's head.
+    `sparse` names the folders to lay out; none are all."""
 
     repo_url: str
     branch: str | None = None
     from_branch: str | None = None
     key: str | None = None
+    sparse: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxRepo:
-    """A repository of a sandbox: `path` is where its tree lies inside."""
+    """A repository of a sandbox: `path` is where its tree lies inside. `sparse` are folders
+    relative to that; the files beside and above them are laid out too (git's cone mode)."""
 
     repo_url: str
     branch: str
     from_branch: str | None
     path: str
     key: str | None = None
+    sparse: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,7 @@ class CreateSandbox:
     workspace_mode: WorkspaceMode | None = None
     access: Access | None = None
     repos: tuple[RepoWish, ...] = ()
+    cwd: str | None = None
     inputs: Inputs = Inputs()
     ttl_seconds: int | None = None
     network_mode: NetworkMode | None = None
@@ -123,6 +128,7 @@ class Sandbox:
     """One sandbox. `profile` is the effective recipe (the wish laid over the named profile).
 
     `ttl_seconds` is what was asked for; `expires_at` never passes `max_expires_at`.
+    `cwd`: where terminals and commands start, `/workspace` or below.
     `renewing`: a recreate still owes saving and dropping the old workspace.
     `keep_worktree`: destroy leaves the workspace on disk.
     """
@@ -143,6 +149,7 @@ class Sandbox:
     reason: str | None = None
     agent: str | None = None
     repos: tuple[SandboxRepo, ...] = ()
+    cwd: str = "/workspace"
     inputs: Inputs = Inputs()
     env: tuple[tuple[str, str], ...] = ()
     setup_metadata: SetupMetadata = SetupMetadata()

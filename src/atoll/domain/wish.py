@@ -4,6 +4,7 @@ Every field of the wish is judged here, once, and the whole effective recipe is 
 down: what a profile becomes later never changes a sandbox that already is.
 """
 
+import re
 from collections.abc import Container
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -17,11 +18,14 @@ from atoll.domain.principal import Principal
 from atoll.domain.profile import Profile
 from atoll.domain.repository import is_local_key, plain_name, read_remote
 from atoll.domain.sandbox import Consumer, CreateSandbox, RepoWish, Sandbox, SandboxRepo
+from atoll.domain.workspace_path import named_path, workspace_path
 
 MAX_REPOS = 16
 MAX_REFERENCE = 500
+MAX_SPARSE = 100
 
 WORKSPACE = "/workspace"
+_PATTERN = re.compile(r"""[*?\[\]!#"'\\]""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,7 @@ def grant(wish: CreateSandbox, profile: Profile, circumstances: Circumstances) -
         max_expires_at=latest,
         agent=effective.agent,
         repos=repos,
+        cwd=read_cwd(wish.cwd),
         inputs=wish.inputs,
         env=read_env(wish.env),
         setup_metadata=wish.setup_metadata,
@@ -107,6 +112,29 @@ def read_ttl(wish: CreateSandbox, profile: Profile) -> int:
     return seconds
 
 
+def read_cwd(text: str | None) -> str:
+    """Where terminals and commands start: absolute, `/workspace` or below. Raises `Invalid`."""
+    if text is not None and not text.isprintable():
+        raise Invalid("the start folder's name is not printable.", field="cwd")
+    below = workspace_path(text or "", field="cwd")
+    return f"{WORKSPACE}/{below}" if below else WORKSPACE
+
+
+def read_sparse(folders: tuple[str, ...]) -> tuple[str, ...]:
+    """Folders of a repository, relative to its top, once each. Raises `Invalid` for what git's
+    cone mode would read as a pattern (git-sparse-checkout(1))."""
+    if len(folders) > MAX_SPARSE:
+        raise Invalid(f"At most {MAX_SPARSE} folders can be named.", field="sparse")
+    for folder in folders:
+        if folder.startswith("/") or not folder.isprintable() or _PATTERN.search(folder):
+            raise Invalid(
+                f"{folder[:80]!r} is no folder of a repository: name it relative to the top, "
+                "without * ? [ ] ! # or quotes.",
+                field="sparse",
+            )
+    return tuple(dict.fromkeys(named_path(folder, field="sparse") for folder in folders))
+
+
 def read_repos(
     wish: CreateSandbox, profile: Profile, circumstances: Circumstances
 ) -> tuple[SandboxRepo, ...]:
@@ -124,13 +152,14 @@ def read_repos(
             url, name = _source(one, allow_loopback=circumstances.allow_loopback)
             branch = read_branch(one.branch or default_branch(circumstances.now))
             start = None if one.from_branch is None else read_branch(one.from_branch)
+            sparse = read_sparse(one.sparse)
         except Invalid as err:
             where = f"repos[{number}].{err.field or 'repo_url'}"
             raise Invalid(err.message, code=err.code, field=where) from err
         name = free_name(name, names)
         names.add(name)
         path = WORKSPACE if len(asked) == 1 else f"{WORKSPACE}/{name}"
-        repos.append(SandboxRepo(url, branch, start, path, one.key))
+        repos.append(SandboxRepo(url, branch, start, path, one.key, sparse))
     return tuple(repos)
 
 

@@ -36,7 +36,8 @@ class Mount:
 @dataclass(frozen=True, slots=True)
 class Provision:
     """One request to bring an environment up. `(sandbox_id, generation)` is its identity:
-    repeating it re-attaches to what is there. `fresh` first drops the kept workspace."""
+    repeating it re-attaches to what is there. `fresh` first drops the kept workspace. `cwd` is
+    where processes start unless they say otherwise; it may come to be only later."""
 
     sandbox_id: SandboxId
     generation: int
@@ -45,6 +46,7 @@ class Provision:
     mounts: tuple[Mount, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
     fresh: bool = False
+    cwd: str = "/workspace"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ NOTHING_NEW = 12
 
 # $1 folder  $2 shared repository  $3 branch  $4 commit ("" for an empty repository)
 # $5 "yes" when the branch exists at the origin  $6 origin's address ("" for none)
-# $7 the origin's own branch ("" when unknown)
+# $7 the origin's own branch ("" when unknown)  $8… folders to lay out (none: all)
 #
 # The tree borrows every object of the shared repository. A mark stands in .git until all is
 # done, so that a crash half-way is made good and a finished tree is never touched again.
@@ -21,6 +21,7 @@ PREPARE = Script(
     r"""
 set -eu
 dir=$1 store=$2 branch=$3 commit=$4 tracked=$5 url=$6 head=$7
+shift 7
 mark=.git/atoll-unfinished
 mkdir -p "$dir"
 cd "$dir"
@@ -46,6 +47,7 @@ fi
 if [ -n "$commit" ]; then
   git update-ref "refs/heads/$branch" "$(git rev-parse --verify -q "$commit^{commit}")"
   git symbolic-ref HEAD "refs/heads/$branch"
+  if [ $# -gt 0 ]; then printf '%s\n' "$@" | git sparse-checkout set --cone --stdin; fi
   git -c checkout.workers=0 -c advice.detachedHead=false checkout -f --progress "$branch" --
 fi
 if [ "$tracked" = yes ]; then

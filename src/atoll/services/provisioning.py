@@ -28,6 +28,7 @@ from atoll.ports import (
 )
 from atoll.services.agent_seeds import plant
 from atoll.services.passing import accepted
+from atoll.services.start_folder import stand_at
 
 BRING_UP_SECONDS = 120.0
 TAKE_DOWN_SECONDS = 120.0
@@ -89,6 +90,7 @@ class Provisioning:
         report(f"The runtime answers ({reach.isolation.mechanism}).")
         client = self._clients.client(reach)
         await self._workspaces.prepare(sandbox, client, report)
+        await stand_at(sandbox, client)
         if sandbox.agent:
             await plant(client, self._agents.known(sandbox.agent).seeds)
         report("Ready.")
@@ -207,4 +209,5 @@ def _request(
         mounts=mounts,
         env=env,
         fresh=fresh,
+        cwd=sandbox.cwd,
     )

@@ -81,7 +81,8 @@ class Workspaces:
                 client,
                 PREPARE,
                 (repo.path, _inside(number), repo.branch, start.commit,
-                 "yes" if start.tracked else "no", stored.repo_url, start.head),
+                 "yes" if start.tracked else "no", stored.repo_url, start.head,
+                 *repo.sparse),
                 heard=_Percentages(repo.path, report),
             )  # fmt: skip
             if outcome.code != 0:

@@ -70,9 +70,14 @@ def remember(environ: Mapping[str, str], sandbox_id: str, *, folder: Path | None
         return
 
 
-def _path(environ: Mapping[str, str]) -> Path:
+def state_file(environ: Mapping[str, str], name: str) -> Path:
+    """Where a small file of this person's lies."""
     home = home_of(environ)
     if os.access(home, os.W_OK | os.X_OK):
-        return home / "cli.json"
+        return home / name
     state = environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return Path(state).expanduser() / "atoll-cli" / "cli.json"
+    return Path(state).expanduser() / "atoll-cli" / name
+
+
+def _path(environ: Mapping[str, str]) -> Path:
+    return state_file(environ, "cli.json")

@@ -1,32 +1,24 @@
 """`atoll new`: one command from a repository to a seat at its terminal."""
 
 import uuid
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from atoll.domain.errors import AtollError, Invalid
-from atoll.domain.repository import is_path, read_remote
 from atoll.surfaces.cli.answer import Answer, Json
 from atoll.surfaces.cli.api import Api, Call, post
 from atoll.surfaces.cli.exec import variables
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.memory import remember
 from atoll.surfaces.cli.options import json_option, profile_option
+from atoll.surfaces.cli.origin import Origin, origins, said
 from atoll.surfaces.cli.output import note, say, show_json
-from atoll.surfaces.cli.progress import Progress
+from atoll.surfaces.cli.plan import Plan, last_plan, preset, save
+from atoll.surfaces.cli.requirements import tell_requirements
 from atoll.surfaces.cli.waiting import name_of, wait_ready
 
 NETWORKS = ("none", "limited", "host-only", "full")
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where the repository comes from: `wish` is an entry of `repos`, `folder` the checkout."""
-
-    wish: dict[str, Json]
-    folder: Path | None = None
 
 
 @click.command(
@@ -36,12 +28,26 @@ class Origin:
 @click.argument("repo", required=False)
 @click.argument("branch", required=False)
 @click.argument("from_branch", metavar="[FROM-BRANCH]", required=False)
+@click.option(
+    "--repo",
+    "also",
+    multiple=True,
+    metavar="REPO[#BRANCH[:FROM]]",
+    help="One more repository; may be repeated. Each lies in a folder of its own.",
+)
 @profile_option()
 @click.option("--agent", default=None, help="The agent that sits in it: codex, claude-code …")
 @click.option("--network", type=click.Choice(NETWORKS), default=None, help="What it may reach.")
 @click.option("--name", default=None, help="Its name  [default: <repo>-<branch>]")
 @click.option("--ttl", default=None, help="How long it lives: 90s, 15m, 4h, 2d.")
 @click.option("--env", multiple=True, metavar="K=V", help="A variable inside; may be repeated.")
+@click.option("--wd", metavar="DIR", default=None, help="Start in this folder of the workspace.")
+@click.option(
+    "--sparse", multiple=True, metavar="DIR", help="Lay out only this folder; may be repeated."
+)
+@click.option("--preset", "chosen", metavar="NAME", default=None, help="As kept under this name.")
+@click.option("--last", is_flag=True, help="As the last one was asked for.")
+@click.option("--save-as", metavar="NAME", default=None, help="Keep what is asked as a preset.")
 @click.option("-d", "--detach", is_flag=True, help="Make it ready and do not attach.")
 @click.option(
     "--no-wait", is_flag=True, help="Only ask for it: do not even wait until it is ready."
@@ -50,48 +56,49 @@ class Origin:
 @pass_invocation
 def command(
     invocation: Invocation,
-    repo: str | None,
-    branch: str | None,
-    from_branch: str | None,
+    /,
     *,
-    profile: str,
-    agent: str | None,
-    network: str | None,
     name: str | None,
-    ttl: str | None,
-    env: tuple[str, ...],
+    chosen: str | None,
+    last: bool,
+    save_as: str | None,
     detach: bool,
     no_wait: bool,
     as_json: bool,
+    **words: str | tuple[str, ...] | None,
 ) -> None:
     """Make a sandbox, from a repository if you name one, and sit down in it.
 
     BRANCH is made from FROM-BRANCH (default: the repository's own) unless it is there already.
+    What is said goes before a preset or the last plan.
     """
     sits = not (detach or no_wait or as_json)
     if sits:
         _needs_terminal()
-    api = invocation.api()
-    wish: dict[str, Json] = {
-        "profile": profile,
-        "consumer": {"actor": "adm", "harness": "atoll-cli"},
-    }
-    asked: dict[str, Json] = {"agent": agent, "network_mode": network, "name": name, "ttl": ttl}
-    wish.update(_said(asked))
-    if env:
-        wish["env"] = variables(env)
-    origin = _origin(api, repo, branch=branch, from_branch=from_branch) if repo else None
-    if origin is not None:
-        wish["repos"] = [origin.wish]
-    made = _create(invocation, api, wish, folder=origin.folder if origin else None)
+    given = Plan(**words)  # type: ignore[arg-type]  # click made them of the right kind
+    plan = _completed(invocation, given, chosen=chosen, last=last)
+    if sits and plan == Plan() and name is None:
+        from atoll.surfaces.cli.asking import asked_plan
+
+        plan = asked_plan(invocation)
+    plan = plan.anchored()
+    made = _made(invocation, plan, name=name, save_as=save_as)
     if not no_wait:
-        made = _ready(api, made)
+        made = _ready(invocation.api(), made)
     if as_json:
         show_json(made.value)
     elif not sits:
         say(name_of(made))
     else:
         _sit(invocation, made)
+
+
+def _completed(invocation: Invocation, given: Plan, *, chosen: str | None, last: bool) -> Plan:
+    if chosen is not None and last:
+        raise click.UsageError("Give --preset or --last, not both.")
+    if chosen is not None:
+        return given.over(preset(invocation.environ, chosen))
+    return given.over(last_plan(invocation.environ)) if last else given
 
 
 def _needs_terminal() -> None:
@@ -104,27 +111,35 @@ def _needs_terminal() -> None:
         raise click.UsageError("new ends at a terminal: add --detach or --json here") from error
 
 
-def _origin(api: Api, repo: str, *, branch: str | None, from_branch: str | None) -> Origin:
-    wish: dict[str, Json] = {"branch": branch, "from_branch": from_branch}
-    if not is_path(repo):
-        # The server judges whether it may be dialled; here only what is no address ends.
-        wish["repo_url"] = read_remote(repo, allow_loopback=True).repo_url
-        return Origin(_said(wish))
-    from atoll.surfaces.cli.local_repo import describe, upload
-
-    checkout = describe(Path(repo).expanduser())
-    if checkout.dirty:
-        note(f"{checkout.root}: what is not committed stays here")
-    with Progress(f"sending {checkout.name}") as progress:
-        sent = upload(api, checkout, also=from_branch, say=lambda line: progress.tell([line]))
-    wish["repo_url"] = checkout.label
-    wish["key"] = sent.text("key") or checkout.key
-    wish["from_branch"] = from_branch or checkout.branch
-    return Origin(_said(wish), checkout.root)
+def _made(invocation: Invocation, plan: Plan, *, name: str | None, save_as: str | None) -> Answer:
+    if plan.sparse and plan.repo is None:
+        raise click.UsageError("--sparse needs a REPO of which to lay out less.")
+    # Kept first: an odd name is told before anything is sent, and `--last` may try again.
+    save(invocation.environ, plan, name=save_as)
+    api = invocation.api()
+    found = origins(api, plan)
+    wish = _wish(plan, name, found)
+    folder = next((origin.folder for origin in found if origin.folder), None)
+    return _create(invocation, api, wish, folder=folder)
 
 
-def _said(wish: dict[str, Json]) -> dict[str, Json]:
-    return {key: value for key, value in wish.items() if value is not None}
+def _wish(plan: Plan, name: str | None, found: list[Origin]) -> dict[str, Json]:
+    wish = said(
+        {
+            "profile": plan.profile or "shell",
+            "consumer": {"actor": "adm", "harness": "atoll-cli"},
+            "agent": plan.agent,
+            "network_mode": plan.network,
+            "name": name,
+            "ttl": plan.ttl,
+            "cwd": plan.wd,
+        }
+    )
+    if plan.env:
+        wish["env"] = variables(plan.env)
+    if found:
+        wish["repos"] = [origin.wish for origin in found]
+    return wish
 
 
 def _create(
@@ -141,7 +156,9 @@ def _create(
 def _ready(api: Api, made: Answer) -> Answer:
     name = name_of(made)
     try:
-        return wait_ready(api, made, title=f"making {name}")
+        ready = wait_ready(api, made, title=f"making {name}")
+        tell_requirements(api, ready)
+        return ready
     except KeyboardInterrupt:
         note(f"\n{name} is still being made: `atoll attach {name}` or `atoll destroy {name}`")
         raise

@@ -42,13 +42,13 @@ def sandbox_argument(*, required: bool = True) -> Callable[[Callable[P, R]], Cal
     )
 
 
-def sandboxes_argument() -> Callable[[Callable[P, R]], Callable[P, R]]:
+def sandboxes_argument(*, required: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """NAME…: one or more sandboxes; completes."""
     return click.argument(
         "names",
         metavar="NAME...",
         nargs=-1,
-        required=True,
+        required=required,
         shell_complete=_complete("sandboxes", ("name", "sandbox_id")),
     )
 
@@ -62,10 +62,9 @@ def profile_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
     """--profile; completes."""
     return click.option(
         "--profile",
-        default="shell",
-        show_default=True,
+        default=None,
         shell_complete=_complete("profiles", ("id",)),
-        help="The recipe to make it from.",
+        help="The recipe to make it from  [default: shell]",
     )
 
 

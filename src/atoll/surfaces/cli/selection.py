@@ -9,6 +9,7 @@ from atoll.surfaces.cli.answer import Answer
 from atoll.surfaces.cli.api import Api, get
 from atoll.surfaces.cli.invocation import Invocation
 from atoll.surfaces.cli.memory import recall
+from atoll.surfaces.cli.picker import can_ask, pick
 from atoll.surfaces.cli.waiting import name_of
 
 
@@ -30,11 +31,19 @@ def select(invocation: Invocation, api: Api, name: str | None, *, last: bool = F
 
 
 def _only(api: Api) -> Answer:
-    """The single sandbox there is; with several, the person has to say which."""
+    """The single sandbox there is; with several, the person is asked, or has to say."""
     found = list(api.pages(get("sandboxes"), "sandboxes"))
     if len(found) == 1:
         return found[0]
     if not found:
         raise NotFound("there is no sandbox yet: make one with `atoll new`")
+    if can_ask():
+        return found[pick("Which one", [row_of(sandbox) for sandbox in found])]
     names = ", ".join(name_of(sandbox) for sandbox in found[:8])
     raise click.UsageError(f"This folder has no sandbox of its own. Name one of: {names}")
+
+
+def row_of(sandbox: Answer) -> str:
+    """A sandbox as a line to choose by."""
+    words = (name_of(sandbox), sandbox.text("state"), sandbox.text("agent"))
+    return "  ".join(word for word in words if word)

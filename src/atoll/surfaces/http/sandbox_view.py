@@ -53,6 +53,7 @@ class RepoView(Shown):
     from_branch: str | None
     path: str
     key: str | None
+    sparse: list[str]
 
 
 class MetadataView(Shown):
@@ -113,6 +114,7 @@ class SandboxView(Shown):
     reachability: ReachabilityView
     metadata: MetadataView
     repos: list[RepoView]
+    cwd: str
     owner: str
     org_id: str
     created_at: Instant
@@ -149,6 +151,7 @@ def sandbox_view(sandbox: Sandbox) -> dict[str, Any]:
         "reachability": {"runtime": url, "ssh": None, "tunnel": None},
         "metadata": _metadata(sandbox),
         "repos": [_repo(repo) for repo in sandbox.repos],
+        "cwd": sandbox.cwd,
         "owner": sandbox.owner,
         "org_id": sandbox.org_id,
         **_times(sandbox),
@@ -191,6 +194,7 @@ def _repo(repo: SandboxRepo) -> dict[str, Any]:
         "from_branch": repo.from_branch,
         "path": repo.path,
         "key": repo.key,
+        "sparse": repo.sparse,
     }
 
 

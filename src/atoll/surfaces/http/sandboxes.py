@@ -40,21 +40,24 @@ router = APIRouter(prefix="/v1/sandboxes", tags=["sandboxes"], route_class=JsonR
 MAX_REPOS = 16
 MAX_ENV = 200
 MAX_REFS = 100
+MAX_SPARSE = 100
 
 
 class RepoBody(Body):
-    """A repository: `repo_url`, or the `key` of one uploaded before."""
+    """A repository: `repo_url`, or the `key` of one uploaded before; `sparse` are the folders
+    of it to lay out."""
 
     repo_url: Address | None = None
     branch: Word | None = None
     from_branch: Word | None = None
     key: Word | None = None
+    sparse: Annotated[tuple[Address, ...], Field(max_length=MAX_SPARSE)] = ()
 
     def wish(self) -> RepoWish:
         """The domain's value. Raises `Invalid` when it names nothing."""
         if self.repo_url is None and self.key is None:
             raise Invalid("a repository needs `repo_url` or `key`", field="repos")
-        return RepoWish(self.repo_url or "", self.branch, self.from_branch, self.key)
+        return RepoWish(self.repo_url or "", self.branch, self.from_branch, self.key, self.sparse)
 
 
 def _mode(word: object) -> object:
@@ -102,6 +105,7 @@ class CreateBody(Body):
     scope: Scope | None = None
     workspace: WorkspaceBody = WorkspaceBody()
     repos: Annotated[tuple[RepoBody, ...], Field(max_length=MAX_REPOS)] = ()
+    cwd: Address | None = None
     inputs: InputsBody = InputsBody()
     ttl: Seconds | None = None
     network_mode: NetworkMode | None = None
@@ -124,6 +128,7 @@ class CreateBody(Body):
             workspace_mode=self.workspace.mode,
             access=self.workspace.access,
             repos=tuple(repo.wish() for repo in self.repos),
+            cwd=self.cwd,
             inputs=Inputs(**self.inputs.model_dump()),
             ttl_seconds=None if self.ttl is None else int(self.ttl),
             network_mode=self.network_mode,

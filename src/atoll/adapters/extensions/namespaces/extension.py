@@ -90,6 +90,7 @@ class Namespaces:
             views=tuple(wire.View(mount.source, mount.target) for mount in request.mounts),
             env=environment(request.sandbox_id, request.env, mounts=request.mounts),
             shell=profile.shell,
+            cwd=request.cwd,
             broker=self.settings.broker,
             agents=tuple(wire.Agent(*agent) for agent in self.settings.agents),
             writable=profile.workspace.access is not Access.READ_ONLY,
