@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from atoll.domain.audit_budget import BURST
 from atoll.domain.provider import OPENAI, Upstream
 from atoll.runtime.doors import broker as broker_module
 from atoll.runtime.doors.broker import Broker
@@ -261,3 +262,10 @@ async def test_broker_bad_requests_are_not_logged(
         await bench.say(b"\0\0\0\r\n\r\n")
         await bench.say(POST + SMUGGLING["two lengths"])
     assert [each for each in caplog.records if each.name != "asyncio"] == []
+
+
+async def test_broker_flood_of_requests_is_counted_and_not_written_down(bench: Bench) -> None:
+    wrong = b"GET /broker/none/x HTTP/1.1\r\nHost: a\r\n\r\n"
+    for _ in range(3):
+        await bench.say(wrong * 400 + wrong.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+    assert len(bench.audit) in range(BURST, BURST + 30)

@@ -14,6 +14,7 @@ import aiohttp
 from aiohttp import web
 from yarl import URL
 
+from atoll.domain.audit_budget import AuditBudget
 from atoll.domain.key_mask import MASK, KeyMask
 from atoll.domain.provider import Passage, Refusal, Upstream, judge, passes_back, redirect_stays
 
@@ -51,6 +52,7 @@ class Broker:
         self._upstreams = upstreams
         self._audit = audit
         self._session: aiohttp.ClientSession | None = None
+        self._budget = AuditBudget(monotonic())
 
     def app(self) -> web.Application:
         """The application to serve on the door's listeners."""
@@ -89,9 +91,13 @@ class Broker:
             self._record(call, monotonic() - started)
 
     def _record(self, call: _Call, seconds: float) -> None:
+        unrecorded = self._budget.take(monotonic())
+        if unrecorded is None:
+            return
         self._audit(
             "door.request",
             {
+                **({"unrecorded": unrecorded} if unrecorded else {}),
                 "provider": call.provider[:64],
                 "method": call.method[:16],
                 "path_class": call.rule,
