@@ -83,6 +83,17 @@ def test_installed_agent_adds_no_time_and_no_disk_to_a_create(server: TestServer
     assert grown / (2 * ROUNDS) < MIB
 
 
+def test_home_with_agents_installed_before_the_first_start_is_taken() -> None:
+    with test_server(start=False) as server:
+        (server.home / "agents" / "codex").mkdir(parents=True)
+        (server.home / "presets.json").write_text("{}")
+        server.start()
+        # The control plane serves sandboxes: it reads programs and may exchange none.
+        assert (server.home / "agents").stat().st_uid == os.geteuid()
+        listed = json.loads(server.run("agent", "list", "--json").stdout)
+        assert listed["agents"][0]["name"] == "codex"
+
+
 def test_start_folder_is_where_commands_and_terminals_begin(
     server: TestServer, repository: Path
 ) -> None:

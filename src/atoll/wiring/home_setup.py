@@ -16,8 +16,10 @@ _CONTROL_FOLDERS = (
     ("profiles", 0o755),
     ("run/import", 0o711),
 )
-_WRITTEN_BEFOREHAND = {"keys.toml", "config.toml", "profiles", "agents"}
-"""What people prepare before the first start."""
+_WRITTEN_BEFOREHAND = {
+    "keys.toml", "config.toml", "profiles", "agents", "cli.json", "presets.json",
+}  # fmt: skip
+"""What people, and the command line for them, leave there before the first start."""
 
 _LONGEST_HOME = 60
 """Bytes: `run/b/<sandbox id>/rt.sock` below it must fit a unix socket's 107."""

@@ -72,6 +72,9 @@ def test_new_last_asks_for_the_same_again(cli: Cli, server: Scripted) -> None:
     first = asked(server)
     assert cli("new", "--last", "--detach").code == 0
     assert asked(server) == first
+    assert cli("new", "--detach").code == 0
+    assert cli("new", "--last", "--detach").code == 0
+    assert asked(server) == {"profile": "shell"}
 
 
 def test_new_unknown_preset_names_those_there_are(cli: Cli, server: Scripted) -> None:

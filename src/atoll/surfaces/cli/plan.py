@@ -55,7 +55,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    last: Plan = Plan()
+    last: Plan | None = None
     presets: dict[str, Plan] = field(default_factory=dict)
 
 
@@ -71,7 +71,7 @@ def preset(environ: Mapping[str, str], name: str) -> Plan:
 def last_plan(environ: Mapping[str, str]) -> Plan:
     """What the last `new` was asked. Raises `NotFound` when there was none."""
     plan = _read(environ).last
-    if plan == Plan():
+    if plan is None:
         raise NotFound("no sandbox was made from here yet: say what you want once")
     return plan
 
