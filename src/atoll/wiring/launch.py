@@ -19,6 +19,7 @@ from atoll.ports.agents import AgentShelf
 from atoll.ports.host import Finding, UpOptions
 from atoll.runtime.zygote import kernel
 from atoll.runtime.zygote.home import Home
+from atoll.runtime.zygote.reach import read_plain
 from atoll.wiring import doctor, mount_view, zygote_process
 from atoll.wiring.home_setup import prepare_home
 
@@ -92,7 +93,7 @@ def _become_control(home: Home, options: UpOptions, uid: int) -> NoReturn:
 def _control_pid(home: Home) -> int | None:
     """The control plane's pid, when the note it left names a process that is one."""
     try:
-        pid = json.loads((home.run / "control.json").read_text())["pid"]
+        pid = json.loads(read_plain(home.run / "control.json"))["pid"]
         command = Path(f"/proc/{int(pid)}/cmdline").read_bytes().split(b"\0")
     except (OSError, ValueError, KeyError, TypeError):
         return None

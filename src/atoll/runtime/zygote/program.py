@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import os
 import resource
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -37,9 +38,7 @@ def run(root: Path, serve: Serve, *, ready: Callable[[], None] = lambda: None) -
     """
     home = Home(root.resolve())
     control_uid = home.root.stat().st_gid if os.geteuid() == 0 else os.geteuid()
-    # Each sandbox costs the zygote eight descriptors.
-    _soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(MAX_FILES, most), most))
+    _raise_file_limit()
     _make_folders(home)
     lock = _claim(home)
     programs = install(home)
@@ -59,14 +58,7 @@ def run(root: Path, serve: Serve, *, ready: Callable[[], None] = lambda: None) -
         server.tell_everyone(death)
 
     boxes = Boxes(loop, nursery, take_uids, ended, kept)
-    report = wire.Reported(
-        root=nursery.root,
-        pid=os.getpid(),
-        bwrap=programs.bwrap_version,
-        init=programs.init_kind,
-        degraded=nursery.degraded(),
-    )
-    server = Server(loop, boxes, Importer(home, programs, control_uid), report)
+    server = Server(loop, boxes, Importer(home, programs, control_uid), _report(nursery))
     listener = bind(str(home.socket), control_uid)
     server.listen(listener)
     ready()
@@ -77,6 +69,22 @@ def run(root: Path, serve: Serve, *, ready: Callable[[], None] = lambda: None) -
         with contextlib.suppress(OSError):
             base.rmdir()
     os.close(lock)
+
+
+def _raise_file_limit() -> None:
+    """Each sandbox costs the zygote eight descriptors."""
+    _soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(MAX_FILES, most), most))
+
+
+def _report(nursery: Nursery) -> wire.Reported:
+    return wire.Reported(
+        root=nursery.root,
+        pid=os.getpid(),
+        bwrap=nursery.programs.bwrap_version,
+        init=nursery.programs.init_kind,
+        degraded=nursery.degraded(),
+    )
 
 
 def _claim(home: Home) -> int:
@@ -95,6 +103,7 @@ def _make_folders(home: Home) -> None:
     home.run.mkdir(mode=0o711, exist_ok=True)
     for folder in (home.run / "b", home.boxes, home.roots, home.programs):
         folder.mkdir(mode=0o711, exist_ok=True)
-        if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
+        found = folder.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
             raise Failed(f"{folder} is not a folder of Atoll's own: move it away")
         folder.chmod(0o711)

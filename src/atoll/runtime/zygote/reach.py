@@ -1,14 +1,16 @@
-"""Opening a folder below one of ours without following a link on the way.
+"""Opening what the control plane may have turned into something else.
 
-Folders of the control plane can turn into links at any moment. A name is walked here
-once, a step at a time; whoever uses the descriptor afterwards uses what was found.
+Its folders can become links, its files pipes, at any moment. A name is walked here once, a
+step at a time; whoever uses what was opened uses what was found.
 """
 
 import os
+import stat
 from pathlib import Path
 
 from atoll.domain.errors import Invalid
 
+MAX_NOTE_BYTES = 4096
 _STEP = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -28,3 +30,15 @@ def reach(top: Path, place: str) -> int:
             os.close(at)
         at = inner
     return at
+
+
+def read_plain(path: Path) -> bytes:
+    """The first bytes of a small plain file. Raises `OSError`, also for a link, a pipe or a
+    device, which could make a reader wait for ever or read a file of its own."""
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(f"{path} is no plain file")
+        return os.read(fd, MAX_NOTE_BYTES)
+    finally:
+        os.close(fd)

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from atoll.domain.errors import Forbidden, Invalid, Unauthenticated, Unavailable
 
 NOT_RUNNING = "Atoll is not running: start it with `atoll up`"
-MAX_TOKEN_BYTES = 4096
+MAX_NOTE_BYTES = 4096
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -78,7 +78,7 @@ def _same(url: str, local: str | None) -> bool:
 
 def _running_url(home: Path) -> str | None:
     try:
-        found = json.loads((home / "run" / "control.json").read_text())
+        found = json.loads(_read_note(home / "run" / "control.json")[0])
         url = found["url"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -90,11 +90,8 @@ def _home_token(home: Path, *, ours: bool) -> str:
         raise Unauthenticated("no token for this server: set ATOLL_TOKEN")
     path = home / "token"
     try:
-        # The file is the control plane's: a link there could make a more powerful caller read
-        # a file of its own and send that.
-        with os.fdopen(os.open(path, _READ), "rb") as file:
-            found = os.fstat(file.fileno())
-            token = file.read(MAX_TOKEN_BYTES).decode("ascii").strip()
+        text, found = _read_note(path)
+        token = text.decode("ascii").strip()
     except (OSError, UnicodeDecodeError) as problem:
         why = problem.strerror if isinstance(problem, OSError) else "it is no token"
         raise Unauthenticated(
@@ -106,3 +103,11 @@ def _home_token(home: Path, *, ours: bool) -> str:
     if stat.S_IMODE(found.st_mode) & 0o077:
         raise Forbidden(f"the token {path} can be read by others: chmod 600 it")
     return token
+
+
+def _read_note(path: Path) -> tuple[bytes, os.stat_result]:
+    """A small file the control plane wrote. It may be a link or a pipe by now, which would make
+    a more powerful caller send a file of its own, or wait for ever: neither is followed."""
+    with os.fdopen(os.open(path, _READ), "rb") as file:
+        found = os.fstat(file.fileno())
+        return (file.read(MAX_NOTE_BYTES) if stat.S_ISREG(found.st_mode) else b""), found
