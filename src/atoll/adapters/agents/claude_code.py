@@ -26,7 +26,7 @@ CLAUDE_CODE = Agent(
         registry="npm",
         name="@anthropic-ai/claude-code",
         version="2.1.197",
-        programs=("node_modules/@anthropic-ai/claude-code/bin/claude*", "node_modules/.bin/claude"),
+        programs=("node_modules/@anthropic-ai/claude-code-linux-*/claude",),
     ),
     providers=("anthropic",),
     state=(".claude",),

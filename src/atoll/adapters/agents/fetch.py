@@ -1,7 +1,8 @@
 """Asking a registry for an agent's package: npm's tree, or a Python venv that can be moved.
 
 Runs npm or pip as the person who called, with their own settings (proxy, registry), as an
-ordinary client does. What is fetched lies in one folder and is seen inside under another.
+ordinary client does. No script of a package runs, for there is no wall around it here. What
+is fetched lies in one folder and is seen inside under another.
 """
 
 import os
@@ -43,8 +44,12 @@ def _npm(package: Package, version: str, into: Path, *, report: Report) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise Failed(f"{package.name} needs npm, which is not installed: install Node.js first")
-    argv = [npm, "install", "--prefix", str(into), "--no-audit", "--no-fund", "--loglevel=error"]
-    _run([*argv, f"{package.name}@{version}"], what=f"npm install {package.name}", report=report)
+    argv = [npm, "install", "--prefix", str(into), "--ignore-scripts", "--no-audit", "--no-fund"]
+    _run(
+        [*argv, "--loglevel=error", f"{package.name}@{version}"],
+        what=f"npm install {package.name}",
+        report=report,
+    )
 
 
 def _pip(package: Package, version: str, into: Path, *, report: Report) -> None:
@@ -55,7 +60,7 @@ def _pip(package: Package, version: str, into: Path, *, report: Report) -> None:
     _run([python, "-m", "venv", str(venv)], what="python3 -m venv", report=report)
     argv = [str(venv / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-input"]
     _run(
-        [*argv, "--disable-pip-version-check", f"{package.name}=={version}"],
+        [*argv, "--only-binary=:all:", "--disable-pip-version-check", f"{package.name}=={version}"],
         what=f"pip install {package.name}",
         report=report,
     )

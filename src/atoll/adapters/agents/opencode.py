@@ -19,8 +19,11 @@ OPENCODE = Agent(
         registry="npm",
         name="opencode-ai",
         version="1.18.33",
-        # Its installer puts the build this machine's processor can run there.
-        programs=("node_modules/opencode-ai/bin/opencode.exe", "node_modules/.bin/opencode"),
+        # The baseline build runs on every processor of its kind.
+        programs=(
+            "node_modules/opencode-linux-*-baseline/bin/opencode",
+            "node_modules/opencode-linux-*/bin/opencode",
+        ),
     ),
     providers=("openai", "anthropic"),
     state=(".local/share/opencode", ".config/opencode"),
