@@ -91,6 +91,26 @@ def memory() -> None:
     verdict("MiB per sandbox", one.median, 8)
 
 
+def agent() -> None:
+    """What an installed agent (8 MiB of it) adds to a create."""
+    shell, with_agent = Series("create until ready: shell"), Series("create until ready: codex")
+    with server() as atoll:
+        programs = atoll.host.home / "agents" / "codex" / "0.169.0" / "bin"
+        programs.mkdir(parents=True)
+        (programs / "codex").write_text("#!/bin/sh\n")
+        (programs / "codex").chmod(0o755)
+        (programs.parent / "large").write_bytes(bytes(8 << 20))
+        for n in range(CREATES + 3):
+            for series in (shell, with_agent):
+                started = time.perf_counter()
+                sandbox = atoll.create(agent=series.name.rpartition(" ")[2])
+                if n >= 3:
+                    series.samples.append(milliseconds(started))
+                atoll.api.delete(f"/v1/sandboxes/{sandbox}", params={"wait": "true"})
+    table("an installed agent", shell, with_agent)
+    verdict("ms that it adds", with_agent.median - shell.median, 20)
+
+
 def restart() -> None:
     """A restarted control plane until all of 100 sandboxes answer again."""
     took = Series(f"start → all of {CROWD} reachable", "s")
@@ -168,6 +188,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "create": create,
     "exec": exec_true,
     "memory": memory,
+    "agent": agent,
     "restart": restart,
 }
 

@@ -5,14 +5,13 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from time import perf_counter
 
 import httpx
 import pytest
 
 from atoll.testing.server import TestServer, test_server
 
-ROUNDS = 9
+ROUNDS = 5
 MIB = 2**20
 
 
@@ -66,21 +65,14 @@ def test_agent_version_that_was_named_is_the_one_inside(
         server.run("destroy", name, "--yes")
 
 
-def test_installed_agent_adds_no_time_and_no_disk_to_a_create(server: TestServer) -> None:
+def test_installed_agent_adds_no_disk_to_a_create(server: TestServer) -> None:
     with client(server) as api:
-        create(api, "codex")  # both are warm from here on
-        create(api, "shell")
-        times: dict[str, list[float]] = {"shell": [], "codex": []}
+        create(api, "codex")
         before = written(server.home)
         for _ in range(ROUNDS):
-            for agent, taken in times.items():
-                taken.append(create(api, agent))
+            create(api, "codex")
         grown = written(server.home) - before
-    # The quickest of each: what else the machine does only ever adds.
-    added = min(times["codex"]) - min(times["shell"])
-    print(f"agent adds {added * 1000:.1f} ms, {grown / 2 / ROUNDS / MIB:.2f} MiB a sandbox")
-    assert added < 0.020
-    assert grown / (2 * ROUNDS) < MIB
+    assert grown / ROUNDS < MIB
 
 
 def test_home_with_agents_installed_before_the_first_start_is_taken() -> None:
@@ -129,13 +121,9 @@ def client(server: TestServer) -> httpx.Client:
     return httpx.Client(base_url=server.url, headers=headers, timeout=60)
 
 
-def create(api: httpx.Client, agent: str) -> float:
-    """Seconds until it is ready."""
-    since = perf_counter()
+def create(api: httpx.Client, agent: str) -> None:
     made = api.post("/v1/sandboxes", params={"wait": "ready"}, json={"agent": agent})
-    taken = perf_counter() - since
     assert made.json()["state"] == "ready", made.text
-    return taken
 
 
 def written(folder: Path) -> int:

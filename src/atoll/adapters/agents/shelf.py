@@ -52,7 +52,7 @@ class LayerShelf:
         place = layer(self._folder, agent, version)
         if place is None:
             raise NotFound(f"{agent.name} {version} is not installed any more")
-        if _mounted(agent, version):
+        if _mounted(agent, place.resolve()):
             raise Conflict(
                 f"a sandbox runs with {agent.name} {version}: stop it first (`atoll list`)"
             )
@@ -62,14 +62,15 @@ class LayerShelf:
         return Layer(agent.name, version, str(place))
 
 
-def _mounted(agent: Agent, version: str) -> bool:
+def _mounted(agent: Agent, place: Path) -> bool:
     """Whether any process we may look at has the layer mounted. Field 4 of mountinfo is the
     folder within its file system, field 5 where it is seen (proc_pid_mountinfo(5))."""
-    below = f"/{agent.name}/{version}"
+    below = f"/{agent.name}/{place.name}"
     for text in _mount_tables():
         for line in text.splitlines():
             words = line.split(" ")
-            if words[3].endswith(below) and words[4].endswith(layer_path(agent)):
+            ours = words[3].endswith(below) and str(place).endswith(words[3])
+            if ours and words[4].endswith(layer_path(agent)):
                 return True
     return False
 
