@@ -11,16 +11,19 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 IMAGE = "atoll-test/small:1"
 START_SECONDS = 40.0
+GROUP = 1_899_999_990
+"""Opens the daemon's socket; it has no name, and nobody else is in it."""
+
 PROGRAMS = """
     bash sh cat ls id env echo true false sleep mkdir rm cp mv touch chmod ln stat head tail wc
     grep sed awk ps uname hostname tty stty seq sort tr dd test printf date kill df mount git
-    python3 unshare ip tar cut nsenter dmesg
+    python3 unshare ip tar cut nsenter dmesg setsid find diff
 """
 TREES = ("/usr/lib/git-core", "/usr/share/git-core/templates", "/usr/share/terminfo")
 _LIBRARY = re.compile(r"(/\S+) \(0x")
@@ -56,9 +59,15 @@ class DockerDaemon:
         self.process.wait(60)
 
     def kill(self) -> None:
-        """SIGKILL the daemon; containers go on without it."""
+        """SIGKILL the daemon and its containerd; containers go on without them."""
+        note = self.folder / "exec" / "containerd" / "containerd.pid"
+        containerd = int(note.read_text())
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(60)
+        with suppress(ProcessLookupError):
+            os.kill(containerd, signal.SIGKILL)
+        # Whoever reaps it may be slow, and a daemon takes a zombie for a living one.
+        note.unlink()
 
     def start(self) -> None:
         """Start it again on the same folder."""
@@ -87,6 +96,8 @@ def docker_daemon() -> Iterator[DockerDaemon]:
         daemon.run("import", str(folder / "small.tar"), IMAGE)
         yield daemon
     finally:
+        if daemon.process.poll() is not None:
+            daemon.start()
         for name in daemon.containers():
             daemon.run("rm", "-f", name)
         daemon.stop()
@@ -100,7 +111,7 @@ def _started(folder: Path) -> "subprocess.Popen[bytes]":
             [
                 *("dockerd", "--data-root", str(folder / "data")),
                 *("--exec-root", str(folder / "exec"), "--pidfile", str(folder / "pid")),
-                *("-H", f"unix://{folder}/d.sock", "--group", "root"),
+                *("-H", f"unix://{folder}/d.sock", "--group", str(GROUP)),
                 *("--iptables=false", "--ip6tables=false", "--bridge=none"),
             ],
             stdout=log,

@@ -127,7 +127,7 @@ def test_container_shows_nothing_of_the_host(rig: ZygoteRig, box: wire.Box) -> N
     assert shell(rig, box, "ls -A /sys; ls -d /work /boot 2>/dev/null")[1] == ""
     assert shell(rig, box, f"ls -d {rig.home.root} 2>&1 | grep -c 'No such'")[1] == "1"
     assert shell(rig, box, "ls /.atoll")[1].split() == ["init", "rendezvous", "state"]
-    devices = "core fd full mqueue null ptmx pts random shm stderr stdin stdout tty urandom zero"
+    devices = "fd full mqueue null ptmx pts random shm stderr stdin stdout tty urandom zero"
     assert sorted(shell(rig, box, "ls /dev")[1].split()) == devices.split()
 
 

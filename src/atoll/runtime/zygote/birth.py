@@ -142,6 +142,9 @@ def _build(nursery: Nursery, parentage: Parentage) -> RuntimeBoot:
     """Everything up to the rise of the wall, which goes on while the runtime gets ready."""
     request = parentage.request
     places = nursery.home.box(request.sandbox_id)
+    # What may fail comes first: a wall that rises for nobody would have to be found again.
+    listener = _listen(places, nursery.control_uid)
+    keys = sealed_copy(nursery.home.keys, nursery.control_uid)
     if parentage.wait_seconds is None:
         building = _own_wall(nursery, parentage, places)
     else:
@@ -149,7 +152,7 @@ def _build(nursery: Nursery, parentage: Parentage) -> RuntimeBoot:
     boot = RuntimeBoot(
         sandbox_id=request.sandbox_id,
         generation=request.generation,
-        listener=_listen(places, nursery.control_uid),
+        listener=listener,
         control=building.control,
         stand=lambda: _stand(nursery, parentage, building),
         journal_dir=places.journal,
@@ -157,7 +160,7 @@ def _build(nursery: Nursery, parentage: Parentage) -> RuntimeBoot:
         env=request.env,
         cwd=request.cwd,
         init=nursery.programs.init_inside,
-        keys_fd=sealed_copy(nursery.home.keys, nursery.control_uid),
+        keys_fd=keys,
         broker=request.broker,
         agents=tuple(Agent(each.name, each.argv, each.env) for each in request.agents),
     )
@@ -206,7 +209,6 @@ def _foreign_wall(
     places.mounted.chmod(0o700)
     write_etc(places.etc, hostname=parentage.request.hostname, uid=uid)
     _own_journal(nursery, parentage, places)
-    places.run.mkdir(mode=0o711, parents=True, exist_ok=True)
     listener = open_rendezvous(places.rendezvous, uid)
     parentage.report.send(msgspec.json.encode(Laid()))
     guest = receive_guest(listener, uid, seconds=seconds)
