@@ -72,6 +72,7 @@ def receive_guest(listener: socket.socket, uid: int, *, seconds: float) -> Guest
             "machine, in sight of Atoll's processes"
         ) from err
     try:
+        _check_terminals(pid)
         doors = await_ready(
             control, pidfd, time.monotonic() + READY_SECONDS, builder="the container"
         )
@@ -93,6 +94,16 @@ def _peer(connection: socket.socket) -> tuple[int, int]:
     raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     pid, uid, _gid = _CREDENTIALS.unpack(raw)
     return int(pid), int(uid)
+
+
+def _check_terminals(pid: int) -> None:
+    """A bound on its terminals is set in its own devpts: that must not be this machine's."""
+    try:
+        theirs = Path(f"/proc/{pid}/root/dev/pts").stat().st_dev
+    except OSError:
+        return  # what cannot be reached will not be bounded either, and that is said
+    if theirs == Path("/dev/pts").stat().st_dev:
+        raise Forbidden("the init that came in shares this machine's terminals: it has no wall")
 
 
 def write_etc(folder: Path, *, hostname: str, uid: int) -> None:
