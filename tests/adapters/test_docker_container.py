@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from atoll.adapters.extensions.docker.container import Plan, body
 from atoll.adapters.extensions.docker.engine import Engine, socket_path
-from atoll.adapters.extensions.docker.images import Picture, split_reference
+from atoll.adapters.extensions.docker.images import Picture, is_reference, split_reference
 from atoll.adapters.extensions.docker.interior import environment_of
 from atoll.adapters.extensions.docker.seccomp_profile import all_but, profile_for
 from atoll.domain.errors import Failed, Invalid, Unavailable
@@ -125,6 +125,21 @@ def test_reference_is_split_so_that_one_tag_is_pulled(
     reference: str, split: tuple[str, str]
 ) -> None:
     assert split_reference(reference) == split
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["../containers/x", "a/../b", "/a", "a//b", "a?b", "A", "a:b:c", "", "a" * 300, "a@sha256:1"],
+)
+def test_what_is_no_reference_never_reaches_the_engine(text: str) -> None:
+    assert not is_reference(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["debian", "debian:12", "localhost:5000/a/b:c", "ghcr.io/o/i@sha256:" + "0" * 64]
+)
+def test_reference_of_an_image_is_one(text: str) -> None:
+    assert is_reference(text)
 
 
 def test_environment_keeps_what_the_image_brings_and_ours_wins() -> None:

@@ -18,7 +18,16 @@ from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
 
 ARCHIVE = "archive:"
 REPOSITORY = "atoll-archive"
+MAX_REFERENCE = 255
 _ARCHIVE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
+_PART = r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*"
+_REFERENCE = re.compile(
+    r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?/)?"
+    rf"{_PART}(?:/{_PART})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?(?:@sha256:[0-9a-f]{{64}})?"
+)
+"""An OCI reference (distribution's grammar): it becomes a part of the Engine's paths, where
+`..` would lead elsewhere."""
+
 _LOADED = re.compile(r"Loaded image(?: ID)?: (\S+)")
 _SAVED = {"manifest.json", "oci-layout", "index.json", "repositories"}
 _NAMES_READ = 64
@@ -45,6 +54,8 @@ async def find(engine: Engine, wanted: str, archives: Path) -> Picture:
         )
     if wanted.startswith(ARCHIVE):
         return _picture(await _archived(engine, wanted.removeprefix(ARCHIVE), archives))
+    if not is_reference(wanted):
+        raise Invalid(f"{wanted[:80]!r} is not the reference of an image", field="image")
     found = await engine.image(wanted)
     if found is None:
         await _pull(engine, wanted)
@@ -63,6 +74,11 @@ def _picture(image: Image) -> Picture:
     # A volume's path is the image's word: only a plain absolute one is used.
     volumes = (os.path.normpath(each) for each in config.volumes or ())
     return Picture(image.id, env, tuple(each for each in volumes if each.startswith("/")))
+
+
+def is_reference(text: str) -> bool:
+    """Whether it names an image: repository, tag or digest, as `docker pull` takes it."""
+    return len(text) <= MAX_REFERENCE and _REFERENCE.fullmatch(text) is not None
 
 
 async def _pull(engine: Engine, wanted: str) -> None:
@@ -104,7 +120,7 @@ async def _archived(engine: Engine, name: str, archives: Path) -> Image:
         if await asyncio.to_thread(_is_saved, archive):
             lines = await engine.load(archive)
             named = [match[1] for line in lines if (match := _LOADED.search(line))]
-            if not named:
+            if not named or not is_reference(named[0]):
                 raise Failed(f"the archive {name} held no image")
             await engine.tag(named[0], REPOSITORY, tag)
         else:
