@@ -17,9 +17,6 @@ from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.provider import safe_base_url
 
 DEFAULT_DOCKER_HOST = "unix:///var/run/docker.sock"
-EXTENSIONS = ("namespaces", "docker", "in-memory")
-"""The backends that come with Atoll."""
-
 MAX_CONFIG_BYTES = 64 * 1024
 MAX_PORT = 65535
 LOG_LEVELS = ("debug", "info", "warning", "error")
