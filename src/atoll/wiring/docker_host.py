@@ -11,8 +11,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from atoll.adapters.extensions.docker.containers import Containers
 from atoll.adapters.extensions.docker.engine import Engine, Info, Version, socket_path
-from atoll.adapters.extensions.docker.extension import HOME_LABEL
 from atoll.domain.errors import AtollError
 from atoll.ports.host import Finding
 from atoll.runtime.zygote.home import Home
@@ -57,8 +57,9 @@ def clear(home: Path) -> None:
 async def _clear(settings: ControlSettings) -> None:
     engine = Engine(settings.docker_host)
     try:
-        for one in await engine.containers(f"{HOME_LABEL}={Home(settings.home).tag}"):
-            await engine.remove(one.id)
+        containers = Containers(engine, Home(settings.home).tag)
+        for one in await containers.all():
+            await containers.remove(one.id)
     finally:
         await engine.close()
 

@@ -12,12 +12,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from platform import machine
-from time import monotonic
 
 import structlog
 
 from atoll.adapters.extensions.docker import engine as docker
 from atoll.adapters.extensions.docker.container import Plan, body
+from atoll.adapters.extensions.docker.containers import (
+    GENERATION_LABEL,
+    SANDBOX_LABEL,
+    Containers,
+)
 from atoll.adapters.extensions.docker.feed import Answers, Died, Feed
 from atoll.adapters.extensions.docker.images import Picture, find
 from atoll.adapters.extensions.docker.interior import environment_of
@@ -25,7 +29,7 @@ from atoll.adapters.extensions.docker.seccomp_profile import profile_for
 from atoll.adapters.extensions.namespaces.extension import hostname
 from atoll.adapters.extensions.namespaces.link import Link
 from atoll.adapters.extensions.namespaces.probe import healthy
-from atoll.domain.errors import AtollError, Conflict, Failed, NotFound, Unavailable
+from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.interior import DEFAULT_MEMORY_BYTES, DEFAULT_PIDS, MIB
 from atoll.domain.isolation import Isolation, IsolationLevel
@@ -46,14 +50,8 @@ START_SECONDS = 60.0
 STOP_SECONDS = 60.0
 ASK_SECONDS = 10.0
 HEALTH_SECONDS = 10.0
-REMOVE_SECONDS = 20.0
-AGAIN_SECONDS = 0.1
 RECONNECT_SECONDS = 0.5
 MAX_TOLD = 1024
-HOME_LABEL, SANDBOX_LABEL, GENERATION_LABEL = "atoll.home", "atoll.sandbox", "atoll.generation"
-NOBODY_THERE = 69
-"""How init exits when its rendezvous is gone."""
-
 OUT_OF_MEMORY = "it ran out of memory"
 _log = structlog.get_logger(__name__)
 
@@ -78,6 +76,7 @@ class Docker:
     settings: Settings
     _link: Link = field(init=False)
     _engine: docker.Engine = field(init=False)
+    _containers: Containers = field(init=False)
     _feed: Feed = field(init=False)
     _under_way: dict[tuple[str, int], asyncio.Future[Handle]] = field(default_factory=dict)
     _told: OrderedDict[tuple[str, int], None] = field(default_factory=OrderedDict)
@@ -86,16 +85,13 @@ class Docker:
         docker.socket_path(self.settings.host)
         self._link = Link(self.settings.socket)
         self._engine = docker.Engine(self.settings.host)
-        self._feed = Feed(docker.Engine(self.settings.host), self._home_label)
+        self._containers = Containers(self._engine, self.settings.tag)
+        self._feed = Feed(docker.Engine(self.settings.host), self._containers.label)
 
     @property
     def name(self) -> str:
         """`ext.docker`."""
         return NAME
-
-    @property
-    def _home_label(self) -> str:
-        return f"{HOME_LABEL}={self.settings.tag}"
 
     def capabilities(self) -> Capabilities:
         """Containers here, with what is in their folders kept over a stop."""
@@ -175,13 +171,13 @@ class Docker:
 
     async def _built(self, request: Provision, picture: Picture, awaited: wire.Awaited) -> wire.Box:
         """Make and start the container, and wait until its init came in or it ended."""
-        container = self._container(request.sandbox_id)
-        await self._create(container, request, body(self._plan(request, picture, awaited)))
-        await self._engine.start(container)
+        wanted = body(self._plan(request, picture, awaited))
+        await self._containers.run(request.sandbox_id, request.generation, body=wanted)
+        container = self._containers.name(request.sandbox_id)
         waiting = wire.Await(request.sandbox_id, request.generation)
         async with asyncio.TaskGroup() as tasks:
             came = tasks.create_task(self._answer_to(waiting))
-            ended = tasks.create_task(self._end_of(container))
+            ended = tasks.create_task(self._containers.end_of(container))
             await asyncio.wait({came, ended}, return_when=asyncio.FIRST_COMPLETED)
             came.cancel()
             ended.cancel()
@@ -202,44 +198,13 @@ class Docker:
         except AtollError as err:
             return err
 
-    async def _end_of(self, container: str) -> str:
-        """Waits for a container's end; why that came."""
-        try:
-            code = await self._engine.exit_code(container)
-        except AtollError as err:
-            return err.message
-        if code == NOBODY_THERE:
-            return (
-                "its init found nobody to speak to: the daemon must run on this machine and see "
-                "the home's folder"
-            )
-        return f"its init ended with status {code}"
-
-    async def _create(self, container: str, request: Provision, wanted: bytes) -> None:
-        """Make it unless another request of the same generation did."""
-        try:
-            await self._engine.create(container, wanted)
-            return
-        except Conflict:
-            found = await self._inspected(container)
-        if found is not None and found.state.status in ("created", "running"):
-            labels = found.config.labels or {}
-            if labels.get(GENERATION_LABEL) == str(request.generation):
-                return
-        await self._removed(container)
-        await self._engine.create(container, wanted)
-
     def _plan(self, request: Provision, picture: Picture, awaited: wire.Awaited) -> Plan:
         limits = request.profile.resources
         return Plan(
             picture=picture,
             awaited=awaited,
             hostname=hostname(request.name),
-            labels=(
-                (HOME_LABEL, self.settings.tag),
-                (SANDBOX_LABEL, request.sandbox_id),
-                (GENERATION_LABEL, str(request.generation)),
-            ),
+            labels=self._containers.labels(request.sandbox_id, request.generation),
             seccomp=profile_for(machine()),
             memory_bytes=limits.memory_mb * MIB if limits.memory_mb else DEFAULT_MEMORY_BYTES,
             pids=limits.pids or DEFAULT_PIDS,
@@ -295,32 +260,14 @@ class Docker:
         answer = await self._link.ask(request, seconds=STOP_SECONDS)
         if not isinstance(answer, wire.Cleaned):
             raise Failed(f"the zygote answered a teardown by {type(answer).__name__}")
-        there = await self._removed(self._container(sandbox_id))
+        there = await self._containers.remove(self._containers.name(sandbox_id))
         removed = (*answer.removed, *(("container",) if there else ()))
         return CleanupReport(removed, answer.leftovers)
-
-    async def _removed(self, container: str) -> bool:
-        """Remove it, waiting for whoever does so already. Whether it was there."""
-        there, deadline = False, monotonic() + REMOVE_SECONDS
-        while True:
-            try:
-                return await self._engine.remove(container) or there
-            except Conflict as err:
-                if monotonic() > deadline:
-                    raise Unavailable(f"container {container} does not go: {err.message}") from err
-                there = True
-                await asyncio.sleep(AGAIN_SECONDS)
-
-    async def _inspected(self, container: str) -> docker.Inspected | None:
-        try:
-            return await self._engine.inspect(container)
-        except NotFound:
-            return None
 
     async def survey(self) -> list[Handle]:
         """Every sandbox of ours whose runtime lives. Containers around nobody are removed."""
         try:
-            containers = await self._engine.containers(self._home_label)
+            containers = await self._containers.all()
         except Unavailable as err:
             _log.warning("docker_away", host=self.settings.host, reason=err.message)
             containers = []
@@ -329,15 +276,8 @@ class Docker:
         living = {box.sandbox_id for box in boxes}
         for one in containers:
             if (one.labels or {}).get(SANDBOX_LABEL) not in living:
-                await self._sweep(one.id)
+                await self._containers.sweep(one.id)
         return [self._handle(box) for box in boxes if box.runtime_pid]
-
-    async def _sweep(self, container: str) -> None:
-        try:
-            await self._removed(container)
-            _log.info("container_swept", container=container[:12])
-        except AtollError as err:
-            _log.warning("container_left", container=container[:12], reason=str(err))
 
     async def why_ended(self, sandbox_id: SandboxId) -> str | None:
         """What the zygote wrote down about the end of one that lives no more."""
@@ -408,13 +348,13 @@ class Docker:
         if told.wall != WALL:
             return None
         reason = told.reason
-        container = self._container(told.sandbox_id)
+        container = self._containers.name(told.sandbox_id)
         try:
-            found = await self._inspected(container)
+            found = await self._containers.inspect(container)
             if found is not None and found.state.o_o_m_killed:
                 reason = f"{reason} ({OUT_OF_MEMORY})"
             if found is not None:
-                await self._sweep(container)
+                await self._containers.sweep(container)
         except AtollError as err:
             reason = f"{reason} ({err.message})"
         return Ended(SandboxId(told.sandbox_id), told.generation, reason)
@@ -427,7 +367,7 @@ class Docker:
             return None
         # Its runtime is still there: it may be on its way out, or stuck. Either way it ends now.
         await self._link.ask(wire.Stop(sandbox_id), seconds=STOP_SECONDS)
-        await self._sweep(self._container(sandbox_id))
+        await self._containers.sweep(self._containers.name(sandbox_id))
         reason = f"its container ended with status {told.exit_code or 'unknown'}"
         return Ended(SandboxId(sandbox_id), box.generation, reason)
 
@@ -448,15 +388,12 @@ class Docker:
         await self._feed.engine.close()
         await self._engine.close()
 
-    def _container(self, sandbox_id: str) -> str:
-        return f"{self.settings.tag}-{sandbox_id}"
-
     def _handle(self, box: wire.Box) -> Handle:
         data = (
             ("socket", box.socket),
             ("host_uid", str(box.host_uid)),
             ("init", box.init),
             ("degraded", "\n".join(box.degraded)),
-            ("container", self._container(box.sandbox_id)),
+            ("container", self._containers.name(box.sandbox_id)),
         )
         return Handle(SandboxId(box.sandbox_id), box.generation, NAME, data)
