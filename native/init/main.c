@@ -1,7 +1,7 @@
 /* The one program that runs in every sandbox: its init, or (by its first word) a tool that
  * works on a tree of files and streams the result out.
  *
- *   init --control-fd N [--door PORT]… [--root DIR] [--nproc N]
+ *   init --control-fd N | --connect PATH [--door PORT]… [--root DIR] [--nproc N]
  *   init [--root DIR] list|stat|mkdir|move|remove|commit|tar|untar|watch … */
 #define _GNU_SOURCE
 #include "init.h"
@@ -12,14 +12,33 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+enum { EXIT_NOBODY = 69 }; /* sysexits.h: EX_UNAVAILABLE */
 
 struct options {
 	int control, doors[MAX_DOORS], door_count;
 	long nproc;
-	const char *root;
+	const char *root, *connect;
 };
+
+/* In a container nobody can hand us a descriptor: we go and fetch the control socket. */
+static int connected(const char *path)
+{
+	struct sockaddr_un there = {.sun_family = AF_UNIX};
+	int fd;
+
+	if (strlen(path) >= sizeof there.sun_path)
+		return -1;
+	strcpy(there.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&there, sizeof there) < 0)
+		return -1;
+	return fd;
+}
 
 static void on_child(int number)
 {
@@ -31,7 +50,8 @@ static void fill_standard_fds(int control)
 {
 	for (int fd = 0; fd < 3; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0)
-			fcntl(control, F_DUPFD, 0);
+			(void)(control < 0 ? socket(AF_UNIX, SOCK_STREAM, 0)
+			                   : fcntl(control, F_DUPFD, 0));
 }
 
 static void settle_signals(void)
@@ -71,10 +91,16 @@ static void announce(const struct options *chosen, int control)
 		close(listeners[--count]);
 }
 
-static void be_init(const struct options *chosen)
+static void be_init(struct options *chosen)
 {
 	struct world world = {.nproc = chosen->nproc};
 
+	if (chosen->connect) {
+		fill_standard_fds(-1);
+		chosen->control = connected(chosen->connect);
+		if (chosen->control < 0)
+			_exit(EXIT_NOBODY);
+	}
 	fill_standard_fds(chosen->control);
 	settle_signals();
 	/* No descriptor may reach a command by inheritance, this one least of all. */
@@ -105,6 +131,8 @@ int main(int argc, char **argv)
 	for (i = 1; i + 1 < argc && !strncmp(argv[i], "--", 2); i += 2) {
 		if (!strcmp(argv[i], "--control-fd"))
 			chosen.control = atoi(argv[i + 1]);
+		else if (!strcmp(argv[i], "--connect"))
+			chosen.connect = argv[i + 1];
 		else if (!strcmp(argv[i], "--door") && chosen.door_count < MAX_DOORS)
 			chosen.doors[chosen.door_count++] = atoi(argv[i + 1]);
 		else if (!strcmp(argv[i], "--root"))
@@ -114,9 +142,9 @@ int main(int argc, char **argv)
 		else
 			return 64;
 	}
-	if (chosen.control >= 3 && i == argc)
+	if ((chosen.control >= 3) != (chosen.connect != NULL) && i == argc)
 		be_init(&chosen);
-	if (chosen.control >= 0 || i >= argc || chdir(chosen.root) < 0)
+	if (chosen.control >= 0 || chosen.connect || i >= argc || chdir(chosen.root) < 0)
 		return 64;
 	return tool(argc - i, argv + i);
 }

@@ -117,6 +117,7 @@ def test_second_control_plane_on_a_home_is_refused_with_a_sentence(home: Path) -
         ('port = "x"', "port"),
         ("max_sandboxes = 0", "max_sandboxes"),
         ('log_level = "loud"', "log_level"),
+        ('docker_host = "tcp://10.0.0.1:2375"', "docker_host"),
         ('public_url = "ftp://x"', "public_url"),
         ('public_url = "https://u:p@x"', "public_url"),
         ("= = =", "not TOML"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.runtime.zygote.seccomp import DENIED
+from atoll.domain.system_calls import DENIED
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire import zygote as wire
 

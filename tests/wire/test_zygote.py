@@ -15,6 +15,8 @@ START = wire.Start(
 )
 REQUESTS = [
     START,
+    wire.Serve(START, 30),
+    wire.Await("sb_abcdefgh", 2),
     wire.Stop("sb_abcdefgh"),
     wire.Destroy("sb_abcdefgh"),
     wire.ListBoxes(after="sb_a"),
@@ -23,6 +25,9 @@ REQUESTS = [
 ]
 ANSWERS = [
     wire.Started(wire.Box("sb_a", 1, True, "/s", 5), attached=True),
+    wire.Awaited(
+        wire.Box("sb_a", 1, True, "/s", 5), "/r", "/i", ("/.atoll/init",), "/w", "/t", "/e"
+    ),
     wire.Cleaned(removed=("a",), leftovers=("b",)),
     wire.Listed((wire.Box("sb_a", 1, False, "/s", 5),), more=True),
     wire.Reported(root=True, pid=1, bwrap="0.11.0", init="c"),

@@ -83,6 +83,25 @@ class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_u
     fresh: bool = False
 
 
+class Serve(msgspec.Struct, frozen=True, tag_field="verb", tag="serve", forbid_unknown_fields=True):
+    """Make ready for a sandbox whose wall somebody else builds (a container engine).
+
+    Answered by `Awaited` while its init is waited for, for `seconds`; by `Started` when this
+    generation already lives. What init then runs is served as that of any other sandbox. The
+    builder mounts `sandbox.views`; the zygote only checks them.
+    """
+
+    sandbox: Start
+    seconds: Annotated[int, msgspec.Meta(ge=1, le=600)] = 60
+
+
+class Await(msgspec.Struct, frozen=True, tag_field="verb", tag="await", forbid_unknown_fields=True):
+    """Answer `Started` once the init of a sandbox asked for by `Serve` came in, or why not."""
+
+    sandbox_id: BoxId
+    generation: Annotated[int, msgspec.Meta(ge=1, le=2**31)]
+
+
 class Stop(msgspec.Struct, frozen=True, tag_field="verb", tag="stop", forbid_unknown_fields=True):
     """End every process of a sandbox; workspace and agent state stay."""
 
@@ -128,7 +147,11 @@ class Import(
     max_bytes: Positive = 2**31
 
 
-Request = Start | Stop | Destroy | ListBoxes | Report | Import
+Request = Start | Serve | Await | Stop | Destroy | ListBoxes | Report | Import
+
+
+Wall = Literal["bubblewrap", "container"]
+"""Who builds a sandbox's wall: the zygote by bubblewrap, or somebody else by `Serve`."""
 
 
 class Box(msgspec.Struct, frozen=True):
@@ -144,6 +167,23 @@ class Box(msgspec.Struct, frozen=True):
     init: str = ""
     degraded: tuple[str, ...] = ()
     reason: str = ""
+    wall: Wall = "bubblewrap"
+
+
+class Awaited(msgspec.Struct, frozen=True, tag_field="answer", tag="awaited"):
+    """Its init may come in: as `box.host_uid`, once, at the SEQPACKET socket `rendezvous`.
+
+    `init_file` is to be shown inside as the last word of `init`; `workspace` and `state`
+    (a folder per agent) belong to that uid; `etc` holds files of /etc made for it.
+    """
+
+    box: Box
+    rendezvous: str
+    init_file: str
+    init: tuple[str, ...]
+    workspace: str
+    state: str
+    etc: str
 
 
 class Started(msgspec.Struct, frozen=True, tag_field="answer", tag="started"):
@@ -199,9 +239,10 @@ class Ended(msgspec.Struct, frozen=True, tag_field="answer", tag="ended"):
     sandbox_id: str
     generation: int
     reason: str
+    wall: Wall = "bubblewrap"
 
 
-Answer = Started | Cleaned | Listed | Reported | Imported | Refused | Ended
+Answer = Started | Awaited | Cleaned | Listed | Reported | Imported | Refused | Ended
 
 
 class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -31,6 +32,7 @@ from atoll.domain.agent import commands
 from atoll.domain.errors import AtollError
 from atoll.domain.principal import Principal
 from atoll.ports.extension import Extension
+from atoll.runtime.zygote.home import Home
 from atoll.services.admission import Settings as SandboxSettings
 from atoll.services.events import Events, Note
 from atoll.services.execs import Execs
@@ -44,6 +46,9 @@ from atoll.services.terminals import Terminals
 from atoll.services.workspaces import Workspaces
 from atoll.surfaces.http.context import Readiness, Services
 from atoll.wiring.settings import ControlSettings
+
+if TYPE_CHECKING:
+    from atoll.adapters.extensions.docker.extension import Docker
 
 EXTENSION_GROUP = "atoll.extensions"
 _log = structlog.get_logger(__name__)
@@ -173,6 +178,10 @@ def _extensions(settings: ControlSettings, stack: AsyncExitStack) -> Mapping[str
         namespaces = _namespaces(settings)
         stack.push_async_callback(namespaces.close)
         found[namespaces.name] = namespaces
+    if "docker" in settings.extensions:
+        docker = _docker(settings)
+        stack.push_async_callback(docker.close)
+        found[docker.name] = docker
     if "in-memory" in settings.extensions:
         from atoll.adapters.extensions.in_memory import InMemory
 
@@ -186,15 +195,37 @@ def _extensions(settings: ControlSettings, stack: AsyncExitStack) -> Mapping[str
 
 
 def _namespaces(settings: ControlSettings) -> Namespaces:
-    agents = tuple(
-        (one.name, one.argv, one.env) for one in commands(allowed(settings.agent_catalogue))
-    )
     return Namespaces(
         NamespacesSettings(
             socket=settings.home / "run" / "zygote.sock",
             broker=tuple(sorted(settings.upstreams.items())),
-            agents=agents,
+            agents=_agents(settings),
         )
+    )
+
+
+def _docker(settings: ControlSettings) -> "Docker":
+    from atoll.adapters.extensions.docker.extension import Docker
+    from atoll.adapters.extensions.docker.extension import Settings as DockerSettings
+
+    return Docker(
+        DockerSettings(
+            socket=settings.home / "run" / "zygote.sock",
+            tag=Home(settings.home).tag,
+            archives=settings.home / "images",
+            host=settings.docker_host,
+            broker=tuple(sorted(settings.upstreams.items())),
+            agents=_agents(settings),
+        )
+    )
+
+
+def _agents(
+    settings: ControlSettings,
+) -> tuple[tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]], ...]:
+    """What runtimes are told of agents: name, argv, env."""
+    return tuple(
+        (one.name, one.argv, one.env) for one in commands(allowed(settings.agent_catalogue))
     )
 
 

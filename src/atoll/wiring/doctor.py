@@ -18,7 +18,7 @@ from atoll.runtime.zygote.programs import bwrap_version, find_bwrap, init_kind
 from atoll.runtime.zygote.seccomp import ARCHITECTURES
 from atoll.runtime.zygote.uids import FIRST_UID
 from atoll.wire import zygote as wire
-from atoll.wiring import mount_view, zygote_process
+from atoll.wiring import docker_host, mount_view, zygote_process
 
 LITTLE_DISK_BYTES = 5 * 2**30
 _APPARMOR = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
@@ -38,6 +38,7 @@ def findings(home: Home) -> list[Finding]:
         _terminals,
         lambda: _zygote(report),
         lambda: _covered(home),
+        lambda: docker_host.findings(home.root),
         lambda: _disk(home),
         _git,
     )

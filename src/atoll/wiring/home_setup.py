@@ -14,10 +14,11 @@ HOME_MODE = 0o1771
 _CONTROL_FOLDERS = (
     ("repos", 0o755),
     ("profiles", 0o755),
+    ("images", 0o755),
     ("run/import", 0o711),
 )
 _WRITTEN_BEFOREHAND = {
-    "keys.toml", "config.toml", "profiles", "agents", "cli.json", "presets.json",
+    "keys.toml", "config.toml", "profiles", "agents", "cli.json", "presets.json", "images",
 }  # fmt: skip
 """What people, and the command line for them, leave there before the first start."""
 

@@ -20,7 +20,7 @@ from atoll.ports.host import Finding, UpOptions
 from atoll.runtime.zygote import kernel
 from atoll.runtime.zygote.home import Home
 from atoll.runtime.zygote.reach import read_plain
-from atoll.wiring import doctor, mount_view, zygote_process
+from atoll.wiring import docker_host, doctor, mount_view, zygote_process
 from atoll.wiring.home_setup import prepare_home
 
 CONTROL_MODULE = "atoll.wiring.control"
@@ -57,6 +57,7 @@ class LocalHost:
         if pid is not None:
             _end(pid)
         zygote_process.end(place)
+        docker_host.clear(place.root)
 
     def doctor(self, home: Path) -> Sequence[Finding]:
         """What this machine can isolate."""
@@ -81,7 +82,7 @@ def _become_control(home: Home, options: UpOptions, uid: int) -> NoReturn:
         if os.geteuid() == 0:
             mount_view.enter(home.root)
             environment["HOME"] = str(home.root)
-            kernel.drop_to(uid)
+            kernel.drop_to(uid, docker_host.groups_for(home.root))
         kernel.set_no_new_privileges()
         os.chdir(home.root)
         sys.stdout.flush()

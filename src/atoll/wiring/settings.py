@@ -16,6 +16,7 @@ from atoll.adapters.agents.catalogue import find
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.provider import safe_base_url
 
+DEFAULT_DOCKER_HOST = "unix:///var/run/docker.sock"
 MAX_CONFIG_BYTES = 64 * 1024
 MAX_PORT = 65535
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -31,6 +32,7 @@ class ControlSettings:
     `max_sandboxes`: the limit of each owner.
     `database_url`: an SQLAlchemy URL; None is SQLite in the home.
     `extensions`: which of the backends that come with Atoll are on.
+    `docker_host`: the daemon of `ext.docker`, `unix:///path` of this machine.
     `upstreams`: model providers by name, for a base URL other than the usual one.
     `agent_catalogue`: the agents that may be used; None allows all, an empty list none.
     `allow_loopback_remotes`: repositories on this machine may be fetched (development).
@@ -45,6 +47,7 @@ class ControlSettings:
     log_level: str = "info"
     database_url: str | None = field(default=None, repr=False)
     extensions: tuple[str, ...] = ("namespaces",)
+    docker_host: str = DEFAULT_DOCKER_HOST
     upstreams: dict[str, str] = field(default_factory=dict)
     agent_catalogue: tuple[str, ...] | None = None
     allow_loopback_remotes: bool = False
@@ -90,7 +93,7 @@ def _from_file(path: Path) -> dict[str, object]:
 def _from_environ(environ: Mapping[str, str]) -> dict[str, object]:
     texts = {
         name: environ[f"ATOLL_{name.upper()}"]
-        for name in ("host", "public_url", "log_level", "database_url")
+        for name in ("host", "public_url", "log_level", "database_url", "docker_host")
         if environ.get(f"ATOLL_{name.upper()}")
     }
     numbers = {
@@ -125,6 +128,11 @@ def _check(settings: ControlSettings) -> None:
         raise Invalid("max_sandboxes must be at least 1", field="max_sandboxes")
     if settings.log_level not in LOG_LEVELS:
         raise Invalid(f"log_level is one of {', '.join(LOG_LEVELS)}", field="log_level")
+    if not settings.docker_host.startswith("unix:///"):
+        raise Invalid(
+            "docker_host is `unix:///path`: only a daemon of this machine can hold sandboxes",
+            field="docker_host",
+        )
     if settings.public_url is not None:
         _check_url("public_url", settings.public_url)
     _check_agents(settings.agent_catalogue or ())

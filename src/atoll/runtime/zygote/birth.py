@@ -1,4 +1,4 @@
-"""The child that builds a sandbox and becomes its runtime.
+"""The child that builds a sandbox (or waits for who does) and becomes its runtime.
 
 Forked from the zygote with its privilege: mounts, groups, the wall, the PTY limit; then it
 gives every privilege up and serves for the rest of its life. It tells the zygote once, by
@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.errors import AtollError, Failed
+from atoll.domain.interior import DEFAULT_MEMORY_BYTES, DEFAULT_PIDS
 from atoll.runtime.boot import Agent, RuntimeBoot
 from atoll.runtime.zygote import devpts, kernel
 from atoll.runtime.zygote.bwrap_argv import Programs, Wall, wall_argv
@@ -26,24 +27,31 @@ from atoll.runtime.zygote.home import BoxPlaces, Home
 from atoll.runtime.zygote.host_root import etc_tree, hosts_text
 from atoll.runtime.zygote.image import DEFAULT_BYTES
 from atoll.runtime.zygote.keys import sealed_copy
+from atoll.runtime.zygote.meeting import open_rendezvous, receive_guest, write_etc
 from atoll.runtime.zygote.reach import reach
 from atoll.runtime.zygote.record import Process, process
 from atoll.runtime.zygote.storage import Storage, private_mounts
-from atoll.runtime.zygote.wall import Raised, Rising, Site, break_ground
+from atoll.runtime.zygote.wall import Site, break_ground
 from atoll.wire.zygote import Start
+from atoll.wire.zygote import Wall as WallKind
 
-DEFAULT_MEMORY_BYTES = 4 * 2**30
-DEFAULT_PIDS = 512
 SOCKET_BACKLOG = 128
+UNBOUNDED_FOLDER = "disk: a container's workspace is a plain folder of the host's disk, unbounded"
 
 Serve = Callable[[RuntimeBoot], None]
 
 
 class Born(msgspec.Struct, frozen=True, tag=True):
-    """The sandbox stands. Beside it travel descriptors of init and bwrap, then the doors."""
+    """The sandbox stands. Beside it travel descriptors of init (and bwrap), `inside` of them,
+    then the doors."""
 
     processes: tuple[Process, ...]
     degraded: tuple[str, ...] = ()
+    inside: int = 2
+
+
+class Laid(msgspec.Struct, frozen=True, tag=True):
+    """All is ready for an init whose wall somebody else builds."""
 
 
 class Stillborn(msgspec.Struct, frozen=True, tag=True):
@@ -67,20 +75,42 @@ class Nursery:
     """Whether sandboxes get uids of their own: a fact of the zygote, settled while it is whole. A
     child that has laid its privilege down must still know that it has one to give up."""
 
-    def degraded(self) -> tuple[str, ...]:
-        """What no sandbox here gets."""
+    def degraded(self, wall: WallKind = "bubblewrap") -> tuple[str, ...]:
+        """What no sandbox here gets. A container's groups and mounts are its engine's."""
         uids = () if self.root else ("uid: rootless, all sandboxes share the caller's uid",)
+        if wall == "container":
+            return (UNBOUNDED_FOLDER, *uids)
         return (*self.groups.degraded(), *self.storage.degraded(), *uids)
 
 
 @dataclass(frozen=True, slots=True)
 class Parentage:
-    """Whose child: the request, and the two uids that are this sandbox's for ever."""
+    """Whose child: the request, and the two uids that are this sandbox's for ever. With
+    `wait_seconds` the wall is somebody else's work and its init awaited that long."""
 
     request: Start
     sandbox_uid: int
     runtime_uid: int
     report: socket.socket
+    wait_seconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """A wall that stands, whoever built it: the doors, its processes with init the first, and
+    descriptors of those."""
+
+    doors: tuple[socket.socket, ...]
+    processes: tuple[int, ...]
+    pidfds: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Building:
+    """A wall that rises: our end of init's socket, and what waits until it stands."""
+
+    control: socket.socket
+    stand: Callable[[], _Standing]
 
 
 def be_born(nursery: Nursery, parentage: Parentage) -> None:
@@ -112,6 +142,35 @@ def _build(nursery: Nursery, parentage: Parentage) -> RuntimeBoot:
     """Everything up to the rise of the wall, which goes on while the runtime gets ready."""
     request = parentage.request
     places = nursery.home.box(request.sandbox_id)
+    # What may fail comes first: a wall that rises for nobody would have to be found again.
+    listener = _listen(places, nursery.control_uid)
+    keys = sealed_copy(nursery.home.keys, nursery.control_uid)
+    if parentage.wait_seconds is None:
+        building = _own_wall(nursery, parentage, places)
+    else:
+        building = _foreign_wall(nursery, parentage, places, seconds=parentage.wait_seconds)
+    boot = RuntimeBoot(
+        sandbox_id=request.sandbox_id,
+        generation=request.generation,
+        listener=listener,
+        control=building.control,
+        stand=lambda: _stand(nursery, parentage, building),
+        journal_dir=places.journal,
+        shell=request.shell,
+        env=request.env,
+        cwd=request.cwd,
+        init=nursery.programs.init_inside,
+        keys_fd=keys,
+        broker=request.broker,
+        agents=tuple(Agent(each.name, each.argv, each.env) for each in request.agents),
+    )
+    if nursery.root:
+        kernel.lay_down(parentage.runtime_uid)
+    return boot
+
+
+def _own_wall(nursery: Nursery, parentage: Parentage, places: BoxPlaces) -> _Building:
+    request = parentage.request
     if nursery.storage.images:
         private_mounts()
     site = Site(
@@ -121,26 +180,40 @@ def _build(nursery: Nursery, parentage: Parentage) -> RuntimeBoot:
         uid=parentage.sandbox_uid if nursery.root else None,
     )
     rising = break_ground(site)
-    _prepare_files(nursery, parentage, places)
+    size = request.limits.workspace_bytes or DEFAULT_BYTES
+    nursery.storage.open(places, size=size, uid=parentage.sandbox_uid)
+    places.hosts.write_text(hosts_text(request.hostname))
+    places.hosts.chmod(0o644)
+    _own_journal(nursery, parentage, places)
     rising.build()
-    boot = RuntimeBoot(
-        sandbox_id=request.sandbox_id,
-        generation=request.generation,
-        listener=_listen(places, nursery.control_uid),
-        control=rising.control,
-        stand=lambda: _stand(nursery, parentage, rising),
-        journal_dir=places.journal,
-        shell=request.shell,
-        env=request.env,
-        cwd=request.cwd,
-        init=nursery.programs.init_inside,
-        keys_fd=sealed_copy(nursery.home.keys, nursery.control_uid),
-        broker=request.broker,
-        agents=tuple(Agent(each.name, each.argv, each.env) for each in request.agents),
-    )
-    if nursery.root:
-        kernel.lay_down(parentage.runtime_uid)
-    return boot
+
+    def stand() -> _Standing:
+        raised = rising.stand()
+        return _Standing(
+            raised.doors,
+            (raised.init_pid, raised.bwrap_pid),
+            (raised.init_pidfd, raised.bwrap_pidfd),
+        )
+
+    return _Building(rising.control, stand)
+
+
+def _foreign_wall(
+    nursery: Nursery, parentage: Parentage, places: BoxPlaces, *, seconds: int
+) -> _Building:
+    """Make everything ready, say so, and wait for the init to come in."""
+    uid = parentage.sandbox_uid
+    # An engine sees no mount of ours: it gets plain folders to bind.
+    Storage(nursery.home, images=False).open(places, size=0, uid=uid)
+    # They are reached by the mounts of the engine alone, never by a path of the host's.
+    places.mounted.chmod(0o700)
+    write_etc(places.etc, hostname=parentage.request.hostname, uid=uid)
+    _own_journal(nursery, parentage, places)
+    listener = open_rendezvous(places.rendezvous, uid)
+    parentage.report.send(msgspec.json.encode(Laid()))
+    guest = receive_guest(listener, uid, seconds=seconds)
+    standing = _Standing(guest.doors, (guest.pid,), (guest.pidfd,))
+    return _Building(guest.control, lambda: standing)
 
 
 def _wall(nursery: Nursery, request: Start, places: BoxPlaces) -> list[str]:
@@ -160,29 +233,29 @@ def _wall(nursery: Nursery, request: Start, places: BoxPlaces) -> list[str]:
     return wall_argv(nursery.programs, wall)
 
 
-def _stand(nursery: Nursery, parentage: Parentage, rising: Rising) -> tuple[socket.socket, ...]:
+def _stand(
+    nursery: Nursery, parentage: Parentage, building: _Building
+) -> tuple[socket.socket, ...]:
     """Wait for the wall, limit its terminals, tell the zygote, give every privilege up; the
     doors. Raises `Failed`, `OSError`."""
     if nursery.root:
         kernel.take_up()
-    raised = rising.stand()
-    degraded = _limit_terminals(raised, parentage.request.limits.ptys or devpts.DEFAULT_PTYS)
-    pids = (os.getpid(), raised.bwrap_pid, raised.init_pid)
+    standing = building.stand()
+    ptys = parentage.request.limits.ptys or devpts.DEFAULT_PTYS
+    degraded = _limit_terminals(standing.processes[0], ptys)
+    pids = (os.getpid(), *standing.processes)
     known = tuple(found for pid in pids if (found := process(pid)) is not None)
-    fds = [raised.init_pidfd, raised.bwrap_pidfd, *(door.fileno() for door in raised.doors)]
+    fds = [*standing.pidfds, *(door.fileno() for door in standing.doors)]
+    born = Born(known, degraded, len(standing.pidfds))
     _give_up_privilege(nursery, parentage.runtime_uid)
-    socket.send_fds(parentage.report, [msgspec.json.encode(Born(known, degraded))], fds)
+    socket.send_fds(parentage.report, [msgspec.json.encode(born)], fds)
     parentage.report.close()
-    for fd in fds[:2]:
+    for fd in standing.pidfds:
         os.close(fd)
-    return raised.doors
+    return standing.doors
 
 
-def _prepare_files(nursery: Nursery, parentage: Parentage, places: BoxPlaces) -> None:
-    size = parentage.request.limits.workspace_bytes or DEFAULT_BYTES
-    nursery.storage.open(places, size=size, uid=parentage.sandbox_uid)
-    places.hosts.write_text(hosts_text(parentage.request.hostname))
-    places.hosts.chmod(0o644)
+def _own_journal(nursery: Nursery, parentage: Parentage, places: BoxPlaces) -> None:
     places.journal.mkdir(mode=0o700, exist_ok=True)
     if nursery.root:
         os.chown(places.journal, parentage.runtime_uid, parentage.runtime_uid)
@@ -218,9 +291,9 @@ def _listen(places: BoxPlaces, control_uid: int) -> socket.socket:
     return listener
 
 
-def _limit_terminals(raised: Raised, ptys: int) -> tuple[str, ...]:
+def _limit_terminals(init_pid: int, ptys: int) -> tuple[str, ...]:
     try:
-        devpts.limit_ptys(raised.init_pid, ptys)
+        devpts.limit_ptys(init_pid, ptys)
     except OSError as err:
         return (f"ptys: {err}",)
     return ()

@@ -9,15 +9,16 @@ import signal
 import socket
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import partial
 from typing import cast, get_args
 
 import msgspec
 
-from atoll.domain.errors import AtollError, Conflict, Unavailable
+from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
 from atoll.runtime.zygote import record
-from atoll.runtime.zygote.birth import Born, Nursery, Parentage, Stillborn, be_born
+from atoll.runtime.zygote.birth import Born, Laid, Nursery, Parentage, Stillborn, be_born
 from atoll.runtime.zygote.burial import Buried, Grave, bury, send
 from atoll.runtime.zygote.children import Loop, detach
 from atoll.runtime.zygote.views import checked_views
@@ -34,7 +35,7 @@ INIT_GONE = 3
 """How a runtime exits when the sandbox ended under it."""
 
 Reply = Callable[[wire.Answer], None]
-_REPORTS = msgspec.json.Decoder(Born | Stillborn)
+_REPORTS = msgspec.json.Decoder(Born | Laid | Stillborn)
 
 
 class Phase(Enum):
@@ -45,10 +46,25 @@ class Phase(Enum):
     BURIAL = "burial"
 
 
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A sandbox to be brought up; with `wait_seconds` somebody else builds its wall."""
+
+    start: wire.Start
+    wait_seconds: int | None = None
+
+    @property
+    def wall(self) -> wire.Wall:
+        """Who builds it."""
+        return "bubblewrap" if self.wait_seconds is None else "container"
+
+
 @dataclass(slots=True)
 class Live:
     """A sandbox that is not just files. `asked` are the starts it will answer, `mourners` the
-    stops, `after` what happens once it is buried."""
+    stops, `after` what happens once it is buried. While a wall of somebody else's is awaited,
+    `builders` wait to hear that all is `laid`; then its birth is `unhurried`: it takes nobody's
+    turn."""
 
     record: record.Record
     phase: Phase
@@ -57,6 +73,9 @@ class Live:
     inside: tuple[int, ...] = ()
     doors: tuple[socket.socket, ...] = ()
     asked: list[Reply] = field(default_factory=list)
+    builders: list[Reply] = field(default_factory=list)
+    laid: bool = False
+    unhurried: bool = False
     mourners: list[Reply] = field(default_factory=list)
     after: list[Callable[[], None]] = field(default_factory=list)
     keep: bool = True
@@ -73,32 +92,67 @@ class Boxes:
     ended: Callable[[wire.Ended], None]
     kept: dict[str, record.Record]
     _live: dict[str, Live] = field(default_factory=dict)
-    _line: deque[tuple[wire.Start, Reply]] = field(default_factory=deque)
+    _line: deque[tuple[Order, Reply]] = field(default_factory=deque)
     _births: int = 0
     _closing: bool = False
 
     def start(self, request: wire.Start, reply: Reply) -> None:
         """Answer `Started`, now or once it stands. Raises `Conflict`, `Invalid`, `Unavailable`."""
+        self._start(Order(request), reply)
+
+    def serve(self, request: wire.Serve, reply: Reply) -> None:
+        """Answer `Awaited` once its init may come in, `Started` when it did long ago. Raises
+        what `start` raises."""
+        self._start(Order(request.sandbox, request.seconds), reply)
+
+    def await_guest(self, request: wire.Await, reply: Reply) -> None:
+        """Answer `Started` once its init came in. Raises `Failed` when nobody waits for it."""
+        box = self._live.get(request.sandbox_id)
+        if box is None or box.record.generation != request.generation:
+            why = self.kept.get(request.sandbox_id)
+            raise Failed(
+                f"the init of sandbox {request.sandbox_id} is not awaited"
+                + (f": {why.reason}" if why is not None and why.reason else "; start it anew")
+            )
+        match box.phase:
+            case Phase.BIRTH:
+                box.asked.append(reply)
+            case Phase.ALIVE:
+                reply(wire.Started(self._shown(box.record), attached=True))
+            case Phase.BURIAL:
+                reply(box.failure or wire.Refused("failed", f"{request.sandbox_id} is ending"))
+
+    def _start(self, order: Order, reply: Reply) -> None:
+        request = order.start
         if self._closing:
             raise Unavailable("Atoll is going down on this machine: start it with `atoll up`")
         checked_views(self.nursery.home, request.views)
         box = self._live.get(request.sandbox_id)
+        self._check_wall(box.record if box else self.kept.get(request.sandbox_id), order)
         if box is not None:
-            self._start_again(box, request, reply)
+            self._start_again(box, order, reply)
         elif request.fresh and request.sandbox_id in self.kept:
-            anew = msgspec.structs.replace(request, fresh=False)
+            anew = replace(order, start=msgspec.structs.replace(request, fresh=False))
             forgotten = self._funeral_of_files(request.sandbox_id)
             forgotten.after.append(lambda: self._start_or_refuse(anew, reply))
         elif self._births >= MAX_BIRTHS:
             if len(self._line) >= MAX_WAITING:
                 raise Unavailable(f"{MAX_WAITING} sandboxes wait to be started: try again later")
-            self._line.append((request, reply))
+            self._line.append((order, reply))
         else:
-            self._give_birth(request, reply)
+            self._give_birth(order, reply)
 
-    def _start_again(self, box: Live, request: wire.Start, reply: Reply) -> None:
+    def _check_wall(self, known: record.Record | None, order: Order) -> None:
+        if known is not None and known.wall != order.wall:
+            raise Conflict(
+                f"the files of sandbox {known.sandbox_id} were made for a wall of {known.wall}, "
+                f"not of {order.wall}: make a new sandbox"
+            )
+
+    def _start_again(self, box: Live, order: Order, reply: Reply) -> None:
+        request = order.start
         if box.phase is Phase.BURIAL:
-            box.after.append(lambda: self._start_or_refuse(request, reply))
+            box.after.append(lambda: self._start_or_refuse(order, reply))
             return
         if box.record.generation != request.generation:
             raise Conflict(
@@ -107,16 +161,21 @@ class Boxes:
             )
         if box.phase is Phase.ALIVE:
             reply(wire.Started(self._shown(box.record), attached=True))
-        else:
+        elif order.wait_seconds is None:
             box.asked.append(reply)
+        elif box.laid:
+            reply(self._awaited(box.record))
+        else:
+            box.builders.append(reply)
 
-    def _start_or_refuse(self, request: wire.Start, reply: Reply) -> None:
+    def _start_or_refuse(self, order: Order, reply: Reply) -> None:
         try:
-            self.start(request, reply)
+            self._start(order, reply)
         except AtollError as err:
             reply(refusal(err))
 
-    def _give_birth(self, request: wire.Start, reply: Reply) -> None:
+    def _give_birth(self, order: Order, reply: Reply) -> None:
+        request = order.start
         known = self.kept.get(request.sandbox_id)
         if known is None:
             runtime_uid, sandbox_uid = self._uids()
@@ -131,15 +190,20 @@ class Boxes:
             live=True,
             boot_id=record.boot_id(),
             init=self.nursery.programs.init_kind,
+            wall=order.wall,
         )
         places = self.nursery.home.box(request.sandbox_id)
         places.folder.mkdir(mode=0o711, exist_ok=True)
         record.save(places.record, fresh)
-        box = Live(fresh, Phase.BIRTH, asked=[reply], keep=known is not None)
+        box = Live(fresh, Phase.BIRTH, keep=known is not None)
+        (box.asked if order.wait_seconds is None else box.builders).append(reply)
         self._live[request.sandbox_id] = box
         self._births += 1
+        parentage = partial(
+            Parentage, request, sandbox_uid, runtime_uid, wait_seconds=order.wait_seconds
+        )
         box.pid, box.pidfd = self.loop.fork(
-            lambda talk: be_born(self.nursery, Parentage(request, sandbox_uid, runtime_uid, talk)),
+            lambda talk: be_born(self.nursery, parentage(talk)),
             lambda packet, fds: self._reported(box, packet, fds),
             lambda status: self._runtime_ended(box, status),
         )
@@ -157,14 +221,17 @@ class Boxes:
         if isinstance(report, Stillborn):
             box.failure = wire.Refused(_kind(report.kind), report.message)
             return
-        box.inside = tuple(fds[:2])
-        box.doors = tuple(socket.socket(fileno=fd) for fd in fds[2:])
+        if isinstance(report, Laid):
+            self._laid(box)
+            return
+        box.inside = tuple(fds[: report.inside])
+        box.doors = tuple(socket.socket(fileno=fd) for fd in fds[report.inside :])
         if box.phase is not Phase.BIRTH:
             return  # it was stopped meanwhile; its burial ends what came up
         box.record = msgspec.structs.replace(
             box.record,
             processes=report.processes,
-            degraded=(*self.nursery.degraded(), *report.degraded),
+            degraded=(*self.nursery.degraded(box.record.wall), *report.degraded),
         )
         record.save(self.nursery.home.box(box.record.sandbox_id).record, box.record)
         box.phase = Phase.ALIVE
@@ -173,9 +240,22 @@ class Boxes:
         for reply in box.asked:
             reply(wire.Started(self._shown(box.record)))
         box.asked = []
-        self._birth_over()
+        self._birth_over(box)
 
-    def _birth_over(self) -> None:
+    def _laid(self, box: Live) -> None:
+        """Its init may come in: whoever builds the wall hears it, and others are born meanwhile."""
+        if box.phase is not Phase.BIRTH:
+            return
+        box.laid = True
+        for reply in box.builders:
+            reply(self._awaited(box.record))
+        box.builders = []
+        self._birth_over(box)
+        box.unhurried = True
+
+    def _birth_over(self, box: Live) -> None:
+        if box.unhurried:
+            return
         self._births -= 1
         while self._line and self._births < MAX_BIRTHS:
             self._start_or_refuse(*self._line.popleft())
@@ -201,7 +281,9 @@ class Boxes:
                 if os.waitstatus_to_exitcode(status) == INIT_GONE:
                     reason = "everything inside ended: its init was killed or gave up"
                 box.record = msgspec.structs.replace(box.record, reason=reason)
-                ended = wire.Ended(box.record.sandbox_id, box.record.generation, reason)
+                ended = wire.Ended(
+                    box.record.sandbox_id, box.record.generation, reason, box.record.wall
+                )
                 self._bury(box)
                 self.ended(ended)
             case Phase.BURIAL:
@@ -221,7 +303,7 @@ class Boxes:
         else:
             box.keep = keep
             box.mourners.append(reply)
-            if box.asked:
+            if box.asked or box.builders:
                 box.failure = wire.Refused("conflict", f"{sandbox_id} was stopped while starting")
             self._bury(box)
 
@@ -260,7 +342,7 @@ class Boxes:
         )
         os.close(pidfd)
         if born:
-            self._birth_over()
+            self._birth_over(box)
 
     def _buried(self, box: Live, found: list[Buried]) -> None:
         sandbox_id = box.record.sandbox_id
@@ -272,7 +354,7 @@ class Boxes:
         del self._live[sandbox_id]
         self._rest(box, kept=box.keep or bool(report.leftovers))
         failure = box.failure or wire.Refused("failed", f"{sandbox_id} ended while starting")
-        for reply in box.asked:
+        for reply in (*box.asked, *box.builders):
             reply(failure)
         for reply in box.mourners:
             reply(wire.Cleaned(report.removed, report.leftovers))
@@ -322,6 +404,19 @@ class Boxes:
             init=known.init,
             degraded=known.degraded,
             reason=known.reason,
+            wall=known.wall,
+        )
+
+    def _awaited(self, known: record.Record) -> wire.Awaited:
+        places, programs = self.nursery.home.box(known.sandbox_id), self.nursery.programs
+        return wire.Awaited(
+            box=self._shown(known),
+            rendezvous=str(places.rendezvous),
+            init_file=str(programs.init_file),
+            init=programs.init_inside,
+            workspace=str(places.mounted / "workspace"),
+            state=str(places.mounted / "state"),
+            etc=str(places.etc),
         )
 
 

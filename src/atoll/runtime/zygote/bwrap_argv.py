@@ -9,47 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.runtime.zygote.home import AGENT_STATE, BoxPlaces
+from atoll.domain.interior import AGENT_STATE, DOORS, MASKED, SCRATCH
+from atoll.runtime.zygote.home import BoxPlaces
 from atoll.runtime.zygote.host_root import ROOT_LINKS
 
 CONTROL_FD, SECCOMP_FD, INFO_FD = 3, 4, 5
 """Descriptors of the new process; of these only CONTROL_FD stays open inside."""
 
-DOORS = (8082, 3128)
 INSIDE_UID = 1000
-MIB = 2**20
-
-SCRATCH = (
-    ("/tmp", 0o1777, 512 * MIB),  # noqa: S108  names inside the sandbox
-    ("/var/tmp", 0o1777, 256 * MIB),  # noqa: S108
-    ("/run", 0o755, 64 * MIB),
-    ("/var/cache/apt", 0o755, 256 * MIB),
-    ("/var/lib/apt/lists", 0o755, 128 * MIB),
-    ("/home/agent", 0o755, 1024 * MIB),
-    ("/dev/shm", 0o1777, 256 * MIB),  # noqa: S108
-)
-"""The writable places of memory: (where, mode, bytes)."""
-
-MASKED = (
-    "/proc/acpi",
-    "/proc/asound",
-    "/proc/interrupts",
-    "/proc/kcore",
-    "/proc/keys",
-    "/proc/latency_stats",
-    "/proc/sched_debug",
-    "/proc/scsi",
-    "/proc/timer_list",
-    "/proc/timer_stats",
-    "/proc/sysrq-trigger",
-    "/proc/kmsg",
-    "/proc/kpagecount",
-    "/proc/kpageflags",
-    "/proc/kallsyms",
-    "/proc/cmdline",
-    "/proc/config.gz",
-)
-"""What of /proc tells about the machine or its other users; absent ones are skipped."""
 
 
 @dataclass(frozen=True, slots=True)

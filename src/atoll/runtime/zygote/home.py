@@ -4,18 +4,6 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-AGENT_STATE = (
-    ("claude", ".claude"),
-    ("codex", ".codex"),
-    ("opencode", ".local/share/opencode"),
-    ("opencode-config", ".config/opencode"),
-    ("qwen", ".qwen"),
-    ("gemini", ".gemini"),
-    ("aider", ".aider"),
-    ("cursor", ".cursor"),
-)
-"""Agents' state that outlives a stop: (name below the box's state, name below the home inside)."""
-
 
 @dataclass(frozen=True, slots=True)
 class BoxPlaces:
@@ -46,6 +34,11 @@ class BoxPlaces:
         return self.folder / "hosts"
 
     @property
+    def etc(self) -> Path:
+        """Files of /etc for a sandbox whose wall somebody else builds."""
+        return self.folder / "etc"
+
+    @property
     def journal(self) -> Path:
         """The runtime's journal."""
         return self.folder / "journal"
@@ -54,6 +47,11 @@ class BoxPlaces:
     def socket(self) -> Path:
         """The runtime's unix socket."""
         return self.run / "rt.sock"
+
+    @property
+    def rendezvous(self) -> Path:
+        """Where an init comes in whose wall somebody else builds; gone once it did."""
+        return self.run / "init.sock"
 
 
 @dataclass(frozen=True, slots=True)

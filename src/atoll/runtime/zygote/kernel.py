@@ -84,9 +84,9 @@ def name_process(name: str) -> None:
     _libc.prctl(PR_SET_NAME, name.encode()[:15], 0, 0, 0)
 
 
-def drop_to(uid: int) -> None:
-    """Become `uid`, with the group of the same number and no other, for good."""
-    os.setgroups([])
+def drop_to(uid: int, groups: tuple[int, ...] = ()) -> None:
+    """Become `uid`, with the group of the same number and no other but `groups`, for good."""
+    os.setgroups(groups)
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.errors import Failed
+from atoll.wire.zygote import Wall
 
 _MAX_BYTES = 64 * 1024
 
@@ -18,7 +19,8 @@ class Process(msgspec.Struct, frozen=True):
 
 
 class Record(msgspec.Struct, frozen=True):
-    """One sandbox. `processes` are its runtime, bwrap and init while it lives."""
+    """One sandbox. `processes` are its runtime, bwrap (where that built the wall) and init
+    while it lives."""
 
     sandbox_id: str
     generation: int
@@ -31,6 +33,7 @@ class Record(msgspec.Struct, frozen=True):
     init: str = ""
     degraded: tuple[str, ...] = ()
     reason: str = ""
+    wall: Wall = "bubblewrap"
 
 
 def save(path: Path, record: Record) -> None:

@@ -85,8 +85,8 @@ class Server:
 
     def _do(self, request: wire.Request, reply: Reply) -> None:
         match request:
-            case wire.Start():
-                self.boxes.start(request, reply)
+            case wire.Start() | wire.Serve() | wire.Await():
+                self._bring_up(request, reply)
             case wire.Stop():
                 self.boxes.stop(request.sandbox_id, reply, keep=True)
             case wire.Destroy():
@@ -97,6 +97,15 @@ class Server:
                 reply(self.report)
             case wire.Import():
                 self._import(request, reply)
+
+    def _bring_up(self, request: wire.Start | wire.Serve | wire.Await, reply: Reply) -> None:
+        match request:
+            case wire.Start():
+                self.boxes.start(request, reply)
+            case wire.Serve():
+                self.boxes.serve(request, reply)
+            case wire.Await():
+                self.boxes.await_guest(request, reply)
 
     def _import(self, request: wire.Import, reply: Reply) -> None:
         self.importer.check(request)

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.errors import Failed
+from atoll.domain.interior import AGENT_STATE
 from atoll.runtime.zygote import image, kernel
-from atoll.runtime.zygote.home import AGENT_STATE, BoxPlaces, Home
+from atoll.runtime.zygote.home import BoxPlaces, Home
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ class Rising:
     def stand(self, *, seconds: float = READY_SECONDS) -> Raised:
         """Wait until it stands. Raises `Failed` with bwrap's own words; nothing is left then."""
         try:
-            doors = _await_ready(self.control, self._pidfd, time.monotonic() + seconds)
+            doors = await_ready(self.control, self._pidfd, time.monotonic() + seconds)
             info = msgspec.json.decode(os.read(self._info, 4096), type=_Info)
             init_pidfd = os.pidfd_open(info.child_pid)
         except (Failed, OSError, msgspec.DecodeError) as err:
@@ -157,18 +157,22 @@ def _map_descriptors(control: int, seccomp: int, info: int, errors: int, go: int
     kernel.close_others(set(targets))
 
 
-def _await_ready(control: socket.socket, pidfd: int, deadline: float) -> tuple[socket.socket, ...]:
+def await_ready(
+    control: socket.socket, pidfd: int, deadline: float, *, builder: str = "bubblewrap"
+) -> tuple[socket.socket, ...]:
+    """The doors' listeners that come with init's READY. `pidfd` is whoever would end first,
+    called `builder`; `deadline` is on the monotonic clock. Raises `Failed`."""
     poller = select.poll()
     poller.register(control, select.POLLIN)
     poller.register(pidfd, select.POLLIN)
     remaining_ms = max(0, int((deadline - time.monotonic()) * 1000))
     events = dict(poller.poll(remaining_ms))
     if control.fileno() not in events:
-        raise Failed("bubblewrap ended" if events else "init was not ready in time")
+        raise Failed(f"{builder} ended" if events else "init was not ready in time")
     packet, fds, flags, _peer = socket.recv_fds(control, wire.MAX_PACKET_BYTES, wire.MAX_FDS)
     listeners = tuple(socket.socket(fileno=fd) for fd in fds)
     if not packet:
-        raise Failed("bubblewrap ended")
+        raise Failed(f"{builder} ended")
     reply = wire.decode_reply(packet)
     if isinstance(reply, wire.Ready) and reply.version == wire.VERSION:
         for listener in listeners:

@@ -28,6 +28,7 @@ from atoll.ports.extension import (
 from atoll.wire import zygote as wire
 
 NAME = "ext.namespaces"
+WALL = "bubblewrap"
 START_SECONDS = 60.0
 STOP_SECONDS = 60.0
 ASK_SECONDS = 10.0
@@ -136,7 +137,8 @@ class Namespaces:
             if not isinstance(answer, wire.Listed):
                 raise Failed(f"the zygote answered a list by {type(answer).__name__}")
             for box in answer.boxes:
-                yield box
+                if box.wall == WALL:
+                    yield box
             more = answer.more
             after = answer.boxes[-1].sandbox_id if more else ""
 
@@ -149,7 +151,7 @@ class Namespaces:
                 await asyncio.sleep(RECONNECT_SECONDS)
                 continue
             death = await self._link.next_death()
-            if death is not None:
+            if death is not None and death.wall == WALL:
                 yield Ended(SandboxId(death.sandbox_id), death.generation, death.reason)
 
     async def report(self) -> wire.Reported:

@@ -4,22 +4,24 @@ import os
 import sys
 
 USAGE, REFUSED = 64, 65
+OPTIONS = ("--control-fd", "--connect", "--door", "--root", "--nproc")
 
 
 def main() -> None:
     """Run what the arguments say; ends the process with the same codes as the C one."""
     words = sys.argv[1:]
     options: dict[str, list[str]] = {"--root": ["/workspace"]}
-    while len(words) > 1 and words[0] in ("--control-fd", "--door", "--root", "--nproc"):
+    while len(words) > 1 and words[0] in OPTIONS:
         if words[0] == "--root":
             options["--root"] = []
         options.setdefault(words[0], []).append(words[1])
         words = words[2:]
-    if "--control-fd" in options and not words:
+    ways = [each for each in ("--control-fd", "--connect") if each in options]
+    if len(ways) == 1 and not words:
         from .loop import be_init
 
         be_init(options)
-    if "--control-fd" in options or not words:
+    if ways or not words:
         sys.exit(USAGE)
     os.chdir(options["--root"][0])
     sys.exit(_tool([os.fsencode(word) for word in words]))

@@ -40,6 +40,9 @@ from .kernel import (
 from .kin import foreground_group, kill_kin, signal_kin
 from .warden import Warden, settle
 
+NOBODY = 69
+"""sysexits.h: EX_UNAVAILABLE."""
+
 
 class Init:
     """The loop, and the book of wardens: tag and slot by pid; leaders in shared memory."""
@@ -226,17 +229,27 @@ def open_door(port: int) -> list[socket.socket]:
     return doors
 
 
+def control_of(options: dict[str, list[str]]) -> int:
+    """The control socket: handed to us or, in a container, fetched. Ends where nobody listens."""
+    if "--connect" not in options:
+        return int(options["--control-fd"][0])
+    control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    try:
+        control.connect(options["--connect"][0])
+    except OSError:
+        os._exit(NOBODY)
+    return control.detach()
+
+
 def be_init(options: dict[str, list[str]]) -> NoReturn:
     """Bind the doors, say READY, serve. A Python pid 1 must ignore INT before anything runs."""
     settle(signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    for fd in range(3):
-        try:
-            os.fstat(fd)
-        except OSError:
-            # 0-2 must be taken, or a descriptor sent to us could land on one of them.
-            os.dup2(int(options["--control-fd"][0]), fd, inheritable=False)
-    control_fd = fcntl.fcntl(int(options["--control-fd"][0]), fcntl.F_DUPFD_CLOEXEC, 100)
+    # 0-2 must be taken, or a descriptor sent to us could land on one of them.
+    null = os.open(os.devnull, os.O_RDWR)
+    while null < 3:
+        null = os.dup(null)
+    control_fd = fcntl.fcntl(control_of(options), fcntl.F_DUPFD_CLOEXEC, 100)
     os.closerange(3, control_fd)
     os.closerange(control_fd + 1, 65536)
     prctl(SET_DUMPABLE, 0)

@@ -1,0 +1,1 @@
+"""Sandboxes that are hardened containers of a Docker daemon on this machine."""

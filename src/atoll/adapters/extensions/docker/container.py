@@ -1,0 +1,199 @@
+"""What the Engine is asked to build: one hardened container, as its create call's body.
+
+It names every limit, mount and mask; it asks nothing and starts nothing. The places inside
+are those of `domain.interior`, so an agent finds what it finds behind bubblewrap.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+import msgspec
+
+from atoll.adapters.extensions.docker.images import Picture
+from atoll.domain.interior import AGENT_STATE, DOORS, HOME, MASKED, MIB, SCRATCH
+from atoll.ports.extension import Mount
+from atoll.wire.zygote import Awaited
+
+RENDEZVOUS = "/.atoll/rendezvous"
+OOM_SCORE = 500
+CPU_NANOS_PER_MILLI = 1_000_000
+VOLUME_BYTES = 64 * MIB
+"""For what an image calls a VOLUME: memory, so that nothing anonymous stays on the disk."""
+
+ETC = ("passwd", "group", "hosts", "hostname", "resolv.conf", "nsswitch.conf", "gitconfig")
+
+DOCKER_MASKED = (
+    "/proc/asound",
+    "/proc/acpi",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/latency_stats",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/sys/firmware",
+    "/sys/devices/virtual/powercap",
+)
+"""The Engine's own list; naming one replaces it."""
+
+READ_ONLY_PATHS = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One container. `memory_bytes` bounds memory and swap together."""
+
+    picture: Picture
+    awaited: Awaited
+    hostname: str
+    labels: tuple[tuple[str, str], ...]
+    seccomp: str
+    memory_bytes: int
+    pids: int
+    cpu_millis: int | None
+    writable: bool
+    views: tuple[Mount, ...] = ()
+
+
+class _Words(msgspec.Struct, rename="pascal", frozen=True):
+    """The Engine's spelling of names."""
+
+
+class _Spreading(_Words, frozen=True):
+    propagation: str = "rprivate"
+
+
+class _NoHealthcheck(_Words, frozen=True):
+    """An image's own health check would run programs in the sandbox from outside."""
+
+    test: tuple[str, ...] = ("NONE",)
+
+
+class _Bind(_Words, frozen=True):
+    source: str
+    target: str
+    read_only: bool
+    type: str = "bind"
+    bind_options: _Spreading = _Spreading()
+
+
+class _Limit(_Words, frozen=True):
+    name: str
+    soft: int
+    hard: int
+
+
+class _Host(_Words, frozen=True, omit_defaults=True):
+    memory: int
+    memory_swap: int
+    pids_limit: int
+    mounts: list[_Bind]
+    tmpfs: dict[str, str]
+    security_opt: list[str]
+    masked_paths: list[str]
+    readonly_paths: list[str]
+    nano_cpus: int | None = None
+    network_mode: str = ""
+    ipc_mode: str = ""
+    userns_mode: str = ""
+    cgroupns_mode: str = ""
+    cap_drop: list[str] = []
+    readonly_rootfs: bool = False
+    oom_score_adj: int = 0
+    ulimits: list[_Limit] = []
+    log_config: dict[str, str] = {}
+    restart_policy: dict[str, str] = {}
+
+
+class _Container(_Words, frozen=True):
+    image: str
+    hostname: str
+    user: str
+    entrypoint: list[str]
+    cmd: list[str]
+    labels: dict[str, str]
+    host_config: _Host
+    working_dir: str = "/"
+    network_disabled: bool = True
+    healthcheck: _NoHealthcheck = _NoHealthcheck()
+
+
+def body(plan: Plan) -> bytes:
+    """The JSON of `POST /containers/create`."""
+    uid = plan.awaited.box.host_uid
+    return msgspec.json.encode(
+        _Container(
+            image=plan.picture.id,
+            hostname=plan.hostname,
+            user=f"{uid}:{uid}",
+            entrypoint=_init(plan),
+            cmd=[],
+            labels=dict(plan.labels),
+            host_config=_host(plan, uid),
+        )
+    )
+
+
+def _init(plan: Plan) -> list[str]:
+    doors = [word for port in DOORS for word in ("--door", str(port))]
+    return [*plan.awaited.init, "--connect", RENDEZVOUS, *doors]
+
+
+def _host(plan: Plan, uid: int) -> _Host:
+    return _Host(
+        memory=plan.memory_bytes,
+        memory_swap=plan.memory_bytes,
+        pids_limit=plan.pids,
+        nano_cpus=None if plan.cpu_millis is None else plan.cpu_millis * CPU_NANOS_PER_MILLI,
+        mounts=list(_mounts(plan)),
+        tmpfs=_memory_places(plan, uid),
+        security_opt=["no-new-privileges:true", f"seccomp={plan.seccomp}"],
+        # The whole of /sys goes, as behind bubblewrap: it tells of the machine.
+        masked_paths=sorted({*DOCKER_MASKED, *MASKED, "/sys"}),
+        readonly_paths=list(READ_ONLY_PATHS),
+        network_mode="none",
+        ipc_mode="none",
+        # A remapped uid could not come in at the rendezvous, nor own the workspace.
+        userns_mode="host",
+        cgroupns_mode="private",
+        cap_drop=["ALL"],
+        readonly_rootfs=True,
+        oom_score_adj=OOM_SCORE,
+        ulimits=[_Limit("core", 0, 0)],
+        log_config={"Type": "none"},
+        restart_policy={"Name": "no"},
+    )
+
+
+def _mounts(plan: Plan) -> Iterator[_Bind]:
+    awaited = plan.awaited
+    yield _Bind(awaited.init_file, awaited.init[-1], read_only=True)
+    yield _Bind(awaited.rendezvous, RENDEZVOUS, read_only=True)
+    yield _Bind(awaited.workspace, "/workspace", read_only=not plan.writable)
+    yield _Bind(awaited.state, "/.atoll/state", read_only=False)
+    for name, inside in AGENT_STATE:
+        yield _Bind(f"{awaited.state}/{name}", f"{HOME}/{inside}", read_only=False)
+    for name in ETC:
+        yield _Bind(f"{awaited.etc}/{name}", f"/etc/{name}", read_only=True)
+    for view in plan.views:
+        yield _Bind(view.source, view.target, read_only=True)
+
+
+def _memory_places(plan: Plan, uid: int) -> dict[str, str]:
+    """Where is written to memory. Folders on the way to an agent's state are places of their
+    own: the Engine would make them root's."""
+    places = {place: (mode, size) for place, mode, size in SCRATCH}
+    home = places[HOME]
+    for _name, inside in AGENT_STATE:
+        for parent in list(PurePosixPath(inside).parents)[:-1]:
+            places[f"{HOME}/{parent}"] = home
+    bound = {bind.target for bind in _mounts(plan)}
+    for volume in plan.picture.volumes:
+        if volume not in bound:
+            places.setdefault(volume, (0o755, VOLUME_BYTES))
+    return {
+        place: f"rw,exec,nosuid,nodev,mode={mode:o},size={size},uid={uid},gid={uid}"
+        for place, (mode, size) in places.items()
+    }

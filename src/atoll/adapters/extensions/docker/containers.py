@@ -1,0 +1,108 @@
+"""The containers of one home in the Engine: made by name once, looked at, taken away for good.
+
+Each sandbox has one, whose name and labels say whose it is. What stands in them is
+`container`'s business, who lives in them the zygote's.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from time import monotonic
+
+import structlog
+
+from atoll.adapters.extensions.docker.engine import Engine, Inspected, Listed
+from atoll.domain.errors import AtollError, Conflict, NotFound, Unavailable
+
+REMOVE_SECONDS = 20.0
+AGAIN_SECONDS = 0.1
+HOME_LABEL, SANDBOX_LABEL, GENERATION_LABEL = "atoll.home", "atoll.sandbox", "atoll.generation"
+NOBODY_THERE = 69
+"""How init exits when its rendezvous is gone."""
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Containers:
+    """Those labelled with `tag`. Raises what `Engine` raises."""
+
+    engine: Engine
+    tag: str
+
+    @property
+    def label(self) -> str:
+        """What all of them carry."""
+        return f"{HOME_LABEL}={self.tag}"
+
+    def name(self, sandbox_id: str) -> str:
+        """What the Engine calls the one of a sandbox."""
+        return f"{self.tag}-{sandbox_id}"
+
+    def labels(self, sandbox_id: str, generation: int) -> tuple[tuple[str, str], ...]:
+        """Whose a container is."""
+        return (
+            (HOME_LABEL, self.tag),
+            (SANDBOX_LABEL, sandbox_id),
+            (GENERATION_LABEL, str(generation)),
+        )
+
+    async def all(self) -> list[Listed]:
+        """Every one, running or not."""
+        return await self.engine.containers(self.label)
+
+    async def run(self, sandbox_id: str, generation: int, *, body: bytes) -> None:
+        """Make and start it; one of the same generation, made before, is taken as it is."""
+        name = self.name(sandbox_id)
+        try:
+            await self.engine.create(name, body)
+        except Conflict:
+            if not await self._usable(name, generation):
+                await self.remove(name)
+                await self.engine.create(name, body)
+        await self.engine.start(name)
+
+    async def _usable(self, name: str, generation: int) -> bool:
+        found = await self.inspect(name)
+        if found is None or found.state.status not in ("created", "running"):
+            return False
+        return (found.config.labels or {}).get(GENERATION_LABEL) == str(generation)
+
+    async def inspect(self, name: str) -> Inspected | None:
+        """Look at one; None when it is not there."""
+        try:
+            return await self.engine.inspect(name)
+        except NotFound:
+            return None
+
+    async def end_of(self, name: str) -> str:
+        """Wait for its end; why that came. Raises nothing."""
+        try:
+            code = await self.engine.exit_code(name)
+        except AtollError as err:
+            return err.message
+        if code == NOBODY_THERE:
+            return (
+                "its init found nobody to speak to: the daemon must run on this machine and see "
+                "the home's folder"
+            )
+        return f"its init ended with status {code}"
+
+    async def remove(self, name: str) -> bool:
+        """Remove it, waiting for whoever does so already. Whether it was there."""
+        there, deadline = False, monotonic() + REMOVE_SECONDS
+        while True:
+            try:
+                return await self.engine.remove(name) or there
+            except Conflict as err:
+                if monotonic() > deadline:
+                    raise Unavailable(f"container {name} does not go: {err.message}") from err
+                there = True
+                await asyncio.sleep(AGAIN_SECONDS)
+
+    async def sweep(self, name: str) -> None:
+        """Remove one that nobody waits for; a failure is logged and tried again at a survey."""
+        try:
+            await self.remove(name)
+            _log.info("container_swept", container=name)
+        except AtollError as err:
+            _log.warning("container_left", container=name, reason=err.message)

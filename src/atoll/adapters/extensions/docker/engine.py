@@ -1,0 +1,346 @@
+"""The Docker Engine API over its unix socket: as many calls as the extension needs, typed.
+
+It knows HTTP and the Engine's words, not what a sandbox is. Only a daemon of this machine is
+spoken to: whoever holds that socket is root there.
+"""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+import aiohttp
+import msgspec
+
+from atoll.domain.errors import (
+    AtollError,
+    Conflict,
+    Failed,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Unavailable,
+)
+
+DEFAULT_HOST = "unix:///var/run/docker.sock"
+OLDEST_API = (1, 41)
+"""Docker 20.10."""
+
+CALL_SECONDS = 30.0
+STREAM_SECONDS = 900.0
+"""For an image to be pulled or loaded."""
+
+MAX_ANSWER_BYTES = 4 * 2**20
+_NO_BASE = "http://docker"
+_CLASSES: dict[int, type[AtollError]] = {
+    400: Invalid,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+}
+
+T = TypeVar("T")
+
+
+class _Words(msgspec.Struct, rename="pascal"):
+    """What we read of the Engine: names in its own spelling, unknown ones skipped."""
+
+
+class Version(_Words):
+    """`/version`."""
+
+    version: str
+    api_version: str
+
+
+class Info(_Words):
+    """`/info`: what the daemon can bound."""
+
+    security_options: list[str] | None = None
+    memory_limit: bool = True
+    swap_limit: bool = True
+    cpu_cfs_quota: bool = True
+    pids_limit: bool = True
+
+    def has(self, option: str) -> bool:
+        """Whether a security option is on (`seccomp`, `rootless`, `userns`, `apparmor`)."""
+        named = (each.split(",")[0] for each in self.security_options or ())
+        return f"name={option}" in named
+
+
+class ImageConfig(_Words):
+    """What an image wants of its containers."""
+
+    env: list[str] | None = None
+    volumes: dict[str, msgspec.Raw] | None = None
+
+
+class Image(_Words):
+    """An image the daemon has."""
+
+    id: str
+    config: ImageConfig | None = None
+
+
+class Created(_Words):
+    """A container that was made and not started."""
+
+    id: str
+    warnings: list[str] | None = None
+
+
+class ContainerState(_Words):
+    """How a container is, or how it ended."""
+
+    status: str = ""
+    running: bool = False
+    exit_code: int = 0
+    o_o_m_killed: bool = msgspec.field(name="OOMKilled", default=False)
+    error: str = ""
+
+
+class ContainerLabels(_Words):
+    """The part of a container's own settings that we put there."""
+
+    labels: dict[str, str] | None = None
+
+
+class Inspected(_Words):
+    """One container."""
+
+    id: str
+    state: ContainerState
+    config: ContainerLabels
+
+
+class Listed(_Words):
+    """One container in a list."""
+
+    id: str
+    names: list[str]
+    labels: dict[str, str] | None = None
+    state: str = ""
+
+
+class _Waited(_Words):
+    status_code: int
+
+
+class _Refusal(msgspec.Struct):
+    message: str = ""
+
+
+class Progress(msgspec.Struct):
+    """One line of a pull, load or import."""
+
+    status: str = ""
+    stream: str = ""
+    error: str = ""
+
+
+def socket_path(host: str) -> Path:
+    """The socket of a `docker_host`. Raises `Invalid` for anything but `unix:///path`."""
+    if not host.startswith("unix:///"):
+        raise Invalid(
+            f"docker_host is {host[:80]!r}: only a daemon of this machine, `unix:///path`, can "
+            "hold sandboxes",
+            field="docker_host",
+        )
+    return Path(host.removeprefix("unix://"))
+
+
+@dataclass(slots=True)
+class Engine:
+    """One daemon. Every call raises `Unavailable` when it does not answer, else what its
+    refusal stands for (`NotFound`, `Conflict`, `Invalid`, `Failed`)."""
+
+    host: str = DEFAULT_HOST
+    _session: aiohttp.ClientSession | None = None
+    _api: str = ""
+
+    async def version(self) -> Version:
+        """Who it is. Raises `Failed` for one that is too old."""
+        found = await self._json("GET", "/version", Version, versioned=False)
+        major, _dot, minor = found.api_version.partition(".")
+        if (int(major), int(minor)) < OLDEST_API:
+            raise Failed(
+                f"the Docker daemon at {self.host} is {found.version}: 20.10 or newer is needed"
+            )
+        self._api = f"/v{found.api_version}"
+        return found
+
+    async def info(self) -> Info:
+        """What it can bound."""
+        return await self._json("GET", "/info", Info)
+
+    async def image(self, reference: str) -> Image | None:
+        """The image, None when the daemon has no such."""
+        try:
+            return await self._json("GET", f"/images/{_quoted(reference)}/json", Image)
+        except NotFound:
+            return None
+
+    async def pull(self, repository: str, tag: str) -> None:
+        """Have the daemon fetch an image. Raises `Failed` with its words."""
+        query = {"fromImage": repository, **({"tag": tag} if tag else {})}
+        async for _line in self._progress("/images/create", query):
+            pass
+
+    async def load(self, archive: BinaryIO) -> list[str]:
+        """Load an archive of images (`docker save`); the lines that name them."""
+        lines = self._progress("/images/load", {"quiet": "1"}, archive)
+        return [line.stream async for line in lines]
+
+    async def import_tree(self, archive: BinaryIO, repository: str, tag: str) -> None:
+        """Make an image of the tar of a root tree."""
+        query = {"fromSrc": "-", "repo": repository, "tag": tag}
+        async for _line in self._progress("/images/create", query, archive):
+            pass
+
+    async def tag(self, reference: str, repository: str, tag: str) -> None:
+        """Give an image another name."""
+        path = f"/images/{_quoted(reference)}/tag"
+        await self._call("POST", path, {"repo": repository, "tag": tag})
+
+    async def create(self, name: str, body: bytes) -> Created:
+        """Make a container. Raises `Conflict` when the name is taken."""
+        return await self._json("POST", "/containers/create", Created, {"name": name}, body)
+
+    async def start(self, container: str) -> None:
+        """Start it; one that runs is fine."""
+        await self._call("POST", f"/containers/{container}/start")
+
+    async def exit_code(self, container: str) -> int:
+        """Wait until it does not run; its exit code. Waits as long as that takes."""
+        path = f"/containers/{container}/wait"
+        return (await self._json("POST", path, _Waited, seconds=None)).status_code
+
+    async def inspect(self, container: str) -> Inspected:
+        """Look at one."""
+        return await self._json("GET", f"/containers/{container}/json", Inspected)
+
+    async def containers(self, label: str) -> list[Listed]:
+        """Every container with a label (`key=value`), running or not."""
+        query = {"all": "1", "filters": json.dumps({"label": [label]})}
+        return await self._json("GET", "/containers/json", list[Listed], query)
+
+    async def remove(self, container: str) -> bool:
+        """Kill and remove it with its anonymous volumes; False when it was not there. Raises
+        `Conflict` while somebody else removes it."""
+        try:
+            await self._call("DELETE", f"/containers/{container}", {"force": "1", "v": "1"})
+        except NotFound:
+            return False
+        return True
+
+    @asynccontextmanager
+    async def events(self, filters: Mapping[str, list[str]]) -> AsyncIterator[aiohttp.StreamReader]:
+        """The daemon's events as lines of JSON, from now on."""
+        query = {"filters": json.dumps(filters)}
+        async with self._answer("GET", "/events", query, seconds=None) as answer:
+            yield answer.content
+
+    async def close(self) -> None:
+        """Hang up."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def _progress(
+        self, path: str, query: Mapping[str, str], archive: BinaryIO | None = None
+    ) -> AsyncIterator[Progress]:
+        """The lines of something long. Raises `Failed` with the daemon's words."""
+        async with self._answer("POST", path, query, archive, seconds=STREAM_SECONDS) as answer:
+            try:
+                async for line in answer.content:
+                    told = msgspec.json.decode(line, type=Progress) if line.strip() else Progress()
+                    if told.error:
+                        raise Failed(f"the Docker daemon says: {told.error}")
+                    yield told
+            except (msgspec.MsgspecError, ValueError) as err:
+                raise Failed(f"the Docker daemon's answer cannot be read: {err}") from err
+
+    async def _json(
+        self,
+        method: str,
+        path: str,
+        kind: type[T],
+        query: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        *,
+        versioned: bool = True,
+        seconds: float | None = CALL_SECONDS,
+    ) -> T:
+        async with self._answer(
+            method, path, query, body, seconds=seconds, versioned=versioned
+        ) as answer:
+            text = await answer.content.read(MAX_ANSWER_BYTES)
+            while len(text) < MAX_ANSWER_BYTES and (more := await answer.content.read(65536)):
+                text += more
+        try:
+            return msgspec.json.decode(text, type=kind)
+        except msgspec.MsgspecError as err:
+            raise Failed(f"the Docker daemon's answer to {path} cannot be read: {err}") from err
+
+    async def _call(self, method: str, path: str, query: Mapping[str, str] | None = None) -> None:
+        async with self._answer(method, path, query):
+            pass
+
+    @asynccontextmanager
+    async def _answer(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: bytes | BinaryIO | None = None,
+        *,
+        seconds: float | None = CALL_SECONDS,
+        versioned: bool = True,
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        if versioned and not self._api:
+            await self.version()
+        url = _NO_BASE + (self._api if versioned else "") + path
+        headers = {"Content-Type": "application/json"} if isinstance(body, bytes) else {}
+        try:
+            async with self._opened().request(
+                method,
+                url,
+                params=query,
+                data=body,
+                headers=headers,
+                timeout=aiohttp.ClientTimeout(total=seconds),
+            ) as answer:
+                if answer.status >= 400:
+                    raise _refused(answer.status, await answer.content.read(65536))
+                yield answer
+        except (aiohttp.ClientError, OSError, TimeoutError) as err:
+            self._api = ""  # whoever answers next may be another version
+            why = "no answer in time" if isinstance(err, TimeoutError) else str(err)
+            raise Unavailable(
+                f"the Docker daemon at {self.host} cannot be reached ({why}): start it; running "
+                "sandboxes are not touched by its absence"
+            ) from err
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None or self._session.closed:
+            connector = aiohttp.UnixConnector(path=str(socket_path(self.host)))
+            self._session = aiohttp.ClientSession(connector=connector)
+        return self._session
+
+
+def _quoted(reference: str) -> str:
+    """A reference as one part of a path: slashes and colons are the Engine's own."""
+    from urllib.parse import quote
+
+    return quote(reference, safe="/:@.-_")
+
+
+def _refused(status: int, body: bytes) -> AtollError:
+    try:
+        why = msgspec.json.decode(body, type=_Refusal).message
+    except msgspec.MsgspecError:
+        why = body[:200].decode(errors="replace")
+    kind = _CLASSES.get(status, Failed)
+    return kind(f"the Docker daemon refused ({status}): {why or 'it gave no reason'}")

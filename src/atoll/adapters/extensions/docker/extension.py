@@ -1,0 +1,399 @@
+"""`ext.docker`: sandboxes that are hardened containers of a Docker daemon on this machine.
+
+Asks the zygote for folders, uids and a runtime, and the Engine for the wall between them.
+Everything is found by name and generation, so each step may be repeated, by several at once;
+who lives is the zygote's word, what stands around it the Engine's.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from platform import machine
+
+import structlog
+
+from atoll.adapters.extensions.docker import engine as docker
+from atoll.adapters.extensions.docker.container import Plan, body
+from atoll.adapters.extensions.docker.containers import (
+    GENERATION_LABEL,
+    SANDBOX_LABEL,
+    Containers,
+)
+from atoll.adapters.extensions.docker.feed import Answers, Died, Feed
+from atoll.adapters.extensions.docker.images import Picture, find
+from atoll.adapters.extensions.docker.interior import environment_of
+from atoll.adapters.extensions.docker.seccomp_profile import profile_for
+from atoll.adapters.extensions.namespaces.extension import hostname
+from atoll.adapters.extensions.namespaces.link import Link
+from atoll.adapters.extensions.namespaces.probe import healthy
+from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
+from atoll.domain.ids import SandboxId
+from atoll.domain.interior import DEFAULT_MEMORY_BYTES, DEFAULT_PIDS, MIB
+from atoll.domain.isolation import Isolation, IsolationLevel
+from atoll.domain.profile import Access
+from atoll.ports.extension import (
+    Capabilities,
+    CleanupReport,
+    Ended,
+    Handle,
+    Provision,
+    Reachability,
+)
+from atoll.wire import zygote as wire
+
+NAME = "ext.docker"
+WALL = "container"
+START_SECONDS = 60.0
+STOP_SECONDS = 60.0
+ASK_SECONDS = 10.0
+HEALTH_SECONDS = 10.0
+RECONNECT_SECONDS = 0.5
+MAX_TOLD = 1024
+OUT_OF_MEMORY = "it ran out of memory"
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where daemon and zygote listen, whose containers these are (`tag`, one per home), where
+    archives of images lie, and what runtimes are told (see `namespaces.Settings`)."""
+
+    socket: Path
+    tag: str
+    archives: Path
+    host: str = docker.DEFAULT_HOST
+    broker: tuple[tuple[str, str], ...] = ()
+    agents: tuple[tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]], ...] = ()
+
+
+@dataclass(slots=True)
+class Docker:
+    """The second wall. `close` hangs up; sandboxes go on."""
+
+    settings: Settings
+    _link: Link = field(init=False)
+    _engine: docker.Engine = field(init=False)
+    _containers: Containers = field(init=False)
+    _feed: Feed = field(init=False)
+    _under_way: dict[tuple[str, int], asyncio.Future[Handle]] = field(default_factory=dict)
+    _told: OrderedDict[tuple[str, int], None] = field(default_factory=OrderedDict)
+
+    def __post_init__(self) -> None:
+        docker.socket_path(self.settings.host)
+        self._link = Link(self.settings.socket)
+        self._engine = docker.Engine(self.settings.host)
+        self._containers = Containers(self._engine, self.settings.tag)
+        self._feed = Feed(docker.Engine(self.settings.host), self._containers.label)
+
+    @property
+    def name(self) -> str:
+        """`ext.docker`."""
+        return NAME
+
+    def capabilities(self) -> Capabilities:
+        """Containers here, with what is in their folders kept over a stop."""
+        return Capabilities(isolation=IsolationLevel.CONTAINER)
+
+    async def provision(self, request: Provision) -> Handle:
+        """Bring a container up, or re-attach. Raises `Invalid` for an image that cannot be,
+        `Failed` with the daemon's words, `Unavailable` without it or the zygote."""
+        key = (request.sandbox_id, request.generation)
+        under_way = self._under_way.get(key)
+        if under_way is not None:
+            return await asyncio.shield(under_way)
+        future = self._under_way[key] = asyncio.get_running_loop().create_future()
+        try:
+            handle = await self._provision(request)
+            future.set_result(handle)
+        except AtollError as err:
+            future.set_exception(err)
+            future.exception()  # seen: whoever asked first hears it below
+            raise
+        finally:
+            del self._under_way[key]
+            future.cancel()
+        return handle
+
+    async def _provision(self, request: Provision) -> Handle:
+        living = await self._box(request.sandbox_id)
+        if living is not None and living.live and living.generation != request.generation:
+            raise Conflict(
+                f"sandbox {request.sandbox_id} lives in generation {living.generation}, not "
+                f"{request.generation}: stop it first"
+            )
+        await self._check_daemon()
+        picture = await find(self._engine, request.profile.image, self.settings.archives)
+        answer = await self._link.ask(
+            wire.Serve(self._start(request, picture), int(START_SECONDS)), seconds=START_SECONDS
+        )
+        if isinstance(answer, wire.Started):
+            return self._handle(answer.box)
+        if not isinstance(answer, wire.Awaited):
+            raise Failed(f"the zygote answered a serve by {type(answer).__name__}")
+        try:
+            return self._handle(await self._built(request, picture, answer))
+        except BaseException:
+            # Nothing half-built stays; files of an earlier start do.
+            with suppress(AtollError):
+                await self._taken_down(request.sandbox_id, keep_state=True)
+            raise
+
+    async def _check_daemon(self) -> None:
+        info = await self._engine.info()
+        if info.has("rootless"):
+            raise Failed(
+                f"the Docker daemon at {self.settings.host} is rootless: the uids of its "
+                "containers are not ours to know. Use a daemon run by root, or ext.namespaces"
+            )
+        if not info.has("seccomp"):
+            raise Failed(
+                f"the Docker daemon at {self.settings.host} has no seccomp: it cannot build a "
+                "wall. Use a kernel and daemon with it, or ext.namespaces"
+            )
+
+    def _start(self, request: Provision, picture: Picture) -> wire.Start:
+        profile = request.profile
+        return wire.Start(
+            sandbox_id=request.sandbox_id,
+            generation=request.generation,
+            hostname=hostname(request.name),
+            limits=wire.Limits(ptys=profile.resources.ptys),
+            views=tuple(wire.View(mount.source, mount.target) for mount in request.mounts),
+            env=environment_of(request, picture),
+            shell=profile.shell,
+            broker=self.settings.broker,
+            agents=tuple(wire.Agent(*agent) for agent in self.settings.agents),
+            fresh=request.fresh,
+        )
+
+    async def _built(self, request: Provision, picture: Picture, awaited: wire.Awaited) -> wire.Box:
+        """Make and start the container, and wait until its init came in or it ended."""
+        wanted = body(self._plan(request, picture, awaited))
+        await self._containers.run(request.sandbox_id, request.generation, body=wanted)
+        container = self._containers.name(request.sandbox_id)
+        waiting = wire.Await(request.sandbox_id, request.generation)
+        async with asyncio.TaskGroup() as tasks:
+            came = tasks.create_task(self._answer_to(waiting))
+            ended = tasks.create_task(self._containers.end_of(container))
+            await asyncio.wait({came, ended}, return_when=asyncio.FIRST_COMPLETED)
+            came.cancel()
+            ended.cancel()
+        if came.cancelled():
+            raise Failed(
+                f"the container of sandbox {request.sandbox_id} did not stand: {ended.result()}"
+            )
+        answer = came.result()
+        if isinstance(answer, AtollError):
+            raise answer
+        if not isinstance(answer, wire.Started):
+            raise Failed(f"the zygote answered an await by {type(answer).__name__}")
+        return answer.box
+
+    async def _answer_to(self, request: wire.Await) -> wire.Answer | AtollError:
+        try:
+            return await self._link.ask(request, seconds=START_SECONDS + ASK_SECONDS)
+        except AtollError as err:
+            return err
+
+    def _plan(self, request: Provision, picture: Picture, awaited: wire.Awaited) -> Plan:
+        limits = request.profile.resources
+        return Plan(
+            picture=picture,
+            awaited=awaited,
+            hostname=hostname(request.name),
+            labels=self._containers.labels(request.sandbox_id, request.generation),
+            seccomp=profile_for(machine()),
+            memory_bytes=limits.memory_mb * MIB if limits.memory_mb else DEFAULT_MEMORY_BYTES,
+            pids=limits.pids or DEFAULT_PIDS,
+            cpu_millis=None if limits.cpu is None else int(limits.cpu * 1000),
+            writable=request.profile.workspace.access is not Access.READ_ONLY,
+            views=request.mounts,
+        )
+
+    async def wait_ready(self, handle: Handle) -> Reachability:
+        """Probe the runtime's health. Raises `Failed` when it is gone or not well."""
+        data = dict(handle.data)
+        try:
+            await healthy(data["socket"], seconds=HEALTH_SECONDS)
+            lacking = await self._lacking()
+        except Unavailable as err:
+            raise Failed(
+                f"sandbox {handle.sandbox_id} was started but its runtime does not answer: "
+                f"{err.message}"
+            ) from err
+        degraded = (*filter(None, data["degraded"].split("\n")), *lacking)
+        isolation = Isolation(
+            level=IsolationLevel.CONTAINER,
+            mechanism="docker",
+            degraded=degraded,
+            host_uid=int(data["host_uid"]),
+            init=data["init"],
+        )
+        return Reachability(address=f"unix:{data['socket']}", isolation=isolation)
+
+    async def _lacking(self) -> tuple[str, ...]:
+        """What this daemon's kernel cannot bound; while it is away nobody knows."""
+        try:
+            info = await self._engine.info()
+        except AtollError as err:
+            return (f"daemon: {err.message}",)
+        given = {
+            "memory": info.memory_limit,
+            "swap": info.swap_limit,
+            "cpu": info.cpu_cfs_quota,
+            "pids": info.pids_limit,
+        }
+        return tuple(
+            f"{name}: the daemon cannot bound it" for name, has in given.items() if not has
+        )
+
+    async def teardown(self, handle: Handle, *, keep_state: bool) -> CleanupReport:
+        """End runtime and container, and without `keep_state` forget the files."""
+        return await self._taken_down(handle.sandbox_id, keep_state=keep_state)
+
+    async def _taken_down(self, sandbox_id: str, *, keep_state: bool) -> CleanupReport:
+        # The runtime goes first: it writes its journal, and its end is no death to be told.
+        request = wire.Stop(sandbox_id) if keep_state else wire.Destroy(sandbox_id)
+        answer = await self._link.ask(request, seconds=STOP_SECONDS)
+        if not isinstance(answer, wire.Cleaned):
+            raise Failed(f"the zygote answered a teardown by {type(answer).__name__}")
+        there = await self._containers.remove(self._containers.name(sandbox_id))
+        removed = (*answer.removed, *(("container",) if there else ()))
+        return CleanupReport(removed, answer.leftovers)
+
+    async def survey(self) -> list[Handle]:
+        """Every sandbox of ours whose runtime lives. Containers around nobody are removed."""
+        try:
+            containers = await self._containers.all()
+        except Unavailable as err:
+            _log.warning("docker_away", host=self.settings.host, reason=err.message)
+            containers = []
+        # In this order: a container is made after its sandbox, so one without is left over.
+        boxes = [box async for box in self._boxes() if box.live]
+        living = {box.sandbox_id for box in boxes}
+        for one in containers:
+            if (one.labels or {}).get(SANDBOX_LABEL) not in living:
+                await self._containers.sweep(one.id)
+        return [self._handle(box) for box in boxes if box.runtime_pid]
+
+    async def why_ended(self, sandbox_id: SandboxId) -> str | None:
+        """What the zygote wrote down about the end of one that lives no more."""
+        box = await self._box(sandbox_id)
+        return None if box is None or box.live else box.reason or None
+
+    async def _box(self, sandbox_id: str) -> wire.Box | None:
+        async for box in self._boxes():
+            if box.sandbox_id == sandbox_id:
+                return box
+        return None
+
+    async def _boxes(self) -> AsyncIterator[wire.Box]:
+        """Every sandbox of this kind the zygote knows, living and kept."""
+        after, more = "", True
+        while more:
+            answer = await self._link.ask(wire.ListBoxes(after), seconds=ASK_SECONDS)
+            if not isinstance(answer, wire.Listed):
+                raise Failed(f"the zygote answered a list by {type(answer).__name__}")
+            for box in answer.boxes:
+                if box.wall == WALL:
+                    yield box
+            more = answer.more
+            after = answer.boxes[-1].sandbox_id if more else ""
+
+    async def ended(self) -> AsyncIterator[Ended]:
+        """Deaths, for ever: those the zygote tells, and those of containers whose runtime did
+        not notice."""
+        while True:
+            try:
+                self._link.connect()
+            except AtollError:
+                await asyncio.sleep(RECONNECT_SECONDS)
+                continue
+            for told in await self._heard():
+                death = await self._death(told)
+                if death is not None and self._new(death):
+                    yield death
+
+    async def _heard(self) -> list[wire.Ended | Died | Answers | None]:
+        """What zygote or daemon say next; both may be given up without losing anything."""
+        async with asyncio.TaskGroup() as tasks:
+            waits = (
+                tasks.create_task(self._link.next_death()),
+                tasks.create_task(self._feed.next()),
+            )
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            for each in waits:
+                each.cancel()
+        return [each.result() for each in waits if not each.cancelled()]
+
+    async def _death(self, told: wire.Ended | Died | Answers | None) -> Ended | None:
+        try:
+            match told:
+                case wire.Ended():
+                    return await self._runtime_died(told)
+                case Died():
+                    return await self._container_died(told)
+                case Answers():
+                    await self.survey()
+                case None:
+                    pass
+        except AtollError as err:
+            _log.warning("death_not_looked_at", told=str(told), reason=err.message)
+        return None
+
+    async def _runtime_died(self, told: wire.Ended) -> Ended | None:
+        if told.wall != WALL:
+            return None
+        reason = told.reason
+        container = self._containers.name(told.sandbox_id)
+        try:
+            found = await self._containers.inspect(container)
+            if found is not None and found.state.o_o_m_killed:
+                reason = f"{reason} ({OUT_OF_MEMORY})"
+            if found is not None:
+                await self._containers.sweep(container)
+        except AtollError as err:
+            reason = f"{reason} ({err.message})"
+        return Ended(SandboxId(told.sandbox_id), told.generation, reason)
+
+    async def _container_died(self, told: Died) -> Ended | None:
+        labels = dict(told.labels)
+        sandbox_id, generation = labels.get(SANDBOX_LABEL, ""), labels.get(GENERATION_LABEL, "")
+        box = await self._box(sandbox_id)
+        if box is None or not box.live or not box.runtime_pid or str(box.generation) != generation:
+            return None
+        # Its runtime is still there: it may be on its way out, or stuck. Either way it ends now.
+        await self._link.ask(wire.Stop(sandbox_id), seconds=STOP_SECONDS)
+        await self._containers.sweep(self._containers.name(sandbox_id))
+        reason = f"its container ended with status {told.exit_code or 'unknown'}"
+        return Ended(SandboxId(sandbox_id), box.generation, reason)
+
+    def _new(self, death: Ended) -> bool:
+        """Whether this end was not told yet."""
+        key = (death.sandbox_id, death.generation)
+        if key in self._told:
+            return False
+        self._told[key] = None
+        if len(self._told) > MAX_TOLD:
+            self._told.popitem(last=False)
+        return True
+
+    async def close(self) -> None:
+        """Hang up."""
+        self._link.close()
+        await self._feed.close()
+        await self._feed.engine.close()
+        await self._engine.close()
+
+    def _handle(self, box: wire.Box) -> Handle:
+        data = (
+            ("socket", box.socket),
+            ("host_uid", str(box.host_uid)),
+            ("init", box.init),
+            ("degraded", "\n".join(box.degraded)),
+            ("container", self._containers.name(box.sandbox_id)),
+        )
+        return Handle(SandboxId(box.sandbox_id), box.generation, NAME, data)

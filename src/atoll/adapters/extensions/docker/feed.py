@@ -1,0 +1,102 @@
+"""The daemon's events, one at a time, for ever: deaths of our containers, and its own absences.
+
+Waiting for the next may be given up at any moment without losing one.
+"""
+
+import asyncio
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+
+import aiohttp
+import msgspec
+import structlog
+
+from atoll.adapters.extensions.docker.engine import Engine
+from atoll.domain.errors import AtollError
+
+AGAIN_SECONDS = 0.5
+MAX_LINE_BYTES = 1024 * 1024
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Died:
+    """A container of ours ended."""
+
+    labels: tuple[tuple[str, str], ...]
+    exit_code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The daemon answers, for the first time or again: what happened before was not heard."""
+
+
+class _Actor(msgspec.Struct, rename="pascal"):
+    attributes: dict[str, str] = {}
+
+
+class _Event(msgspec.Struct):
+    actor: _Actor = msgspec.field(name="Actor", default_factory=_Actor)
+
+
+@dataclass(slots=True)
+class Feed:
+    """Events of containers with `label` (`key=value`); connects again when the line is lost."""
+
+    engine: Engine
+    label: str
+    _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+    _lines: aiohttp.StreamReader | None = None
+    _rest: bytes = b""
+    _absent: bool = False
+
+    async def next(self) -> Died | Answers:
+        """The next one. Cancelling it loses nothing."""
+        while True:
+            try:
+                if self._lines is None:
+                    await self._connect()
+                    return Answers()
+                line, newline, rest = self._rest.partition(b"\n")
+                if newline:
+                    self._rest = rest
+                    event = msgspec.json.decode(line, type=_Event)
+                    attributes = event.actor.attributes
+                    return Died(tuple(attributes.items()), attributes.get("exitCode", ""))
+                await self._read_more()
+            except (AtollError, aiohttp.ClientError, OSError, msgspec.MsgspecError) as err:
+                await self._lost(str(err))
+                await asyncio.sleep(AGAIN_SECONDS)
+
+    async def _connect(self) -> None:
+        wanted = {"type": ["container"], "event": ["die"], "label": [self.label]}
+        stack = AsyncExitStack()
+        lines = await stack.enter_async_context(self.engine.events(wanted))
+        self._stack, self._lines, self._rest = stack, lines, b""
+        if self._absent:
+            _log.info("docker_answers_again", host=self.engine.host)
+        self._absent = False
+
+    async def _read_more(self) -> None:
+        if self._lines is None or len(self._rest) > MAX_LINE_BYTES:
+            raise OSError("an event without an end")
+        data = await self._lines.readany()
+        if not data:
+            raise OSError("the daemon ended the stream")
+        self._rest += data
+
+    async def _lost(self, why: str) -> None:
+        if not self._absent:
+            _log.warning("docker_away", host=self.engine.host, reason=why)
+        self._absent = True
+        await self.close()
+
+    async def close(self) -> None:
+        """Hang up."""
+        self._lines = None
+        try:
+            await self._stack.aclose()
+        except (AtollError, aiohttp.ClientError, OSError) as err:
+            _log.debug("docker_line_closed", reason=str(err))
+        self._stack = AsyncExitStack()

@@ -1,0 +1,60 @@
+"""What every sandbox looks like inside, whatever builds its wall: tables, and no rule.
+
+The zygote reads them for bubblewrap, the Docker extension for the Engine, so that an agent
+finds the same places behind both.
+"""
+
+DOORS = (8082, 3128)
+"""The broker's and the egress proxy's ports."""
+
+HOME = "/home/agent"
+
+MIB = 2**20
+
+DEFAULT_MEMORY_BYTES = 4 * 2**30
+DEFAULT_PIDS = 512
+"""Limits where a profile names none."""
+
+SCRATCH = (
+    ("/tmp", 0o1777, 512 * MIB),  # noqa: S108  names inside the sandbox
+    ("/var/tmp", 0o1777, 256 * MIB),  # noqa: S108
+    ("/run", 0o755, 64 * MIB),
+    ("/var/cache/apt", 0o755, 256 * MIB),
+    ("/var/lib/apt/lists", 0o755, 128 * MIB),
+    ("/home/agent", 0o755, 1024 * MIB),
+    ("/dev/shm", 0o1777, 256 * MIB),  # noqa: S108
+)
+"""The writable places of memory: (where, mode, bytes)."""
+
+MASKED = (
+    "/proc/acpi",
+    "/proc/asound",
+    "/proc/interrupts",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/latency_stats",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+    "/proc/sysrq-trigger",
+    "/proc/kmsg",
+    "/proc/kpagecount",
+    "/proc/kpageflags",
+    "/proc/kallsyms",
+    "/proc/cmdline",
+    "/proc/config.gz",
+)
+"""What of /proc tells about the machine or its other users; absent ones are skipped."""
+
+AGENT_STATE = (
+    ("claude", ".claude"),
+    ("codex", ".codex"),
+    ("opencode", ".local/share/opencode"),
+    ("opencode-config", ".config/opencode"),
+    ("qwen", ".qwen"),
+    ("gemini", ".gemini"),
+    ("aider", ".aider"),
+    ("cursor", ".cursor"),
+)
+"""Agents' state that outlives a stop: (name below the box's state, name below the home inside)."""

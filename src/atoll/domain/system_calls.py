@@ -1,0 +1,154 @@
+"""Which system calls a sandbox may make, as the tables a person reads.
+
+The rule is "what is known and not listed may pass". Filters are made of these tables by
+`runtime.zygote.seccomp` (bubblewrap) and `adapters.extensions.docker.seccomp_profile`.
+Numbers: arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h (aarch64).
+"""
+
+SOCKET_FAMILIES = (1, 2, 10, 16)
+"""AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. AF_VSOCK would reach the machine's host past `lo`."""
+
+TERMINAL_REQUESTS = (0x5412, 0x541C, 0x541D, 0x5423)
+"""ioctl: TIOCSTI and TIOCLINUX type into a terminal, TIOCCONS takes the console, TIOCSETD
+loads line disciplines."""
+
+NEW_NAMESPACE_FLAGS = 0x7E020000
+"""clone(2): CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET."""
+
+PERSONALITIES = (0, 0xFFFFFFFF)
+"""The default, and the question which one it is; others switch off address randomisation."""
+
+NEWEST_KNOWN = 469
+"""file_setattr(2), Linux 6.17; both tables share numbers from 424 on."""
+
+DENIED: dict[str, tuple[int | None, int | None]] = {
+    # other processes' memory and descriptors
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "pidfd_getfd": (438, 438),
+    "kcmp": (312, 272),
+    "open_by_handle_at": (304, 265),
+    # namespaces and mounts
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "open_tree": (428, 428),
+    "move_mount": (429, 429),
+    "fsopen": (430, 430),
+    "fsconfig": (431, 431),
+    "fsmount": (432, 432),
+    "fspick": (433, 433),
+    "mount_setattr": (442, 442),
+    "open_tree_attr": (467, 467),
+    # kernel machinery an agent never needs
+    "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
+    "fanotify_init": (300, 262),
+    "keyctl": (250, 219),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "syslog": (103, 116),
+    # the machine as a whole
+    "kexec_load": (246, 104),
+    "kexec_file_load": (320, 294),
+    "init_module": (175, 105),
+    "finit_module": (313, 273),
+    "delete_module": (176, 106),
+    "create_module": (174, None),
+    "query_module": (178, None),
+    "get_kernel_syms": (177, None),
+    "quotactl": (179, 60),
+    "quotactl_fd": (443, 443),
+    "swapon": (167, 224),
+    "swapoff": (168, 225),
+    "acct": (163, 89),
+    "reboot": (169, 142),
+    "settimeofday": (164, 170),
+    "clock_settime": (227, 112),
+    "sethostname": (170, 161),
+    "setdomainname": (171, 162),
+    "vhangup": (153, 58),
+    "lookup_dcookie": (212, 18),
+    "nfsservctl": (180, 42),
+    "_sysctl": (156, None),
+    "uselib": (134, None),
+    "migrate_pages": (256, 238),
+    "move_pages": (279, 239),
+    # the x86 processor
+    "modify_ldt": (154, None),
+    "iopl": (172, None),
+    "ioperm": (173, None),
+}
+"""Answered with EPERM: name -> (x86_64 number, aarch64 number)."""
+
+JUDGED: dict[str, tuple[int, int]] = {
+    "socket": (41, 198),
+    "socketpair": (53, 199),
+    "ioctl": (16, 29),
+    "clone": (56, 220),
+    "personality": (135, 92),
+}
+"""Allowed or not by an argument: name -> (x86_64 number, aarch64 number)."""
+
+CLONE3 = 435
+"""Its flags lie in memory a filter cannot read; ENOSYS makes libraries use clone."""
+
+KNOWN = frozenset(
+    """
+    _sysctl accept accept4 access acct add_key adjtimex afs_syscall alarm arch_prctl bind bpf
+    brk cachestat capget capset chdir chmod chown chroot clock_adjtime
+    clock_getres clock_gettime clock_nanosleep clock_settime
+    clone clone3 close close_range connect copy_file_range creat create_module delete_module dup
+    dup2 dup3 epoll_create epoll_create1 epoll_ctl epoll_ctl_old epoll_pwait epoll_pwait2
+    epoll_wait epoll_wait_old eventfd eventfd2 execve execveat exit exit_group faccessat
+    faccessat2 fadvise64 fallocate fanotify_init fanotify_mark fchdir fchmod fchmodat fchmodat2
+    fchown fchownat fcntl fdatasync fgetxattr file_getattr file_setattr finit_module flistxattr
+    flock fork fremovexattr fsconfig fsetxattr fsmount fsopen fspick fstat fstatat fstatfs fsync
+    ftruncate futex futex_requeue futex_wait futex_waitv futex_wake futimesat get_kernel_syms
+    get_mempolicy get_robust_list get_thread_area getcpu getcwd getdents getdents64 getegid
+    geteuid getgid getgroups getitimer getpeername getpgid getpgrp getpid getpmsg getppid
+    getpriority getrandom getresgid getresuid getrlimit getrusage getsid getsockname getsockopt
+    gettid gettimeofday getuid getxattr getxattrat init_module inotify_add_watch inotify_init
+    inotify_init1 inotify_rm_watch io_cancel io_destroy io_getevents io_pgetevents io_setup
+    io_submit io_uring_enter io_uring_register io_uring_setup ioctl ioperm iopl ioprio_get
+    ioprio_set kcmp kexec_file_load kexec_load keyctl kill landlock_add_rule
+    landlock_create_ruleset landlock_restrict_self lchown lgetxattr link linkat listen listmount
+    listxattr listxattrat llistxattr lookup_dcookie lremovexattr lseek lsetxattr
+    lsm_get_self_attr lsm_list_modules lsm_set_self_attr lstat madvise map_shadow_stack mbind
+    membarrier memfd_create memfd_secret migrate_pages mincore mkdir mkdirat mknod mknodat mlock
+    mlock2 mlockall mmap modify_ldt mount mount_setattr move_mount move_pages mprotect
+    mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedsend mq_unlink mremap mseal msgctl
+    msgget msgrcv msgsnd msync munlock munlockall munmap name_to_handle_at nanosleep newfstatat
+    nfsservctl open open_by_handle_at open_tree open_tree_attr openat openat2 pause
+    perf_event_open personality pidfd_getfd pidfd_open pidfd_send_signal pipe pipe2 pivot_root
+    pkey_alloc pkey_free pkey_mprotect poll ppoll prctl pread64 preadv preadv2 prlimit64
+    process_madvise process_mrelease process_vm_readv process_vm_writev pselect6 ptrace putpmsg
+    pwrite64 pwritev pwritev2 query_module quotactl quotactl_fd read readahead readlink
+    readlinkat readv reboot recvfrom recvmmsg recvmsg remap_file_pages removexattr removexattrat
+    rename renameat renameat2 request_key restart_syscall rmdir rseq rt_sigaction rt_sigpending
+    rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo
+    sched_get_priority_max sched_get_priority_min sched_getaffinity sched_getattr sched_getparam
+    sched_getscheduler sched_rr_get_interval sched_setaffinity sched_setattr sched_setparam
+    sched_setscheduler sched_yield seccomp security select semctl semget semop semtimedop
+    sendfile sendmmsg sendmsg sendto set_mempolicy set_mempolicy_home_node set_robust_list
+    set_thread_area set_tid_address setdomainname setfsgid setfsuid setgid setgroups sethostname
+    setitimer setns setpgid setpriority setregid setresgid setresuid setreuid setrlimit setsid
+    setsockopt settimeofday setuid setxattr setxattrat shmat shmctl shmdt shmget shutdown
+    sigaltstack signalfd signalfd4 socket socketpair splice stat statfs statmount statx swapoff
+    swapon symlink symlinkat sync sync_file_range sync_file_range2 syncfs sysfs sysinfo syslog
+    tee tgkill time timer_create timer_delete timer_getoverrun timer_gettime
+    timer_settime timerfd_create timerfd_gettime
+    timerfd_settime times tkill truncate tuxcall umask umount2 uname unlink
+    unlinkat unshare uselib userfaultfd ustat utime utimensat utimes vfork
+    vhangup vmsplice vserver wait4 waitid write writev
+    """.split()  # noqa: SIM905  a table to be read, not a page of quotes
+)
+"""The names of every call up to `NEWEST_KNOWN` on either machine, for filters made of names."""

@@ -1,0 +1,127 @@
+"""The Docker daemon of a home, seen from the machine: who may reach it, what it can, what is left.
+
+`up` asks for the group that opens its socket, `down` clears containers away, `doctor` tells
+about it. The control plane itself speaks to it through `ext.docker`.
+"""
+
+import asyncio
+import grp
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from atoll.adapters.extensions.docker.containers import Containers
+from atoll.adapters.extensions.docker.engine import Engine, Info, Version, socket_path
+from atoll.domain.errors import AtollError
+from atoll.ports.host import Finding
+from atoll.runtime.zygote.home import Home
+from atoll.wiring.settings import ControlSettings, read_settings
+
+GROUP = "docker"
+"""Whose socket it usually is, should there be none yet to look at."""
+
+
+def groups_for(home: Path) -> tuple[int, ...]:
+    """The supplementary groups a control plane of this home needs: the one of the daemon's
+    socket, where `ext.docker` is on. Whoever has it is as good as root on this machine."""
+    settings = read_settings(home, os.environ, {})
+    if "docker" not in settings.extensions:
+        return ()
+    try:
+        found = socket_path(settings.docker_host).stat()
+    except OSError:
+        return _usual_group()
+    opens = found.st_mode & stat.S_IRGRP and found.st_mode & stat.S_IWGRP
+    return (found.st_gid,) if opens and found.st_gid != 0 else ()
+
+
+def _usual_group() -> tuple[int, ...]:
+    try:
+        return (grp.getgrnam(GROUP).gr_gid,)
+    except KeyError:
+        return ()
+
+
+def clear(home: Path) -> None:
+    """Remove every container of this home; their runtimes are gone. A daemon that does not
+    answer is left alone: the next start clears up."""
+    try:
+        settings = read_settings(home, os.environ, {})
+        if "docker" in settings.extensions:
+            asyncio.run(_clear(settings))
+    except AtollError:
+        return
+
+
+async def _clear(settings: ControlSettings) -> None:
+    engine = Engine(settings.docker_host)
+    try:
+        containers = Containers(engine, Home(settings.home).tag)
+        for one in await containers.all():
+            await containers.remove(one.id)
+    finally:
+        await engine.close()
+
+
+def findings(home: Path) -> Iterator[Finding]:
+    """Whether a daemon answers, and what it lacks."""
+    try:
+        settings = read_settings(home, os.environ, {})
+    except AtollError as err:
+        yield Finding("settings", "fail", err.message, "Mend config.toml.")
+        return
+    if "docker" not in settings.extensions:
+        yield Finding("docker", "ok", "ext.docker is not switched on (setting `extensions`)")
+        return
+    try:
+        version, info = asyncio.run(_look(settings.docker_host))
+    except AtollError as err:
+        yield Finding("docker", "warn", err.message, "See docs/docker.md.")
+        return
+    yield from _judged(settings.docker_host, version, info)
+
+
+async def _look(host: str) -> tuple[Version, Info]:
+    engine = Engine(host)
+    try:
+        return await engine.version(), await engine.info()
+    finally:
+        await engine.close()
+
+
+def _judged(host: str, version: Version, info: Info) -> Iterator[Finding]:
+    if info.has("rootless"):
+        text = "it is rootless: the uids of its containers are not ours to know"
+        yield Finding("docker", "fail", text, "Point docker_host to a daemon run by root.")
+        return
+    if not info.has("seccomp"):
+        yield Finding("docker", "fail", "it has no seccomp", "Use a kernel and daemon with it.")
+        return
+    yield Finding("docker", "ok", f"{version.version} answers at {host}")
+    bounds = {
+        "memory": info.memory_limit,
+        "swap": info.swap_limit,
+        "cpu": info.cpu_cfs_quota,
+        "pids": info.pids_limit,
+    }
+    lacking = ", ".join(name for name, given in bounds.items() if not given)
+    if lacking:
+        yield Finding(
+            "docker limits", "warn", f"the daemon cannot bound {lacking}", "See its info."
+        )
+    if os.geteuid() == 0 and not _group_opens(host):
+        yield Finding(
+            "docker socket",
+            "warn",
+            "no group opens it, and the control plane is not root",
+            "Run dockerd with `--group docker`, as its packages do.",
+        )
+
+
+def _group_opens(host: str) -> bool:
+    try:
+        found = socket_path(host).stat()
+    except OSError:
+        return False
+    return found.st_gid != 0 and bool(found.st_mode & stat.S_IWGRP)

@@ -1,0 +1,169 @@
+"""What the Engine is asked for, read as the Engine would: no daemon is needed."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atoll.adapters.extensions.docker.container import Plan, body
+from atoll.adapters.extensions.docker.engine import Engine, socket_path
+from atoll.adapters.extensions.docker.images import Picture, is_reference, split_reference
+from atoll.adapters.extensions.docker.interior import environment_of
+from atoll.adapters.extensions.docker.seccomp_profile import all_but, profile_for
+from atoll.domain.errors import Failed, Invalid, Unavailable
+from atoll.domain.ids import SandboxId
+from atoll.domain.interior import AGENT_STATE, SCRATCH
+from atoll.domain.profile import Profile
+from atoll.domain.system_calls import DENIED, TERMINAL_REQUESTS
+from atoll.ports.extension import Mount, Provision
+from atoll.wire.zygote import Awaited, Box
+
+AWAITED = Awaited(
+    box=Box("sb_a", 1, True, "/h/run/b/sb_a/rt.sock", 1_900_000_007),
+    rendezvous="/h/run/b/sb_a/init.sock",
+    init_file="/h/run/bin/init",
+    init=("/.atoll/init",),
+    workspace="/h/boxes/sb_a/mnt/workspace",
+    state="/h/boxes/sb_a/mnt/state",
+    etc="/h/boxes/sb_a/etc",
+)
+
+
+def plan(**more: object) -> Plan:
+    fields: dict[str, object] = {
+        "picture": Picture("sha256:1", volumes=("/data", "/workspace")),
+        "awaited": AWAITED,
+        "hostname": "box",
+        "labels": (("atoll.home", "t"),),
+        "seccomp": "{}",
+        "memory_bytes": 1 << 30,
+        "pids": 64,
+        "cpu_millis": 1500,
+        "writable": True,
+        "views": (Mount("/h/repos/a.git", "/.atoll/repos/0.git"),),
+    }
+    return Plan(**{**fields, **more})  # type: ignore[arg-type]
+
+
+def test_container_is_closed_on_every_side() -> None:
+    asked = json.loads(body(plan()))
+    host = asked["HostConfig"]
+    assert asked["User"] == "1900000007:1900000007"
+    assert asked["NetworkDisabled"] is True and host["NetworkMode"] == "none"
+    assert host["ReadonlyRootfs"] is True and host["CapDrop"] == ["ALL"]
+    assert host["SecurityOpt"] == ["no-new-privileges:true", "seccomp={}"]
+    assert host["MemorySwap"] == host["Memory"] == 1 << 30
+    assert (host["PidsLimit"], host["NanoCpus"]) == (64, 1_500_000_000)
+    assert {"/sys", "/proc/kcore", "/proc/kallsyms", "/sys/firmware"} <= set(host["MaskedPaths"])
+    assert "/proc/sys" in host["ReadonlyPaths"]
+    assert not {"Privileged", "CapAdd", "Devices", "Binds", "VolumesFrom"} & host.keys()
+    assert asked["Healthcheck"] == {"Test": ["NONE"]}
+
+
+def test_container_s_mounts_are_these_and_read_only_where_nothing_is_written() -> None:
+    mounts = {each["Target"]: each for each in json.loads(body(plan()))["HostConfig"]["Mounts"]}
+    writable = {target for target, each in mounts.items() if not each["ReadOnly"]}
+    homes = {f"/home/agent/{inside}" for _name, inside in AGENT_STATE}
+    assert writable == {"/workspace", "/.atoll/state", *homes}
+    assert mounts["/.atoll/repos/0.git"]["Source"] == "/h/repos/a.git"
+    assert not any("docker.sock" in each["Source"] for each in mounts.values())
+    closed = json.loads(body(plan(writable=False)))["HostConfig"]["Mounts"]
+    assert {each["Target"]: each["ReadOnly"] for each in closed}["/workspace"] is True
+
+
+def test_container_s_memory_places_are_the_table_s_and_the_image_s_volumes() -> None:
+    places = json.loads(body(plan()))["HostConfig"]["Tmpfs"]
+    assert {place for place, _mode, _size in SCRATCH} <= places.keys()
+    assert {"/data", "/home/agent/.config", "/home/agent/.local/share"} <= places.keys()
+    assert "/workspace" not in places
+    assert all("nosuid,nodev" in text and "uid=1900000007" in text for text in places.values())
+
+
+@given(st.sets(st.integers(0, 255)), st.integers(0, 255))
+def test_cubes_hold_everything_but_the_values(values: set[int], number: int) -> None:
+    hits = [1 for mask, bits in all_but(values, bits=8) if number & mask == bits]
+    assert len(hits) == (number not in values)
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_profile_allows_nothing_that_is_denied(machine: str) -> None:
+    profile = json.loads(profile_for(machine))
+    assert profile["defaultAction"] == "SCMP_ACT_ERRNO"
+    allowed = {
+        name
+        for rule in profile["syscalls"]
+        if rule["action"] == "SCMP_ACT_ALLOW"
+        for name in rule["names"]
+    }
+    assert not allowed & DENIED.keys()
+    assert {"read", "execve", "openat2", "futex"} <= allowed
+    ioctl = [rule["args"][0] for rule in profile["syscalls"] if rule["names"] == ["ioctl"]]
+    for request in TERMINAL_REQUESTS:
+        for high in (0, 1 << 32):
+            assert not any((request | high) & each["value"] == each["valueTwo"] for each in ioctl)
+    assert any(0x5401 & each["value"] == each["valueTwo"] for each in ioctl)
+
+
+def test_profile_for_an_unknown_machine_is_refused() -> None:
+    with pytest.raises(Failed, match="riscv64"):
+        profile_for("riscv64")
+
+
+@pytest.mark.parametrize(
+    ("reference", "split"),
+    [
+        ("debian", ("debian", "latest")),
+        ("debian:12", ("debian", "12")),
+        ("localhost:5000/a/b", ("localhost:5000/a/b", "latest")),
+        ("localhost:5000/a/b:c", ("localhost:5000/a/b", "c")),
+        ("a/b@sha256:00", ("a/b@sha256:00", "")),
+    ],
+)
+def test_reference_is_split_so_that_one_tag_is_pulled(
+    reference: str, split: tuple[str, str]
+) -> None:
+    assert split_reference(reference) == split
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["../containers/x", "a/../b", "/a", "a//b", "a?b", "A", "a:b:c", "", "a" * 300, "a@sha256:1"],
+)
+def test_what_is_no_reference_never_reaches_the_engine(text: str) -> None:
+    assert not is_reference(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["debian", "debian:12", "localhost:5000/a/b:c", "ghcr.io/o/i@sha256:" + "0" * 64]
+)
+def test_reference_of_an_image_is_one(text: str) -> None:
+    assert is_reference(text)
+
+
+def test_environment_keeps_what_the_image_brings_and_ours_wins() -> None:
+    picture = Picture(
+        "sha256:1",
+        env=(("PATH", "/usr/local/go/bin:/usr/bin"), ("GOPATH", "/go"), ("HTTP_PROXY", "http://x")),
+    )
+    request = Provision(SandboxId("sb_a"), 1, "x", Profile("p", "1"), env=(("WISH", "1"),))
+    env = dict(environment_of(request, picture))
+    assert env["GOPATH"] == "/go" and env["WISH"] == "1"
+    assert env["HTTP_PROXY"] == "http://127.0.0.1:3128"
+    words = env["PATH"].split(":")
+    assert words[0].startswith("/home/agent/")
+    assert words.index("/usr/local/go/bin") < words.index("/usr/bin")
+
+
+@pytest.mark.parametrize("host", ["tcp://10.0.0.1:2375", "http://x", "/var/run/docker.sock"])
+def test_daemon_of_another_machine_is_refused(host: str) -> None:
+    with pytest.raises(Invalid, match="this machine"):
+        socket_path(host)
+
+
+async def test_daemon_that_is_not_there_is_told(tmp_path: Path) -> None:
+    engine = Engine(f"unix://{tmp_path}/none.sock")
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        await engine.version()
+    await engine.close()

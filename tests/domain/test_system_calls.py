@@ -1,0 +1,17 @@
+from atoll.domain.interior import AGENT_STATE, HOME, MASKED, SCRATCH
+from atoll.domain.system_calls import DENIED, JUDGED, KNOWN
+
+
+def test_every_call_that_is_denied_or_judged_is_known() -> None:
+    assert DENIED.keys() | JUDGED.keys() | {"clone3"} <= KNOWN
+
+
+def test_no_call_is_both_denied_and_judged() -> None:
+    assert not DENIED.keys() & JUDGED.keys()
+
+
+def test_places_inside_are_absolute_and_named_once() -> None:
+    places = [place for place, _mode, _size in SCRATCH]
+    assert all(place.startswith("/") for place in (*places, *MASKED, HOME))
+    assert len(set(places)) == len(places)
+    assert len({inside for _name, inside in AGENT_STATE}) == len(AGENT_STATE)

@@ -1,0 +1,203 @@
+"""A whole Atoll on a real Docker daemon: the tests of crashes run unchanged, and its own."""
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atoll.testing.server import TestServer, test_server
+from tests.e2e.test_crashes import (
+    test_control_plane_killed_while_a_terminal_prints_costs_no_byte,
+    test_destroyed_sandbox_leaves_nothing_on_the_machine,
+    test_exec_running_over_a_killed_control_plane_resumes_by_offset,
+    test_killed_runtime_fails_its_sandbox_within_two_seconds_and_leaves_nothing,
+    test_sandboxes_nobody_has_written_down_are_ended_at_the_start,
+    test_stop_and_start_keep_workspace_and_agent_state,
+    test_what_happened_while_no_control_plane_was_there_is_logged_once,
+)
+from tests.peers.api import Api, until
+from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, pack, small_tree, why_not
+from tests.peers.remains import pids_of, remains, uids_of
+
+__all__ = [
+    "test_control_plane_killed_while_a_terminal_prints_costs_no_byte",
+    "test_destroyed_sandbox_leaves_nothing_on_the_machine",
+    "test_exec_running_over_a_killed_control_plane_resumes_by_offset",
+    "test_killed_runtime_fails_its_sandbox_within_two_seconds_and_leaves_nothing",
+    "test_sandboxes_nobody_has_written_down_are_ended_at_the_start",
+    "test_stop_and_start_keep_workspace_and_agent_state",
+    "test_what_happened_while_no_control_plane_was_there_is_logged_once",
+]
+
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.root,
+    pytest.mark.skipif(bool(why_not()), reason=f"no Docker daemon: {why_not()}"),
+]
+
+PROFILE = "id: profile.{name}\nversion: '1.0.0'\nextension: ext.docker\nimage: {image}\n"
+
+
+class DockerApi(Api):
+    """Creates in containers unless told otherwise."""
+
+    def create(self, **body: Any) -> dict[str, Any]:
+        return super().create(**{"profile": "small", **body})
+
+
+@pytest.fixture(scope="module")
+def daemon() -> Iterator[DockerDaemon]:
+    with docker_daemon() as running:
+        yield running
+
+
+@pytest.fixture
+def server(daemon: DockerDaemon) -> Iterator[TestServer]:
+    env = {"ATOLL_EXTENSIONS": "namespaces,docker", "ATOLL_DOCKER_HOST": daemon.host}
+    with test_server(env, start=False) as made:
+        add_profile(made, "small", IMAGE)
+        made.start()
+        yield made
+        made.down()
+        assert daemon.containers() == []
+
+
+@pytest.fixture
+def api(server: TestServer) -> Iterator[Api]:
+    made = DockerApi(server)
+    yield made
+    made.client.close()
+
+
+def add_profile(server: TestServer, name: str, image: str) -> None:
+    folder = server.home / "profiles"
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o755)
+    (folder / f"{name}.yaml").write_text(PROFILE.format(name=name, image=image))
+    (folder / f"{name}.yaml").chmod(0o644)
+
+
+def test_sandbox_says_what_its_wall_is_and_what_it_lacks(server: TestServer, api: Api) -> None:
+    told = api.create()
+    wall = api.sandbox(told["sandbox_id"])["isolation"]
+    assert (wall["mechanism"], wall["level"]) == ("docker", "container")
+    assert any(each.startswith("disk:") for each in wall["degraded"])
+    assert not any(each.startswith(("memory", "pids", "cpu")) for each in wall["degraded"])
+    beside = super(DockerApi, api).create()  # type: ignore[misc]  the other wall still stands
+    assert api.sandbox(beside["sandbox_id"])["isolation"]["mechanism"] == "bubblewrap"
+    doctor = server.run("doctor", "--json")
+    assert "answers at" in doctor.stdout, doctor.stdout + doctor.stderr
+
+
+def test_files_go_in_and_out_of_a_container(api: Api) -> None:
+    sandbox = api.create()["sandbox_id"]
+    path = f"/v1/sandboxes/{sandbox}/files"
+    answer = api.client.put(f"{path}/content", params={"path": "a.txt"}, content=b"hello")
+    assert answer.is_success, answer.text
+    assert api.run(sandbox, "cat a.txt") == "hello"
+    api.run(sandbox, "echo back > b.txt; ln -s /etc/passwd leak")
+    got = api.client.get(f"{path}/content", params={"path": "b.txt"})
+    assert got.content == b"back\n"
+    assert not api.client.get(f"{path}/content", params={"path": "leak"}).is_success
+
+
+def test_repository_goes_in_and_its_commits_come_home(server: TestServer, repository: Path) -> None:
+    made = server.run(
+        *("new", ".", "work", "--profile", "small", "--name", "repo", "--detach"), cwd=repository
+    )
+    assert made.returncode == 0, made.stdout + made.stderr
+    line = "cat README.md && echo done > new.txt && git add new.txt && git commit -qm inside"
+    ran = server.run("exec", "repo", "--", "sh", "-c", line)
+    assert (ran.returncode, ran.stdout) == (0, "# project\n"), ran.stderr
+    pulled = server.run("pull", "repo", cwd=repository)
+    assert pulled.returncode == 0, pulled.stdout + pulled.stderr
+    git = ["git", "-C", str(repository), "log", "--all", "--format=%s"]
+    assert "inside" in subprocess.run(git, capture_output=True, text=True).stdout
+
+
+def test_image_of_an_archive_is_taken_in_once(
+    server: TestServer, api: Api, daemon: DockerDaemon
+) -> None:
+    if not (tree := daemon.folder / "tree").exists():
+        small_tree(tree)
+    pack(tree, server.home / "images" / "small.tar")
+    (server.home / "images" / "small.tar").chmod(0o644)
+    add_profile(server, "tar", "archive:small.tar")
+    told = api.create(profile="tar")
+    assert api.run(told["sandbox_id"], "echo from a tar") == "from a tar\n"
+    images = daemon.run("images", "-q", "atoll-archive").split()
+    again = api.create(profile="tar")
+    assert daemon.run("images", "-q", "atoll-archive").split() == images
+    for each in (told, again):
+        api.act(each["sandbox_id"], "destroy")
+    daemon.run("rmi", "-f", *images)
+
+
+def test_container_killed_from_outside_fails_its_sandbox_with_a_reason(
+    api: Api, daemon: DockerDaemon
+) -> None:
+    sandbox = api.create()["sandbox_id"]
+    api.run(sandbox, "echo kept > file")
+    (name,) = daemon.containers()
+    daemon.run("kill", name)
+    failed = api.until(sandbox, lambda told: told["state"] == "failed", seconds=10)
+    assert failed["reason"]
+    until(daemon.containers, lambda names: names == [])
+    api.act(sandbox, "start")
+    assert api.run(sandbox, "cat file") == "kept\n"
+
+
+def test_daemon_that_dies_costs_no_terminal_and_its_return_is_noticed(
+    server: TestServer, api: Api, daemon: DockerDaemon
+) -> None:
+    sandbox = api.create()["sandbox_id"]
+    api.run(sandbox, "echo kept > file")
+    uids = uids_of(server.home)
+    daemon.kill()
+    try:
+        # What stands, stands; what is new is refused with the reason.
+        assert api.run(sandbox, "cat file") == "kept\n"
+        answer = api.client.post("/v1/sandboxes?wait=ready", json={"profile": "small"})
+        told = answer.json()
+        assert told.get("state") == "failed" or not answer.is_success, told
+        assert "cannot be reached" in json.dumps(told)
+    finally:
+        daemon.start()  # without live-restore it ends what it finds running
+    failed = api.until(sandbox, lambda told: told["state"] == "failed", seconds=20)
+    assert failed["reason"]
+    api.act(sandbox, "start")
+    assert api.run(sandbox, "cat file") == "kept\n"
+    api.act(sandbox, "destroy")
+    until(lambda: pids_of(uids), lambda pids: not pids)
+
+
+def test_whole_atoll_on_docker_ends_and_leaves_nothing(
+    server: TestServer, api: Api, daemon: DockerDaemon
+) -> None:
+    api.create()
+    uids = uids_of(server.home)
+    server.down()
+    left = remains(server.home, uids)
+    assert (left.processes, left.mounts, left.loops) == (frozenset(), frozenset(), frozenset())
+    assert not left.cgroups and not left.sockets
+    assert daemon.containers() == []
+
+
+def test_runtimes_hold_no_socket_of_the_daemon(
+    server: TestServer, api: Api, daemon: DockerDaemon
+) -> None:
+    sandbox = api.create()["sandbox_id"]
+    box = api.box(sandbox)
+    status = Path(f"/proc/{box.runtime_pid}/status").read_text()
+    assert status.partition("Groups:")[2].split("\n")[0].split() == []
+    code = f"import socket; socket.socket(1).connect({str(daemon.folder)!r} + '/d.sock')"
+    refused = subprocess.run(
+        ["python3", "-c", code], user=box.host_uid, extra_groups=[], capture_output=True, text=True
+    )
+    assert "PermissionError" in refused.stderr
+    os.kill(box.runtime_pid, signal.SIGTERM)

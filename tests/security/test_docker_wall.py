@@ -1,0 +1,234 @@
+"""The wall of a container from inside: the tests of the other wall run unchanged, and its own."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from atoll.adapters.extensions.docker.extension import Docker, Settings
+from atoll.domain.errors import Failed, Invalid
+from atoll.domain.ids import SandboxId
+from atoll.domain.profile import Profile, Resources
+from atoll.domain.system_calls import DENIED
+from atoll.ports.extension import Provision
+from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
+from atoll.wire import zygote as wire
+from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
+from tests.security.test_wall import (
+    SYSCALL,
+    python,
+    shell,
+    test_wall_descriptors_are_only_the_standard_three,
+    test_wall_init_shows_and_takes_nothing,
+    test_wall_kernel_files_are_masked,
+    test_wall_namespaces_cannot_be_made,
+    test_wall_network_is_loopback_only,
+    test_wall_socket_families_are_the_four,
+    test_wall_terminals_are_bounded,
+    test_wall_typing_into_a_terminal_is_refused,
+    test_wall_write_outside_its_places_is_refused,
+)
+
+__all__ = [
+    "test_wall_descriptors_are_only_the_standard_three",
+    "test_wall_init_shows_and_takes_nothing",
+    "test_wall_kernel_files_are_masked",
+    "test_wall_namespaces_cannot_be_made",
+    "test_wall_network_is_loopback_only",
+    "test_wall_socket_families_are_the_four",
+    "test_wall_terminals_are_bounded",
+    "test_wall_typing_into_a_terminal_is_refused",
+    "test_wall_write_outside_its_places_is_refused",
+]
+
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.root,
+    pytest.mark.skipif(bool(why_not()), reason=f"no Docker daemon: {why_not()}"),
+]
+
+SANDBOX = SandboxId("sb_dockwall")
+RESOURCES = Resources(cpu=1.5, memory_mb=256, pids=64, ptys=6)
+PROFILE = Profile("profile.wall", "1", "ext.docker", IMAGE, resources=RESOURCES)
+
+
+@pytest.fixture(scope="module")
+def daemon() -> Iterator[DockerDaemon]:
+    with docker_daemon() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def rig() -> Iterator[ZygoteRig]:
+    with zygote_rig() as running:
+        yield running
+
+
+def extension(rig: ZygoteRig, daemon: DockerDaemon) -> Docker:
+    settings = Settings(rig.home.socket, rig.home.tag, rig.home.root / "images", daemon.host)
+    return Docker(settings)
+
+
+@pytest.fixture(scope="module")
+def box(rig: ZygoteRig, daemon: DockerDaemon) -> wire.Box:
+    async def provision() -> None:
+        docker = extension(rig, daemon)
+        await docker.provision(Provision(SANDBOX, 1, "wall", PROFILE))
+        await docker.close()
+
+    asyncio.run(provision())
+    listed = rig.ask(wire.ListBoxes())
+    assert isinstance(listed, wire.Listed)
+    return next(each for each in listed.boxes if each.sandbox_id == SANDBOX)
+
+
+def container(rig: ZygoteRig) -> str:
+    return f"{rig.home.tag}-{SANDBOX}"
+
+
+def test_container_identity_is_a_uid_of_its_own_without_capabilities(
+    rig: ZygoteRig, box: wire.Box
+) -> None:
+    wanted = "CapEff|CapPrm|CapBnd|NoNewPrivs|Seccomp:"
+    line = f"id -u; id -g; id -G; id -un; grep -E '{wanted}' /proc/self/status"
+    uid = box.host_uid
+    assert uid >= 1_900_000_000
+    none = "\t0000000000000000"
+    assert shell(rig, box, line)[1].splitlines() == [
+        *(str(uid), str(uid), str(uid), "agent"),
+        *(f"CapPrm:{none}", f"CapEff:{none}", f"CapBnd:{none}"),
+        *("NoNewPrivs:\t1", "Seccomp:\t2"),
+    ]
+
+
+def test_container_processes_on_the_host_are_the_sandbox_uid(
+    rig: ZygoteRig, box: wire.Box, daemon: DockerDaemon
+) -> None:
+    pid = daemon.run("inspect", "-f", "{{.State.Pid}}", container(rig))
+    assert Path(f"/proc/{pid}").stat().st_uid in (0, box.host_uid)  # not dumpable: shown as root's
+    status = Path(f"/proc/{pid}/status").read_text()
+    assert status.partition("Uid:")[2].split()[:4] == [str(box.host_uid)] * 4
+    runtime = Path(f"/proc/{box.runtime_pid}/status").read_text().partition("Uid:")[2].split()[0]
+    assert int(runtime) not in (0, box.host_uid)
+
+
+def test_container_files_belong_to_the_sandbox_uid_on_the_host(
+    rig: ZygoteRig, box: wire.Box
+) -> None:
+    shell(rig, box, "touch /workspace/mine /home/agent/.claude/mine")
+    mounted = rig.home.box(SANDBOX).mounted
+    for place in ("workspace/mine", "state/claude/mine"):
+        assert (mounted / place).stat().st_uid == box.host_uid
+
+
+def test_container_shows_nothing_of_the_host(rig: ZygoteRig, box: wire.Box) -> None:
+    assert shell(rig, box, "ls -A /sys; ls -d /work /boot 2>/dev/null")[1] == ""
+    assert shell(rig, box, f"ls -d {rig.home.root} 2>&1 | grep -c 'No such'")[1] == "1"
+    assert shell(rig, box, "ls /.atoll")[1].split() == ["init", "rendezvous", "state"]
+    devices = "fd full mqueue null ptmx pts random shm stderr stdin stdout tty urandom zero"
+    assert sorted(shell(rig, box, "ls /dev")[1].split()) == devices.split()
+
+
+def test_container_dangerous_system_calls_are_refused(rig: ZygoteRig, box: wire.Box) -> None:
+    column = 0 if os.uname().machine == "x86_64" else 1
+    numbers = {name: pair[column] for name, pair in DENIED.items()}
+    code = (
+        SYSCALL
+        + f"""
+numbers = {numbers!r}
+got = {{name: call(number, 0, 0, 0, 0, 0, 0) for name, number in numbers.items() if number}}
+# ENOSYS is a call that the daemon's libseccomp has no name for yet.
+assert set(got.values()) <= {{"EPERM", "ENOSYS"}}, got
+assert [name for name in got if got[name] == "ENOSYS"] in ([], ["open_tree_attr"]), got
+assert call(435, 0, 0) == "ENOSYS"
+assert call(470, 0) == "ENOSYS" and call(600, 0) == "ENOSYS"
+personality = {{"x86_64": 135, "aarch64": 92}}[platform.machine()]
+assert call(personality, 0xffffffff) == "worked"
+assert call(personality, 0x0040000) == "EPERM"
+clone = {{"x86_64": 56, "aarch64": 220}}[platform.machine()]
+for flag in (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000):
+    assert call(clone, flag | 17, 0, 0, 0, 0) == "EPERM", hex(flag)
+    assert call(clone, (1 << 32) | flag | 17, 0, 0, 0, 0) == "EPERM", hex(flag)
+print("ok")
+"""
+    )
+    assert python(rig, box, code) == "ok"
+
+
+def test_container_calls_of_foreign_entry_points_are_refused(rig: ZygoteRig, box: wire.Box) -> None:
+    if os.uname().machine != "x86_64":
+        pytest.skip("x32 numbers exist on x86_64 only")
+    status, output = rig.inside(
+        box, "/usr/bin/python3", "-c", SYSCALL + "print(call(0x40000000 + 39))"
+    )
+    assert status != 0 or output.strip() in ("ENOSYS", "EPERM")
+
+
+def test_container_s_rendezvous_takes_nobody_else(rig: ZygoteRig, box: wire.Box) -> None:
+    code = """
+    import socket
+    try:
+        socket.socket(1, 5).connect("/.atoll/rendezvous")
+        print("came in")
+    except OSError as err:
+        print(err.errno)
+    """
+    assert python(rig, box, code) == "111"
+    assert not rig.home.box(SANDBOX).rendezvous.exists()
+
+
+def test_container_s_home_is_the_agent_s(rig: ZygoteRig, box: wire.Box) -> None:
+    line = (
+        "for d in . .local .local/share .local/share/opencode .config .config/opencode .claude"
+        " .codex; do touch /home/agent/$d/x || echo $d; done; touch /tmp/x /var/tmp/x /run/x"
+    )
+    assert shell(rig, box, line) == (0, "")
+
+
+def test_container_s_memory_and_processes_are_bounded(rig: ZygoteRig, box: wire.Box) -> None:
+    status, output = shell(rig, box, "python3 -c 'x = bytearray(400 << 20)'; echo $?")
+    assert (status, output.split()[-1]) == (0, "137"), output
+    code = """
+    import os
+    made = 0
+    try:
+        for _ in range(200):
+            if os.fork() == 0:
+                import time; time.sleep(5); os._exit(0)
+            made += 1
+    except BlockingIOError:
+        print("refused", made < 64)
+    """
+    assert python(rig, box, code) == "refused True"
+
+
+async def test_image_of_the_host_is_refused(rig: ZygoteRig, daemon: DockerDaemon) -> None:
+    docker = extension(rig, daemon)
+    profile = Profile("profile.x", "1", "ext.docker", "host")
+    with pytest.raises(Invalid, match="OCI image"):
+        await docker.provision(Provision(SandboxId("sb_hostimage"), 1, "x", profile))
+    await docker.close()
+
+
+@pytest.mark.parametrize("image", ["archive:../boxes/x", "archive:", "archive:none.tar"])
+async def test_archive_that_is_not_one_is_refused(
+    rig: ZygoteRig, daemon: DockerDaemon, image: str
+) -> None:
+    docker = extension(rig, daemon)
+    profile = Profile("profile.x", "1", "ext.docker", image)
+    with pytest.raises(Invalid, match="archive"):
+        await docker.provision(Provision(SandboxId("sb_noarchive"), 1, "x", profile))
+    await docker.close()
+
+
+async def test_image_nobody_has_is_told_with_the_daemon_s_words(
+    rig: ZygoteRig, daemon: DockerDaemon
+) -> None:
+    docker = extension(rig, daemon)
+    profile = Profile("profile.x", "1", "ext.docker", "localhost:1/none:x")
+    with pytest.raises(Failed, match="cannot be pulled"):
+        await docker.provision(Provision(SandboxId("sb_noimage"), 1, "x", profile))
+    await docker.close()
+    assert not (rig.home.boxes / "sb_noimage").exists()
