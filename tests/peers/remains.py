@@ -135,7 +135,9 @@ def _sockets(root: Path) -> set[str]:
 def _files(root: Path) -> set[str]:
     found = set()
     for folder, _folders, files in os.walk(root):
-        for name in files:
+        # A journal's segments come and go while its sandbox lives; its folder is what counts.
+        kept = [] if Path(folder).name == "journal" else files
+        for name in kept:
             if not name.startswith(GROWING):
                 path = Path(folder, name)
                 found.add(str(path.relative_to(root)))
