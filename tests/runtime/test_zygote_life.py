@@ -264,6 +264,29 @@ def test_keys_readable_by_others_stop_the_start(rig: ZygoteRig) -> None:
     assert "chmod 600" in answer.message
 
 
+def test_birth_that_fails_while_the_wall_rises_leaves_no_process(rig: ZygoteRig) -> None:
+    for number in range(8):
+        folder = rig.home.boxes / f"sb_fell{number}"
+        folder.mkdir()
+        (folder / "journal").write_text("a file where a folder is due")
+        os.chown(folder, rig.uid, rig.uid)
+        answer = rig.ask(wire.Start(folder.name, 1, "box"))
+        assert isinstance(answer, wire.Refused)
+    walls = [
+        entry.name
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdigit() and str(rig.home.root / "run/bin").encode() in _command(entry)
+    ]
+    assert not walls
+
+
+def _command(entry: Path) -> bytes:
+    try:
+        return (entry / "cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
 def test_list_is_paged_by_id(rig: ZygoteRig) -> None:
     for name in ("sb_p2", "sb_p1"):
         rig.start(name, env=ENV)

@@ -19,7 +19,7 @@ import msgspec
 from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
 from atoll.runtime.zygote import record
 from atoll.runtime.zygote.birth import Born, Laid, Nursery, Parentage, Stillborn, be_born
-from atoll.runtime.zygote.burial import Buried, Grave, bury, send
+from atoll.runtime.zygote.burial import Buried, Grave, bury, end_session, send
 from atoll.runtime.zygote.children import Loop, detach
 from atoll.runtime.zygote.views import checked_views
 from atoll.wire import zygote as wire
@@ -275,6 +275,10 @@ class Boxes:
             case Phase.BIRTH:
                 if box.failure is None:
                     box.failure = wire.Refused("failed", f"the runtime {_ending(status)} at birth")
+                if not self.nursery.root:
+                    # Without a cgroup of ours: a bwrap whose parent fell before it was told to
+                    # go on waits for ever, still in the session of the runtime that failed.
+                    end_session(box.pid)
                 self._bury(box)
             case Phase.ALIVE:
                 reason = f"the runtime {_ending(status)}"

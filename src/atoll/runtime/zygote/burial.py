@@ -99,6 +99,12 @@ def send(pidfd: int | None, number: signal.Signals) -> None:
             signal.pidfd_send_signal(pidfd, number)
 
 
+def end_session(leader: int) -> None:
+    """Kill what is left of the process group that `leader`, ended, once led."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
+
+
 def wait_until(done: Callable[[], bool], seconds: float) -> bool:
     """Poll, since a group's emptiness and a loop device's end send no event we can wait for."""
     deadline = time.monotonic() + seconds
