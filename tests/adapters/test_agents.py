@@ -18,8 +18,8 @@ from atoll.adapters.agents.layers import InstalledLayers
 from atoll.adapters.agents.shelf import LayerShelf
 from atoll.domain.agent import Package, commands, split_reference
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound
+from atoll.domain.interior import AGENT_STATE
 from atoll.domain.provider import PROVIDERS
-from atoll.runtime.zygote.home import AGENT_STATE
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
