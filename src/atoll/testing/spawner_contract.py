@@ -123,9 +123,14 @@ class SpawnerContract:
 
     @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
     async def test_signal_to_the_tree_reaches_daemons(self, spawner: Spawner, number: int) -> None:
-        script = "(setsid sh -c '(sleep 1000; :) & echo ready; sleep 1000; :' &) ; sleep 1000; :"
+        # Each says that it is there: one that is still being forked may miss a single signal.
+        script = (
+            "(setsid sh -c '(echo child; exec sleep 1000) & echo daemon; exec sleep 1000' &)\n"
+            "echo leader; exec sleep 1000"
+        )
         async with captured(spawner, "sh", "-c", script) as (process, output):
-            await output.until(b"ready")
+            for each in (b"child", b"daemon", b"leader"):
+                await output.until(each)
             await process.signal(number, tree=True)
             await output.to_end()
             assert (await process.wait()).signal == number
