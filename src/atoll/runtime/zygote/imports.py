@@ -7,7 +7,6 @@ wrote is handed back only as plain files and folders.
 import contextlib
 import os
 import resource
-import shutil
 import signal
 import socket
 import stat
@@ -225,8 +224,3 @@ def _give_one(name: str, at: int, old: int, new: int) -> None:
         os.chown(f"/proc/self/fd/{fd}", new, new)
     finally:
         os.close(fd)
-
-
-def git_is_here() -> bool:
-    """Whether the host has the git that imports run."""
-    return shutil.which("git", path="/usr/bin:/bin") is not None

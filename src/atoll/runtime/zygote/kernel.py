@@ -53,11 +53,6 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, *, data: str
     _checked("mount", result, source, target)
 
 
-def unmount(target: str, flags: int = 0) -> None:
-    """umount2(2)."""
-    _checked("umount2", _libc.umount2(os.fsencode(target), flags), target)
-
-
 def unshare(flags: int) -> None:
     """unshare(2)."""
     _checked("unshare", _libc.unshare(flags))

@@ -94,11 +94,6 @@ class Stream:
         with _translated():
             return self._response.read1(size)
 
-    def read_exactly(self, size: int) -> bytes:
-        """`size` bytes, fewer only at the end. Raises `Unavailable`."""
-        with _translated():
-            return self._response.read(size)
-
     def lines(self) -> Iterator[bytes]:
         """Lines without their end. Raises `Unavailable` when the stream breaks off,
         `Failed` for a line beyond `LINE_BYTES`."""

@@ -272,7 +272,7 @@ class Docker:
             _log.warning("docker_away", host=self.settings.host, reason=err.message)
             containers = []
         # In this order: a container is made after its sandbox, so one without is left over.
-        boxes = [box async for box in self._boxes() if box.live]
+        boxes = [box async for box in self._link.boxes(WALL) if box.live]
         living = {box.sandbox_id for box in boxes}
         for one in containers:
             if (one.labels or {}).get(SANDBOX_LABEL) not in living:
@@ -285,23 +285,10 @@ class Docker:
         return None if box is None or box.live else box.reason or None
 
     async def _box(self, sandbox_id: str) -> wire.Box | None:
-        async for box in self._boxes():
+        async for box in self._link.boxes(WALL):
             if box.sandbox_id == sandbox_id:
                 return box
         return None
-
-    async def _boxes(self) -> AsyncIterator[wire.Box]:
-        """Every sandbox of this kind the zygote knows, living and kept."""
-        after, more = "", True
-        while more:
-            answer = await self._link.ask(wire.ListBoxes(after), seconds=ASK_SECONDS)
-            if not isinstance(answer, wire.Listed):
-                raise Failed(f"the zygote answered a list by {type(answer).__name__}")
-            for box in answer.boxes:
-                if box.wall == WALL:
-                    yield box
-            more = answer.more
-            after = answer.boxes[-1].sandbox_id if more else ""
 
     async def ended(self) -> AsyncIterator[Ended]:
         """Deaths, for ever: those the zygote tells, and those of containers whose runtime did

@@ -120,27 +120,14 @@ class Namespaces:
 
     async def survey(self) -> list[Handle]:
         """Every sandbox whose runtime lives."""
-        return [_handle(box) async for box in self._boxes() if box.live]
+        return [_handle(box) async for box in self._link.boxes(WALL) if box.live]
 
     async def why_ended(self, sandbox_id: SandboxId) -> str | None:
         """What the zygote wrote down about the end of one that lives no more."""
-        async for box in self._boxes():
+        async for box in self._link.boxes(WALL):
             if box.sandbox_id == sandbox_id:
                 return box.reason or None if not box.live else None
         return None
-
-    async def _boxes(self) -> AsyncIterator[wire.Box]:
-        """Every sandbox the zygote knows, living and kept."""
-        after, more = "", True
-        while more:
-            answer = await self._link.ask(wire.ListBoxes(after), seconds=ASK_SECONDS)
-            if not isinstance(answer, wire.Listed):
-                raise Failed(f"the zygote answered a list by {type(answer).__name__}")
-            for box in answer.boxes:
-                if box.wall == WALL:
-                    yield box
-            more = answer.more
-            after = answer.boxes[-1].sandbox_id if more else ""
 
     async def ended(self) -> AsyncIterator[Ended]:
         """Deaths, for ever; connects again whenever the zygote went away."""

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import socket
 from collections import deque
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,6 +28,7 @@ MAX_UNREAD_DEATHS = 1024
 """Kept for whoever listens; past it the oldest go, `survey` shows what is true anyway."""
 
 MAX_UNSENT = 4096
+LIST_SECONDS = 10.0
 
 _CLASSES: dict[wire.Kind, type[AtollError]] = {
     "invalid": Invalid,
@@ -50,6 +52,19 @@ class Link:
     _number: int = 0
     _deaths: deque[wire.Ended] = field(default_factory=lambda: deque(maxlen=MAX_UNREAD_DEATHS))
     _stirred: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def boxes(self, wall: str) -> AsyncIterator[wire.Box]:
+        """Every sandbox behind this kind of wall that the zygote knows, living and kept."""
+        after, more = "", True
+        while more:
+            answer = await self.ask(wire.ListBoxes(after), seconds=LIST_SECONDS)
+            if not isinstance(answer, wire.Listed):
+                raise Failed(f"the zygote answered a list by {type(answer).__name__}")
+            for box in answer.boxes:
+                if box.wall == wall:
+                    yield box
+            more = answer.more
+            after = answer.boxes[-1].sandbox_id if more else ""
 
     async def ask(self, request: wire.Request, *, seconds: float) -> wire.Answer:
         """The answer to one request. Raises the error a refusal stands for; `Unavailable`
