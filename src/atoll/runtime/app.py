@@ -15,6 +15,7 @@ from atoll.runtime.files.routes import routes as file_routes
 from atoll.runtime.health import Counts
 from atoll.runtime.journal import Entry
 from atoll.runtime.parts import Parts
+from atoll.runtime.policy_routes import routes as policy_routes
 from atoll.runtime.problems import problems
 from atoll.runtime.requests import MAX_JSON_BYTES, answer, query_integer, read_json
 from atoll.runtime.terminals.routes import routes as terminal_routes
@@ -42,7 +43,7 @@ def build(parts: Parts, *, token: str | None) -> web.Application:
     request must bear it."""
     middlewares = [problems] if token is None else [problems, _bearing(token)]
     app = web.Application(middlewares=middlewares, client_max_size=MAX_JSON_BYTES)
-    for routes in (terminal_routes, exec_routes, file_routes, _own_routes):
+    for routes in (terminal_routes, exec_routes, file_routes, policy_routes, _own_routes):
         app.add_routes(routes(parts))
     return app
 

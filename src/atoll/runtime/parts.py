@@ -10,6 +10,7 @@ from atoll.runtime.execs.execs import Execs
 from atoll.runtime.files.files import Files
 from atoll.runtime.health import Activity
 from atoll.runtime.journal import Journal
+from atoll.runtime.standing_policy import StandingPolicy
 from atoll.runtime.terminals.terminals import Terminals
 
 
@@ -22,3 +23,4 @@ class Parts:
     files: Files = field(init=False)
     journal: Journal = field(init=False)
     activity: Activity = field(init=False)
+    policy: StandingPolicy = field(init=False)

@@ -29,6 +29,7 @@ from atoll.runtime.health import Activity
 from atoll.runtime.journal import Journal
 from atoll.runtime.parts import Parts
 from atoll.runtime.spawners.init import InitSpawner
+from atoll.runtime.standing_policy import StandingPolicy
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminals import Defaults, Terminals
 
@@ -101,6 +102,7 @@ def _fill(
     """Put what this runtime is behind its routes."""
     journal = parts.journal
     activity = parts.activity = Activity(boot.sandbox_id, boot.generation)
+    parts.policy = StandingPolicy()
     defaults = Defaults(boot.shell, boot.env, boot.cwd, boot.agents)
     parts.terminals = Terminals(spawner, defaults, journal=journal, tasks=tasks)
     stack.callback(parts.terminals.hang_up)
