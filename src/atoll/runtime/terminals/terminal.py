@@ -16,6 +16,7 @@ from atoll.domain.terminal.size import Size, nudged
 from atoll.ports.spawner import Process
 from atoll.runtime.ends import End, end_of
 from atoll.runtime.terminals.master import Master
+from atoll.runtime.terminals.observer import Author, Observer
 from atoll.runtime.terminals.record import TerminalRecord, TerminalSpec
 from atoll.runtime.terminals.stage import Stage
 from atoll.runtime.terminals.viewer import CLOSE_SUPERSEDED, Viewer
@@ -32,7 +33,9 @@ _AT_THE_FOREGROUND = (signal.SIGINT, signal.SIGQUIT)
 
 
 class Terminal:
-    """Lives from a spawned process to `close`. `on_left` is called each time a viewer has left."""
+    """Lives from a spawned process to `close`. `on_left` is called each time a viewer has left.
+    `lock` gives the reason why nobody may type now, None while they may; `observers` are told
+    of everything that passes."""
 
     def __init__(self, spec: TerminalSpec, master_fd: int, process: Process, stage: Stage) -> None:
         self.spec = spec
@@ -41,6 +44,8 @@ class Terminal:
         self.end: End | None = None
         self.ending: Exited | None = None
         self.on_left: Callable[[Terminal], None] = lambda _: None
+        self.lock: Callable[[], str | None] = lambda: None
+        self.observers: list[Observer] = []
         self._process = process
         self._stage = stage
         self._driving = Driving(watermarks(spec.ring_bytes))
@@ -139,8 +144,11 @@ class Terminal:
         only from the driver: every viewer's would answer, and none of them typed."""
         if is_reply(data) and not self.drives(viewer):
             return True
-        if self.ending is not None or not self._master.write(data):
+        if self.ending is not None or self.lock() is not None or not self._master.write(data):
             return False
+        author = Author("", "", viewer.client)
+        for observer in self.observers:
+            observer.typed(author, data)
         self._driving.typed(viewer.client, self._loop.time())
         self._settle()
         return True
@@ -161,6 +169,8 @@ class Terminal:
             return
         self.size = size
         self._master.resize(size)
+        for observer in self.observers:
+            observer.resized(size)
         self._tell(Sized(size.cols, size.rows))
 
     def nudge(self) -> None:
@@ -219,6 +229,8 @@ class Terminal:
         if not data:
             return
         queries = self.scrollback.append(data)
+        for observer in self.observers:
+            observer.showed(data)
         self._driving.produced(self.scrollback.end, self._loop.time())
         if queries and not self._driving.present:
             modes = self.scrollback.modes
@@ -241,6 +253,8 @@ class Terminal:
         self.scrollback.finish()
         self.ending = Exited(self.scrollback.end, end.code, end.signal)
         self._ended.set()
+        for observer in self.observers:
+            observer.ended(self.ending)
         for viewer in self._viewers.values():
             viewer.finish()
 

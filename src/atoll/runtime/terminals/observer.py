@@ -1,0 +1,40 @@
+"""Who is told of everything that passes one terminal: recordings, marks, searches.
+
+The one place all of it passes by, after the output stage: an observer sees what viewers see,
+and never more. It is called on the event loop, must not block, and may not refuse anything.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from atoll.domain.terminal.size import Size
+from atoll.wire.attach import Exited
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who typed: the principal's id, a name to show, and the client id of their connection."""
+
+    principal: str
+    name: str
+    client: str
+
+
+class Observer(Protocol):
+    """Told of one terminal, in the order things happened."""
+
+    def showed(self, data: bytes) -> None:
+        """Output, as it went into the ring."""
+        ...
+
+    def typed(self, author: Author, data: bytes) -> None:
+        """Input that was accepted and goes to the program."""
+        ...
+
+    def resized(self, size: Size) -> None:
+        """The PTY has this size now."""
+        ...
+
+    def ended(self, ending: Exited) -> None:
+        """The last thing told."""
+        ...
