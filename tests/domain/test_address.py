@@ -1,6 +1,6 @@
 import pytest
 
-from atoll.domain.address import is_loopback, is_public
+from atoll.domain.address import first_forbidden, is_loopback, is_public
 
 PRIVATE = [
     "127.0.0.1", "0.0.0.0", "10.0.0.1", "172.16.0.1", "192.168.0.1", "169.254.169.254",
@@ -28,3 +28,38 @@ def test_address_that_is_none_raises(address: str) -> None:
 
 def test_address_loopback_known() -> None:
     assert is_loopback("127.9.9.9") and is_loopback("::1")
+
+
+@pytest.mark.parametrize(
+    ("addresses", "forbidden"),
+    [
+        (["8.8.8.8"], None),
+        (["8.8.8.8", "10.0.0.1"], "10.0.0.1"),
+        (["127.0.0.1"], "127.0.0.1"),
+        ([], None),
+    ],
+)
+def test_first_forbidden_one_private_address_is_enough(
+    addresses: list[str], forbidden: str | None
+) -> None:
+    assert first_forbidden(addresses) == forbidden
+
+
+def test_first_forbidden_loopback_passes_only_when_asked() -> None:
+    assert first_forbidden(["127.0.0.1", "::1"], loopback=True) is None
+
+
+@pytest.mark.parametrize(
+    ("address", "passes"),
+    [
+        ("10.1.2.3", True),
+        ("10.2.0.1", False),
+        ("169.254.169.254", False),
+        ("127.0.0.1", False),
+        ("fd00:ec2::254", False),
+        ("fd00:ec2::1", True),
+    ],
+)
+def test_first_forbidden_listed_ranges_pass_but_never_metadata(address: str, passes: bool) -> None:
+    ranges = ["10.1.0.0/16", "169.254.0.0/16", "127.0.0.0/8", "fd00:ec2::/32"]
+    assert (first_forbidden([address], ranges=ranges) is None) is passes
