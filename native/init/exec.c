@@ -103,14 +103,14 @@ static void plain_signals(void)
 
 /* In the command's process: returns the errno and the step that failed. */
 static struct header become(const struct world *world, const struct command *it, const int *fds,
-                            int tty)
+                            int flags)
 {
 	struct header failed = {0, 0, 0, STEP_OTHER};
 	struct rlimit core = {0, 0};
 
-	if (tty ? setsid() < 0 : setpgid(0, 0) < 0)
+	if (flags & FLAG_TTY ? setsid() < 0 : setpgid(0, 0) < 0)
 		goto other;
-	if (tty && ioctl(fds[0], TIOCSCTTY, 0) < 0)
+	if (flags & FLAG_TTY && ioctl(fds[0], TIOCSCTTY, 0) < 0)
 		goto other;
 	for (int i = 0; i < 3; i++)
 		if (dup2(fds[i], i) < 0)
@@ -126,6 +126,8 @@ static struct header become(const struct world *world, const struct command *it,
 		failed.b = STEP_CHDIR;
 		return failed;
 	}
+	if (flags & FLAG_TTY && flags & FLAG_LEAD && lead() < 0)
+		goto other;
 	plain_signals();
 	failed.a = search(it);
 	failed.b = STEP_EXEC;
@@ -210,7 +212,7 @@ static void be_warden(const struct world *world, struct slot *slot, const struct
 		return;
 	}
 	if (child == 0) {
-		failed = become(world, it, in->fds, in->head.a & FLAG_TTY);
+		failed = become(world, it, in->fds, in->head.a);
 		if (write(news[1], &failed, sizeof failed) < 0)
 			_exit(126);
 		_exit(127);

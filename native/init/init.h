@@ -11,7 +11,7 @@ enum { VERSION = 1, MAX_PACKET = 65536, MAX_FDS = 32, MAX_DOORS = 8, MAX_SLOTS =
 enum { EXEC = 1, PTY = 2, SIGNAL = 3, OPEN = 4 };
 enum { READY = 64, STARTED = 65, FAILED = 66, EXITED = 67, FDS = 68, DONE = 69 };
 enum { STEP_CHDIR = 1, STEP_EXEC = 2, STEP_OTHER = 3, STEP_DOOR = 4 };
-enum { FLAG_TTY = 1, FLAG_MEMFD = 2 };
+enum { FLAG_TTY = 1, FLAG_MEMFD = 2, FLAG_LEAD = 4 };
 
 struct header {
 	uint32_t op, tag;
@@ -52,6 +52,10 @@ void close_from(unsigned first, unsigned last);
 
 /* door.c: listeners of one port on both loopbacks; how many, or -1 with errno */
 int open_door(int port, int *fds);
+
+/* lead.c: becomes the leader of a session whose one job is the child it forks; returns
+ * in that child, or -1 */
+int lead(void);
 
 /* exec.c */
 void start_exec(struct world *world, struct packet *in);

@@ -62,8 +62,8 @@ static void add_children(struct family *all, pid_t pid)
 	closedir(tasks);
 }
 
-/* Signals every descendant once and says how many there were. For KILL each is stopped
- * before its children are read, so that it cannot fork behind our back. */
+/* Signals every descendant once and says how many there were. For KILL and STOP each is
+ * stopped before its children are read, so that it cannot fork behind our back. */
 int signal_kin(const struct world *world, pid_t ancestor, int number, spares spared)
 {
 	struct family *all = mmap(NULL, sizeof *all, PROT_READ | PROT_WRITE,
@@ -78,7 +78,7 @@ int signal_kin(const struct world *world, pid_t ancestor, int number, spares spa
 			all->pids[first++] = all->pids[i];
 	all->count = first;
 	for (int i = 0; i < all->count; i++) {
-		if (number == SIGKILL)
+		if (number == SIGKILL || number == SIGSTOP)
 			kill(all->pids[i], SIGSTOP);
 		add_children(all, all->pids[i]);
 	}

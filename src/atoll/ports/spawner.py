@@ -12,7 +12,9 @@ from typing import Protocol
 class ProcessSpec:
     """What to run inside. `env` is the whole environment, not an addition. `stdin`, `stdout`
     and `stderr` are descriptors of this process; the spawner duplicates, never closes them.
-    With `tty` the process becomes session leader with `stdin` as its controlling terminal."""
+    With `tty` the process becomes session leader with `stdin` as its controlling terminal; with
+    `lead` too, the foreground job of a leader that is no shell: stopping it leaves the terminal
+    quiet, and the leader ends as it ends."""
 
     argv: tuple[str, ...]
     env: tuple[tuple[str, str], ...]
@@ -21,6 +23,7 @@ class ProcessSpec:
     stdout: int
     stderr: int
     tty: bool = False
+    lead: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,13 +70,15 @@ async def captured(
 
 @asynccontextmanager
 async def terminal(
-    spawner: Spawner, *argv: str, cols: int = 80, rows: int = 24
+    spawner: Spawner, *argv: str, cols: int = 80, rows: int = 24, lead: bool = False
 ) -> AsyncIterator[tuple[Process, Output]]:
-    """Start argv on a terminal of its own; the output is the terminal's."""
+    """Start argv on a terminal of its own, below a leader if asked; the output is the
+    terminal's."""
     pty = await spawner.open_pty(cols=cols, rows=rows)
     try:
         try:
-            spec = ProcessSpec(argv, TERMINAL, "/", pty.slave, pty.slave, pty.slave, tty=True)
+            ends = (pty.slave, pty.slave, pty.slave)
+            spec = ProcessSpec(argv, TERMINAL, "/", *ends, tty=True, lead=lead)
             process = await spawner.spawn(spec)
         finally:
             os.close(pty.slave)

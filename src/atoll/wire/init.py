@@ -47,6 +47,7 @@ class ExecFlag(IntFlag):
 
     TTY = 1
     PAYLOAD_IN_MEMFD = 2
+    LEAD = 4
 
 
 class Step(IntEnum):
@@ -136,12 +137,16 @@ def encode_exec_payload(
     return COUNTS.pack(len(argv), len(env)) + b"".join(text + b"\0" for text in texts)
 
 
-def encode_exec(tag: int, payload: bytes, *, tty: bool) -> tuple[bytes, bytes | None]:
+def encode_exec(
+    tag: int, payload: bytes, *, tty: bool, lead: bool = False
+) -> tuple[bytes, bytes | None]:
     """An EXEC packet and, when the payload is too long for a packet, what its memfd holds.
 
     Descriptors to send beside it: stdin, stdout, stderr, then the memfd if there is one.
     """
     flags = ExecFlag.TTY if tty else ExecFlag(0)
+    if lead:
+        flags |= ExecFlag.LEAD
     if len(payload) > MAX_INLINE_BYTES:
         return HEADER.pack(Op.EXEC, tag, flags | ExecFlag.PAYLOAD_IN_MEMFD, 0), payload
     return HEADER.pack(Op.EXEC, tag, flags, 0) + payload, None

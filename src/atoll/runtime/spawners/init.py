@@ -103,7 +103,7 @@ class InitSpawner:
         cwd, env), `LimitReached` when the sandbox is full, `Unavailable` when it is gone."""
         payload = _payload(spec)
         tag = self._next_tag()
-        packet, memory = wire.encode_exec(tag, payload, tty=spec.tty)
+        packet, memory = wire.encode_exec(tag, payload, tty=spec.tty, lead=spec.lead)
         fds: tuple[int, ...] = (spec.stdin, spec.stdout, spec.stderr)
         with _in_memory(memory) as more:
             answer, _ = await self._ask(tag, packet, (*fds, *more), what=f"run {spec.argv[0]!r}")

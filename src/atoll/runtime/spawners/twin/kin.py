@@ -23,10 +23,11 @@ def children_of(pid: int) -> list[int]:
 
 
 def signal_kin(ancestor: int, number: int, spared: frozenset[int] = frozenset()) -> int:
-    """Signal every descendant once; for KILL each is stopped before its children are read."""
+    """Signal every descendant once; for KILL and STOP each is stopped before its children are
+    read."""
     everyone = [pid for pid in children_of(ancestor) if pid not in spared]
     for pid in everyone:
-        if number == signal.SIGKILL:
+        if number in (signal.SIGKILL, signal.SIGSTOP):
             with suppress(OSError):
                 os.kill(pid, signal.SIGSTOP)
         everyone += children_of(pid)

@@ -38,7 +38,8 @@ from .kernel import (
     prctl,
 )
 from .kin import foreground_group, kill_kin, signal_kin
-from .warden import Warden, settle
+from .lead import settle
+from .warden import Warden
 
 NOBODY = 69
 """sysexits.h: EX_UNAVAILABLE."""

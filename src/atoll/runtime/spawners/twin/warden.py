@@ -7,13 +7,13 @@ import resource
 import signal
 import struct
 import termios
-from contextlib import suppress
 from typing import Protocol
 
 from .kernel import (
     CHDIR,
     EXITED,
     FAILED,
+    LEAD,
     MEMFD,
     OTHER,
     RUN,
@@ -24,6 +24,7 @@ from .kernel import (
     prctl,
 )
 from .kin import kill_kin
+from .lead import lead, settle
 
 
 class World(Protocol):
@@ -123,6 +124,9 @@ class Warden:
             os.umask(0o022)
             step = CHDIR
             os.chdir(cwd)
+            step = OTHER
+            if flags & TTY and flags & LEAD:
+                lead()
             step = RUN
             settle(signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -147,10 +151,3 @@ class Warden:
             except (FileNotFoundError, NotADirectoryError):
                 continue
         raise OSError(seen, "no such program")
-
-
-def settle(disposition: signal.Handlers) -> None:
-    """All signals that can be, ignored or as they are by birth."""
-    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-        with suppress(OSError, ValueError):
-            signal.signal(number, disposition)
