@@ -1,7 +1,7 @@
 """The leader of an agent's session: no shell, so it never takes the terminal.
 
-The C one is `native/init/lead.c`. It waits for its one job, gives it the terminal back when the terminal stopped it, leaves it
-stopped when somebody else did, and ends as the job ended.
+The C one is `native/init/lead.c`. It waits for its one job, gives it the terminal back when the
+terminal stopped it, leaves it stopped when somebody else did, and ends as the job ended.
 """
 
 import os
