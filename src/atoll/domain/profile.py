@@ -42,6 +42,14 @@ class NetworkMode(StrEnum):
     FULL = "full"
 
 
+class RootMode(StrEnum):
+    """Whether programs may be installed into the root: read-only, or a layer above it that
+    takes what is written and counts against the workspace's quota."""
+
+    READ_ONLY = "readonly"
+    OVERLAY = "overlay"
+
+
 @dataclass(frozen=True, slots=True)
 class Network:
     """Deny by default; `egress` lists what the door lets through: hosts, or presets by name
@@ -118,12 +126,14 @@ class Repo:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A whole recipe. `image` is `host`, a root tree, or an OCI reference."""
+    """A whole recipe. `image` is `host`, a root tree, or an OCI reference; `root` says whether
+    a layer to write lies above it."""
 
     id: str
     version: str
     extension: str = "ext.namespaces"
     image: str = "host"
+    root: RootMode = RootMode.READ_ONLY
     isolation: IsolationLevel = IsolationLevel.CONTAINER
     network: Network = Network()
     workspace: Workspace = Workspace()

@@ -21,6 +21,7 @@ from atoll.domain.profile import (
     Reach,
     Repo,
     Resources,
+    RootMode,
     Scope,
     Setup,
     Ttl,
@@ -97,6 +98,7 @@ def read_profile(document: str) -> Profile:
         version=_version(fields.need("version")),
         extension=_extension(fields.take("extension")),
         image=_image(fields.take("image")),
+        root=fields.choice("root", RootMode.READ_ONLY),
         isolation=_isolation(fields.part("isolation")),
         network=_network(fields.part("network")),
         workspace=_workspace(fields.part("workspace")),
@@ -128,6 +130,7 @@ def profile_document(profile: Profile) -> dict[str, Json]:
         "description": profile.description,
         "extension": profile.extension,
         "image": profile.image,
+        "root": profile.root.value,
         "isolation": {"level": profile.isolation.value},
         "network": {
             "default": profile.network.default,

@@ -67,6 +67,8 @@ class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_u
     """Bring a sandbox up, or re-attach when this generation already lives.
 
     `fresh` drops a kept workspace first. `writable` false mounts the workspace read-only.
+    `tree` is a folder below the home's `images/` that becomes the root, None the host's own;
+    `overlay` lays a layer above it that is written to.
     """
 
     sandbox_id: BoxId
@@ -81,6 +83,8 @@ class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_u
     agents: Annotated[tuple[Agent, ...], msgspec.Meta(max_length=32)] = ()
     writable: bool = True
     fresh: bool = False
+    tree: AbsolutePath | None = None
+    overlay: bool = False
 
 
 class Serve(msgspec.Struct, frozen=True, tag_field="verb", tag="serve", forbid_unknown_fields=True):

@@ -30,6 +30,7 @@ from atoll.runtime.zygote.keys import sealed_copy
 from atoll.runtime.zygote.meeting import open_rendezvous, receive_guest, write_etc
 from atoll.runtime.zygote.reach import reach
 from atoll.runtime.zygote.record import Process, process
+from atoll.runtime.zygote.roots import Root, lay_root, planned_root
 from atoll.runtime.zygote.storage import Storage, private_mounts
 from atoll.runtime.zygote.wall import Site, break_ground
 from atoll.wire.zygote import Start
@@ -103,6 +104,7 @@ class _Standing:
     doors: tuple[socket.socket, ...]
     processes: tuple[int, ...]
     pidfds: tuple[int, ...]
+    degraded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,18 +172,21 @@ def _build(nursery: Nursery, parentage: Parentage) -> RuntimeBoot:
 
 
 def _own_wall(nursery: Nursery, parentage: Parentage, places: BoxPlaces) -> _Building:
-    request = parentage.request
-    if nursery.storage.images:
+    request, uid = parentage.request, parentage.sandbox_uid if nursery.root else None
+    root, degraded = planned_root(nursery.home, request, privileged=nursery.root)
+    if nursery.storage.images or (root is not None and nursery.root):
         private_mounts()
     site = Site(
         nursery.programs.seccomp,
         groups=lambda: nursery.groups.make(request.sandbox_id, _caps(request)),
-        argv=lambda: _wall(nursery, request, places),
-        uid=parentage.sandbox_uid if nursery.root else None,
+        argv=lambda: _wall(nursery, request, places, root),
+        uid=uid,
     )
     rising = break_ground(site)
     size = request.limits.workspace_bytes or DEFAULT_BYTES
     nursery.storage.open(places, size=size, uid=parentage.sandbox_uid)
+    if root is not None:
+        degraded += lay_root(nursery.home, root, places, uid=uid)
     places.hosts.write_text(hosts_text(request.hostname))
     places.hosts.chmod(0o644)
     _own_journal(nursery, parentage, places)
@@ -193,6 +198,7 @@ def _own_wall(nursery: Nursery, parentage: Parentage, places: BoxPlaces) -> _Bui
             raised.doors,
             (raised.init_pid, raised.bwrap_pid),
             (raised.init_pidfd, raised.bwrap_pidfd),
+            degraded,
         )
 
     return _Building(rising.control, stand)
@@ -216,7 +222,7 @@ def _foreign_wall(
     return _Building(guest.control, lambda: standing)
 
 
-def _wall(nursery: Nursery, request: Start, places: BoxPlaces) -> list[str]:
+def _wall(nursery: Nursery, request: Start, places: BoxPlaces, root: Root | None) -> list[str]:
     """bwrap's argv for this sandbox, for the process that will be bwrap: it opens the views."""
     top = nursery.home.root
     views = tuple((reach(top, view.source), view.target) for view in request.views)
@@ -229,6 +235,8 @@ def _wall(nursery: Nursery, request: Start, places: BoxPlaces) -> list[str]:
         views=views,
         writable=request.writable,
         nproc=None if nursery.groups.has("pids") else _caps(request).pids,
+        root=root,
+        privileged=nursery.root,
     )
     return wall_argv(nursery.programs, wall)
 
@@ -242,7 +250,7 @@ def _stand(
         kernel.take_up()
     standing = building.stand()
     ptys = parentage.request.limits.ptys or devpts.DEFAULT_PTYS
-    degraded = _limit_terminals(standing.processes[0], ptys)
+    degraded = standing.degraded + _limit_terminals(standing.processes[0], ptys)
     pids = (os.getpid(), *standing.processes)
     known = tuple(found for pid in pids if (found := process(pid)) is not None)
     fds = [*standing.pidfds, *(door.fileno() for door in standing.doors)]

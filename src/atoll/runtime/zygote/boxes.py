@@ -21,7 +21,7 @@ from atoll.runtime.zygote import record
 from atoll.runtime.zygote.birth import Born, Laid, Nursery, Parentage, Stillborn, be_born
 from atoll.runtime.zygote.burial import Buried, Grave, bury, end_session, send
 from atoll.runtime.zygote.children import Loop, detach
-from atoll.runtime.zygote.views import checked_views
+from atoll.runtime.zygote.views import checked_tree, checked_views
 from atoll.wire import zygote as wire
 
 MAX_BIRTHS = 16
@@ -127,6 +127,7 @@ class Boxes:
         if self._closing:
             raise Unavailable("Atoll is going down on this machine: start it with `atoll up`")
         checked_views(self.nursery.home, request.views)
+        checked_tree(self.nursery.home, request.tree)
         box = self._live.get(request.sandbox_id)
         self._check_wall(box.record if box else self.kept.get(request.sandbox_id), order)
         if box is not None:

@@ -9,14 +9,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.domain.interior import AGENT_STATE, DOORS, MASKED, SCRATCH
+from atoll.domain.interior import AGENT_STATE, DOORS, MASKED, MIB, SCRATCH
 from atoll.runtime.zygote.home import BoxPlaces
 from atoll.runtime.zygote.host_root import ROOT_LINKS
+from atoll.runtime.zygote.roots import Root, root_argv
 
 CONTROL_FD, SECCOMP_FD, INFO_FD = 3, 4, 5
 """Descriptors of the new process; of these only CONTROL_FD stays open inside."""
 
 INSIDE_UID = 1000
+
+OWN_PLACES = ("/.atoll", "/opt/atoll", "/home", "/mnt", "/srv", "/data")
+"""Small and read-only in the end: folders of ours in the root of an image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,8 @@ class Programs:
 class Wall:
     """One sandbox's wall. `views` are inheritable descriptors of folders and where they go:
     bwrap compares what it mounts with the descriptor, closes it, and fails when a link took
-    the name's place meanwhile. `nproc` limits processes where no cgroup does."""
+    the name's place meanwhile. `nproc` limits processes where no cgroup does. `root` None is
+    the usual one; with `privileged` the zygote mounted it."""
 
     hostname: str
     places: BoxPlaces
@@ -44,6 +49,8 @@ class Wall:
     views: tuple[tuple[int, str], ...]
     writable: bool
     nproc: int | None
+    root: Root | None = None
+    privileged: bool = False
 
 
 def wall_argv(programs: Programs, wall: Wall) -> list[str]:
@@ -67,7 +74,17 @@ def _isolation(hostname: str) -> Iterator[str]:
 
 
 def _system(wall: Wall) -> Iterator[str]:
-    yield from ("--ro-bind", "/usr", "/usr")
+    if wall.root is not None and wall.root.whole:
+        yield from root_argv(wall.root, wall.places, privileged=wall.privileged)
+        yield from ("--ro-bind", str(wall.places.hosts), "/etc/hosts")
+        # Places of mounts: never of what an image put there.
+        for name in OWN_PLACES:
+            yield from ("--perms", "0755", "--size", str(MIB), "--tmpfs", name)
+        return
+    if wall.root is not None:
+        yield from root_argv(wall.root, wall.places, privileged=wall.privileged)
+    else:
+        yield from ("--ro-bind", "/usr", "/usr")
     for name in ROOT_LINKS:
         place = Path("/") / name
         if place.is_symlink():
@@ -118,10 +135,20 @@ def _own_files(wall: Wall) -> Iterator[str]:
 def _init(programs: Programs, wall: Wall) -> Iterator[str]:
     # The last argument of the interpreter form, the only one of the static form.
     yield from ("--ro-bind", str(programs.init_file), programs.init_inside[-1])
-    yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/", "--")
+    yield from ("--remount-ro", "/dev")
+    for place in _closed(wall.root):
+        yield from ("--remount-ro", place)
+    yield from ("--chdir", "/", "--")
     yield from programs.init_inside
     yield from ("--control-fd", str(CONTROL_FD))
     for door in DOORS:
         yield from ("--door", str(door))
     if wall.nproc is not None:
         yield from ("--nproc", str(wall.nproc))
+
+
+def _closed(root: Root | None) -> tuple[str, ...]:
+    """What becomes read-only once everything stands."""
+    if root is None or not root.whole:
+        return ("/",)
+    return OWN_PLACES if root.writable else (*OWN_PLACES, "/")

@@ -111,6 +111,11 @@ class Home:
         return self.root / "agents"
 
     @property
+    def images(self) -> Path:
+        """Trees that are roots of sandboxes; the control plane's and the person's."""
+        return self.root / "images"
+
+    @property
     def keys(self) -> Path:
         """The broker's keys."""
         return self.root / "keys.toml"

@@ -29,6 +29,12 @@ def checked_views(home: Home, views: tuple[View, ...]) -> None:
             )
 
 
+def checked_tree(home: Home, tree: str | None) -> None:
+    """Raises `Invalid` for a root that is none of the home's images."""
+    if tree is not None and not beneath(tree, str(home.images)):
+        raise Invalid(f"{tree} cannot be a root: only what lies below {home.images}", field="image")
+
+
 def beneath(path: str, top: str) -> bool:
     """Whether an absolute path, written plainly (no `..`, `.`, `//`), lies below `top`."""
     plain = str(PurePosixPath(path)) == path and ".." not in PurePosixPath(path).parts

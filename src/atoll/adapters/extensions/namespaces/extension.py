@@ -16,7 +16,7 @@ from atoll.adapters.extensions.namespaces.probe import healthy
 from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.isolation import Isolation, IsolationLevel
-from atoll.domain.profile import Access, Profile
+from atoll.domain.profile import Access, Profile, RootMode
 from atoll.ports.extension import (
     Capabilities,
     CleanupReport,
@@ -96,6 +96,7 @@ class Namespaces:
             agents=tuple(wire.Agent(*agent) for agent in self.settings.agents),
             writable=profile.workspace.access is not Access.READ_ONLY,
             fresh=request.fresh,
+            overlay=profile.root is RootMode.OVERLAY,
         )
 
     async def wait_ready(self, handle: Handle) -> Reachability:
