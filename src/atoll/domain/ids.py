@@ -7,6 +7,8 @@ SandboxId = NewType("SandboxId", str)
 TerminalId = NewType("TerminalId", str)
 ExecId = NewType("ExecId", str)
 EventId = NewType("EventId", str)
+SecretId = NewType("SecretId", str)
+ApprovalId = NewType("ApprovalId", str)
 OrgId = NewType("OrgId", str)
 PrincipalId = NewType("PrincipalId", str)
 

@@ -24,18 +24,22 @@ from atoll.ports.runtime import (
 )
 from atoll.ports.spawner import Exit, Process, ProcessSpec, Pty, Spawner
 from atoll.ports.store import (
+    ApprovalQuery,
     EventQuery,
     Holding,
     IdempotencyRecord,
+    Kept,
     LogLine,
     SandboxQuery,
     Store,
     Transaction,
 )
+from atoll.ports.vault import Masters, Sealed, Vault
 from atoll.ports.workspaces import WorkspacePreparer
 
 __all__ = [
     "AgentLayers",
+    "ApprovalQuery",
     "Bus",
     "Capabilities",
     "Channel",
@@ -48,8 +52,10 @@ __all__ = [
     "Handle",
     "Holding",
     "IdempotencyRecord",
+    "Kept",
     "Listener",
     "LogLine",
+    "Masters",
     "Mount",
     "Obituaries",
     "Process",
@@ -63,8 +69,10 @@ __all__ = [
     "RuntimeReply",
     "RuntimeStream",
     "SandboxQuery",
+    "Sealed",
     "Spawner",
     "Store",
     "Transaction",
+    "Vault",
     "WorkspacePreparer",
 ]

@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from atoll.domain.approval import Approval, Verdict
 from atoll.domain.event import Event, EventDraft
-from atoll.domain.ids import OrgId, PrincipalId, SandboxId
+from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId, SecretId
 from atoll.domain.profile import Profile
 from atoll.domain.sandbox import Sandbox, State
+from atoll.domain.secret import Secret
+from atoll.ports.vault import Sealed
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,24 @@ class IdempotencyRecord:
     digest: str
     sandbox_id: SandboxId
     at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A secret and its sealed value."""
+
+    secret: Secret
+    sealed: Sealed
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalQuery:
+    """Approvals one person decides, newest first; no `verdicts` means all."""
+
+    org_id: OrgId
+    owner: PrincipalId
+    verdicts: tuple[Verdict, ...] = ()
+    limit: int = 100
 
 
 class SandboxRows(Protocol):
@@ -170,6 +191,61 @@ class IdempotencyRows(Protocol):
         ...
 
 
+class SecretRows(Protocol):
+    """Secrets and their sealed values; values in the clear never come here."""
+
+    async def put(self, secret: Secret, sealed: Sealed) -> None:
+        """Add or replace the secret of this id. Raises `Conflict` when its holder has another
+        one of that name and scope."""
+        ...
+
+    async def get(self, org_id: OrgId, secret_id: SecretId) -> Secret | None:
+        """By id."""
+        ...
+
+    async def visible(self, org_id: OrgId, owner: PrincipalId) -> list[Secret]:
+        """The owner's and the organization's, by name."""
+        ...
+
+    async def sealed(self, org_id: OrgId, owner: PrincipalId) -> list[Kept]:
+        """The same ones with their values, by id."""
+        ...
+
+    async def everything(self) -> list[Kept]:
+        """Those of every organization: what a new master key must wrap."""
+        ...
+
+    async def remove(self, secret_id: SecretId) -> None:
+        """Remove it, value and all; nothing when it is not there."""
+        ...
+
+
+class ApprovalRows(Protocol):
+    """Questions and their answers."""
+
+    async def put(self, approval: Approval) -> None:
+        """Add or replace."""
+        ...
+
+    async def get(self, org_id: OrgId, approval_id: ApprovalId) -> Approval | None:
+        """By id."""
+        ...
+
+    async def page(self, query: ApprovalQuery) -> list[Approval]:
+        """The newest ones."""
+        ...
+
+    async def open(
+        self, org_id: OrgId, *, sandbox_id: SandboxId, owner: PrincipalId
+    ) -> list[Approval]:
+        """The pending, granted and denied ones that this sandbox asked or this owner decides."""
+        ...
+
+    async def about(self, org_id: OrgId, secret_id: str) -> list[Approval]:
+        """The pending, granted and denied ones about one secret, whoever asked."""
+        ...
+
+
 class Transaction(Protocol):
     """A set of rows seen and changed together."""
 
@@ -196,6 +272,16 @@ class Transaction(Protocol):
     @property
     def idempotency(self) -> IdempotencyRows:
         """Idempotency keys."""
+        ...
+
+    @property
+    def secrets(self) -> SecretRows:
+        """Secrets and their sealed values."""
+        ...
+
+    @property
+    def approvals(self) -> ApprovalRows:
+        """Questions and answers."""
         ...
 
 

@@ -3,7 +3,14 @@
 import secrets
 from collections.abc import Callable
 
-from atoll.domain.ids import ID_ENTROPY_BYTES, EventId, SandboxId, spell
+from atoll.domain.ids import (
+    ID_ENTROPY_BYTES,
+    ApprovalId,
+    EventId,
+    SandboxId,
+    SecretId,
+    spell,
+)
 
 
 class Identifiers:
@@ -19,3 +26,11 @@ class Identifiers:
     def event(self) -> EventId:
         """A new event id."""
         return EventId(spell("ev", self._entropy(ID_ENTROPY_BYTES)))
+
+    def secret(self) -> SecretId:
+        """A new secret id."""
+        return SecretId(spell("sec", self._entropy(ID_ENTROPY_BYTES)))
+
+    def approval(self) -> ApprovalId:
+        """A new approval id."""
+        return ApprovalId(spell("ap", self._entropy(ID_ENTROPY_BYTES)))

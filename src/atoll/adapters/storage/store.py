@@ -19,21 +19,25 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from atoll.adapters.storage.approval_rows import SqlApprovalRows
 from atoll.adapters.storage.event_rows import SqlEventRows
 from atoll.adapters.storage.idempotency_rows import SqlIdempotencyRows
 from atoll.adapters.storage.log_rows import SqlLogRows
 from atoll.adapters.storage.profile_rows import SqlProfileRows
 from atoll.adapters.storage.sandbox_rows import SqlSandboxRows
 from atoll.adapters.storage.schema import upgrade
+from atoll.adapters.storage.secret_rows import SqlSecretRows
 from atoll.adapters.storage.sqlite_link import link
 from atoll.domain.errors import Unavailable
 from atoll.ports import Transaction
 from atoll.ports.store import (
+    ApprovalRows,
     EventRows,
     IdempotencyRows,
     LogRows,
     ProfileRows,
     SandboxRows,
+    SecretRows,
 )
 
 _WRITE_LOCK = 0x41746F6C6C
@@ -88,6 +92,16 @@ class SqlTransaction:
     def idempotency(self) -> IdempotencyRows:
         """See the port."""
         return SqlIdempotencyRows(self._connection)
+
+    @property
+    def secrets(self) -> SecretRows:
+        """See the port."""
+        return SqlSecretRows(self._connection)
+
+    @property
+    def approvals(self) -> ApprovalRows:
+        """See the port."""
+        return SqlApprovalRows(self._connection)
 
 
 class SqlStore:

@@ -9,6 +9,7 @@ from sqlalchemy import (
     Column,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     PrimaryKeyConstraint,
     Table,
@@ -116,4 +117,43 @@ idempotency_keys = Table(
     Column("at_us", BigInteger, nullable=False),
     PrimaryKeyConstraint("org_id", "owner", "key"),
     Index("idempotency_keys_by_age", "at_us"),
+)
+
+secrets = Table(
+    "secrets",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("holder", Text, nullable=False),
+    Column("scope", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    UniqueConstraint("org_id", "holder", "scope", "name"),
+)
+
+secret_values = Table(
+    "secret_values",
+    metadata,
+    Column("secret_id", Text, primary_key=True),
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("key_id", Text, nullable=False),
+    Column("wrapped", LargeBinary, nullable=False),
+    Column("sealed", LargeBinary, nullable=False),
+)
+
+approvals = Table(
+    "approvals",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("sandbox_id", Text, nullable=False),
+    Column("secret_id", Text, nullable=False),
+    Column("verdict", Text, nullable=False),
+    Column("asked_us", BigInteger, nullable=False),
+    Column("body", Text, nullable=False),
+    Index("approvals_by_age", "org_id", "owner", "asked_us", "id"),
+    Index("approvals_by_verdict", "org_id", "verdict"),
 )

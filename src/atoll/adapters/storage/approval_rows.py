@@ -1,0 +1,89 @@
+"""Rows of approvals."""
+
+import msgspec
+from sqlalchemy import delete, insert, or_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from atoll.adapters.storage.moments import to_us
+from atoll.adapters.storage.tables import approvals
+from atoll.domain.approval import Approval, SecretAsk, Verdict
+from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
+from atoll.ports.store import ApprovalQuery
+
+_OPEN = (Verdict.PENDING.value, Verdict.GRANTED.value, Verdict.DENIED.value)
+
+
+_decoder = msgspec.json.Decoder(Approval)
+
+
+class SqlApprovalRows:
+    """`ports.store.ApprovalRows` on one connection."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def put(self, approval: Approval) -> None:
+        """See the port."""
+        ask = approval.ask
+        await self._connection.execute(delete(approvals).where(approvals.c.id == approval.id))
+        await self._connection.execute(
+            insert(approvals),
+            {
+                "id": approval.id,
+                "org_id": approval.org_id,
+                "owner": approval.owner,
+                "sandbox_id": approval.asker.sandbox_id,
+                "secret_id": ask.secret_id if isinstance(ask, SecretAsk) else "",
+                "verdict": approval.verdict.value,
+                "asked_us": to_us(approval.asked_at),
+                "body": msgspec.json.encode(approval).decode(),
+            },
+        )
+
+    async def get(self, org_id: OrgId, approval_id: ApprovalId) -> Approval | None:
+        """See the port."""
+        found = await self._connection.execute(
+            select(approvals.c.body).where(
+                approvals.c.org_id == org_id, approvals.c.id == approval_id
+            )
+        )
+        body = found.scalar_one_or_none()
+        return None if body is None else _decoder.decode(body)
+
+    async def page(self, query: ApprovalQuery) -> list[Approval]:
+        """See the port."""
+        table = approvals.c
+        wanted = [table.org_id == query.org_id, table.owner == query.owner]
+        if query.verdicts:
+            wanted.append(table.verdict.in_([one.value for one in query.verdicts]))
+        found = await self._connection.execute(
+            select(table.body)
+            .where(*wanted)
+            .order_by(table.asked_us.desc(), table.id.desc())
+            .limit(query.limit)
+        )
+        return [_decoder.decode(body) for body in found.scalars()]
+
+    async def open(
+        self, org_id: OrgId, *, sandbox_id: SandboxId, owner: PrincipalId
+    ) -> list[Approval]:
+        """See the port."""
+        table = approvals.c
+        found = await self._connection.execute(
+            select(table.body).where(
+                table.org_id == org_id,
+                table.verdict.in_(_OPEN),
+                or_(table.sandbox_id == sandbox_id, table.owner == owner),
+            )
+        )
+        return [_decoder.decode(body) for body in found.scalars()]
+
+    async def about(self, org_id: OrgId, secret_id: str) -> list[Approval]:
+        """See the port."""
+        table = approvals.c
+        found = await self._connection.execute(
+            select(table.body).where(
+                table.org_id == org_id, table.secret_id == secret_id, table.verdict.in_(_OPEN)
+            )
+        )
+        return [_decoder.decode(body) for body in found.scalars()]

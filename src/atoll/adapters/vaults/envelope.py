@@ -1,0 +1,147 @@
+"""The envelope vault: each value under a key of its own, that key under a master key.
+
+AES-256-GCM (NIST SP 800-38D) twice, with random 96-bit nonces; a data key seals one value and a
+master key only data keys, so no key comes near the number of uses at which nonces would repeat.
+What a value belongs to is the additional data of both layers.
+"""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from atoll.domain.errors import AtollError, Conflict, Failed
+from atoll.ports.vault import Binding, Sealed
+
+KEY_BYTES = 32
+NONCE_BYTES = 12
+FINGERPRINT_DIGITS = 32
+
+_VALUE = b"atoll value 1"
+_DATA_KEY = b"atoll data key 1"
+_ID = b"atoll master key id 1"
+_PRINTS = b"atoll fingerprints 1"
+
+
+@dataclass(frozen=True, slots=True)
+class MasterKey:
+    """32 random bytes. Its id is made from them, so that none can be taken for another."""
+
+    secret: bytes = field(repr=False)
+
+    @property
+    def id(self) -> str:
+        """`mk_` and 16 hex digits."""
+        return "mk_" + hashlib.sha256(_ID + self.secret).hexdigest()[:16]
+
+
+Load = Callable[[], Sequence[MasterKey]]
+Save = Callable[[Sequence[MasterKey]], None]
+
+
+class EnvelopeVault:
+    """`ports.vault.Vault` and `Masters`. `load` gives the master keys, the newest last; `save`
+    keeps them, where they are ours to keep."""
+
+    def __init__(self, load: Load, save: Save | None = None) -> None:
+        """Raises what `load` raises, and `Failed` when it gives none."""
+        self._save = save
+        self._keys: dict[str, MasterKey] = {}
+        self._newest = self._take(load())
+
+    def seal(self, value: str, binding: Binding) -> Sealed:
+        """See the port."""
+        data_key = secrets.token_bytes(KEY_BYTES)
+        body = _encrypt(data_key, value.encode(), _framed(_VALUE, binding))
+        return self._wrap(data_key, body, binding)
+
+    def open(self, sealed: Sealed, binding: Binding) -> str:
+        """See the port."""
+        data_key = self._unwrap(sealed, binding)
+        value = _decrypt(data_key, sealed.body, _framed(_VALUE, binding))
+        if value is None:
+            raise _shut("the sealed value was changed, or belongs to something else")
+        return value.decode()
+
+    def rewrap(self, sealed: Sealed, binding: Binding) -> Sealed:
+        """See the port."""
+        return self._wrap(self._unwrap(sealed, binding), sealed.body, binding)
+
+    def fingerprint(self, value: str, org_id: str) -> str:
+        """See the port. Made with the newest master key: it changes when that does."""
+        key = hmac.digest(self._newest.secret, _PRINTS, "sha256")
+        told = hmac.new(key, _framed(b"", (org_id, value)), "sha256")
+        return told.hexdigest()[:FINGERPRINT_DIGITS]
+
+    def add(self) -> str:
+        """See `ports.vault.Masters`."""
+        fresh = MasterKey(secrets.token_bytes(KEY_BYTES))
+        self._keep([*self._keys.values(), fresh])
+        return fresh.id
+
+    def retire(self) -> int:
+        """See `ports.vault.Masters`."""
+        before = len(self._keys)
+        self._keep([self._newest])
+        return before - 1
+
+    def _keep(self, keys: Sequence[MasterKey]) -> None:
+        if self._save is None:
+            raise Conflict(
+                "The vault's master keys come from the environment or a command: add a new one "
+                "there, as the last line, restart, and rotate again.",
+                code="foreign_master_key",
+            )
+        self._save(keys)
+        self._newest = self._take(keys)
+
+    def _take(self, keys: Sequence[MasterKey]) -> MasterKey:
+        if not keys:
+            raise Failed("the vault has no master key")
+        self._keys = {key.id: key for key in keys}
+        return keys[-1]
+
+    def _wrap(self, data_key: bytes, body: bytes, binding: Binding) -> Sealed:
+        master = self._newest
+        bound = _framed(_DATA_KEY, (master.id, *binding))
+        return Sealed(master.id, _encrypt(master.secret, data_key, bound), body)
+
+    def _unwrap(self, sealed: Sealed, binding: Binding) -> bytes:
+        master = self._keys.get(sealed.key_id)
+        if master is None:
+            raise _shut(f"its master key {sealed.key_id[:40]!r} is not here")
+        bound = _framed(_DATA_KEY, (master.id, *binding))
+        data_key = _decrypt(master.secret, sealed.wrapped, bound)
+        if data_key is None:
+            raise _shut("its sealed key was changed, or belongs to something else")
+        return data_key
+
+
+def _encrypt(key: bytes, plain: bytes, bound: bytes) -> bytes:
+    # Loaded here: a control plane without secrets never pays for it.
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    nonce = secrets.token_bytes(NONCE_BYTES)
+    return nonce + AESGCM(key).encrypt(nonce, plain, bound)
+
+
+def _decrypt(key: bytes, sealed: bytes, bound: bytes) -> bytes | None:
+    """The plain bytes; None when they were not sealed by this key for this binding."""
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    try:
+        return AESGCM(key).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], bound)
+    except (InvalidTag, ValueError):
+        return None
+
+
+def _framed(purpose: bytes, words: Sequence[str]) -> bytes:
+    """Words with their lengths, so that no two lists of words give the same bytes."""
+    raw = [purpose, *(word.encode("utf-8", "surrogatepass") for word in words)]
+    return b"".join(len(one).to_bytes(4, "big") + one for one in raw)
+
+
+def _shut(why: str) -> AtollError:
+    return Failed(f"The vault cannot open a value: {why}.", code="vault_sealed")

@@ -1,0 +1,56 @@
+"""The Vault port: values at rest, as nobody can read them who only has the database.
+
+A vault seals and opens; where the sealed bytes are kept is the store's business. Calls are
+short computations and do not wait.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+Binding = Sequence[str]
+"""What a sealed value belongs to, word by word; it opens for exactly these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A value sealed with a key of its own, which is `wrapped` by the master key `key_id`."""
+
+    key_id: str
+    wrapped: bytes = field(repr=False)
+    body: bytes = field(repr=False)
+
+
+class Vault(Protocol):
+    """Raises `Failed` (code `vault_sealed`) for what does not open: another binding, changed
+    bytes, a master key this vault does not have. No message ever holds a value."""
+
+    def seal(self, value: str, binding: Binding) -> Sealed:
+        """Seal under the newest master key. Two seals of one value have nothing in common."""
+        ...
+
+    def open(self, sealed: Sealed, binding: Binding) -> str:
+        """The value."""
+        ...
+
+    def rewrap(self, sealed: Sealed, binding: Binding) -> Sealed:
+        """The same sealed value under the newest master key; the body stays as it is."""
+        ...
+
+    def fingerprint(self, value: str, org_id: str) -> str:
+        """32 hex digits that are the same for the same value in the same organization, and tell
+        nothing about it to who has not got the vault's key."""
+        ...
+
+
+class Masters(Protocol):
+    """The master keys of a vault that can make new ones itself."""
+
+    def add(self) -> str:
+        """Make a new master key, the newest from now on; returns its id. Older ones still open.
+        Raises `Conflict` when the keys come from somewhere this program cannot write."""
+        ...
+
+    def retire(self) -> int:
+        """Forget all but the newest; how many went."""
+        ...
