@@ -41,7 +41,9 @@ class AckBody(msgspec.Struct, forbid_unknown_fields=True):
 def build(parts: Parts, *, token: str | None) -> web.Application:
     """The whole application over `parts`, which may be filled later. With a `token` every
     request must bear it."""
-    middlewares = [problems] if token is None else [problems, _bearing(token)]
+    middlewares = [_redacting(parts), problems]
+    if token is not None:
+        middlewares.append(_bearing(token))
     app = web.Application(middlewares=middlewares, client_max_size=MAX_JSON_BYTES)
     for routes in (terminal_routes, exec_routes, file_routes, policy_routes, _own_routes):
         app.add_routes(routes(parts))
@@ -69,6 +71,20 @@ def _own_routes(parts: Parts) -> list[web.RouteDef]:
         web.get("/journal", read),
         web.post("/journal/ack", acknowledge),
     ]
+
+
+def _redacting(parts: Parts) -> Middleware:
+    """No answer of ours tells a secret, be it in an error, a title or an argument. Files, and
+    output that was redacted on its way in, are none of these."""
+
+    @web.middleware
+    async def redact(request: web.Request, handler: Handler) -> web.StreamResponse:
+        response = await handler(request)
+        if isinstance(response, web.Response) and isinstance(response.body, bytes):
+            response.body = parts.redactions.lexicon.redact(response.body)
+        return response
+
+    return redact
 
 
 def _bearing(token: str) -> Middleware:

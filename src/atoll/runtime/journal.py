@@ -9,7 +9,7 @@ a key or an environment.
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,13 @@ log = logging.getLogger("atoll.runtime")
 SEGMENTS = 16
 MAX_ENTRY_BYTES = 8 * 1024
 _OWNER_ONLY = 0o640
+
+Payload = Mapping[str, object]
+Redact = Callable[[Payload], Payload]
+
+
+def _as_it_is(payload: Payload) -> Payload:
+    return payload
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -55,8 +62,12 @@ class Page:
 class Journal:
     """The journal in one directory, which one process writes at a time."""
 
-    def __init__(self, folder: Path, max_bytes: int = JOURNAL_BYTES) -> None:
-        """Continue what is there. Raises `OSError` when the directory cannot be used."""
+    def __init__(
+        self, folder: Path, max_bytes: int = JOURNAL_BYTES, *, redact: Redact = _as_it_is
+    ) -> None:
+        """Continue what is there; every payload goes through `redact`. Raises `OSError` when
+        the directory cannot be used."""
+        self._redact = redact
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._segment_bytes = max(MAX_ENTRY_BYTES, max_bytes // SEGMENTS)
@@ -111,7 +122,7 @@ class Journal:
 
     def _line(self, kind: str, payload: Mapping[str, object]) -> bytes:
         at = timestamp()
-        line = _spell(self.last, at, kind, dict(payload))
+        line = _spell(self.last, at, kind, dict(self._redact(payload)))
         if len(line) > MAX_ENTRY_BYTES:
             line = _spell(self.last, at, kind, {"too_long": len(line), "id": payload.get("id")})
         return line

@@ -10,17 +10,19 @@ from atoll.runtime.execs.execs import Execs
 from atoll.runtime.files.files import Files
 from atoll.runtime.health import Activity
 from atoll.runtime.journal import Journal
+from atoll.runtime.redactions import Redactions
 from atoll.runtime.standing_policy import StandingPolicy
 from atoll.runtime.terminals.terminals import Terminals
 
 
 @dataclass(slots=True)
 class Parts:
-    """Set each of them before the first request comes."""
+    """Set each without a default before the first request comes."""
 
     terminals: Terminals = field(init=False)
     execs: Execs = field(init=False)
     files: Files = field(init=False)
     journal: Journal = field(init=False)
     activity: Activity = field(init=False)
-    policy: StandingPolicy = field(init=False)
+    policy: StandingPolicy = field(default_factory=StandingPolicy)
+    redactions: Redactions = field(default_factory=Redactions)

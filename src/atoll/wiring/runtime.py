@@ -28,6 +28,7 @@ from atoll.runtime.files.files import Files
 from atoll.runtime.health import Activity
 from atoll.runtime.journal import Journal
 from atoll.runtime.parts import Parts
+from atoll.runtime.redactions import Redactions
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.standing_policy import StandingPolicy
 from atoll.runtime.tasks import Tasks
@@ -78,7 +79,11 @@ async def _live(
 ) -> int:
     stop, gone = asyncio.Event(), asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    journal = parts.journal = Journal(boot.journal_dir, boot.journal_bytes)
+    upstreams = _upstreams(boot)
+    keys = (upstream.key for upstream in (upstreams or {}).values())
+    redactions = parts.redactions = Redactions(keys)
+    journal = Journal(boot.journal_dir, boot.journal_bytes, redact=redactions.payload)
+    parts.journal = journal
     stack.callback(journal.close)
     spawner = InitSpawner(boot.control, program=boot.init, root=boot.workspace)
     stack.push_async_callback(spawner.close)
@@ -88,7 +93,7 @@ async def _live(
     await web.SockSite(runner, boot.listener).start()
     # Whoever still waits for an answer is let go before what would give it.
     stack.push_async_callback(runner.cleanup)
-    await _serve_doors(boot, journal, stack)
+    await _serve_doors(boot, upstreams, journal, stack=stack)
     tasks.spawn(_watch_init(spawner, gone, stop), "init")
     await stop.wait()
     why = "the sandbox's init is gone" if gone.is_set() else "asked to"
@@ -103,10 +108,21 @@ def _fill(
     journal = parts.journal
     activity = parts.activity = Activity(boot.sandbox_id, boot.generation)
     parts.policy = StandingPolicy()
+    parts.policy.heed(parts.redactions.heed)
+    make_stage = parts.redactions.stream
     defaults = Defaults(boot.shell, boot.env, boot.cwd, boot.agents)
-    parts.terminals = Terminals(spawner, defaults, journal=journal, tasks=tasks)
+    parts.terminals = Terminals(
+        spawner, defaults, journal=journal, tasks=tasks, make_stage=make_stage
+    )
     stack.callback(parts.terminals.hang_up)
-    parts.execs = Execs(spawner, env=boot.env, cwd=boot.cwd, journal=journal, tasks=tasks)
+    parts.execs = Execs(
+        spawner,
+        env=boot.env,
+        cwd=boot.cwd,
+        journal=journal,
+        tasks=tasks,
+        make_stage=make_stage,
+    )
     stack.callback(parts.execs.close)
 
     def changed(path: str) -> None:
@@ -116,11 +132,16 @@ def _fill(
     parts.files = Files(spawner, changed=changed)
 
 
-async def _serve_doors(boot: RuntimeBoot, journal: Journal, stack: AsyncExitStack) -> None:
+async def _serve_doors(
+    boot: RuntimeBoot,
+    upstreams: dict[str, Upstream] | None,
+    journal: Journal,
+    *,
+    stack: AsyncExitStack,
+) -> None:
     """The broker on its listeners when there are keys; whatever else stays closed."""
     broker, egress = boot.doors[:BROKER_DOORS], boot.doors[BROKER_DOORS:]
     await stack.enter_async_context(closed(egress, NO_EGRESS))
-    upstreams = _upstreams(boot)
     if upstreams is None:
         await stack.enter_async_context(closed(broker, NO_BROKER))
         return

@@ -7,14 +7,18 @@ import asyncio
 import os
 from collections.abc import Callable
 
+from atoll.runtime.stage import Flow, Stage
+
 READ_BYTES = 64 * 1024
 
 
 class Capture:
-    """Owns a pipe's read end. `kept` begins at offset 0; `total` counts every byte written."""
+    """Owns a pipe's read end. `kept` begins at offset 0; `total` counts every byte that came
+    out of `stage`, through which all of it goes."""
 
-    def __init__(self, fd: int, cap: int, on_change: Callable[[], None]) -> None:
+    def __init__(self, fd: int, cap: int, on_change: Callable[[], None], *, stage: Stage) -> None:
         os.set_blocking(fd, False)
+        self._flow = Flow(stage, self._keep)
         self._fd = fd
         self._cap = cap
         self._on_change = on_change
@@ -32,6 +36,7 @@ class Capture:
 
     def freeze(self) -> None:
         """Keep no more: the program has ended, whoever it left behind may write on unheard."""
+        self._flow.end()
         self._frozen = True
 
     def close(self) -> None:
@@ -40,6 +45,7 @@ class Capture:
             self._loop.remove_reader(self._fd)
             os.close(self._fd)
             self._fd = -1
+            self._flow.end()
         self.drained.set()
 
     def read(self, offset: int, limit: int) -> bytes:
@@ -51,9 +57,14 @@ class Capture:
             data = os.read(self._fd, READ_BYTES)
         except BlockingIOError:
             return
-        if not data:
+        if data:
+            self._flow.feed(data)
+        else:
             self.close()
-        elif not self._frozen:
+            self._on_change()
+
+    def _keep(self, data: bytes) -> None:
+        if not self._frozen:
             self.total += len(data)
             self.kept += data[: max(0, self._cap - len(self.kept))]
         self._on_change()

@@ -15,16 +15,23 @@ from atoll.runtime.ends import End, end_of
 from atoll.runtime.execs.capture import Capture
 from atoll.runtime.execs.feed import Feed
 from atoll.runtime.execs.record import Chunk, ExecRecord, ExecSpec, ExecWithOutput, Outcome, pack
+from atoll.runtime.stage import MakeStage
 
 OUTPUT_GRACE_SECONDS = 0.5
 CHUNK_BYTES = 48 * 1024
 
 
 class Exec:
-    """Lives from a spawned process to `close`."""
+    """Lives from a spawned process to `close`. `fds` are the read ends of stdout and stderr."""
 
     def __init__(
-        self, spec: ExecSpec, process: Process, feed: Feed, *, stdout_fd: int, stderr_fd: int
+        self,
+        spec: ExecSpec,
+        process: Process,
+        feed: Feed,
+        *,
+        fds: tuple[int, int],
+        make_stage: MakeStage,
     ) -> None:
         self.spec = spec
         self.outcome: Outcome | None = None
@@ -33,8 +40,9 @@ class Exec:
         self._process = process
         self._ended = asyncio.Event()
         self._followers: set[asyncio.Event] = set()
-        self.stdout = Capture(stdout_fd, spec.max_output_bytes, self._tell)
-        self.stderr = Capture(stderr_fd, spec.max_output_bytes, self._tell)
+        self.stdout, self.stderr = (
+            Capture(fd, spec.max_output_bytes, self._tell, stage=make_stage()) for fd in fds
+        )
 
     async def run(self) -> End:
         """Follow the program to its end; a timeout kills all it started."""

@@ -19,6 +19,7 @@ from atoll.runtime.execs.exec import Exec
 from atoll.runtime.execs.feed import Feed
 from atoll.runtime.execs.record import ExecSpec
 from atoll.runtime.journal import Journal
+from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.tasks import Tasks
 
 MAX_RUNNING = 64
@@ -49,7 +50,7 @@ class _Pipes:
 
 
 class Execs:
-    """All execs, by id, oldest first."""
+    """All execs, by id, oldest first. `make_stage` gives each output stream its transform."""
 
     def __init__(
         self,
@@ -59,7 +60,9 @@ class Execs:
         cwd: str,
         journal: Journal,
         tasks: Tasks,
+        make_stage: MakeStage = PassThrough,
     ) -> None:
+        self._make_stage = make_stage
         self._spawner = spawner
         self._env = dict(env)
         self._cwd = cwd
@@ -97,7 +100,9 @@ class Execs:
         finally:
             self._starting -= 1
         stdin, stdout, stderr = pipes.outside
-        started = Exec(spec, process, Feed(stdin), stdout_fd=stdout, stderr_fd=stderr)
+        started = Exec(
+            spec, process, Feed(stdin), fds=(stdout, stderr), make_stage=self._make_stage
+        )
         self._execs[spec.id] = started
         self._journal.append("exec.started", _payload(spec))
         self._tasks.spawn(self._follow(started), f"exec {spec.id}")

@@ -15,10 +15,10 @@ from atoll.domain.terminal.driver import Driving, watermarks
 from atoll.domain.terminal.size import Size, nudged
 from atoll.ports.spawner import Process
 from atoll.runtime.ends import End, end_of
+from atoll.runtime.stage import Flow, Stage
 from atoll.runtime.terminals.master import Master
 from atoll.runtime.terminals.observer import Author, Observer
 from atoll.runtime.terminals.record import TerminalRecord, TerminalSpec
-from atoll.runtime.terminals.stage import Stage
 from atoll.runtime.terminals.viewer import CLOSE_SUPERSEDED, Viewer
 from atoll.wire.attach import Driven, Exited, ServerMessage, Sized, Titled
 from atoll.wire.scrollback import Scrollback
@@ -47,7 +47,7 @@ class Terminal:
         self.lock: Callable[[], str | None] = lambda: None
         self.observers: list[Observer] = []
         self._process = process
-        self._stage = stage
+        self._flow = Flow(stage, self._keep)
         self._driving = Driving(watermarks(spec.ring_bytes))
         self._viewers: dict[str, Viewer] = {}
         self._wishes: dict[str, Size] = {}
@@ -216,6 +216,7 @@ class Terminal:
 
     def hang_up(self) -> None:
         """Close the PTY: the kernel sends HUP to the session inside."""
+        self._flow.stop()
         self._cancel_timers()
         self._master.close()
 
@@ -223,7 +224,7 @@ class Terminal:
 
     def _take(self, data: bytes) -> None:
         """Output, straight from the PTY."""
-        self._keep(self._stage.feed(data))
+        self._flow.feed(data)
 
     def _keep(self, data: bytes) -> None:
         if not data:
@@ -248,7 +249,7 @@ class Terminal:
             self._drained.set()
 
     def _finish(self, end: End) -> None:
-        self._keep(self._stage.flush())
+        self._flow.end()
         self.hang_up()
         self.scrollback.finish()
         self.ending = Exited(self.scrollback.end, end.code, end.signal)

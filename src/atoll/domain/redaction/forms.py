@@ -1,0 +1,105 @@
+"""The forms in which a secret may appear in output: itself, and what common tools make of it.
+
+Pure. A net, not a proof: whoever wants to can always invent one more encoding.
+"""
+
+import base64
+import json
+import shlex
+from collections.abc import Iterator
+from urllib.parse import quote, quote_plus
+
+SHORTEST = 8
+"""Bytes of a form worth looking for; shorter ones would blank ordinary output."""
+
+LONG_VALUE = 8 * 1024
+"""Of a longer value only the likeliest forms are looked for."""
+
+SHORTEST_LINE = 24
+"""Lines of a longer secret are looked for by themselves when they have this many characters
+and no blank: a key's body, not the prose or JSON around it."""
+
+_CONTROLS = bytes(range(32)) + b"\x7f"
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
+
+
+def forms(value: str) -> frozenset[bytes]:
+    """Every form of `value` that is looked for, each of at least `SHORTEST` bytes."""
+    plain = value.encode("utf-8", "surrogatepass")
+    found = set(_literal(value))
+    found.update(_base64(plain))
+    if len(plain) <= LONG_VALUE:
+        found.update(_hexadecimal(plain))
+        found.update(_quoted(value))
+        found.update(_turned(value))
+    return frozenset(form for form in found if len(form) >= SHORTEST)
+
+
+def without_controls(form: bytes) -> bytes:
+    """A form as it stands in a text without line breaks and other control characters."""
+    return form.translate(None, _CONTROLS)
+
+
+def _literal(value: str) -> Iterator[bytes]:
+    """The value, also trimmed, also as a terminal prints its lines, also line by line."""
+    for text in {value, value.strip()}:
+        yield text.encode("utf-8", "surrogatepass")
+        yield text.replace("\r\n", "\n").replace("\n", "\r\n").encode("utf-8", "surrogatepass")
+    lines = value.splitlines()
+    for line in lines if len(lines) > 1 else ():
+        if len(line) >= SHORTEST_LINE and not any(each.isspace() for each in line):
+            yield line.encode("utf-8", "surrogatepass")
+
+
+def _base64(plain: bytes) -> Iterator[bytes]:
+    """At each of the three alignments it may have in a longer text, and as `base64` of a line."""
+    for data in (plain, plain + b"\n"):
+        yield from _both_alphabets(base64.b64encode(data).rstrip(b"="))
+    for before in range(3):
+        packed = base64.b64encode(b"\0" * before + plain).rstrip(b"=")
+        # Characters at the edges also hold bits of the neighbours.
+        begin = -(-before * 8 // 6)
+        end = (before + len(plain)) * 8 // 6
+        yield from _both_alphabets(packed[begin:end])
+    yield base64.b32encode(plain).rstrip(b"=")
+
+
+def _both_alphabets(packed: bytes) -> tuple[bytes, bytes]:
+    return packed, packed.translate(_URL_SAFE)
+
+
+def _hexadecimal(plain: bytes) -> Iterator[bytes]:
+    """Hex digits run together, in pairs, and in the groups of `xxd` and `hexdump`."""
+    for digits in (plain.hex(), plain.hex().upper()):
+        pairs = [digits[at : at + 2] for at in range(0, len(digits), 2)]
+        yield digits.encode()
+        for between in (" ", ":", "\\x", "%", ", 0x"):
+            yield between.join(pairs).encode()
+        yield " ".join(digits[at : at + 4] for at in range(0, len(digits), 4)).encode()
+
+
+def _quoted(value: str) -> Iterator[bytes]:
+    """As URLs, JSON, shells and source code spell it."""
+    for text in {
+        quote(value, safe=""),
+        quote(value),
+        quote_plus(value),
+        quote(value, safe="").lower(),
+        json.dumps(value)[1:-1],
+        json.dumps(value).replace("/", "\\/")[1:-1],
+        json.dumps(value, ensure_ascii=False)[1:-1],
+        json.dumps(json.dumps(value)[1:-1])[1:-1],
+        "".join(f"\\u{ord(each):04x}" for each in value),
+        repr(value)[1:-1],
+        shlex.quote(value).strip("'"),
+        value.replace("'", "\\'"),
+        "".join(each if each.isalnum() or each in "_-./:=@%+," else "\\" + each for each in value),
+    }:
+        yield text.encode("utf-8", "surrogatepass")
+
+
+def _turned(value: str) -> Iterator[bytes]:
+    """Backwards, with its characters set apart, and as UTF-16."""
+    for text in (value[::-1], " ".join(value), "\n".join(value), "-".join(value)):
+        yield text.encode("utf-8", "surrogatepass")
+    yield value.encode("utf-16-le", "surrogatepass")[:-1]

@@ -1,0 +1,96 @@
+"""A stream of output with its secrets masked, wherever it is cut into pieces.
+
+Bytes that begin no secret pass at once. A beginning of up to seven bytes waits for the next
+tick of a clock that does not depend on the data; of eight and more, until it is decided or
+the stream ends. What went out too early is remembered, so that the rest is still masked.
+"""
+
+from atoll.domain.redaction.lexicon import Findings, Lexicon, Span, joined, mask
+
+TICK_SECONDS = 0.02
+"""Of that clock: the most that a letter somebody types is delayed."""
+
+STAYS_FROM = 8
+"""Bytes of a beginning that a tick does not let go."""
+
+ROOM_BYTES = 64 * 1024
+"""How far escape sequences may stretch an unfinished secret before it is masked as it is."""
+
+
+class Redactor:
+    """One stream, over a lexicon that may be replaced while it flows (`lexicon`)."""
+
+    __slots__ = ("__weakref__", "_held", "_shown", "_spans", "_stays", "lexicon")
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self.lexicon = lexicon
+        self._held = b""
+        """What may still become a secret; its first `_shown` bytes have gone out already."""
+        self._shown = 0
+        self._spans: tuple[Span, ...] = ()
+        self._stays = False
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something is held that the next tick would let go."""
+        return not self._stays and self._shown < len(self._held)
+
+    def feed(self, data: bytes) -> bytes:
+        """What may go out, now that `data` has come."""
+        if not self.lexicon and not self._held:
+            return data
+        whole = self._held + data
+        found = self.lexicon.find(whole)
+        # A secret found before may reach into what was kept; its beginning is gone by now.
+        self._spans = joined((*self._spans, *found.spans))
+        begin = min((begin for begin, _ in found.live), default=len(whole))
+        if len(whole) - begin > self.lexicon.longest + ROOM_BYTES:
+            return self._give_up(whole, begin)
+        return self._settle(whole, found)
+
+    def tick(self) -> bytes:
+        """What may go out because time has passed."""
+        if not self.waiting:
+            return b""
+        out = self._between(self._held, self._shown, len(self._held))
+        self._shown = len(self._held)
+        return out
+
+    def flush(self) -> bytes:
+        """What was held back; the stream is over."""
+        out = self._between(self._held, self._shown, len(self._held))
+        self._held, self._shown, self._spans, self._stays = b"", 0, (), False
+        return out
+
+    def _settle(self, whole: bytes, found: Findings) -> bytes:
+        """Send what is decided; keep what is not, and whatever a later match would need."""
+        shown = self._shown
+        keep_from = min((begin for begin, _ in found.live), default=len(whole))
+        self._stays = any(size >= STAYS_FROM for _, size in found.live)
+        out = self._between(whole, shown, keep_from)
+        self._held = whole[keep_from:]
+        self._shown = max(shown - keep_from, 0)
+        self._spans = tuple(
+            (max(begin, keep_from) - keep_from, end - keep_from)
+            for begin, end in self._spans
+            if end > keep_from
+        )
+        return out
+
+    def _give_up(self, whole: bytes, begin: int) -> bytes:
+        """Unfinished from `begin` on for too long: mask what there is, and begin anew."""
+        self._spans = joined((*self._spans, (begin, len(whole))))
+        out = self._between(whole, self._shown, len(whole))
+        self._held, self._shown, self._spans, self._stays = b"", 0, (), False
+        return out
+
+    def _between(self, whole: bytes, begin: int, end: int) -> bytes:
+        """`whole[begin:end]`, masked."""
+        if begin >= end:
+            return b""
+        spans = tuple(
+            (max(first, begin) - begin, min(last, end) - begin)
+            for first, last in self._spans
+            if first < end and last > begin
+        )
+        return mask(whole[begin:end], spans)

@@ -1,0 +1,69 @@
+"""The one choke point of redaction in a runtime: every exit gets its redactor from here.
+
+Knows the secrets of the sandbox's policy and of the installation's keys; a new policy counts
+at once, in streams that already flow too.
+"""
+
+import weakref
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+from atoll.domain.redaction.forms import SHORTEST
+from atoll.domain.redaction.lexicon import Lexicon
+from atoll.domain.redaction.redactor import Redactor
+from atoll.wire.policy import Policy
+
+
+class Redactions:
+    """`floor` are values that count whatever the policy says."""
+
+    def __init__(self, floor: Iterable[str] = ()) -> None:
+        self._floor = frozenset(floor)
+        self._values: frozenset[str] = frozenset()
+        self._streams: weakref.WeakSet[Redactor] = weakref.WeakSet()
+        self.lexicon = Lexicon()
+        self._know(self._floor)
+
+    def heed(self, policy: Policy) -> None:
+        """Know the secrets of a new policy, whether it names them for redaction or for use."""
+        named = {each.value for each in policy.redacted}
+        keys = {each.value for each in policy.providers}
+        customs = {each.value for each in policy.customs}
+        tokens = {each.value for each in policy.remotes}
+        self._know(self._floor | named | keys | customs | tokens)
+
+    def stream(self) -> Redactor:
+        """A redactor for one stream; it follows later policies for as long as it is used."""
+        redactor = Redactor(self.lexicon)
+        self._streams.add(redactor)
+        return redactor
+
+    def text(self, text: str) -> str:
+        """Words that leave the runtime: messages, names, log lines."""
+        return self.lexicon.redact_text(text)
+
+    def payload(self, payload: Mapping[str, object]) -> Mapping[str, object]:
+        """A journal entry's payload, with every text in it redacted."""
+        if not self.lexicon:
+            return payload
+        return cast("Mapping[str, object]", self._value(payload))
+
+    def _value(self, value: object) -> object:
+        match value:
+            case str():
+                return self.text(value)
+            case Mapping():
+                return {key: self._value(each) for key, each in value.items()}
+            case list() | tuple():
+                return [self._value(each) for each in value]
+            case _:
+                return value
+
+    def _know(self, values: frozenset[str]) -> None:
+        values = frozenset(each for each in values if len(each.encode()) >= SHORTEST)
+        if values == self._values:
+            return
+        self._values = values
+        self.lexicon = Lexicon(values)
+        for stream in self._streams:
+            stream.lexicon = self.lexicon

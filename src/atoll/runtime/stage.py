@@ -1,0 +1,92 @@
+"""Where output may be changed before anybody keeps or sees it, and when what was held goes on.
+
+Redaction stands here, for terminals and execs alike. A stage decides what waits; this only
+keeps its clock, whose ticks are the same for all streams whatever flows in them.
+"""
+
+import asyncio
+import math
+from collections.abc import Callable
+from typing import Protocol
+
+from atoll.domain.redaction.redactor import TICK_SECONDS
+
+
+class Stage(Protocol):
+    """One transform of a stream. It may hold bytes back, and decides for how long."""
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the next tick would let something go."""
+        ...
+
+    def feed(self, data: bytes) -> bytes:
+        """What may go on, now that `data` has come."""
+        ...
+
+    def tick(self) -> bytes:
+        """What may go on, now that a tick of the clock has passed."""
+        ...
+
+    def flush(self) -> bytes:
+        """What was held back; no more will come."""
+        ...
+
+
+class PassThrough:
+    """Changes nothing."""
+
+    waiting = False
+
+    def feed(self, data: bytes) -> bytes:
+        """`data` itself."""
+        return data
+
+    def tick(self) -> bytes:
+        """Nothing: nothing is held back."""
+        return b""
+
+    def flush(self) -> bytes:
+        """Nothing: nothing is held back."""
+        return b""
+
+
+MakeStage = Callable[[], Stage]
+
+
+class Flow:
+    """A stage with its clock: what comes out of it is given to `onward`, never empty."""
+
+    __slots__ = ("_loop", "_onward", "_stage", "_timer")
+
+    def __init__(self, stage: Stage, onward: Callable[[bytes], None]) -> None:
+        self._stage = stage
+        self._onward = onward
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes of the stream."""
+        self._pass(self._stage.feed(data))
+        if self._timer is None and self._stage.waiting:
+            ticks = math.floor(self._loop.time() / TICK_SECONDS) + 1
+            self._timer = self._loop.call_at(ticks * TICK_SECONDS, self._tick)
+
+    def end(self) -> None:
+        """The stream is over: what was held goes on."""
+        self.stop()
+        self._pass(self._stage.flush())
+
+    def stop(self) -> None:
+        """Nobody listens any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _tick(self) -> None:
+        self._timer = None
+        self._pass(self._stage.tick())
+
+    def _pass(self, data: bytes) -> None:
+        if data:
+            self._onward(data)
