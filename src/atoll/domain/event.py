@@ -68,6 +68,7 @@ def _kind(name: str, fields: str, optional: str, text: str) -> tuple[str, Kind]:
 
 _LIFE = "sandbox_id name generation state"
 _INSIDE = "sandbox_id generation n id"
+_TYPED = _INSIDE + " principal name client"
 
 KINDS: Mapping[str, Kind] = dict(
     (
@@ -84,6 +85,18 @@ KINDS: Mapping[str, Kind] = dict(
         _kind("terminal.opened", _INSIDE, "argv0 name", "A terminal was opened."),
         _kind("terminal.closed", _INSIDE, "argv0 name", "A terminal was closed by somebody."),
         _kind("terminal.exited", _INSIDE, "argv0 name exit", "A terminal's leader ended."),
+        _kind(
+            "terminal.input",
+            _TYPED + " bytes since",
+            "unrecorded",
+            "Somebody typed; summed up over a turn, a minute at most. Never what.",
+        ),
+        _kind(
+            "terminal.control",
+            _INSIDE + " act epoch",
+            "principal name client by unrecorded",
+            "Control of a terminal was granted, released, taken or lost.",
+        ),
         _kind("exec.started", _INSIDE, "argv0 background", "A command was started."),
         _kind("exec.exited", _INSIDE, "argv0 exit timed_out", "A command ended."),
         _kind("file.changed", "sandbox_id generation n", "path act bytes", "A file was changed."),

@@ -6,6 +6,7 @@ a crash between storing and acknowledging repeats nothing.
 """
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
@@ -13,7 +14,8 @@ import structlog
 
 from atoll.domain.errors import Failed
 from atoll.domain.event import KINDS, EventDraft, Json, Kind, sandbox_stream
-from atoll.domain.principal import SYSTEM, Principal
+from atoll.domain.ids import PrincipalId
+from atoll.domain.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.sandbox import Sandbox
 from atoll.ports import RuntimeCall, RuntimeClient
 from atoll.services.passing import accepted
@@ -109,7 +111,7 @@ class Journals:
             _log.warning("journal_entry_incomplete", sandbox=sandbox.id, kind=kind.name)
             return None
         thing = payload.get("id")
-        actor = self._actors.get((sandbox.id, str(thing)), SYSTEM)
+        actor = _typist(sandbox, payload) or self._actors.get((sandbox.id, str(thing)), SYSTEM)
         return EventDraft(
             id=self._transitions.identifiers.event(),
             stream=sandbox_stream(sandbox.id),
@@ -121,6 +123,16 @@ class Journals:
             reason=None,
             payload=payload,
         )
+
+
+def _typist(sandbox: Sandbox, payload: Mapping[str, Json]) -> Principal | None:
+    """Who did what the entry tells of, when it says so: the runtime was told by us."""
+    principal = payload.get("principal")
+    if not isinstance(principal, str):
+        return None
+    by = payload.get("by")
+    who = by if isinstance(by, str) else principal
+    return Principal(sandbox.org_id, PrincipalId(who), ActorKind.PERSON)
 
 
 def _payload(sandbox: Sandbox, entry: _Entry, kind: Kind) -> dict[str, Json]:

@@ -64,6 +64,44 @@ class Exited(msgspec.Struct, tag_field="type", tag="exit", frozen=True, omit_def
     signal: str | None = None
 
 
+class Member(msgspec.Struct, frozen=True):
+    """One client at a terminal and who stands behind it. `role` is `viewer`, `controller` or
+    `owner`."""
+
+    principal: str
+    name: str
+    client: str
+    role: str
+
+
+class ControlState(msgspec.Struct, tag_field="type", tag="control_state", frozen=True):
+    """Who drives, who waits for it and who is here. `away`: the driver's connection is gone and
+    its grace runs. `agent` is the agent that has control until it yields."""
+
+    driver: Member | None
+    epoch: int
+    waiting: tuple[Member, ...]
+    watchers: tuple[Member, ...]
+    away: bool = False
+    agent: str | None = None
+
+
+class ControlExpired(msgspec.Struct, tag_field="type", tag="control_expired", frozen=True):
+    """A driver lost control: it typed nothing while others waited (`idle`), or its connection
+    stayed away too long (`grace`)."""
+
+    principal: str
+    client: str
+    reason: str
+
+
+class InputRefused(msgspec.Struct, tag_field="type", tag="input_refused", frozen=True):
+    """Keystrokes were dropped: none of that frame reached the program."""
+
+    reason: str
+    message: str
+
+
 class Refused(msgspec.Struct, tag_field="type", tag="error", frozen=True):
     """A frame was not accepted; the connection stays."""
 
@@ -86,8 +124,39 @@ class Resize(
     rows: int
 
 
-ServerMessage = Start | Resync | Sized | Driven | Titled | Exited | Refused
-ClientMessage = Ack | Resize
+class RequestControl(
+    msgspec.Struct, tag_field="type", tag="request_control", frozen=True, forbid_unknown_fields=True
+):
+    """The client would like to drive."""
+
+
+class GrantControl(
+    msgspec.Struct, tag_field="type", tag="grant_control", frozen=True, forbid_unknown_fields=True
+):
+    """Give control to a principal or client id; to who has waited longest when none is named."""
+
+    to: str | None = None
+
+
+class RevokeControl(
+    msgspec.Struct, tag_field="type", tag="revoke_control", frozen=True, forbid_unknown_fields=True
+):
+    """A driver releases, an owner takes back, who waits withdraws."""
+
+
+ServerMessage = (
+    Start
+    | Resync
+    | Sized
+    | Driven
+    | Titled
+    | Exited
+    | Refused
+    | ControlState
+    | ControlExpired
+    | InputRefused
+)
+ClientMessage = Ack | Resize | RequestControl | GrantControl | RevokeControl
 
 
 class _Codec:
@@ -110,7 +179,7 @@ def decode_client(text: str) -> ClientMessage:
     try:
         return _Codec.client.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
-        raise BadFrame(f"a text frame must be an ack or resize message: {error}") from error
+        raise BadFrame(f"a text frame must be a message of this protocol: {error}") from error
 
 
 def decode_server(text: str) -> ServerMessage:

@@ -26,7 +26,7 @@ DCS_QUERY = re.compile(rb"[$+]q")
 _REPLY = re.compile(
     rb"(?:\x1b\[(?:[?>]?[\d;]*[cnR]|\??[\d;]*\$y|\?\d+u|[\d;]+[tx])"
     rb"|\x1b\](?:4;\d+|1[0-9]);rgba?:[0-9a-fA-F/]+(?:\x07|\x1b\\)"
-    rb"|\x1bP[^\x1b\x07]{0,1024}\x1b\\"
+    rb"|\x1bP[\x20-\x7e]{0,1024}\x1b\\"
     rb"|\x1b\[[IO])+"
 )
 

@@ -1,15 +1,14 @@
-"""Who drives a terminal, and when its output must wait for them (design R2 and R4).
+"""When output must wait for the one who drives (design R4). Who that is, `turn` decides.
 
 A state machine without a clock: every stimulus brings the time, in seconds on any steady
 scale, and `deadline` says when `tick` is due. It moves no bytes and opens no connection;
-the runtime reads `driver` and `paused` after each stimulus and acts on the difference.
+the runtime reads `paused` after each stimulus and acts on the difference.
 """
 
 from dataclasses import dataclass, field
 
 HIGH_WATER_BYTES = 128 * 1024
 LOW_WATER_BYTES = 32 * 1024
-GRACE_SECONDS = 10.0
 STALL_SECONDS = 10.0
 
 
@@ -36,13 +35,13 @@ class Seat:
     acked: int
     since: float
     trusted: bool = False
-    left_at: float | None = None
+    left: bool = False
 
 
 @dataclass(slots=True)
 class Driving:
-    """The clients of one terminal in the order they came, the driver among them. The driver
-    alone is kept after it left, for the grace."""
+    """The clients of one terminal, the driver among them. The driver alone is kept after it
+    left, for as long as it stays the driver: its backlog pauses on through the grace."""
 
     marks: Watermarks
     end: int = 0
@@ -51,15 +50,13 @@ class Driving:
     _seats: dict[str, Seat] = field(default_factory=dict)
 
     def joined(self, client: str, offset: int, now: float) -> None:
-        """A client is attached and has everything before `offset`. One that comes back within
-        the grace keeps its seat, and with it the right to pause."""
+        """A client is attached and has everything before `offset`. A driver that comes back
+        keeps its seat, and with it the right to pause."""
         seat = self._seats.get(client)
         if seat is None:
             self._seats[client] = Seat(offset, now)
         else:
-            seat.acked, seat.since, seat.left_at = offset, now, None
-        if self.driver is None:
-            self.driver = client
+            seat.acked, seat.since, seat.left = offset, now, False
         self._settle(now)
 
     def left(self, client: str, now: float) -> None:
@@ -67,17 +64,20 @@ class Driving:
         if client != self.driver:
             self._seats.pop(client, None)
             return
-        self._seats[client].left_at = now
+        self._seats[client].left = True
         self._settle(now)
 
-    def typed(self, client: str, now: float) -> None:
-        """A client typed: it drives from now on. Unknown clients do nothing."""
-        if client == self.driver or client not in self._seats:
+    def driven(self, client: str | None, now: float) -> None:
+        """This client drives from now on; None: nobody does. Raises `KeyError` for one that is
+        not attached."""
+        if client == self.driver:
             return
-        if self.driver is not None and self._seats[self.driver].left_at is not None:
+        before = self._driving_seat()
+        if self.driver is not None and before is not None and before.left:
             del self._seats[self.driver]
+        if client is not None:
+            self._seats[client].since = now
         self.driver = client
-        self._seats[client].since = now
         self._settle(now)
 
     def acked(self, client: str, offset: int, now: float) -> bool:
@@ -104,14 +104,12 @@ class Driving:
         self._settle(now)
 
     def tick(self, now: float) -> None:
-        """Time has passed: end a grace, take the right to pause from a driver gone silent."""
+        """Time has passed: take the right to pause from a driver gone silent. One that is gone
+        altogether keeps it until its turn is over."""
         seat = self._driving_seat()
-        if self.driver is None or seat is None:
+        if seat is None or seat.left:
             return
-        if seat.left_at is not None:
-            if now >= seat.left_at + GRACE_SECONDS:
-                self._succeed(self.driver, now)
-        elif self.paused and now >= seat.since + STALL_SECONDS:
+        if self.paused and now >= seat.since + STALL_SECONDS:
             seat.trusted = False
         self._settle(now)
 
@@ -119,27 +117,18 @@ class Driving:
     def deadline(self) -> float | None:
         """When `tick` next has something to do; None while it has not."""
         seat = self._driving_seat()
-        if seat is None:
+        if seat is None or seat.left:
             return None
-        if seat.left_at is not None:
-            return seat.left_at + GRACE_SECONDS
         return seat.since + STALL_SECONDS if self.paused else None
 
     @property
     def present(self) -> bool:
         """Whether somebody drives and is connected."""
         seat = self._driving_seat()
-        return seat is not None and seat.left_at is None
+        return seat is not None and not seat.left
 
     def _driving_seat(self) -> Seat | None:
         return None if self.driver is None else self._seats[self.driver]
-
-    def _succeed(self, gone: str, now: float) -> None:
-        """The grace is over: the driver's seat goes, whoever came first takes over."""
-        del self._seats[gone]
-        self.driver = next(iter(self._seats), None)
-        for seat in list(self._seats.values())[:1]:
-            seat.since = now
 
     def _settle(self, now: float) -> None:
         """Bring `paused` in line with the driver's backlog."""

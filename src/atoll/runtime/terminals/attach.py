@@ -5,21 +5,39 @@ Sending is `viewer`'s. This reads, and ends the connection for the reasons of th
 
 import asyncio
 import logging
-import os
-import re
+import time
 
 from aiohttp import WSMessage, WSMsgType, web
 
 from atoll.domain.errors import Invalid, LimitReached, NotFound
-from atoll.domain.ids import ID_ENTROPY_BYTES, spell
-from atoll.domain.terminal.size import Size, clamp
+from atoll.domain.terminal.size import clamp
+from atoll.domain.terminal.turn import Party, Refusal
 from atoll.runtime.health import Activity
-from atoll.runtime.requests import query_integer
+from atoll.runtime.terminals.arrival import Arrival, fresh_client, read_arrival
 from atoll.runtime.terminals.connection import Connection
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.runtime.terminals.terminals import Terminals
-from atoll.runtime.terminals.viewer import CLOSE_FAILED, CLOSE_SILENT, CLOSE_UNKNOWN, Viewer
-from atoll.wire.attach import Ack, BadFrame, Refused, Resize, Resync, Start, decode_client, pack
+from atoll.runtime.terminals.viewer import (
+    CLOSE_EXPIRED,
+    CLOSE_FAILED,
+    CLOSE_SILENT,
+    CLOSE_UNKNOWN,
+    Viewer,
+)
+from atoll.wire.attach import (
+    Ack,
+    BadFrame,
+    ClientMessage,
+    GrantControl,
+    Refused,
+    RequestControl,
+    Resize,
+    Resync,
+    RevokeControl,
+    Start,
+    decode_client,
+    pack,
+)
 
 log = logging.getLogger("atoll.runtime")
 
@@ -27,14 +45,13 @@ ACK_EVERY = 64 * 1024
 PING_SECONDS = 25.0
 MISSED_PONGS = 2
 MAX_VIEWERS = 64
-_CLIENT = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 
 
 async def attach(
     request: web.Request, terminals: Terminals, activity: Activity
 ) -> web.StreamResponse:
     """`WS /sessions/{id}/attach`. Raises `Invalid` before the upgrade for a bad query."""
-    client, since, wish = _query(request)
+    arrival = read_arrival(request)
     connection = Connection(request)
     if not connection.possible:
         raise Invalid("attach is a WebSocket: send an upgrade request")
@@ -47,7 +64,9 @@ async def attach(
     if terminal.viewers >= MAX_VIEWERS:
         raise LimitReached(f"{MAX_VIEWERS} viewers watch this terminal; close one first")
     await connection.accept()
-    await _Seat(terminal, Viewer(client, connection, terminal), activity).serve(since, wish)
+    client = terminal.client_for(arrival.principal, arrival.client, fresh_client())
+    party = Party(arrival.principal, arrival.name, client, arrival.role)
+    await _Seat(terminal, Viewer(party, connection, terminal), activity).serve(arrival)
     return connection.response
 
 
@@ -61,12 +80,13 @@ class _Seat:
         self._activity = activity
         self._heard = asyncio.get_running_loop().time()
 
-    async def serve(self, since: int | None, wish: Size | None) -> None:
+    async def serve(self, arrival: Arrival) -> None:
         """Send and receive until either side ends it."""
         try:
-            await self._begin(since, wish)
+            await self._begin(arrival)
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._send()), group.create_task(self._ping())]
+                work = (self._send(), self._ping(), self._expire(arrival.expires))
+                tasks = [group.create_task(part) for part in work]
                 try:
                     await self._receive()
                 finally:
@@ -82,8 +102,9 @@ class _Seat:
         finally:
             self._terminal.leave(self._viewer)
 
-    async def _begin(self, since: int | None, wish: Size | None) -> None:
+    async def _begin(self, arrival: Arrival) -> None:
         """Decide where this client's bytes begin, seat it, and say so."""
+        since = arrival.since
         viewer, scrollback = self._viewer, self._terminal.scrollback
         preamble, lost = b"", None
         if since is not None and scrollback.start <= since <= scrollback.end:
@@ -96,7 +117,7 @@ class _Seat:
             if since is not None and since < cut.offset:
                 lost = Resync(since, cut.offset, pack(preamble))
         exact = not preamble
-        await self._terminal.join(viewer, viewer.cursor, wish)
+        await self._terminal.join(viewer, viewer.cursor, wish=arrival.wish, take=arrival.take)
         await self._connection.tell(self._start(b"" if lost else preamble, lost))
         if lost is not None:
             await self._connection.tell(lost)
@@ -132,9 +153,20 @@ class _Seat:
                 await self._connection.close(CLOSE_SILENT, "no pong")
                 return
             try:
-                await self._connection.ping()
+                async with asyncio.timeout(PING_SECONDS):
+                    await self._connection.ping()
+            except TimeoutError:
+                # A peer that reads nothing holds even a ping; its silence ends it above.
+                continue
             except ConnectionError:
                 return
+
+    async def _expire(self, expires: float | None) -> None:
+        """End the connection when its credential does."""
+        if expires is None:
+            return
+        await asyncio.sleep(max(0.0, expires - time.time()))
+        await self._connection.close(CLOSE_EXPIRED, "expired")
 
     async def _receive(self) -> None:
         """Take frames until the connection closes."""
@@ -154,13 +186,11 @@ class _Seat:
     def _typed(self, data: bytes) -> None:
         if not data:
             return
-        if self._terminal.type(self._viewer, data):
+        refusal = self._terminal.type(self._viewer, data)
+        if refusal is None:
             self._activity.touch()
-            return
-        ended = self._terminal.ending is not None
-        code = "ended" if ended else "input_full"
-        why = "the terminal has ended" if ended else "the program reads no input; this was dropped"
-        self._viewer.notify(Refused(code, why))
+        else:
+            self._viewer.notify(refusal)
 
     def _told(self, text: str) -> None:
         try:
@@ -168,21 +198,33 @@ class _Seat:
         except BadFrame as error:
             self._viewer.notify(Refused("bad_frame", str(error)[:500]))
             return
+        refusal = self._do(said)
+        if refusal is not None:
+            self._viewer.notify(Refused(refusal.code, refusal.message))
+
+    def _do(self, said: ClientMessage) -> Refusal | None:
+        """What a message asks for; why not, when it is refused."""
+        viewer = self._viewer
+        if not self._terminal.seats(viewer):
+            return Refusal("superseded", "this client is here by a newer connection")
         match said:
             case Ack(offset):
-                if not self._terminal.acknowledge(self._viewer, offset):
-                    self._viewer.notify(Refused("bad_ack", f"offset {offset} cannot be right"))
+                if not self._terminal.acknowledge(viewer, offset):
+                    return Refusal("bad_ack", f"offset {offset} cannot be right")
+                return None
             case Resize(cols, rows):
-                if not self._terminal.wish(self._viewer, clamp(cols, rows)):
-                    self._viewer.notify(Refused("not_driver", "only the driver sets the size"))
+                if not self._terminal.wish(viewer, clamp(cols, rows)):
+                    return Refusal("not_driver", "only the driver sets the size")
+                return None
+            case RequestControl() | GrantControl() | RevokeControl():
+                return self._turn(said)
 
-
-def _query(request: web.Request) -> tuple[str, int | None, Size | None]:
-    """Client id, `since` and the wished size."""
-    client = request.query.get("client") or spell("c", os.urandom(ID_ENTROPY_BYTES))
-    if not _CLIENT.fullmatch(client):
-        raise Invalid("client must be 1 to 64 letters, digits, . _ : or -", field="client")
-    since = query_integer(request, "since", -1)
-    cols, rows = query_integer(request, "cols", 0), query_integer(request, "rows", 0)
-    wish = clamp(cols, rows) if cols and rows else None
-    return client, None if since < 0 else since, wish
+    def _turn(self, said: RequestControl | GrantControl | RevokeControl) -> Refusal | None:
+        control, client = self._terminal.control, self._viewer.client
+        match said:
+            case RequestControl():
+                return control.request(client)
+            case GrantControl(to):
+                return control.grant(client, to)
+            case RevokeControl():
+                return control.revoke(client)

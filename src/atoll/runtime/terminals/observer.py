@@ -5,9 +5,10 @@ and never more. It is called on the event loop, must not block, and may not refu
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 from atoll.domain.terminal.size import Size
+from atoll.domain.terminal.turn import Party
 from atoll.wire.attach import Exited
 
 
@@ -18,6 +19,11 @@ class Author:
     principal: str
     name: str
     client: str
+
+    @classmethod
+    def of(cls, party: Party) -> Self:
+        """The author behind a client."""
+        return cls(party.principal, party.name, party.client)
 
 
 class Observer(Protocol):

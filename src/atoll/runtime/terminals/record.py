@@ -11,7 +11,8 @@ from atoll.runtime.ends import End
 
 @dataclass(frozen=True, slots=True)
 class TerminalSpec:
-    """One terminal, as it was asked for. `env` is the whole environment."""
+    """One terminal, as it was asked for. `env` is the whole environment, `creator` the principal
+    who asked."""
 
     id: TerminalId
     name: str
@@ -21,6 +22,7 @@ class TerminalSpec:
     size: Size
     ring_bytes: int
     started_at: str
+    creator: str | None = None
 
 
 class TerminalRecord(msgspec.Struct, frozen=True):

@@ -73,15 +73,16 @@ class _Handlers:
 
     async def open(self, request: web.Request) -> web.Response:
         body = await read_json(request, OpenBody)
-        terminal = await self._parts.terminals.open(_wish(body))
+        creator = request.query.get("principal")
+        terminal = await self._parts.terminals.open(_wish(body, creator))
         self._parts.activity.touch()
-        return answer(terminal.record(), 201)
+        return answer(terminal.shown(), 201)
 
     async def list(self, _request: web.Request) -> web.Response:
-        return answer(SessionList([terminal.record() for terminal in self._parts.terminals.all()]))
+        return answer(SessionList([terminal.shown() for terminal in self._parts.terminals.all()]))
 
     async def show(self, request: web.Request) -> web.Response:
-        return answer(self._parts.terminals.get(request.match_info["id"]).record())
+        return answer(self._parts.terminals.get(request.match_info["id"]).shown())
 
     async def close(self, request: web.Request) -> web.Response:
         await self._parts.terminals.close(request.match_info["id"], _grace(request))
@@ -103,7 +104,7 @@ class _Handlers:
         return await attach(request, self._parts.terminals, self._parts.activity)
 
 
-def _wish(body: OpenBody) -> Wish:
+def _wish(body: OpenBody, creator: str | None) -> Wish:
     low, high = RING_BOUNDS
     if not low <= body.ring_bytes <= high:
         raise Invalid(f"ring_bytes must be {low} to {high}", field="ring_bytes")
@@ -118,6 +119,7 @@ def _wish(body: OpenBody) -> Wish:
         size=clamp(body.cols, body.rows),
         name=name,
         ring_bytes=body.ring_bytes,
+        creator=creator,
     )
 
 

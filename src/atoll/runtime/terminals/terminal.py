@@ -1,6 +1,6 @@
 """One terminal: a PTY, its scrollback, the viewers on it and the one who drives.
 
-`domain.terminal.driver` decides who drives and when output waits; this performs it. The
+Who drives is `control`'s; `domain.terminal.driver` decides when output waits. The
 program's exit status and the end of its output are two events: a background job may hold
 the terminal open after its leader has gone.
 """
@@ -13,14 +13,18 @@ from collections.abc import Callable
 
 from atoll.domain.terminal.driver import Driving, watermarks
 from atoll.domain.terminal.size import Size, nudged
+from atoll.domain.terminal.turn import Turn
 from atoll.ports.spawner import Process
 from atoll.runtime.ends import End, end_of
-from atoll.runtime.stage import Flow, Stage
+from atoll.runtime.terminals.control import Control
+from atoll.runtime.terminals.ledger import Ledger, Record
 from atoll.runtime.terminals.master import Master
 from atoll.runtime.terminals.observer import Author, Observer
 from atoll.runtime.terminals.record import TerminalRecord, TerminalSpec
+from atoll.runtime.terminals.sizing import Sizing
+from atoll.runtime.terminals.stage import Stage
 from atoll.runtime.terminals.viewer import CLOSE_SUPERSEDED, Viewer
-from atoll.wire.attach import Driven, Exited, ServerMessage, Sized, Titled
+from atoll.wire.attach import Driven, Exited, InputRefused, ServerMessage, Sized, Titled
 from atoll.wire.scrollback import Scrollback
 from atoll.wire.vtquery import answer, is_reply
 
@@ -35,7 +39,7 @@ _AT_THE_FOREGROUND = (signal.SIGINT, signal.SIGQUIT)
 class Terminal:
     """Lives from a spawned process to `close`. `on_left` is called each time a viewer has left.
     `lock` gives the reason why nobody may type now, None while they may; `observers` are told
-    of everything that passes."""
+    of everything that passes; `record` writes who had control and who typed into the journal."""
 
     def __init__(self, spec: TerminalSpec, master_fd: int, process: Process, stage: Stage) -> None:
         self.spec = spec
@@ -46,16 +50,19 @@ class Terminal:
         self.on_left: Callable[[Terminal], None] = lambda _: None
         self.lock: Callable[[], str | None] = lambda: None
         self.observers: list[Observer] = []
+        self.record: Record = lambda _kind, _payload: None
+        ledger = Ledger(spec.id, lambda kind, payload: self.record(kind, payload))
+        self.control = Control(Turn(spec.creator), self, ledger)
         self._process = process
-        self._flow = Flow(stage, self._keep)
+        self._stage = stage
         self._driving = Driving(watermarks(spec.ring_bytes))
         self._viewers: dict[str, Viewer] = {}
         self._wishes: dict[str, Size] = {}
         self._title = ""
-        self._driver_shown: str | None = None
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._nudge: asyncio.TimerHandle | None = None
+        self._sizing = Sizing(self._set_size)
         self._drained = asyncio.Event()
         self._ended = asyncio.Event()
         self._master = Master(master_fd, self._take, self._hung_up)
@@ -66,7 +73,7 @@ class Terminal:
         """How many connections watch."""
         return len(self._viewers)
 
-    def record(self) -> TerminalRecord:
+    def shown(self) -> TerminalRecord:
         """The contract's view of it."""
         return TerminalRecord(
             session_id=self.spec.id,
@@ -87,35 +94,49 @@ class Terminal:
 
     # Viewers.
 
-    async def join(self, viewer: Viewer, offset: int, wish: Size | None) -> None:
+    async def join(
+        self, viewer: Viewer, offset: int, *, wish: Size | None = None, take: bool = False
+    ) -> None:
         """Seat a viewer whose first byte will be `offset`; the same client's older connection
-        is closed as superseded. `wish` is the size it would like."""
-        older = self._viewers.get(viewer.client)
+        is closed as superseded. `wish` is the size it would like, `take` that it wants control
+        now. Raises `ValueError` for a client id that is somebody else's (`client_for`)."""
+        older = self._viewers.pop(viewer.client, None)
         self._wishes.pop(viewer.client, None)
         if wish is not None:
             self._wishes[viewer.client] = wish
         self._driving.joined(viewer.client, offset, self._loop.time())
-        if self._driving.driver == viewer.client:
+        self.control.join(viewer.party, take=take)
+        if self.drives(viewer):
             self._apply_wish()
         self._settle()
         # Only now among those who are told: its start message will say all this.
         self._viewers[viewer.client] = viewer
+        viewer.notify(self.control.state())
         if older is not None:
             await older.connection.close(CLOSE_SUPERSEDED, "superseded")
 
     def leave(self, viewer: Viewer) -> None:
         """Unseat a viewer, unless its client is here by a newer connection."""
-        if self._viewers.get(viewer.client) is not viewer:
+        if not self.seats(viewer):
             return
         del self._viewers[viewer.client]
         self._wishes.pop(viewer.client, None)
         self._driving.left(viewer.client, self._loop.time())
+        self.control.leave(viewer.client)
         self._settle()
         self.on_left(self)
+
+    def seats(self, viewer: Viewer) -> bool:
+        """Whether this connection is its client's newest."""
+        return self._viewers.get(viewer.client) is viewer
 
     def drives(self, viewer: Viewer) -> bool:
         """Whether this viewer's client is the driver."""
         return viewer.client == self._driving.driver
+
+    def client_for(self, principal: str, wanted: str, fresh: str) -> str:
+        """The client id this principal may have: `wanted`, unless that is somebody else's."""
+        return fresh if self.control.turn.claimed(wanted, principal) else wanted
 
     @property
     def driver(self) -> str | None:
@@ -139,19 +160,35 @@ class Terminal:
         self._settle()
         return taken
 
-    def type(self, viewer: Viewer, data: bytes) -> bool:
-        """Keystrokes. False when the terminal takes no more now. Answers of an emulator count
-        only from the driver: every viewer's would answer, and none of them typed."""
-        if is_reply(data) and not self.drives(viewer):
-            return True
-        if self.ending is not None or self.lock() is not None or not self._master.write(data):
-            return False
-        author = Author("", "", viewer.client)
+    def type(self, viewer: Viewer, data: bytes) -> InputRefused | None:
+        """Keystrokes: None when they went to the program, else why they did not. Answers of an
+        emulator count only from the driver: every viewer's would answer, and none of them
+        typed. They pass a lock, and keep nobody's turn alive."""
+        if not self.seats(viewer):
+            return InputRefused("superseded", "this client is here by a newer connection")
+        if is_reply(data):
+            if not self.drives(viewer):
+                return None
+        elif (refusal := self._refusal(viewer)) is not None:
+            return refusal
+        if self.ending is not None:
+            return InputRefused("ended", "the terminal has ended")
+        if not self._master.write(data):
+            return InputRefused("input_full", "the program reads no input; this was dropped")
+        self.control.typed(viewer.party, len(data))
         for observer in self.observers:
-            observer.typed(author, data)
-        self._driving.typed(viewer.client, self._loop.time())
-        self._settle()
-        return True
+            observer.typed(Author.of(viewer.party), data)
+        return None
+
+    def _refusal(self, viewer: Viewer) -> InputRefused | None:
+        """Why this viewer may not type now. Asking may give it a free terminal."""
+        if self.ending is not None:
+            return None
+        turn = self.control.may_type(viewer.client)
+        if turn is not None:
+            return InputRefused(turn.code, turn.message)
+        reason = self.lock()
+        return None if reason is None else InputRefused(reason, f"typing is locked: {reason}")
 
     def wish(self, viewer: Viewer, size: Size) -> bool:
         """A viewer would like a size; only the driver's is taken now, others' when they drive."""
@@ -164,14 +201,19 @@ class Terminal:
     # The program.
 
     def resize(self, size: Size) -> None:
-        """Set the PTY's size and tell everybody; the same size again is nothing."""
+        """Set the PTY's size and tell everybody; the same size again is nothing. Of a storm of
+        sizes only some are taken, and always the last."""
+        if self.ending is None:
+            self._sizing.ask(size)
+
+    def _set_size(self, size: Size) -> None:
         if size == self.size:
             return
         self.size = size
         self._master.resize(size)
         for observer in self.observers:
             observer.resized(size)
-        self._tell(Sized(size.cols, size.rows))
+        self.tell(Sized(size.cols, size.rows))
 
     def nudge(self) -> None:
         """Make a full-screen program repaint after a replay that began in its middle."""
@@ -216,15 +258,15 @@ class Terminal:
 
     def hang_up(self) -> None:
         """Close the PTY: the kernel sends HUP to the session inside."""
-        self._flow.stop()
         self._cancel_timers()
+        self.control.close()
         self._master.close()
 
     # What comes from below.
 
     def _take(self, data: bytes) -> None:
         """Output, straight from the PTY."""
-        self._flow.feed(data)
+        self._keep(self._stage.feed(data))
 
     def _keep(self, data: bytes) -> None:
         if not data:
@@ -238,7 +280,7 @@ class Terminal:
             self._master.write(b"".join(answer(query, modes) for query in queries))
         if self.scrollback.modes.title != self._title:
             self._title = self.scrollback.modes.title
-            self._tell(Titled(self._title))
+            self.tell(Titled(self._title))
         for viewer in self._viewers.values():
             viewer.poke()
         self._settle()
@@ -249,7 +291,7 @@ class Terminal:
             self._drained.set()
 
     def _finish(self, end: End) -> None:
-        self._flow.end()
+        self._keep(self._stage.flush())
         self.hang_up()
         self.scrollback.finish()
         self.ending = Exited(self.scrollback.end, end.code, end.signal)
@@ -261,11 +303,19 @@ class Terminal:
 
     # Keeping the driver's state and the world in line.
 
+    def driven(self, client: str | None) -> None:
+        """Another client drives from now on: its backlog counts, its size is taken."""
+        self._driving.driven(client, self._loop.time())
+        self.tell(Driven(client))
+        self._apply_wish()
+        self._settle()
+
+    def tell(self, message: ServerMessage) -> None:
+        """Tell everybody who watches."""
+        for viewer in self._viewers.values():
+            viewer.notify(message)
+
     def _settle(self) -> None:
-        if self._driving.driver != self._driver_shown:
-            self._driver_shown = self._driving.driver
-            self._tell(Driven(self._driver_shown))
-            self._apply_wish()
         if self.end is None:
             if self._driving.paused:
                 self._master.pause()
@@ -298,11 +348,8 @@ class Terminal:
         self._nudge = None
         self._master.resize(self.size)
 
-    def _tell(self, message: ServerMessage) -> None:
-        for viewer in self._viewers.values():
-            viewer.notify(message)
-
     def _cancel_timers(self) -> None:
+        self._sizing.close()
         for timer in (self._timer, self._nudge):
             if timer is not None:
                 timer.cancel()

@@ -16,9 +16,9 @@ from atoll.ports.spawner import Process, ProcessSpec, Pty, Spawner
 from atoll.runtime.boot import Agent
 from atoll.runtime.clock import timestamp
 from atoll.runtime.journal import Journal
-from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.record import TerminalSpec
+from atoll.runtime.terminals.stage import PassThrough, Stage
 from atoll.runtime.terminals.terminal import Terminal
 
 MAX_TERMINALS = 64
@@ -30,7 +30,7 @@ TERMINAL_ENV = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 @dataclass(frozen=True, slots=True)
 class Wish:
     """A terminal somebody wants. None takes the sandbox's own; `agent` and `argv` exclude each
-    other, and with neither it is the shell."""
+    other, and with neither it is the shell. `creator` is the principal who asks."""
 
     agent: str | None
     argv: tuple[str, ...] | None
@@ -39,6 +39,7 @@ class Wish:
     size: Size
     name: str | None
     ring_bytes: int
+    creator: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Terminals:
         *,
         journal: Journal,
         tasks: Tasks,
-        make_stage: MakeStage = PassThrough,
+        make_stage: Callable[[], Stage] = PassThrough,
     ) -> None:
         self._spawner = spawner
         self._defaults = defaults
@@ -108,6 +109,7 @@ class Terminals:
             self._opening -= 1
         terminal = Terminal(spec, pty.master, process, self._make_stage())
         terminal.on_left = self._linger
+        terminal.record = self._journal.append
         self._terminals[spec.id] = terminal
         self._journal.append("terminal.opened", _payload(spec))
         self._tasks.spawn(self._watch(terminal), f"terminal {spec.id}")
@@ -167,6 +169,7 @@ class Terminals:
             size=wish.size,
             ring_bytes=wish.ring_bytes,
             started_at=timestamp(),
+            creator=wish.creator,
         )
 
     def _program(self, wish: Wish) -> tuple[tuple[str, ...], dict[str, str]]:

@@ -7,6 +7,7 @@ told so. Sends are coalesced here, apart from reading, which is never delayed fo
 import asyncio
 from typing import Protocol
 
+from atoll.domain.terminal.turn import Party
 from atoll.runtime.terminals.connection import Connection
 from atoll.wire.attach import Exited, Resync, ServerMessage, pack
 from atoll.wire.scrollback import Scrollback
@@ -20,6 +21,7 @@ RESYNC_SECONDS = 1.0
 CLOSE_ENDED = 1000
 CLOSE_FAILED = 1011
 CLOSE_SUPERSEDED = 4000
+CLOSE_EXPIRED = 4401
 CLOSE_UNKNOWN = 4404
 CLOSE_SILENT = 4408
 
@@ -50,8 +52,9 @@ class Viewer:
     """`cursor` is the offset of the next byte to send. Only the newest message of each kind
     waits to be sent, so a stuck connection costs no memory."""
 
-    def __init__(self, client: str, connection: Connection, source: Source) -> None:
-        self.client = client
+    def __init__(self, party: Party, connection: Connection, source: Source) -> None:
+        self.party = party
+        self.client = party.client
         self.cursor = 0
         self.live_from = source.scrollback.end
         self.connection = connection

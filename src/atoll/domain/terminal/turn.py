@@ -1,0 +1,275 @@
+"""Whose turn it is at a terminal: control as a lease, asked for, granted, taken and lost.
+
+A state machine without a clock (design R1, R2): every stimulus brings the time, in seconds on
+any steady scale, and `deadline` says when `tick` is due. At most one client drives. `epoch`
+counts the leases, so an older one can never be mistaken for the present one. It moves no
+bytes; `drain` tells what changed since it was last asked.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+GRACE_SECONDS = 10.0
+"""A driver whose connection is gone keeps control for so long, and no longer."""
+
+IDLE_SECONDS = 15 * 60.0
+"""A driver who types nothing for so long loses control, but only while somebody waits."""
+
+
+class Role(StrEnum):
+    """What a client may do here: watch; ask for control; take it."""
+
+    VIEWER = "viewer"
+    CONTROLLER = "controller"
+    OWNER = "owner"
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """One client and who stands behind it. A client id belongs to one principal at a time."""
+
+    principal: str
+    name: str
+    client: str
+    role: Role
+
+
+class Act(StrEnum):
+    """What happened to control."""
+
+    GRANTED = "granted"
+    RELEASED = "released"
+    TAKEN = "taken"
+    IDLED = "idled"
+    LAPSED = "lapsed"
+    AGENT_TOOK = "agent_took"
+    AGENT_YIELDED = "agent_yielded"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing that happened: to whom, and by whom when that is somebody else."""
+
+    act: Act
+    epoch: int
+    party: Party | None
+    by: Party | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a stimulus changed nothing: a word for programs and a sentence for people."""
+
+    code: str
+    message: str
+
+
+_STRANGER = Refusal("not_attached", "this client is not attached here")
+_VIEWER = Refusal("viewer", "you may watch here, not type")
+_NOT_DRIVER = Refusal("not_driver", "somebody else drives; request control first")
+_NOT_YOURS = Refusal("not_driver", "only the driver can give control away")
+_NOBODY = Refusal("no_such_party", "nobody of that name waits or watches here with leave to type")
+
+
+@dataclass(slots=True)
+class Turn:
+    """Who drives one terminal. `creator` is the principal that opened it. `agent` is the agent
+    working in it, if one is: it takes control without asking and yields when done, and until
+    then whoever drives keeps everything but typing."""
+
+    creator: str | None = None
+    epoch: int = 0
+    driver: Party | None = None
+    left_at: float | None = None
+    agent: str | None = None
+    _used: float = 0.0
+    _present: dict[str, Party] = field(default_factory=dict)
+    _waiting: dict[str, Party] = field(default_factory=dict)
+    _changes: list[Change] = field(default_factory=list)
+
+    @property
+    def waiting(self) -> tuple[Party, ...]:
+        """Who asked for control and has not got it, first come first."""
+        return tuple(self._waiting.values())
+
+    @property
+    def present(self) -> tuple[Party, ...]:
+        """Everybody attached, in the order they came."""
+        return tuple(self._present.values())
+
+    def drives(self, client: str) -> bool:
+        """Whether this client holds control."""
+        return self.driver is not None and self.driver.client == client
+
+    def claimed(self, client: str, principal: str) -> bool:
+        """Whether a client id is somebody else's: attached, or coming back within its grace."""
+        holders = [self._present.get(client), self.driver if self.drives(client) else None]
+        return any(party is not None and party.principal != principal for party in holders)
+
+    def drain(self) -> list[Change]:
+        """What changed since the last call, oldest first."""
+        changes, self._changes = self._changes, []
+        return changes
+
+    # Coming and going.
+
+    def joined(self, party: Party, now: float) -> None:
+        """A client is attached. The driver's own client takes up its lease; at a free terminal
+        its owner, and whoever opened it, drive at once. Raises `ValueError` for a client id
+        that is `claimed`."""
+        self.tick(now)
+        if self.claimed(party.client, party.principal):
+            raise ValueError(f"client {party.client} belongs to another principal")
+        self._present[party.client] = party
+        self._waiting.pop(party.client, None)
+        if self.drives(party.client):
+            if party.role is Role.VIEWER:
+                self._free(Act.RELEASED, now)
+            else:
+                self.driver, self.left_at = party, None
+        elif self.driver is None and self._sits_down(party):
+            self._hand(party, Act.GRANTED, now)
+
+    def left(self, client: str, now: float) -> None:
+        """A client's connection is gone: a driver's grace begins, a request is withdrawn."""
+        self.tick(now)
+        self._present.pop(client, None)
+        self._waiting.pop(client, None)
+        if self.drives(client) and self.left_at is None:
+            self.left_at = now
+
+    # Asking, giving, taking.
+
+    def requested(self, client: str, now: float) -> Refusal | None:
+        """`request_control`: granted at once when nobody drives, or when it is the driver's own
+        other client; else it waits for the driver."""
+        self.tick(now)
+        party = self._present.get(client)
+        if party is None or party.role is Role.VIEWER:
+            return _STRANGER if party is None else _VIEWER
+        if self.drives(client):
+            return None
+        if self.driver is None or self.driver.principal == party.principal:
+            self._hand(party, Act.GRANTED, now)
+            return None
+        self._waiting.setdefault(client, party)
+        self.tick(now)
+        return None
+
+    def granted(self, client: str, to: str | None, now: float) -> Refusal | None:
+        """`grant_control`: the driver, or the owner, gives control to a principal or client
+        that is here; without a name, to who has waited longest."""
+        self.tick(now)
+        giver = self._present.get(client)
+        if giver is None:
+            return _STRANGER
+        if not self.drives(client) and giver.role is not Role.OWNER:
+            return _NOT_YOURS
+        party = self._named(to)
+        if party is None:
+            return _NOBODY
+        if not self.drives(party.client):
+            self._hand(party, Act.GRANTED, now, by=giver)
+        return None
+
+    def revoked(self, client: str, now: float) -> Refusal | None:
+        """`revoke_control`: a driver releases, an owner takes control back, and whoever waits
+        withdraws the request."""
+        self.tick(now)
+        party = self._present.get(client)
+        if party is None:
+            return _STRANGER
+        if self.drives(client):
+            self._free(Act.RELEASED, now)
+        elif party.role is Role.OWNER:
+            self._hand(party, Act.TAKEN, now)
+        elif self._waiting.pop(client, None) is None:
+            return _NOT_YOURS
+        return None
+
+    def taken(self, client: str, now: float) -> Refusal | None:
+        """Take control without asking, as an owner may; from anybody else it is a request."""
+        party = self._present.get(client)
+        if party is None or party.role is not Role.OWNER or self.drives(client):
+            return self.requested(client, now)
+        self.tick(now)
+        self._hand(party, Act.TAKEN, now)
+        return None
+
+    def typed(self, client: str, now: float) -> Refusal | None:
+        """A client wants to type: None when it may. At a free terminal that asks for control as
+        well; nothing is ever taken from anybody by typing."""
+        self.tick(now)
+        party = self._present.get(client)
+        if party is None or party.role is Role.VIEWER:
+            return _STRANGER if party is None else _VIEWER
+        if self.agent is not None:
+            return Refusal("agent_running", f"{self.agent} has control until it yields")
+        if self.driver is None:
+            self._hand(party, Act.GRANTED, now)
+        if not self.drives(client):
+            return _NOT_DRIVER
+        self._used = now
+        return None
+
+    # Agents.
+
+    def agent_took(self, name: str) -> None:
+        """The agent inside works: nobody types until it yields."""
+        if self.agent != name:
+            self.agent = name
+            self._note(Act.AGENT_TOOK, self.driver)
+
+    def agent_yielded(self) -> None:
+        """The agent inside is done, paused or gone."""
+        if self.agent is not None:
+            self.agent = None
+            self._note(Act.AGENT_YIELDED, self.driver)
+
+    # Time.
+
+    def tick(self, now: float) -> None:
+        """Time has passed: end a grace, and a lease nobody uses while others wait."""
+        deadline = self.deadline
+        if deadline is not None and now >= deadline:
+            self._free(Act.IDLED if self.left_at is None else Act.LAPSED, now)
+
+    @property
+    def deadline(self) -> float | None:
+        """When `tick` next has something to do; None while it has not."""
+        if self.driver is None:
+            return None
+        idle = self._used + IDLE_SECONDS if self._waiting else None
+        grace = None if self.left_at is None else self.left_at + GRACE_SECONDS
+        return min((when for when in (idle, grace) if when is not None), default=None)
+
+    def _sits_down(self, party: Party) -> bool:
+        opened = party.role is Role.CONTROLLER and party.principal == self.creator
+        return party.role is Role.OWNER or opened
+
+    def _named(self, to: str | None) -> Party | None:
+        """Who is meant: those who wait before those who watch, the newest of one's clients."""
+        if to is None:
+            return next(iter(self._waiting.values()), None)
+        watching = reversed(self._present.values())
+        able = [party for party in watching if party.role is not Role.VIEWER]
+        for party in (*self._waiting.values(), *able):
+            if to in (party.client, party.principal):
+                return party
+        return None
+
+    def _hand(self, party: Party, act: Act, now: float, *, by: Party | None = None) -> None:
+        self._waiting.pop(party.client, None)
+        self.driver, self.left_at, self._used = party, None, now
+        self._note(act, party, by)
+
+    def _free(self, act: Act, now: float) -> None:
+        """Nobody drives any more, unless somebody waits: a free terminal grants at once."""
+        gone, self.driver, self.left_at = self.driver, None, None
+        self._note(act, gone)
+        if self._waiting:
+            self._hand(next(iter(self._waiting.values())), Act.GRANTED, now)
+
+    def _note(self, act: Act, party: Party | None, by: Party | None = None) -> None:
+        self.epoch += 1
+        self._changes.append(Change(act, self.epoch, party, by))

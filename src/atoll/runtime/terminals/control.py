@@ -1,0 +1,156 @@
+"""Control of one terminal, performed: `domain.terminal.turn` decides, this tells and remembers.
+
+It keeps the turn's time, announces every change to whoever watches and writes it down. Bytes,
+sizes and backlog are the terminal's.
+"""
+
+import asyncio
+from typing import Protocol
+
+from atoll.domain.terminal.turn import Act, Change, Party, Refusal, Turn
+from atoll.runtime.terminals.ledger import Ledger
+from atoll.wire.attach import ControlExpired, ControlState, Member, ServerMessage
+
+_EXPIRED = {Act.IDLED: "idle", Act.LAPSED: "grace"}
+
+
+class Room(Protocol):
+    """The terminal this is about."""
+
+    def tell(self, message: ServerMessage) -> None:
+        """Tell everybody who watches."""
+        ...
+
+    def driven(self, client: str | None) -> None:
+        """Another client drives from now on, or nobody does."""
+        ...
+
+
+class Control:
+    """One terminal's turn on the event loop. Call `close` when the terminal has ended."""
+
+    def __init__(self, turn: Turn, room: Room, ledger: Ledger) -> None:
+        self.turn = turn
+        self._room = room
+        self._ledger = ledger
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._shown: ControlState | None = None
+        self._driver: str | None = None
+        self._closed = False
+
+    def state(self) -> ControlState:
+        """Who drives, who waits, who is here."""
+        turn = self.turn
+        return ControlState(
+            driver=None if turn.driver is None else _member(turn.driver),
+            epoch=turn.epoch,
+            waiting=tuple(_member(party) for party in turn.waiting),
+            watchers=tuple(_member(party) for party in turn.present),
+            away=turn.left_at is not None,
+            agent=turn.agent,
+        )
+
+    def join(self, party: Party, *, take: bool = False) -> None:
+        """A client is attached; with `take` it wants control at once, as far as it may."""
+        now = self._loop.time()
+        self.turn.joined(party, now)
+        if take:
+            self.turn.taken(party.client, now)
+        self._settle()
+
+    def leave(self, client: str) -> None:
+        """A client is gone."""
+        self.turn.left(client, self._loop.time())
+        self._settle()
+
+    def request(self, client: str) -> Refusal | None:
+        """`request_control`."""
+        return self._done(self.turn.requested(client, self._loop.time()))
+
+    def grant(self, client: str, to: str | None) -> Refusal | None:
+        """`grant_control`."""
+        return self._done(self.turn.granted(client, to, self._loop.time()))
+
+    def revoke(self, client: str) -> Refusal | None:
+        """`revoke_control`."""
+        return self._done(self.turn.revoked(client, self._loop.time()))
+
+    def may_type(self, client: str) -> Refusal | None:
+        """Whether a client's keystrokes are accepted now. Typing at a free terminal takes it."""
+        refusal = self.turn.typed(client, self._loop.time())
+        if self.turn.epoch != self._epoch:
+            self._settle()
+        return refusal
+
+    def typed(self, party: Party, count: int) -> None:
+        """So many bytes of this client's went to the program."""
+        self._ledger.typed(party, count)
+
+    def agent_takes(self, name: str) -> None:
+        """The agent inside works: typing is refused until `agent_yields`."""
+        self.turn.agent_took(name)
+        self._settle()
+
+    def agent_yields(self) -> None:
+        """The agent inside is done, paused or gone."""
+        self.turn.agent_yielded()
+        self._settle()
+
+    def close(self) -> None:
+        """The terminal has ended: no more time passes, and everything is written down."""
+        self._closed = True
+        self._ledger.close()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    @property
+    def _epoch(self) -> int:
+        return -1 if self._shown is None else self._shown.epoch
+
+    def _done(self, refusal: Refusal | None) -> Refusal | None:
+        self._settle()
+        return refusal
+
+    def _settle(self) -> None:
+        """Perform what the turn's last stimulus changed."""
+        for change in self.turn.drain():
+            self._announce(change)
+        driver = None if self.turn.driver is None else self.turn.driver.client
+        if driver != self._driver:
+            self._driver = driver
+            self._room.driven(driver)
+        state = self.state()
+        if state != self._shown:
+            self._shown = state
+            self._room.tell(state)
+        self._arm()
+
+    def _announce(self, change: Change) -> None:
+        if not self._closed:
+            self._ledger.changed(change)
+        reason = _EXPIRED.get(change.act)
+        if reason is not None and change.party is not None:
+            self._room.tell(ControlExpired(change.party.principal, change.party.client, reason))
+
+    def _arm(self) -> None:
+        """Have `_tick` called when the turn next changes by itself. A deadline that moves away
+        meanwhile costs one tick that changes nothing."""
+        deadline = None if self._closed else self.turn.deadline
+        if self._timer is not None:
+            if deadline is not None and self._timer.when() <= deadline:
+                return
+            self._timer.cancel()
+            self._timer = None
+        if deadline is not None:
+            self._timer = self._loop.call_at(deadline, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        self.turn.tick(self._loop.time())
+        self._settle()
+
+
+def _member(party: Party) -> Member:
+    return Member(party.principal, party.name, party.client, party.role)
