@@ -16,13 +16,13 @@ from atoll.domain.terminal.size import Size, nudged
 from atoll.domain.terminal.turn import Turn
 from atoll.ports.spawner import Process
 from atoll.runtime.ends import End, end_of
+from atoll.runtime.stage import Flow, Stage
 from atoll.runtime.terminals.control import Control
 from atoll.runtime.terminals.ledger import Ledger, Record
 from atoll.runtime.terminals.master import Master
 from atoll.runtime.terminals.observer import Author, Observer
 from atoll.runtime.terminals.record import TerminalRecord, TerminalSpec
 from atoll.runtime.terminals.sizing import Sizing
-from atoll.runtime.terminals.stage import Stage
 from atoll.runtime.terminals.viewer import CLOSE_SUPERSEDED, Viewer
 from atoll.wire.attach import Driven, Exited, InputRefused, ServerMessage, Sized, Titled
 from atoll.wire.scrollback import Scrollback
@@ -54,7 +54,7 @@ class Terminal:
         ledger = Ledger(spec.id, lambda kind, payload: self.record(kind, payload))
         self.control = Control(Turn(spec.creator), self, ledger)
         self._process = process
-        self._stage = stage
+        self._flow = Flow(stage, self._keep)
         self._driving = Driving(watermarks(spec.ring_bytes))
         self._viewers: dict[str, Viewer] = {}
         self._wishes: dict[str, Size] = {}
@@ -258,6 +258,7 @@ class Terminal:
 
     def hang_up(self) -> None:
         """Close the PTY: the kernel sends HUP to the session inside."""
+        self._flow.stop()
         self._cancel_timers()
         self.control.close()
         self._master.close()
@@ -266,7 +267,7 @@ class Terminal:
 
     def _take(self, data: bytes) -> None:
         """Output, straight from the PTY."""
-        self._keep(self._stage.feed(data))
+        self._flow.feed(data)
 
     def _keep(self, data: bytes) -> None:
         if not data:
@@ -291,7 +292,7 @@ class Terminal:
             self._drained.set()
 
     def _finish(self, end: End) -> None:
-        self._keep(self._stage.flush())
+        self._flow.end()
         self.hang_up()
         self.scrollback.finish()
         self.ending = Exited(self.scrollback.end, end.code, end.signal)

@@ -16,9 +16,9 @@ from atoll.ports.spawner import Process, ProcessSpec, Pty, Spawner
 from atoll.runtime.boot import Agent
 from atoll.runtime.clock import timestamp
 from atoll.runtime.journal import Journal
+from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.record import TerminalSpec
-from atoll.runtime.terminals.stage import PassThrough, Stage
 from atoll.runtime.terminals.terminal import Terminal
 
 MAX_TERMINALS = 64
@@ -62,7 +62,7 @@ class Terminals:
         *,
         journal: Journal,
         tasks: Tasks,
-        make_stage: Callable[[], Stage] = PassThrough,
+        make_stage: MakeStage = PassThrough,
     ) -> None:
         self._spawner = spawner
         self._defaults = defaults
