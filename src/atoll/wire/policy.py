@@ -76,12 +76,17 @@ class EgressRule(_Message, frozen=True, kw_only=True):
 
 
 class Network(_Message, frozen=True, kw_only=True):
-    """The egress door's policy (design R3). `host_ports` and `ranges` count in `host-only`."""
+    """The egress door's policy (design R3). `denied` hosts (or `*.host`) win over the rules;
+    `host_ports` and `ranges` count in `host-only`; the bytes are those that leave the sandbox
+    and those that come in, None without bound."""
 
     mode: NetworkMode = "limited"
     rules: tuple[EgressRule, ...] = ()
+    denied: tuple[Word, ...] = ()
     host_ports: tuple[Port, ...] = ()
     ranges: tuple[Word, ...] = ()
+    bytes_out_per_hour: int | None = None
+    bytes_in_per_hour: int | None = None
 
 
 class Redacted(_Message, frozen=True, kw_only=True):
@@ -119,7 +124,8 @@ class GitRemote(_Message, frozen=True, kw_only=True):
 
 
 class Policy(_Message, frozen=True, kw_only=True):
-    """Everything at once. `revision` grows with every change the control plane makes."""
+    """Everything at once. `revision` grows with every change the control plane makes. `env` are
+    variables of processes started from now on, over the sandbox's own."""
 
     revision: int = 0
     providers: tuple[ProviderKey, ...] = ()
@@ -130,6 +136,7 @@ class Policy(_Message, frozen=True, kw_only=True):
     limits: DoorLimits = DoorLimits()
     commands: Commands = Commands()
     remotes: tuple[GitRemote, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
     dev: bool = False
 
 
