@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -42,20 +43,40 @@ def awaited(rig: ZygoteRig, sandbox_id: str, **more: int) -> wire.Awaited:
     return answer
 
 
+ROOT = """
+set -e
+[ "$1" = shared ] || mount -t devpts -o newinstance,ptmxmode=0666 devpts /dev/pts
+mount -t tmpfs root /mnt
+for each in /*; do
+  if [ -L "$each" ]; then cp -P "$each" /mnt/
+  elif [ -d "$each" ] && [ "$each" != /mnt ]; then
+    mkdir "/mnt$each"; mount --rbind "$each" "/mnt$each"
+  fi
+done
+mkdir -p /mnt/workspace
+mount --bind "$2" /mnt/workspace
+shift 2
+exec chroot /mnt "$@"
+"""
+"""The machine's own tree, with the sandbox's files in it."""
+
+
 def build(
-    meeting: wire.Awaited, *, twin: bool = False, own_terminals: bool = True
+    meeting: wire.Awaited,
+    *,
+    twin: bool = False,
+    own_terminals: bool = True,
+    workspace: str | None = None,
 ) -> "subprocess.Popen[bytes]":
-    """A wall as thin as a test needs: namespaces, the uid, the init."""
+    """A wall as thin as a test needs: namespaces, the uid, the files, the init."""
     uid = str(meeting.box.host_uid)
     init = [*host_program(twin=twin), "--connect", meeting.rendezvous, "--root", "/"]
-    pts = (
-        "mount -t devpts -o newinstance,ptmxmode=0666 devpts /dev/pts && " if own_terminals else ""
-    )
+    pts = "own" if own_terminals else "shared"
     drop = ["setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", *init]
     return subprocess.Popen(
         [
             *("unshare", "--fork", "--kill-child", "--pid", "--mount", "--net", "--mount-proc"),
-            *("sh", "-c", f'{pts}exec "$@"', "sh", *drop),
+            *("sh", "-c", ROOT, "sh", pts, workspace or meeting.workspace, *drop),
         ],
         stdin=subprocess.DEVNULL,
     )
@@ -121,6 +142,16 @@ def test_init_without_terminals_of_its_own_is_refused(rig: ZygoteRig) -> None:
     assert isinstance(answer, wire.Refused)
     assert "shares this machine's terminals" in answer.message
     built.wait(20)
+
+
+def test_init_whose_workspace_is_another_folder_is_refused(rig: ZygoteRig, tmp_path: Path) -> None:
+    meeting = awaited(rig, "sb_elsewhere")
+    built = build(meeting, workspace=str(tmp_path))
+    answer = rig.ask(wire.Await("sb_elsewhere", 1))
+    assert isinstance(answer, wire.Refused)
+    assert "another folder as its workspace" in answer.message
+    built.wait(20)
+    assert not rig.home.box("sb_elsewhere").folder.exists()
 
 
 def test_stop_while_an_init_is_awaited_ends_the_waiting(rig: ZygoteRig) -> None:

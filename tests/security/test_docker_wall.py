@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.profile import Profile, Resources
 from atoll.domain.system_calls import DENIED
 from atoll.ports.extension import Provision
+from atoll.runtime.zygote import image
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire import zygote as wire
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
@@ -50,7 +53,8 @@ pytestmark = [
 ]
 
 SANDBOX = SandboxId("sb_dockwall")
-RESOURCES = Resources(cpu=1.5, memory_mb=256, pids=64, ptys=6)
+DISK_MB = 64
+RESOURCES = Resources(cpu=1.5, memory_mb=256, pids=64, ptys=6, workspace_mb=DISK_MB)
 PROFILE = Profile("profile.wall", "1", "ext.docker", IMAGE, resources=RESOURCES)
 
 
@@ -88,6 +92,10 @@ def container(rig: ZygoteRig) -> str:
     return f"{rig.home.tag}-{SANDBOX}"
 
 
+def init_of(rig: ZygoteRig, daemon: DockerDaemon) -> str:
+    return daemon.run("inspect", "-f", "{{.State.Pid}}", container(rig))
+
+
 def test_container_identity_is_a_uid_of_its_own_without_capabilities(
     rig: ZygoteRig, box: wire.Box
 ) -> None:
@@ -106,7 +114,7 @@ def test_container_identity_is_a_uid_of_its_own_without_capabilities(
 def test_container_processes_on_the_host_are_the_sandbox_uid(
     rig: ZygoteRig, box: wire.Box, daemon: DockerDaemon
 ) -> None:
-    pid = daemon.run("inspect", "-f", "{{.State.Pid}}", container(rig))
+    pid = init_of(rig, daemon)
     assert Path(f"/proc/{pid}").stat().st_uid in (0, box.host_uid)  # not dumpable: shown as root's
     status = Path(f"/proc/{pid}/status").read_text()
     assert status.partition("Uid:")[2].split()[:4] == [str(box.host_uid)] * 4
@@ -115,12 +123,76 @@ def test_container_processes_on_the_host_are_the_sandbox_uid(
 
 
 def test_container_files_belong_to_the_sandbox_uid_on_the_host(
-    rig: ZygoteRig, box: wire.Box
+    rig: ZygoteRig, box: wire.Box, daemon: DockerDaemon
 ) -> None:
     shell(rig, box, "touch /workspace/mine /home/agent/.claude/mine")
-    mounted = rig.home.box(SANDBOX).mounted
-    for place in ("workspace/mine", "state/claude/mine"):
-        assert (mounted / place).stat().st_uid == box.host_uid
+    inside = Path(f"/proc/{init_of(rig, daemon)}/root")
+    for place in ("workspace/mine", ".atoll/state/claude/mine"):
+        assert (inside / place).stat().st_uid == box.host_uid
+
+
+def test_container_s_disk_is_an_image_of_its_own_and_full_at_its_size(
+    rig: ZygoteRig, box: wire.Box
+) -> None:
+    line = "df -P /workspace | tail -1; cd /workspace; dd if=/dev/zero of=big bs=1M count=200 2>&1"
+    status, output = shell(rig, box, line)
+    assert status != 0 and "No space left" in output, output
+    assert int(output.split()[1]) < DISK_MB * 1024
+    code = """
+    import os
+    os.unlink("/workspace/big")
+    made = 0
+    try:
+        while made < 1_000_000:
+            open(f"/workspace/{made}", "x").close()
+            made += 1
+    except OSError as err:
+        print(err.errno, made < 100_000)
+    for each in range(made):
+        os.unlink(f"/workspace/{each}")
+    """
+    assert python(rig, box, code) == "28 True"
+    assert "loop" in shell(rig, box, "grep ' /workspace ' /proc/self/mounts")[1]
+
+
+def test_container_holds_the_only_mount_of_its_files(rig: ZygoteRig, box: wire.Box) -> None:
+    assert box.live
+    assert list(rig.home.lent.iterdir()) == []
+    for process in ("self", str(rig.process.pid), str(box.runtime_pid)):
+        assert str(rig.home.boxes) not in Path(f"/proc/{process}/mountinfo").read_text()
+
+
+def test_wall_nobody_builds_leaves_nothing_lent(rig: ZygoteRig) -> None:
+    asked = wire.Start("sb_nobody", 1, "box")
+    awaited = rig.ask(wire.Serve(asked, seconds=1))
+    assert isinstance(awaited, wire.Awaited)
+    assert Path(awaited.workspace).is_relative_to(rig.home.lent)
+    assert Path(awaited.workspace).parent.is_mount()
+    beside = rig.start("sb_beside")  # made while the other's files are in sight
+    told = rig.ask(wire.Await("sb_nobody", 1))
+    assert isinstance(told, wire.Refused) and "nobody built" in told.message
+    assert list(rig.home.lent.iterdir()) == []
+    assert image.loops_of(rig.home.box("sb_nobody").image) == []
+    mounts = Path(f"/proc/{beside.runtime_pid}/mountinfo").read_text()
+    assert str(rig.home.lent) not in mounts and "sb_beside" in mounts
+    assert isinstance(rig.ask(wire.Destroy("sb_beside")), wire.Cleaned)
+
+
+def test_zygote_killed_while_files_are_lent_clears_up_at_its_next_start() -> None:
+    home = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
+    try:
+        with zygote_rig(home=home) as first:
+            awaited = first.ask(wire.Serve(wire.Start("sb_lost", 1, "box"), seconds=60))
+            assert isinstance(awaited, wire.Awaited)
+            first.process.kill()
+            first.process.wait()
+        assert str(home) in Path("/proc/self/mountinfo").read_text()
+        with zygote_rig(home=home) as second:
+            assert str(home) not in Path("/proc/self/mountinfo").read_text()
+            assert isinstance(second.ask(wire.Destroy("sb_lost")), wire.Cleaned)
+            assert list(second.home.lent.iterdir()) == []
+    finally:
+        shutil.rmtree(home)
 
 
 def test_container_shows_nothing_of_the_host(rig: ZygoteRig, box: wire.Box) -> None:

@@ -21,7 +21,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="atoll-zygote")
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--ready-fd", type=int, default=None)
+    parser.add_argument("--machine-fd", type=int, default=None)
     arguments = parser.parse_args()
+    if arguments.machine_fd is not None:
+        os.set_inheritable(arguments.machine_fd, False)
     kernel.name_process("atoll-zygote")
 
     def ready() -> None:
@@ -31,7 +34,12 @@ def main() -> int:
 
     try:
         warm()
-        run(arguments.home, partial(serve, laid=lay()), ready=ready)
+        run(
+            arguments.home,
+            partial(serve, laid=lay()),
+            ready=ready,
+            machine=arguments.machine_fd,
+        )
     except (AtollError, OSError) as err:
         print(f"atoll: the zygote cannot run: {err}", file=sys.stderr)
         return 1

@@ -76,9 +76,12 @@ def _launch(home: Home, ready: int) -> NoReturn:
         os.chdir("/")
         if os.fork() != 0:
             os._exit(0)
+        machine = None
         if os.geteuid() == 0:
+            machine = os.open("/proc/self/ns/mnt", os.O_RDONLY)
+            os.set_inheritable(machine, True)
             mount_view.enter(home.root)
-        argv = _scoped(home, ready)
+        argv = _scoped(home, ready, machine)
         if argv[0] == sys.executable:
             cgroups.step_aside(home.tag)
         os.set_inheritable(ready, True)
@@ -89,9 +92,11 @@ def _launch(home: Home, ready: int) -> NoReturn:
         os._exit(1)
 
 
-def _scoped(home: Home, ready: int) -> list[str]:
+def _scoped(home: Home, ready: int, machine: int | None) -> list[str]:
     """The zygote's argv, in a scope of its own where systemd manages this machine."""
     program = python("atoll.wiring.zygote", "--home", str(home.root), "--ready-fd", str(ready))
+    if machine is not None:
+        program += ["--machine-fd", str(machine)]
     systemd_run = shutil.which("systemd-run", path="/usr/bin:/bin")
     if systemd_run is None or not Path("/run/systemd/system").is_dir():
         return program

@@ -27,6 +27,7 @@ from atoll.runtime.zygote.home import BoxPlaces, Home
 from atoll.runtime.zygote.host_root import etc_tree, hosts_text
 from atoll.runtime.zygote.image import DEFAULT_BYTES
 from atoll.runtime.zygote.keys import sealed_copy
+from atoll.runtime.zygote.lending import check_taken
 from atoll.runtime.zygote.meeting import open_rendezvous, receive_guest, write_etc
 from atoll.runtime.zygote.reach import reach
 from atoll.runtime.zygote.record import Process, process
@@ -37,7 +38,6 @@ from atoll.wire.zygote import Start
 from atoll.wire.zygote import Wall as WallKind
 
 SOCKET_BACKLOG = 128
-UNBOUNDED_FOLDER = "disk: a container's workspace is a plain folder of the host's disk, unbounded"
 
 Serve = Callable[[RuntimeBoot], None]
 
@@ -52,7 +52,9 @@ class Born(msgspec.Struct, frozen=True, tag=True):
 
 
 class Laid(msgspec.Struct, frozen=True, tag=True):
-    """All is ready for an init whose wall somebody else builds."""
+    """All is ready for an init whose wall somebody else builds: its files are at `files`."""
+
+    files: str
 
 
 class Stillborn(msgspec.Struct, frozen=True, tag=True):
@@ -80,7 +82,7 @@ class Nursery:
         """What no sandbox here gets. A container's groups and mounts are its engine's."""
         uids = () if self.root else ("uid: rootless, all sandboxes share the caller's uid",)
         if wall == "container":
-            return (UNBOUNDED_FOLDER, *uids)
+            return (*self.storage.degraded(), *uids)
         return (*self.groups.degraded(), *self.storage.degraded(), *uids)
 
 
@@ -119,7 +121,9 @@ def be_born(nursery: Nursery, parentage: Parentage) -> None:
     """Runs in the forked child and never returns."""
     code = 1
     try:
-        detach({parentage.report.fileno()})
+        foreign = parentage.wait_seconds is not None
+        lent = nursery.storage.lender.descriptors if foreign else set()
+        detach({parentage.report.fileno(), *lent})
         nursery.serve(_build(nursery, parentage))
         code = 0
     except SystemExit as end:
@@ -176,6 +180,7 @@ def _own_wall(nursery: Nursery, parentage: Parentage, places: BoxPlaces) -> _Bui
     root, degraded = planned_root(nursery.home, request, privileged=nursery.root)
     if nursery.storage.images or (root is not None and nursery.root):
         private_mounts()
+        nursery.storage.lender.close_eyes()
     site = Site(
         nursery.programs.seccomp,
         groups=lambda: nursery.groups.make(request.sandbox_id, _caps(request)),
@@ -209,16 +214,19 @@ def _foreign_wall(
 ) -> _Building:
     """Make everything ready, say so, and wait for the init to come in."""
     uid = parentage.sandbox_uid
-    # An engine sees no mount of ours: it gets plain folders to bind.
-    Storage(nursery.home, images=False).open(places, size=0, uid=uid)
-    # They are reached by the mounts of the engine alone, never by a path of the host's.
-    places.mounted.chmod(0o700)
+    size = parentage.request.limits.workspace_bytes or DEFAULT_BYTES
+    lender = nursery.storage.lender
+    loan = nursery.storage.lend(places, size=size, uid=uid)
     write_etc(places.etc, hostname=parentage.request.hostname, uid=uid)
     _own_journal(nursery, parentage, places)
     listener = open_rendezvous(places.rendezvous, uid)
-    parentage.report.send(msgspec.json.encode(Laid()))
+    parentage.report.send(msgspec.json.encode(Laid(str(loan.place))))
     guest = receive_guest(listener, uid, seconds=seconds)
-    standing = _Standing(guest.doors, (guest.pid,), (guest.pidfd,))
+    check_taken(guest.pid, loan)
+    lender.take_back(places)
+    for fd in lender.descriptors:
+        os.close(fd)
+    standing = _Standing(guest.doors, (guest.pid,), (guest.pidfd,), loan.degraded)
     return _Building(guest.control, lambda: standing)
 
 

@@ -74,7 +74,7 @@ class Live:
     doors: tuple[socket.socket, ...] = ()
     asked: list[Reply] = field(default_factory=list)
     builders: list[Reply] = field(default_factory=list)
-    laid: bool = False
+    laid: Laid | None = None
     unhurried: bool = False
     mourners: list[Reply] = field(default_factory=list)
     after: list[Callable[[], None]] = field(default_factory=list)
@@ -164,8 +164,8 @@ class Boxes:
             reply(wire.Started(self._shown(box.record), attached=True))
         elif order.wait_seconds is None:
             box.asked.append(reply)
-        elif box.laid:
-            reply(self._awaited(box.record))
+        elif box.laid is not None:
+            reply(self._awaited(box.record, box.laid))
         else:
             box.builders.append(reply)
 
@@ -223,7 +223,7 @@ class Boxes:
             box.failure = wire.Refused(_kind(report.kind), report.message)
             return
         if isinstance(report, Laid):
-            self._laid(box)
+            self._laid(box, report)
             return
         box.inside = tuple(fds[: report.inside])
         box.doors = tuple(socket.socket(fileno=fd) for fd in fds[report.inside :])
@@ -243,13 +243,13 @@ class Boxes:
         box.asked = []
         self._birth_over(box)
 
-    def _laid(self, box: Live) -> None:
+    def _laid(self, box: Live, report: Laid) -> None:
         """Its init may come in: whoever builds the wall hears it, and others are born meanwhile."""
         if box.phase is not Phase.BIRTH:
             return
-        box.laid = True
+        box.laid = report
         for reply in box.builders:
-            reply(self._awaited(box.record))
+            reply(self._awaited(box.record, report))
         box.builders = []
         self._birth_over(box)
         box.unhurried = True
@@ -332,11 +332,13 @@ class Boxes:
             runtime=box.pidfd,
             inside=box.inside,
             keep=box.keep,
+            lender=self.nursery.storage.lender,
         )
         found: list[Buried] = []
 
         def dig(talk: socket.socket) -> None:
             fds = {fd for fd in (talk.fileno(), grave.runtime, *grave.inside) if fd is not None}
+            fds |= grave.lender.descriptors
             detach(fds)
             talk.send(msgspec.json.encode(bury(grave)))
 
@@ -412,15 +414,15 @@ class Boxes:
             wall=known.wall,
         )
 
-    def _awaited(self, known: record.Record) -> wire.Awaited:
+    def _awaited(self, known: record.Record, laid: Laid) -> wire.Awaited:
         places, programs = self.nursery.home.box(known.sandbox_id), self.nursery.programs
         return wire.Awaited(
             box=self._shown(known),
             rendezvous=str(places.rendezvous),
             init_file=str(programs.init_file),
             init=programs.init_inside,
-            workspace=str(places.mounted / "workspace"),
-            state=str(places.mounted / "state"),
+            workspace=f"{laid.files}/workspace",
+            state=f"{laid.files}/state",
             etc=str(places.etc),
         )
 

@@ -21,6 +21,7 @@ import msgspec
 
 from atoll.runtime.zygote import cgroups, image
 from atoll.runtime.zygote.home import BoxPlaces
+from atoll.runtime.zygote.lending import Lender
 
 GRACE_SECONDS = 3.0
 """For a runtime to write its journal and let its terminals go."""
@@ -45,6 +46,7 @@ class Grave:
     runtime: int | None
     inside: tuple[int, ...]
     keep: bool
+    lender: Lender
 
 
 def bury(grave: Grave) -> Buried:
@@ -54,6 +56,7 @@ def bury(grave: Grave) -> Buried:
     _end_processes(grave, removed, leftovers)
     _remove_groups(grave.groups, removed, leftovers)
     _remove_run(grave.places, removed, leftovers)
+    _take_back(grave, leftovers)
     _await_unmounted(grave.places, leftovers)
     if not grave.keep:
         _remove_files(grave.places, removed, leftovers)
@@ -141,6 +144,13 @@ def _remove_run(places: BoxPlaces, removed: list[str], leftovers: list[str]) -> 
             places.run.rmdir()
     except OSError as err:
         leftovers.append(f"{places.run}: {err}")
+
+
+def _take_back(grave: Grave, leftovers: list[str]) -> None:
+    try:
+        grave.lender.take_back(grave.places)
+    except OSError as err:
+        leftovers.append(f"{grave.places.lent}: {err}")
 
 
 def _await_unmounted(places: BoxPlaces, leftovers: list[str]) -> None:

@@ -4,6 +4,8 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+LENT = "lent"
+
 
 @dataclass(frozen=True, slots=True)
 class BoxPlaces:
@@ -27,6 +29,12 @@ class BoxPlaces:
         """Where the image is mounted, in the runtime's own mount namespace only; rootless,
         the plain directory that stands for it."""
         return self.folder / "mnt"
+
+    @property
+    def lent(self) -> Path:
+        """Where the image is mounted in the machine's sight, for as long as a container's engine
+        needs to take it over."""
+        return self.folder.parent / LENT / self.folder.name
 
     @property
     def hosts(self) -> Path:
@@ -99,6 +107,11 @@ class Home:
     def boxes(self) -> Path:
         """One folder per sandbox."""
         return self.root / "boxes"
+
+    @property
+    def lent(self) -> Path:
+        """Images that engines of containers are just taking over, by sandbox."""
+        return self.boxes / LENT
 
     @property
     def repositories(self) -> Path:

@@ -53,6 +53,11 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, *, data: str
     _checked("mount", result, source, target)
 
 
+def unmount(target: str) -> None:
+    """umount2(2), lazily: whoever still uses it keeps it until they are done."""
+    _checked("umount2", _libc.umount2(os.fsencode(target), MNT_DETACH), target)
+
+
 def unshare(flags: int) -> None:
     """unshare(2)."""
     _checked("unshare", _libc.unshare(flags))

@@ -21,6 +21,7 @@ from atoll.runtime.zygote.children import Loop
 from atoll.runtime.zygote.home import Home
 from atoll.runtime.zygote.host_root import etc_tree
 from atoll.runtime.zygote.imports import Importer
+from atoll.runtime.zygote.lending import Lender
 from atoll.runtime.zygote.programs import install
 from atoll.runtime.zygote.server import Server, bind
 from atoll.runtime.zygote.storage import Storage
@@ -31,8 +32,15 @@ from atoll.wire import zygote as wire
 MAX_FILES = 65536
 
 
-def run(root: Path, serve: Serve, *, ready: Callable[[], None] = lambda: None) -> None:
+def run(
+    root: Path,
+    serve: Serve,
+    *,
+    ready: Callable[[], None] = lambda: None,
+    machine: int | None = None,
+) -> None:
     """Be the zygote of the home at `root` until SIGTERM; `ready` is called once it listens.
+    `machine` is a descriptor of the machine's mount namespace, when ours is another.
 
     Raises `Conflict` when the home has one already, `Failed` with what the host lacks.
     """
@@ -44,8 +52,9 @@ def run(root: Path, serve: Serve, *, ready: Callable[[], None] = lambda: None) -
     programs = install(home)
     etc_tree(home.roots)
     groups = cgroups.prepare(home.tag)
-    kept = sweep(home, groups)
-    storage = Storage(home, images=os.geteuid() == 0 and image.can_mount())
+    lender = Lender(home, machine)
+    kept = sweep(home, groups, lender)
+    storage = Storage(home, os.geteuid() == 0 and image.can_mount(), lender)
     nursery = Nursery(home, programs, groups, storage, control_uid, serve)
     uids = Reserve(Counter(home.boxes / "next-uid"))
     loop = Loop()
@@ -101,9 +110,9 @@ def _make_folders(home: Home) -> None:
     """The folders a zygote writes to; as root they are root's own, so that whoever holds the
     control plane's uid cannot put links where root writes."""
     home.run.mkdir(mode=0o711, exist_ok=True)
-    for folder in (home.run / "b", home.boxes, home.roots, home.programs):
+    for folder in (home.run / "b", home.boxes, home.lent, home.roots, home.programs):
         folder.mkdir(mode=0o711, exist_ok=True)
         found = folder.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
             raise Failed(f"{folder} is not a folder of Atoll's own: move it away")
-        folder.chmod(0o711)
+        folder.chmod(0o700 if folder == home.lent else 0o711)

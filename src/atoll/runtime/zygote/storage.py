@@ -12,6 +12,9 @@ from atoll.domain.errors import Failed
 from atoll.domain.interior import AGENT_STATE
 from atoll.runtime.zygote import image, kernel
 from atoll.runtime.zygote.home import BoxPlaces, Home
+from atoll.runtime.zygote.lending import Lender, Loan, loan_of
+
+KEPT_FOLDER = "disk: its files lie in a plain folder of an earlier version, unbounded: recreate it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,7 @@ class Storage:
 
     home: Home
     images: bool
+    lender: Lender
 
     def degraded(self) -> tuple[str, ...]:
         """What is not bounded here."""
@@ -33,27 +37,49 @@ class Storage:
         Call it in a mount namespace of your own. Raises `Failed`, `OSError`.
         """
         if self.images:
-            if not places.image.exists():
-                image.copy_sparse(image.template(self.home.boxes, size), places.image)
-            try:
-                image.mount_image(places.image, places.mounted)
-            except OSError as err:
-                raise Failed(
-                    f"the workspace image of {places.folder.name} cannot be mounted: {err}; "
-                    f"`fsck.ext4 {places.image}` may tell why"
-                ) from err
-        places.mounted.mkdir(mode=0o711, exist_ok=True)
-        places.mounted.chmod(0o711)
-        _own_folder(places.mounted / "workspace", uid)
-        _own_folder(places.mounted / "state", uid)
-        for name, _inside in AGENT_STATE:
-            _own_state_folder(places.mounted / "state", name, uid)
+            self._mount(places, places.mounted, size=size)
+        _lay_out(places.mounted, uid)
+
+    def lend(self, places: BoxPlaces, *, size: int, uid: int) -> Loan:
+        """The same for files that a container's engine shall take over. Have the lender take it
+        back once it did. Raises `Failed`, `OSError`."""
+        if self.images and (places.image.exists() or not places.mounted.exists()):
+            places.lent.mkdir(mode=0o700, exist_ok=True)
+            with self.lender.machine_mounts():
+                self._mount(places, places.lent, size=size)
+                _lay_out(places.lent, uid)
+                return loan_of(places.lent)
+        _lay_out(places.mounted, uid)
+        # It is reached by the mounts of the engine alone, never by a path of the host's.
+        places.mounted.chmod(0o700)
+        # Files kept from a time when they lay in a folder go on there.
+        return loan_of(places.mounted, (KEPT_FOLDER,) if self.images else ())
+
+    def _mount(self, places: BoxPlaces, place: Path, *, size: int) -> None:
+        if not places.image.exists():
+            image.copy_sparse(image.template(self.home.boxes, size), places.image)
+        try:
+            image.mount_image(places.image, place)
+        except OSError as err:
+            raise Failed(
+                f"the workspace image of {places.folder.name} cannot be mounted: {err}; "
+                f"`fsck.ext4 {places.image}` may tell why"
+            ) from err
 
 
 def private_mounts() -> None:
     """Enter a mount namespace whose mounts the rest of the machine never sees."""
     kernel.unshare(kernel.CLONE_NEWNS)
     kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_SLAVE)
+
+
+def _lay_out(place: Path, uid: int) -> None:
+    place.mkdir(mode=0o711, exist_ok=True)
+    place.chmod(0o711)
+    _own_folder(place / "workspace", uid)
+    _own_folder(place / "state", uid)
+    for name, _inside in AGENT_STATE:
+        _own_state_folder(place / "state", name, uid)
 
 
 def _own_folder(path: Path, uid: int) -> None:

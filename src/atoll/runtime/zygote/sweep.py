@@ -11,13 +11,15 @@ from atoll.domain.errors import Failed
 from atoll.runtime.zygote import cgroups, record
 from atoll.runtime.zygote.burial import Grave, bury, unlink_socket
 from atoll.runtime.zygote.home import Home
+from atoll.runtime.zygote.lending import Lender
 
 REASON = "Atoll's zygote ended while the sandbox ran; start it again"
 
 
-def sweep(home: Home, groups: cgroups.Groups) -> dict[str, record.Record]:
+def sweep(home: Home, groups: cgroups.Groups, lender: Lender) -> dict[str, record.Record]:
     """End leftovers of this home and return every sandbox whose files are kept, by id."""
     unlink_socket(home.socket)
+    lender.take_back_all()
     kept: dict[str, record.Record] = {}
     for folder in sorted(home.boxes.iterdir()):
         if not folder.is_dir():
@@ -28,7 +30,7 @@ def sweep(home: Home, groups: cgroups.Groups) -> dict[str, record.Record]:
         except Failed:
             continue  # left for a person: list cannot show what cannot be read
         if known is not None:
-            kept[known.sandbox_id] = _settle(home, groups, known)
+            kept[known.sandbox_id] = _settle(lender, groups, known)
     _remove_empty_groups(groups)
     return kept
 
@@ -38,16 +40,17 @@ def _forget_unfinished(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _settle(home: Home, groups: cgroups.Groups, known: record.Record) -> record.Record:
+def _settle(lender: Lender, groups: cgroups.Groups, known: record.Record) -> record.Record:
     if not known.live:
         return known
     fds = _living(known)
     grave = Grave(
-        places=home.box(known.sandbox_id),
+        places=lender.home.box(known.sandbox_id),
         groups=groups.paths(known.sandbox_id),
         runtime=None,
         inside=tuple(fds),
         keep=True,
+        lender=lender,
     )
     bury(grave)
     for fd in fds:

@@ -156,11 +156,15 @@ class Docker:
 
     def _start(self, request: Provision, picture: Picture) -> wire.Start:
         profile = request.profile
+        size = profile.resources.workspace_mb
         return wire.Start(
             sandbox_id=request.sandbox_id,
             generation=request.generation,
             hostname=hostname(request.name),
-            limits=wire.Limits(ptys=profile.resources.ptys),
+            limits=wire.Limits(
+                ptys=profile.resources.ptys,
+                workspace_bytes=None if size is None else size * MIB,
+            ),
             views=tuple(wire.View(mount.source, mount.target) for mount in request.mounts),
             env=environment_of(request, picture),
             shell=profile.shell,

@@ -1,0 +1,101 @@
+"""Lending a sandbox's image to a container engine: mounted in the machine's sight until taken.
+
+An engine binds folders that it sees in the machine's own mount namespace. So the image is
+mounted there, below a folder of root's alone, and unmounted again once the container has it:
+then the container holds the only mount, which ends with its last process, as behind
+bubblewrap. Nothing here knows of engines.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.domain.errors import Failed
+from atoll.runtime.zygote import kernel
+from atoll.runtime.zygote.home import BoxPlaces, Home
+
+OWN = "/proc/self/ns/mnt"
+
+
+@dataclass(frozen=True, slots=True)
+class Loan:
+    """`place` holds `workspace/` and `state/`, as an engine sees it; `workspace` is the device
+    and inode of the first, to recognise it by; `degraded` says what it lacks."""
+
+    place: Path
+    workspace: tuple[int, int]
+    degraded: tuple[str, ...] = ()
+
+
+def loan_of(place: Path, degraded: tuple[str, ...] = ()) -> Loan:
+    """What is laid out at `place`."""
+    found = (place / "workspace").stat()
+    return Loan(place, (found.st_dev, found.st_ino), degraded)
+
+
+@dataclass(frozen=True, slots=True)
+class Lender:
+    """`machine` is a descriptor of the machine's mount namespace; None when it is our own."""
+
+    home: Home
+    machine: int | None = None
+
+    @property
+    def descriptors(self) -> set[int]:
+        """What a child that lends or takes back must keep open."""
+        return set() if self.machine is None else {self.machine}
+
+    @contextlib.contextmanager
+    def machine_mounts(self) -> Iterator[None]:
+        """Look at the machine's mounts, not at a view of our own. Raises `OSError`."""
+        if self.machine is None:
+            yield
+            return
+        own = os.open(OWN, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            kernel.setns(self.machine, kernel.CLONE_NEWNS)
+            try:
+                yield
+            finally:
+                kernel.setns(own, kernel.CLONE_NEWNS)
+        finally:
+            os.close(own)
+
+    def take_back(self, places: BoxPlaces) -> None:
+        """Unmount what was lent; whoever took it over keeps it. Nothing lent is fine. Raises
+        `OSError`."""
+        if places.lent.exists():
+            with self.machine_mounts():
+                _unmount(places.lent)
+            places.lent.rmdir()
+
+    def take_back_all(self) -> None:
+        """What a zygote that is gone had lent, so that nothing of it stays mounted."""
+        for place in self.home.lent.iterdir():
+            self.take_back(self.home.box(place.name))
+
+    def close_eyes(self) -> None:
+        """In a mount namespace of our own: hold nothing that was being lent when it was made."""
+        for place in self.home.lent.iterdir():
+            with contextlib.suppress(OSError):
+                _unmount(place)
+
+
+def _unmount(place: Path) -> None:
+    if place.is_mount():
+        kernel.unmount(str(place))
+
+
+def check_taken(pid: int, loan: Loan) -> None:
+    """Whether the container of `pid` has the files that were lent. Raises `Failed`."""
+    try:
+        found = Path(f"/proc/{pid}/root/workspace").stat()
+    except OSError as err:
+        raise Failed(f"the container's workspace cannot be looked at: {err}") from err
+    if (found.st_dev, found.st_ino) != loan.workspace:
+        raise Failed(
+            "the container shows another folder as its workspace: its daemon does not see the "
+            "mounts of this machine. Run it without a mount namespace of its own (MountFlags)"
+        )
