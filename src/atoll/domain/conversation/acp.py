@@ -1,0 +1,151 @@
+"""The Agent Client Protocol, version 1: JSON-RPC lines (`opencode acp`, `gemini --acp`, …).
+
+Files are the agent's own to read and write inside the sandbox, so we offer none.
+"""
+
+from atoll.domain.conversation.step import Outgoing, Step, Terms, busy, chosen, not_pending
+from atoll.domain.errors import Invalid
+from atoll.domain.terminal.card import Card, Draft, Kind, Said, State, Value
+from atoll.domain.terminal.cards_acp import AcpCards
+from atoll.domain.terminal.loose import Message, name_of, part, text
+
+_UNSUPPORTED = -32601
+PROTOCOL = 1
+
+
+class AcpConversation:
+    """One session; a prompt that comes before it stands waits for it."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+        self._cards = AcpCards()
+        self._sent = 0
+        self._waits_for: dict[str, str] = {}
+        self._requests: dict[str, Value] = {}
+        self._session = ""
+        self._prompt: str | None = None
+        self._working = False
+
+    def begin(self) -> Step:
+        """Introduce ourselves. Raises `Invalid` when a conversation is to be resumed: the
+        protocol needs its id, which nobody here knows."""
+        if self._terms.resume:
+            raise Invalid(
+                "this agent cannot resume a conversation in machine mode; use mode tui",
+                field="resume",
+            )
+        files: dict[str, Value] = {"readTextFile": False, "writeTextFile": False}
+        params: dict[str, Value] = {
+            "protocolVersion": PROTOCOL,
+            "clientCapabilities": {"fs": files, "terminal": False},
+            "clientInfo": {"name": "atoll", "version": "1"},
+        }
+        return Step(send=(self._call("initialize", params),))
+
+    def take(self, message: Message) -> Step:
+        """One line of output."""
+        method = text(message, "method")
+        if not method:
+            return self._replied(message)
+        said = tuple(self._cards.take(message))
+        if "id" not in message:
+            return Step(said=said)
+        number, name = message["id"], name_of(message, "id")
+        if method != "session/request_permission":
+            error: dict[str, Value] = {"code": _UNSUPPORTED, "message": f"{method} is not served"}
+            return Step(send=(_rpc(id=number, error=error),))
+        self._requests[name] = number
+        if self._terms.ask:
+            return Step(said=said)
+        return self._allow(name, said)
+
+    def ask(self, words: str) -> Step:
+        """A prompt; before the session stands it waits."""
+        if self._working or self._prompt is not None:
+            raise busy()
+        if not self._session:
+            self._prompt = words
+            return Step()
+        return self._start(words)
+
+    def interrupt(self) -> Step:
+        """Break off the turn. What waits for an answer is cancelled with it."""
+        if not self._working:
+            return Step()
+        said: list[Said] = []
+        send: list[Outgoing] = [_rpc(method="session/cancel", params={"sessionId": self._session})]
+        for name, number in self._requests.items():
+            send.append(_rpc(id=number, result={"outcome": {"outcome": "cancelled"}}))
+            said += self._cards.answered(name, accepted=False)
+        self._requests.clear()
+        return Step(said=tuple(said), send=tuple(send))
+
+    def answer(self, card: Card, option: str | None, words: str | None) -> Step:
+        """Choose one of the options the agent offered."""
+        del words
+        name = card.id.removeprefix("approval:")
+        if name not in self._requests:
+            raise not_pending(card.id)
+        decision = chosen(card, option)
+        effect = next(one.effect for one in card.options if one.id == decision)
+        number = self._requests.pop(name)
+        said = tuple(self._cards.answered(name, accepted=effect == "allow"))
+        return Step(said=said, send=(_selected(number, decision),))
+
+    def _allow(self, name: str, said: tuple[Said, ...]) -> Step:
+        """Answer at once where everything is allowed; the card shows that it was asked."""
+        options = next((one.options for one in said if isinstance(one, Draft)), None) or ()
+        allowing = [one.id for one in options if one.effect == "allow"]
+        if not allowing:
+            return Step(said=said)
+        number = self._requests.pop(name)
+        answered = tuple(self._cards.answered(name, accepted=True))
+        return Step(said=(*said, *answered), send=(_selected(number, allowing[0]),))
+
+    def _replied(self, message: Message) -> Step:
+        call = self._waits_for.pop(name_of(message, "id"), "")
+        result, error = part(message, "result"), _error(message)
+        match call:
+            case "initialize" if not error:
+                params: dict[str, Value] = {"cwd": self._terms.cwd, "mcpServers": []}
+                return Step(send=(self._call("session/new", params),))
+            case "session/new" if not error:
+                self._session = text(result, "sessionId")
+                prompt, self._prompt = self._prompt, None
+                return Step() if prompt is None else self._start(prompt)
+            case "session/prompt":
+                self._working = False
+                self._requests.clear()
+                return Step(said=tuple(self._cards.ended(text(result, "stopReason"), error)))
+            case "":
+                return Step()
+            case _:
+                card = Draft(f"failed:{call}", Kind.STATUS, State.FAILED, f"{call} failed", error)
+                return Step(said=(card,))
+
+    def _start(self, words: str) -> Step:
+        self._working = True
+        prompt: list[Value] = [{"type": "text", "text": words}]
+        params: dict[str, Value] = {"sessionId": self._session, "prompt": prompt}
+        said = tuple(self._cards.asked(words))
+        return Step(said=said, send=(self._call("session/prompt", params),))
+
+    def _call(self, method: str, params: dict[str, Value]) -> Outgoing:
+        self._sent += 1
+        self._waits_for[str(self._sent)] = method
+        return _rpc(id=self._sent, method=method, params=params)
+
+
+def _error(message: Message) -> str:
+    """What an error answer says, with the reason beneath it."""
+    error = part(message, "error")
+    more = text(part(error, "data"), "message", "details")
+    return ": ".join(filter(None, (text(error, "message"), more)))
+
+
+def _selected(number: Value, option: str) -> Outgoing:
+    return _rpc(id=number, result={"outcome": {"outcome": "selected", "optionId": option}})
+
+
+def _rpc(**fields: Value) -> Outgoing:
+    return {"jsonrpc": "2.0", **fields}

@@ -1,0 +1,102 @@
+"""Cards: what an agent does, as small things a phone can show (docs/cards.md is the contract).
+
+A `Draft` is what a translator of one agent's own output says; a `Card` is what readers get.
+Nothing here knows any agent, and nothing is sent from here.
+"""
+
+from enum import StrEnum
+from typing import TypeAlias
+
+import msgspec
+
+VERSION = 1
+MAX_TEXT = 64 * 1024
+MAX_TITLE = 300
+MAX_OPTIONS = 16
+MAX_DATA_TEXT = 8 * 1024
+
+Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
+
+
+class Kind(StrEnum):
+    """What a card shows. A reader that does not know a kind shows title and text."""
+
+    TEXT = "text"
+    THINKING = "thinking"
+    TOOL_CALL = "tool-call"
+    BASH = "bash"
+    DIFF = "diff"
+    FILE = "file"
+    PLAN = "plan"
+    QUESTION = "question"
+    APPROVAL = "approval"
+    PREVIEW_LINK = "preview-link"
+    STATUS = "status"
+    TURN = "turn"
+
+
+class State(StrEnum):
+    """How far it is. `pending` waits for a person; the last three are final."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    DECLINED = "declined"
+
+
+class Option(msgspec.Struct, frozen=True):
+    """One possible answer. `effect` tells a button's colour: allow, deny or neither."""
+
+    id: str
+    label: str
+    effect: str = "other"
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """A card, or what changed of one: None keeps what it had. With `append`, `text` is put
+    behind what is there. `data` is merged over what is there."""
+
+    id: str
+    kind: Kind
+    state: State | None = None
+    title: str | None = None
+    text: str | None = None
+    data: dict[str, Value] | None = None
+    options: tuple[Option, ...] | None = None
+    append: bool = False
+
+
+class Card(msgspec.Struct, frozen=True):
+    """One card as readers get it. `n` is its place in the order, from 1; `seq` the place of this
+    revision among all changes; `rev` counts its revisions. `cut` says that text was too long."""
+
+    seq: int
+    n: int
+    id: str
+    rev: int
+    kind: Kind
+    state: State
+    at: str
+    title: str = ""
+    text: str = ""
+    data: dict[str, Value] = {}
+    options: tuple[Option, ...] = ()
+    cut: bool = False
+    v: int = VERSION
+
+
+class Began(msgspec.Struct, frozen=True):
+    """The agent works from now on."""
+
+
+class Yielded(msgspec.Struct, frozen=True):
+    """The agent is done, or waits for its person."""
+
+
+class Interrupted(msgspec.Struct, frozen=True):
+    """The agent's turn was broken off. Hooks never tell of this, so it is a word of its own."""
+
+
+Said: TypeAlias = Draft | Began | Yielded | Interrupted
+"""What a translator makes of one message."""

@@ -1,0 +1,90 @@
+"""What an agent's hooks tell of its turn: the events Claude Code began with, which others share.
+
+Each message is the beginning of the JSON a hook command is given; it may be cut off, and comes
+from inside the wall, where anybody can write one. So only a few fields are looked at, and the
+worst a forged one does is to lock or free its own sandbox's terminal.
+"""
+
+import re
+from dataclasses import dataclass
+
+from atoll.domain.terminal.card import Began, Draft, Kind, Said, State, Yielded
+
+_EVENT = re.compile(r'"hook_event_name"\s*:\s*"([A-Za-z]{1,40})"')
+_TRANSCRIPT = re.compile(r'"transcript_path"\s*:\s*"((?:[^"\\\x00-\x1f]|\\["\\/]){1,1024})"')
+_TOOL = re.compile(r'"tool_name"\s*:\s*"([^"\\\x00-\x1f]{1,80})"')
+_MESSAGE = re.compile(r'"message"\s*:\s*"((?:[^"\\\x00-\x1f]|\\["\\/n]){1,400})"')
+
+ASKING_TOOLS = frozenset({"AskUserQuestion", "ExitPlanMode"})
+"""Tools whose whole work is to wait for the person."""
+
+WORKING_EVENTS = frozenset({
+    "UserPromptSubmit", "PreToolUse", "PostToolUse", "PreCompact", "SubagentStart",
+    "BeforeAgent", "BeforeTool", "AfterTool", "BeforeModel",
+})  # fmt: skip
+WAITING_EVENTS = frozenset({
+    "SessionStart", "Stop", "StopFailure", "SessionEnd", "Notification", "PermissionRequest",
+    "AfterAgent",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What one message tells. `transcript` is an absolute path inside."""
+
+    event: str
+    transcript: str | None
+    said: tuple[Said, ...]
+
+
+class Hooks:
+    """The hooks of one agent, in the order they come."""
+
+    def __init__(self) -> None:
+        self._asked = 0
+        self._asking = False
+
+    def read(self, line: str) -> Heard | None:
+        """What a hook's message means; None for one that is none."""
+        event = _EVENT.search(line)
+        if event is None:
+            return None
+        path = _TRANSCRIPT.search(line[: event.start()])
+        transcript = _plain(path[1]) if path is not None and path[1].startswith("/") else None
+        return Heard(event[1], transcript, self._said(event[1], line[event.end() :]))
+
+    def _said(self, event: str, rest: str) -> tuple[Said, ...]:
+        tool = _TOOL.search(rest)
+        if event == "PermissionRequest":
+            return self._asks(f"The agent asks to use {tool[1] if tool else 'a tool'}")
+        if event == "Notification":
+            message = _MESSAGE.search(rest)
+            return self._asks(_plain(message[1]) if message else "The agent asks for you")
+        if event == "PreToolUse" and tool is not None and tool[1] in ASKING_TOOLS:
+            return (Yielded(),)
+        if event in WORKING_EVENTS:
+            return (*self._answered(), Began())
+        return (*self._answered(), Yielded()) if event in WAITING_EVENTS else ()
+
+    def _asks(self, title: str) -> tuple[Said, ...]:
+        if not self._asking:
+            self._asked, self._asking = self._asked + 1, True
+        asking = Draft(
+            id=f"asking:{self._asked}",
+            kind=Kind.STATUS,
+            state=State.PENDING,
+            title=title,
+            text="Answer it in the terminal.",
+        )
+        return (asking, Yielded())
+
+    def _answered(self) -> tuple[Said, ...]:
+        if not self._asking:
+            return ()
+        self._asking = False
+        return (Draft(id=f"asking:{self._asked}", kind=Kind.STATUS, state=State.DONE, text=""),)
+
+
+def _plain(text: str) -> str:
+    """JSON's short escapes undone."""
+    return re.sub(r'\\(["\\/n])', lambda found: "\n" if found[1] == "n" else found[1], text)

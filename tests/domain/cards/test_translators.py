@@ -1,0 +1,143 @@
+"""Translators are total: whatever an agent writes, they make cards or nothing, and never raise."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from atoll.domain.conversation.acp import AcpConversation
+from atoll.domain.conversation.claude import ClaudeConversation
+from atoll.domain.conversation.codex import CodexConversation
+from atoll.domain.conversation.step import Conversation, Terms
+from atoll.domain.errors import Conflict, Invalid, NotFound
+from atoll.domain.terminal.card import Draft, Kind, State
+from atoll.domain.terminal.cardlog import CardLog
+from atoll.domain.terminal.cards_claude import ClaudeCards
+from atoll.domain.terminal.cards_codex_files import CodexExecCards, CodexRolloutCards
+from atoll.domain.terminal.hooks import Hooks
+from atoll.domain.terminal.previews import previews
+from tests.domain.cards.replay import AT
+
+WORDS = st.sampled_from([
+    "type", "method", "params", "id", "item", "message", "content", "update", "sessionUpdate",
+    "assistant", "user", "tool_use", "tool_result", "session/update", "item/completed", "text",
+    "toolCallId", "changes", "commandExecution", "fileChange", "input", "questions", "options",
+    "status", "payload", "event_msg", "item_completed", "event", "stream_event", "control_request",
+    "request", "can_use_tool", "subtype", "request_id", "session/request_permission", "result",
+    "turn/started", "turn", "plan", "tool_call", "kind", "execute", "edit", "diff", "oldText",
+])  # fmt: skip
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | WORDS | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=6),
+    max_leaves=25,
+)
+MESSAGES = st.dictionaries(WORDS, VALUES, max_size=6)
+
+
+@pytest.mark.parametrize("make", [ClaudeCards, CodexExecCards, CodexRolloutCards])
+@given(messages=st.lists(MESSAGES, max_size=5))
+@settings(max_examples=50, deadline=None)
+def test_translator_of_anything_makes_cards_or_nothing(
+    make: Callable[[], Any], messages: list[Any]
+) -> None:
+    cards, log = make(), CardLog()
+    for message in messages:
+        for said in cards.take(message):
+            if isinstance(said, Draft):
+                log.put(said, AT)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        ClaudeConversation,
+        lambda: CodexConversation(Terms("/")),
+        lambda: AcpConversation(Terms("/", ask=True)),
+    ],
+)
+@given(messages=st.lists(MESSAGES, max_size=5))
+@settings(max_examples=50, deadline=None)
+def test_conversation_with_anything_goes_on(
+    make: Callable[[], Conversation], messages: list[Any]
+) -> None:
+    talk = make()
+    talk.begin()
+    for message in messages:
+        talk.take(message)
+
+
+def test_codex_conversation_asks_once_its_thread_stands_and_answers_what_it_is_asked() -> None:
+    talk, log = CodexConversation(Terms("/workspace", ask=True)), CardLog()
+    (hello,) = talk.begin().send
+    assert talk.ask("do it").send == ()
+    with pytest.raises(Conflict):
+        talk.ask("and this")
+    _, start = talk.take({"id": hello["id"], "result": {}}).send
+    assert (start["method"], start["params"]["approvalPolicy"]) == ("thread/start", "on-request")
+    (turn,) = talk.take({"id": start["id"], "result": {"thread": {"id": "th"}}}).send
+    assert turn["params"] == {"threadId": "th", "input": [{"type": "text", "text": "do it"}]}
+    params = {"itemId": "i", "command": "rm x", "availableDecisions": ["accept"]}
+    asks = {"method": "item/commandExecution/requestApproval", "id": 0, "params": params}
+    for said in talk.take(asks).said:
+        if isinstance(said, Draft):
+            log.put(said, AT)
+    card = log.get("approval:0")
+    assert card is not None and card.state is State.PENDING
+    assert [one.id for one in card.options] == ["accept", "decline"]
+    with pytest.raises(Invalid):
+        talk.answer(card, "perhaps", None)
+    step = talk.answer(card, "decline", None)
+    assert step.send == ({"id": 0, "result": {"decision": "decline"}},)
+    assert step.said[0].state is State.DECLINED
+    with pytest.raises(NotFound):
+        talk.answer(card, "accept", None)
+
+
+def test_claude_conversation_repeats_the_input_of_what_it_allows() -> None:
+    talk, log = ClaudeConversation(), CardLog()
+    talk.begin()
+    talk.ask("write it")
+    asks = {"type": "control_request", "request_id": "r9", "request": {
+        "subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "ls"}}}  # fmt: skip
+    for said in talk.take(asks).said:
+        if isinstance(said, Draft):
+            log.put(said, AT)
+    card = log.get("approval:r9")
+    assert card is not None and (card.kind, card.text) == (Kind.APPROVAL, "ls")
+    (line,) = talk.answer(card, "allow", None).send
+    assert line["response"]["response"] == {"behavior": "allow", "updatedInput": {"command": "ls"}}
+
+
+def test_hooks_follow_the_turn_and_the_question() -> None:
+    hooks, log = Hooks(), CardLog()
+    begun = hooks.read('{"session_id":"x","transcript_path":"/h/a \\"b.jsonl","hook_event_name":"UserPromptSubmit","prompt":"hook_event_name')  # fmt: skip # noqa: E501
+    assert begun is not None and begun.transcript == '/h/a "b.jsonl'
+    assert [type(one).__name__ for one in begun.said] == ["Began"]
+    asked = hooks.read('{"hook_event_name":"PermissionRequest","tool_name":"Bash"')
+    assert asked is not None and [type(one).__name__ for one in asked.said] == ["Draft", "Yielded"]
+    done = hooks.read('{"hook_event_name":"PostToolUse","tool_name":"Bash"')
+    assert done is not None and [type(one).__name__ for one in done.said] == ["Draft", "Began"]
+    for heard in (asked, done):
+        log.put(heard.said[0], AT)
+    assert [(card.title, card.state) for card in log.all()] == [
+        ("The agent asks to use Bash", State.DONE)
+    ]
+    assert hooks.read("no json at all") is None
+    # What a prompt or a tool's input says is behind the event's name, so it cannot pose as one.
+    forged = hooks.read(
+        '{"cwd":"/","hook_event_name":"Stop","x":"hook_event_name\\":\\"PreToolUse"}'
+    )
+    assert forged is not None and forged.event == "Stop"
+
+
+def test_previews_are_the_sandbox_own_servers() -> None:
+    text = (
+        "Local: http://localhost:5173/app, and http://127.0.0.1:8082/broker "
+        "https://example.com:99/ http://[::1]:4000."
+    )
+    assert [card.text for card in previews(text)] == [
+        "http://localhost:5173/app",
+        "http://[::1]:4000",
+    ]
