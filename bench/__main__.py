@@ -10,6 +10,7 @@ from pathlib import Path
 from bench.docker_peer import docker_peer
 from bench.figures import Series, table, verdict
 from bench.peers import BareBubblewrap, Docker, fork_and_exec, milliseconds
+from bench.redaction import redaction
 from bench.server import Server, server
 
 CREATES = 25
@@ -189,6 +190,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "memory": memory,
     "agent": agent,
     "restart": restart,
+    "redaction": redaction,
 }
 
 

@@ -100,6 +100,18 @@ KINDS: Mapping[str, Kind] = dict(
         _kind("exec.started", _INSIDE, "argv0 background", "A command was started."),
         _kind("exec.exited", _INSIDE, "argv0 exit timed_out", "A command ended."),
         _kind("file.changed", "sandbox_id generation n", "path act bytes", "A file was changed."),
+        _kind(
+            "secret.withheld",
+            "sandbox_id generation n path",
+            "",
+            "A file or tree was not handed out: it holds a secret.",
+        ),
+        _kind(
+            "secret.exported",
+            "sandbox_id generation n path",
+            "",
+            "The owner took out a file or tree that holds a secret.",
+        ),
         _kind("door.request", "sandbox_id generation n", "*", "Something left by a door."),
         _kind("agent.reported", "sandbox_id generation n", "*", "An agent told its state."),
         _kind("profile.saved", "profile_id version", "", "A profile was saved."),

@@ -6,6 +6,7 @@ Paths are judged by the runtime, which opens them inside; nothing here interpret
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from atoll.domain.errors import Forbidden
 from atoll.domain.principal import Principal
 from atoll.ports import RuntimeCall, RuntimeReply, RuntimeStream
 from atoll.services.execs import accepted_stream
@@ -14,6 +15,9 @@ from atoll.services.sandboxes import Sandboxes
 
 Query = tuple[tuple[str, str], ...]
 """Query parameters of the runtime contract, as text."""
+
+WITH_SECRETS = ("secrets", "allow")
+"""Said by the owner who takes out bytes that hold a secret, knowing it."""
 
 
 class Files:
@@ -35,7 +39,7 @@ class Files:
     async def read(
         self, caller: Principal, ref: str, query: Query, *, byte_range: str | None = None
     ) -> AsyncIterator[RuntimeStream]:
-        """A file's bytes: `path`; `byte_range` is the value of a `Range` header."""
+        """A file's bytes: `path`, `secrets`; `byte_range` is the value of a `Range` header."""
         headers = (("Range", byte_range),) if byte_range else ()
         call = RuntimeCall("GET", "/files/content", query, headers)
         async with self._stream(caller, ref, call) as answer:
@@ -66,7 +70,7 @@ class Files:
     async def archive(
         self, caller: Principal, ref: str, query: Query
     ) -> AsyncIterator[RuntimeStream]:
-        """A tree as tar: `path`."""
+        """A tree as tar: `path`, `secrets`."""
         call = RuntimeCall("GET", "/files/archive", query)
         async with self._stream(caller, ref, call) as answer:
             yield answer
@@ -97,6 +101,8 @@ class Files:
     async def _stream(
         self, caller: Principal, ref: str, call: RuntimeCall
     ) -> AsyncIterator[RuntimeStream]:
-        _, client = await self._sandboxes.runtime(caller, ref)
+        sandbox, client = await self._sandboxes.runtime(caller, ref)
+        if WITH_SECRETS in call.query and caller.id != sandbox.owner:
+            raise Forbidden(f"only the owner of {sandbox.name} may take secrets out of it")
         async with client.stream(call) as answer:
             yield await accepted_stream(answer)

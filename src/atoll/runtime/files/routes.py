@@ -17,11 +17,15 @@ from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.workspace_path import named_path, workspace_path
 from atoll.runtime.files.content import Content
 from atoll.runtime.files.entry import Entry
+from atoll.runtime.files.exit import Exit
 from atoll.runtime.files.files import MAX_PAGE, Change
+from atoll.runtime.files.tool import Tool
 from atoll.runtime.parts import Parts
 from atoll.runtime.requests import answer, query_flag, query_integer, read_json
 
 CHUNK_BYTES = 256 * 1024
+JUDGED_WHOLE_BYTES = 4 * 1024 * 1024
+"""Of an archive; what comes after is looked at as it goes, and cut off."""
 KEEPALIVE_SECONDS = 15.0
 MAX_WAITING_CHANGES = 1024
 SAFE_HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
@@ -69,9 +73,10 @@ class FileRoutes:
 
     async def read(self, request: web.Request) -> web.StreamResponse:
         """The bytes of a file, or one range of them (RFC 9110 §14)."""
+        exit_ = Exit(self._parts, request)
         content = await self._parts.files.open(_named(request))
         try:
-            return await _send(request, content)
+            return await _send(request, content, exit_)
         finally:
             content.close()
 
@@ -105,16 +110,16 @@ class FileRoutes:
 
     async def archive(self, request: web.Request) -> web.StreamResponse:
         """A tree as a tar. One that could not be whole is cut off, never ended well."""
+        exit_ = Exit(self._parts, request)
         async with self._parts.files.archive(_path(request)) as tool:
-            data = await tool.read()
-            if not data:
-                await tool.finish()
+            first = await _beginning(tool, exit_)
             response = web.StreamResponse(headers=SAFE_HEADERS)
             response.content_type = "application/x-tar"
             await response.prepare(request)
-            while data:
+            await response.write(first)
+            while data := await tool.read():
+                exit_.pass_on(data)
                 await response.write(data)
-                data = await tool.read()
             try:
                 await tool.finish()
             except AtollError as error:
@@ -199,8 +204,28 @@ def _mode(text: str | None) -> int | None:
     return int(text, 8)
 
 
-async def _send(request: web.Request, content: Content) -> web.StreamResponse:
+async def _beginning(tool: Tool, exit_: Exit) -> bytes:
+    """So much of an archive that a small one is refused before anything was sent."""
+    first = bytearray()
+    while len(first) < JUDGED_WHOLE_BYTES:
+        data = await tool.read()
+        if not data:
+            break
+        first += data
+        exit_.judge(data)
+    if not first:
+        await tool.finish()
+    return bytes(first)
+
+
+async def _send(request: web.Request, content: Content, exit_: Exit) -> web.StreamResponse:
     start, length, partial = _span(request, content.size)
+    if exit_.guarded:
+        # Looked at whole first, and a part with its surroundings: a secret may begin before it.
+        begin = max(0, start - exit_.reach)
+        async for data in content.read(begin, start + length + exit_.reach - begin):
+            exit_.judge(data)
+        exit_ = exit_.anew()
     response = web.StreamResponse(status=206 if partial else 200, headers=SAFE_HEADERS)
     response.content_type = "application/octet-stream"
     response.content_length = length
@@ -210,6 +235,7 @@ async def _send(request: web.Request, content: Content) -> web.StreamResponse:
     await response.prepare(request)
     sent = 0
     async for data in content.read(start, length):
+        exit_.pass_on(data)
         await response.write(data)
         sent += len(data)
     if sent < length:

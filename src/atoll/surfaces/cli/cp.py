@@ -40,9 +40,12 @@ class Place:
 @click.command("cp", epilog="Sandbox paths are relative to /workspace. `./a:b` is a local name.")
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST")
+@click.option("--with-secrets", is_flag=True, help="Also what holds a secret of yours.")
 @json_option()
 @pass_invocation
-def command(invocation: Invocation, source: str, target: str, *, as_json: bool) -> None:
+def command(
+    invocation: Invocation, source: str, target: str, *, with_secrets: bool, as_json: bool
+) -> None:
     """Copy files and folders into or out of a sandbox.
 
     One side is NAME:PATH, the other a local path or `-` (a file, or the tar of a folder, on
@@ -53,7 +56,8 @@ def command(invocation: Invocation, source: str, target: str, *, as_json: bool) 
     if (inside_from is None) == (inside_to is None):
         raise click.UsageError("Exactly one side must be NAME:PATH.")
     if inside_from is not None:
-        copied = _fetch(api, inside_from, target)
+        said = (("secrets", "allow"),) if with_secrets else ()
+        copied = _fetch(api, inside_from, target, said=said)
     elif inside_to is not None:
         copied = _send(api, source, inside_to)
     else:
@@ -88,14 +92,14 @@ def _path(place: Place) -> tuple[tuple[str, str], ...]:
     return (("path", place.path or "."),)
 
 
-def _fetch(api: Api, place: Place, target: str) -> int:
+def _fetch(api: Api, place: Place, target: str, *, said: tuple[tuple[str, str], ...]) -> int:
     kind = _kind(api, place)
     if not kind:
         raise NotFound(f"{place.sandbox} holds no {place.path!r}")
     call = Call(
         "GET",
         at("sandboxes", place.sandbox, "files", "archive" if kind == "dir" else "content"),
-        _path(place),
+        (*_path(place), *said),
         (("Accept", "*/*"),),
     )
     with api.open(call) as stream:

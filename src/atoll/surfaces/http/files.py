@@ -3,7 +3,7 @@
 Paths go to the runtime as they are; it opens them inside, beneath the workspace.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
@@ -37,6 +37,13 @@ _BINARY = {"schema": {"type": "string", "format": "binary"}}
 
 FilePath = Annotated[
     str, Query(description="Relative to /workspace, or absolute beneath it.", max_length=4096)
+]
+
+Secrets = Annotated[
+    Literal["refuse", "allow"] | None,
+    Query(
+        description="Whether bytes that hold a secret of the owner's may go; only the owner may."
+    ),
 ]
 
 
@@ -91,12 +98,15 @@ async def read_file(
     *,
     sandbox: SandboxRef,
     path: FilePath,
+    secrets: Secrets = None,
     byte_range: Annotated[
         str | None, Header(alias="Range", description="`bytes=a-b`", max_length=100)
     ] = None,
 ) -> Response:
     """A regular file's bytes, or a range of them."""
-    opened = atoll.files.read(caller, sandbox, _query(path=path), byte_range=byte_range)
+    opened = atoll.files.read(
+        caller, sandbox, _query(path=path, secrets=secrets), byte_range=byte_range
+    )
     return Forwarded(opened, media_type=BYTES, headers=_SAVED)
 
 
@@ -162,10 +172,15 @@ async def move_file(
     responses={**stream_of(TAR, "The tree as tar."), **_FAILURES},
 )
 async def pack_files(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, path: FilePath = "."
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    path: FilePath = ".",
+    secrets: Secrets = None,
 ) -> Response:
     """A whole tree as tar."""
-    opened = atoll.files.archive(caller, sandbox, _query(path=path))
+    opened = atoll.files.archive(caller, sandbox, _query(path=path, secrets=secrets))
     return Forwarded(opened, media_type=TAR, headers=_SAVED)
 
 

@@ -1,0 +1,26 @@
+"""Noticing secrets in bytes that may not be rewritten: files, archives, bundles (design R14)."""
+
+from atoll.domain.redaction.lexicon import Lexicon
+from atoll.domain.redaction.redactor import ROOM_BYTES
+
+
+class Detector:
+    """One stream. `found` becomes true once and stays so."""
+
+    __slots__ = ("_held", "_lexicon", "found")
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._lexicon = lexicon
+        self._held = b""
+        self.found = False
+
+    def feed(self, data: bytes) -> bool:
+        """Look at the next bytes; whether a secret stood in any so far."""
+        if self.found or not self._lexicon:
+            return self.found
+        whole = self._held + data
+        findings = self._lexicon.find(whole)
+        begin = min((begin for begin, _ in findings.live), default=len(whole))
+        self._held = whole[max(begin, len(whole) - self._lexicon.longest - ROOM_BYTES) :]
+        self.found = bool(findings.spans)
+        return self.found

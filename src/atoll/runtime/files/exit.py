@@ -1,0 +1,64 @@
+"""A byte-exact way out of the sandbox (design R14): never rewritten, but looked at.
+
+What holds a secret is refused, unless whoever asks says that it may go; the control plane
+lets only the owner say so.
+"""
+
+from aiohttp import web
+
+from atoll.domain.errors import Conflict, Invalid
+from atoll.domain.redaction.detector import Detector
+from atoll.runtime.parts import Parts
+
+
+class Exit:
+    """One transfer. Secrets known at its beginning are looked for. Raises `Invalid` for a
+    `?secrets=` that is neither `refuse` nor `allow`."""
+
+    def __init__(self, parts: Parts, request: web.Request) -> None:
+        said = request.query.get("secrets", "refuse")
+        if said not in ("refuse", "allow"):
+            raise Invalid("secrets must be refuse or allow", field="secrets")
+        self._parts = parts
+        self._request = request
+        self._allowed = said == "allow"
+        self._lexicon = parts.redactions.lexicon
+        self._detector = Detector(self._lexicon)
+
+    @property
+    def guarded(self) -> bool:
+        """Whether there is anything to look for that would be refused."""
+        return bool(self._lexicon) and not self._allowed
+
+    @property
+    def reach(self) -> int:
+        """How far a secret may stretch, in bytes."""
+        return self._lexicon.longest
+
+    def anew(self) -> "Exit":
+        """The same way out, for the same bytes once more."""
+        return Exit(self._parts, self._request)
+
+    def judge(self, data: bytes) -> None:
+        """Look at bytes before anything was sent. Raises `Conflict`."""
+        if self._finds(data) and not self._allowed:
+            raise Conflict(
+                "this holds a secret of the sandbox's owner; who may see it asks again "
+                "with secrets=allow",
+                code="holds_secret",
+                field="path",
+            )
+
+    def pass_on(self, data: bytes) -> None:
+        """Look at bytes while they go. Raises `ConnectionResetError`: a cut says it best."""
+        if self._finds(data) and not self._allowed:
+            raise ConnectionResetError("a secret stood in what was being sent")
+
+    def _finds(self, data: bytes) -> bool:
+        """Whether there is one, told to the journal the first time."""
+        before = self._detector.found
+        if self._detector.feed(data) and not before:
+            kind = "secret.exported" if self._allowed else "secret.withheld"
+            path = self._request.query.get("path", "")[:512]
+            self._parts.journal.append(kind, {"path": path})
+        return self._detector.found
