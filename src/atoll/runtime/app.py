@@ -10,6 +10,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from atoll.domain.errors import Unauthenticated
+from atoll.runtime.ask_routes import routes as ask_routes
 from atoll.runtime.execs.routes import routes as exec_routes
 from atoll.runtime.files.routes import routes as file_routes
 from atoll.runtime.health import Counts
@@ -45,7 +46,14 @@ def build(parts: Parts, *, token: str | None) -> web.Application:
     if token is not None:
         middlewares.append(_bearing(token))
     app = web.Application(middlewares=middlewares, client_max_size=MAX_JSON_BYTES)
-    for routes in (terminal_routes, exec_routes, file_routes, policy_routes, _own_routes):
+    for routes in (
+        terminal_routes,
+        exec_routes,
+        file_routes,
+        policy_routes,
+        ask_routes,
+        _own_routes,
+    ):
         app.add_routes(routes(parts))
     return app
 

@@ -6,6 +6,7 @@ runtimes, which then share those pages. So a route finds its part here when it i
 
 from dataclasses import dataclass, field
 
+from atoll.runtime.asks import Asks
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.files.files import Files
 from atoll.runtime.health import Activity
@@ -24,5 +25,6 @@ class Parts:
     files: Files = field(init=False)
     journal: Journal = field(init=False)
     activity: Activity = field(init=False)
+    asks: Asks = field(init=False)
     policy: StandingPolicy = field(default_factory=StandingPolicy)
     redactions: Redactions = field(default_factory=Redactions)

@@ -18,9 +18,13 @@ from aiohttp import web
 from atoll.domain.errors import Invalid
 from atoll.domain.provider import Upstream
 from atoll.runtime.app import build
+from atoll.runtime.asks import Asks
 from atoll.runtime.boot import RuntimeBoot
+from atoll.runtime.doors.ask_desk import AskDesk
 from atoll.runtime.doors.broker import Broker
-from atoll.runtime.doors.closed import NO_BROKER, NO_EGRESS, closed
+from atoll.runtime.doors.closed import NO_BROKER, closed
+from atoll.runtime.doors.egress import Egress, proxying
+from atoll.runtime.doors.egress_call import serving
 from atoll.runtime.doors.keys import read_keys
 from atoll.runtime.doors.opened import opened
 from atoll.runtime.execs.execs import Execs
@@ -93,6 +97,7 @@ async def _live(
     await web.SockSite(runner, boot.listener).start()
     # Whoever still waits for an answer is let go before what would give it.
     stack.push_async_callback(runner.cleanup)
+    await _serve_egress(boot, parts, stack)
     await _serve_doors(boot, upstreams, journal, stack=stack)
     tasks.spawn(_watch_init(spawner, gone, stop), "init")
     await stop.wait()
@@ -115,6 +120,7 @@ def _fill(
         spawner, defaults, journal=journal, tasks=tasks, make_stage=make_stage
     )
     stack.callback(parts.terminals.hang_up)
+    parts.asks = Asks(journal.append)
     parts.execs = Execs(
         spawner,
         env=boot.env,
@@ -132,6 +138,15 @@ def _fill(
     parts.files = Files(spawner, changed=changed)
 
 
+async def _serve_egress(boot: RuntimeBoot, parts: Parts, stack: AsyncExitStack) -> None:
+    """The egress proxy on its listeners; without rules it refuses everything, and says so."""
+    egress = Egress(boot.sandbox_id, parts.journal.append)
+    parts.policy.heed(egress.heed)
+    desk = AskDesk(parts.asks, lambda: parts.policy.current.commands)
+    doors = boot.doors[BROKER_DOORS:]
+    await stack.enter_async_context(proxying(egress, doors, serving(desk)))
+
+
 async def _serve_doors(
     boot: RuntimeBoot,
     upstreams: dict[str, Upstream] | None,
@@ -139,9 +154,8 @@ async def _serve_doors(
     *,
     stack: AsyncExitStack,
 ) -> None:
-    """The broker on its listeners when there are keys; whatever else stays closed."""
-    broker, egress = boot.doors[:BROKER_DOORS], boot.doors[BROKER_DOORS:]
-    await stack.enter_async_context(closed(egress, NO_EGRESS))
+    """The broker on its listeners when there are keys; without, they say so."""
+    broker = boot.doors[:BROKER_DOORS]
     if upstreams is None:
         await stack.enter_async_context(closed(broker, NO_BROKER))
         return

@@ -12,12 +12,18 @@ from dataclasses import dataclass, field
 import pytest
 
 from atoll.domain.egress import Destination, EgressPolicy, Refused
+from atoll.domain.errors import NotFound
+from atoll.runtime.asks import MAX_WAITING, Asks
 from atoll.runtime.doors import egress_call
+from atoll.runtime.doors.ask_desk import AskDesk
 from atoll.runtime.doors.egress import Egress, proxying
-from atoll.runtime.doors.egress_call import serve
-from atoll.wire.policy import EgressRule, Network, Policy
+from atoll.runtime.doors.egress_call import serving
+from atoll.wire.policy import Commands, EgressRule, Network, Policy
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+
+
+NOTHING = Commands()
 
 
 @dataclass
@@ -56,6 +62,7 @@ class Door:
     audit: list[tuple[str, Mapping[str, object]]]
     lookups: list[str]
     news: asyncio.Event
+    asks: Asks
 
     async def told(self, kind: str) -> Mapping[str, object]:
         """The last entry of `kind`, awaited."""
@@ -102,7 +109,9 @@ class Door:
 
 
 @asynccontextmanager
-async def door(server: Server | None = None, **more: object) -> AsyncIterator[Door]:
+async def door(
+    server: Server | None = None, commands: Commands = NOTHING, **more: object
+) -> AsyncIterator[Door]:
     """A door whose names stand for this machine: `*.example` is loopback, judged as public."""
     audit: list[tuple[str, Mapping[str, object]]] = []
     lookups: list[str] = []
@@ -122,11 +131,13 @@ async def door(server: Server | None = None, **more: object) -> AsyncIterator[Do
         news.set()
 
     egress = Egress("sb_1", record, resolve=resolve, judge_address=judged)
+    asks = Asks(record)
+    desk = AskDesk(asks, lambda: commands)
     listener = socket.create_server(("127.0.0.1", 0))
     out = await asyncio.start_server(server, "127.0.0.1", 0)
-    async with out, proxying(egress, (listener,), serve):
+    async with out, proxying(egress, (listener,), serving(desk)):
         server.port = out.sockets[0].getsockname()[1]
-        made = Door(egress, server, listener.getsockname()[1], audit, lookups, news)
+        made = Door(egress, server, listener.getsockname()[1], audit, lookups, news, asks)
         made.live_by(**more)  # type: ignore[arg-type]
         yield made
 
@@ -296,7 +307,6 @@ async def test_prefix_rule_binds_plain_requests() -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        b"GET / HTTP/1.1\r\nHost: 127.0.0.1:3128\r\n\r\n",
         b"GET http://a.example/ HTTP/1.1\nHost: a.example\n\n",
         b"CONNECT 0x7f.1:443 HTTP/1.1\r\nHost: 0x7f.1:443\r\n\r\n",
         b"\x16\x03\x01\x00\x05hello\r\n\r\n",
@@ -354,3 +364,105 @@ async def test_slow_reader_holds_the_sender_back() -> None:
                     sent += 65536
         assert len(here.server.got) < 64 * 1024 * 1024
         writer.transport.abort()
+
+
+def asking(kind: str, *argv: str, cwd: str = "/workspace") -> bytes:
+    body = b"".join(word.encode("utf-8", "surrogateescape") + b"\0" for word in (kind, cwd, *argv))
+    return b"POST /atoll/ask HTTP/1.1\r\nHost: d\r\nContent-Length: %d\r\n\r\n%b" % (
+        len(body),
+        body,
+    )
+
+
+RULES = Commands(operator=(("git", "push"),), sudo=(("apt-get", "install", "-y", "jq"),))
+
+
+@pytest.mark.parametrize(("allow", "status"), [(True, b"200 OK"), (False, b"403 Forbidden")])
+async def test_ask_waits_for_the_word_from_outside(allow: bool, status: bytes) -> None:
+    async with door() as here:
+        reader, writer = await here.open(asking("operator", "rm", "-rf", "x", cwd="/workspace/a"))
+        told = await here.told("approval.asked")
+        assert told["subject"] == {"argv": ["rm", "-rf", "x"], "cwd": "/workspace/a"}
+        assert [one.id for one in here.asks.waiting()] == [told["ask_id"]]
+        here.asks.decide(str(told["ask_id"]), allow=allow)
+        assert (await reader.read()).startswith(b"HTTP/1.1 " + status)
+        with pytest.raises(NotFound):
+            here.asks.decide(str(told["ask_id"]), allow=True)
+        writer.close()
+
+
+async def test_ask_of_one_who_goes_away_is_taken_back() -> None:
+    async with door() as here:
+        _reader, writer = await here.open(asking("operator", "true"))
+        await here.told("approval.asked")
+        writer.close()
+        await here.told("approval.expired")
+        assert here.asks.waiting() == []
+
+
+async def test_command_outside_the_rules_runs_unasked_and_inside_asks() -> None:
+    async with door(commands=RULES) as here:
+        assert (await here.say(asking("check", "/usr/bin/git", "status"))).startswith(
+            b"HTTP/1.1 200"
+        )
+        assert here.asks.waiting() == []
+        _reader, writer = await here.open(asking("check", "git", "-C", "x", "push", "--force"))
+        told = await here.told("approval.asked")
+        assert told["subject"]["argv"] == ["git", "-C", "x", "push", "--force"]  # type: ignore[index]
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    ("argv", "status"),
+    [
+        (("apt-get", "install", "-y", "jq"), b"200"),
+        (("apt-get", "install", "-y", "jq "), b"403"),
+        (("apt-get", "install", "-y jq"), b"403"),
+        (("apt-get", "install", "-y", "jq", "vim"), b"403"),
+        (("apt-get", "install", "-y", "jq;id"), b"403"),
+        (("apt-get", "install", "-y", "jq\nid"), b"403"),
+        (("apt-get", "install", "-y", "*"), b"403"),
+        (("apt-get", "install", "-y", "--option=Dpkg::Pre-Invoke::=id", "jq"), b"403"),
+        (("/usr/bin/apt-get", "install", "-y", "jq"), b"403"),
+        (("apt-get",), b"403"),
+    ],
+)
+async def test_sudo_takes_exact_words_only(argv: tuple[str, ...], status: bytes) -> None:
+    async with door(commands=RULES) as here:
+        assert (await here.say(asking("sudo", *argv))).startswith(b"HTTP/1.1 " + status)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        asking("operator", "echo", "a\u202eb"),
+        asking("operator", "echo", "\udcff"),
+        asking("operator", "x" * 3000),
+        asking("nonsense", "true"),
+        asking("operator")[:-1] + b"x",
+        b"POST /atoll/ask HTTP/1.1\r\nHost: d\r\nContent-Length: 999999999\r\n\r\n",
+        b"POST /atoll/ask HTTP/1.1\r\nHost: d\r\n\r\n",
+    ],
+)
+async def test_ask_that_cannot_be_shown_as_it_is_is_refused(said: bytes) -> None:
+    async with door() as here:
+        assert (await here.say(said)).startswith(b"HTTP/1.1 400 ")
+        assert here.asks.waiting() == []
+
+
+async def test_asks_beyond_what_a_person_reads_are_refused() -> None:
+    async with door() as here:
+        callers = [await here.open(asking("operator", "true")) for _ in range(MAX_WAITING)]
+        while len(here.asks.waiting()) < MAX_WAITING:
+            here.news.clear()
+            await here.news.wait()
+        assert (await here.say(asking("operator", "true"))).startswith(b"HTTP/1.1 400 ")
+        for _reader, writer in callers:
+            writer.close()
+
+
+async def test_door_itself_has_no_pages() -> None:
+    async with door() as here:
+        assert (await here.say(b"GET / HTTP/1.1\r\nHost: 127.0.0.1:3128\r\n\r\n")).startswith(
+            b"HTTP/1.1 404 "
+        )

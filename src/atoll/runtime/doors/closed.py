@@ -50,11 +50,6 @@ NO_BROKER = Closed(
     "unavailable",
     "no keys were given to this sandbox's broker; add them to keys.toml and start it again",
 )
-NO_EGRESS = Closed(
-    "403 Forbidden",
-    "domain_not_approved",
-    "this sandbox's network lets nothing out",
-)
 
 
 @asynccontextmanager

@@ -8,12 +8,13 @@ import asyncio
 import contextlib
 from dataclasses import dataclass, replace
 from time import monotonic
+from typing import Protocol
 
 from atoll.domain.egress import Destination, Refused
 from atoll.domain.host import canonical_host
 from atoll.domain.profile import NetworkMode
 from atoll.runtime.doors.closed import Closed
-from atoll.runtime.doors.egress import Blocked, Egress, Open, Unreachable
+from atoll.runtime.doors.egress import Blocked, Egress, Open, Serve, Unreachable
 from atoll.runtime.doors.egress_pipe import CHUNK_BYTES, Pipe, Side, Spent, end
 from atoll.wire.chunked import BadChunks, Chunks, spell_chunk
 from atoll.wire.proxy_head import BadHead, ProxyHead, head_end, read_head, spell
@@ -31,6 +32,14 @@ _NAME_REFUSED = b"\x15\x03\x03\x00\x02\x02\x70"
 _ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 
+class Desk(Protocol):
+    """Answers requests to the door itself."""
+
+    async def serve(self, head: ProxyHead, rest: bytes, caller: Side) -> bytes:
+        """A whole HTTP answer. Raises `OSError`, `EOFError` when the caller went away."""
+        ...
+
+
 @dataclass(slots=True)
 class _Told:
     """One call's record for the audit."""
@@ -40,19 +49,30 @@ class _Told:
     outcome: str = "passed"
 
 
-async def serve(egress: Egress, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Serve one caller to its end; nothing it does raises."""
-    try:
-        await _served(egress, (reader, writer))
-    except (OSError, asyncio.IncompleteReadError):
-        pass  # the caller went away: nobody is left to be told
-    finally:
-        writer.transport.abort()
+def serving(desk: Desk) -> Serve:
+    """What serves a caller of the door to its end; nothing the caller does raises. `desk` gets
+    the requests to the door itself."""
+
+    async def serve(
+        egress: Egress, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        try:
+            await _served(egress, desk, (reader, writer))
+        except* (OSError, EOFError):
+            pass  # the caller went away: nobody is left to be told
+        finally:
+            writer.transport.abort()
+
+    return serve
 
 
-async def _served(egress: Egress, inner: Side) -> None:
+async def _served(egress: Egress, desk: Desk, inner: Side) -> None:
     try:
         head, rest = await _head(inner[0])
+        if not head.host:
+            inner[1].write(await desk.serve(head, rest, inner))
+            await _part(inner)
+            return
         to = _destination(head)
     except TimeoutError:
         await _answer(inner, Closed("408 Request Timeout", "timeout", "no whole request came"))
@@ -123,8 +143,6 @@ async def _head(reader: asyncio.StreamReader) -> tuple[ProxyHead, bytes]:
 
 
 def _destination(head: ProxyHead) -> Destination:
-    if not head.host:
-        raise BadHead("this is a proxy: send http://host/path or CONNECT host:port")
     try:
         host = canonical_host(head.host)
     except ValueError as err:
