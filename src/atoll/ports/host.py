@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, NoReturn, Protocol
 
 from atoll.ports.agents import AgentShelf
+from atoll.ports.images import ImageShelf
 
 Level = Literal["ok", "warn", "fail"]
 
@@ -54,4 +55,8 @@ class Host(Protocol):
 
     def agents(self, home: Path) -> AgentShelf:
         """The agents installed in `home`, which need not exist yet."""
+        ...
+
+    def images(self, home: Path) -> ImageShelf:
+        """The roots unpacked in `home`, which need not exist yet."""
         ...

@@ -28,6 +28,7 @@ from atoll.adapters.repos.shelf import Shelf
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
 from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import SqlStore, open_store, sqlite_url
+from atoll.adapters.trees.found import FoundTrees
 from atoll.domain.agent import commands
 from atoll.domain.errors import AtollError
 from atoll.domain.principal import Principal
@@ -200,6 +201,7 @@ def _namespaces(settings: ControlSettings) -> Namespaces:
             socket=settings.home / "run" / "zygote.sock",
             broker=tuple(sorted(settings.upstreams.items())),
             agents=_agents(settings),
+            trees=FoundTrees(settings.home / "images"),
         )
     )
 

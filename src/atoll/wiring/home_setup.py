@@ -14,7 +14,6 @@ HOME_MODE = 0o1771
 _CONTROL_FOLDERS = (
     ("repos", 0o755),
     ("profiles", 0o755),
-    ("images", 0o755),
     ("run/import", 0o711),
 )
 _WRITTEN_BEFOREHAND = {
@@ -48,7 +47,8 @@ def _prepare(home: Path) -> int:
         if os.geteuid() == 0:
             os.chown(folder, 0, uid, follow_symlinks=False)
         folder.chmod(HOME_MODE if os.geteuid() == 0 else 0o711)
-    _persons_folder(home / "agents")
+    for name in ("agents", "images"):
+        _persons_folder(home / name)
     for name, mode in _CONTROL_FOLDERS:
         _control_folder(home / name, mode, uid)
     return uid
@@ -69,7 +69,8 @@ def _control_uid(home: Path) -> int:
 
 
 def _persons_folder(folder: Path) -> None:
-    """Programs are installed there by the person, and only by them: the control plane reads."""
+    """Programs and roots are laid there by the person, and only by them: the control plane
+    reads."""
     folder.mkdir(exist_ok=True)
     if os.geteuid() == 0:
         os.chown(folder, 0, 0, follow_symlinks=False)

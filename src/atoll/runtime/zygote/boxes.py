@@ -192,6 +192,7 @@ class Boxes:
             boot_id=record.boot_id(),
             init=self.nursery.programs.init_kind,
             wall=order.wall,
+            tree=request.tree or "",
         )
         places = self.nursery.home.box(request.sandbox_id)
         places.folder.mkdir(mode=0o711, exist_ok=True)

@@ -20,7 +20,7 @@ class Process(msgspec.Struct, frozen=True):
 
 class Record(msgspec.Struct, frozen=True):
     """One sandbox. `processes` are its runtime, bwrap (where that built the wall) and init
-    while it lives."""
+    while it lives; `tree` the image it is built on, empty for the host's root."""
 
     sandbox_id: str
     generation: int
@@ -34,6 +34,7 @@ class Record(msgspec.Struct, frozen=True):
     degraded: tuple[str, ...] = ()
     reason: str = ""
     wall: Wall = "bubblewrap"
+    tree: str = ""
 
 
 def save(path: Path, record: Record) -> None:

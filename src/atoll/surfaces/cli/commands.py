@@ -36,6 +36,7 @@ COMMANDS: dict[str, str] = {
     "logs": "Show how a sandbox was made, step by step.",
     "events": "Show what happened, and follow what happens.",
     "agent": "List, install, update and remove the agents of this machine.",
+    "image": "List, import, pull and remove roots for sandboxes.",
     "profile": "Look at, check, save and delete profiles.",
     "prune": "Destroy sandboxes nobody needs any more.",
     "doctor": "Say what this machine can isolate and what to install.",

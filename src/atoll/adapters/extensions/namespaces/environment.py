@@ -43,6 +43,9 @@ STANDARD: tuple[tuple[str, str], ...] = (
     ("no_proxy", "127.0.0.1,localhost,::1"),
 )
 
+OURS = frozenset(name for name, _value in STANDARD)
+MAX_FROM_IMAGE = 128
+
 
 def environment(
     sandbox_id: str, *wishes: Iterable[tuple[str, str]], mounts: Iterable[Mount] = ()
@@ -55,4 +58,26 @@ def environment(
     merged["PATH"] = ":".join([*layers, merged["PATH"]])
     for wish in wishes:
         merged.update(wish)
+    return tuple(merged.items())
+
+
+def imaged(
+    sandbox_id: str,
+    brought: Iterable[tuple[str, str]],
+    wished: Iterable[tuple[str, str]],
+    *,
+    mounts: Iterable[Mount] = (),
+) -> tuple[tuple[str, str], ...]:
+    """The environment with what an image brings. Where both name the same variable, ours holds,
+    but the image's programs are found after the home's and before the system's."""
+    image, wishes, mounts = dict(brought), dict(wished), tuple(mounts)
+    theirs = [pair for pair in image.items() if pair[0] not in OURS][:MAX_FROM_IMAGE]
+    env = environment(sandbox_id, theirs, wishes.items(), mounts=mounts)
+    if "PATH" not in image or "PATH" in wishes:
+        return env
+    merged = dict(env)
+    usual = merged["PATH"].split(":")
+    home = [word for word in usual if word.startswith((f"{HOME}/", "/opt/atoll/"))]
+    system = [word for word in image["PATH"].split(":") if word.startswith("/")]
+    merged["PATH"] = ":".join(dict.fromkeys([*home, *system, *usual]))
     return tuple(merged.items())

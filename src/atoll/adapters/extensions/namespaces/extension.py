@@ -10,11 +10,13 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from atoll.adapters.extensions.namespaces.environment import environment
+from atoll.adapters.extensions.namespaces.environment import imaged
 from atoll.adapters.extensions.namespaces.link import Link
 from atoll.adapters.extensions.namespaces.probe import healthy
+from atoll.adapters.extensions.namespaces.roots import check_needs, shell_of
 from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
+from atoll.domain.image import HOST
 from atoll.domain.isolation import Isolation, IsolationLevel
 from atoll.domain.profile import Access, Profile, RootMode
 from atoll.ports.extension import (
@@ -25,6 +27,7 @@ from atoll.ports.extension import (
     Provision,
     Reachability,
 )
+from atoll.ports.images import Tree, Trees
 from atoll.wire import zygote as wire
 
 NAME = "ext.namespaces"
@@ -41,11 +44,12 @@ _NOT_IN_HOSTNAMES = re.compile(r"[^A-Za-z0-9]+")
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Where the zygote listens, and what runtimes are told: upstream URLs of the broker by
-    provider, and agents as (name, argv, env)."""
+    provider, and agents as (name, argv, env). `trees` are the images that are here."""
 
     socket: Path
     broker: tuple[tuple[str, str], ...] = ()
     agents: tuple[tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]], ...] = ()
+    trees: Trees | None = None
 
 
 @dataclass(slots=True)
@@ -68,35 +72,43 @@ class Namespaces:
         return Capabilities(isolation=IsolationLevel.CONTAINER)
 
     async def provision(self, request: Provision) -> Handle:
-        """Start it, or re-attach. Raises `Invalid` for an image other than `host`."""
-        profile = request.profile
-        if profile.image != "host":
-            raise Invalid(
-                f"{NAME} builds sandboxes of image `host` only, not {profile.image!r}: choose "
-                "another extension for it",
-                field="image",
-            )
-        answer = await self._link.ask(self._start(request), seconds=START_SECONDS)
+        """Start it, or re-attach. Raises `Invalid` for an image that is not here, or that lacks
+        what the sandbox's agent runs on."""
+        root = await self._root(request)
+        answer = await self._link.ask(self._start(request, root), seconds=START_SECONDS)
         if not isinstance(answer, wire.Started):
             raise Failed(f"the zygote answered a start by {type(answer).__name__}")
         return _handle(answer.box)
 
-    def _start(self, request: Provision) -> wire.Start:
+    async def _root(self, request: Provision) -> Tree | None:
+        """The tree that is to be its root; None is the host's."""
+        image = request.profile.image
+        if image == HOST:
+            return None
+        if self.settings.trees is None:
+            raise Invalid(f"{NAME} has no images here, only `{HOST}`", field="image")
+        tree = await self.settings.trees.find(image)
+        await asyncio.to_thread(check_needs, tree, request.mounts)
+        return tree
+
+    def _start(self, request: Provision, root: Tree | None) -> wire.Start:
         profile = request.profile
+        brought = root.env if root is not None else ()
         return wire.Start(
             sandbox_id=request.sandbox_id,
             generation=request.generation,
             hostname=hostname(request.name),
             limits=_limits(profile),
             views=tuple(wire.View(mount.source, mount.target) for mount in request.mounts),
-            env=environment(request.sandbox_id, request.env, mounts=request.mounts),
-            shell=profile.shell,
+            env=imaged(request.sandbox_id, brought, request.env, mounts=request.mounts),
+            shell=shell_of(profile.shell, root),
             cwd=request.cwd,
             broker=self.settings.broker,
             agents=tuple(wire.Agent(*agent) for agent in self.settings.agents),
             writable=profile.workspace.access is not Access.READ_ONLY,
             fresh=request.fresh,
             overlay=profile.root is RootMode.OVERLAY,
+            tree=None if root is None else root.path,
         )
 
     async def wait_ready(self, handle: Handle) -> Reachability:

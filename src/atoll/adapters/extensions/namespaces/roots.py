@@ -1,0 +1,49 @@
+"""What a root must hold for what is to run in it: looked up by name, and said before it fails."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from atoll.adapters.agents.catalogue import find
+from atoll.domain.agent import LAYERS
+from atoll.domain.errors import Invalid
+from atoll.ports.extension import Mount
+from atoll.ports.images import Tree
+
+FOLDERS = ("usr/local/bin", "usr/bin", "bin", "usr/local/sbin", "usr/sbin", "sbin")
+USUAL_SHELL = ("/bin/bash",)
+PLAIN_SHELL = ("/bin/sh",)
+
+
+def check_needs(tree: Tree, mounts: Iterable[Mount]) -> None:
+    """Raises `Invalid` when an agent among the mounts runs on a program the tree has not."""
+    for mount in mounts:
+        if not mount.target.startswith(f"{LAYERS}/"):
+            continue
+        agent = find(mount.target.removeprefix(f"{LAYERS}/"))
+        for program in agent.package.needs if agent.package else ():
+            if not has_program(tree, program):
+                raise Invalid(
+                    f"{agent.name} runs on {program}, which the image {tree.name} does not hold: "
+                    f"choose an image with {program}, or `host`",
+                    field="image",
+                )
+
+
+def has_program(tree: Tree, name: str) -> bool:
+    """Whether a program of this name is where programs are. A link counts, wherever it leads:
+    nothing is opened."""
+    brought = dict(tree.env).get("PATH", "").split(":")
+    folders = (*FOLDERS, *(word.lstrip("/") for word in brought if word.startswith("/")))
+    top = Path(tree.path)
+    return any(
+        (place := top / folder / name).is_symlink() or place.exists()
+        for folder in folders
+        if ".." not in folder
+    )
+
+
+def shell_of(wanted: tuple[str, ...], root: Tree | None) -> tuple[str, ...]:
+    """The profile's shell; `/bin/sh` where it is the usual one and the image has no bash."""
+    if root is not None and wanted == USUAL_SHELL and not has_program(root, "bash"):
+        return PLAIN_SHELL
+    return wanted

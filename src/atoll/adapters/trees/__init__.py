@@ -1,0 +1,1 @@
+"""Images unpacked into trees that sandboxes have as their root."""

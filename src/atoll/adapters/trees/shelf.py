@@ -1,0 +1,207 @@
+"""`ports.images.ImageShelf`: unpacking images into a home, for the person who owns it.
+
+A tree is made beside its place by a confined process and renamed into it: it is there whole or
+not at all. `registry` fetches, `unpack` lays out.
+"""
+
+import fcntl
+import os
+import platform
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from atoll.adapters.trees import registry
+from atoll.adapters.trees.confine import confined
+from atoll.adapters.trees.found import OCI, FoundTrees, is_folder, place_of, tree_of
+from atoll.adapters.trees.index import Entry, changed, read_index
+from atoll.adapters.trees.picture import Picture, opened
+from atoll.adapters.trees.unpack import MIB, Caps, Unpacked, unpack
+from atoll.domain.errors import AtollError, Conflict, Failed, Forbidden, NotFound
+from atoll.domain.image import hex_of, is_tree_name, read_reference, read_tree_name
+from atoll.ports.images import Tree
+
+Report = Callable[[str], None]
+MAKING = ".making-"
+CAPS = Caps()
+
+
+@dataclass(frozen=True, slots=True)
+class TreeShelf:
+    """The trees below `folder`. `take_uid` gives a uid nobody else has, None rootless;
+    `users` says which sandboxes are built on a tree (by its path)."""
+
+    folder: Path
+    take_uid: Callable[[], int | None]
+    users: Callable[[Path], Sequence[str]]
+    caps: Caps = CAPS
+
+    def list(self) -> Sequence[Tree]:
+        """See the port."""
+        index = read_index(self.folder)
+        named = [
+            tree_of(path.name, path, index.names.get(path.name, Entry()))
+            for path in (sorted(self.folder.iterdir()) if self.folder.is_dir() else ())
+            if is_tree_name(path.name) and is_folder(path)
+        ]
+        pulled = [
+            tree_of(reference, place, entry)
+            for reference, entry in sorted(index.references.items())
+            if (place := place_of(self.folder, entry)) is not None and is_folder(place)
+        ]
+        return [*named, *pulled]
+
+    def take(self, name: str, source: Path, report: Report) -> Tree:
+        """See the port."""
+        read_tree_name(name)
+        with self._locked():
+            place = self.folder / name
+            if place.exists() or place.is_symlink():
+                raise Conflict(
+                    f"there is an image {name} already: remove it first (`atoll image rm {name}`)"
+                )
+            with opened(source, platform.machine()) as picture:
+                entry = self._lay(picture, place, report)
+            with changed(self.folder) as index:
+                index.names[name] = entry
+        return tree_of(name, place, entry)
+
+    def pull(self, reference: str, report: Report) -> Tree:
+        """See the port."""
+        wanted = read_reference(reference)
+        with self._locked(), tempfile.TemporaryDirectory(prefix=MAKING, dir=self.folder) as made:
+            layout = Path(made) / "layout"
+            registry.fetch(wanted, layout, machine=platform.machine(), report=report)
+            with opened(layout, platform.machine()) as picture:
+                if picture.digest is None:
+                    raise Failed(f"{wanted} came without a manifest")
+                place = self.folder / OCI / hex_of(picture.digest)
+                place.parent.mkdir(mode=0o755, exist_ok=True)
+                entry = self._known(place)
+                if entry is None:
+                    entry = self._lay(picture, place, report)
+            with changed(self.folder) as index:
+                index.references[str(wanted)] = entry
+        return tree_of(reference, place, entry)
+
+    def remove(self, name: str) -> Tree:
+        """See the port. What a reference stood for goes when no other needs it."""
+        with self._locked(), changed(self.folder) as index:
+            try:
+                tree = FoundTrees(self.folder).look(name)
+            except AtollError as err:
+                raise NotFound(
+                    f"there is no image {name[:200]!r} here: `atoll image list`"
+                ) from err
+            place = Path(tree.path)
+            self._check_unused(place, name)
+            if place.parent == self.folder:
+                index.names.pop(name, None)
+            else:
+                index.references.pop(str(read_reference(name)))
+            others = {place_of(self.folder, each) for each in index.references.values()}
+            if place not in others:
+                self._bury(place)
+        return tree
+
+    def prune(self) -> Sequence[Tree]:
+        """See the port."""
+        gone = []
+        with self._locked():
+            index = read_index(self.folder)
+            needed = {place_of(self.folder, each) for each in index.references.values()}
+            top = self.folder / OCI
+            for place in sorted(top.iterdir()) if top.is_dir() else ():
+                if place not in needed and not self.users(place):
+                    self._bury(place)
+                    gone.append(Tree(f"sha256:{place.name}", str(place)))
+        return gone
+
+    def _known(self, place: Path) -> Entry | None:
+        """What is known of an image that was unpacked before."""
+        for entry in read_index(self.folder).references.values():
+            if is_folder(place) and place_of(self.folder, entry) == place:
+                return entry
+        if place.exists():
+            self._bury(place)  # nobody knows how it got there
+        return None
+
+    def _lay(self, picture: Picture, place: Path, report: Report) -> Entry:
+        size = sum(layer.stretch.size for layer in picture.layers)
+        report(f"unpacking {len(picture.layers)} layers, {size / MIB:.0f} MiB")
+        making = Path(tempfile.mkdtemp(prefix=MAKING, dir=self.folder))
+        try:
+            tree = making / "tree"
+            tree.mkdir(mode=0o755)
+            done = self._unpacked(picture, tree)
+            tree.chmod(0o755)
+            tree.rename(place)
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
+        report(f"{done.files} files, {done.bytes / MIB:.0f} MiB")
+        return Entry(picture.digest, done.bytes, done.files, picture.env, done.left_out)
+
+    def _unpacked(self, picture: Picture, tree: Path) -> Unpacked:
+        uid = self.take_uid()
+        folder = os.open(tree, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            if uid is not None:
+                os.fchown(folder, uid, uid)
+            answer = confined(
+                folder, uid, lambda: msgspec.msgpack.encode(unpack(picture, self.caps))
+            )
+        finally:
+            os.close(folder)
+        return msgspec.msgpack.decode(answer, type=Unpacked)
+
+    def _check_unused(self, place: Path, name: str) -> None:
+        users = self.users(place)
+        if users:
+            raise Conflict(
+                f"{len(users)} sandboxes are built on {name} ({', '.join(users[:3])}): destroy "
+                "them first"
+            )
+
+    def _bury(self, place: Path) -> None:
+        aside = Path(tempfile.mkdtemp(prefix=MAKING, dir=self.folder))
+        place.rename(aside / "tree")
+        shutil.rmtree(aside, ignore_errors=True)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Nobody else changes the images meanwhile; what a killed run left half done is swept.
+        Raises `Forbidden`, `Conflict`."""
+        _own(self.folder)
+        handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as err:
+            os.close(handle)
+            raise Conflict("the images are being changed already: wait for that to end") from err
+        try:
+            for left in self.folder.glob(f"{MAKING}*"):
+                shutil.rmtree(left, ignore_errors=True)
+            yield
+        finally:
+            os.close(handle)
+
+
+def _own(folder: Path) -> None:
+    """A folder of ours: trees in somebody else's could be exchanged under our hands."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as err:
+        raise Forbidden(f"{folder} cannot be made by you: run this as who owns it") from err
+    found = folder.lstat()
+    if found.st_uid != os.geteuid() or not stat.S_ISDIR(found.st_mode):
+        raise Forbidden(
+            f"{folder} is no folder of yours (uid {found.st_uid} has it): run this as who runs "
+            "`atoll up`"
+        )
+    folder.chmod(0o755)
