@@ -26,7 +26,9 @@ SAY = OWNER_ONLY + UNSPELL
 @pytest.fixture(scope="module")
 def api() -> Iterator[Api]:
     with test_server(keys=f'[openai]\nkey = "{CANARY}"\n') as server:
-        yield Api(server)
+        api = Api(server)
+        yield api
+        api.client.close()
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +62,7 @@ def test_command_that_prints_the_secret_shows_none_of_it(api: Api, box: str, lin
     said = api.run(box, SAY + line)
     for form in (CANARY, CANARY[::-1], CANARY[8:], CANARY.encode().hex()[16:]):
         assert form not in "".join(c for c in said if c.isalnum() or c in "-_")
-    assert "*****" in said
+    assert said.count("*") >= 20
 
 
 def test_command_line_of_an_exec_is_not_told(api: Api, box: str) -> None:
@@ -146,9 +148,9 @@ def test_nothing_on_disk_holds_it_but_the_keys_themselves(api: Api, box: str) ->
     api.run(box, "rm -rf /workspace/* /tmp/r")
     assert CANARY not in json.dumps(api.events(box))
     home = str(api.server.home)
+    # The sandbox's own disk is left out: blocks of deleted files stay in it.
     found = subprocess.run(
-        ["grep", "-rlaF", CANARY, home, str(api.server.log)],
+        ["grep", "-rlaF", "--exclude=image", CANARY, home, str(api.server.log)],
         capture_output=True, text=True, check=False,
     ).stdout.split()  # fmt: skip
-    # A deleted file's blocks may still stand in the sandbox's own disk image.
-    assert [f for f in found if not f.endswith(("/keys.toml", "/image"))] == []
+    assert [f for f in found if not f.endswith("/keys.toml")] == []
