@@ -183,10 +183,11 @@ def test_doors_without_keys_or_rules_answer_and_refuse() -> None:
         child.call("GET", "/health")
         for at, port in enumerate(child.ports):
             connection = http.client.HTTPConnection(["127.0.0.1", "::1"][at % 2], port, timeout=10)
-            connection.request("GET", "/broker/openai/v1/models")
+            target = "/broker/openai/v1/models" if at < 2 else "http://example.com/"
+            connection.request("GET", target)
             reply = connection.getresponse()
             problem = json.loads(reply.read())
-            expected = (503, "unavailable") if at < 2 else (403, "domain_not_approved")
+            expected = (503, "unavailable") if at < 2 else (403, "not_listed")
             assert (reply.status, problem["code"]) == expected
             connection.close()
 

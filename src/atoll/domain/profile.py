@@ -53,11 +53,30 @@ class RootMode(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Network:
     """Deny by default; `egress` lists what the door lets through: hosts, or presets by name
-    (`pypi`, `npm`)."""
+    (`pypi`, `npm`). `host_ports` and private `ranges` count in `host-only`; the megabytes bound
+    what leaves and what comes in. `allowed` and `denied` are what a sandbox's owner added to it
+    while it lived; denied hosts win."""
 
     default: str = "deny"
     egress: tuple[str, ...] = ()
     mode: NetworkMode = NetworkMode.LIMITED
+    host_ports: tuple[int, ...] = ()
+    ranges: tuple[str, ...] = ()
+    out_mb_per_hour: int | None = None
+    in_mb_per_hour: int | None = None
+    allowed: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Safety:
+    """Safety layers a profile turns on. `shell`: warnings before dangerous commands, easily
+    passed by; `operator`: how commands begin that need a person's word; `sudo`: whole commands
+    that may be asked for with privilege, word for word."""
+
+    shell: bool = False
+    operator: tuple[tuple[str, ...], ...] = ()
+    sudo: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +155,7 @@ class Profile:
     root: RootMode = RootMode.READ_ONLY
     isolation: IsolationLevel = IsolationLevel.CONTAINER
     network: Network = Network()
+    safety: Safety = Safety()
     workspace: Workspace = Workspace()
     ttl: Ttl = Ttl()
     resources: Resources = Resources()

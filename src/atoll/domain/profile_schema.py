@@ -14,8 +14,6 @@ from atoll.domain.event import Json
 from atoll.domain.isolation import IsolationLevel
 from atoll.domain.profile import (
     Access,
-    Network,
-    NetworkMode,
     Placement,
     Profile,
     Reach,
@@ -28,6 +26,12 @@ from atoll.domain.profile import (
     Workspace,
     WorkspaceMode,
 )
+from atoll.domain.profile_network import (
+    network_document,
+    read_network,
+    read_safety,
+    safety_document,
+)
 from atoll.domain.yaml_fields import Fields, choice, matching, number, text
 from atoll.domain.yaml_tree import Node, read_tree
 
@@ -38,14 +42,12 @@ _VERSION = re.compile(
     r"(?:-((?:[0-9A-Za-z-]{1,40}\.?){1,5}(?<!\.)))?(?:\+[0-9A-Za-z.-]{1,40})?"
 )
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,127}")
-_EGRESS = re.compile(r"(?:\*\.)?[A-Za-z0-9.:_/\[\]-]{1,253}")
 _IMAGE = re.compile(r"[A-Za-z0-9./][A-Za-z0-9._:/@-]{0,254}")
 
 DEFAULT_EXTENSION = "ext.namespaces"
 
 _version = matching(_VERSION, "a version such as 1.0.0 (quote it)")
 _word = matching(_WORD, "a plain name")
-_egress = matching(_EGRESS, "a host name, `*.` and a host name, an address, or a preset")
 
 _EXTENSION_ALIASES = {"ext.in_memory": "ext.in-memory"}
 _MODE_ALIASES = {"remote": WorkspaceMode.REMOTE_CANONICAL}
@@ -100,7 +102,8 @@ def read_profile(document: str) -> Profile:
         image=_image(fields.take("image")),
         root=fields.choice("root", RootMode.READ_ONLY),
         isolation=_isolation(fields.part("isolation")),
-        network=_network(fields.part("network")),
+        network=read_network(fields.part("network")),
+        safety=read_safety(fields.part("safety")),
         workspace=_workspace(fields.part("workspace")),
         ttl=_ttl(fields.take("ttl")),
         resources=_resources(fields.part("resources")),
@@ -132,11 +135,8 @@ def profile_document(profile: Profile) -> dict[str, Json]:
         "image": profile.image,
         "root": profile.root.value,
         "isolation": {"level": profile.isolation.value},
-        "network": {
-            "default": profile.network.default,
-            "mode": profile.network.mode.value,
-            "egress": [*profile.network.egress],
-        },
+        "network": network_document(profile.network),
+        "safety": safety_document(profile.safety),
         "workspace": {
             "mode": profile.workspace.mode.value,
             "access": profile.workspace.access.value,
@@ -204,19 +204,6 @@ def _isolation(part: Fields | None) -> IsolationLevel:
     level = part.choice("level", IsolationLevel.CONTAINER)
     part.done()
     return level
-
-
-def _network(part: Fields | None) -> Network:
-    if part is None:
-        return Network()
-    default = part.take("default")
-    if default is not None and default.value != "deny":
-        raise default.wrong("can only be `deny`; `mode: full` is what opens the door")
-    network = Network(
-        egress=part.items("egress", _egress), mode=part.choice("mode", NetworkMode.LIMITED)
-    )
-    part.done()
-    return network
 
 
 def _workspace(part: Fields | None) -> Workspace:

@@ -79,16 +79,13 @@ class Asks:
         )
         one = _Waiting(ask, asyncio.get_running_loop().create_future())
         self._waiting[ask.id] = one
-        self._tell("approval.asked", ask, expires_at=ask.expires_at.isoformat())
+        told = {"ask_id": ask.id, "kind": "command", "subject": ask.subject}
+        self._record("approval.asked", {**told, "expires_at": ask.expires_at.isoformat()})
         try:
             async with asyncio.timeout(self._wait_seconds):
                 return await one.word
         except TimeoutError:
-            self._tell("approval.expired", ask, why="nobody decided in time")
             return Word.EXPIRED
-        except asyncio.CancelledError:
-            self._tell("approval.expired", ask, why="the one who asked went away")
-            raise
         finally:
             self._waiting.pop(ask.id, None)
 
@@ -98,7 +95,3 @@ class Asks:
         if one is None or one.word.done():
             raise NotFound(f"nobody waits for {ask_id[:80]} any more; a new run asks anew")
         one.word.set_result(Word.ALLOW if allow else Word.DENY)
-
-    def _tell(self, kind: str, ask: Ask, **more: object) -> None:
-        told = {"ask_id": ask.id, "kind": "command", "subject": ask.subject}
-        self._record(kind, {**told, **more})

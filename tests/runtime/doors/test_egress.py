@@ -396,8 +396,9 @@ async def test_ask_of_one_who_goes_away_is_taken_back() -> None:
         _reader, writer = await here.open(asking("operator", "true"))
         await here.told("approval.asked")
         writer.close()
-        await here.told("approval.expired")
-        assert here.asks.waiting() == []
+        async with asyncio.timeout(5):
+            while here.asks.waiting():
+                await asyncio.sleep(0)
 
 
 async def test_command_outside_the_rules_runs_unasked_and_inside_asks() -> None:
