@@ -14,6 +14,7 @@ from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.extensions.in_memory import InMemory
 from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import SqlStore, open_store, sqlite_url
+from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.adapters.workspaces.empty import HostAgents
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.domain.principal import LOCAL_PERSON
@@ -28,10 +29,12 @@ from atoll.ports import (
     RuntimeStream,
 )
 from atoll.services.admission import Settings
+from atoll.services.approvals import Approvals
 from atoll.services.events import Events
 from atoll.services.identifiers import Identifiers
 from atoll.services.profiles import Profiles
 from atoll.services.sandboxes import Sandboxes, Surroundings
+from atoll.services.secrets import Secrets
 
 BARE = """
 id: profile.bare
@@ -165,6 +168,9 @@ class Scene:
     profiles: Profiles
     events: Events
     sandboxes: Sandboxes
+    secrets: Secrets
+    approvals: Approvals
+    vault: InMemoryVault
 
     async def ready(self, **wish: object) -> Sandbox:
         """A sandbox that got ready."""
@@ -198,6 +204,7 @@ async def opened(
     runtime = before.runtime if before else ScriptedRuntime()
     workspaces = before.workspaces if before else NotedWorkspaces()
     bus, ids = InProcessBus(), Identifiers()
+    vault = before.vault if before else InMemoryVault()
     async with open_store(StoreSettings(sqlite_url(folder / "atoll.db"))) as store:
         documents = {
             str(number): text
@@ -205,12 +212,32 @@ async def opened(
         }
         profiles = Profiles(store, bus, clock=clock, identifiers=ids, bundled=documents)
         around = Surroundings(
-            store, bus, clock, {extension.name: extension}, runtime, workspaces, HostAgents()
+            store,
+            bus,
+            clock,
+            {extension.name: extension},
+            runtime,
+            workspaces,
+            HostAgents(),
+            vault,
         )
         sandboxes = Sandboxes(around, profiles, settings=Settings(max_sandboxes), identifiers=ids)
         events = Events(store, bus, clock=clock, identifiers=ids)
+        secrets = Secrets(sandboxes.transitions, sandboxes, vault=vault, masters=vault)
+        approvals = Approvals(sandboxes.transitions, sandboxes)
         scene = Scene(
-            store, bus, clock, extension, runtime, workspaces, profiles, events, sandboxes
+            store,
+            bus,
+            clock,
+            extension,
+            runtime,
+            workspaces,
+            profiles,
+            events,
+            sandboxes,
+            secrets,
+            approvals,
+            vault,
         )
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(sandboxes.run()) if run else None

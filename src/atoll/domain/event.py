@@ -68,6 +68,10 @@ def _kind(name: str, fields: str, optional: str, text: str) -> tuple[str, Kind]:
 
 _LIFE = "sandbox_id name generation state"
 _INSIDE = "sandbox_id generation n id"
+_SHARE = "sandbox_id share_id"
+_VALUED = "secret_id name scope purpose version"
+_APPROVAL = "approval_id sandbox_id kind"
+_ABOUT = "secret secret_id version host port argv0"
 _TYPED = _INSIDE + " principal name client"
 
 KINDS: Mapping[str, Kind] = dict(
@@ -121,6 +125,23 @@ KINDS: Mapping[str, Kind] = dict(
     )
 )
 """Every kind, by name. `*` among the optional fields admits any."""
+        _kind("secret.set", _VALUED, "provider exposed", "A secret was set."),
+        _kind("secret.rotated", _VALUED, "provider exposed", "A secret got another value."),
+        _kind("secret.removed", _VALUED, "provider exposed", "A secret was removed."),
+        _kind("vault.rotated", "key_id secrets", "retired", "The vault has another master key."),
+        _kind(
+            "approval.asked",
+            _APPROVAL + " generation n",
+            _ABOUT,
+            "Something in a sandbox asked for a person's word.",
+        ),
+        _kind("approval.granted", _APPROVAL, _ABOUT + " reach until", "A person said yes."),
+        _kind("approval.denied", _APPROVAL, _ABOUT + " until", "A person said no."),
+        _kind("approval.used", _APPROVAL, _ABOUT, "A yes for one request was used up."),
+        _kind(
+            "approval.revoked", _APPROVAL, _ABOUT, "A yes was taken back, or its secret changed."
+        ),
+        _kind("approval.expired", _APPROVAL, _ABOUT, "Nobody decided in time."),
 
 
 def check(event_type: str, payload: Mapping[str, Json]) -> Kind:

@@ -111,6 +111,13 @@ class TeardownFailed:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Exposed:
+    """The values of these secrets, by name, go inside: said before they do."""
+
+    names: tuple[str, ...]
+
+
 Stimulus = (
     Requested
     | Reached
@@ -126,6 +133,7 @@ Stimulus = (
     | ExtendTtl
     | TornDown
     | TeardownFailed
+    | Exposed
 )
 
 
@@ -173,6 +181,8 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
             return _asked(sandbox, stimulus, now)
         case Due() | Idle() | Touched():
             return _in_time(sandbox, stimulus, now)
+        case Exposed(names):
+            return _exposed(sandbox, names)
         case (
             Requested() | Reached() | Renewed() | Broke() | TornDown() | TeardownFailed()
         ):  # pragma: no branch - the cases are all
@@ -269,7 +279,15 @@ def _reached(sandbox: Sandbox, report: Reached, now: datetime) -> Outcome:
 def _renewed(sandbox: Sandbox, generation: int) -> Outcome:
     if generation != sandbox.generation or not sandbox.renewing:
         return sandbox, ()
-    return replace(sandbox, renewing=False, ready_at=None), ()
+    return replace(sandbox, renewing=False, ready_at=None, exposed_secrets=()), ()
+
+
+def _exposed(sandbox: Sandbox, names: tuple[str, ...]) -> Outcome:
+    """Once inside, a value stays known there until everything of that life is gone."""
+    both = tuple(sorted({*sandbox.exposed_secrets, *names}))
+    return (
+        sandbox if both == sandbox.exposed_secrets else replace(sandbox, exposed_secrets=both)
+    ), ()
 
 
 def _left_standing(sandbox: Sandbox, report: TeardownFailed, now: datetime) -> Outcome:

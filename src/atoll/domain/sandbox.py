@@ -131,6 +131,7 @@ class Sandbox:
     `cwd`: where terminals and commands start, `/workspace` or below.
     `renewing`: a recreate still owes saving and dropping the old workspace.
     `keep_worktree`: destroy leaves the workspace on disk.
+    `exposed_secrets`: names of secrets whose values were put inside in this life of it.
     """
 
     id: SandboxId
@@ -160,3 +161,4 @@ class Sandbox:
     retained_until: datetime | None = None
     renewing: bool = False
     keep_worktree: bool = False
+    exposed_secrets: tuple[str, ...] = ()

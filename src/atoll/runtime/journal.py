@@ -6,6 +6,7 @@ There is no fsync: a journal survives its process, not the host. Nothing in here
 a key or an environment.
 """
 
+import asyncio
 import json
 import logging
 import os
@@ -23,6 +24,9 @@ log = logging.getLogger("atoll.runtime")
 SEGMENTS = 16
 MAX_ENTRY_BYTES = 8 * 1024
 _OWNER_ONLY = 0o640
+
+URGENT = frozenset({"approval.asked", "approval.used"})
+"""Kinds that whoever waits for the journal hears of at once: a person may be waiting."""
 
 Payload = Mapping[str, object]
 Redact = Callable[[Payload], Payload]
@@ -77,6 +81,9 @@ class Journal:
         self.last = max(self._mark.last, self._newest())
         self._file = -1
         self._size = 0
+        self._urgent = self.last if self.last > self._mark.acked else 0
+        self._bell = asyncio.Event()
+        self._closed = False
 
     def append(self, kind: str, payload: Mapping[str, object]) -> int:
         """Write one entry and return its number. A full disk costs entries, never the caller."""
@@ -90,7 +97,29 @@ class Journal:
         except OSError as error:
             self._mark.dropped += 1
             log.error("journal entry %d (%s) is lost: %s", self.last, kind, error)
+        if kind in URGENT:
+            self._urgent = self.last
+            self._ring()
         return self.last
+
+    async def urgent(self, after: int, seconds: float) -> None:
+        """Return when something urgent stands above `after`, after `seconds`, or when the
+        journal is closed."""
+        try:
+            async with asyncio.timeout(seconds):
+                while self._urgent <= max(after, self._mark.acked) and not self._closed:
+                    await self._bell.wait()
+        except TimeoutError:
+            return
+
+    def release(self) -> None:
+        """Let go of everybody who waits, now and from now on."""
+        self._closed = True
+        self._ring()
+
+    def _ring(self) -> None:
+        bell, self._bell = self._bell, asyncio.Event()
+        bell.set()
 
     def read(self, after: int, limit: int) -> Page:
         """Up to `limit` entries numbered above `after` and above what was acknowledged."""

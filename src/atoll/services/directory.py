@@ -48,6 +48,11 @@ class Directory:
             return None
         return entry.sandbox
 
+    def known_by(self, sandbox_id: SandboxId) -> Sandbox | None:
+        """One, however old the knowledge."""
+        entry = self._entries.get(sandbox_id)
+        return None if entry is None else entry.sandbox
+
     def known(self) -> list[Sandbox]:
         """All, however old the knowledge."""
         return [entry.sandbox for entry in self._entries.values()]

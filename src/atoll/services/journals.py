@@ -17,7 +17,8 @@ from atoll.domain.event import KINDS, EventDraft, Json, Kind, sandbox_stream
 from atoll.domain.ids import PrincipalId
 from atoll.domain.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.sandbox import Sandbox
-from atoll.ports import RuntimeCall, RuntimeClient
+from atoll.ports import RuntimeCall, RuntimeClient, Transaction
+from atoll.services.asks import Heard, Taken, Taker
 from atoll.services.passing import accepted
 from atoll.services.transitions import Transitions
 
@@ -29,6 +30,9 @@ MAX_PAYLOAD_BYTES = 16384
 but what it tells of happened inside."""
 
 REMEMBERED_ACTORS = 10_000
+
+_OURS = ("sandbox.", "approval.", "secret.set", "secret.ro", "secret.re", "vault.", "auth.")
+"""Kinds only this side may tell."""
 
 _log = structlog.get_logger(__name__)
 
@@ -50,8 +54,10 @@ class Journals:
     """Reads journals into the log. Terminals and execs begun by a known person carry that
     person as actor for as long as this process remembers."""
 
-    def __init__(self, transitions: Transitions) -> None:
+    def __init__(self, transitions: Transitions, takers: Mapping[str, Taker] | None = None) -> None:
+        """`takers` take in the kinds that are more than an event."""
         self._transitions = transitions
+        self._takers = takers or {}
         self._actors: OrderedDict[tuple[str, str], Principal] = OrderedDict()
 
     def remember(self, sandbox: Sandbox, thing_id: str, actor: Principal) -> None:
@@ -72,38 +78,67 @@ class Journals:
                 _log.warning("journal_dropped", sandbox=sandbox.id, entries=page.dropped)
             if not page.entries:
                 return total
-            total += await self._store(sandbox, page.entries)
+            count, calls = await self._store(sandbox, page.entries)
+            total += count
             after = page.entries[-1].n
             body = msgspec.json.encode({"n": after})
             accepted(await client.call(RuntimeCall("POST", "/journal/ack", body=body)))
+            for call in calls:
+                await client.call(call)
             if len(page.entries) < PAGE:
                 return total
 
-    async def _page(self, client: RuntimeClient, after: int) -> _Page:
-        query = (("after", str(after)), ("limit", str(PAGE)))
+    async def _page(
+        self, client: RuntimeClient, after: int, *, wait: int = 0, limit: int = PAGE
+    ) -> _Page:
+        waiting = (("wait", str(wait)),) if wait else ()
+        query = (("after", str(after)), ("limit", str(limit)), *waiting)
         reply = accepted(await client.call(RuntimeCall("GET", "/journal", query)))
         try:
             return msgspec.json.decode(reply.body, type=_Page)
         except msgspec.MsgspecError as err:
             raise Failed(f"A runtime's journal cannot be read: {err}.") from err
 
-    async def _store(self, sandbox: Sandbox, entries: list[_Entry]) -> int:
-        """Store the entries beyond the mark, as it is inside this very transaction."""
+    async def wait(self, sandbox: Sandbox, client: RuntimeClient, seconds: int) -> bool:
+        """Whether something urgent stands in the journal; returns as soon as it does, and after
+        `seconds` at the latest. Raises `Unavailable`, `Failed`."""
+        async with self._transitions.store.read() as rows:
+            after = await rows.logs.collected(sandbox.id, sandbox.generation)
+        page = await self._page(client, after, wait=seconds, limit=1)
+        return bool(page.entries)
+
+    async def _store(
+        self, sandbox: Sandbox, entries: list[_Entry]
+    ) -> tuple[int, tuple[RuntimeCall, ...]]:
+        """Store the entries beyond the mark, as it is inside this very transaction; how many
+        events that made, and what the runtime is to be told."""
+        calls: list[RuntimeCall] = []
         async with self._transitions.store.begin() as rows:
             mark = await rows.logs.collected(sandbox.id, sandbox.generation)
             fresh = [entry for entry in entries if entry.n > mark]
-            drafts = [draft for entry in fresh if (draft := self._draft(sandbox, entry))]
+            drafts: list[EventDraft] = []
+            for entry in fresh:
+                taken = await self._take(rows, sandbox, entry)
+                drafts += taken.drafts
+                calls += () if taken.call is None else (taken.call,)
             if drafts:
                 await rows.events.append(drafts)
             if fresh:
                 await rows.logs.set_collected(sandbox, fresh[-1].n)
         if drafts:
             self._transitions.bus.announce((sandbox_stream(sandbox.id),))
-        return len(drafts)
+        return len(drafts), tuple(calls)
+
+    async def _take(self, rows: Transaction, sandbox: Sandbox, entry: _Entry) -> Taken:
+        taker = self._takers.get(entry.kind)
+        if taker is not None:
+            return await taker(rows, sandbox, Heard(entry.n, entry.at, entry.payload))
+        draft = self._draft(sandbox, entry)
+        return Taken() if draft is None else Taken((draft,))
 
     def _draft(self, sandbox: Sandbox, entry: _Entry) -> EventDraft | None:
         kind = KINDS.get("agent.reported" if entry.kind.startswith("agent.") else entry.kind)
-        if kind is None or kind.name.startswith("sandbox."):
+        if kind is None or kind.name.startswith(_OURS):
             _log.warning("journal_kind_unknown", sandbox=sandbox.id, kind=entry.kind[:80])
             return None
         payload = _payload(sandbox, entry, kind)

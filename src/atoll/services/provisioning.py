@@ -28,6 +28,7 @@ from atoll.ports import (
 )
 from atoll.services.agent_seeds import plant
 from atoll.services.passing import accepted
+from atoll.services.policies import Policies
 from atoll.services.start_folder import stand_at
 
 BRING_UP_SECONDS = 120.0
@@ -47,8 +48,10 @@ class Provisioning:
         *,
         workspaces: WorkspacePreparer,
         agents: AgentLayers,
+        policies: Policies,
     ) -> None:
         self._extensions = extensions
+        self._policies = policies
         self._clients = clients
         self._workspaces = workspaces
         self._agents = agents
@@ -80,6 +83,10 @@ class Provisioning:
     async def bring_up(self, sandbox: Sandbox, report: Report, *, fresh: bool) -> Attachment:
         """Provision, wait for the runtime, lay out the workspace."""
         extension = self.extension(sandbox)
+        # A secret that is missing is said before anything starts.
+        changes = self._policies.changes
+        composed = await self._policies.compose(sandbox)
+        self._policies.forget(sandbox)
         if sandbox.repos:
             report("Fetching repositories.")
         mounts = await self._mounts(sandbox)
@@ -89,6 +96,8 @@ class Provisioning:
         reach = await extension.wait_ready(handle)
         report(f"The runtime answers ({reach.isolation.mechanism}).")
         client = self._clients.client(reach)
+        unchanged = changes == self._policies.changes
+        await self._policies.put(client, sandbox, composed if unchanged else None)
         await self._workspaces.prepare(sandbox, client, report)
         await stand_at(sandbox, client)
         if sandbox.agent:

@@ -6,11 +6,11 @@ Each method checks who asks, changes the state in one transaction through
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound, Unavailable
 from atoll.domain.event import sandbox_stream
-from atoll.domain.ids import SandboxId
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.lifecycle import Destroy, ExtendTtl, Recreate, Start, Stimulus, Stop
 from atoll.domain.principal import Principal
 from atoll.domain.profile import Scope
@@ -26,12 +26,17 @@ from atoll.ports import (
     SandboxQuery,
     Store,
     Transaction,
+    Vault,
     WorkspacePreparer,
 )
 from atoll.services.admission import Admission, Settings
+from atoll.services.asks import Asks
+from atoll.services.attendance import Attendance
 from atoll.services.cursors import read_cursor, spell_cursor
+from atoll.services.deliveries import Deliveries
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals import Journals
+from atoll.services.policies import DoorRules, Policies
 from atoll.services.profiles import Profiles
 from atoll.services.provisioning import Provisioning
 from atoll.services.reconciler import Reconciler
@@ -52,6 +57,8 @@ class Surroundings:
     clients: RuntimeClients
     workspaces: WorkspacePreparer
     agents: AgentLayers
+    vault: Vault
+    rules: DoorRules = field(default_factory=DoorRules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +82,18 @@ class Sandboxes:
         identifiers: Identifiers,
     ) -> None:
         self._store, self._bus = around.store, around.bus
+        self._transitions = Transitions(
+            around.store, around.bus, clock=around.clock, identifiers=identifiers
+        )
+        policies = Policies(self._transitions, around.vault, around.rules)
         self._provisioning = Provisioning(
             around.extensions,
             around.clients,
             workspaces=around.workspaces,
             agents=around.agents,
+            policies=policies,
         )
-        self._transitions = Transitions(
-            around.store, around.bus, clock=around.clock, identifiers=identifiers
-        )
+        self._deliveries = Deliveries(self._transitions, self._provisioning, policies)
         self._admission = Admission(
             self._transitions,
             profiles,
@@ -91,7 +101,10 @@ class Sandboxes:
             agents=around.agents,
             settings=settings,
         )
-        self._journals = Journals(self._transitions)
+        self._journals = Journals(self._transitions, Asks(self._transitions).takers)
+        self._attendance = Attendance(
+            self._transitions, self._provisioning, policies=policies, journals=self._journals
+        )
         self._reconciler = Reconciler(
             self._transitions, self._provisioning, journals=self._journals
         )
@@ -108,6 +121,9 @@ class Sandboxes:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._reconciler.run(tasks))
             tasks.create_task(self._watch.run(tasks))
+            await self._watch.adopted()
+            tasks.create_task(self._deliveries.run())
+            tasks.create_task(self._attendance.run(tasks))
 
     async def adopted(self) -> None:
         """Return once `run` knows what an earlier control plane left."""
@@ -209,6 +225,20 @@ class Sandboxes:
             self._reconciler.touch(sandbox)
             self._watch.heard(sandbox)
         return sandbox, self._provisioning.client(sandbox)
+
+    async def changed(self, org_id: OrgId, owner: PrincipalId | None) -> None:
+        """A secret or approval of this owner changed (None: of the whole organization): tell
+        the runtimes it concerns. Returns when they know, at the latest after some seconds."""
+        await self._deliveries.changed(org_id, owner)
+
+    @property
+    def transitions(self) -> Transitions:
+        """The store with its events, for services of the same ground."""
+        return self._transitions
+
+    def runtime_of(self, sandbox: Sandbox) -> RuntimeClient:
+        """The way to a runtime, whoever asks. Raises `Failed` when it has no address."""
+        return self._provisioning.client(sandbox)
 
     def remember_actor(self, sandbox: Sandbox, thing_id: str, actor: Principal) -> None:
         """`actor` began the terminal or exec `thing_id`: its events will say so."""

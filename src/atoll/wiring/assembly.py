@@ -4,6 +4,7 @@ Nothing here decides anything; it opens what is needed and closes it in reverse.
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -29,24 +30,29 @@ from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
 from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import SqlStore, open_store, sqlite_url
 from atoll.adapters.trees.found import FoundTrees
+from atoll.adapters.vaults.envelope import EnvelopeVault
 from atoll.domain.agent import commands
 from atoll.domain.errors import AtollError
 from atoll.domain.principal import Principal
 from atoll.ports.extension import Extension
 from atoll.runtime.zygote.home import Home
 from atoll.services.admission import Settings as SandboxSettings
+from atoll.services.approvals import Approvals
 from atoll.services.events import Events, Note
 from atoll.services.execs import Execs
 from atoll.services.files import Files
 from atoll.services.identifiers import Identifiers
 from atoll.services.logins import Logins
+from atoll.services.policies import DoorRules
 from atoll.services.profiles import Profiles
 from atoll.services.repositories import Repositories
 from atoll.services.sandboxes import Sandboxes, Surroundings
+from atoll.services.secrets import Secrets
 from atoll.services.terminals import Terminals
 from atoll.services.workspaces import Workspaces
 from atoll.surfaces.http.context import Readiness, Services
 from atoll.wiring.settings import ControlSettings
+from atoll.wiring.vaulting import door_limits, open_vault
 
 if TYPE_CHECKING:
     from atoll.adapters.extensions.docker.extension import Docker
@@ -74,7 +80,8 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Services]:
         ground = _Ground(store, InProcessBus(), SystemClock(), Identifiers())
         shelf = await _shelf(settings, stack)
         workspaces = Workspaces(shelf, ground.clock)
-        around = _surroundings(settings, ground, workspaces, stack=stack)
+        vault = await asyncio.to_thread(open_vault, settings, os.environ)
+        around = _surroundings(settings, ground, workspaces, vault=vault, stack=stack)
         profiles = _profiles(ground, settings.home / "profiles")
         sandboxes = Sandboxes(
             around,
@@ -103,11 +110,18 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Services]:
                 events=events,
                 allow_loopback=settings.allow_loopback_remotes,
             ),
+            secrets=Secrets(sandboxes.transitions, sandboxes, vault=vault, masters=vault),
+            approvals=Approvals(sandboxes.transitions, sandboxes),
         )
 
 
 def _surroundings(
-    settings: ControlSettings, ground: _Ground, workspaces: Workspaces, *, stack: AsyncExitStack
+    settings: ControlSettings,
+    ground: _Ground,
+    workspaces: Workspaces,
+    *,
+    vault: EnvelopeVault,
+    stack: AsyncExitStack,
 ) -> Surroundings:
     clients = HttpRuntimeClients()
     stack.push_async_callback(clients.close)
@@ -119,6 +133,8 @@ def _surroundings(
         clients=clients,
         workspaces=workspaces,
         agents=InstalledLayers(settings.home / "agents", settings.agent_catalogue),
+        vault=vault,
+        rules=DoorRules(limits=door_limits(settings), dev=settings.allow_loopback_remotes),
     )
 
 

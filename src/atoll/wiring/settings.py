@@ -23,6 +23,16 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 @dataclass(frozen=True, slots=True)
+class DoorLimitSettings:
+    """Bounds of each sandbox's broker; None takes the runtime's own."""
+
+    requests_per_minute: int | None = None
+    concurrent: int | None = None
+    bytes_per_hour: int | None = None
+    spend_micros: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class ControlSettings:
     """One control plane.
 
@@ -35,6 +45,10 @@ class ControlSettings:
     `docker_host`: the daemon of `ext.docker`, `unix:///path` of this machine.
     `upstreams`: model providers by name, for a base URL other than the usual one.
     `agent_catalogue`: the agents that may be used; None allows all, an empty list none.
+    `master_key_command`: a program and its arguments that print the vault's master keys; None
+    takes $ATOLL_MASTER_KEY, else `master.key` in the home, made at the first start.
+    `door_limits`: bounds of each sandbox's broker: `requests_per_minute`, `concurrent`,
+    `bytes_per_hour`, and `spend_micros`, millionths of a US dollar by provider.
     `allow_loopback_remotes`: repositories on this machine may be fetched (development).
     """
 
@@ -50,6 +64,8 @@ class ControlSettings:
     docker_host: str = DEFAULT_DOCKER_HOST
     upstreams: dict[str, str] = field(default_factory=dict)
     agent_catalogue: tuple[str, ...] | None = None
+    master_key_command: tuple[str, ...] | None = None
+    door_limits: DoorLimitSettings = field(default_factory=DoorLimitSettings)
     allow_loopback_remotes: bool = False
 
 

@@ -25,12 +25,14 @@ from atoll.adapters.repos.shelf import Shelf
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
 from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import open_store, sqlite_url
+from atoll.adapters.vaults.envelope import EnvelopeVault, MasterKey
 from atoll.adapters.workspaces.empty import EmptyWorkspaces, HostAgents
 from atoll.domain.ids import SandboxId
 from atoll.domain.isolation import Isolation, IsolationLevel
 from atoll.domain.principal import Principal
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
 from atoll.services.admission import Settings as SandboxSettings
+from atoll.services.approvals import Approvals
 from atoll.services.events import Events, Note
 from atoll.services.execs import Execs
 from atoll.services.files import Files
@@ -39,6 +41,9 @@ from atoll.services.logins import Logins
 from atoll.services.profiles import Profiles
 from atoll.services.repositories import Repositories
 from atoll.services.sandboxes import Sandboxes, Surroundings
+from atoll.services.secrets import Secrets
+from atoll.services.shares import Ground as ShareGround
+from atoll.services.shares import Shares
 from atoll.services.terminals import Terminals
 from atoll.services.workspaces import Workspaces
 from atoll.surfaces.http import repositories
@@ -378,6 +383,7 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
         stack.push_async_callback(clients.close)
         extension = OneRuntime(folder / "rt.sock")
         profiles = Profiles(store, bus, clock=clock, identifiers=identifiers, bundled=bundled())
+        vault = EnvelopeVault(lambda: [MasterKey(b"m" * 32)])
         around = Surroundings(
             store,
             bus,
@@ -386,6 +392,7 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
             clients,
             EmptyWorkspaces(),
             HostAgents(),
+            vault,
         )
         sandboxes = Sandboxes(
             around,
@@ -406,6 +413,9 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
         services = Services(
             sandboxes=sandboxes,
             terminals=Terminals(sandboxes),
+            shares=Shares(
+                ShareGround(store, bus, clock, identifiers), sandboxes, wrong=logins.wrong
+            ),
             execs=Execs(sandboxes),
             files=Files(sandboxes),
             profiles=profiles,
@@ -413,6 +423,8 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
             logins=logins,
             extensions=around.extensions,
             readiness=_ready,
+            secrets=Secrets(sandboxes.transitions, sandboxes, vault=vault, masters=vault),
+            approvals=Approvals(sandboxes.transitions, sandboxes),
             repositories=Repositories(shelf, workspaces, sandboxes=sandboxes, events=events),
         )
         app = create_app(services, more=(repositories.router,))

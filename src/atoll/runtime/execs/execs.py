@@ -21,6 +21,7 @@ from atoll.runtime.execs.record import ExecSpec
 from atoll.runtime.journal import Journal
 from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.tasks import Tasks
+from atoll.wire.policy import Policy
 
 MAX_RUNNING = 64
 KEPT_FINISHED = 100
@@ -65,6 +66,7 @@ class Execs:
         self._make_stage = make_stage
         self._spawner = spawner
         self._env = dict(env)
+        self._policy_env: dict[str, str] = {}
         self._cwd = cwd
         self._journal = journal
         self._tasks = tasks
@@ -77,6 +79,10 @@ class Execs:
     def running(self) -> int:
         """How many have not ended."""
         return len(self._execs) - len(self._finished)
+
+    def heed(self, policy: Policy) -> None:
+        """Give what is started from now on the policy's variables."""
+        self._policy_env = dict(policy.env)
 
     def all(self) -> list[Exec]:
         """Every exec that can be looked at."""
@@ -168,7 +174,7 @@ class Execs:
             id=ExecId(spell("x", os.urandom(ID_ENTROPY_BYTES))),
             argv=wish.argv,
             cwd=wish.cwd or self._cwd,
-            env=tuple({**self._env, **wish.env}.items()),
+            env=tuple({**self._env, **self._policy_env, **wish.env}.items()),
             stdin=wish.stdin,
             open_input=wish.background and wish.stdin is None,
             timeout=wish.timeout,

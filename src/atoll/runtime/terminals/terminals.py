@@ -20,6 +20,7 @@ from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.record import TerminalSpec
 from atoll.runtime.terminals.terminal import Terminal
+from atoll.wire.policy import Policy
 
 MAX_TERMINALS = 64
 LINGER_SECONDS = 60.0
@@ -72,6 +73,7 @@ class Terminals:
         self._terminals: dict[TerminalId, Terminal] = {}
         self._opening = 0
         self._closed: OrderedDict[str, None] = OrderedDict()
+        self._policy_env: Mapping[str, str] = {}
         self._reapers: dict[TerminalId, asyncio.TimerHandle] = {}
         self._loop = asyncio.get_running_loop()
 
@@ -84,6 +86,10 @@ class Terminals:
     def attached(self) -> int:
         """How many viewers watch, over all terminals."""
         return sum(terminal.viewers for terminal in self._terminals.values())
+
+    def heed(self, policy: Policy) -> None:
+        """Give what is opened from now on the policy's variables."""
+        self._policy_env = dict(policy.env)
 
     def all(self) -> list[Terminal]:
         """Every terminal that can be looked at, oldest first."""
@@ -165,7 +171,9 @@ class Terminals:
             name=wish.name or wish.agent or argv[0].rsplit("/", 1)[-1],
             argv=argv,
             cwd=wish.cwd or self._defaults.cwd,
-            env=tuple({**dict(self._defaults.env), **TERMINAL_ENV, **env}.items()),
+            env=tuple(
+                {**dict(self._defaults.env), **self._policy_env, **TERMINAL_ENV, **env}.items()
+            ),
             size=wish.size,
             ring_bytes=wish.ring_bytes,
             started_at=timestamp(),

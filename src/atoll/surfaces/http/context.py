@@ -12,12 +12,14 @@ from starlette.requests import HTTPConnection
 
 from atoll.domain.principal import Principal
 from atoll.ports.extension import Extension
+from atoll.services.approvals import Approvals
 from atoll.services.events import Events
 from atoll.services.execs import Execs
 from atoll.services.files import Files
 from atoll.services.logins import Logins
 from atoll.services.profiles import Profiles
 from atoll.services.sandboxes import Sandboxes
+from atoll.services.secrets import Secrets
 from atoll.services.terminals import Terminals
 
 Readiness = Callable[[], Awaitable[str | None]]
@@ -38,6 +40,8 @@ class Services:
     logins: Logins
     extensions: Mapping[str, Extension]
     readiness: Readiness
+    secrets: Secrets
+    approvals: Approvals
     repositories: Any = None
 
 

@@ -1,0 +1,34 @@
+"""Which vault a control plane has: where its master keys come from, said once."""
+
+from collections.abc import Mapping
+
+from atoll.adapters.vaults.envelope import EnvelopeVault
+from atoll.adapters.vaults.master_keys import KeyFile, from_command, read_keys
+from atoll.wire.policy import DoorLimits
+from atoll.wiring.settings import ControlSettings
+
+VARIABLE = "ATOLL_MASTER_KEY"
+
+
+def open_vault(settings: ControlSettings, environ: Mapping[str, str]) -> EnvelopeVault:
+    """The vault: keys of the command, else of the environment, else of the home's own file.
+    Blocking. Raises `Failed` with what is wrong with the keys."""
+    if settings.master_key_command:
+        argv = settings.master_key_command
+        return EnvelopeVault(lambda: from_command(argv))
+    text = environ.get(VARIABLE, "")
+    if text:
+        return EnvelopeVault(lambda: read_keys(text.replace(";", "\n"), VARIABLE))
+    file = KeyFile(settings.home / "master.key")
+    return EnvelopeVault(file.load, file.save)
+
+
+def door_limits(settings: ControlSettings) -> DoorLimits:
+    """The settings' bounds in the policy's words."""
+    limits = settings.door_limits
+    return DoorLimits(
+        requests_per_minute=limits.requests_per_minute,
+        concurrent=limits.concurrent,
+        bytes_per_hour=limits.bytes_per_hour,
+        spend_micros=dict(limits.spend_micros),
+    )
