@@ -26,6 +26,9 @@ SCRATCH = (
 )
 """The writable places of memory: (where, mode, bytes)."""
 
+BARE_BYTES = 64 * MIB
+"""Of the empty place that stands for a workspace nobody may see."""
+
 MASKED = (
     "/proc/acpi",
     "/proc/asound",

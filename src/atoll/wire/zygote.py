@@ -55,6 +55,15 @@ class View(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     target: AbsolutePath
 
 
+class HostMount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A folder of the host's inside: see `domain.host_mount`."""
+
+    source: AbsolutePath
+    target: AbsolutePath
+    writable: bool = False
+    grant: Annotated[str, msgspec.Meta(max_length=64)] = ""
+
+
 class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An agent the runtime may start by name."""
 
@@ -68,7 +77,8 @@ class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_u
 
     `fresh` drops a kept workspace first. `writable` false mounts the workspace read-only.
     `tree` is a folder below the home's `images/` that becomes the root, None the host's own;
-    `overlay` lays a layer above it that is written to.
+    `overlay` lays a layer above it that is written to. `bare` shows an empty folder in place of
+    the workspace.
     """
 
     sandbox_id: BoxId
@@ -85,6 +95,8 @@ class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_u
     fresh: bool = False
     tree: AbsolutePath | None = None
     overlay: bool = False
+    bare: bool = False
+    mounts: Annotated[tuple[HostMount, ...], msgspec.Meta(max_length=16)] = ()
 
 
 class Serve(msgspec.Struct, frozen=True, tag_field="verb", tag="serve", forbid_unknown_fields=True):

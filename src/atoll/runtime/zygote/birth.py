@@ -24,6 +24,7 @@ from atoll.runtime.zygote.bwrap_argv import Programs, Wall, wall_argv
 from atoll.runtime.zygote.cgroups import Caps, Groups
 from atoll.runtime.zygote.children import detach
 from atoll.runtime.zygote.home import BoxPlaces, Home
+from atoll.runtime.zygote.host_mounts import attach_host_mounts, host_mounts
 from atoll.runtime.zygote.host_root import etc_tree, hosts_text
 from atoll.runtime.zygote.image import DEFAULT_BYTES
 from atoll.runtime.zygote.keys import sealed_copy
@@ -178,7 +179,8 @@ def _build(nursery: Nursery, parentage: Parentage) -> RuntimeBoot:
 def _own_wall(nursery: Nursery, parentage: Parentage, places: BoxPlaces) -> _Building:
     request, uid = parentage.request, parentage.sandbox_uid if nursery.root else None
     root, degraded = planned_root(nursery.home, request, privileged=nursery.root)
-    if nursery.storage.images or (root is not None and nursery.root):
+    mounts = host_mounts(request)
+    if nursery.storage.images or (nursery.root and (root is not None or mounts)):
         private_mounts()
         nursery.storage.lender.close_eyes()
     site = Site(
@@ -192,6 +194,8 @@ def _own_wall(nursery: Nursery, parentage: Parentage, places: BoxPlaces) -> _Bui
     nursery.storage.open(places, size=size, uid=parentage.sandbox_uid)
     if root is not None:
         degraded += lay_root(nursery.home, root, places, uid=uid)
+    if uid is not None:
+        attach_host_mounts(mounts, places, uid=uid)
     places.hosts.write_text(hosts_text(request.hostname))
     places.hosts.chmod(0o644)
     _own_journal(nursery, parentage, places)
@@ -243,7 +247,9 @@ def _wall(nursery: Nursery, request: Start, places: BoxPlaces, root: Root | None
         views=views,
         writable=request.writable,
         nproc=None if nursery.groups.has("pids") else _caps(request).pids,
+        bare=request.bare,
         root=root,
+        mounts=host_mounts(request),
         privileged=nursery.root,
     )
     return wall_argv(nursery.programs, wall)

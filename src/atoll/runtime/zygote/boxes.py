@@ -21,6 +21,7 @@ from atoll.runtime.zygote import record
 from atoll.runtime.zygote.birth import Born, Laid, Nursery, Parentage, Stillborn, be_born
 from atoll.runtime.zygote.burial import Buried, Grave, bury, end_session, send
 from atoll.runtime.zygote.children import Loop, detach
+from atoll.runtime.zygote.host_mounts import check_host_mounts
 from atoll.runtime.zygote.views import checked_tree, checked_views
 from atoll.wire import zygote as wire
 
@@ -128,6 +129,7 @@ class Boxes:
             raise Unavailable("Atoll is going down on this machine: start it with `atoll up`")
         checked_views(self.nursery.home, request.views)
         checked_tree(self.nursery.home, request.tree)
+        check_host_mounts(self.nursery.home, request)
         box = self._live.get(request.sandbox_id)
         self._check_wall(box.record if box else self.kept.get(request.sandbox_id), order)
         if box is not None:

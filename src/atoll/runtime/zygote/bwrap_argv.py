@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.domain.interior import AGENT_STATE, DOORS, MASKED, MIB, SCRATCH
+from atoll.domain.host_mount import HostMount
+from atoll.domain.interior import AGENT_STATE, BARE_BYTES, DOORS, MASKED, MIB, SCRATCH
 from atoll.runtime.zygote.home import BoxPlaces
+from atoll.runtime.zygote.host_mounts import host_mount_argv
 from atoll.runtime.zygote.host_root import ROOT_LINKS
 from atoll.runtime.zygote.roots import Root, root_argv
 
@@ -41,7 +43,8 @@ class Wall:
     """One sandbox's wall. `views` are inheritable descriptors of folders and where they go:
     bwrap compares what it mounts with the descriptor, closes it, and fails when a link took
     the name's place meanwhile. `nproc` limits processes where no cgroup does. `root` None is
-    the usual one; with `privileged` the zygote mounted it."""
+    the usual one; with `privileged` the zygote mounted it, and `mounts`. `bare` shows an empty
+    place of memory where the workspace would be."""
 
     hostname: str
     places: BoxPlaces
@@ -50,6 +53,8 @@ class Wall:
     writable: bool
     nproc: int | None
     root: Root | None = None
+    mounts: tuple[HostMount, ...] = ()
+    bare: bool = False
     privileged: bool = False
 
 
@@ -123,13 +128,17 @@ def _readable_by_others(path: Path) -> bool:
 
 def _own_files(wall: Wall) -> Iterator[str]:
     mounted = wall.places.mounted
-    bind = "--bind" if wall.writable else "--ro-bind"
-    yield from (bind, str(mounted / "workspace"), "/workspace")
+    if wall.bare:
+        yield from ("--perms", "0755", "--size", str(BARE_BYTES), "--tmpfs", "/workspace")
+    else:
+        bind = "--bind" if wall.writable else "--ro-bind"
+        yield from (bind, str(mounted / "workspace"), "/workspace")
     yield from ("--bind", str(mounted / "state"), "/.atoll/state")
     for name, inside in AGENT_STATE:
         yield from ("--bind", str(mounted / "state" / name), f"/home/agent/{inside}")
     for fd, target in wall.views:
         yield from ("--ro-bind-fd", str(fd), target)
+    yield from host_mount_argv(wall.mounts, wall.places, privileged=wall.privileged)
 
 
 def _init(programs: Programs, wall: Wall) -> Iterator[str]:

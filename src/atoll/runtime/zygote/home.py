@@ -129,6 +129,11 @@ class Home:
         return self.root / "images"
 
     @property
+    def grants(self) -> Path:
+        """A person's consents to mounts of the host's folders."""
+        return self.root / "grants"
+
+    @property
     def keys(self) -> Path:
         """The broker's keys."""
         return self.root / "keys.toml"

@@ -1,0 +1,130 @@
+"""Folders of the host's in a sandbox: allowed, opened without following anything, attached.
+
+The zygote believes no control plane in this: a folder must be granted by a file that only
+the home's owner can write, or lie below one that their settings name. An ordinary user's files
+are shown as the sandbox's own; root's are shown as they are.
+"""
+
+import contextlib
+import os
+import stat
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from atoll.domain.errors import AtollError, Forbidden, Invalid
+from atoll.domain.host_mount import HostMount, below_any, read_host_mounts
+from atoll.runtime.zygote import idmap, kernel
+from atoll.runtime.zygote.home import BoxPlaces, Home
+from atoll.runtime.zygote.reach import reach
+from atoll.wire.zygote import Start
+
+MAX_NOTE_BYTES = 64 * 1024
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A person's consent, kept as `grants/<32 hex digits>` in the home."""
+
+    source: str
+    writable: bool = False
+
+
+def host_mounts(start: Start) -> tuple[HostMount, ...]:
+    """What `start` asks for, in the domain's words."""
+    return tuple(HostMount(one.source, one.target, one.writable, one.grant) for one in start.mounts)
+
+
+def check_host_mounts(home: Home, start: Start) -> None:
+    """Raises `Invalid`, `Forbidden` for a mount that may not be."""
+    mounts = host_mounts(start)
+    if not mounts:
+        return
+    read_host_mounts(mounts, _roots(home))
+    for mount in mounts:
+        if below_any(mount.source, (str(home.root),)) or below_any(str(home.root), (mount.source,)):
+            raise Forbidden(f"{mount.source} is, or holds, the home of Atoll: it is never mounted")
+        if mount.grant:
+            _check_grant(home, mount)
+
+
+def _check_grant(home: Home, mount: HostMount) -> None:
+    try:
+        grant = msgspec.json.decode(_own_note(home.grants / mount.grant), type=Grant)
+    except (OSError, msgspec.MsgspecError) as err:
+        raise Forbidden(f"nobody granted that {mount.source} be mounted ({err})") from err
+    if grant.source != mount.source or (mount.writable and not grant.writable):
+        raise Forbidden(f"what was granted is not that {mount} be mounted")
+
+
+def _roots(home: Home) -> tuple[str, ...]:
+    """`mount_roots` of the settings, where they are the home's owner's own."""
+    try:
+        settings = tomllib.loads(_own_note(home.root / "config.toml").decode())
+    except (OSError, ValueError):
+        return ()
+    found = settings.get("mount_roots", ())
+    return tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
+
+
+def _own_note(path: Path) -> bytes:
+    """A small file that nobody but the zygote's own user can have written. Raises `OSError`."""
+    fd = os.open(path, _READ)
+    try:
+        found = os.fstat(fd)
+        foreign = found.st_uid != os.geteuid() or found.st_mode & 0o022
+        if not stat.S_ISREG(found.st_mode) or foreign:
+            raise PermissionError(f"{path.name} is not a file of the home's owner alone")
+        return os.read(fd, MAX_NOTE_BYTES)
+    finally:
+        os.close(fd)
+
+
+def attached(places: BoxPlaces, number: int) -> Path:
+    """Where a mount is attached before bubblewrap takes it."""
+    return places.folder / f"host-{number}"
+
+
+def attach_host_mounts(mounts: tuple[HostMount, ...], places: BoxPlaces, *, uid: int) -> None:
+    """With privilege, in a mount namespace of your own: attach each for `uid`. What is mounted
+    below a source is not shown. Raises `Invalid` for a way with a link in it, `OSError`."""
+    for number, mount in enumerate(mounts):
+        place = attached(places, number)
+        place.mkdir(mode=0o700, exist_ok=True)
+        source = opened(mount)
+        try:
+            if os.fstat(source).st_uid != 0:
+                with contextlib.suppress(OSError):
+                    # Where the file system cannot be mapped it is shown as it is, too.
+                    idmap.attach_as(source, place, uid=uid)
+                    continue
+            kernel.mount(f"/proc/self/fd/{source}", str(place), flags=kernel.MS_BIND)
+        finally:
+            os.close(source)
+
+
+def opened(mount: HostMount) -> int:
+    """A descriptor of the source, no link followed anywhere on its way. Raises `Invalid`."""
+    try:
+        return reach(Path("/"), mount.source)
+    except AtollError as err:
+        raise Invalid(
+            f"{err.message}; name a folder by its real path, without links", field="mounts"
+        ) from err
+
+
+def host_mount_argv(
+    mounts: tuple[HostMount, ...], places: BoxPlaces, *, privileged: bool
+) -> Iterator[str]:
+    """bubblewrap's words for them. Unprivileged they go by descriptors opened here, for the
+    process that will be bwrap."""
+    for number, mount in enumerate(mounts):
+        kind = "--bind" if mount.writable else "--ro-bind"
+        if privileged:
+            yield from (kind, str(attached(places, number)), mount.target)
+        else:
+            fd = opened(mount)
+            os.set_inheritable(fd, True)
+            yield from (f"{kind}-fd", str(fd), mount.target)

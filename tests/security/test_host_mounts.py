@@ -1,0 +1,184 @@
+"""Folders of the host's in a sandbox, asked of the zygote itself: as root and rootless."""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
+from atoll.wire import zygote as wire
+
+ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
+GRANT = "0123456789abcdef" * 2
+STRANGER = 1_880_100_001
+
+
+@pytest.fixture(scope="module", params=["root", "rootless"])
+def rig(request: pytest.FixtureRequest) -> Iterator[ZygoteRig]:
+    if request.param == "root" and os.geteuid() != 0:
+        pytest.skip("needs root")
+    uid = 0 if request.param == "root" else os.geteuid() or 1_899_999_999
+    with zygote_rig(uid) as running:
+        (running.home.grants).mkdir(mode=0o755)
+        os.chown(running.home.grants, running.uid, running.uid)
+        yield running
+
+
+@pytest.fixture
+def data(rig: ZygoteRig) -> Iterator[Path]:
+    """A private folder of an ordinary user's (rootless: of the caller's)."""
+    folder = Path(tempfile.mkdtemp(prefix="atd", dir="/tmp"))
+    owner = STRANGER if rig.uid == 0 else rig.uid
+    (folder / "d").mkdir(mode=0o700)
+    (folder / "d" / "f").write_text("of the host")
+    (folder / "d" / "f").chmod(0o600)
+    for path in (folder, folder / "d", folder / "d" / "f"):
+        os.chown(path, owner, owner)
+    yield folder / "d"
+    shutil.rmtree(folder)
+
+
+def grant(rig: ZygoteRig, source: Path, *, writable: bool = False, owner: int | None = None) -> str:
+    note = rig.home.grants / GRANT
+    note.unlink(missing_ok=True)
+    note.write_text(json.dumps({"source": str(source), "writable": writable}))
+    note.chmod(0o644)
+    os.chown(note, rig.uid if owner is None else owner, -1)
+    return GRANT
+
+
+def shell(rig: ZygoteRig, box: wire.Box, line: str) -> str:
+    return rig.inside(box, "/bin/sh", "-c", line)[1].strip()
+
+
+def refused(rig: ZygoteRig, *mounts: wire.HostMount) -> wire.Refused:
+    answer = rig.ask(wire.Start("sb_no", 1, "box", env=ENV, mounts=mounts))
+    assert isinstance(answer, wire.Refused), answer
+    return answer
+
+
+def test_granted_folder_is_shown_read_only(rig: ZygoteRig, data: Path) -> None:
+    mount = wire.HostMount(str(data), "/mnt/in", grant=grant(rig, data))
+    box = rig.start("sb_ro", env=ENV, mounts=(mount,))
+    assert shell(rig, box, "cat /mnt/in/f") == "of the host"
+    assert "Read-only" in shell(rig, box, "touch /mnt/in/x; rm /mnt/in/f")
+    assert sorted(path.name for path in data.iterdir()) == ["f"]
+    rig.ask(wire.Destroy("sb_ro"))
+
+
+def test_folder_granted_to_be_written_is_written_as_its_owner(rig: ZygoteRig, data: Path) -> None:
+    mount = wire.HostMount(str(data), "/data", True, grant(rig, data, writable=True))
+    box = rig.start("sb_rw", env=ENV, mounts=(mount,))
+    assert shell(rig, box, "echo new > /data/n && echo more >> /data/f && cat /data/n") == "new"
+    assert (data / "n").stat().st_uid == data.stat().st_uid
+    assert (data / "f").read_text() == "of the hostmore\n"
+    rig.ask(wire.Destroy("sb_rw"))
+    assert (data / "n").exists()
+
+
+def test_root_s_folder_stays_root_s_when_written_to(rig: ZygoteRig, data: Path) -> None:
+    if rig.uid != 0:
+        pytest.skip("needs root")
+    for path in (data.parent, data, data / "f"):
+        os.chown(path, 0, 0)
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    mount = wire.HostMount(str(data), "/data", True, grant(rig, data, writable=True))
+    box = rig.start("sb_rr", env=ENV, mounts=(mount,))
+    assert shell(rig, box, "cat /data/f") == "of the host"
+    assert "denied" in shell(rig, box, "touch /data/x")
+    rig.ask(wire.Destroy("sb_rr"))
+
+
+def test_folder_below_an_allowed_one_needs_no_grant(rig: ZygoteRig, data: Path) -> None:
+    settings = rig.home.root / "config.toml"
+    settings.write_text(f'mount_roots = ["{data.parent}"]\n')
+    os.chown(settings, rig.uid, rig.uid)
+    settings.chmod(0o644)
+    try:
+        box = rig.start("sb_al", env=ENV, mounts=(wire.HostMount(str(data), "/srv/x"),))
+        assert shell(rig, box, "cat /srv/x/f") == "of the host"
+        rig.ask(wire.Destroy("sb_al"))
+        assert refused(rig, wire.HostMount(f"{data.parent}x", "/srv/x")).kind == "forbidden"
+        if rig.uid == 0:
+            # Settings that the control plane could have written allow nothing.
+            os.chown(settings, STRANGER, STRANGER)
+            assert refused(rig, wire.HostMount(str(data), "/srv/x")).kind == "forbidden"
+    finally:
+        settings.unlink()
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["/", "/etc", "/etc/ssl", "/proc", "/proc/1", "/sys", "/dev", "/root", "/root/x", "/var",
+     "/run", "/var/run/docker.sock", "/usr", "{home}", "{home}/boxes", "{parent}",
+     "/tmp/../etc", "//etc",
+     "/tmp/./x", "relative", "/tmp/"],
+)  # fmt: skip
+def test_folder_of_the_system_is_refused_even_when_granted(rig: ZygoteRig, source: str) -> None:
+    where = source.format(home=rig.home.root, parent=rig.home.root.parent)
+    mount = wire.HostMount(where, "/mnt/x", grant=grant(rig, Path(where)))
+    assert refused(rig, mount).kind in ("forbidden", "invalid")
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["/", "/workspace", "/workspace/x", "/home/agent", "/etc", "/.atoll", "/.atoll/x",
+     "/mnt/../etc", "/opt/atoll/agents/codex", "/usr/local", "/mntx", "/mnt//x"],
+)  # fmt: skip
+def test_place_of_a_mount_that_is_ours_is_refused(rig: ZygoteRig, data: Path, target: str) -> None:
+    assert refused(rig, wire.HostMount(str(data), target, grant=grant(rig, data))).kind == "invalid"
+
+
+def test_grant_is_for_what_it_says_alone(rig: ZygoteRig, data: Path) -> None:
+    other = data.parent / "other"
+    other.mkdir()
+    key = grant(rig, data)
+    for mount in (
+        wire.HostMount(str(other), "/mnt/x", grant=key),
+        wire.HostMount(str(data), "/mnt/x", True, key),
+        wire.HostMount(str(data), "/mnt/x", grant="f" * 32),
+        wire.HostMount(str(data), "/mnt/x", grant="../" + key),
+        wire.HostMount(str(data), "/mnt/x"),
+    ):
+        assert refused(rig, mount).kind in ("forbidden", "invalid")
+    if rig.uid == 0:
+        # A file that whoever holds the control plane's uid could have put there is no grant.
+        mount = wire.HostMount(str(data), "/mnt/x", grant=grant(rig, data, owner=STRANGER))
+        assert refused(rig, mount).kind == "forbidden"
+
+
+def test_link_on_the_way_to_a_folder_is_not_followed(rig: ZygoteRig, data: Path) -> None:
+    (data.parent / "link").symlink_to("/etc")
+    (data.parent / "way").symlink_to(data.parent)
+    for path in (data.parent / "link", data.parent / "link" / "ssl", data.parent / "way" / "d"):
+        answer = refused(rig, wire.HostMount(str(path), "/mnt/x", grant=grant(rig, path)))
+        assert "link" in answer.message or "folder" in answer.message
+
+
+def test_link_in_a_mounted_folder_leads_into_the_sandbox(rig: ZygoteRig, data: Path) -> None:
+    (data / "shadow").symlink_to("/etc/shadow")
+    mount = wire.HostMount(str(data), "/mnt/in", grant=grant(rig, data))
+    box = rig.start("sb_in", env=ENV, mounts=(mount,))
+    assert "No such file" in shell(rig, box, "cat /mnt/in/shadow")
+    rig.ask(wire.Destroy("sb_in"))
+
+
+def test_workspace_that_is_bare_is_empty_and_forgotten(rig: ZygoteRig) -> None:
+    box = rig.start("sb_bare", env=ENV)
+    shell(rig, box, "echo kept > /workspace/kept")
+    rig.ask(wire.Stop("sb_bare"))
+    box = rig.start("sb_bare", env=ENV, bare=True)
+    assert shell(rig, box, "ls -A /workspace; echo x > /workspace/x && cat /workspace/x") == "x"
+    rig.ask(wire.Stop("sb_bare"))
+    assert shell(rig, rig.start("sb_bare", env=ENV), "ls /workspace") == "kept"
+    rig.ask(wire.Destroy("sb_bare"))
+
+
+def test_workspace_that_is_read_only_gives_erofs(rig: ZygoteRig) -> None:
+    box = rig.start("sb_wro", env=ENV, writable=False)
+    assert "Read-only file system" in shell(rig, box, "echo x > /workspace/x")
+    rig.ask(wire.Destroy("sb_wro"))
