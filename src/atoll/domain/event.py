@@ -117,6 +117,13 @@ KINDS: Mapping[str, Kind] = dict(
             "The owner took out a file or tree that holds a secret.",
         ),
         _kind("door.request", "sandbox_id generation n", "*", "Something left by a door."),
+        _kind("door.refused", "sandbox_id generation n", "*", "A door let something not out."),
+        _kind(
+            "network.switched",
+            _LIFE + " mode allowed denied host_ports ranges",
+            "",
+            "Its owner changed what it may reach.",
+        ),
         _kind("agent.reported", "sandbox_id generation n", "*", "An agent told its state."),
         _kind("profile.saved", "profile_id version", "", "A profile was saved."),
         _kind("profile.deleted", "profile_id", "version", "A profile was deleted."),

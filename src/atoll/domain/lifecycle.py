@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 
 from atoll.domain.errors import Conflict
 from atoll.domain.event import Json
+from atoll.domain.network_switch import NetworkChange, changed, told
 from atoll.domain.sandbox import KEPT, LIVE, RUNNING, Attachment, Sandbox, State
 
 TOUCH_SECONDS = 30.0
@@ -95,6 +96,13 @@ class ExtendTtl:
 
 
 @dataclass(frozen=True, slots=True)
+class SwitchNetwork:
+    """Change what it may reach."""
+
+    change: NetworkChange
+
+
+@dataclass(frozen=True, slots=True)
 class TornDown:
     """A teardown is done; what it removed and what it could not."""
 
@@ -131,6 +139,7 @@ Stimulus = (
     | Recreate
     | Destroy
     | ExtendTtl
+    | SwitchNetwork
     | TornDown
     | TeardownFailed
     | Exposed
@@ -177,7 +186,7 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
     """What `sandbox` becomes and what is to be done. An unchanged sandbox with no instruction
     means that nothing happened. Raises `Conflict` when its state does not allow the act."""
     match stimulus:
-        case Stop() | Start() | Recreate() | Destroy() | ExtendTtl():
+        case Stop() | Start() | Recreate() | Destroy() | ExtendTtl() | SwitchNetwork():
             return _asked(sandbox, stimulus, now)
         case Due() | Idle() | Touched():
             return _in_time(sandbox, stimulus, now)
@@ -210,7 +219,9 @@ def idle_deadline(sandbox: Sandbox) -> datetime | None:
 
 
 def _asked(
-    sandbox: Sandbox, stimulus: Stop | Start | Recreate | Destroy | ExtendTtl, now: datetime
+    sandbox: Sandbox,
+    stimulus: Stop | Start | Recreate | Destroy | ExtendTtl | SwitchNetwork,
+    now: datetime,
 ) -> Outcome:
     match stimulus:
         case Stop():
@@ -221,8 +232,10 @@ def _asked(
             return _recreate(sandbox, now)
         case Destroy(keep_worktree):
             return _destroy(sandbox, now, keep_worktree=keep_worktree)
-        case ExtendTtl(seconds):  # pragma: no branch - the cases are all
+        case ExtendTtl(seconds):
             return _extend(sandbox, now, seconds)
+        case SwitchNetwork(change):  # pragma: no branch - the cases are all
+            return _switch_network(sandbox, now, change)
 
 
 def _in_time(sandbox: Sandbox, stimulus: Due | Idle | Touched, now: datetime) -> Outcome:
@@ -411,6 +424,16 @@ def _extend(sandbox: Sandbox, now: datetime, seconds: int) -> Outcome:
     return replace(sandbox, expires_at=until, updated_at=now), (
         Append("sandbox.ttl_extended", None, {"expires_at": until.isoformat()}),
     )
+
+
+def _switch_network(sandbox: Sandbox, now: datetime, change: NetworkChange) -> Outcome:
+    if sandbox.state not in LIVE | KEPT:
+        raise _refused(sandbox, "given another network", "it is going away")
+    network = changed(sandbox.profile.network, change)
+    if network == sandbox.profile.network:
+        return sandbox, ()
+    switched = replace(sandbox, profile=replace(sandbox.profile, network=network), updated_at=now)
+    return switched, (Append("network.switched", None, told(network)),)
 
 
 def _torn_down(sandbox: Sandbox, report: TornDown, now: datetime) -> Outcome:

@@ -2,16 +2,43 @@
 the runtime's policy. Judging a request is the door's business.
 """
 
+from atoll.domain.egress import EgressRule as Rule
+from atoll.domain.network_switch import rules_of
 from atoll.domain.sandbox import Sandbox
-from atoll.wire.policy import Commands, Network
+from atoll.wire.policy import Commands, EgressRule, Network
+
+MEGABYTE = 1_000_000
 
 
 def network_of(sandbox: Sandbox) -> Network:
     """The egress door's policy of this sandbox."""
-    return Network(mode=sandbox.profile.network.mode.value)
+    network = sandbox.profile.network
+    return Network(
+        mode=network.mode.value,
+        rules=tuple(_spelled(rule) for rule in rules_of(network)),
+        denied=network.denied,
+        host_ports=network.host_ports,
+        ranges=network.ranges,
+        bytes_out_per_hour=_bytes(network.out_mb_per_hour),
+        bytes_in_per_hour=_bytes(network.in_mb_per_hour),
+    )
 
 
 def commands_of(sandbox: Sandbox) -> Commands:
     """Which commands may be run with privilege, or need a person's word."""
-    del sandbox
-    return Commands()
+    safety = sandbox.profile.safety
+    return Commands(sudo=safety.sudo, operator=safety.operator)
+
+
+def _spelled(rule: Rule) -> EgressRule:
+    return EgressRule(
+        host=rule.host,
+        ports=rule.ports,
+        methods=rule.methods,
+        paths=rule.paths,
+        origin=rule.origin,
+    )
+
+
+def _bytes(megabytes: int | None) -> int | None:
+    return None if megabytes is None else megabytes * MEGABYTE

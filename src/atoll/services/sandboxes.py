@@ -11,7 +11,16 @@ from dataclasses import dataclass, field
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound, Unavailable
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
-from atoll.domain.lifecycle import Destroy, ExtendTtl, Recreate, Start, Stimulus, Stop
+from atoll.domain.lifecycle import (
+    Destroy,
+    ExtendTtl,
+    Recreate,
+    Start,
+    Stimulus,
+    Stop,
+    SwitchNetwork,
+)
+from atoll.domain.network_switch import NetworkChange
 from atoll.domain.principal import Principal
 from atoll.domain.profile import Scope
 from atoll.domain.sandbox import RUNNING, CreateSandbox, Sandbox, State
@@ -200,6 +209,13 @@ class Sandboxes:
         if seconds < 1:
             raise Invalid("ttl must be at least one second.", field="ttl")
         return await self._act(caller, ref, ExtendTtl(seconds))
+
+    async def switch_network(self, caller: Principal, ref: str, change: NetworkChange) -> Sandbox:
+        """Change what it may reach; its runtime knows when this returns, or is told again until
+        it does. Raises `Invalid` for a rule that opens too much."""
+        sandbox = await self._act(caller, ref, SwitchNetwork(change))
+        await self.changed(sandbox.org_id, sandbox.owner)
+        return sandbox
 
     async def logs(self, caller: Principal, ref: str) -> tuple[LogLine, ...]:
         """What provisioning said, step by step."""

@@ -78,6 +78,12 @@ def post(*segments: str, value: Json = None, query: Pairs = ()) -> Call:
     return Call("POST", at(*segments), query, (("Content-Type", "application/json"),), body)
 
 
+def put(*segments: str, value: Json) -> Call:
+    """A PUT below `/v1` with a JSON body."""
+    body = json.dumps(value).encode()
+    return Call("PUT", at(*segments), (), (("Content-Type", "application/json"),), body)
+
+
 class Stream:
     """An answer whose body is still arriving."""
 

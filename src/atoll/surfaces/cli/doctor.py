@@ -1,4 +1,6 @@
-"""`atoll doctor`: what this machine can isolate, what is missing, and how to get it."""
+"""`atoll doctor`: what this machine can isolate, what is missing, and how to get it; with a
+name, which safety layers are in force in one sandbox.
+"""
 
 from pathlib import Path
 
@@ -6,21 +8,27 @@ import click
 
 from atoll.ports.host import Finding
 from atoll.surfaces.cli.answer import Json
+from atoll.surfaces.cli.api import get
 from atoll.surfaces.cli.exits import FAILED
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.options import home_option, json_option
+from atoll.surfaces.cli.options import home_option, json_option, sandbox_argument
 from atoll.surfaces.cli.output import clean, painted, show_json
 
 
 @click.command("doctor")
+@sandbox_argument(required=False)
 @home_option()
 @json_option()
 @pass_invocation
-def command(invocation: Invocation, *, home: str | None, as_json: bool) -> None:
-    """Say what this machine can isolate and what to install.
+def command(invocation: Invocation, name: str | None, *, home: str | None, as_json: bool) -> None:
+    """Say what this machine can isolate, or what protects one sandbox.
 
-    Exits with 1 when something without which no sandbox is safe is missing.
+    Without NAME it looks at this machine, and exits with 1 when something without which no
+    sandbox is safe is missing. With NAME it shows the safety layers of that sandbox.
     """
+    if name is not None:
+        _sandbox(invocation, name, as_json=as_json)
+        return
     place = (Path(home) if home else invocation.home).absolute()
     findings = list(invocation.host().doctor(place))
     if as_json:
@@ -31,6 +39,21 @@ def command(invocation: Invocation, *, home: str | None, as_json: bool) -> None:
             _show(finding)
     if any(finding.level == "fail" for finding in findings):
         raise click.exceptions.Exit(FAILED)
+
+
+def _sandbox(invocation: Invocation, name: str, *, as_json: bool) -> None:
+    found = invocation.api().call(get("sandboxes", name, "safety"))
+    if as_json:
+        show_json(found.value)
+        return
+    for layer in found.children("layers"):
+        state = "off" if not layer.flag("in_force") else "ok"
+        if state == "ok" and layer.flag("bypassable"):
+            state = "soft"
+        what = f"{layer.number('number')} {layer.text('name')}"
+        click.echo(f"{painted(state, 6)}{clean(what):<22}{clean(layer.text('text'))}")
+    for note in found.texts("degraded"):
+        click.echo(f"{painted('warn', 6)}{'wall':<22}{clean(note)}")
 
 
 def _value(finding: Finding) -> dict[str, Json]:

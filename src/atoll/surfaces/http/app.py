@@ -14,6 +14,7 @@ from atoll.surfaces.http import (
     files,
     health,
     logins,
+    networks,
     openapi,
     page,
     problems,
@@ -53,7 +54,7 @@ def create_app(
     app.state.bundle = front.bundle
     app.add_middleware(Guard, logins=services.logins, names=front.names)
     problems.register(app)
-    nouns = (sandboxes, terminals, execs, files, profiles, extensions, events)
+    nouns = (sandboxes, networks, terminals, execs, files, profiles, extensions, events)
     for router in (
         *(noun.router for noun in nouns),
         logins.router,
