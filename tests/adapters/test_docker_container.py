@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from atoll.adapters.extensions.docker.container import Plan, body
 from atoll.adapters.extensions.docker.engine import Engine, socket_path
-from atoll.adapters.extensions.docker.images import Picture, is_reference, split_reference
+from atoll.adapters.extensions.docker.images import Picture
 from atoll.adapters.extensions.docker.interior import environment_of
+from atoll.adapters.extensions.docker.pulls import is_reference, split_reference
 from atoll.adapters.extensions.docker.seccomp_profile import all_but, profile_for
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId

@@ -138,6 +138,24 @@ def test_image_of_an_archive_is_taken_in_once(
     daemon.run("rmi", "-f", *images)
 
 
+def test_dockerfile_of_the_home_becomes_a_sandbox_and_its_build_is_in_the_log(
+    server: TestServer, api: Api, daemon: DockerDaemon
+) -> None:
+    place = server.home / "images" / "tools"
+    place.mkdir()
+    (place / "Dockerfile").write_text(f"FROM {IMAGE}\nENV MADE=here\nRUN echo built > /made\n")
+    add_profile(server, "tools", "build:tools")
+    sandbox = api.create(profile="tools")["sandbox_id"]
+    assert api.run(sandbox, "cat /made; echo $MADE") == "built\nhere\n"
+    logged = server.run("logs", sandbox).stdout
+    assert "tools: Step 3/3 : RUN echo built > /made" in logged
+    (place / "Dockerfile").write_text(f"FROM {IMAGE}\nADD http://127.0.0.1/ /x\n")
+    told = api.client.post("/v1/sandboxes?wait=ready", json={"profile": "tools"}).json()
+    assert told["state"] == "failed" and "Dockerfile line 2" in told["reason"], told
+    api.act(sandbox, "destroy")
+    daemon.run("rmi", "-f", *daemon.run("images", "-q", "atoll-build/tools").split())
+
+
 def test_container_killed_from_outside_fails_its_sandbox_with_a_reason(
     api: Api, daemon: DockerDaemon
 ) -> None:

@@ -52,11 +52,16 @@ class Registry:
             realm = f'Bearer realm="http://127.0.0.1:{self.port}/token"'
             scope = f"repository:{'/'.join(words[1:-2])}:pull"
             return 401, {"WWW-Authenticate": f'{realm},service="here",scope="{scope}"'}, b""
+        if parts.path == "/v2/":
+            return 200, {}, b"{}"
         repository, kind, name = "/".join(words[1:-2]), words[-2], words[-1]
         if kind == "manifests":
             digest = self.tags.get((repository, name), name)
             found = self.blobs.get(digest)
-            return (404, {}, b"") if found is None else (200, {}, self._bytes(digest))
+            if found is None:
+                return 404, {}, b""
+            kind = json.loads(found).get("mediaType", "application/json")
+            return 200, {"Content-Type": kind, "Docker-Content-Digest": digest}, self._bytes(digest)
         if name not in self.blobs:
             return 404, {}, b""
         return 307, {"Location": f"http://127.0.0.1:{self.port}/elsewhere/{name}"}, b""
@@ -79,7 +84,10 @@ def registry(*, private: bool = False) -> Iterator[Registry]:
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
-            self.wfile.write(data)
+            if self.command == "GET":
+                self.wfile.write(data)
+
+        do_HEAD = do_GET
 
         def log_message(self, *_words: object) -> None:
             """Quiet."""

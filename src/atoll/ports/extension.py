@@ -4,7 +4,7 @@ An extension provisions an environment with a runtime standing beside it, and ta
 away again. What happens inside is the runtime's business, the same for all backends.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -33,11 +33,16 @@ class Mount:
     target: str
 
 
+def _silent(_line: str) -> None:
+    return
+
+
 @dataclass(frozen=True, slots=True)
 class Provision:
     """One request to bring an environment up. `(sandbox_id, generation)` is its identity:
     repeating it re-attaches to what is there. `fresh` first drops the kept workspace. `cwd` is
-    where processes start unless they say otherwise; it may come to be only later."""
+    where processes start unless they say otherwise; it may come to be only later. `report` hears
+    what takes long (an image fetched, built), a line at a time."""
 
     sandbox_id: SandboxId
     generation: int
@@ -47,6 +52,7 @@ class Provision:
     env: tuple[tuple[str, str], ...] = ()
     fresh: bool = False
     cwd: str = "/workspace"
+    report: Callable[[str], None] = field(default=_silent, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ writes nothing down.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import msgspec
 
@@ -92,7 +93,7 @@ class Provisioning:
         mounts = await self._mounts(sandbox)
         report(f"Provisioning in {extension.name}.")
         request = _request(sandbox, mounts, env=self._env(sandbox), fresh=fresh)
-        handle = await extension.provision(request)
+        handle = await extension.provision(replace(request, report=report))
         reach = await extension.wait_ready(handle)
         report(f"The runtime answers ({reach.isolation.mechanism}).")
         client = self._clients.client(reach)

@@ -232,6 +232,7 @@ def _docker(settings: ControlSettings) -> "Docker":
             tag=Home(settings.home).tag,
             archives=settings.home / "images",
             host=settings.docker_host,
+            builds=settings.builds,
             broker=tuple(sorted(settings.upstreams.items())),
             agents=_agents(settings),
         )

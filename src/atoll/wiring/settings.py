@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from atoll.adapters.agents.catalogue import find
+from atoll.adapters.extensions.docker.build_rules import USUAL_RULES, BuildRules
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.provider import safe_base_url
 
@@ -43,6 +44,7 @@ class ControlSettings:
     `database_url`: an SQLAlchemy URL; None is SQLite in the home.
     `extensions`: which of the backends that come with Atoll are on.
     `docker_host`: the daemon of `ext.docker`, `unix:///path` of this machine.
+    `builds`: what the daemon may use to build images of Dockerfiles.
     `upstreams`: model providers by name, for a base URL other than the usual one.
     `agent_catalogue`: the agents that may be used; None allows all, an empty list none.
     `master_key_command`: a program and its arguments that print the vault's master keys; None
@@ -62,6 +64,7 @@ class ControlSettings:
     database_url: str | None = field(default=None, repr=False)
     extensions: tuple[str, ...] = ("namespaces",)
     docker_host: str = DEFAULT_DOCKER_HOST
+    builds: BuildRules = USUAL_RULES
     upstreams: dict[str, str] = field(default_factory=dict)
     agent_catalogue: tuple[str, ...] | None = None
     master_key_command: tuple[str, ...] | None = None

@@ -6,7 +6,7 @@ spoken to: whoever holds that socket is root there.
 
 import json
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeVar
@@ -75,6 +75,7 @@ class ImageConfig(_Words):
 
     env: list[str] | None = None
     volumes: dict[str, msgspec.Raw] | None = None
+    on_build: list[str] | None = None
 
 
 class Image(_Words):
@@ -82,6 +83,15 @@ class Image(_Words):
 
     id: str
     config: ImageConfig | None = None
+
+
+class ListedImage(_Words):
+    """One image in a list. `created` is in seconds since 1970."""
+
+    id: str
+    created: int = 0
+    size: int = 0
+    repo_tags: list[str] | None = None
 
 
 class Created(_Words):
@@ -132,12 +142,31 @@ class _Refusal(msgspec.Struct):
     message: str = ""
 
 
-class Progress(msgspec.Struct):
-    """One line of a pull, load or import."""
+class ProgressDetail(msgspec.Struct):
+    """Bytes of one layer."""
+
+    current: int = 0
+    total: int = 0
+
+
+class Progress(msgspec.Struct, rename="camel"):
+    """One line of a pull, load, import or build."""
 
     status: str = ""
     stream: str = ""
     error: str = ""
+    id: str = ""
+    progress_detail: ProgressDetail = msgspec.field(default_factory=ProgressDetail)
+
+
+@dataclass(frozen=True, slots=True)
+class Building:
+    """One build: the image's name, the tar of the folder, and whether steps done before are
+    done again."""
+
+    tag: str
+    context: BinaryIO
+    again: bool = False
 
 
 def socket_path(host: str) -> Path:
@@ -182,11 +211,37 @@ class Engine:
         except NotFound:
             return None
 
-    async def pull(self, repository: str, tag: str) -> None:
-        """Have the daemon fetch an image. Raises `Failed` with its words."""
+    async def images(self, reference: str) -> list[ListedImage]:
+        """Those with a name like `reference`."""
+        query = {"filters": json.dumps({"reference": [reference]})}
+        return await self._json("GET", "/images/json", list[ListedImage], query)
+
+    async def remove_image(self, reference: str) -> None:
+        """Take a name from an image, and the image with its last. One that is not there is
+        fine; raises `Conflict` while a container uses it."""
+        with suppress(NotFound):
+            await self._call("DELETE", f"/images/{_quoted(reference)}")
+
+    async def build(self, building: Building, limits: Mapping[str, str]) -> AsyncIterator[Progress]:
+        """Have the classic builder work; what it says. Leaving off ends it. Raises `Failed`
+        with its words."""
+        query = {
+            "t": building.tag,
+            "dockerfile": "Dockerfile",
+            "version": "1",
+            "rm": "1",
+            "forcerm": "1",
+            "nocache": "1" if building.again else "0",
+            **limits,
+        }
+        async for line in self._progress("/build", query, building.context, seconds=None):
+            yield line
+
+    async def pull(self, repository: str, tag: str) -> AsyncIterator[Progress]:
+        """Have the daemon fetch an image; how far it is. Raises `Failed` with its words."""
         query = {"fromImage": repository, **({"tag": tag} if tag else {})}
-        async for _line in self._progress("/images/create", query):
-            pass
+        async for line in self._progress("/images/create", query):
+            yield line
 
     async def load(self, archive: BinaryIO) -> list[str]:
         """Load an archive of images (`docker save`); the lines that name them."""
@@ -249,10 +304,15 @@ class Engine:
             await session.close()
 
     async def _progress(
-        self, path: str, query: Mapping[str, str], archive: BinaryIO | None = None
+        self,
+        path: str,
+        query: Mapping[str, str],
+        archive: BinaryIO | None = None,
+        *,
+        seconds: float | None = STREAM_SECONDS,
     ) -> AsyncIterator[Progress]:
         """The lines of something long. Raises `Failed` with the daemon's words."""
-        async with self._answer("POST", path, query, archive, seconds=STREAM_SECONDS) as answer:
+        async with self._answer("POST", path, query, archive, seconds=seconds) as answer:
             try:
                 async for line in answer.content:
                     told = msgspec.json.decode(line, type=Progress) if line.strip() else Progress()

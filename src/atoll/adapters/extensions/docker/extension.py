@@ -16,6 +16,8 @@ from platform import machine
 import structlog
 
 from atoll.adapters.extensions.docker import engine as docker
+from atoll.adapters.extensions.docker.build_rules import USUAL_RULES, BuildRules
+from atoll.adapters.extensions.docker.builds import Builds
 from atoll.adapters.extensions.docker.container import Plan, body
 from atoll.adapters.extensions.docker.containers import (
     GENERATION_LABEL,
@@ -59,12 +61,14 @@ _log = structlog.get_logger(__name__)
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Where daemon and zygote listen, whose containers these are (`tag`, one per home), where
-    archives of images lie, and what runtimes are told (see `namespaces.Settings`)."""
+    archives and recipes of images lie, what a build may use, and what runtimes are told (see
+    `namespaces.Settings`)."""
 
     socket: Path
     tag: str
     archives: Path
     host: str = docker.DEFAULT_HOST
+    builds: BuildRules = USUAL_RULES
     broker: tuple[tuple[str, str], ...] = ()
     agents: tuple[tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]], ...] = ()
 
@@ -77,6 +81,7 @@ class Docker:
     _link: Link = field(init=False)
     _engine: docker.Engine = field(init=False)
     _containers: Containers = field(init=False)
+    _builds: Builds = field(init=False)
     _feed: Feed = field(init=False)
     _under_way: dict[tuple[str, int], asyncio.Future[Handle]] = field(default_factory=dict)
     _told: OrderedDict[tuple[str, int], None] = field(default_factory=OrderedDict)
@@ -86,6 +91,7 @@ class Docker:
         self._link = Link(self.settings.socket)
         self._engine = docker.Engine(self.settings.host)
         self._containers = Containers(self._engine, self.settings.tag)
+        self._builds = Builds(self._engine, self.settings.archives, self.settings.builds)
         self._feed = Feed(docker.Engine(self.settings.host), self._containers.label)
 
     @property
@@ -125,7 +131,7 @@ class Docker:
                 f"{request.generation}: stop it first"
             )
         await self._check_daemon()
-        picture = await find(self._engine, request.profile.image, self.settings.archives)
+        picture = await find(self._builds, request.profile.image, request.report)
         answer = await self._link.ask(
             wire.Serve(self._start(request, picture), int(START_SECONDS)), seconds=START_SECONDS
         )

@@ -1,7 +1,8 @@
-"""The image of a profile, found in the daemon: an OCI reference, or an archive of ours.
+"""The image of a profile, found in the daemon: an OCI reference, or something of the home's.
 
 A reference that is not there is pulled. `archive:NAME` names a tar in `$ATOLL_HOME/images`,
-and nothing else of the host: `docker save`'s is loaded, a root tree imported.
+and nothing else of the host: `docker save`'s is loaded, a root tree imported. `build:NAME`
+is a folder there with a Dockerfile: see `builds`.
 """
 
 import asyncio
@@ -13,20 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from atoll.adapters.extensions.docker.builds import BUILD, Builds, Report
 from atoll.adapters.extensions.docker.engine import Engine, Image
-from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
+from atoll.adapters.extensions.docker.pulls import is_reference, pulled
+from atoll.domain.errors import Failed, Invalid
 
 ARCHIVE = "archive:"
 REPOSITORY = "atoll-archive"
-MAX_REFERENCE = 255
 _ARCHIVE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
-_PART = r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*"
-_REFERENCE = re.compile(
-    r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?/)?"
-    rf"{_PART}(?:/{_PART})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?(?:@sha256:[0-9a-f]{{64}})?"
-)
-"""An OCI reference (distribution's grammar): it becomes a part of the Engine's paths, where
-`..` would lead elsewhere."""
 
 _LOADED = re.compile(r"Loaded image(?: ID)?: (\S+)")
 _SAVED = {"manifest.json", "oci-layout", "index.json", "repositories"}
@@ -43,26 +38,24 @@ class Picture:
     volumes: tuple[str, ...] = ()
 
 
-async def find(engine: Engine, wanted: str, archives: Path) -> Picture:
-    """The image of a profile. Raises `Invalid` for what can never be one, `Failed` with the
-    daemon's words, `Unavailable`."""
+async def find(builds: Builds, wanted: str, report: Report) -> Picture:
+    """The image of a profile. `report` hears what is fetched or built. Raises `Invalid` for
+    what can never be one, `Failed` with the daemon's words, `Unavailable`."""
+    engine = builds.engine
     if wanted == "host":
         raise Invalid(
             "image `host` is the machine's own /usr, which ext.namespaces shows: for ext.docker "
-            "name an OCI image, or `archive:NAME` of a tar in the home's images folder",
+            "name an OCI image, `archive:NAME` of a tar in the home's images folder, or "
+            "`build:NAME` of a folder there with a Dockerfile",
             field="image",
         )
     if wanted.startswith(ARCHIVE):
-        return _picture(await _archived(engine, wanted.removeprefix(ARCHIVE), archives))
+        return _picture(await _archived(engine, wanted.removeprefix(ARCHIVE), builds.folder))
+    if wanted.startswith(BUILD):
+        return _picture(await builds.image(wanted.removeprefix(BUILD), report))
     if not is_reference(wanted):
         raise Invalid(f"{wanted[:80]!r} is not the reference of an image", field="image")
-    found = await engine.image(wanted)
-    if found is None:
-        await _pull(engine, wanted)
-        found = await engine.image(wanted)
-    if found is None:
-        raise Failed(f"the image {wanted} was pulled and is still not there: look at the daemon")
-    return _picture(found)
+    return _picture(await pulled(engine, wanted, report))
 
 
 def _picture(image: Image) -> Picture:
@@ -74,34 +67,6 @@ def _picture(image: Image) -> Picture:
     # A volume's path is the image's word: only a plain absolute one is used.
     volumes = (os.path.normpath(each) for each in config.volumes or ())
     return Picture(image.id, env, tuple(each for each in volumes if each.startswith("/")))
-
-
-def is_reference(text: str) -> bool:
-    """Whether it names an image: repository, tag or digest, as `docker pull` takes it."""
-    return len(text) <= MAX_REFERENCE and _REFERENCE.fullmatch(text) is not None
-
-
-async def _pull(engine: Engine, wanted: str) -> None:
-    repository, tag = split_reference(wanted)
-    try:
-        await engine.pull(repository, tag)
-    except Unavailable:
-        raise
-    except AtollError as err:
-        raise Failed(
-            f"the image {wanted} is not in the Docker daemon and cannot be pulled: {err.message}; "
-            "`docker pull` or `docker load` it, or check its name"
-        ) from err
-
-
-def split_reference(reference: str) -> tuple[str, str]:
-    """(repository, tag); a digest stays with the repository, no tag is `latest`: without one
-    the Engine would fetch every tag there is."""
-    if "@" in reference:
-        return reference, ""
-    head, slash, last = reference.rpartition("/")
-    name, colon, tag = last.partition(":")
-    return head + slash + name, tag if colon else "latest"
 
 
 async def _archived(engine: Engine, name: str, archives: Path) -> Image:

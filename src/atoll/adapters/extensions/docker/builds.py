@@ -1,0 +1,173 @@
+"""Images built by the daemon from a folder of the home, under limits, once per content.
+
+`build:NAME` is the folder `$ATOLL_HOME/images/NAME` with a Dockerfile. What may not be asked of
+the daemon is refused before it hears of it (`dockerfile`, `context`); the images a recipe
+stands on are fetched one by one and looked at. Commands of a build run in the daemon's own
+containers: without a network unless the owner allows one, bounded in memory, processor time
+and duration, and with nothing of the home's but the folder.
+"""
+
+import asyncio
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from atoll.adapters.extensions.docker import dockerfile
+from atoll.adapters.extensions.docker.build_rules import USUAL_RULES, BuildRules
+from atoll.adapters.extensions.docker.context import RECIPE, pack, recipe_of
+from atoll.adapters.extensions.docker.engine import Building, Engine, Image
+from atoll.adapters.extensions.docker.pulls import is_reference, pulled
+from atoll.domain.errors import AtollError, Failed, Forbidden, Invalid, LimitReached
+
+BUILD = "build:"
+REPOSITORY = "atoll-build"
+MAX_LINES = 400
+MAX_LINE = 300
+MIB = 2**20
+_NAME = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*")
+_MAX_NAME = 80
+
+Report = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Builds:
+    """Builds of one daemon, one at a time. `folder` is the home's `images`."""
+
+    engine: Engine
+    folder: Path
+    rules: BuildRules = USUAL_RULES
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def image(self, name: str, report: Report, *, again: bool = False) -> Image:
+        """The image of the folder `name` as it is now; built unless it is there already, or
+        `again`. Raises `Invalid` (what may not be asked), `Forbidden` (a base that is not
+        allowed), `LimitReached`, `Failed` with the daemon's words, `Unavailable`."""
+        place = self.folder / checked_name(name)
+        async with self._turn:
+            with tempfile.TemporaryFile() as context:
+                digest = await asyncio.to_thread(self._packed, place, context)
+                tag = f"{REPOSITORY}/{name}:{digest}"
+                found = None if again else await self.engine.image(tag)
+                if found is not None:
+                    return found
+                text = await asyncio.to_thread(recipe_of, context)
+                await self._fetch_bases(text, report)
+                size = context.seek(0, os.SEEK_END)
+                report(f"building {name}: {size / MIB:.1f} MiB are sent to the daemon")
+                context.seek(0)
+                await self._built(name, Building(tag, context, again), report)
+            found = await self.engine.image(tag)
+        if found is None:
+            raise Failed(f"{name} was built, yet its image is not there: look at the daemon")
+        return found
+
+    def _packed(self, place: Path, context: BinaryIO) -> str:
+        try:
+            return pack(place, context, max_bytes=self.rules.context_mb * MIB)
+        except OSError as err:
+            raise Invalid(
+                f"{err.filename or place} cannot be read: {err.strerror or err}", field="image"
+            ) from err
+
+    async def _fetch_bases(self, text: str, report: Report) -> None:
+        """The images the recipe stands on, here and judged."""
+        recipe = dockerfile.read_recipe(text, is_reference)
+        for base in recipe.bases:
+            if not dockerfile.allowed(base, self.rules.bases):
+                raise Forbidden(
+                    f"nothing may be built on {base}: `builds.bases` allows "
+                    f"{', '.join(self.rules.bases or ()) or 'no image'}",
+                    field="image",
+                )
+        for base in recipe.bases:
+            found = await pulled(self.engine, base, report)
+            triggers = found.config.on_build if found.config else None
+            dockerfile.check_triggers(base, triggers or [])
+
+    async def _built(self, name: str, building: Building, report: Report) -> None:
+        told = _Told(name, report)
+        try:
+            async with asyncio.timeout(self.rules.seconds):
+                async for line in self.engine.build(building, self._limits()):
+                    told.hear(line.stream or line.status)
+        except TimeoutError as err:
+            raise LimitReached(
+                f"building {name} took longer than {self.rules.seconds} s and was ended: make it "
+                "shorter, or raise `builds.seconds`"
+            ) from err
+        except Failed as err:
+            raise Failed(f"{name} could not be built: {err.message}") from err
+
+    def _limits(self) -> dict[str, str]:
+        rules = self.rules
+        period = 100_000
+        return {
+            "networkmode": "default" if rules.network else "none",
+            "memory": str(rules.memory_mb * MIB),
+            "memswap": str(rules.memory_mb * MIB),
+            "cpuperiod": str(period),
+            "cpuquota": str(int(rules.cpu * period)),
+        }
+
+    async def remove(self, name: str) -> list[str]:
+        """Remove every image built of `name`; their tags. Raises `Conflict` while a container
+        uses one."""
+        removed = []
+        for tag in await self.tags(checked_name(name)):
+            await self.engine.remove_image(tag)
+            removed.append(tag)
+        return removed
+
+    async def tags(self, name: str) -> list[str]:
+        """The images built of `name`, newest first."""
+        repository = f"{REPOSITORY}/{name}"
+        found = await self.engine.images(repository)
+        found.sort(key=lambda one: one.created, reverse=True)
+        tags = [tag for one in found for tag in one.repo_tags or ()]
+        return [tag for tag in tags if tag.startswith(f"{repository}:")]
+
+
+def checked_name(name: str) -> str:
+    """A name of a folder that is also one of an image. Raises `Invalid`."""
+    if len(name) > _MAX_NAME or not _NAME.fullmatch(name):
+        raise Invalid(
+            f"{name[:80]!r} cannot name a folder to build: lower-case letters, digits, and single "
+            "`.`, `_` or `-` between them",
+            field="image",
+        )
+    return name
+
+
+def folders(images: Path) -> Iterator[str]:
+    """The names below `images` that can be built."""
+    for place in sorted(images.glob(f"*/{RECIPE}")):
+        try:
+            yield checked_name(place.parent.name)
+        except AtollError:
+            continue
+
+
+@dataclass(slots=True)
+class _Told:
+    """What a build prints, a line at a time and not without end."""
+
+    name: str
+    report: Report
+    _lines: int = 0
+
+    def hear(self, text: str) -> None:
+        """A piece of output; a terminal's redrawn line counts as its last state."""
+        for line in text.split("\n"):
+            shown = line.rpartition("\r")[2].strip()
+            if not shown:
+                continue
+            self._lines += 1
+            if self._lines <= MAX_LINES:
+                self.report(f"{self.name}: {shown[:MAX_LINE]}")
+            elif self._lines == MAX_LINES + 1:
+                self.report(f"{self.name}: … the rest of the build's output is left out")

@@ -1,0 +1,205 @@
+"""The folder of a Dockerfile, packed for the daemon: bounded, and the same every time.
+
+Nothing outside the folder gets in: links are packed as links and may not lead out, sockets,
+pipes and devices are refused. Times and owners are left out, so the digest changes only with
+what the build can see. `.dockerignore` is heard as Docker does (moby's patternmatcher).
+"""
+
+import hashlib
+import io
+import os
+import posixpath
+import re
+import stat
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from atoll.domain.errors import Invalid, LimitReached
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+RECIPE = "Dockerfile"
+IGNORE = ".dockerignore"
+MAX_ENTRIES = 50_000
+MAX_IGNORE_BYTES = 64 * 1024
+MIB = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    regex: re.Pattern[str]
+    keeps: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """What `.dockerignore` leaves out."""
+
+    patterns: tuple[_Pattern, ...] = ()
+
+    def __call__(self, path: str) -> bool:
+        """Whether `path` (relative, `/` between) is left out: the last pattern that fits it or
+        a folder above it decides."""
+        above = [path, *(str(p) for p in Path(path).parents if str(p) != ".")]
+        out = False
+        for pattern in self.patterns:
+            if any(pattern.regex.fullmatch(each) for each in above):
+                out = not pattern.keeps
+        return out
+
+    @property
+    def keeps_some(self) -> bool:
+        """Whether a file of a folder that is left out may be wanted all the same."""
+        return any(pattern.keeps for pattern in self.patterns)
+
+
+def read_ignored(text: str) -> Ignored:
+    """Patterns of a `.dockerignore`. Raises `Invalid` for one that cannot be."""
+    found = []
+    for line in text.removeprefix("\ufeff").splitlines():
+        word = line.strip()
+        if not word or line.startswith("#"):
+            continue
+        keeps = word.startswith("!")
+        plain = posixpath.normpath(word.removeprefix("!").strip()).lstrip("/")
+        if plain and plain != ".":
+            found.append(_Pattern(_compiled(plain), keeps))
+    return Ignored(tuple(found))
+
+
+_PARTS = re.compile(r"\*\*/|\*\*|\*|\?|\[\^?[^\]]+\]|\\.|.", re.DOTALL)
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    spelled = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+    def part(text: str) -> str:
+        if text in spelled:
+            return spelled[text]
+        if text.startswith("[") and len(text) > 1:
+            return text.replace("\\", "\\\\")
+        return re.escape(text[-1])
+
+    try:
+        return re.compile("".join(part(each) for each in _PARTS.findall(pattern)), re.DOTALL)
+    except re.error as err:
+        raise Invalid(f"{IGNORE} has no such pattern: {pattern[:80]!r}", field="image") from err
+
+
+def recipe_of(packed: IO[bytes]) -> str:
+    """The Dockerfile of what was packed: exactly what the daemon will read. Raises `Invalid`."""
+    packed.seek(0)
+    with tarfile.open(fileobj=packed, mode="r:") as tar:
+        file = tar.extractfile(RECIPE)
+        data = file.read() if file is not None else b""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as err:
+        raise Invalid(f"the {RECIPE} is not UTF-8", field="image") from err
+
+
+def pack(folder: Path, into: IO[bytes], *, max_bytes: int) -> str:
+    """Write the tar of `folder` into `into`; its digest. Raises `Invalid` naming the file that
+    may not be in it, `LimitReached`, `OSError`."""
+    recipe = folder / RECIPE
+    if not stat.S_ISREG(recipe.lstat().st_mode if recipe.exists() else 0):
+        raise Invalid(f"{folder} has no file {RECIPE}", field="image")
+    hashed = _Hashed(into, max_bytes)
+    ignored = _ignored(folder)
+    with tarfile.open(fileobj=hashed, mode="w|", format=tarfile.PAX_FORMAT) as tar:
+        for count, path in enumerate(_walk(folder, "", ignored), 1):
+            if count > MAX_ENTRIES:
+                raise LimitReached(f"{folder} holds more than {MAX_ENTRIES} files to build with")
+            _add(tar, folder, path)
+    return hashed.digest.hexdigest()
+
+
+def _ignored(folder: Path) -> Ignored:
+    try:
+        with _opened(folder / IGNORE) as file:
+            data = file.read(MAX_IGNORE_BYTES + 1)
+    except FileNotFoundError:
+        return Ignored()
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as err:
+        raise Invalid(f"{folder / IGNORE} is not UTF-8", field="image") from err
+    if len(data) > MAX_IGNORE_BYTES:
+        raise Invalid(f"{folder / IGNORE} is larger than 64 KiB", field="image")
+    return read_ignored(text)
+
+
+def _walk(folder: Path, below: str, ignored: Ignored) -> Iterator[str]:
+    """Everything to be packed, in an order that is always the same."""
+    with os.scandir(folder / below) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
+        path = f"{below}/{entry.name}" if below else entry.name
+        is_folder = entry.is_dir(follow_symlinks=False)
+        # The recipe is always sent; the daemon could not build without it.
+        out = ignored(path) and path != RECIPE
+        if not out:
+            yield path
+        if is_folder and (not out or ignored.keeps_some):
+            yield from _walk(folder, path, ignored)
+
+
+def _add(tar: tarfile.TarFile, folder: Path, path: str) -> None:
+    place = folder / path
+    found = place.lstat()
+    info = tarfile.TarInfo(path)
+    info.mode = 0o755 if stat.S_ISDIR(found.st_mode) or found.st_mode & 0o100 else 0o644
+    if stat.S_ISDIR(found.st_mode):
+        info.type = tarfile.DIRTYPE
+        tar.addfile(info)
+    elif stat.S_ISLNK(found.st_mode):
+        info.type, info.linkname = tarfile.SYMTYPE, _inner(path, str(place.readlink()))
+        tar.addfile(info)
+    elif stat.S_ISREG(found.st_mode):
+        with _opened(place) as file:
+            info.size = os.fstat(file.fileno()).st_size
+            tar.addfile(info, file)
+    else:
+        raise Invalid(f"{place} is neither a file, a folder nor a link", field="image")
+
+
+def _inner(path: str, target: str) -> str:
+    """A link's target, when it stays in the folder."""
+    end = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+    if target.startswith("/") or end == ".." or end.startswith("../"):
+        raise Invalid(f"the link {path} leads out of its folder, to {target[:80]!r}", field="image")
+    return target
+
+
+def _opened(path: Path) -> IO[bytes]:
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise Invalid(f"{path} is not a plain file", field="image")
+    return os.fdopen(fd, "rb")
+
+
+class _Hashed(io.RawIOBase):
+    """A file that is written once, from the beginning, and counted."""
+
+    def __init__(self, into: IO[bytes], max_bytes: int) -> None:
+        self.digest = hashlib.blake2b(digest_size=16)
+        self._into, self._left, self._max = into, max_bytes, max_bytes
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: "Buffer") -> int:
+        data = bytes(data)
+        self._left -= len(data)
+        if self._left < 0:
+            raise LimitReached(
+                f"the folder holds more than {self._max // MIB} MiB to build with: leave files "
+                f"out by a {IGNORE}, or raise `builds.context_mb`"
+            )
+        self.digest.update(data)
+        return self._into.write(data)

@@ -1,0 +1,229 @@
+"""A Dockerfile, read for what it would make the daemon do before the daemon sees it.
+
+A build's commands run in containers without a network, but the daemon itself fetches what
+`FROM`, `COPY --from` and `ADD` name, from wherever it can reach. So images are listed, to be
+judged and fetched one by one, and everything else that is fetched, mounted or let out is
+refused. What this reader and the daemon's might read differently is refused, too.
+Grammar: Docker's Dockerfile reference, of the classic builder.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from atoll.domain.errors import Invalid
+
+MAX_BYTES = 256 * 1024
+NO_IMAGE = "scratch"
+
+_DIRECTIVE = re.compile(r"#\s*([a-zA-Z][a-zA-Z0-9]*)\s*=\s*(.+?)\s*")
+_CONTINUED = re.compile(r"\\[ \t]*$")
+_TWO_ESCAPES = re.compile(r"\\\\[ \t]*$")
+_WORD = re.compile(r"[A-Za-z]+")
+_PLAIN_SOURCE = re.compile(r"[A-Za-z0-9_./*?+~,=-]+")
+_PLATFORM = re.compile(r"--platform=[a-z0-9/]+")
+_OWNERSHIP = re.compile(r"--ch(?:own|mod)=[A-Za-z0-9_:.,=+-]+")
+_FROM_FLAG = re.compile(r"--from=([A-Za-z0-9_./:@-]+)")
+_FREE = frozenset(
+    {"CMD", "LABEL", "MAINTAINER", "EXPOSE", "ENV", "ENTRYPOINT", "VOLUME", "USER", "WORKDIR"}
+    | {"ARG", "STOPSIGNAL", "HEALTHCHECK", "SHELL"}
+)
+"""Instructions that fetch, mount and run nothing while an image is built."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a Dockerfile stands on: the images its stages begin with or copy from."""
+
+    bases: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Reading:
+    """How far it was read. `known` says whether a text names an image at all."""
+
+    known: Callable[[str], bool]
+    stages: list[str] = field(default_factory=list)
+    bases: list[str] = field(default_factory=list)
+
+    def add(self, line: int, image: str) -> None:
+        if not self.known(image):
+            raise _wrong(line, f"{image[:80]!r} names no image: write it out, without variables")
+        if image not in self.bases:
+            self.bases.append(image)
+
+
+def read_recipe(text: str, known: Callable[[str], bool]) -> Recipe:
+    """Read a whole Dockerfile. Raises `Invalid` naming the line that may not be."""
+    if len(text.encode()) > MAX_BYTES:
+        raise Invalid(f"the Dockerfile is larger than {MAX_BYTES // 1024} KiB", field="image")
+    reading = _Reading(known)
+    for line, word, rest in _instructions(text):
+        _judge(reading, line, word, rest=rest)
+    if not reading.stages:
+        raise Invalid("the Dockerfile has no FROM", field="image")
+    return Recipe(tuple(reading.bases))
+
+
+def check_triggers(image: str, triggers: list[str]) -> None:
+    """What an image makes whoever builds on it do (`ONBUILD`): the same is refused."""
+    for trigger in triggers:
+        try:
+            reading = _Reading(lambda _: False, stages=[""])
+            for line, word, rest in _instructions(trigger):
+                _judge(reading, line, word, rest=rest)
+        except Invalid as err:
+            raise Invalid(
+                f"the image {image} asks whoever builds on it for {trigger[:80]!r}, which is "
+                f"refused: {err.message}",
+                field="image",
+            ) from err
+
+
+def allowed(image: str, patterns: tuple[str, ...] | None) -> bool:
+    """Whether an image may be built on: `*` in a pattern stands for anything. None allows all."""
+    return patterns is None or any(fnmatchcase(image, pattern) for pattern in patterns)
+
+
+def _instructions(text: str) -> Iterator[tuple[int, str, str]]:
+    """(line, instruction, the rest); comments and continuations are resolved."""
+    held, began, directives = "", 0, True
+    for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
+        line = raw.rstrip("\r")
+        if directives:
+            directives = _directive(number, line)
+        stripped = line.strip()
+        if stripped.startswith("#") or (not stripped and held):
+            continue
+        if _TWO_ESCAPES.search(line):
+            raise _wrong(number, "a line may not end with two backslashes")
+        began = began if held else number
+        held += line.lstrip() if not held else line
+        if _CONTINUED.search(held):
+            # A blank keeps `held` from looking as if nothing had begun.
+            held = _CONTINUED.sub("", held) or " "
+            continue
+        if held.strip():
+            yield _split(began, held)
+        held = ""
+    if held.strip():
+        yield _split(began, held)
+
+
+def _directive(number: int, line: str) -> bool:
+    """Whether more may follow. Raises `Invalid` for another escape character than ours."""
+    found = _DIRECTIVE.fullmatch(line.strip())
+    if found is None:
+        return False
+    if found[1].lower() == "escape" and found[2] != "\\":
+        raise _wrong(number, "the escape character can only be the backslash")
+    return True
+
+
+def _split(line: int, text: str) -> tuple[int, str, str]:
+    word, _space, rest = text.strip().partition(" ")
+    if "\t" in word:
+        word, _tab, more = word.partition("\t")
+        rest = f"{more} {rest}"
+    if not _WORD.fullmatch(word):
+        raise _wrong(line, f"{word[:40]!r} is no instruction")
+    return line, word.upper(), rest.strip()
+
+
+def _judge(reading: _Reading, line: int, word: str, *, rest: str) -> None:
+    if word not in ("FROM", "ARG") and not reading.stages:
+        raise _wrong(line, "the first instruction is FROM")
+    judge = _JUDGES.get(word)
+    if judge is not None:
+        judge(reading, line, rest)
+    elif word not in _FREE:
+        raise _wrong(line, f"there is no instruction {word[:40]}")
+
+
+def _run(_reading: _Reading, line: int, rest: str) -> None:
+    if rest.startswith("--"):
+        raise _wrong(line, "RUN takes no flags: no mounts, no other security or network")
+
+
+def _onbuild(reading: _Reading, line: int, rest: str) -> None:
+    _line, inner, more = _split(line, rest or "?")
+    if inner in ("ONBUILD", "FROM"):
+        raise _wrong(line, f"ONBUILD {inner} cannot be")
+    _judge(reading, line, inner, rest=more)
+
+
+def _from(reading: _Reading, line: int, rest: str) -> None:
+    words = rest.split()
+    if words and _PLATFORM.fullmatch(words[0]):
+        words = words[1:]
+    named = len(words) == 3 and words[1].upper() == "AS"
+    if len(words) != 1 and not named:
+        raise _wrong(line, "FROM takes an image, and a name after AS")
+    image = words[0]
+    if image != NO_IMAGE and image.lower() not in filter(None, reading.stages):
+        reading.add(line, image)
+    reading.stages.append(words[2].lower() if named else "")
+
+
+def _copy(reading: _Reading, line: int, rest: str) -> None:
+    for flag in _flags(rest):
+        taken = _FROM_FLAG.fullmatch(flag)
+        if taken is None and not _OWNERSHIP.fullmatch(flag):
+            raise _wrong(line, f"COPY takes --from, --chown and --chmod, not {flag[:40]!r}")
+        if taken is not None and not _is_stage(reading, taken[1]):
+            reading.add(line, taken[1])
+
+
+def _is_stage(reading: _Reading, name: str) -> bool:
+    if name.isascii() and name.isdigit():
+        return int(name) < len(reading.stages)
+    return name.lower() in filter(None, reading.stages)
+
+
+def _add(_reading: _Reading, line: int, rest: str) -> None:
+    flags = list(_flags(rest))
+    for flag in flags:
+        if not _OWNERSHIP.fullmatch(flag):
+            raise _wrong(line, f"ADD takes --chown and --chmod, not {flag[:40]!r}")
+    words = rest.split()[len(flags) :]
+    if words and words[0].startswith("["):
+        words = _listed(line, " ".join(words))
+    for source in words[:-1]:
+        if not _PLAIN_SOURCE.fullmatch(source):
+            raise _wrong(
+                line,
+                f"ADD takes plain files of the folder, not {source[:80]!r}: the daemon would "
+                "fetch an address from its own network",
+            )
+
+
+def _listed(line: int, text: str) -> list[str]:
+    try:
+        words = json.loads(text)
+    except ValueError as err:
+        raise _wrong(line, "ADD's list is not JSON") from err
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise _wrong(line, "ADD's list holds texts")
+    return words
+
+
+def _flags(rest: str) -> Iterator[str]:
+    for word in rest.split():
+        if not word.startswith("--"):
+            return
+        yield word
+
+
+_JUDGES: dict[str, Callable[[_Reading, int, str], None]] = {
+    "FROM": _from,
+    "RUN": _run,
+    "COPY": _copy,
+    "ADD": _add,
+    "ONBUILD": _onbuild,
+}
+
+
+def _wrong(line: int, why: str) -> Invalid:
+    return Invalid(f"Dockerfile line {line}: {why}", field="image")

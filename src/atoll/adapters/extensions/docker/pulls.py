@@ -1,0 +1,98 @@
+"""Fetching an image by reference or digest, and telling how far it is.
+
+The daemon checks what it fetches against the digest; a reference with `@sha256:…` is that
+content or nothing. Signatures are not looked at.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from atoll.adapters.extensions.docker.engine import Engine, Image, Progress
+from atoll.domain.errors import AtollError, Failed, Unavailable
+
+MIB = 2**20
+MAX_REFERENCE = 255
+STEP = 10
+_PART = r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*"
+_REFERENCE = re.compile(
+    r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?/)?"
+    rf"{_PART}(?:/{_PART})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?(?:@sha256:[0-9a-f]{{64}})?"
+)
+"""An OCI reference (distribution's grammar): it becomes a part of the Engine's paths, where
+`..` would lead elsewhere."""
+
+Report = Callable[[str], None]
+
+
+def is_reference(text: str) -> bool:
+    """Whether it names an image: repository, tag or digest, as `docker pull` takes it."""
+    return len(text) <= MAX_REFERENCE and _REFERENCE.fullmatch(text) is not None
+
+
+def split_reference(reference: str) -> tuple[str, str]:
+    """(repository, tag); a digest stays with the repository, no tag is `latest`: without one
+    the Engine would fetch every tag there is."""
+    if "@" in reference:
+        return reference, ""
+    head, slash, last = reference.rpartition("/")
+    name, colon, tag = last.partition(":")
+    return head + slash + name, tag if colon else "latest"
+
+
+async def pulled(engine: Engine, wanted: str, report: Report) -> Image:
+    """The image, fetched when the daemon lacks it. Raises `Failed` with the daemon's words,
+    `Unavailable`."""
+    found = await engine.image(wanted)
+    if found is None:
+        await _pull(engine, wanted, report)
+        found = await engine.image(wanted)
+    if found is None:
+        raise Failed(f"the image {wanted} was pulled and is still not there: look at the daemon")
+    return found
+
+
+async def _pull(engine: Engine, wanted: str, report: Report) -> None:
+    repository, tag = split_reference(wanted)
+    report(f"pulling {wanted}")
+    told = _Told(wanted, report)
+    try:
+        async for line in engine.pull(repository, tag):
+            told.hear(line)
+    except Unavailable:
+        raise
+    except AtollError as err:
+        raise Failed(
+            f"the image {wanted} is not in the Docker daemon and cannot be pulled: {err.message}; "
+            "`docker pull` or `docker load` it, or check its name"
+        ) from err
+
+
+@dataclass(slots=True)
+class _Told:
+    """Layers that come side by side, told as one percentage in steps."""
+
+    wanted: str
+    report: Report
+    _sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _said: int = 0
+
+    def hear(self, line: Progress) -> None:
+        """One line of the daemon's."""
+        if line.status == "Downloading" and line.progress_detail.total > 0:
+            detail = line.progress_detail
+            self._sizes[line.id] = (min(detail.current, detail.total), detail.total)
+        elif line.status == "Download complete" and line.id in self._sizes:
+            total = self._sizes[line.id][1]
+            self._sizes[line.id] = (total, total)
+        elif line.status.startswith(("Digest: ", "Status: ")):
+            self.report(f"{self.wanted}: {line.status[:200]}")
+        self._tell()
+
+    def _tell(self) -> None:
+        there = sum(here for here, _size in self._sizes.values())
+        total = sum(size for _here, size in self._sizes.values())
+        step = there * 100 // total // STEP * STEP if total else 0
+        if step > self._said:
+            self._said = step
+            self.report(f"{self.wanted}: {step}% of {total / MIB:.1f} MiB")

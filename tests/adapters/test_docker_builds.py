@@ -1,0 +1,194 @@
+"""Images built and pulled by a real daemon: limits, logs, and what is refused before it hears."""
+
+import asyncio
+import io
+import json
+import os
+import tarfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from atoll.adapters.extensions.docker.build_rules import BuildRules
+from atoll.adapters.extensions.docker.builds import MAX_LINES, Builds
+from atoll.adapters.extensions.docker.engine import Engine
+from atoll.adapters.extensions.docker.images import find
+from atoll.domain.errors import AtollError, Failed, Forbidden, Invalid, LimitReached
+from tests.peers.api import until
+from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
+from tests.peers.registry import Registry, registry
+
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.root,
+    pytest.mark.skipif(bool(why_not()), reason=f"no Docker daemon: {why_not()}"),
+]
+
+LITTLE = BuildRules(memory_mb=64, seconds=60, context_mb=4)
+
+
+@pytest.fixture(scope="module")
+def daemon() -> Iterator[DockerDaemon]:
+    with docker_daemon() as running:
+        yield running
+
+
+@pytest.fixture
+async def builds(daemon: DockerDaemon, tmp_path: Path) -> AsyncIterator[Builds]:
+    engine = Engine(daemon.host)
+    yield Builds(engine, tmp_path, LITTLE)
+    await engine.close()
+
+
+def recipe(builds: Builds, name: str, *lines: str, base: str = IMAGE) -> None:
+    place = builds.folder / name
+    place.mkdir(exist_ok=True)
+    (place / "Dockerfile").write_text("\n".join([f"FROM {base}", *lines, ""]))
+
+
+async def refused(builds: Builds, name: str) -> AtollError:
+    with pytest.raises(AtollError) as caught:
+        await find(builds, f"build:{name}", lambda _line: None)
+    return caught.value
+
+
+def images(daemon: DockerDaemon, name: str) -> list[str]:
+    return daemon.run("images", "-q", f"atoll-build/{name}").split()
+
+
+async def test_folder_is_built_once_for_its_content_and_told(
+    builds: Builds, daemon: DockerDaemon
+) -> None:
+    (builds.folder / "tools").mkdir()
+    (builds.folder / "tools" / "tool").write_text("first")
+    recipe(builds, "tools", "ENV MADE=yes", "COPY tool /tool", "RUN cat /tool > /made && id -u")
+    told: list[str] = []
+    first = await find(builds, "build:tools", told.append)
+    assert dict(first.env)["MADE"] == "yes"
+    assert any("MiB are sent" in line for line in told)
+    assert any(line.startswith("tools: Step 3/4") for line in told), told
+    told.clear()
+    assert await find(builds, "build:tools", told.append) == first
+    assert told == []
+    (builds.folder / "tools" / "tool").write_text("second")
+    second = await find(builds, "build:tools", told.append)
+    assert second.id != first.id and len(images(daemon, "tools")) == 2
+    assert daemon.run("run", "--rm", "--network=none", second.id, "cat", "/made") == "second"
+    assert len(await builds.remove("tools")) == 2
+    assert images(daemon, "tools") == [] and daemon.containers() == []
+
+
+async def test_commands_of_a_build_have_no_network_and_no_more_memory(builds: Builds) -> None:
+    recipe(builds, "alone", "RUN ip -o link | wc -l | grep -qx 1")
+    await builds.image("alone", lambda _line: None)
+    recipe(builds, "greedy", "RUN python3 -c 'bytearray(256 << 20)'")
+    failure = await refused(builds, "greedy")
+    assert isinstance(failure, Failed) and "could not be built" in failure.message
+
+
+async def test_command_that_fails_is_told_with_its_words(builds: Builds) -> None:
+    recipe(builds, "broken", "RUN echo so it goes && exit 7")
+    told: list[str] = []
+    with pytest.raises(Failed, match="returned a non-zero code: 7"):
+        await builds.image("broken", told.append)
+    assert "broken: so it goes" in told
+
+
+async def test_build_that_takes_too_long_is_ended(builds: Builds, daemon: DockerDaemon) -> None:
+    builds.rules = BuildRules(seconds=1)
+    recipe(builds, "slow", "RUN sleep 300")
+    assert isinstance(await refused(builds, "slow"), LimitReached)
+    await asyncio.to_thread(until, daemon.containers, lambda names: names == [])
+
+
+async def test_build_that_prints_without_end_is_told_in_part(builds: Builds) -> None:
+    recipe(builds, "loud", "RUN seq 1 5000")
+    told: list[str] = []
+    await builds.image("loud", told.append)
+    assert len(told) < MAX_LINES + 10 and "left out" in told[-1]
+
+
+async def test_recipe_that_asks_for_more_never_reaches_the_daemon(
+    builds: Builds, daemon: DockerDaemon
+) -> None:
+    recipe(builds, "fetching", "ADD http://169.254.169.254/latest /x")
+    assert isinstance(await refused(builds, "fetching"), Invalid)
+    builds.rules = BuildRules(bases=("debian:*",))
+    recipe(builds, "foreign")
+    assert isinstance(await refused(builds, "foreign"), Forbidden)
+    assert isinstance(await refused(builds, "../foreign"), Invalid)
+    assert isinstance(await refused(builds, "absent"), Invalid)
+    assert images(daemon, "fetching") + images(daemon, "foreign") == []
+
+
+async def test_base_that_makes_its_builders_fetch_is_refused(
+    builds: Builds, daemon: DockerDaemon
+) -> None:
+    trigger = "ONBUILD ADD http://127.0.0.1:1/x /x"
+    small = str(daemon.folder / "small.tar")
+    daemon.run("import", "--change", trigger, small, "atoll-test/trap:1")
+    recipe(builds, "trapped", base="atoll-test/trap:1")
+    failure = await refused(builds, "trapped")
+    assert "asks whoever builds on it" in failure.message
+    daemon.run("rmi", "atoll-test/trap:1")
+
+
+DOCKER = "application/vnd.docker"
+
+
+@pytest.fixture(scope="module")
+def shop() -> Iterator[Registry]:
+    with registry() as serving:
+        yield serving
+
+
+def stocked(shop: Registry) -> str:
+    """The digest of an image with one layer of 3 MiB."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as tar:
+        info = tarfile.TarInfo("noise")
+        info.size = 3 << 20
+        tar.addfile(info, io.BytesIO(os.urandom(info.size)))
+    layer = shop.add(made.getvalue())
+    machine = {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine]
+    root = {"type": "layers", "diff_ids": [layer]}
+    config = shop.add(
+        json.dumps({"architecture": machine, "os": "linux", "config": {}, "rootfs": root}).encode()
+    )
+    kinds = {config: f"{DOCKER}.container.image.v1+json", layer: f"{DOCKER}.image.rootfs.diff.tar"}
+    told = [
+        {"mediaType": kind, "size": len(shop.blobs[digest]), "digest": digest}
+        for digest, kind in kinds.items()
+    ]
+    manifest = {
+        "schemaVersion": 2,
+        "mediaType": f"{DOCKER}.distribution.manifest.v2+json",
+        "config": told[0],
+        "layers": told[1:],
+    }
+    return shop.add(json.dumps(manifest).encode())
+
+
+async def test_image_is_pulled_by_its_digest_and_its_progress_told(
+    builds: Builds, shop: Registry, daemon: DockerDaemon
+) -> None:
+    told: list[str] = []
+    digest = stocked(shop)
+    wanted = f"127.0.0.1:{shop.port}/team/small@{digest}"
+    picture = await find(builds, wanted, told.append)
+    asked = [path for path, _authorization in shop.seen]
+    assert any(digest in path for path in asked)
+    assert not any(path.endswith("/manifests/latest") for path in asked)
+    assert told[0] == f"pulling {wanted}"
+    assert any(f"Digest: {digest}" in line for line in told), told
+    assert await find(builds, wanted, told.append) == picture
+    assert len(shop.seen) == len(asked)
+    daemon.run("rmi", wanted)
+
+
+async def test_content_that_is_not_its_digest_is_refused(builds: Builds, shop: Registry) -> None:
+    shop.spoil = stocked(shop)
+    wrong = f"127.0.0.1:{shop.port}/team/small@{shop.spoil}"
+    with pytest.raises(Failed, match="cannot be pulled"):
+        await find(builds, wrong, lambda _line: None)
