@@ -124,14 +124,6 @@ KINDS: Mapping[str, Kind] = dict(
             "",
             "Its owner changed what it may reach.",
         ),
-        _kind("agent.reported", "sandbox_id generation n", "*", "An agent told its state."),
-        _kind("profile.saved", "profile_id version", "", "A profile was saved."),
-        _kind("profile.deleted", "profile_id", "version", "A profile was deleted."),
-        _kind("repository.fetched", "key", "repo_url bytes", "A shared repository was freshened."),
-        _kind("auth.login", "how", "", "Somebody logged in."),
-    )
-)
-"""Every kind, by name. `*` among the optional fields admits any."""
         _kind("secret.set", _VALUED, "provider exposed", "A secret was set."),
         _kind("secret.rotated", _VALUED, "provider exposed", "A secret got another value."),
         _kind("secret.removed", _VALUED, "provider exposed", "A secret was removed."),
@@ -149,6 +141,15 @@ KINDS: Mapping[str, Kind] = dict(
             "approval.revoked", _APPROVAL, _ABOUT, "A yes was taken back, or its secret changed."
         ),
         _kind("approval.expired", _APPROVAL, _ABOUT, "Nobody decided in time."),
+        _kind("agent.reported", "sandbox_id generation n", "*", "An agent told its state."),
+        _kind("profile.saved", "profile_id version", "", "A profile was saved."),
+        _kind("profile.deleted", "profile_id", "version", "A profile was deleted."),
+        _kind("repository.fetched", "key", "repo_url bytes", "A shared repository was freshened."),
+        _kind("auth.login", "how", "", "Somebody logged in."),
+    )
+)
+"""Every kind, by name. `*` among the optional fields admits any."""
+
 
 
 def check(event_type: str, payload: Mapping[str, Json]) -> Kind:
