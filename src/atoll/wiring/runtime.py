@@ -97,6 +97,8 @@ async def _live(
     await web.SockSite(runner, boot.listener).start()
     # Whoever still waits for an answer is let go before what would give it.
     stack.push_async_callback(runner.cleanup)
+    # Readers who wait for news would hold the server's end up.
+    stack.callback(journal.release)
     await _serve_egress(boot, parts, stack)
     await _serve_doors(boot, upstreams, journal, stack=stack)
     tasks.spawn(_watch_init(spawner, gone, stop), "init")
@@ -130,6 +132,8 @@ def _fill(
         make_stage=make_stage,
     )
     stack.callback(parts.execs.close)
+    parts.policy.heed(parts.terminals.heed)
+    parts.policy.heed(parts.execs.heed)
 
     def changed(path: str) -> None:
         activity.touch()
