@@ -101,6 +101,9 @@ KINDS: Mapping[str, Kind] = dict(
             "principal name client by unrecorded",
             "Control of a terminal was granted, released, taken or lost.",
         ),
+        _kind("share.created", _SHARE + " role expires_at", "terminal_id name", "A link was made."),
+        _kind("share.revoked", _SHARE, "", "A link was revoked; its guests are gone."),
+        _kind("share.entered", _SHARE + " guest_id name", "", "Somebody opened a link."),
         _kind("exec.started", _INSIDE, "argv0 background", "A command was started."),
         _kind("exec.exited", _INSIDE, "argv0 exit timed_out", "A command ended."),
         _kind("file.changed", "sandbox_id generation n", "path act bytes", "A file was changed."),
@@ -124,6 +127,11 @@ KINDS: Mapping[str, Kind] = dict(
             "",
             "Its owner changed what it may reach.",
         ),
+        _kind("agent.reported", "sandbox_id generation n", "*", "An agent told its state."),
+        _kind("profile.saved", "profile_id version", "", "A profile was saved."),
+        _kind("profile.deleted", "profile_id", "version", "A profile was deleted."),
+        _kind("repository.fetched", "key", "repo_url bytes", "A shared repository was freshened."),
+        _kind("auth.login", "how", "", "Somebody logged in."),
         _kind("secret.set", _VALUED, "provider exposed", "A secret was set."),
         _kind("secret.rotated", _VALUED, "provider exposed", "A secret got another value."),
         _kind("secret.removed", _VALUED, "provider exposed", "A secret was removed."),
@@ -141,15 +149,9 @@ KINDS: Mapping[str, Kind] = dict(
             "approval.revoked", _APPROVAL, _ABOUT, "A yes was taken back, or its secret changed."
         ),
         _kind("approval.expired", _APPROVAL, _ABOUT, "Nobody decided in time."),
-        _kind("agent.reported", "sandbox_id generation n", "*", "An agent told its state."),
-        _kind("profile.saved", "profile_id version", "", "A profile was saved."),
-        _kind("profile.deleted", "profile_id", "version", "A profile was deleted."),
-        _kind("repository.fetched", "key", "repo_url bytes", "A shared repository was freshened."),
-        _kind("auth.login", "how", "", "Somebody logged in."),
     )
 )
 """Every kind, by name. `*` among the optional fields admits any."""
-
 
 
 def check(event_type: str, payload: Mapping[str, Json]) -> Kind:

@@ -9,10 +9,15 @@ ExecId = NewType("ExecId", str)
 EventId = NewType("EventId", str)
 SecretId = NewType("SecretId", str)
 ApprovalId = NewType("ApprovalId", str)
+ShareId = NewType("ShareId", str)
+GuestId = NewType("GuestId", str)
 OrgId = NewType("OrgId", str)
 PrincipalId = NewType("PrincipalId", str)
 
 PERSONAL_ORG = OrgId("personal")
+
+GUESTS_ORG = OrgId("guests")
+"""Whose members own nothing: everybody who came by a share link."""
 
 ID_ENTROPY_BYTES = 10
 

@@ -1,9 +1,18 @@
 """Who is speaking: a principal of an organization, acting as a person, an agent or automation."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
-from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId
+from atoll.domain.ids import (
+    PERSONAL_ORG,
+    OrgId,
+    PrincipalId,
+    SandboxId,
+    ShareId,
+    TerminalId,
+)
+from atoll.domain.terminal.turn import Role
 
 
 class ActorKind(StrEnum):
@@ -15,14 +24,37 @@ class ActorKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Seat:
+    """All a guest has: a role at the terminals (or one terminal) of one sandbox that belongs to
+    `owner` of `org_id`, until it ends."""
+
+    org_id: OrgId
+    owner: PrincipalId
+    share_id: ShareId
+    sandbox_id: SandboxId
+    terminal_id: TerminalId | None
+    role: Role
+    expires_at: datetime
+
+    def covers(self, sandbox_ref: str, terminal_id: str | None = None) -> bool:
+        """Whether this sandbox, by its id, and this terminal of it are the guest's to see."""
+        if sandbox_ref != self.sandbox_id:
+            return False
+        return self.terminal_id is None or terminal_id is None or terminal_id == self.terminal_id
+
+
+@dataclass(frozen=True, slots=True)
 class Principal:
     """A caller after authentication. `interactive` is true only for a browser session or a
-    login credential on a TTY: what approvals will ask for."""
+    login credential on a TTY: what approvals will ask for. `name` is for people to read. With a
+    `seat` it is a guest, who may do what its seat says and nothing else."""
 
     org_id: OrgId
     id: PrincipalId
     kind: ActorKind
     interactive: bool = False
+    name: str = ""
+    seat: Seat | None = None
 
 
 LOCAL_PERSON = Principal(PERSONAL_ORG, PrincipalId("person"), ActorKind.PERSON, interactive=True)

@@ -12,10 +12,11 @@ from typing import Protocol
 
 from atoll.domain.approval import Approval, Verdict
 from atoll.domain.event import Event, EventDraft
-from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId, SecretId
+from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId, SecretId, ShareId
 from atoll.domain.profile import Profile
 from atoll.domain.sandbox import Sandbox, State
 from atoll.domain.secret import Secret
+from atoll.domain.share import Guest, Share
 from atoll.ports.vault import Sealed
 
 
@@ -246,6 +247,42 @@ class ApprovalRows(Protocol):
         ...
 
 
+class ShareRows(Protocol):
+    """Share links and their guests; secrets of either never come here, only fingerprints."""
+
+    async def add(self, share: Share) -> None:
+        """Add a link."""
+        ...
+
+    async def of(self, sandbox_id: SandboxId) -> list[tuple[Share, int]]:
+        """The links of a sandbox, oldest first, each with how many guests it has."""
+        ...
+
+    async def marked(self, mark: str) -> Share | None:
+        """The link whose secret has this fingerprint."""
+        ...
+
+    async def remove(self, share_id: ShareId) -> None:
+        """Remove a link and its guests; nothing when it is not there."""
+        ...
+
+    async def forget(self, before: datetime) -> None:
+        """Remove links that ended at `before` or earlier, with their guests."""
+        ...
+
+    async def seat(self, guest: Guest) -> None:
+        """Add a guest."""
+        ...
+
+    async def unseat(self, mark: str) -> None:
+        """Remove the guest whose session has this fingerprint."""
+        ...
+
+    async def guest(self, mark: str) -> tuple[Guest, Share] | None:
+        """The guest whose session has this fingerprint, and the link it came by."""
+        ...
+
+
 class Transaction(Protocol):
     """A set of rows seen and changed together."""
 
@@ -282,6 +319,11 @@ class Transaction(Protocol):
     @property
     def approvals(self) -> ApprovalRows:
         """Questions and answers."""
+        ...
+
+    @property
+    def shares(self) -> ShareRows:
+        """Share links and guests."""
         ...
 
 

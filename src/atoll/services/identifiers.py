@@ -7,8 +7,10 @@ from atoll.domain.ids import (
     ID_ENTROPY_BYTES,
     ApprovalId,
     EventId,
+    GuestId,
     SandboxId,
     SecretId,
+    ShareId,
     spell,
 )
 
@@ -34,3 +36,11 @@ class Identifiers:
     def approval(self) -> ApprovalId:
         """A new approval id."""
         return ApprovalId(spell("ap", self._entropy(ID_ENTROPY_BYTES)))
+
+    def share(self) -> ShareId:
+        """A new id of a share link; not its secret."""
+        return ShareId(spell("sh", self._entropy(ID_ENTROPY_BYTES)))
+
+    def guest(self) -> GuestId:
+        """A new guest's principal id."""
+        return GuestId(spell("guest", self._entropy(ID_ENTROPY_BYTES)))

@@ -63,14 +63,19 @@ class Logins:
         many wrong ones from `source` (an address)."""
         if hmac.compare_digest(fingerprint(token), self._token_mark):
             return TOKEN_PERSON
-        raise self._wrong(source, "the bearer token is not valid; use the one in $ATOLL_HOME/token")
+        raise self.wrong(source, "the bearer token is not valid; use the one in $ATOLL_HOME/token")
 
     def by_session(self, session: str, source: str) -> Principal:
         """Who holds this session cookie. Raises like `by_token`."""
-        ends = self._sessions.get(fingerprint(session))
-        if ends is not None and ends > self._clock.now():
+        if self.holds(session):
             return LOCAL_PERSON
-        raise self._wrong(source, "you are logged out; run `atoll login` for a new link")
+        raise self.wrong(source, "you are logged out; run `atoll login` for a new link")
+
+    def holds(self, session: str) -> bool:
+        """Whether this session is still a login; asked again and again while a connection
+        that came with it stands."""
+        ends = self._sessions.get(fingerprint(session))
+        return ends is not None and ends > self._clock.now()
 
     async def new_ticket(self) -> str:
         """A login ticket: good for one use within 10 minutes, also across a restart."""
@@ -86,7 +91,7 @@ class Logins:
         async with self._changing:
             book = redeemed(self._book, ticket, session, self._clock.now())
             if book is None:
-                raise self._wrong(
+                raise self.wrong(
                     source,
                     "this login link was used already or is older than 10 minutes; "
                     "run `atoll login` for a new one",
@@ -110,7 +115,8 @@ class Logins:
         self._book = book
         self._sessions = {grant.fingerprint: grant.expires_at for grant in book.sessions}
 
-    def _wrong(self, source: str, sentence: str) -> Unauthenticated | LimitReached:
+    def wrong(self, source: str, sentence: str) -> Unauthenticated | LimitReached:
+        """The error for a wrong secret from `source`, which is counted."""
         now = self._clock.now()
         counted = guessed(self._guesses.get(source), now)
         self._guesses[source] = counted

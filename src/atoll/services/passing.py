@@ -100,3 +100,17 @@ def _listed(value: Json, words: dict[str, str]) -> Json:
             return [_exchange(item, words) for item in value]
         case _:
             return value
+
+
+def only(reply: RuntimeReply, list_name: str, wanted: tuple[str, str]) -> RuntimeReply:
+    """`reply` with one list of its JSON object cut down to the objects whose field has this
+    value."""
+    try:
+        document: Json = msgspec.json.decode(reply.body)
+    except msgspec.MsgspecError as err:
+        raise Failed("The sandbox's runtime answered with something that is not JSON.") from err
+    field, value = wanted
+    listed = document.get(list_name) if isinstance(document, dict) else None
+    rows = listed if isinstance(listed, list) else []
+    kept = [row for row in rows if isinstance(row, dict) and row.get(field) == value]
+    return RuntimeReply(reply.status, reply.headers, msgspec.json.encode({list_name: kept}))

@@ -9,10 +9,16 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from atoll.domain.principal import Principal
-from atoll.ports import Channel, RuntimeCall, RuntimeReply
-from atoll.services.passing import accepted, checked_id, renamed
+from atoll.domain.errors import NotFound
+from atoll.domain.principal import ActorKind, Principal
+from atoll.domain.sandbox import Sandbox
+from atoll.domain.terminal.turn import Role
+from atoll.ports import Channel, RuntimeCall, RuntimeClient, RuntimeReply
+from atoll.services.passing import accepted, checked_id, only, renamed
 from atoll.services.sandboxes import Sandboxes
+
+ATTACH_WORDS = frozenset({"since", "client", "cols", "rows", "read_only", "take", "keep_size"})
+"""What a client may say of itself when it attaches; anything else stays behind."""
 
 _WORDS = {"session_id": "terminal_id", "sessions": "terminals"}
 
@@ -29,20 +35,27 @@ class Terminals:
         self._sandboxes = sandboxes
 
     async def list(self, caller: Principal, ref: str) -> RuntimeReply:
-        """`{"terminals": […]}`."""
-        return await self._call(caller, ref, RuntimeCall("GET", "/sessions"))
+        """`{"terminals": […]}`; a guest of one terminal finds that one."""
+        _, client = await self.seated(caller, ref)
+        reply = accepted(await client.call(RuntimeCall("GET", "/sessions")))
+        if caller.seat is not None and caller.seat.terminal_id is not None:
+            reply = only(reply, "sessions", ("session_id", caller.seat.terminal_id))
+        return renamed(reply, _WORDS)
 
     async def open(self, caller: Principal, ref: str, body: bytes) -> RuntimeReply:
         """Open one; `body` is the JSON of `POST /sessions`. Counts as activity."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
-        reply = accepted(await client.call(RuntimeCall("POST", "/sessions", body=body or b"{}")))
+        query = (("principal", caller.id),)
+        call = RuntimeCall("POST", "/sessions", query, body=body or b"{}")
+        reply = accepted(await client.call(call))
         opened = msgspec.json.decode(reply.body, type=_Opened)
         self._sandboxes.remember_actor(sandbox, opened.session_id, caller)
         return renamed(reply, _WORDS)
 
     async def get(self, caller: Principal, ref: str, terminal_id: str) -> RuntimeReply:
         """One terminal."""
-        return await self._call(caller, ref, RuntimeCall("GET", _path(terminal_id)))
+        _, client = await self.seated(caller, ref, terminal_id)
+        return renamed(accepted(await client.call(RuntimeCall("GET", _path(terminal_id)))), _WORDS)
 
     async def close(
         self, caller: Principal, ref: str, terminal_id: str, *, grace: str | None = None
@@ -75,15 +88,44 @@ class Terminals:
         query: tuple[tuple[str, str], ...] = (),
     ) -> AsyncIterator[Channel]:
         """The terminal's WebSocket, to be passed through both ways. Watching is no activity:
-        the runtime itself counts input."""
+        the runtime itself counts input. `query` is the client's own, of `ATTACH_WORDS` only;
+        who it is and what it may do is added here."""
         path = _path(terminal_id) + "/attach"
-        _, client = await self._sandboxes.runtime(caller, ref)
-        async with client.attach(path, query) as channel:
+        sandbox, client = await self.seated(caller, ref, terminal_id)
+        asked = tuple((name, text) for name, text in query if name in ATTACH_WORDS)
+        async with client.attach(path, (*asked, *_credentials(caller, sandbox))) as channel:
             yield channel
+
+    async def seated(
+        self, caller: Principal, ref: str, terminal_id: str | None = None
+    ) -> tuple[Sandbox, RuntimeClient]:
+        """The way to a terminal somebody may watch: one of their own sandboxes, or a guest's
+        seat. A guest finds nothing else, whatever it asks for."""
+        seat = caller.seat
+        if seat is None:
+            return await self._sandboxes.runtime(caller, ref)
+        if not seat.covers(ref, terminal_id):
+            raise NotFound("There is no such terminal here; your link opens another one.")
+        host = Principal(seat.org_id, seat.owner, ActorKind.PERSON)
+        return await self._sandboxes.runtime(host, seat.sandbox_id)
 
     async def _call(self, caller: Principal, ref: str, call: RuntimeCall) -> RuntimeReply:
         _, client = await self._sandboxes.runtime(caller, ref)
         return renamed(accepted(await client.call(call)), _WORDS)
+
+
+def _credentials(caller: Principal, sandbox: Sandbox) -> tuple[tuple[str, str], ...]:
+    """Who attaches, in the runtime's words: it believes these and no others."""
+    seat = caller.seat
+    if seat is not None:
+        role = seat.role
+    else:
+        own = (sandbox.org_id, sandbox.owner) == (caller.org_id, caller.id)
+        role = Role.OWNER if own else Role.CONTROLLER
+    who = (("principal", caller.id), ("name", caller.name or caller.id), ("role", role.value))
+    if seat is None:
+        return who
+    return (*who, ("expires", str(int(seat.expires_at.timestamp()))))
 
 
 def _path(terminal_id: str) -> str:

@@ -48,6 +48,8 @@ from atoll.services.profiles import Profiles
 from atoll.services.repositories import Repositories
 from atoll.services.sandboxes import Sandboxes, Surroundings
 from atoll.services.secrets import Secrets
+from atoll.services.shares import Ground as ShareGround
+from atoll.services.shares import Shares
 from atoll.services.terminals import Terminals
 from atoll.services.workspaces import Workspaces
 from atoll.surfaces.http.context import Readiness, Services
@@ -93,14 +95,20 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Services]:
             identifiers=ground.identifiers,
         )
         events = Events(store, ground.bus, clock=ground.clock, identifiers=ground.identifiers)
+        logins = await _logins(settings.home, ground.clock, events)
         yield Services(
             sandboxes=sandboxes,
             terminals=Terminals(sandboxes),
+            shares=Shares(
+                ShareGround(store, ground.bus, ground.clock, ground.identifiers),
+                sandboxes,
+                wrong=logins.wrong,
+            ),
             execs=Execs(sandboxes),
             files=Files(sandboxes),
             profiles=profiles,
             events=events,
-            logins=await _logins(settings.home, ground.clock, events),
+            logins=logins,
             extensions=around.extensions,
             readiness=_readiness(store, sandboxes),
             repositories=Repositories(

@@ -20,6 +20,7 @@ class _NoServices:
     """Stands where services would; nothing asks it anything."""
 
     logins = None
+    shares = None
 
 
 def routes_only() -> FastAPI:

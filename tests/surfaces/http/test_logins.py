@@ -77,6 +77,8 @@ async def test_token_is_the_person_but_not_interactive(atoll: World) -> None:
             "org_id": "personal",
             "kind": "adm",
             "interactive": False,
+            "name": "person",
+            "guest": None,
         }
 
 

@@ -35,7 +35,11 @@ async def test_attach_passes_bytes_and_text_untouched_both_ways(atoll: World) ->
             assert await socket.receive_str() == '{"type":"ack","offset":1}'
             await socket.send_bytes(b"")
             assert await socket.receive_bytes() == b""
-    assert atoll.runtime.attached == ["since=7&client=me&cols=80&rows=24"]
+    (said,) = atoll.runtime.attached
+    assert sorted(said.split("&")) == [
+        "client=me", "cols=80", "name=person", "principal=person", "role=owner", "rows=24",
+        "since=7",
+    ]  # fmt: skip
     async with asyncio.timeout(5):
         await atoll.runtime.closed.wait()
 

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from atoll.domain.errors import Unavailable
 
-HEAD = "0002"
+HEAD = "0003"
 """The newest revision in `migrations/versions`; a test compares the two."""
 
 _MIGRATIONS = Path(__file__).parent / "migrations"

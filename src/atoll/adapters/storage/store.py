@@ -27,6 +27,7 @@ from atoll.adapters.storage.profile_rows import SqlProfileRows
 from atoll.adapters.storage.sandbox_rows import SqlSandboxRows
 from atoll.adapters.storage.schema import upgrade
 from atoll.adapters.storage.secret_rows import SqlSecretRows
+from atoll.adapters.storage.share_rows import SqlShareRows
 from atoll.adapters.storage.sqlite_link import link
 from atoll.domain.errors import Unavailable
 from atoll.ports import Transaction
@@ -38,6 +39,7 @@ from atoll.ports.store import (
     ProfileRows,
     SandboxRows,
     SecretRows,
+    ShareRows,
 )
 
 _WRITE_LOCK = 0x41746F6C6C
@@ -102,6 +104,11 @@ class SqlTransaction:
     def approvals(self) -> ApprovalRows:
         """See the port."""
         return SqlApprovalRows(self._connection)
+
+    @property
+    def shares(self) -> ShareRows:
+        """See the port."""
+        return SqlShareRows(self._connection)
 
 
 class SqlStore:

@@ -157,3 +157,29 @@ approvals = Table(
     Index("approvals_by_age", "org_id", "owner", "asked_us", "id"),
     Index("approvals_by_verdict", "org_id", "verdict"),
 )
+
+shares = Table(
+    "shares",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("sandbox_id", Text, nullable=False),
+    Column("mark", Text, nullable=False, unique=True),
+    Column("expires_us", BigInteger, nullable=False),
+    Column("body", Text, nullable=False),
+    Index("shares_by_sandbox", "sandbox_id"),
+    Index("shares_by_end", "expires_us"),
+)
+
+guests = Table(
+    "guests",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("share_id", Text, nullable=False),
+    Column("mark", Text, nullable=False, unique=True),
+    Column("body", Text, nullable=False),
+    Index("guests_by_share", "share_id"),
+)

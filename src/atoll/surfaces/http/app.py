@@ -20,6 +20,7 @@ from atoll.surfaces.http import (
     problems,
     profiles,
     sandboxes,
+    shares,
     terminals,
 )
 from atoll.surfaces.http.context import Services
@@ -52,12 +53,13 @@ def create_app(
     app.state.services = services
     app.state.public_url = front.public_url
     app.state.bundle = front.bundle
-    app.add_middleware(Guard, logins=services.logins, names=front.names)
+    app.add_middleware(Guard, logins=services.logins, shares=services.shares, names=front.names)
     problems.register(app)
-    nouns = (sandboxes, networks, terminals, execs, files, profiles, extensions, events)
+    nouns = (sandboxes, networks, terminals, shares, execs, files, profiles, extensions, events)
     for router in (
         *(noun.router for noun in nouns),
         logins.router,
+        shares.entrance,
         health.router,
         openapi.router,
         *more,

@@ -20,6 +20,7 @@ from atoll.services.logins import Logins
 from atoll.services.profiles import Profiles
 from atoll.services.sandboxes import Sandboxes
 from atoll.services.secrets import Secrets
+from atoll.services.shares import Shares
 from atoll.services.terminals import Terminals
 
 Readiness = Callable[[], Awaitable[str | None]]
@@ -33,6 +34,7 @@ class Services:
 
     sandboxes: Sandboxes
     terminals: Terminals
+    shares: Shares
     execs: Execs
     files: Files
     profiles: Profiles

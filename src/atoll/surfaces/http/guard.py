@@ -4,6 +4,7 @@ It denies by default: a path that is not on the short public list needs a creden
 the caller may do then is not decided here.
 """
 
+import asyncio
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,15 +15,31 @@ from urllib.parse import parse_qsl, urlsplit
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from atoll.domain.errors import AtollError, Forbidden, Invalid, Unauthenticated
+from atoll.domain.errors import (
+    AtollError,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Unauthenticated,
+    Unavailable,
+)
 from atoll.domain.principal import Principal
 from atoll.services.logins import Logins
+from atoll.services.shares import Shares
+from atoll.surfaces.http.guest_paths import guest_may
 from atoll.surfaces.http.problems import internal_problem, refuse
 
 COOKIE: Final = "atoll_session"
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
-PRIVATE_PREFIXES: Final = ("/v1", "/auth")
-PUBLIC_PATHS: Final = frozenset({"/auth/login"})
+GUEST_COOKIE: Final = "atoll_guest"
+PRIVATE_PREFIXES: Final = ("/v1", "/auth", "/sessions")
+PUBLIC_PATHS: Final = frozenset({"/auth/login", "/auth/guests"})
+RECHECK_SECONDS: Final = 2.0
+"""How often the credential of a connection that still stands is looked at again."""
+
+REVOKED: Final = 4401
+"""The close code of a WebSocket whose credential has ended."""
+
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 CREDENTIAL_NAMES: Final = frozenset({"token", "access_token", "authorization", "ticket"})
 
@@ -55,18 +72,22 @@ LOOPBACK_NAMES: Final = Names()
 
 @dataclass(frozen=True, slots=True)
 class _Credential:
-    """What the request brought: a bearer token, else a session cookie, else nothing."""
+    """What the request brought: a bearer token, else a session cookie, else a guest's cookie,
+    else nothing."""
 
     token: str | None = None
     session: str | None = None
+    guest: str | None = None
 
 
 class Guard:
-    """ASGI middleware. Puts `caller` (a Principal) and `session` into the request's state."""
+    """ASGI middleware. Puts `caller` (a Principal), `session` and `guest` (secrets of cookies)
+    into the request's state, and ends what still stands when its credential has ended."""
 
-    def __init__(self, app: ASGIApp, *, logins: Logins, names: Names) -> None:
+    def __init__(self, app: ASGIApp, *, logins: Logins, shares: Shares, names: Names) -> None:
         self._app = app
         self._logins = logins
+        self._shares = shares
         self._names = names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -76,8 +97,11 @@ class Guard:
             return
         answer = _Answer(send)
         try:
-            self._admit(scope)
-            await self._app(scope, receive, answer.send)
+            credential = await self._admit(scope)
+            if credential is None or credential.token is not None:
+                await self._app(scope, receive, answer.send)
+            else:
+                await self._while_valid(credential, scope, receive, answer=answer)
         except AtollError as error:
             if answer.started:
                 raise
@@ -91,28 +115,74 @@ class Guard:
                 raise
             await internal_problem(incident)(scope, receive, answer.send)
 
-    def _admit(self, scope: Scope) -> None:
+    async def _while_valid(
+        self, credential: _Credential, scope: Scope, receive: Receive, *, answer: "_Answer"
+    ) -> None:
+        """Run the app; cut a connection off once what it came with is logged out or revoked."""
+        failure: list[Exception] = []
+
+        async def work() -> None:
+            try:
+                await self._app(scope, receive, answer.send)
+            except Exception as error:  # noqa: BLE001
+                # Not handled here: raised again below, bare, for those who know what to say.
+                failure.append(error)
+            watcher.cancel()
+
+        async def watch() -> None:
+            while True:
+                await asyncio.sleep(RECHECK_SECONDS)
+                if not await self._holds(credential):
+                    break
+            worker.cancel()
+
+        async with asyncio.TaskGroup() as group:
+            worker = group.create_task(work())
+            watcher = group.create_task(watch())
+        if worker.cancelled():
+            await answer.cut_off(scope)
+        for error in failure:
+            raise error
+
+    async def _holds(self, credential: _Credential) -> bool:
+        if credential.session is not None:
+            return self._logins.holds(credential.session)
+        try:
+            return credential.guest is not None and bool(
+                await self._shares.holder(credential.guest)
+            )
+        except Unavailable:
+            # Nobody can say: a guest comes back by itself, a revoked one must not stay.
+            return False
+
+    async def _admit(self, scope: Scope) -> _Credential | None:
         headers = _headers(scope)
         host = self._check_host(scope)
         _check_target(scope)
         state = scope.setdefault("state", {})
-        state["session"] = None
+        state["session"] = state["guest"] = None
         origin = headers.get("origin")
         if not _is_private(scope):
             # Logging in from a foreign page would seat the person in somebody else's session.
             if scope.get("method") not in SAFE_METHODS and origin is not None:
                 self._check_origin(origin, host)
-            return
+            return None
         credential = _credential(headers)
-        state["caller"] = self._caller(credential, _source(scope))
-        state["session"] = credential.session
+        caller = await self._caller(credential, _source(scope))
+        state["caller"] = caller
+        state["session"], state["guest"] = credential.session, credential.guest
         self._check_page(scope, headers, by_cookie=credential.token is None)
+        if caller.seat is not None and not guest_may(scope):
+            raise NotFound(f"there is nothing for a guest at {scope['path'][:200]}")
+        return credential
 
-    def _caller(self, credential: _Credential, source: str) -> Principal:
+    async def _caller(self, credential: _Credential, source: str) -> Principal:
         if credential.token is not None:
             return self._logins.by_token(credential.token, source)
         if credential.session is not None:
             return self._logins.by_session(credential.session, source)
+        if credential.guest is not None:
+            return await self._shares.by_session(credential.guest, source)
         raise Unauthenticated(
             "this needs a login: open the link `atoll login` prints, or send "
             "`Authorization: Bearer` with the token in $ATOLL_HOME/token"
@@ -154,11 +224,12 @@ class Guard:
 class _Answer:
     """Adds the security headers to an answer, and knows whether it has begun."""
 
-    __slots__ = ("_send", "started")
+    __slots__ = ("_send", "ended", "started")
 
     def __init__(self, send: Send) -> None:
         self._send = send
         self.started = False
+        self.ended = False
 
     async def send(self, message: Message) -> None:
         if message["type"] in {"http.response.start", "websocket.http.response.start"}:
@@ -169,7 +240,14 @@ class _Answer:
             message = {**message, "headers": headers}
         elif message["type"] in {"websocket.accept", "websocket.close"}:
             self.started = True
+            self.ended = message["type"] == "websocket.close"
         await self._send(message)
+
+    async def cut_off(self, scope: Scope) -> None:
+        """End a WebSocket with a code it can read. An HTTP answer just stays unfinished."""
+        if scope["type"] == "websocket" and not self.ended:
+            reason = "logged out, or the link was revoked"
+            await self._send({"type": "websocket.close", "code": REVOKED, "reason": reason})
 
 
 def _headers(scope: Scope) -> dict[str, str]:
@@ -208,8 +286,10 @@ def _credential(headers: Mapping[str, str]) -> _Credential:
         cookies = SimpleCookie(headers.get("cookie", ""))
     except CookieError as error:
         raise Unauthenticated("the Cookie header cannot be read") from error
-    session = cookies.get(COOKIE)
-    return _Credential(session=session.value if session else None)
+    session, guest = cookies.get(COOKIE), cookies.get(GUEST_COOKIE)
+    if session is not None:
+        return _Credential(session=session.value)
+    return _Credential(guest=guest.value if guest else None)
 
 
 def _source(scope: Scope) -> str:

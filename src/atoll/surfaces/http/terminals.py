@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request, WebSocket
 from starlette.responses import Response
 
 from atoll.domain.errors import Unauthenticated
+from atoll.services.terminals import ATTACH_WORDS
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.fields import ItemId, SandboxRef
 from atoll.surfaces.http.json_body import JsonRoute
@@ -26,9 +27,6 @@ from atoll.surfaces.http.runtime_bodies import (
 router = APIRouter(
     prefix="/v1/sandboxes/{sandbox}/terminals", tags=["terminals"], route_class=JsonRoute
 )
-
-ATTACH_QUERY = ("since", "client", "cols", "rows")
-"""What an attach may say to the runtime; anything else stays behind."""
 
 _MAX_QUERY_CHARACTERS = 128
 _FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413, 502)
@@ -118,6 +116,11 @@ async def attach_terminal(socket: WebSocket, sandbox: str, terminal: str) -> Non
     if caller is None:
         raise Unauthenticated("attaching needs a login")
     services = socket.app.state.services
-    said = ((name, socket.query_params.get(name)) for name in ATTACH_QUERY)
-    query = tuple((name, text[:_MAX_QUERY_CHARACTERS]) for name, text in said if text is not None)
+    query = attach_query(socket)
     await relay(socket, services.terminals.attach(caller, sandbox, terminal, query=query))
+
+
+def attach_query(socket: WebSocket) -> tuple[tuple[str, str], ...]:
+    """What an attach says of itself; words it may not say stay behind."""
+    said = ((name, socket.query_params.get(name)) for name in sorted(ATTACH_WORDS))
+    return tuple((name, text[:_MAX_QUERY_CHARACTERS]) for name, text in said if text is not None)

@@ -1,0 +1,93 @@
+"""Rows of share links and their guests."""
+
+from datetime import datetime
+
+import msgspec
+from sqlalchemy import delete, func, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from atoll.adapters.storage.moments import to_us
+from atoll.adapters.storage.tables import guests, shares
+from atoll.domain.ids import SandboxId, ShareId
+from atoll.domain.share import Guest, Share
+
+_shares = msgspec.json.Decoder(Share)
+_guests = msgspec.json.Decoder(Guest)
+
+
+class SqlShareRows:
+    """`ports.store.ShareRows` on one connection."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def add(self, share: Share) -> None:
+        """See the port."""
+        await self._connection.execute(
+            insert(shares),
+            {
+                "id": share.id,
+                "org_id": share.org_id,
+                "owner": share.owner,
+                "sandbox_id": share.sandbox_id,
+                "mark": share.mark,
+                "expires_us": to_us(share.expires_at),
+                "body": msgspec.json.encode(share).decode(),
+            },
+        )
+
+    async def of(self, sandbox_id: SandboxId) -> list[tuple[Share, int]]:
+        """See the port."""
+        table = shares.c
+        count = select(func.count()).where(guests.c.share_id == table.id).scalar_subquery()
+        found = await self._connection.execute(
+            select(table.body, count).where(table.sandbox_id == sandbox_id).order_by(table.id)
+        )
+        listed = [(_shares.decode(body), number) for body, number in found.all()]
+        return sorted(listed, key=lambda row: row[0].created_at)
+
+    async def marked(self, mark: str) -> Share | None:
+        """See the port."""
+        found = await self._connection.execute(select(shares.c.body).where(shares.c.mark == mark))
+        body = found.scalar_one_or_none()
+        return None if body is None else _shares.decode(body)
+
+    async def remove(self, share_id: ShareId) -> None:
+        """See the port."""
+        await self._connection.execute(delete(guests).where(guests.c.share_id == share_id))
+        await self._connection.execute(delete(shares).where(shares.c.id == share_id))
+
+    async def forget(self, before: datetime) -> None:
+        """See the port."""
+        over = shares.c.expires_us <= to_us(before)
+        gone = select(shares.c.id).where(over)
+        await self._connection.execute(delete(guests).where(guests.c.share_id.in_(gone)))
+        await self._connection.execute(delete(shares).where(over))
+
+    async def seat(self, guest: Guest) -> None:
+        """See the port."""
+        await self._connection.execute(
+            insert(guests),
+            {
+                "id": guest.id,
+                "org_id": guest.org_id,
+                "owner": guest.owner,
+                "share_id": guest.share_id,
+                "mark": guest.mark,
+                "body": msgspec.json.encode(guest).decode(),
+            },
+        )
+
+    async def unseat(self, mark: str) -> None:
+        """See the port."""
+        await self._connection.execute(delete(guests).where(guests.c.mark == mark))
+
+    async def guest(self, mark: str) -> tuple[Guest, Share] | None:
+        """See the port."""
+        found = await self._connection.execute(
+            select(guests.c.body, shares.c.body)
+            .join(shares, shares.c.id == guests.c.share_id)
+            .where(guests.c.mark == mark)
+        )
+        row = found.first()
+        return None if row is None else (_guests.decode(row[0]), _shares.decode(row[1]))
