@@ -336,8 +336,10 @@ def test_names_of_any_bytes_are_listed_as_plain_json(traps: Attacker) -> None:
             base64.b64decode(entry["name_b64"]) if "name_b64" in entry else entry["name"].encode()
         )
         assert exact in names
-        inside = quote(b"odd/" + exact, safe="")
-        assert traps.at(f"files?path={inside}", "DELETE")[0] in {204, 404}
+        inside = quote(base64.b64encode(b"odd/" + exact).decode(), safe="")
+        assert traps.at(f"files/stat?path_b64={inside}")[0] == 200
+        assert traps.at(f"files?path_b64={inside}", "DELETE")[0] == 204
+    assert traps.at("files?path=odd")[1]["entries"] == []
 
 
 def test_tree_deeper_than_any_path_is_listed_and_deleted(traps: Attacker) -> None:

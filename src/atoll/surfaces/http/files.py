@@ -39,6 +39,10 @@ FilePath = Annotated[
     str, Query(description="Relative to /workspace, or absolute beneath it.", max_length=4096)
 ]
 
+ExactPath = Annotated[
+    str | None,
+    Query(description="In place of `path`, base64: a name that is not UTF-8.", max_length=8192),
+]
 Secrets = Annotated[
     Literal["refuse", "allow"] | None,
     Query(
@@ -66,21 +70,27 @@ async def list_files(
     caller: Caller,
     *,
     sandbox: SandboxRef,
-    path: FilePath = ".",
+    path: FilePath = "",
+    path_b64: ExactPath = None,
     cursor: Annotated[str | None, Query(max_length=8192)] = None,
     limit: Annotated[int | None, Query(ge=1, le=1000)] = None,
 ) -> Response:
     """A page of a directory, by name."""
-    query = _query(path=path, cursor=cursor, limit=limit)
+    query = _query(path=path, path_b64=path_b64, cursor=cursor, limit=limit)
     return passed(await atoll.files.list(caller, sandbox, query))
 
 
 @router.get("/stat", response_model=EntryView, responses=_FAILURES)
 async def stat_file(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, path: FilePath
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    path: FilePath = "",
+    path_b64: ExactPath = None,
 ) -> Response:
     """One entry; a link is not followed."""
-    return passed(await atoll.files.stat(caller, sandbox, _query(path=path)))
+    return passed(await atoll.files.stat(caller, sandbox, _query(path=path, path_b64=path_b64)))
 
 
 @router.get(
@@ -97,7 +107,8 @@ async def read_file(
     caller: Caller,
     *,
     sandbox: SandboxRef,
-    path: FilePath,
+    path: FilePath = "",
+    path_b64: ExactPath = None,
     secrets: Secrets = None,
     byte_range: Annotated[
         str | None, Header(alias="Range", description="`bytes=a-b`", max_length=100)
@@ -105,7 +116,10 @@ async def read_file(
 ) -> Response:
     """A regular file's bytes, or a range of them."""
     opened = atoll.files.read(
-        caller, sandbox, _query(path=path, secrets=secrets), byte_range=byte_range
+        caller,
+        sandbox,
+        _query(path=path, path_b64=path_b64, secrets=secrets),
+        byte_range=byte_range,
     )
     return Forwarded(opened, media_type=BYTES, headers=_SAVED)
 
@@ -121,7 +135,8 @@ async def write_file(
     caller: Caller,
     *,
     sandbox: SandboxRef,
-    path: FilePath,
+    path: FilePath = "",
+    path_b64: ExactPath = None,
     mode: Annotated[
         str | None, Query(description="Octal, such as 644.", pattern="^[0-7]{3,4}$")
     ] = None,
@@ -129,7 +144,7 @@ async def write_file(
     request: Request,
 ) -> Response:
     """Write a file whole or not at all."""
-    query = _query(path=path, mode=mode, parents=parents)
+    query = _query(path=path, path_b64=path_b64, mode=mode, parents=parents)
     body = bounded(request, MAX_UPLOAD_BYTES)
     return passed(await atoll.files.write(caller, sandbox, query, body=body))
 
@@ -140,11 +155,12 @@ async def remove_file(
     caller: Caller,
     *,
     sandbox: SandboxRef,
-    path: FilePath,
+    path: FilePath = "",
+    path_b64: ExactPath = None,
     recursive: Annotated[bool | None, Query(description="Whole trees too.")] = None,
 ) -> Response:
     """Delete a file, a link or a directory."""
-    query = _query(path=path, recursive=recursive)
+    query = _query(path=path, path_b64=path_b64, recursive=recursive)
     return passed(await atoll.files.remove(caller, sandbox, query))
 
 
@@ -176,11 +192,14 @@ async def pack_files(
     caller: Caller,
     *,
     sandbox: SandboxRef,
-    path: FilePath = ".",
+    path: FilePath = "",
+    path_b64: ExactPath = None,
     secrets: Secrets = None,
 ) -> Response:
     """A whole tree as tar."""
-    opened = atoll.files.archive(caller, sandbox, _query(path=path, secrets=secrets))
+    opened = atoll.files.archive(
+        caller, sandbox, _query(path=path, path_b64=path_b64, secrets=secrets)
+    )
     return Forwarded(opened, media_type=TAR, headers=_SAVED)
 
 
@@ -188,11 +207,19 @@ async def pack_files(
     "/archive", response_model=UnpackedView, responses=_FAILURES, openapi_extra=_upload(TAR)
 )
 async def unpack_files(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, path: FilePath = ".", request: Request
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    path: FilePath = "",
+    path_b64: ExactPath = None,
+    request: Request,
 ) -> Response:
     """Extract a tar beneath a directory."""
     body = bounded(request, MAX_UPLOAD_BYTES)
-    return passed(await atoll.files.unpack(caller, sandbox, _query(path=path), body=body))
+    return passed(
+        await atoll.files.unpack(caller, sandbox, _query(path=path, path_b64=path_b64), body=body)
+    )
 
 
 @router.get(
@@ -205,9 +232,12 @@ async def watch_files(
     caller: Caller,
     *,
     sandbox: SandboxRef,
-    path: FilePath = ".",
+    path: FilePath = "",
+    path_b64: ExactPath = None,
     recursive: Annotated[bool | None, Query(description="Everything beneath too.")] = None,
 ) -> Response:
     """Changes as they happen, as server-sent events."""
-    opened = atoll.files.watch(caller, sandbox, _query(path=path, recursive=recursive))
+    opened = atoll.files.watch(
+        caller, sandbox, _query(path=path, path_b64=path_b64, recursive=recursive)
+    )
     return Forwarded(opened, media_type=SSE)
