@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import gzip
 import logging
-import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,13 +11,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from atoll.domain.audit_budget import BURST
-from atoll.domain.provider import OPENAI, Upstream
-from atoll.runtime.doors import broker as broker_module
-from atoll.runtime.doors.broker import Broker
-from atoll.runtime.doors.opened import opened
+from atoll.runtime.doors import exchange as exchange_module
 from atoll.runtime.doors.turnstile import MAX_CONNECTIONS
+from tests.peers.broker import KEY, Door, broker_door
 
-KEY = "sk-canary-0123456789abcdef"
 POST = b"POST /broker/openai/v1/responses HTTP/1.1\r\nHost: 127.0.0.1:8082\r\nConnection: close\r\n"
 MODELS = b"GET /broker/openai/v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 PLAIN = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -51,9 +47,16 @@ async def hang_up(writer: asyncio.StreamWriter) -> None:
 
 @dataclass
 class Bench:
-    port: int
+    door: Door
     peer: Peer
-    audit: list[Mapping[str, object]]
+
+    @property
+    def port(self) -> int:
+        return self.door.port
+
+    @property
+    def audit(self) -> list[Mapping[str, object]]:
+        return self.door.audit
 
     async def say(self, said: bytes) -> bytes:
         """Everything the door answers until it hangs up, or nothing more comes."""
@@ -78,14 +81,8 @@ async def bench() -> AsyncIterator[Bench]:
 async def door(peer: Peer) -> AsyncIterator[Bench]:
     upstream = await asyncio.start_server(peer, "127.0.0.1", 0)
     port = upstream.sockets[0].getsockname()[1]
-    listener = socket.create_server(("127.0.0.1", 0))
-    listener.setblocking(False)
-    known = {"openai": Upstream(OPENAI, f"http://127.0.0.1:{port}", KEY)}
-    audit: list[Mapping[str, object]] = []
-    app = Broker(known, lambda _kind, said: audit.append(said)).app()
-    bench = Bench(listener.getsockname()[1], peer, audit)
-    async with opened(app, (listener,)):
-        yield bench
+    async with broker_door({"openai": f"http://127.0.0.1:{port}"}) as standing:
+        yield Bench(standing, peer)
     upstream.close()
     await upstream.wait_closed()
 
@@ -192,9 +189,7 @@ ECHOES = {
         b"HTTP/1.1 302 Found\r\nLocation: /x?k=" + KEY.encode() + b"\r\nContent-Length: 0\r\n\r\n"
     ],
     "error": [b"HTTP/1.1 401 No\r\nContent-Length: 26\r\n\r\n" + KEY.encode()],
-    "error at the cut": [
-        b"HTTP/1.1 500 No\r\n\r\n" + b"x" * (broker_module.MAX_ERROR_BYTES - 25) + KEY.encode()
-    ],
+    "error at the cut": [b"HTTP/1.1 500 No\r\n\r\n" + b"x" * (256 * 1024 - 25) + KEY.encode()],
     "trailer": [
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-T: "
         + KEY.encode()
@@ -231,7 +226,7 @@ async def test_broker_packed_request_is_passed_as_it_is_not_unpacked(bench: Benc
 
 
 async def test_broker_body_past_the_bound_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(broker_module, "MAX_BODY_BYTES", 100_000)
+    monkeypatch.setattr(exchange_module, "MAX_BODY_BYTES", 100_000)
     chunk = b"10000\r\n" + bytes(65536) + b"\r\n"
     said = POST + b"Transfer-Encoding: chunked\r\n\r\n" + chunk * 4 + b"0\r\n\r\n"
     async with door(Peer(wants_body=True)) as bench:

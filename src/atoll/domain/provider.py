@@ -1,45 +1,18 @@
-"""Model providers as the broker door knows them: a table and the rules that read it.
+"""Model providers as the broker door knows them: one table, read it from `OPENAI` down.
 
-What may be asked of whom, with which header the key goes out, and which headers must
-not pass in either direction. Pure: `runtime.doors.broker` performs it.
+Where each vendor lives, how it wants its key, what may be asked of it, and which variables
+its own SDK reads. Data only: `domain.passage` judges by it, `docs/providers.md` shows it.
 """
 
-import re
 from dataclasses import dataclass, field
-from urllib.parse import unquote_plus, urlsplit
+from urllib.parse import urlsplit
 
 PLACEHOLDER_PREFIX = "atoll-placeholder-"
+WEBSOCKET = "WEBSOCKET"
+"""Stands for the method of a rule that lets a WebSocket through."""
 
-_HOP_BY_HOP = frozenset(
-    {
-        "connection", "keep-alive", "proxy-authenticate", "proxy-authorization",
-        "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
-    }
-)  # fmt: skip
-"""RFC 9110 §7.6.1, and the old `Proxy-Connection`."""
-
-_CREDENTIALS = frozenset(
-    {
-        "authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie",
-        "openai-organization", "openai-project", "sec-websocket-protocol",
-    }
-)  # fmt: skip
-"""Every header a client could put a credential of its own in."""
-
-_CREDENTIAL_PARAMETERS = frozenset({"key", "api_key", "api-key", "access_token", "oauth_token"})
-"""And every query parameter: some vendors take a key there."""
-
-_REWRITTEN = frozenset({"host", "content-length", "accept-encoding", "expect"})
-_WITHHELD = frozenset(
-    {
-        "set-cookie", "www-authenticate", "authorization", "x-api-key", "alt-svc",
-        "strict-transport-security", "content-length", "proxy-authenticate",
-    }
-)  # fmt: skip
-"""Headers of an answer that are the broker's business, not the sandbox's."""
-
-_SAFE_PATH = re.compile(r"/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2}|/)*")
-_TRICKY_ESCAPE = re.compile(r"%(?:2e|2f|5c|00|25)", re.IGNORECASE)
+_MODEL = r"[\w\-.:]+"
+_NAME = r"[\w\-]+"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +26,21 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A vendor: where it lives, how it wants its key, and what may be asked of it.
-
-    `header` and `scheme` make the credential line (`Authorization: Bearer KEY`). Rules
-    list inference only: key and account management is not reachable from a sandbox."""
+    """A vendor. `header` and `scheme` make the credential line (`Authorization: Bearer KEY`).
+    Rules list inference only: keys, accounts, files, and other people's jobs are not reachable
+    from a sandbox. `key_env` and `base_env` are what the vendor's SDK reads, the latter with
+    `base_path` behind the broker's address; empty where the SDK must be told in code.
+    `subprotocols` are the WebSocket subprotocols that are no credentials."""
 
     name: str
     upstream: str
-    header: str
-    scheme: str
     rules: tuple[Rule, ...]
+    header: str = "Authorization"
+    scheme: str = "Bearer "
+    key_env: str = ""
+    base_env: str = ""
+    base_path: str = ""
+    subprotocols: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,36 +52,24 @@ class Upstream:
     key: str = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a request does not pass: a status, a stable word, and what to do."""
-
-    status: int
-    error: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A request that passes: where it goes and the headers it takes."""
-
-    url: str
-    headers: tuple[tuple[str, str], ...] = field(repr=False)
-    rule: str
-
-
 OPENAI = Provider(
     name="openai",
     upstream="https://api.openai.com",
-    header="Authorization",
-    scheme="Bearer ",
+    key_env="OPENAI_API_KEY",
+    base_env="OPENAI_BASE_URL",
+    base_path="/v1",
+    subprotocols=frozenset({"realtime", "openai-beta.realtime-v1"}),
     rules=(
-        Rule("responses", "POST", r"/v1/responses(?:/compact)?"),
-        Rule("response", "GET", r"/v1/responses/[\w\-]+"),
+        Rule("responses", "POST", r"/v1/responses(?:/compact|/input_tokens)?"),
+        Rule("response", "GET", rf"/v1/responses/{_NAME}"),
         Rule("chat", "POST", r"/v1/chat/completions"),
         Rule("completions", "POST", r"/v1/completions"),
         Rule("embeddings", "POST", r"/v1/embeddings"),
-        Rule("models", "GET", r"/v1/models(?:/[\w\-.:]+)?"),
+        Rule("moderations", "POST", r"/v1/moderations"),
+        Rule("images", "POST", r"/v1/images/(?:generations|edits|variations)"),
+        Rule("audio", "POST", r"/v1/audio/(?:speech|transcriptions|translations)"),
+        Rule("realtime", WEBSOCKET, r"/v1/realtime"),
+        Rule("models", "GET", rf"/v1/models(?:/{_MODEL})?"),
     ),
 )
 ANTHROPIC = Provider(
@@ -111,10 +77,29 @@ ANTHROPIC = Provider(
     upstream="https://api.anthropic.com",
     header="x-api-key",
     scheme="",
+    key_env="ANTHROPIC_API_KEY",
+    base_env="ANTHROPIC_BASE_URL",
     rules=(
         Rule("messages", "POST", r"/v1/messages"),
         Rule("count", "POST", r"/v1/messages/count_tokens"),
-        Rule("models", "GET", r"/v1/models(?:/[\w\-.:]+)?"),
+        Rule("models", "GET", rf"/v1/models(?:/{_MODEL})?"),
+    ),
+)
+GOOGLE = Provider(
+    name="google",
+    upstream="https://aiplatform.googleapis.com",
+    header="x-goog-api-key",
+    scheme="",
+    key_env="GOOGLE_API_KEY",
+    base_env="GOOGLE_VERTEX_BASE_URL",
+    rules=(
+        Rule(
+            "generate",
+            "POST",
+            rf"/v1(?:beta1)?/publishers/{_NAME}/models/{_MODEL}:"
+            r"(?:generateContent|streamGenerateContent|countTokens|computeTokens|predict)",
+        ),
+        Rule("models", "GET", rf"/v1(?:beta1)?/publishers/{_NAME}/models(?:/{_MODEL})?"),
     ),
 )
 GEMINI = Provider(
@@ -122,66 +107,180 @@ GEMINI = Provider(
     upstream="https://generativelanguage.googleapis.com",
     header="x-goog-api-key",
     scheme="",
+    key_env="GEMINI_API_KEY",
+    base_env="GOOGLE_GEMINI_BASE_URL",
     rules=(
         Rule("generate", "POST", r"/v1beta/models/[\w\-.]+:(?:g|streamG)enerateContent"),
         Rule("count", "POST", r"/v1beta/models/[\w\-.]+:countTokens"),
+        Rule("embed", "POST", r"/v1beta/models/[\w\-.]+:(?:e|batchE)mbedContents?"),
+        Rule(
+            "live",
+            WEBSOCKET,
+            r"/ws/google\.ai\.generativelanguage\.v1(?:alpha|beta)\."
+            r"GenerativeService\.BidiGenerateContent",
+        ),
         Rule("models", "GET", r"/v1beta/models(?:/[\w\-.]+)?"),
     ),
 )
-PROVIDERS = {p.name: p for p in (OPENAI, ANTHROPIC, GEMINI)}
+ELEVENLABS = Provider(
+    name="elevenlabs",
+    upstream="https://api.elevenlabs.io",
+    header="xi-api-key",
+    scheme="",
+    key_env="ELEVENLABS_API_KEY",
+    rules=(
+        Rule("speech", "POST", rf"/v1/text-to-speech/{_NAME}(?:/stream)?(?:/with-timestamps)?"),
+        Rule("speech", WEBSOCKET, rf"/v1/text-to-speech/{_NAME}/(?:multi-)?stream-input"),
+        Rule("dialogue", "POST", r"/v1/text-to-dialogue(?:/stream)?(?:/with-timestamps)?"),
+        Rule("change", "POST", rf"/v1/speech-to-speech/{_NAME}(?:/stream)?"),
+        Rule("transcribe", "POST", r"/v1/speech-to-text"),
+        Rule("transcribe", WEBSOCKET, r"/v1/speech-to-text/realtime"),
+        Rule("sound", "POST", r"/v1/(?:sound-generation|audio-isolation(?:/stream)?)"),
+        Rule("voices", "GET", rf"/v[12]/voices(?:/{_NAME})?"),
+        Rule("models", "GET", r"/v1/models"),
+    ),
+)
+DEEPGRAM = Provider(
+    name="deepgram",
+    upstream="https://api.deepgram.com",
+    scheme="Token ",
+    key_env="DEEPGRAM_API_KEY",
+    rules=(
+        Rule("listen", "POST", r"/v1/listen"),
+        Rule("listen", WEBSOCKET, r"/v[12]/listen"),
+        Rule("speak", "POST", r"/v[12]/speak"),
+        Rule("speak", WEBSOCKET, r"/v[12]/speak"),
+        Rule("read", "POST", r"/v1/read"),
+        Rule("models", "GET", rf"/v1/models(?:/{_MODEL})?"),
+    ),
+)
+GROQ = Provider(
+    name="groq",
+    upstream="https://api.groq.com",
+    key_env="GROQ_API_KEY",
+    base_env="GROQ_BASE_URL",
+    rules=(
+        Rule("responses", "POST", r"/openai/v1/responses"),
+        Rule("chat", "POST", r"/openai/v1/chat/completions"),
+        Rule("embeddings", "POST", r"/openai/v1/embeddings"),
+        Rule("audio", "POST", r"/openai/v1/audio/(?:speech|transcriptions|translations)"),
+        Rule("models", "GET", r"/openai/v1/models(?:/[\w\-.:]+)*"),
+    ),
+)
+TOGETHER = Provider(
+    name="together",
+    upstream="https://api.together.ai",
+    key_env="TOGETHER_API_KEY",
+    base_env="TOGETHER_BASE_URL",
+    rules=(
+        Rule("chat", "POST", r"/v1/chat/completions"),
+        Rule("completions", "POST", r"/v1/completions"),
+        Rule("embeddings", "POST", r"/v1/embeddings"),
+        Rule("rerank", "POST", r"/v1/rerank"),
+        Rule("images", "POST", r"/v1/images/generations"),
+        Rule("audio", "POST", r"/v1/audio/(?:speech|transcriptions|translations)"),
+        Rule("models", "GET", rf"/(?:v1/models|v2/supported-models(?:/{_MODEL}){{0,2}})"),
+    ),
+)
+FIREWORKS = Provider(
+    name="fireworks",
+    upstream="https://api.fireworks.ai",
+    key_env="FIREWORKS_API_KEY",
+    base_env="FIREWORKS_BASE_URL",
+    base_path="/inference",
+    rules=(
+        Rule("chat", "POST", r"/inference/v1/chat/completions"),
+        Rule("completions", "POST", r"/inference/v1/completions"),
+        Rule("responses", "POST", r"/inference/v1/responses"),
+        Rule("messages", "POST", r"/inference/v1/messages"),
+        Rule("embeddings", "POST", r"/inference/v1/embeddings"),
+        Rule("rerank", "POST", r"/inference/v1/rerank"),
+        Rule("models", "GET", r"/inference/v1/models"),
+    ),
+)
+MISTRAL = Provider(
+    name="mistral",
+    upstream="https://api.mistral.ai",
+    key_env="MISTRAL_API_KEY",
+    rules=(
+        Rule("chat", "POST", r"/v1/chat/completions"),
+        Rule("fim", "POST", r"/v1/fim/completions"),
+        Rule("embeddings", "POST", r"/v1/embeddings"),
+        Rule("moderations", "POST", r"/v1/(?:chat/)?(?:moderations|classifications)"),
+        Rule("ocr", "POST", r"/v1/ocr"),
+        Rule("audio", "POST", r"/v1/audio/(?:speech|transcriptions)"),
+        Rule("models", "GET", rf"/v1/models(?:/{_MODEL})?"),
+    ),
+)
+COHERE = Provider(
+    name="cohere",
+    upstream="https://api.cohere.com",
+    key_env="CO_API_KEY",
+    base_env="CO_API_URL",
+    rules=(
+        Rule("chat", "POST", r"/v[12]/chat"),
+        Rule("generate", "POST", r"/v1/(?:generate|summarize|classify)"),
+        Rule("embed", "POST", r"/v[12]/embed"),
+        Rule("rerank", "POST", r"/v[12]/rerank"),
+        Rule("tokens", "POST", r"/v1/(?:de)?tokenize"),
+        Rule("models", "GET", rf"/v1/models(?:/{_MODEL})?"),
+    ),
+)
+REPLICATE = Provider(
+    name="replicate",
+    upstream="https://api.replicate.com",
+    key_env="REPLICATE_API_TOKEN",
+    base_env="REPLICATE_BASE_URL",
+    rules=(
+        Rule("predict", "POST", r"/v1/predictions"),
+        Rule("predict", "POST", rf"/v1/models/{_MODEL}/{_MODEL}/predictions"),
+        Rule("prediction", "GET", rf"/v1/predictions/{_NAME}"),
+        Rule("cancel", "POST", rf"/v1/predictions/{_NAME}/cancel"),
+        Rule("models", "GET", rf"/v1/models/{_MODEL}/{_MODEL}(?:/versions(?:/{_NAME})?)?"),
+    ),
+)
+HUGGINGFACE = Provider(
+    name="huggingface",
+    upstream="https://router.huggingface.co",
+    key_env="HF_TOKEN",
+    rules=(
+        Rule("chat", "POST", r"/v1/(?:chat/completions|responses|embeddings)"),
+        Rule(
+            "task",
+            "POST",
+            rf"/hf-inference/models/{_MODEL}(?:/{_MODEL})?"
+            r"(?:/pipeline/[\w\-]+|/v1/chat/completions)?",
+        ),
+        Rule("models", "GET", rf"/v1/models(?:/{_MODEL}){{0,2}}"),
+    ),
+)
+
+PROVIDERS = {
+    one.name: one
+    for one in (
+        ANTHROPIC, OPENAI, GOOGLE, GEMINI, ELEVENLABS, DEEPGRAM, GROQ, TOGETHER, FIREWORKS,
+        MISTRAL, COHERE, REPLICATE, HUGGINGFACE,
+    )
+}  # fmt: skip
 
 
 def placeholder(provider: Provider) -> str:
     """What stands in the sandbox where an agent looks for this provider's key."""
-    return f"{PLACEHOLDER_PREFIX}{provider.name}-no-key-inside"
+    return placeholder_for(provider.name)
 
 
-def judge(
-    upstream: Upstream,
-    method: str,
-    raw_path: str,
-    *,
-    query: str,
-    headers: tuple[tuple[str, str], ...],
-) -> Passage | Refusal:
-    """Decide one request for `/broker/{provider}{raw_path}`; `raw_path` is as sent, still
-    percent-encoded. Client credentials never survive, whatever slot they came in."""
-    provider = upstream.provider
-    if not _SAFE_PATH.fullmatch(raw_path) or _TRICKY_ESCAPE.search(raw_path):
-        return Refusal(400, "bad_path", f"{raw_path!r:.200} is not a plain path")
-    if any(part in {".", ".."} for part in raw_path.split("/")):
-        return Refusal(400, "bad_path", "dot segments are not allowed in a broker path")
-    if _wants_upgrade(headers):
-        return Refusal(
-            426, "websocket_not_offered", "this door speaks plain HTTP; use POST with streaming"
-        )
-    rule = next((r for r in provider.rules if _matches(r, method, raw_path)), None)
-    if rule is None:
-        return Refusal(
-            403,
-            "not_allowed",
-            f"{method} {raw_path} is not an inference endpoint of {provider.name} "
-            f"that sandboxes may use",
-        )
-    kept = _without_credentials(query)
-    url = upstream.base_url.rstrip("/") + raw_path + (f"?{kept}" if kept else "")
-    passed = tuple((n, v) for n, v in headers if _passes_out(n, headers))
-    return Passage(url, (*passed, *_credential(upstream)), rule.name)
+def placeholder_for(name: str) -> str:
+    """What stands in the sandbox where a program looks for the value called `name`."""
+    return f"{PLACEHOLDER_PREFIX}{name}-no-key-inside"
 
 
-def passes_back(name: str, connection: str = "") -> bool:
-    """Whether a header of the upstream's answer goes into the sandbox."""
-    low = name.lower()
-    named = {token.strip().lower() for token in connection.split(",")}
-    return low not in _HOP_BY_HOP and low not in _WITHHELD and low not in named
-
-
-def redirect_stays(base_url: str, location: str) -> bool:
-    """Whether a `Location` leads to the same origin (relative ones do)."""
-    base, target = urlsplit(base_url), urlsplit(location)
-    if not target.netloc and not target.scheme:
-        return not location.startswith(("//", "\\"))
-    return (target.scheme, target.netloc.lower()) == (base.scheme, base.netloc.lower())
+def broker_environment(provider: Provider, broker: str) -> tuple[tuple[str, str], ...]:
+    """The variables that make the vendor's own SDK work behind `broker`
+    (`http://127.0.0.1:8082/broker`): a placeholder for the key, and the base URL where the SDK
+    reads one."""
+    base = f"{broker}/{provider.name}{provider.base_path}"
+    named = ((provider.key_env, placeholder(provider)), (provider.base_env, base))
+    return tuple((name, value) for name, value in named if name)
 
 
 def safe_base_url(text: str) -> bool:
@@ -196,42 +295,3 @@ def safe_base_url(text: str) -> bool:
         return False
     loopback = host in {"127.0.0.1", "localhost", "::1"}
     return url.scheme == "https" or (url.scheme == "http" and loopback)
-
-
-def _matches(rule: Rule, method: str, path: str) -> bool:
-    return rule.method == method and re.fullmatch(rule.path, path) is not None
-
-
-def _without_credentials(query: str) -> str:
-    """The query as sent, but for parameters that carry a credential. Some servers part them
-    at `;` too (HTML 4.01, appendix B.2.2)."""
-    parts = re.split("([&;])", query)
-    kept = [
-        (separator, one)
-        for separator, one in zip(["", *parts[1::2]], parts[0::2], strict=True)
-        if unquote_plus(one.partition("=")[0]).strip().lower() not in _CREDENTIAL_PARAMETERS
-    ]
-    return "".join(separator + one for separator, one in kept).lstrip("&;")
-
-
-def _wants_upgrade(headers: tuple[tuple[str, str], ...]) -> bool:
-    return any(name.lower() == "upgrade" for name, _ in headers)
-
-
-def _passes_out(name: str, headers: tuple[tuple[str, str], ...]) -> bool:
-    low = name.lower()
-    named = {
-        token.strip().lower()
-        for n, value in headers
-        if n.lower() == "connection"
-        for token in value.split(",")
-    }
-    return low not in _HOP_BY_HOP | _CREDENTIALS | _REWRITTEN | named
-
-
-def _credential(upstream: Upstream) -> tuple[tuple[str, str], ...]:
-    provider = upstream.provider
-    return (
-        (provider.header, provider.scheme + upstream.key),
-        ("Accept-Encoding", "identity"),
-    )

@@ -8,7 +8,7 @@ import asyncio
 import encodings.idna  # noqa: F401 (socket loads it on first use, by then unreadable)
 import logging
 import signal
-from collections.abc import Mapping
+import ssl
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
@@ -21,12 +21,10 @@ from atoll.runtime.app import build
 from atoll.runtime.asks import Asks
 from atoll.runtime.boot import RuntimeBoot
 from atoll.runtime.doors.ask_desk import AskDesk
-from atoll.runtime.doors.broker import Broker
-from atoll.runtime.doors.closed import NO_BROKER, closed
+from atoll.runtime.doors.broker import BrokerParts, brokering
 from atoll.runtime.doors.egress import Egress, proxying
 from atoll.runtime.doors.egress_call import serving
 from atoll.runtime.doors.keys import read_keys
-from atoll.runtime.doors.opened import opened
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.files.files import Files
 from atoll.runtime.health import Activity
@@ -52,12 +50,13 @@ class Laid:
 
     parts: Parts
     app: web.Application
+    trust: ssl.SSLContext
 
 
 def lay(token: str | None = None) -> Laid:
     """What is the same for every runtime: laid before the fork, its pages stay shared."""
     parts = Parts()
-    return Laid(parts, build(parts, token=token))
+    return Laid(parts, build(parts, token=token), ssl.create_default_context())
 
 
 def serve(boot: RuntimeBoot, laid: Laid | None = None) -> None:
@@ -75,16 +74,17 @@ async def run(boot: RuntimeBoot, laid: Laid) -> int:
         if boot.stand is not None:
             # Blocking, and before there is anything a signal would have to end in order.
             boot = replace(boot, doors=boot.stand())
-        return await _live(boot, laid.parts, runner, stack=stack)
+        return await _live(boot, laid, runner, stack=stack)
 
 
 async def _live(
-    boot: RuntimeBoot, parts: Parts, runner: web.AppRunner, *, stack: AsyncExitStack
+    boot: RuntimeBoot, laid: Laid, runner: web.AppRunner, *, stack: AsyncExitStack
 ) -> int:
+    parts = laid.parts
     stop, gone = asyncio.Event(), asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     upstreams = _upstreams(boot)
-    keys = (upstream.key for upstream in (upstreams or {}).values())
+    keys = (upstream.key for upstream in upstreams.values())
     redactions = parts.redactions = Redactions(keys)
     journal = Journal(boot.journal_dir, boot.journal_bytes, redact=redactions.payload)
     parts.journal = journal
@@ -100,7 +100,7 @@ async def _live(
     # Readers who wait for news would hold the server's end up.
     stack.callback(journal.release)
     await _serve_egress(boot, parts, stack)
-    await _serve_doors(boot, upstreams, journal, stack=stack)
+    await _serve_broker(boot, laid, upstreams, stack)
     tasks.spawn(_watch_init(spawner, gone, stop), "init")
     await stop.wait()
     why = "the sandbox's init is gone" if gone.is_set() else "asked to"
@@ -151,34 +151,25 @@ async def _serve_egress(boot: RuntimeBoot, parts: Parts, stack: AsyncExitStack) 
     await stack.enter_async_context(proxying(egress, doors, serving(desk)))
 
 
-async def _serve_doors(
-    boot: RuntimeBoot,
-    upstreams: dict[str, Upstream] | None,
-    journal: Journal,
-    *,
-    stack: AsyncExitStack,
+async def _serve_broker(
+    boot: RuntimeBoot, laid: Laid, upstreams: dict[str, Upstream], stack: AsyncExitStack
 ) -> None:
-    """The broker on its listeners when there are keys; without, they say so."""
-    broker = boot.doors[:BROKER_DOORS]
-    if upstreams is None:
-        await stack.enter_async_context(closed(broker, NO_BROKER))
-        return
-
-    def audit(kind: str, payload: Mapping[str, object]) -> None:
-        journal.append(kind, payload)
-
-    await stack.enter_async_context(opened(Broker(upstreams, audit).app(), broker))
+    """The broker on its listeners; without keys it refuses everything, and says so."""
+    append = laid.parts.journal.append
+    parts = BrokerParts(upstreams, append, laid.trust, dict(boot.broker))
+    doors = boot.doors[:BROKER_DOORS]
+    await stack.enter_async_context(brokering(parts, laid.parts.policy, doors))
 
 
-def _upstreams(boot: RuntimeBoot) -> dict[str, Upstream] | None:
-    """Where the broker may go, with its keys; None without keys, or with unreadable ones."""
+def _upstreams(boot: RuntimeBoot) -> dict[str, Upstream]:
+    """Where the broker may go with the installation's own keys; nowhere with unreadable ones."""
     if boot.keys_fd is None:
-        return None
+        return {}
     try:
         keys = read_keys(boot.keys_fd)
     except Invalid as error:
-        log.error("the broker stays closed: %s", error.message)
-        return None
+        log.error("the installation's keys are not used: %s", error.message)
+        return {}
     places = dict(boot.broker)
     return {
         name: replace(upstream, base_url=places.get(name, upstream.base_url))

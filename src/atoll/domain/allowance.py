@@ -1,0 +1,89 @@
+"""How much one sandbox may take through its broker: requests, at once, bytes, money.
+
+Pure: seconds of a steady clock come in as values. Money is what answers said they cost, so a
+cap is passed by at most what is under way when it is reached; that is reserved beforehand.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+REQUESTS_PER_MINUTE = 3000
+CONCURRENT = 256
+BYTES_PER_HOUR = 64 * 1024**3
+LEAST_RESERVE_MICROS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What holds; `spend_micros` by provider name, millionths of a US dollar."""
+
+    requests_per_minute: int = REQUESTS_PER_MINUTE
+    concurrent: int = CONCURRENT
+    bytes_per_hour: int = BYTES_PER_HOUR
+    spend_micros: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Purse:
+    """One provider's money: what was spent, how much at most by one answer, how many answers
+    are still to come."""
+
+    spent: int = 0
+    dearest: int = LEAST_RESERVE_MICROS
+    open: int = 0
+
+
+class Allowance:
+    """The count of one sandbox. `bounds` may be exchanged at any time; what was counted stays."""
+
+    __slots__ = ("_at", "_bytes", "_bytes_at", "_left", "_open", "_purses", "bounds")
+
+    def __init__(self, now: float) -> None:
+        self.bounds = Bounds()
+        self._at = now
+        self._left = float(REQUESTS_PER_MINUTE)
+        self._bytes_at = now
+        self._bytes = 0.0
+        self._open = 0
+        self._purses: dict[str, _Purse] = {}
+
+    def enter(self, provider: str, now: float) -> str | None:
+        """Count one request in, or say which bound it meets: a sentence for whoever asks."""
+        bounds = self.bounds
+        self._flow(now)
+        purse = self._purses.setdefault(provider, _Purse())
+        cap = bounds.spend_micros.get(provider)
+        if self._open >= bounds.concurrent:
+            return f"{bounds.concurrent} requests are under way; wait for one to end"
+        if self._left < 1:
+            return f"more than {bounds.requests_per_minute} requests a minute; slow down"
+        if self._bytes >= bounds.bytes_per_hour:
+            return f"more than {bounds.bytes_per_hour} bytes an hour; wait, or ask the owner"
+        if cap is not None and purse.spent + purse.open * purse.dearest >= cap:
+            spent = purse.spent / 1_000_000
+            return f"{provider} has cost ${spent:.4f} of the ${cap / 1_000_000:.4f} it may cost"
+        self._left -= 1
+        self._open += 1
+        purse.open += 1
+        return None
+
+    def leave(self, provider: str, micros: int) -> None:
+        """One that was let in is over, and cost that much."""
+        self._open -= 1
+        purse = self._purses[provider]
+        purse.open -= 1
+        purse.spent += micros
+        purse.dearest = max(purse.dearest, micros)
+
+    def took(self, count: int) -> bool:
+        """Bytes passed, in either direction. False when the hour's are used up."""
+        self._bytes += count
+        return self._bytes < self.bounds.bytes_per_hour
+
+    def _flow(self, now: float) -> None:
+        limit = self.bounds.requests_per_minute
+        self._left = min(limit, self._left + (now - self._at) * limit / 60)
+        self._at = now
+        drained = (now - self._bytes_at) * self.bounds.bytes_per_hour / 3600
+        self._bytes = max(0.0, self._bytes - drained)
+        self._bytes_at = now

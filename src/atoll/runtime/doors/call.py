@@ -1,0 +1,91 @@
+"""One request's record for the audit, and how much of the audit a sandbox may fill.
+
+Never a body, a key, a header's value or a whole path.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from time import monotonic
+
+from atoll.domain.audit_budget import AuditBudget
+from atoll.domain.price import Usage
+
+Audit = Callable[[str, Mapping[str, object]], object]
+"""Called with a kind and what happened."""
+
+
+@dataclass(slots=True)
+class Call:
+    """What became of one request. `step` is the last one it reached: read, route, admit, judge,
+    dial, answer, pass; `outcome` how that ended. `who` is a provider's name, `custom` or `git`."""
+
+    method: str
+    who: str = ""
+    rule: str = ""
+    step: str = "read"
+    outcome: str = "error"
+    status: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    started: float = field(default_factory=monotonic)
+    usage: Usage | None = None
+    cost_micros: int | None = None
+    more: dict[str, object] = field(default_factory=dict)
+
+    def payload(self) -> dict[str, object]:
+        """As it is written down."""
+        said: dict[str, object] = {
+            "door": "broker",
+            "provider": self.who[:64],
+            "method": self.method[:16],
+            "path_class": self.rule,
+            "step": self.step,
+            "outcome": self.outcome,
+            "status": self.status,
+            "bytes_in": self.bytes_in,
+            "bytes_out": self.bytes_out,
+            "milliseconds": round((monotonic() - self.started) * 1000),
+            **self.more,
+        }
+        usage = self.usage
+        if usage is not None:
+            said.update(model=usage.model, tokens_in=usage.read, tokens_out=usage.written)
+            said.update(tokens_cached=usage.cached, estimated=usage.estimated)
+        if self.cost_micros is not None:
+            said["cost_micros"] = self.cost_micros
+        return said
+
+
+class Ledger:
+    """Writes calls down while the budget lasts; what it leaves out is summed into the next."""
+
+    def __init__(self, audit: Audit) -> None:
+        self._audit = audit
+        self._budget = AuditBudget(monotonic())
+        self._missed: dict[str, int] = {}
+
+    def record(self, call: Call) -> None:
+        """Write one request down, or count it."""
+        unrecorded = self._budget.take(monotonic())
+        if unrecorded is None:
+            self._add(call)
+            return
+        said = call.payload()
+        if unrecorded:
+            said["unrecorded"] = unrecorded
+            said.update(self._missed)
+            self._missed = {}
+        self._audit("door.request", said)
+
+    def _add(self, call: Call) -> None:
+        usage = call.usage or Usage()
+        for name, count in (
+            ("bytes_in", call.bytes_in),
+            ("bytes_out", call.bytes_out),
+            ("tokens_in", usage.read),
+            ("tokens_out", usage.written),
+            ("cost_micros", call.cost_micros or 0),
+        ):
+            if count:
+                name = f"unrecorded_{name}"
+                self._missed[name] = self._missed.get(name, 0) + count

@@ -1,0 +1,332 @@
+"""One request on its way out and its answer on the way in, byte by byte.
+
+Decides nothing: it got a passage, and lets `domain.answer` judge what comes back. Nothing is
+gathered but the head, so streams pass as they come; each side is paused while the other is
+slow, and whoever goes takes the other along.
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from atoll.domain.answer import judge_answer
+from atoll.domain.key_mask import KeyMasks, masked
+from atoll.domain.passage import Headers, Passage, Refusal
+from atoll.runtime.doors.call import Call
+from atoll.runtime.doors.gate import Gate
+from atoll.runtime.doors.holdings import Grant
+from atoll.runtime.doors.outbound import Outbound
+from atoll.wire.usage import UsageReader
+
+PENDING_BYTES = 256 * 1024
+MAX_BODY_BYTES = 1024 * 1024 * 1024
+TICK_SECONDS = 0.05
+"""How long a short beginning of a key is held back when a stream pauses."""
+
+
+class Client(Protocol):
+    """The side that asked."""
+
+    def reply(self, refusal: Refusal) -> None:
+        """A whole answer of the door's own."""
+
+    def reply_head(self, head: bytes, *, raw: bool) -> None:
+        """An answer's head; `raw` hands the connection over to both sides' bytes."""
+
+    def reply_data(self, data: bytes) -> None:
+        """Framed bytes of a body, or raw ones."""
+
+    def reply_end(self, *, close: bool) -> None:
+        """The answer is whole."""
+
+    def drop(self) -> None:
+        """Cut the connection: the answer is not whole, and nothing else can say so."""
+
+    def hold(self, paused: bool) -> None:
+        """Stop or go on reading the request."""
+
+
+class Owner(Protocol):
+    """Who started it, and is told of bytes and its end."""
+
+    def took(self, count: int) -> bool:
+        """Count bytes; False when there may be no more."""
+
+    def over(self, exchange: "Exchange") -> None:
+        """It ended: the connection, if any, may be used again when `usable`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What was decided for one request. `length` is its body's, None when it comes in chunks;
+    `chunked_back` says whether the client reads chunks."""
+
+    passage: Passage = field(repr=False)
+    grant: Grant
+    method: str
+    length: int | None
+    chunked_back: bool
+    gate: Gate | None = None
+
+
+class Exchange:
+    """From `began` until `Owner.over`."""
+
+    def __init__(self, order: Order, call: Call, client: Client, *, owner: Owner) -> None:
+        self.order = order
+        self.call = call
+        self.outbound: Outbound | None = None
+        self.usage: UsageReader | None = None
+        self.asked_head = bytearray()
+        self._client = client
+        self._owner = owner
+        self._masks = KeyMasks(order.passage.masks)
+        self._pending: list[bytes] = []
+        self._waiting = 0
+        self._asked_all = order.length == 0
+        self._answered = self._over = self._chunked = self._raw = self._close = False
+        self._out: list[bytes] = []
+        self._tick: asyncio.TimerHandle | None = None
+
+    # The client's side.
+
+    def connected(self, outbound: Outbound) -> None:
+        """There is a connection: ask."""
+        if self._over:
+            outbound.close()
+            return
+        self.outbound = outbound
+        head = _request_head(self.order)
+        first = b"".join([head, *self._pending])
+        self._pending, self._waiting = [], 0
+        outbound.ask(self, first, bodyless=self.order.method == "HEAD")
+        self._client.hold(False)
+
+    def body(self, data: bytes) -> None:
+        """A piece of the request's body, out of its chunks."""
+        self.call.bytes_in += len(data)
+        if self._over:
+            return
+        if self.call.bytes_in > MAX_BODY_BYTES:
+            self.fail(Refusal(413, "too_large", f"a body may have {MAX_BODY_BYTES} bytes here"))
+            return
+        if not self._owner.took(len(data)):
+            self.fail(Refusal(429, "bytes_used_up", "this sandbox's bytes of the hour are used"))
+            return
+        if len(self.asked_head) < PENDING_BYTES // 4:
+            self.asked_head += data[: PENDING_BYTES // 4]
+        passed = self.order.gate.feed(data) if self.order.gate else data
+        if isinstance(passed, Refusal):
+            self.fail(passed)
+        elif passed:
+            self._send(passed if self.order.length is not None else _chunk(passed))
+
+    def body_end(self) -> None:
+        """The request is whole."""
+        self._asked_all = True
+        if self._over:
+            return
+        answer = self.order.gate.end() if self.order.gate else None
+        if answer is not None:
+            self._own_answer(answer)
+        elif self.order.length is None:
+            self._send(b"0\r\n\r\n")
+
+    def raw(self, data: bytes) -> None:
+        """Bytes of a protocol both sides went over to."""
+        self.call.bytes_in += len(data)
+        if not self._owner.took(len(data)):
+            self.cut("bytes_used_up")
+        elif self.outbound is not None:
+            self.outbound.send(data)
+
+    def answer_hold(self, paused: bool) -> None:
+        """The client reads slower than the answer comes."""
+        if self.outbound is not None:
+            self.outbound.pause(paused)
+
+    def gone(self) -> None:
+        """The client went: nobody waits for the answer."""
+        if not self._over:
+            self._finish("passed" if self._raw else "client_gone", reuse=False)
+
+    # The upstream's side.
+
+    def answer_head(self, status: int, reason: str, headers: Headers) -> None:
+        """Judge an answer and pass its head in."""
+        passage = self.order.passage
+        self.call.step, self.call.status = "answer", status
+        kept = judge_answer(passage, status, headers)
+        if isinstance(kept, Refusal):
+            self.fail(kept)
+            return
+        self._answered, self.call.step = True, "pass"
+        self._raw = status == 101
+        told = {name.lower() for name, _ in kept}
+        sized = "content-length" in told or self.order.method == "HEAD"
+        unbodied = status in (204, 304) or status < 200
+        self._chunked = not (sized or unbodied) and self.order.chunked_back
+        self._close = not (sized or unbodied or self._chunked)
+        head = _answer_head(status, reason, kept, chunked=self._chunked, close=self._close)
+        if self._raw:
+            head = head[:-2] + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+        self._client.reply_head(masked(head, passage.masks), raw=self._raw)
+        self._flush_soon()
+
+    def answer_body(self, data: bytes) -> None:
+        """A piece of the answer's body."""
+        self.call.bytes_out += len(data)
+        if self._over:
+            return
+        if self.usage is not None:
+            self.usage.feed(data)
+        if not self._owner.took(len(data)):
+            self.cut("bytes_used_up")
+            return
+        shown = self._masks.feed(data)
+        if shown:
+            self._out.append(shown)
+
+    def answer_pause(self) -> None:
+        """That is all for now: what came goes on, in one piece."""
+        self._flush()
+        self._flush_soon()
+
+    def answer_raw(self, data: bytes) -> None:
+        """Bytes of a protocol both sides went over to."""
+        self.call.bytes_out += len(data)
+        shown = self._masks.feed(data)
+        if shown:
+            self._client.reply_data(shown)
+        self._flush_soon()
+        if not self._owner.took(len(data)):
+            self.cut("bytes_used_up")
+
+    def answer_end(self) -> None:
+        """The answer is whole."""
+        if self._over:
+            return
+        rest = self._masks.end()
+        if self._raw:
+            if rest:
+                self._client.reply_data(rest)
+            self._finish("passed", reuse=False)
+            self._client.drop()
+            return
+        if rest:
+            self._out.append(rest)
+        self._flush(last=True)
+        self._finish("passed", reuse=self._asked_all)
+        self._client.reply_end(close=self._close)
+
+    def answer_lost(self, why: str) -> None:
+        """The upstream went before its answer was whole."""
+        if self._over:
+            return
+        if not self._answered:
+            message = f"{self.call.who} could not be reached: {why}"
+            self.fail(Refusal(502, "upstream_unreachable", message))
+        else:
+            self.cut("cut_short")
+
+    def asking_paused(self, paused: bool) -> None:
+        """The upstream reads slower than the request comes."""
+        self._client.hold(paused)
+
+    # Its end.
+
+    def fail(self, refusal: Refusal) -> None:
+        """End it with an answer of the door's own, or a cut when another has begun."""
+        if self._over:
+            return
+        if self._answered:
+            self.cut(refusal.error)
+            return
+        self.call.status = refusal.status
+        self._finish(refusal.error, reuse=False)
+        self._client.reply(refusal)
+
+    def cut(self, outcome: str) -> None:
+        """End it at once: what it leans on is gone, or one side is."""
+        if self._over:
+            return
+        self._flush()
+        self._finish(outcome, reuse=False)
+        self._client.drop()
+
+    def _own_answer(self, answer: bytes) -> None:
+        """Answer in the upstream's stead, in its own language."""
+        self.call.status = 200
+        self._finish("push_refused", reuse=False)
+        kind = "application/x-git-receive-pack-result"
+        kept = (("Content-Type", kind), ("Content-Length", str(len(answer))))
+        head = _answer_head(200, "OK", kept, chunked=False, close=False)
+        self._client.reply_head(head, raw=False)
+        self._client.reply_data(answer)
+        self._client.reply_end(close=False)
+
+    def _finish(self, outcome: str, *, reuse: bool) -> None:
+        self._over = True
+        self.call.outcome = outcome
+        if self._tick is not None:
+            self._tick.cancel()
+        if self.outbound is not None and not reuse:
+            self.outbound.close()
+        self._owner.over(self)
+
+    def _send(self, data: bytes) -> None:
+        if self.outbound is not None:
+            self.outbound.send(data)
+            return
+        self._pending.append(data)
+        self._waiting += len(data)
+        if self._waiting > PENDING_BYTES:
+            self._client.hold(True)
+
+    def _flush(self, *, last: bool = False) -> None:
+        out, self._out = self._out, []
+        data = out[0] if len(out) == 1 else b"".join(out)
+        if self._chunked:
+            data = (_chunk(data) if data else b"") + (b"0\r\n\r\n" if last else b"")
+        if data:
+            self._client.reply_data(data)
+
+    def _flush_soon(self) -> None:
+        """Give a short beginning of a key a tick to become the key."""
+        if self._tick is None and not self._over and self._masks.held:
+            loop = asyncio.get_running_loop()
+            self._tick = loop.call_later(TICK_SECONDS, self._release)
+
+    def _release(self) -> None:
+        self._tick = None
+        shown = self._masks.release()
+        if shown and not self._over:
+            self._out.append(shown)
+            self._flush()
+
+
+def _request_head(order: Order) -> bytes:
+    passage = order.passage
+    lines = [f"{order.method} {passage.target} HTTP/1.1"]
+    lines += [f"{name}: {value}" for name, value in passage.headers]
+    if order.length is None:
+        lines.append("Transfer-Encoding: chunked")
+    elif order.length or order.method in {"POST", "PUT", "PATCH"}:
+        lines.append(f"Content-Length: {order.length}")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+def _answer_head(
+    status: int, reason: str, headers: Headers, *, chunked: bool, close: bool
+) -> bytes:
+    shown = "".join(each for each in reason if " " <= each <= "~")
+    lines = [f"HTTP/1.1 {status} {shown}", *(f"{name}: {value}" for name, value in headers)]
+    if chunked:
+        lines.append("Transfer-Encoding: chunked")
+    if close:
+        lines.append("Connection: close")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+def _chunk(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data)

@@ -1,0 +1,50 @@
+"""What holds a git push back until its list of refs was read and allowed.
+
+Nothing of a push goes out before the list is whole; one that is refused is read to its end,
+for git to be told ref by ref.
+"""
+
+from atoll.domain.git_remote import Remote, judge_update
+from atoll.domain.passage import Refusal
+from atoll.wire.receive_pack import BadPush, CommandReader, refusal
+
+
+class Gate:
+    """For one request to `git-receive-pack`."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+        self._reader = CommandReader()
+        self._held: list[bytes] = []
+        self._refused: bytes | None = None
+
+    def feed(self, data: bytes) -> bytes | Refusal:
+        """What of the body may go out by now."""
+        if self._refused is not None:
+            return b""
+        if self._reader.commands is not None:
+            return data
+        try:
+            self._reader.feed(data)
+        except BadPush as error:
+            return Refusal(400, "bad_push", f"this push is not understood: {error}")
+        self._held.append(data)
+        commands = self._reader.commands
+        if commands is None:
+            return b""
+        judged = (
+            (one.ref, judge_update(self._remote, one.old, one.new, one.ref))
+            for one in commands.updates
+        )
+        reasons = {ref: why for ref, why in judged if why is not None}
+        if reasons:
+            self._refused, self._held = refusal(commands, reasons), []
+            return b""
+        held, self._held = self._held, []
+        return b"".join(held)
+
+    def end(self) -> bytes | None:
+        """The body is whole: git's own report when the push was refused."""
+        if self._refused is None and self._reader.commands is None:
+            self._refused = b""
+        return self._refused

@@ -1,0 +1,327 @@
+"""One connection from inside: bytes to requests, answers to bytes, one request at a time.
+
+Strict (llhttp): what could be read in two ways is answered with 400 and the connection ends.
+Requests that came early wait their turn. Knows nothing of keys and rules.
+"""
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import cast
+
+import httptools
+
+from atoll.domain.passage import Asked, Refusal
+from atoll.runtime.doors.exchange import Exchange
+
+MAX_HEAD_BYTES = 32 * 1024
+MAX_HEADERS = 128
+MAX_EARLY_BYTES = 256 * 1024
+MAX_DRAINED_BYTES = 64 * 1024 * 1024
+_SECURED = b"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+_UNREADABLE = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+Begin = Callable[["Request", "Inbound"], Exchange | Refusal]
+"""Starts what a request asks for; the exchange may be over when this returns."""
+
+
+@dataclass(slots=True)
+class Request:
+    """One request, and what of its body came before its turn. `target` is as sent; `length` is
+    None for a body in chunks."""
+
+    asked: Asked
+    target: str
+    length: int | None
+    keep_alive: bool
+    http11: bool
+    expects: bool
+    early: list[bytes] = field(default_factory=list)
+    whole: bool = False
+
+
+class Inbound(asyncio.Protocol):
+    """`begin` is called for each request when its turn comes."""
+
+    def __init__(self, begin: Begin, crowd: "set[Inbound]") -> None:
+        self.idle_since = monotonic()
+        self._begin = begin
+        self._crowd = crowd
+        self._transport: asyncio.Transport | None = None
+        self._parser = httptools.HttpRequestParser(self)
+        self._queue: deque[Request] = deque()
+        self._current: Request | None = None
+        self._exchange: Exchange | None = None
+        self._answered = self._raw = self._broken = self._pumping = False
+        self._early = self._drained = self._head_bytes = 0
+        self._url = b""
+        self._headers: list[tuple[str, str]] = []
+        self._in_head = False
+        self._newest: Request | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Whether it waits for a request, or the rest of a head."""
+        return self._current is None
+
+    # The transport's side.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Somebody inside came."""
+        self._transport = cast(asyncio.Transport, transport)
+        self._crowd.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """They went."""
+        self._transport = None
+        self._crowd.discard(self)
+        self._queue.clear()
+        if self._exchange is not None:
+            self._exchange.gone()
+
+    def data_received(self, data: bytes) -> None:
+        """Take requests apart."""
+        if self._raw:
+            if self._exchange is not None:
+                self._exchange.raw(data)
+            return
+        if self._broken:
+            return
+        self._head_bytes += len(data) if self._newest is None or self._newest.whole else 0
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as switch:
+            self._switch(data[switch.args[0] :])
+        except httptools.HttpParserError:
+            self._break()
+        if self._in_head and self._head_bytes > MAX_HEAD_BYTES:
+            self._break()
+        self._pump()
+
+    def pause_writing(self) -> None:
+        """It reads slower than it is answered."""
+        if self._exchange is not None:
+            self._exchange.answer_hold(True)
+
+    def resume_writing(self) -> None:
+        """It caught up."""
+        if self._exchange is not None:
+            self._exchange.answer_hold(False)
+
+    # The parser's side.
+
+    def on_message_begin(self) -> None:
+        """A head begins."""
+        self._url, self._headers, self._in_head = b"", [], True
+
+    def on_url(self, url: bytes) -> None:
+        """The target, in pieces."""
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One header; trailers are not kept."""
+        if self._in_head:
+            self._headers.append((name.decode("latin-1"), value.decode("latin-1")))
+
+    def on_headers_complete(self) -> None:
+        """A head is whole: queue its request."""
+        self._in_head, self._head_bytes = False, 0
+        headers = tuple(self._headers)
+        request = _request(self._url, headers, self._parser)
+        size = len(self._url) + sum(len(name) + len(value) for name, value in headers)
+        if request is None or size > MAX_HEAD_BYTES or self._broken:
+            self._newest = None
+            self._break()
+            return
+        self._newest = request
+        self._queue.append(request)
+        self._pump()
+
+    def on_body(self, data: bytes) -> None:
+        """A piece of a body, out of its chunks."""
+        request = self._newest
+        if request is None:
+            return
+        if request is not self._current:
+            request.early.append(data)
+            self._early += len(data)
+            self._read(self._early <= MAX_EARLY_BYTES)
+        elif self._exchange is not None and not self._answered:
+            self._exchange.body(data)
+        else:
+            self._drain(len(data))
+
+    def on_message_complete(self) -> None:
+        """A request is whole."""
+        request = self._newest
+        if request is None:
+            return
+        request.whole = True
+        if request is not self._current:
+            return
+        if self._answered:
+            self._after(request)
+        elif self._exchange is not None:
+            self._exchange.body_end()
+
+    # The exchange's side.
+
+    def reply(self, refusal: Refusal) -> None:
+        """A whole answer of the door's own."""
+        fields = {"error": refusal.error, **dict(refusal.fields), "message": refusal.message}
+        body = json.dumps(fields, separators=(",", ":")).encode()
+        close = b"" if self._keeps else b"Connection: close\r\n"
+        self._write(
+            b"HTTP/1.1 %d %b\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%b%b\r\n%b"
+            % (refusal.status, refusal.error.encode(), len(body), _SECURED, close, body)
+        )
+        self._done(close=False)
+
+    def reply_head(self, head: bytes, *, raw: bool) -> None:
+        """An answer's head."""
+        self._raw = raw
+        if not self._keeps and not raw and b"\r\nConnection: close\r\n" not in head:
+            head = head[:-2] + b"Connection: close\r\n\r\n"
+        self._write(head)
+
+    def reply_data(self, data: bytes) -> None:
+        """Framed or raw bytes."""
+        self._write(data)
+
+    def reply_end(self, *, close: bool) -> None:
+        """The answer is whole."""
+        self._done(close=close)
+
+    def drop(self) -> None:
+        """Cut the connection, after what was written when both sides speak their own."""
+        if self._transport is not None:
+            (self._transport.close if self._raw else self._transport.abort)()
+
+    def hold(self, paused: bool) -> None:
+        """Stop or go on reading."""
+        self._read(not paused)
+
+    def expired(self) -> None:
+        """It was idle for too long."""
+        if self._transport is not None:
+            self._transport.close()
+
+    @property
+    def _keeps(self) -> bool:
+        current = self._current
+        return current is not None and current.keep_alive and not self._broken
+
+    def _pump(self) -> None:
+        """Begin requests in turn, until one has to wait."""
+        if self._pumping:
+            return
+        self._pumping = True
+        try:
+            while self._queue and self._current is None and self._transport is not None:
+                self._start(self._queue.popleft())
+        finally:
+            self._pumping = False
+        if self._broken and self._current is None and self._transport is not None:
+            self._transport.close()
+
+    def _start(self, request: Request) -> None:
+        self._current, self._answered = request, False
+        self._early -= sum(map(len, request.early))
+        if request.expects and not request.whole:
+            self._write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        begun = self._begin(request, self)
+        if isinstance(begun, Refusal):
+            self.reply(begun)
+            return
+        self._exchange = None if self._answered else begun
+        for piece in request.early:
+            if self._exchange is not None:
+                self._exchange.body(piece)
+        if request.whole and self._exchange is not None:
+            self._exchange.body_end()
+        request.early = []
+
+    def _done(self, *, close: bool) -> None:
+        """An answer is out: on to the next, once the rest of the request has come."""
+        request, self._answered, self._exchange = self._current, True, None
+        if request is None or self._transport is None:
+            return
+        if close:
+            self._transport.close()
+            return
+        self._read(True)
+        if request.whole:
+            self._after(request)
+
+    def _after(self, request: Request) -> None:
+        """A request is answered and whole. Not before: who still sends might not read."""
+        if not request.keep_alive and self._transport is not None:
+            self._transport.close()
+            return
+        self._current, self._drained = None, 0
+        self.idle_since = monotonic()
+        self._pump()
+
+    def _drain(self, count: int) -> None:
+        self._drained += count
+        if self._drained > MAX_DRAINED_BYTES and self._transport is not None:
+            self._transport.close()
+
+    def _switch(self, rest: bytes) -> None:
+        """Behind an upgrade's head nothing is HTTP any more."""
+        self._broken = True
+        if rest and self._exchange is not None:
+            self.drop()
+
+    def _break(self) -> None:
+        """What came cannot be read: answer what was asked before it, then end."""
+        if self._broken:
+            return
+        self._broken = True
+        request = self._newest
+        if request is not None and not request.whole and request is self._current:
+            if self._exchange is not None:
+                exchange, self._exchange = self._exchange, None
+                exchange.gone()
+            if not self._answered:
+                self._write(_UNREADABLE)
+            self._current = None
+        elif self._current is None and not self._queue:
+            self._write(_UNREADABLE)
+
+    def _read(self, on: bool) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            (self._transport.resume_reading if on else self._transport.pause_reading)()
+
+    def _write(self, data: bytes) -> None:
+        if self._transport is not None:
+            self._transport.write(data)
+
+
+def _request(
+    url: bytes, headers: tuple[tuple[str, str], ...], parser: httptools.HttpRequestParser
+) -> Request | None:
+    """A request of its head; None when it is one that nobody should read."""
+    names = [name.lower() for name, _ in headers]
+    if len(headers) > MAX_HEADERS or names.count("host") > 1 or not url.isascii():
+        return None
+    told = {name.lower(): value for name, value in headers}
+    coding, length = told.get("transfer-encoding"), told.get("content-length", "0")
+    if coding is not None and (coding.lower() != "chunked" or names.count("content-length")):
+        return None
+    if names.count("transfer-encoding") > 1 or not (length.isascii() and length.isdigit()):
+        return None
+    version = parser.get_http_version()
+    target = url.decode("ascii")
+    path, _, query = target.partition("?")
+    return Request(
+        asked=Asked(parser.get_method().decode("ascii"), path, query, headers),
+        target=target,
+        length=None if coding is not None else int(length),
+        keep_alive=parser.should_keep_alive(),
+        http11=version == "1.1",
+        expects=told.get("expect", "").lower() == "100-continue",
+    )
