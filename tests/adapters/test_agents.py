@@ -16,7 +16,7 @@ from atoll.adapters.agents.catalogue import AGENTS, allowed, find, layer, versio
 from atoll.adapters.agents.install import install, locked
 from atoll.adapters.agents.layers import InstalledLayers
 from atoll.adapters.agents.shelf import LayerShelf
-from atoll.domain.agent import Package, commands, split_reference
+from atoll.domain.agent import Package, named, split_reference
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound
 from atoll.domain.interior import AGENT_STATE
 from atoll.domain.provider import PROVIDERS
@@ -58,7 +58,7 @@ def quiet(_line: str) -> None:
 def test_catalogue_names_and_aliases_are_one_agent_each() -> None:
     names = [name for agent in AGENTS for name in (agent.name, *agent.aliases)]
     assert len(names) == len(set(names))
-    assert len(commands(AGENTS)) <= 32  # the zygote's limit
+    assert len(named(AGENTS)) <= 32  # the zygote's limit
 
 
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)

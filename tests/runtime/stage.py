@@ -12,6 +12,7 @@ from pathlib import Path
 
 import aiohttp
 from aiohttp import web
+from atoll.runtime.agents.agents import Agents
 
 from atoll.runtime.app import build
 from atoll.runtime.boot import Agent
@@ -128,12 +129,13 @@ async def runtime(
     journal = Journal(home / "journal")
     try:
         async with local(work) as spawner, Tasks() as tasks:
-            defaults = Defaults(("/bin/sh",), ENV, str(work), agents)
+            defaults = Defaults(("/bin/sh",), ENV, str(work))
             more: Mapping = {} if make_stage is None else {"make_stage": make_stage}
             parts = Parts()
             terminals = Terminals(spawner, defaults, journal=journal, tasks=tasks, **more)
             execs = Execs(spawner, env=ENV, cwd=str(work), journal=journal, tasks=tasks)
             parts.terminals, parts.execs, parts.journal = terminals, execs, journal
+            parts.agents = Agents(spawner, agents, terminals, journal=journal, tasks=tasks)
             parts.activity = Activity("sb_test", 1)
             app = build(parts, token=token)
             runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)

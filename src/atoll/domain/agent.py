@@ -43,6 +43,21 @@ class Package:
     needs: tuple[str, ...] = ()
 
 
+Protocol = Literal["claude", "codex", "acp"]
+"""How an agent's machine mode speaks: `domain.conversation` has each of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """An agent's machine mode: `argv` starts it so that it asks before it acts, `allow_argv` is
+    added where everything is allowed, `resume_argv` to go on with its last conversation."""
+
+    protocol: Protocol
+    argv: tuple[str, ...]
+    allow_argv: tuple[str, ...] = ()
+    resume_argv: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Agent:
     """One agent: `argv` starts it at a terminal, `task_argv` runs one prompt (appended) and
@@ -50,7 +65,10 @@ class Agent:
 
     `providers` are the broker's it can speak to. `state` are folders below the home that
     outlive a stop, `transcripts` a pattern below the home. `aliases` are other names people
-    type, `hint` says how to get it where Atoll cannot install it."""
+    type, `hint` says how to get it where Atoll cannot install it. `watch_argv` makes the agent
+    at a terminal tell of its turns (`domain.terminal.hooks`), `transcript` names who reads the
+    file it then writes; `prompt_argv` comes before a first prompt (None: it takes none).
+    `machine` is the mode in which programs drive it."""
 
     name: str
     command: str
@@ -65,15 +83,10 @@ class Agent:
     seeds: tuple[Seed, ...] = ()
     aliases: tuple[str, ...] = ()
     hint: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class AgentCommand:
-    """What a runtime must know of an agent: the name people ask for, and what that runs."""
-
-    name: str
-    argv: tuple[str, ...]
-    env: tuple[tuple[str, str], ...] = ()
+    watch_argv: tuple[str, ...] = ()
+    transcript: Literal["", "claude", "codex"] = ""
+    prompt_argv: tuple[str, ...] | None = None
+    machine: Machine | None = None
 
 
 def layer_path(agent: Agent) -> str:
@@ -94,10 +107,13 @@ def read_version(text: str) -> str:
     return text
 
 
-def commands(agents: tuple[Agent, ...]) -> tuple[AgentCommand, ...]:
-    """Every name an agent answers to, with the argv and environment it stands for."""
-    return tuple(
-        AgentCommand(name, agent.argv, agent.env)
-        for agent in agents
-        for name in (agent.name, *agent.aliases)
-    )
+HOOK_COMMAND = (
+    '[ ! -p "$ATOLL_EAR" ] || printf \'%s\\n\' "$(head -c 1500 | tr -d \'\\n\')" 1<>"$ATOLL_EAR"'
+)
+"""What an agent's hooks run: the beginning of what they are told, as one line in one write (at
+most PIPE_BUF, pipe(7)) to whoever listens beside the terminal. Elsewhere it does nothing."""
+
+
+def named(agents: tuple[Agent, ...]) -> tuple[tuple[str, Agent], ...]:
+    """Every name an agent answers to."""
+    return tuple((name, agent) for agent in agents for name in (agent.name, *agent.aliases))

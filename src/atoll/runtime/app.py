@@ -10,6 +10,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from atoll.domain.errors import Unauthenticated
+from atoll.runtime.agents.routes import routes as agent_routes
 from atoll.runtime.ask_routes import routes as ask_routes
 from atoll.runtime.execs.routes import routes as exec_routes
 from atoll.runtime.files.routes import routes as file_routes
@@ -49,6 +50,7 @@ def build(parts: Parts, *, token: str | None) -> web.Application:
     for routes in (
         terminal_routes,
         exec_routes,
+        agent_routes,
         file_routes,
         policy_routes,
         ask_routes,

@@ -12,12 +12,27 @@ JOURNAL_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
+class Machine:
+    """How an agent is driven by programs (`domain.agent.Machine`)."""
+
+    protocol: str
+    argv: tuple[str, ...]
+    allow_argv: tuple[str, ...] = ()
+    resume_argv: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Agent:
-    """A coding agent the sandbox knows by name."""
+    """A coding agent the sandbox knows by name (`domain.agent.Agent`)."""
 
     name: str
     argv: tuple[str, ...]
     env: tuple[tuple[str, str], ...] = ()
+    resume_argv: tuple[str, ...] = ()
+    watch_argv: tuple[str, ...] = ()
+    transcript: str = ""
+    prompt_argv: tuple[str, ...] | None = None
+    machine: Machine | None = None
 
 
 @dataclass(frozen=True, slots=True)

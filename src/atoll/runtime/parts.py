@@ -6,6 +6,7 @@ runtimes, which then share those pages. So a route finds its part here when it i
 
 from dataclasses import dataclass, field
 
+from atoll.runtime.agents.agents import Agents
 from atoll.runtime.asks import Asks
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.files.files import Files
@@ -21,6 +22,7 @@ class Parts:
     """Set each without a default before the first request comes."""
 
     terminals: Terminals = field(init=False)
+    agents: Agents = field(init=False)
     execs: Execs = field(init=False)
     files: Files = field(init=False)
     journal: Journal = field(init=False)

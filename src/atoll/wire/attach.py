@@ -95,6 +95,15 @@ class ControlExpired(msgspec.Struct, tag_field="type", tag="control_expired", fr
     reason: str
 
 
+class AgentStateChanged(msgspec.Struct, tag_field="type", tag="agent_state", frozen=True):
+    """An agent here is `running`, `paused` or `stopped`; `turn` says whether it works
+    (`working`: typing is refused) or waits for its person (`waiting`)."""
+
+    agent_state: str
+    turn: str
+    agent: str
+
+
 class InputRefused(msgspec.Struct, tag_field="type", tag="input_refused", frozen=True):
     """Keystrokes were dropped: none of that frame reached the program."""
 
@@ -154,6 +163,7 @@ ServerMessage = (
     | Refused
     | ControlState
     | ControlExpired
+    | AgentStateChanged
     | InputRefused
 )
 ClientMessage = Ack | Resize | RequestControl | GrantControl | RevokeControl

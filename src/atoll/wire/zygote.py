@@ -55,6 +55,15 @@ class View(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     target: AbsolutePath
 
 
+class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An agent's machine mode (`domain.agent.Machine`)."""
+
+    protocol: Text
+    argv: tuple[Text, ...]
+    allow_argv: tuple[Text, ...] = ()
+    resume_argv: tuple[Text, ...] = ()
+
+
 class HostMount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A folder of the host's inside: see `domain.host_mount`."""
 
@@ -65,11 +74,16 @@ class HostMount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An agent the runtime may start by name."""
+    """An agent the runtime may start by name (`domain.agent.Agent`)."""
 
     name: Text
     argv: tuple[Text, ...]
     env: tuple[tuple[Text, Text], ...] = ()
+    resume_argv: tuple[Text, ...] = ()
+    watch_argv: tuple[Text, ...] = ()
+    transcript: Text = ""
+    prompt_argv: tuple[Text, ...] | None = None
+    machine: Machine | None = None
 
 
 class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_unknown_fields=True):

@@ -12,6 +12,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import structlog
 
 from atoll.adapters.agents.catalogue import allowed
@@ -31,7 +32,7 @@ from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import SqlStore, open_store, sqlite_url
 from atoll.adapters.trees.found import FoundTrees
 from atoll.adapters.vaults.envelope import EnvelopeVault
-from atoll.domain.agent import commands
+from atoll.domain.agent import named
 from atoll.domain.errors import AtollError
 from atoll.domain.principal import Principal
 from atoll.ports.extension import Extension
@@ -53,6 +54,7 @@ from atoll.services.shares import Shares
 from atoll.services.terminals import Terminals
 from atoll.services.workspaces import Workspaces
 from atoll.surfaces.http.context import Readiness, Services
+from atoll.wire import zygote as wire
 from atoll.wiring.settings import ControlSettings
 from atoll.wiring.vaulting import door_limits, open_vault
 
@@ -247,13 +249,11 @@ def _docker(settings: ControlSettings) -> "Docker":
     )
 
 
-def _agents(
-    settings: ControlSettings,
-) -> tuple[tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]], ...]:
-    """What runtimes are told of agents: name, argv, env."""
-    return tuple(
-        (one.name, one.argv, one.env) for one in commands(allowed(settings.agent_catalogue))
-    )
+def _agents(settings: ControlSettings) -> tuple[wire.Agent, ...]:
+    """What runtimes are told of agents, under every name they answer to."""
+    known = named(allowed(settings.agent_catalogue))
+    told = ((name, msgspec.convert(one, wire.Agent, from_attributes=True)) for name, one in known)
+    return tuple(msgspec.structs.replace(one, name=name) for name, one in told)
 
 
 def _foreign(

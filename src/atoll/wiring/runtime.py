@@ -17,6 +17,7 @@ from aiohttp import web
 
 from atoll.domain.errors import Invalid
 from atoll.domain.provider import Upstream
+from atoll.runtime.agents.agents import Agents
 from atoll.runtime.app import build
 from atoll.runtime.asks import Asks
 from atoll.runtime.boot import RuntimeBoot
@@ -117,11 +118,19 @@ def _fill(
     parts.policy = StandingPolicy()
     parts.policy.heed(parts.redactions.heed)
     make_stage = parts.redactions.stream
-    defaults = Defaults(boot.shell, boot.env, boot.cwd, boot.agents)
+    defaults = Defaults(boot.shell, boot.env, boot.cwd)
     parts.terminals = Terminals(
         spawner, defaults, journal=journal, tasks=tasks, make_stage=make_stage
     )
     stack.callback(parts.terminals.hang_up)
+    parts.agents = Agents(
+        spawner,
+        boot.agents,
+        parts.terminals,
+        journal=journal,
+        tasks=tasks,
+        clean=parts.redactions.text,
+    )
     parts.asks = Asks(journal.append)
     parts.execs = Execs(
         spawner,

@@ -1,6 +1,8 @@
 """Claude Code: onboarding answered, permission prompts off (the sandbox is the wall)."""
 
-from atoll.domain.agent import Agent, Package, Seed
+import json
+
+from atoll.domain.agent import HOOK_COMMAND, Agent, Machine, Package, Seed
 from atoll.domain.provider import ANTHROPIC, placeholder
 
 _KEY = placeholder(ANTHROPIC)
@@ -12,6 +14,13 @@ _ONBOARDING = (
     '"projects":{"/workspace":{"hasTrustDialogAccepted":true,'
     '"hasCompletedProjectOnboarding":true,"allowedTools":[]}}}\n'
 )
+
+_EVENTS = (
+    "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PermissionRequest",
+    "Notification", "Stop", "SessionEnd",
+)  # fmt: skip
+_HOOK = {"matcher": "", "hooks": [{"type": "command", "timeout": 5, "command": HOOK_COMMAND}]}
+_WATCH = json.dumps({"hooks": {event: [_HOOK] for event in _EVENTS}})
 
 CLAUDE_CODE = Agent(
     name="claude-code",
@@ -38,4 +47,16 @@ CLAUDE_CODE = Agent(
     ),
     seeds=(Seed(".claude/.claude.json", _ONBOARDING),),
     aliases=("claude",),
+    watch_argv=("--settings", _WATCH),
+    transcript="claude",
+    prompt_argv=("--",),
+    machine=Machine(
+        protocol="claude",
+        argv=(
+            "claude", "-p", "--input-format", "stream-json", "--output-format", "stream-json",
+            "--verbose", "--include-partial-messages", "--permission-prompt-tool", "stdio",
+        ),
+        allow_argv=("--dangerously-skip-permissions",),
+        resume_argv=("--continue",),
+    ),
 )  # fmt: skip

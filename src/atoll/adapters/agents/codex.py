@@ -1,6 +1,8 @@
 """OpenAI Codex: quiet, pointed at the broker, trusting the wall instead of its own."""
 
-from atoll.domain.agent import Agent, Package, Seed
+import json
+
+from atoll.domain.agent import HOOK_COMMAND, Agent, Machine, Package, Seed
 
 _CONFIG = """\
 # Written by Atoll when this file was absent; yours to change.
@@ -22,6 +24,13 @@ wire_api = "responses"
 trust_level = "trusted"
 """
 
+_EVENTS = (
+    "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PermissionRequest", "Stop",
+)  # fmt: skip
+# A JSON text is a TOML text too; TOML's own syntax is needed around it only.
+_HOOK = f'{{type="command",timeout=5,command={json.dumps(HOOK_COMMAND)}}}'
+_WATCH = tuple(word for event in _EVENTS for word in ("-c", f"hooks.{event}=[{{hooks=[{_HOOK}]}}]"))
+
 CODEX = Agent(
     name="codex",
     command="codex",
@@ -41,4 +50,9 @@ CODEX = Agent(
     state=(".codex",),
     transcripts=".codex/sessions/*/*/*/rollout-*.jsonl",
     seeds=(Seed(".codex/config.toml", _CONFIG),),
+    # Ours are not in its list of trusted hooks; the sandbox is the wall around any other.
+    watch_argv=("--dangerously-bypass-hook-trust", *_WATCH),
+    transcript="codex",
+    prompt_argv=("--",),
+    machine=Machine(protocol="codex", argv=("codex", "app-server")),
 )

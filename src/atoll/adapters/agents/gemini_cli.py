@@ -1,6 +1,6 @@
 """Gemini CLI: its key's kind is chosen beforehand, folders are trusted, nothing is reported."""
 
-from atoll.domain.agent import Agent, Package, Seed
+from atoll.domain.agent import Agent, Machine, Package, Seed
 
 _SETTINGS = (
     '{"security":{"auth":{"selectedType":"gemini-api-key"},"folderTrust":{"enabled":false}},'
@@ -25,4 +25,6 @@ GEMINI_CLI = Agent(
     transcripts=".gemini/tmp/*/chats/session-*",
     seeds=(Seed(".gemini/settings.json", _SETTINGS),),
     aliases=("gemini",),
+    prompt_argv=("--prompt-interactive",),
+    machine=Machine(protocol="acp", argv=("gemini", "--skip-trust", "--acp")),
 )

@@ -1,6 +1,6 @@
 """opencode: no update, no sharing, models and plugins as they are, edits allowed."""
 
-from atoll.domain.agent import Agent, Package, Seed
+from atoll.domain.agent import Agent, Machine, Package, Seed
 
 _CONFIG = (
     '{"$schema":"https://opencode.ai/config.json","autoupdate":false,"share":"disabled",'
@@ -35,4 +35,6 @@ OPENCODE = Agent(
         ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
     ),
     seeds=(Seed(".config/opencode/opencode.json", _CONFIG),),
+    prompt_argv=("--prompt",),
+    machine=Machine(protocol="acp", argv=("opencode", "acp")),
 )

@@ -5,7 +5,7 @@ NO_PROXY says, so it starts without; the shells of its tools get the proxy back.
 The model is the person's choice: `OPENAI_MODEL` in `--env` or the profile.
 """
 
-from atoll.domain.agent import Agent, Package, Seed
+from atoll.domain.agent import Agent, Machine, Package, Seed
 
 _SETTINGS = (
     '{"security":{"auth":{"selectedType":"openai"}},'
@@ -39,4 +39,6 @@ QWEN_CODE = Agent(
     env=(("BASH_ENV", "/home/agent/.qwen/tools.sh"),),
     seeds=(Seed(".qwen/settings.json", _SETTINGS), Seed(".qwen/tools.sh", _TOOLS)),
     aliases=("qwen",),
+    prompt_argv=("--prompt-interactive",),
+    machine=Machine(protocol="acp", argv=(*_QWEN[:-1], "--acp")),
 )

@@ -45,6 +45,10 @@ class Connection:
         """Send a text frame."""
         await self._socket.send_str(encode(message))
 
+    async def send_text(self, text: str) -> None:
+        """Send a text frame that is JSON already."""
+        await self._socket.send_str(text)
+
     async def send(self, data: bytes) -> None:
         """Send a binary frame; waits while the peer takes nothing."""
         await self._socket.send_bytes(data)

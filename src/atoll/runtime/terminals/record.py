@@ -23,6 +23,7 @@ class TerminalSpec:
     ring_bytes: int
     started_at: str
     creator: str | None = None
+    lead: bool = False
 
 
 class TerminalRecord(msgspec.Struct, frozen=True):

@@ -5,6 +5,7 @@ from aiohttp import web
 
 from atoll.domain.errors import Invalid
 from atoll.domain.terminal.size import clamp
+from atoll.runtime.agents.cards_stream import stream_cards
 from atoll.runtime.parts import Parts
 from atoll.runtime.requests import (
     SignalBody,
@@ -74,7 +75,11 @@ class _Handlers:
     async def open(self, request: web.Request) -> web.Response:
         body = await read_json(request, OpenBody)
         creator = request.query.get("principal")
-        terminal = await self._parts.terminals.open(_wish(body, creator))
+        wish = _wish(body, creator)
+        if body.agent is not None:
+            terminal = await self._parts.agents.open_at_terminal(body.agent, wish)
+        else:
+            terminal = await self._parts.terminals.open(wish)
         self._parts.activity.touch()
         return answer(terminal.shown(), 201)
 
@@ -101,6 +106,8 @@ class _Handlers:
         return web.Response(status=204)
 
     async def attach(self, request: web.Request) -> web.StreamResponse:
+        if request.query.get("mode") == "cards":
+            return await stream_cards(request, self._parts.agents)
         return await attach(request, self._parts.terminals, self._parts.activity)
 
 
@@ -112,7 +119,6 @@ def _wish(body: OpenBody, creator: str | None) -> Wish:
     if name is not None and not (0 < len(name) <= MAX_NAME and name.isprintable()):
         raise Invalid(f"name must be 1 to {MAX_NAME} printable characters", field="name")
     return Wish(
-        agent=body.agent,
         argv=None if body.argv is None else check_argv(body.argv),
         cwd=None if body.cwd is None else check_cwd(body.cwd),
         env=check_env(body.env),

@@ -39,7 +39,8 @@ _AT_THE_FOREGROUND = (signal.SIGINT, signal.SIGQUIT)
 class Terminal:
     """Lives from a spawned process to `close`. `on_left` is called each time a viewer has left.
     `lock` gives the reason why nobody may type now, None while they may; `observers` are told
-    of everything that passes; `record` writes who had control and who typed into the journal."""
+    of everything that passes; `greeting` is told to each who joins; `record` writes who
+    had control and who typed into the journal."""
 
     def __init__(self, spec: TerminalSpec, master_fd: int, process: Process, stage: Stage) -> None:
         self.spec = spec
@@ -50,6 +51,7 @@ class Terminal:
         self.on_left: Callable[[Terminal], None] = lambda _: None
         self.lock: Callable[[], str | None] = lambda: None
         self.observers: list[Observer] = []
+        self.greeting: ServerMessage | None = None
         self.record: Record = lambda _kind, _payload: None
         ledger = Ledger(spec.id, lambda kind, payload: self.record(kind, payload))
         self.control = Control(Turn(spec.creator), self, ledger)
@@ -112,6 +114,8 @@ class Terminal:
         # Only now among those who are told: its start message will say all this.
         self._viewers[viewer.client] = viewer
         viewer.notify(self.control.state())
+        if self.greeting is not None:
+            viewer.notify(self.greeting)
         if older is not None:
             await older.connection.close(CLOSE_SUPERSEDED, "superseded")
 
@@ -180,6 +184,15 @@ class Terminal:
             observer.typed(Author.of(viewer.party), data)
         return None
 
+    def inject(self, author: Author, data: bytes) -> bool:
+        """Type for somebody who has no seat here and passes every lock: all of it or nothing,
+        False when the program takes no more."""
+        if self.ending is not None or not self._master.write(data):
+            return False
+        for observer in self.observers:
+            observer.typed(author, data)
+        return True
+
     def _refusal(self, viewer: Viewer) -> InputRefused | None:
         """Why this viewer may not type now. Asking may give it a free terminal."""
         if self.ending is not None:
@@ -221,6 +234,11 @@ class Terminal:
             return
         self._master.resize(nudged(self.size))
         self._nudge = self._loop.call_later(NUDGE_SECONDS, self._unnudge)
+
+    @property
+    def process(self) -> Process:
+        """The leader and everything it started."""
+        return self._process
 
     async def signal(self, number: signal.Signals) -> None:
         """INT and QUIT to the foreground process group, others to the whole tree."""

@@ -6,14 +6,13 @@ A terminal that ended stays, ring and all, for a minute after its last viewer le
 import asyncio
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from atoll.domain.errors import Failed, Invalid, LimitReached, NotFound
+from atoll.domain.errors import Failed, LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, TerminalId, spell
 from atoll.domain.terminal.size import Size
 from atoll.ports.spawner import Process, ProcessSpec, Pty, Spawner
-from atoll.runtime.boot import Agent
 from atoll.runtime.clock import timestamp
 from atoll.runtime.journal import Journal
 from atoll.runtime.stage import MakeStage, PassThrough
@@ -30,10 +29,10 @@ TERMINAL_ENV = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A terminal somebody wants. None takes the sandbox's own; `agent` and `argv` exclude each
-    other, and with neither it is the shell. `creator` is the principal who asks."""
+    """A terminal somebody wants. None takes the sandbox's own, the shell or an id nobody has.
+    `creator` is the principal who asks. With `lead` the program is the foreground job of a
+    leader that is no shell."""
 
-    agent: str | None
     argv: tuple[str, ...] | None
     cwd: str | None
     env: Mapping[str, str]
@@ -41,6 +40,8 @@ class Wish:
     name: str | None
     ring_bytes: int
     creator: str | None = None
+    id: TerminalId | None = None
+    lead: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,6 @@ class Defaults:
     shell: tuple[str, ...]
     env: tuple[tuple[str, str], ...]
     cwd: str
-    agents: tuple[Agent, ...] = ()
 
 
 class Terminals:
@@ -81,6 +81,11 @@ class Terminals:
     def running(self) -> int:
         """How many terminals have not ended."""
         return sum(1 for terminal in self._terminals.values() if terminal.ending is None)
+
+    @property
+    def cwd(self) -> str:
+        """Where programs start when nothing else is wished."""
+        return self._defaults.cwd
 
     @property
     def attached(self) -> int:
@@ -154,6 +159,7 @@ class Terminals:
             stdout=pty.slave,
             stderr=pty.slave,
             tty=True,
+            lead=spec.lead,
         )
         try:
             return await self._spawner.spawn(wanted)
@@ -164,35 +170,25 @@ class Terminals:
             os.close(pty.slave)
 
     def _spec(self, wish: Wish) -> TerminalSpec:
-        argv, env = self._program(wish)
-        terminal_id = TerminalId(spell("t", os.urandom(ID_ENTROPY_BYTES)))
+        argv = wish.argv or self._defaults.shell
         return TerminalSpec(
-            id=terminal_id,
-            name=wish.name or wish.agent or argv[0].rsplit("/", 1)[-1],
+            id=wish.id or fresh_id(),
+            name=wish.name or argv[0].rsplit("/", 1)[-1],
             argv=argv,
             cwd=wish.cwd or self._defaults.cwd,
-            env=tuple(
-                {**dict(self._defaults.env), **self._policy_env, **TERMINAL_ENV, **env}.items()
-            ),
+            env=tuple({**dict(self.environment), **wish.env}.items()),
             size=wish.size,
             ring_bytes=wish.ring_bytes,
             started_at=timestamp(),
             creator=wish.creator,
+            lead=wish.lead,
         )
 
-    def _program(self, wish: Wish) -> tuple[tuple[str, ...], dict[str, str]]:
-        """What runs, and the variables it gets besides the sandbox's."""
-        if wish.agent is None:
-            return wish.argv or self._defaults.shell, dict(wish.env)
-        if wish.argv is not None:
-            raise Invalid("name an agent or an argv, not both", field="agent")
-        # A sandbox has one version of an agent mounted, whichever its reference named.
-        wanted = wish.agent.partition("@")[0]
-        for agent in self._defaults.agents:
-            if agent.name == wanted:
-                return agent.argv, {**dict(agent.env), **wish.env}
-        known = ", ".join(agent.name for agent in self._defaults.agents) or "none"
-        raise Invalid(f"this sandbox has no agent {wish.agent!r}; it has: {known}", field="agent")
+    @property
+    def environment(self) -> tuple[tuple[str, str], ...]:
+        """What every program here gets: the sandbox's, the policy's and the terminal's own."""
+        known = {**dict(self._defaults.env), **self._policy_env, **TERMINAL_ENV}
+        return tuple(known.items())
 
     async def _watch(self, terminal: Terminal) -> None:
         """Follow a terminal to its end."""
@@ -223,6 +219,11 @@ class Terminals:
         self._closed[terminal_id] = None
         while len(self._closed) > REMEMBERED:
             self._closed.popitem(last=False)
+
+
+def fresh_id() -> TerminalId:
+    """An id no terminal has."""
+    return TerminalId(spell("t", os.urandom(ID_ENTROPY_BYTES)))
 
 
 def _payload(spec: TerminalSpec) -> dict[str, object]:

@@ -169,7 +169,7 @@ def _build(nursery: Nursery, parentage: Parentage) -> RuntimeBoot:
         init=nursery.programs.init_inside,
         keys_fd=keys,
         broker=request.broker,
-        agents=tuple(Agent(each.name, each.argv, each.env) for each in request.agents),
+        agents=tuple(msgspec.convert(each, Agent, from_attributes=True) for each in request.agents),
     )
     if nursery.root:
         kernel.lay_down(parentage.runtime_uid)

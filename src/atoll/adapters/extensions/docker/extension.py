@@ -70,7 +70,7 @@ class Settings:
     host: str = docker.DEFAULT_HOST
     builds: BuildRules = USUAL_RULES
     broker: tuple[tuple[str, str], ...] = ()
-    agents: tuple[tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]], ...] = ()
+    agents: tuple[wire.Agent, ...] = ()
 
 
 @dataclass(slots=True)
@@ -175,7 +175,7 @@ class Docker:
             env=environment_of(request, picture),
             shell=profile.shell,
             broker=self.settings.broker,
-            agents=tuple(wire.Agent(*agent) for agent in self.settings.agents),
+            agents=self.settings.agents,
             fresh=request.fresh,
         )
 

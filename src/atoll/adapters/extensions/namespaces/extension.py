@@ -44,11 +44,11 @@ _NOT_IN_HOSTNAMES = re.compile(r"[^A-Za-z0-9]+")
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Where the zygote listens, and what runtimes are told: upstream URLs of the broker by
-    provider, and agents as (name, argv, env). `trees` are the images that are here."""
+    provider, and the agents. `trees` are the images that are here."""
 
     socket: Path
     broker: tuple[tuple[str, str], ...] = ()
-    agents: tuple[tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]], ...] = ()
+    agents: tuple[wire.Agent, ...] = ()
     trees: Trees | None = None
 
 
@@ -104,7 +104,7 @@ class Namespaces:
             shell=shell_of(profile.shell, root),
             cwd=request.cwd,
             broker=self.settings.broker,
-            agents=tuple(wire.Agent(*agent) for agent in self.settings.agents),
+            agents=self.settings.agents,
             writable=profile.workspace.access is not Access.READ_ONLY,
             fresh=request.fresh,
             overlay=profile.root is RootMode.OVERLAY,

@@ -1,0 +1,243 @@
+"""The agents of one sandbox: opened at a terminal or as machines, found, and let go of."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from atoll.domain.conversation.step import Terms
+from atoll.domain.errors import AtollError, Invalid, LimitReached, NotFound
+from atoll.domain.ids import ID_ENTROPY_BYTES, TerminalId, spell
+from atoll.domain.terminal.cardlog import Clean
+from atoll.domain.terminal.softlock import AgentState
+from atoll.ports.spawner import Process, Spawner
+from atoll.runtime.agents.driven import Driven, Identity
+from atoll.runtime.agents.hold import Hold, Watching
+from atoll.runtime.agents.lines import Program, lines
+from atoll.runtime.agents.machine import Talking, conversation
+from atoll.runtime.agents.screen import Screen
+from atoll.runtime.agents.tui import Typing, Watch, ear_path
+from atoll.runtime.boot import Agent
+from atoll.runtime.clock import timestamp
+from atoll.runtime.journal import Journal
+from atoll.runtime.tasks import Tasks
+from atoll.runtime.terminals.terminal import Terminal
+from atoll.runtime.terminals.terminals import Terminals, Wish, fresh_id
+
+MAX_MACHINES = 16
+KEPT_MACHINES = 16
+"""Ended ones whose cards can still be read."""
+
+TUI, MACHINE = "tui", "machine"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How an agent is to be started: with a first `prompt`, going on with its last conversation
+    (`resume`), asking before it acts (`ask`; machines only: at a terminal its own settings
+    count)."""
+
+    prompt: str | None = None
+    resume: bool = False
+    ask: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Starting:
+    """A machine that is about to start, and who waits for it."""
+
+    identity: Identity
+    protocol: str
+    terms: Terms
+    program: Program
+    started: asyncio.Future[Driven]
+
+
+class Agents:
+    """Agents by id, which is the terminal's where there is one."""
+
+    def __init__(
+        self,
+        spawner: Spawner,
+        known: tuple[Agent, ...],
+        terminals: Terminals,
+        *,
+        journal: Journal,
+        tasks: Tasks,
+        clean: Clean = lambda text: text,
+    ) -> None:
+        self._spawner = spawner
+        self._known = known
+        self._terminals = terminals
+        self._journal = journal
+        self._tasks = tasks
+        self._clean = clean
+        self._driven: dict[str, Driven] = {}
+        self._screens: dict[str, Screen] = {}
+
+    def all(self) -> list[Driven]:
+        """Every agent that can be looked at, oldest first."""
+        self._prune()
+        return list(self._driven.values())
+
+    def get(self, agent_id: str) -> Driven:
+        """One agent. Raises `NotFound`, also for a terminal that is no agent's."""
+        self._prune()
+        found = self._driven.get(agent_id)
+        if found is None:
+            raise NotFound(f"no agent runs as {agent_id[:80]}; list them, or open one")
+        return found
+
+    def cards_of(self, session_id: str) -> Driven | Screen:
+        """Whose cards a session has: its agent's, or what its screen says. Raises `NotFound`."""
+        self._prune()
+        driven = self._driven.get(session_id)
+        if driven is not None:
+            return driven
+        terminal = self._terminals.get(session_id)
+        screen = self._screens.get(session_id)
+        if screen is None:
+            screen = self._screens[session_id] = Screen(terminal, clean=self._clean)
+            terminal.observers.append(screen)
+        return screen
+
+    async def open_at_terminal(self, name: str, wish: Wish, order: Order | None = None) -> Terminal:
+        """Start an agent on a new terminal, below a leader that is no shell. Raises `Invalid`,
+        `LimitReached`, `Unavailable`."""
+        if wish.argv is not None:
+            raise Invalid("name an agent or an argv, not both", field="agent")
+        agent, terminal_id = self._find(name), fresh_id()
+        argv = _at_terminal(agent, order or Order())
+        env = {**dict(agent.env), **wish.env}
+        identity = Identity(terminal_id, agent.name, TUI, timestamp())
+        watching = self._watching(identity, agent)
+        if watching is not None:
+            env["ATOLL_EAR"] = ear_path(terminal_id)
+            await watching.ready()
+        named = wish.name or agent.name
+        dressed = replace(wish, argv=argv, env=env, name=named, id=terminal_id, lead=True)
+        try:
+            terminal = await self._terminals.open(dressed)
+        except AtollError:
+            if watching is not None:
+                watching.cancel()
+            raise
+        self._seat(identity, terminal, watching)
+        return terminal
+
+    async def open_machine(
+        self, name: str, order: Order, *, cwd: str | None, env: Mapping[str, str]
+    ) -> Driven:
+        """Start an agent in its machine mode. Raises `Invalid` when it has none, and what the
+        spawner raises."""
+        agent = self._find(name)
+        if agent.machine is None:
+            raise Invalid(f"{agent.name} has no machine mode: use mode tui", field="mode")
+        alive = [one for one in self.all() if one.identity.mode == MACHINE and _lives(one)]
+        if len(alive) >= MAX_MACHINES:
+            raise LimitReached(f"{MAX_MACHINES} agents run as machines here; stop one first")
+        where = cwd or self._terminals.cwd
+        known = {**dict(self._terminals.environment), **dict(agent.env), **env}
+        start = _Starting(
+            Identity(spell("g", os.urandom(ID_ENTROPY_BYTES)), agent.name, MACHINE, timestamp()),
+            agent.machine.protocol,
+            Terms(where, ask=order.ask, resume=order.resume),
+            Program(_as_machine(agent, order), tuple(known.items()), where),
+            asyncio.get_running_loop().create_future(),
+        )
+        self._tasks.spawn(self._talk(start), f"agent {start.identity.id}")
+        driven = await start.started
+        if order.prompt:
+            await driven.ask(order.prompt)
+        return driven
+
+    def _find(self, name: str) -> Agent:
+        """The agent called so. A sandbox has one version of an agent mounted, whichever its
+        reference named."""
+        wanted = name.partition("@")[0]
+        for agent in self._known:
+            if agent.name == wanted:
+                return agent
+        known = ", ".join(agent.name for agent in self._known) or "none"
+        raise Invalid(f"this sandbox has no agent {name[:80]!r}; it has: {known}", field="agent")
+
+    def _watching(self, identity: Identity, agent: Agent) -> Watching | None:
+        """Begin to listen for an agent that can be made to tell of its turns."""
+        if not agent.watch_argv:
+            return None
+        program = Program((), self._terminals.environment, "/")
+        watch = Watch(identity.id, self._spawner, program, agent.transcript)
+        return Watching(watch, self._tasks.spawn(watch.run(), f"watch {identity.id}"))
+
+    def _seat(self, identity: Identity, terminal: Terminal, watching: Watching | None) -> None:
+        """Bring lock, cards and terminal together."""
+        driven = self._make(identity, terminal.process)
+        driven.way = Typing(terminal)
+        hold = Hold(driven, terminal, watching)
+        driven.on_state = hold.changed
+        terminal.lock = hold.reason
+        terminal.greeting = driven.state()
+        terminal.observers.append(hold)
+        if watching is not None:
+            watching.watch.attend(driven)
+        self._driven[identity.id] = driven
+
+    def _make(self, identity: Identity, process: Process) -> Driven:
+        return Driven(identity, process, record=self._journal.append, clean=self._clean)
+
+    async def _talk(self, start: _Starting) -> None:
+        """One machine, from its start to its end."""
+        try:
+            talk = conversation(start.protocol, start.terms)
+            async with lines(self._spawner, start.program, spoken_to=True) as program:
+                driven = self._make(start.identity, program.process)
+                driven.watched = True
+                talking = Talking(driven, talk, program)
+                driven.way = talking
+                talking.begin()
+                self._driven[start.identity.id] = driven
+                start.started.set_result(driven)
+                await talking.run()
+        except AtollError as error:
+            if start.started.done():
+                raise
+            start.started.set_exception(error)
+
+    def _prune(self) -> None:
+        """Forget agents whose terminal is forgotten, and machines that ended long ago."""
+        here = {terminal.spec.id for terminal in self._terminals.all()}
+        for session_id in [one for one in self._screens if TerminalId(one) not in here]:
+            del self._screens[session_id]
+        ended = []
+        for agent_id, driven in list(self._driven.items()):
+            if driven.identity.mode == TUI and TerminalId(agent_id) not in here:
+                del self._driven[agent_id]
+            elif driven.identity.mode == MACHINE and not _lives(driven):
+                ended.append(agent_id)
+        for agent_id in ended[:-KEPT_MACHINES]:
+            del self._driven[agent_id]
+
+
+def _at_terminal(agent: Agent, order: Order) -> tuple[str, ...]:
+    """The argv at a terminal."""
+    if order.resume and not agent.resume_argv:
+        raise Invalid(f"{agent.name} cannot resume a conversation", field="resume")
+    argv = (agent.resume_argv if order.resume else agent.argv) + agent.watch_argv
+    if not order.prompt:
+        return argv
+    if agent.prompt_argv is None:
+        raise Invalid(f"{agent.name} takes no first prompt: ask it once it runs", field="prompt")
+    return (*argv, *agent.prompt_argv, order.prompt)
+
+
+def _as_machine(agent: Agent, order: Order) -> tuple[str, ...]:
+    """The argv of its machine mode."""
+    if agent.machine is None:
+        return ()
+    allowing = () if order.ask else agent.machine.allow_argv
+    resuming = agent.machine.resume_argv if order.resume else ()
+    return (*agent.machine.argv, *allowing, *resuming)
+
+
+def _lives(driven: Driven) -> bool:
+    return driven.lock.state is not AgentState.STOPPED

@@ -1,0 +1,275 @@
+"""One agent: its lock, its cards, its processes, and everybody who is told of them.
+
+How an agent is spoken to differs by its mode; that is a `Way` (`tui`, `machine`).
+"""
+
+import asyncio
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+
+from atoll.domain.audit_budget import AuditBudget
+from atoll.domain.errors import Conflict, Forbidden, NotFound
+from atoll.domain.terminal.card import Began, Card, Draft, Interrupted, Kind, Said, State, Yielded
+from atoll.domain.terminal.cardlog import CardLog, Clean
+from atoll.domain.terminal.previews import previews
+from atoll.domain.terminal.softlock import REASONS, AgentState, Locked, SoftLock
+from atoll.ports.spawner import Process
+from atoll.runtime.agents.stopping import Gaps, stop
+from atoll.runtime.clock import timestamp
+from atoll.wire.attach import AgentStateChanged
+
+Record = Callable[[str, Mapping[str, object]], object]
+"""Writes one journal entry: kind and payload."""
+
+_PREVIEWED = frozenset({Kind.TEXT, Kind.BASH, Kind.TOOL_CALL})
+
+
+class AgentRecord(msgspec.Struct, frozen=True):
+    """An agent as the contract shows it. `watched` says that something tells of its turns."""
+
+    id: str
+    agent: str
+    mode: str
+    agent_state: str
+    turn: str
+    watched: bool
+    cards: int
+    started_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which agent this is. `id` is its terminal's, where it has one."""
+
+    id: str
+    name: str
+    mode: str
+    started_at: str
+
+
+class Way(Protocol):
+    """How this agent is spoken to. Everything raises `Conflict` when it cannot be done now."""
+
+    async def ask(self, words: str) -> None:
+        """Give it a prompt."""
+        ...
+
+    async def interrupt(self) -> bool:
+        """Break off its turn; False when it has no way to be told."""
+        ...
+
+    async def answer(self, card: Card, option: str | None, words: str | None) -> None:
+        """Answer what it asked."""
+        ...
+
+
+class Driven:
+    """See the file's head. Listeners are called after every change and must not block."""
+
+    def __init__(
+        self, identity: Identity, process: Process, *, record: Record, clean: Clean
+    ) -> None:
+        self.identity = identity
+        self.lock = SoftLock()
+        self.cards = CardLog(clean=clean)
+        self.watched = False
+        self.way: Way | None = None
+        self.listeners: set[Callable[[], None]] = set()
+        self.on_state: Callable[[AgentStateChanged], None] = lambda _: None
+        self._process = process
+        self._record = record
+        self._budget = AuditBudget(asyncio.get_running_loop().time())
+        self._stopping: asyncio.Future[None] | None = None
+        self._began_at = ""
+        self._told: AgentStateChanged | None = None
+
+    def shown(self) -> AgentRecord:
+        """The contract's view of it."""
+        return AgentRecord(
+            id=self.identity.id,
+            agent=self.identity.name,
+            mode=self.identity.mode,
+            agent_state=self.lock.state,
+            turn=self.lock.work,
+            watched=self.watched,
+            cards=len(self.cards),
+            started_at=self.identity.started_at,
+        )
+
+    def state(self) -> AgentStateChanged:
+        """The message viewers get."""
+        return AgentStateChanged(self.lock.state, self.lock.work, self.identity.name)
+
+    # What the agent says.
+
+    def heard(self, said: Sequence[Said], *, turns: bool = True, at: str | None = None) -> None:
+        """Take in what a translator made. Without `turns`, its word on turns does not count:
+        somebody better tells of them. `at` is when the agent wrote it, if it says so."""
+        now = timestamp()
+        changed = False
+        for one in said:
+            match one:
+                case Draft():
+                    changed = self._put(one, at or now) or changed
+                case Began():
+                    changed = (turns and self._began(now)) or changed
+                case Yielded():
+                    changed = (turns and self.lock.yielded()) or changed
+                case Interrupted():
+                    # One read late, from before the turn that runs, is history.
+                    late = at is not None and at < self._began_at
+                    changed = (not late and self.lock.yielded()) or changed
+        if changed:
+            self._announce("the agent")
+
+    def ended(self) -> None:
+        """Its process is gone."""
+        if self.lock.stopped():
+            for card in self.cards.all():
+                if card.state in (State.PENDING, State.RUNNING):
+                    gone = Draft(card.id, card.kind, State.DECLINED)
+                    self.cards.put(gone, timestamp())
+            self._announce("ended")
+
+    # What people do.
+
+    async def pause(self) -> None:
+        """Stop its processes where they are. Typing is refused before the first of them is."""
+        self._alive()
+        if not self.lock.paused():
+            return
+        self._announce("paused")
+        await self._process.signal(signal.SIGSTOP, tree=True)
+
+    async def resume(self) -> None:
+        """Let its processes go on."""
+        self._alive()
+        await self._process.signal(signal.SIGCONT, tree=True)
+        if self.lock.resumed():
+            self._announce("resumed")
+
+    def take(self) -> None:
+        """Somebody says that the agent works now, where nothing else tells."""
+        self._alive()
+        if self._began(timestamp()):
+            self._announce("started")
+
+    def give(self) -> None:
+        """Somebody says that it waits."""
+        self._alive()
+        if self.lock.yielded():
+            self._announce("yielded")
+
+    async def stop(self, gaps: Gaps) -> None:
+        """End its whole tree, gently first; returns when none of it is left. A second call
+        waits for the first."""
+        if self._stopping is not None:
+            await asyncio.shield(self._stopping)
+            return
+        self._stopping = asyncio.get_running_loop().create_future()
+        try:
+            await stop(self._process, gaps)
+        finally:
+            self._stopping.set_result(None)
+            self._stopping = None
+        self.ended()
+
+    async def ask(self, words: str) -> None:
+        """Give it a prompt, in its turn. Raises `Conflict` with the lock's reason."""
+        self._alive()
+        refusal = self.lock.refusal
+        if refusal is not None:
+            raise Conflict(REASONS[refusal], code=refusal)
+        await self._spoken_to().ask(words)
+
+    async def interrupt(self) -> None:
+        """Break off its turn; the lock opens, whatever tells of the turn later."""
+        self._alive()
+        if self.lock.state is AgentState.PAUSED:
+            raise Conflict(REASONS[Locked.PAUSED], code=Locked.PAUSED)
+        if not await self._spoken_to().interrupt():
+            raise Conflict("this agent has no way to be interrupted: pause or stop it")
+        if self.lock.yielded():
+            self._announce("interrupted")
+
+    async def answer(self, card_id: str, option: str | None, words: str | None) -> Card:
+        """Answer a pending card; its next revision. Raises `NotFound`, `Conflict`, `Invalid`."""
+        self._alive()
+        card = self.cards.get(card_id)
+        if card is None:
+            raise NotFound(f"there is no card {card_id[:80]} here", code="no_such_card")
+        if card.state is not State.PENDING:
+            raise Conflict(f"the card {card_id[:80]} waits for nothing", code="not_pending")
+        if card.data.get("answerable") is not True:
+            raise Conflict(
+                "this question can be answered at the agent's terminal only", code="not_answerable"
+            )
+        await self._spoken_to().answer(card, option, words)
+        return self.cards.get(card_id) or card
+
+    def put(self, draft: Draft) -> None:
+        """A card from somebody other than the agent itself: shell marks, a screen."""
+        if self._put(draft, timestamp()):
+            self._tell()
+
+    def _put(self, draft: Draft, at: str) -> bool:
+        card = self.cards.put(draft, at)
+        if card is None:
+            return False
+        if draft.text and card.kind in _PREVIEWED:
+            for preview in previews(card.text):
+                self.cards.put(preview, at)
+        return True
+
+    def _began(self, now: str) -> bool:
+        if not self.lock.began():
+            return False
+        self._began_at = now
+        return True
+
+    def _announce(self, reason: str) -> None:
+        """Tell of the lock if it is not as it was told, and of the cards."""
+        state = self.state()
+        if state != self._told:
+            self._told = state
+            self.on_state(state)
+            self._write(state, reason)
+        self._tell()
+
+    def _write(self, state: AgentStateChanged, reason: str) -> None:
+        missed = self._budget.take(asyncio.get_running_loop().time())
+        if missed is None:
+            return
+        entry: dict[str, object] = {
+            "id": self.identity.id,
+            "agent": self.identity.name,
+            "agent_state": state.agent_state,
+            "turn": state.turn,
+            "why": reason,
+        }
+        self._record("agent.state", {**entry, "unrecorded": missed} if missed else entry)
+
+    def _tell(self) -> None:
+        for listener in tuple(self.listeners):
+            listener()
+
+    def _alive(self) -> None:
+        if self.lock.state is AgentState.STOPPED:
+            raise Conflict(
+                f"the agent {self.identity.name} has ended; start it again", code="agent_stopped"
+            )
+
+    def _spoken_to(self) -> Way:
+        if self.way is None:
+            raise Conflict(f"the agent {self.identity.name} cannot be spoken to")
+        return self.way
+
+
+def forbid_viewers(role: str) -> None:
+    """Who may only look acts on no agent. Raises `Forbidden`."""
+    if role == "viewer":
+        raise Forbidden("you may watch this agent, not control it", code="viewer")

@@ -1,0 +1,70 @@
+"""Between an agent and its terminal: the lock there is the agent's, its end is the terminal's."""
+
+import asyncio
+from dataclasses import dataclass
+
+from atoll.domain.terminal.size import Size
+from atoll.domain.terminal.softlock import AgentState, Work
+from atoll.runtime.agents.driven import Driven
+from atoll.runtime.agents.tui import EAR_SECONDS, Watch
+from atoll.runtime.terminals.observer import Author
+from atoll.runtime.terminals.terminal import Terminal
+from atoll.wire.attach import AgentStateChanged, Exited
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """A watch and the task it runs in."""
+
+    watch: Watch
+    task: asyncio.Task[None]
+
+    async def ready(self) -> None:
+        """Wait until it listens, or cannot."""
+        try:
+            async with asyncio.timeout(EAR_SECONDS):
+                await self.watch.listening.wait()
+        except TimeoutError:
+            return
+
+    def cancel(self) -> None:
+        """Stop listening."""
+        self.task.cancel()
+
+
+class Hold:
+    """Satisfies `Observer`."""
+
+    def __init__(self, driven: Driven, terminal: Terminal, watching: Watching | None) -> None:
+        self._driven = driven
+        self._terminal = terminal
+        self._watching = watching
+
+    def reason(self) -> str | None:
+        """Why nobody may type now."""
+        return self._driven.lock.refusal
+
+    def changed(self, state: AgentStateChanged) -> None:
+        """The agent's state is another: whoever watches is told, control follows."""
+        terminal, lock = self._terminal, self._driven.lock
+        terminal.greeting = state
+        terminal.tell(state)
+        if lock.state is AgentState.RUNNING and lock.work is Work.WORKING:
+            terminal.control.agent_takes(self._driven.identity.name)
+        else:
+            terminal.control.agent_yields()
+
+    def showed(self, data: bytes) -> None:
+        """Output: cards come from what the agent says of itself, not from its screen."""
+
+    def typed(self, author: Author, data: bytes) -> None:
+        """Input that was accepted."""
+
+    def resized(self, size: Size) -> None:
+        """Another size."""
+
+    def ended(self, ending: Exited) -> None:
+        """The leader ended as its job did."""
+        self._driven.ended()
+        if self._watching is not None:
+            self._watching.cancel()

@@ -1,0 +1,117 @@
+"""A program inside whose standard output is read line by line, for as long as somebody listens.
+
+Its lines are an agent's words: bounded, and a longer one is passed over.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from atoll.ports.spawner import Process, ProcessSpec, Spawner
+
+READ_BYTES = 64 * 1024
+MAX_LINE_BYTES = 4 * 1024 * 1024
+MAX_WAITING_BYTES = 1024 * 1024
+SIGKILL = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What runs inside: `env` is the whole environment."""
+
+    argv: tuple[str, ...]
+    env: tuple[tuple[str, str], ...]
+    cwd: str
+
+
+class Lines:
+    """A running program. `said` are its lines."""
+
+    def __init__(self, process: Process, out: asyncio.StreamReader, into: int | None) -> None:
+        self.process = process
+        self._out = out
+        self._into = into
+        self._waiting = bytearray()
+        self._loop = asyncio.get_running_loop()
+
+    async def said(self) -> AsyncIterator[bytes]:
+        """Each whole line without its end, until nobody can write one any more."""
+        rest = b""
+        passing = False
+        while data := await self._out.read(READ_BYTES):
+            *whole, rest = (rest + data).split(b"\n")
+            for line in whole:
+                if not passing:
+                    yield line
+                passing = False
+            if len(rest) > MAX_LINE_BYTES:
+                rest, passing = b"", True
+
+    def tell(self, data: bytes) -> bool:
+        """Write to its standard input, all of it or nothing: False when too much waits already
+        for a program that reads none."""
+        if self._into is None or len(self._waiting) + len(data) > MAX_WAITING_BYTES:
+            return False
+        idle = not self._waiting
+        self._waiting += data
+        if idle:
+            self._loop.add_writer(self._into, self._write)
+        return True
+
+    def hush(self) -> None:
+        """Close its standard input."""
+        if self._into is not None:
+            self._loop.remove_writer(self._into)
+            os.close(self._into)
+            self._into = None
+
+    def _write(self) -> None:
+        if self._into is None:
+            return
+        try:
+            del self._waiting[: os.write(self._into, self._waiting)]
+        except BlockingIOError:
+            return
+        except OSError:
+            self._waiting.clear()  # it reads no more
+        if not self._waiting:
+            self._loop.remove_writer(self._into)
+
+
+@asynccontextmanager
+async def lines(
+    spawner: Spawner, program: Program, *, spoken_to: bool = False
+) -> AsyncIterator[Lines]:
+    """Run it for the length of the block; afterwards nothing of it is left. With `spoken_to` its
+    standard input is a pipe, otherwise empty. Raises what `Spawner.spawn` does."""
+    out, theirs_out = os.pipe()
+    null = os.open(os.devnull, os.O_RDWR)
+    their_in, into = os.pipe() if spoken_to else (os.dup(null), None)
+    try:
+        spec = ProcessSpec(program.argv, program.env, program.cwd, their_in, theirs_out, null)
+        process = await spawner.spawn(spec)
+    except BaseException:
+        os.close(out)
+        if into is not None:
+            os.close(into)
+        raise
+    finally:
+        for fd in (theirs_out, their_in, null):
+            os.close(fd)
+    if into is not None:
+        # A program that reads nothing must not hold the sandbox's loop.
+        os.set_blocking(into, False)
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(out, "rb", 0)
+    )
+    running = Lines(process, reader, into)
+    try:
+        yield running
+    finally:
+        transport.close()
+        running.hush()
+        await process.signal(SIGKILL, tree=True)

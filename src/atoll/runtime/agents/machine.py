@@ -1,0 +1,89 @@
+"""An agent in its machine mode: JSON lines over pipes, no terminal.
+
+What the lines mean is a pure `Conversation`; this moves them.
+"""
+
+import logging
+from collections.abc import Callable
+
+import msgspec
+
+from atoll.domain.conversation.acp import AcpConversation
+from atoll.domain.conversation.claude import ClaudeConversation
+from atoll.domain.conversation.codex import CodexConversation
+from atoll.domain.conversation.step import Conversation, Step, Terms
+from atoll.domain.errors import Conflict, Invalid
+from atoll.domain.terminal.card import Card, Draft, Kind, State
+from atoll.domain.terminal.loose import Message
+from atoll.runtime.agents.driven import Driven
+from atoll.runtime.agents.lines import Lines
+from atoll.runtime.ends import end_of
+
+log = logging.getLogger("atoll.runtime")
+
+
+def conversation(protocol: str, terms: Terms) -> Conversation:
+    """The conversation of a protocol. Raises `Invalid` for one nobody speaks."""
+    makers: dict[str, Callable[[], Conversation]] = {
+        "claude": ClaudeConversation,
+        "codex": lambda: CodexConversation(terms),
+        "acp": lambda: AcpConversation(terms),
+    }
+    maker = makers.get(protocol)
+    if maker is None:
+        raise Invalid(f"no machine mode is called {protocol!r}", field="mode")
+    return maker()
+
+
+class Talking:
+    """A `Way` over one conversation."""
+
+    def __init__(self, driven: Driven, talk: Conversation, program: Lines) -> None:
+        self._driven = driven
+        self._talk = talk
+        self._program = program
+
+    def begin(self) -> None:
+        """Introduce ourselves. Raises `Invalid` for terms the agent cannot be started on."""
+        self._do(self._talk.begin())
+
+    async def run(self) -> None:
+        """Speak until the agent ends."""
+        async for line in self._program.said():
+            try:
+                message = msgspec.json.decode(line)
+            except (msgspec.DecodeError, RecursionError):
+                continue
+            if isinstance(message, dict):
+                self._heard(message)
+        end = end_of(await self._program.process.wait())
+        if end.code or end.signal:
+            how = f"signal {end.signal}" if end.signal else f"exit status {end.code}"
+            card = Draft("ended", Kind.STATUS, State.FAILED, title="The agent ended", text=how)
+            self._driven.heard((card,))
+        self._driven.ended()
+
+    async def ask(self, words: str) -> None:
+        """Give it a prompt."""
+        self._do(self._talk.ask(words))
+
+    async def interrupt(self) -> bool:
+        """Break off the turn."""
+        self._do(self._talk.interrupt())
+        return True
+
+    async def answer(self, card: Card, option: str | None, words: str | None) -> None:
+        """Answer what it asked."""
+        self._do(self._talk.answer(card, option, words))
+
+    def _heard(self, message: Message) -> None:
+        try:
+            self._do(self._talk.take(message))
+        except Conflict as error:
+            log.warning("agent %s: %s", self._driven.identity.id, error.message)
+
+    def _do(self, step: Step) -> None:
+        for line in step.send:
+            if not self._program.tell(msgspec.json.encode(line) + b"\n"):
+                raise Conflict("the agent does not read what it is told: stop it", code="deaf")
+        self._driven.heard(step.said)

@@ -1,0 +1,92 @@
+"""Cards of a terminal where no agent speaks for itself: what its screen says, and links in it.
+
+The last resort among the sources: it knows lines, not meanings. It begins when somebody first
+asks for the cards, with what the ring still holds. Shell marks will come through `put`.
+"""
+
+import codecs
+import re
+from collections.abc import Callable
+
+from atoll.domain.terminal.card import Draft, Kind, State
+from atoll.domain.terminal.cardlog import CardLog, Clean
+from atoll.domain.terminal.previews import previews
+from atoll.domain.terminal.size import Size
+from atoll.runtime.clock import timestamp
+from atoll.runtime.terminals.observer import Author
+from atoll.runtime.terminals.terminal import Terminal
+from atoll.wire.attach import Exited
+
+CARD_CHARACTERS = 4096
+READ_BYTES = 64 * 1024
+_SEQUENCE = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-Z\\^-~])"
+)
+_UNFINISHED = re.compile(r"\x1b[^\x07]{0,512}\Z")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+
+class Screen:
+    """Satisfies `Observer`. Nothing is kept while a full-screen program has the terminal."""
+
+    def __init__(self, terminal: Terminal, *, clean: Clean) -> None:
+        self.cards = CardLog(clean=clean)
+        self.listeners: set[Callable[[], None]] = set()
+        self._terminal = terminal
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._rest = ""
+        self._cards = 0
+        self._room = 0
+        at = terminal.scrollback.start
+        while data := terminal.scrollback.read(at, READ_BYTES, fresh_from=None):
+            at += len(data)
+            self.showed(data)
+
+    def put(self, draft: Draft) -> None:
+        """A card from a better source, such as shell marks."""
+        self.cards.put(draft, timestamp())
+        self._tell()
+
+    def showed(self, data: bytes) -> None:
+        """Output, as it went into the ring."""
+        text = self._rest + self._decoder.decode(data)
+        unfinished = _UNFINISHED.search(text)
+        self._rest = ""
+        if unfinished is not None and not _SEQUENCE.match(text, unfinished.start()):
+            text, self._rest = text[: unfinished.start()], unfinished[0]
+        if self._terminal.scrollback.modes.alternate:
+            return
+        words = _CONTROL.sub("", _SEQUENCE.sub("", text))
+        while words:
+            words = self._say(words)
+        self._tell()
+
+    def typed(self, author: Author, data: bytes) -> None:
+        """Input; what it prints comes as output."""
+
+    def resized(self, size: Size) -> None:
+        """Another size; lines are not laid out here."""
+
+    def ended(self, ending: Exited) -> None:
+        """The last thing told."""
+        words = f"signal {ending.signal}" if ending.signal else f"exit status {ending.code}"
+        self.put(Draft("ended", Kind.STATUS, State.DONE, title="The terminal ended", text=words))
+
+    def _say(self, words: str) -> str:
+        """Put text behind what was said, in cards of a bounded size; what is left of it."""
+        if self._room <= 0:
+            self._cards, self._room = self._cards + 1, CARD_CHARACTERS
+        piece, rest = words[: self._room], words[self._room :]
+        self._room -= len(piece)
+        now = timestamp()
+        card_id = f"screen:{self._cards}"
+        draft = Draft(card_id, Kind.TEXT, State.DONE, text=piece, append=True)
+        card = self.cards.put(draft, now)
+        if card is not None:
+            for preview in previews(card.text):
+                self.cards.put(preview, now)
+        return rest
+
+    def _tell(self) -> None:
+        for listener in tuple(self.listeners):
+            listener()

@@ -1,0 +1,45 @@
+"""Ending an agent: three interrupts, then TERM, then KILL, each for its whole tree.
+
+The tree is everything the agent started, daemons that left its session and group included.
+"""
+
+import asyncio
+import contextlib
+import signal
+from dataclasses import dataclass
+
+from atoll.ports.spawner import Process
+
+LEFTOVER_SECONDS = 0.3
+"""What an agent left behind when it ended by itself gets TERM, and this long before KILL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """Seconds to wait after each INT and after TERM for the agent's end."""
+
+    interrupts: tuple[float, ...] = (0.5, 0.5, 0.5)
+    term: float = 1.5
+
+
+async def stop(process: Process, gaps: Gaps) -> None:
+    """End it; returns when nothing of its tree is left."""
+    # A process that is stopped takes no signal but KILL and CONT.
+    await process.signal(signal.SIGCONT, tree=True)
+    steps = [(signal.SIGINT, seconds) for seconds in gaps.interrupts]
+    for number, seconds in (*steps, (signal.SIGTERM, gaps.term)):
+        await process.signal(number, tree=True)
+        if await _ends(process, seconds):
+            await process.signal(signal.SIGTERM, tree=True)
+            await asyncio.sleep(min(LEFTOVER_SECONDS, gaps.term))
+            break
+    await process.signal(signal.SIGKILL, tree=True)
+    await process.wait()
+
+
+async def _ends(process: Process, seconds: float) -> bool:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await process.wait()
+            return True
+    return False

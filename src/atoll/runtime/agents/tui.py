@@ -1,0 +1,155 @@
+"""An agent at a terminal: spoken to by typing, watched by its hooks and its transcript.
+
+Hooks tell of turns (`domain.terminal.hooks`): the agent runs a command that writes to a pipe
+inside, which is read here. They also name the transcript, which is followed for cards. Both
+are read by programs inside: nothing here opens a path that something inside has named.
+"""
+
+import asyncio
+import logging
+import re
+
+import msgspec
+
+from atoll.domain.errors import AtollError, Conflict
+from atoll.domain.terminal.card import Card
+from atoll.domain.terminal.cards_claude import ClaudeCards
+from atoll.domain.terminal.cards_codex_files import CodexRolloutCards
+from atoll.domain.terminal.hooks import Heard, Hooks
+from atoll.ports.spawner import Spawner
+from atoll.runtime.agents.driven import Driven
+from atoll.runtime.agents.lines import Program, lines
+from atoll.runtime.terminals.observer import Author
+from atoll.runtime.terminals.terminal import Terminal
+
+log = logging.getLogger("atoll.runtime")
+
+ENTER_SECONDS = 0.15
+"""Between a pasted prompt and Enter: TUIs take an Enter that comes with a paste as part of it."""
+ESCAPE, ENTER = b"\x1b", b"\r"
+PASTE, PASTED = b"\x1b[200~", b"\x1b[201~"
+BRACKETED_PASTE = 2004
+SWITCH_SECONDS = 1.0
+"""A hook may name another transcript at most this often."""
+EAR_SECONDS = 5.0
+MAX_PROMPT = 64 * 1024
+_UNTYPED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_EAR_SCRIPT = 'mkfifo -m 600 "$1" && echo && exec cat <>"$1"'
+_AGENT = Author("agent", "agent", "agent")
+
+
+def ear_path(terminal_id: str) -> str:
+    """The pipe inside that the hooks of this terminal write to."""
+    return f"/tmp/.atoll-{terminal_id}"  # noqa: S108  # inside the sandbox
+
+
+class Typing:
+    """A `Way`: prompts are pasted, Escape interrupts, questions are answered by people."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+
+    async def ask(self, words: str) -> None:
+        """Paste the prompt and press Enter. What could act as keys is left out."""
+        plain = _UNTYPED.sub("", words.replace("\r\n", "\n").replace("\r", "\n"))[:MAX_PROMPT]
+        modes = self._terminal.scrollback.modes
+        if BRACKETED_PASTE in modes.private:
+            typed = PASTE + plain.encode() + PASTED
+        else:
+            typed = plain.replace("\n", " ").encode()
+        self._type(typed)
+        await asyncio.sleep(ENTER_SECONDS)
+        self._type(ENTER)
+
+    async def interrupt(self) -> bool:
+        """Press Escape."""
+        self._type(ESCAPE)
+        return True
+
+    async def answer(self, card: Card, option: str | None, words: str | None) -> None:
+        """A TUI is answered at its terminal."""
+        del option, words
+        raise Conflict(f"answer {card.id[:80]} at the agent's terminal", code="not_answerable")
+
+    def _type(self, data: bytes) -> None:
+        if not self._terminal.inject(_AGENT, data):
+            raise Conflict("the agent's terminal takes no input now", code="input_full")
+
+
+class Watch:
+    """Reads one agent's hooks and transcript until it is cancelled."""
+
+    def __init__(self, terminal_id: str, spawner: Spawner, program: Program, reader: str) -> None:
+        self._ear = ear_path(terminal_id)
+        self._driven: Driven | None = None
+        self._spawner = spawner
+        self._program = program
+        self._reader = reader
+        self._hooks = Hooks()
+        self._path = asyncio.Queue[str](1)
+        self._named = ""
+        self._switched = -SWITCH_SECONDS
+        self.listening = asyncio.Event()
+
+    def attend(self, driven: Driven) -> None:
+        """Tell this one of what is heard from now on."""
+        self._driven = driven
+
+    async def run(self) -> None:
+        """Listen and follow. An image without the few programs this takes is not watched."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                follower = group.create_task(self._follow())
+                await self._listen()
+                follower.cancel()
+        except* AtollError as errors:
+            log.warning("%s: the agent is not watched: %s", self._ear, errors.exceptions)
+        finally:
+            self.listening.set()
+
+    async def _listen(self) -> None:
+        async with lines(self._spawner, self._run("sh", "-c", _EAR_SCRIPT, "sh", self._ear)) as ear:
+            async for line in ear.said():
+                self.listening.set()
+                heard = self._hooks.read(line.decode("utf-8", "replace"))
+                if heard is not None:
+                    self._take(heard)
+
+    def _take(self, heard: Heard) -> None:
+        if self._driven is not None:
+            self._driven.watched = True
+            self._driven.heard(heard.said)
+        now = asyncio.get_running_loop().time()
+        named = heard.transcript
+        if named is None or named == self._named or now < self._switched + SWITCH_SECONDS:
+            return
+        self._named, self._switched = named, now
+        if self._path.full():
+            self._path.get_nowait()
+        self._path.put_nowait(named)
+
+    async def _follow(self) -> None:
+        """Follow the transcript the hooks named last."""
+        path = await self._path.get()
+        while True:
+            async with asyncio.TaskGroup() as group:
+                reading = group.create_task(self._read(path))
+                path = await self._path.get()
+                reading.cancel()
+
+    async def _read(self, path: str) -> None:
+        cards = ClaudeCards() if self._reader == "claude" else CodexRolloutCards()
+        tail = self._run("tail", "-n", "+1", "-F", "--", path)
+        async with lines(self._spawner, tail) as transcript:
+            async for line in transcript.said():
+                try:
+                    message = msgspec.json.decode(line)
+                except (msgspec.DecodeError, RecursionError):
+                    continue
+                if isinstance(message, dict) and self._driven is not None:
+                    stamp = message.get("timestamp")
+                    at = stamp if isinstance(stamp, str) and len(stamp) < 40 else None
+                    self._driven.heard(cards.take(message), turns=False, at=at)
+
+    def _run(self, *argv: str) -> Program:
+        return Program(argv, self._program.env, "/")
