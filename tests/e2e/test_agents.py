@@ -15,6 +15,7 @@ import pytest
 from atoll.adapters.agents.catalogue import find
 from atoll.domain.provider import PROVIDERS
 from atoll.testing.server import TestServer, test_server
+from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
 from tests.peers.model_server import ModelServer, model_server
 
 KEY = "sk-canary-e2e-7f3a9c1b5d2e8046"
@@ -35,6 +36,7 @@ CHOICES = {
 }
 """What a person has to choose: the model."""
 
+PROFILE = f"id: profile.small\nversion: '1.0.0'\nextension: ext.docker\nimage: {IMAGE}\n"
 PAGE = os.sysconf("SC_PAGESIZE")
 BLOCK = 65536
 
@@ -49,11 +51,12 @@ class World:
 
 
 @asynccontextmanager
-async def world(key: str) -> AsyncIterator[World]:
+async def world(key: str, daemon: DockerDaemon | None = None) -> AsyncIterator[World]:
+    """Sandboxes are containers of `daemon`, when there is one."""
     async with model_server(KEY) as model:
         tables = [f'[{name}]\nkey = "{key}"\nbase_url = "{model.url}"\n'
                   for name in PROVIDERS]  # fmt: skip
-        made = await asyncio.to_thread(_enter, "\n".join(tables))
+        made = await asyncio.to_thread(_enter, "\n".join(tables), daemon)
         context, server = made
         try:
             headers = {"Authorization": f"Bearer {server.token}"}
@@ -63,14 +66,37 @@ async def world(key: str) -> AsyncIterator[World]:
             await asyncio.to_thread(context.__exit__, None, None, None)
 
 
-def _enter(keys: str) -> tuple[AbstractContextManager[TestServer], TestServer]:
-    context = test_server(keys=keys)
-    return context, context.__enter__()
+def _enter(
+    keys: str, daemon: DockerDaemon | None
+) -> tuple[AbstractContextManager[TestServer], TestServer]:
+    if daemon is None:
+        context = test_server(keys=keys)
+        return context, context.__enter__()
+    env = {"ATOLL_EXTENSIONS": "docker", "ATOLL_DOCKER_HOST": daemon.host}
+    context = test_server(env, keys=keys, start=False)
+    server = context.__enter__()
+    (server.home / "profiles").mkdir(exist_ok=True)
+    (server.home / "profiles" / "small.yaml").write_text(PROFILE)
+    server.start()
+    return context, server
 
 
-async def sandbox_for(world: World, agent: str, repository: Path) -> str:
+@pytest.fixture(scope="module")
+def daemon() -> Iterator[DockerDaemon]:
+    with docker_daemon() as running:
+        yield running
+
+
+@pytest.fixture
+def wall(request: pytest.FixtureRequest) -> DockerDaemon | None:
+    """The daemon where the test asks for containers, None for bubblewrap."""
+    asked = getattr(request, "param", "namespaces")
+    return None if asked == "namespaces" else request.getfixturevalue("daemon")
+
+
+async def sandbox_for(world: World, agent: str, repository: Path, *more: str) -> str:
     done = await asyncio.to_thread(
-        world.server.run, "new", str(repository), "--agent", agent, "--detach", "--json"
+        world.server.run, "new", str(repository), "--agent", agent, "--detach", "--json", *more
     )
     assert done.returncode == 0, done.stderr
     return str(json.loads(done.stdout)["sandbox_id"])
@@ -91,17 +117,32 @@ def prompt(agent: str, command: str) -> str:
     return f"Please write the file. [[tool {TOOLS[agent].format(command=command)}]]"
 
 
-FAST = ["codex", "claude-code"]
-SLOWER = [pytest.param(name, marks=pytest.mark.slow) for name in (*CHOICES,)]
+FAST = [pytest.param("namespaces", name, id=name) for name in ("codex", "claude-code")]
+SLOWER = [pytest.param("namespaces", name, id=name, marks=pytest.mark.slow) for name in (*CHOICES,)]
+IN_CONTAINERS = [
+    pytest.param(
+        "docker",
+        name,
+        id=f"{name}-docker",
+        marks=[
+            pytest.mark.docker,
+            pytest.mark.skipif(bool(why_not()), reason=f"no Docker daemon: {why_not()}"),
+        ],
+    )
+    for name in ("codex", "claude-code")
+]
 
 
-@pytest.mark.parametrize("agent", [*FAST, *SLOWER])
+@pytest.mark.parametrize(("wall", "agent"), [*FAST, *IN_CONTAINERS, *SLOWER], indirect=["wall"])
 async def test_agent_finishes_a_task_through_the_door_and_never_sees_the_key(
-    agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
+    wall: DockerDaemon | None,
+    agent: str,
+    repository: Path,
+    provide_agent: Callable[[TestServer, str], None],
 ) -> None:
-    async with world(KEY) as w:
+    async with world(KEY, wall) as w:
         await asyncio.to_thread(provide_agent, w.server, agent)
-        sandbox = await sandbox_for(w, agent, repository)
+        sandbox = await sandbox_for(w, agent, repository, *(["--profile", "small"] if wall else []))
         known = find(agent)
         env = CHOICES.get(agent, {})
         words = prompt(agent, "echo written by an agent > made.txt")

@@ -25,6 +25,9 @@ PROGRAMS = """
     grep sed awk ps uname hostname tty stty seq sort tr dd test printf date kill df mount git
     python3 unshare ip tar cut nsenter dmesg setsid find diff
 """
+COMPANIONS = ("libpthread.so.0", "libdl.so.2", "librt.so.1", "libm.so.6")
+"""Of the C library; programs built elsewhere ask for them by name."""
+
 TREES = ("/usr/lib/git-core", "/usr/share/git-core/templates", "/usr/share/terminfo")
 _LIBRARY = re.compile(r"(/\S+) \(0x")
 
@@ -150,6 +153,9 @@ def small_tree(tree: Path) -> None:
     (tree / "root" / "secret").write_text("the image's own\n")
     files = [Path(found) for name in PROGRAMS.split() if (found := shutil.which(name, path=_PATH))]
     _copy_with_libraries(tree, [*files, python])
+    libc = next(path for path in _libraries(python) if path.name == "libc.so.6")
+    for name in COMPANIONS:
+        _copy(tree, libc.with_name(name))
     library = Path(f"/usr/lib/{python.name}")
     skip = shutil.ignore_patterns("test*", "idlelib", "lib2to3", "ensurepip", "__pycache__", "*.a")
     shutil.copytree(library, tree / library.relative_to("/"), symlinks=True, ignore=skip)
@@ -165,9 +171,13 @@ _PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 
 def _copy_with_libraries(tree: Path, files: Iterable[Path]) -> None:
     for file in files:
-        loaded = subprocess.run(["ldd", str(file)], capture_output=True, text=True, check=False)
-        for path in (file, *(Path(found) for found in _LIBRARY.findall(loaded.stdout))):
+        for path in (file, *_libraries(file)):
             _copy(tree, path)
+
+
+def _libraries(file: Path) -> list[Path]:
+    loaded = subprocess.run(["ldd", str(file)], capture_output=True, text=True, check=False)
+    return [Path(found) for found in _LIBRARY.findall(loaded.stdout)]
 
 
 def _copy(tree: Path, path: Path) -> None:
