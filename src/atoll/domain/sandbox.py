@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from atoll.domain.host_mount import HostMount
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.isolation import Isolation
 from atoll.domain.principal import ActorKind
@@ -93,7 +94,8 @@ class Consumer:
 
 @dataclass(frozen=True, slots=True)
 class CreateSandbox:
-    """A wish for a sandbox. None takes the profile's word, or a default name."""
+    """A wish for a sandbox. None takes the profile's word, or a default name. `copies` are what
+    the caller puts in itself, as `from:to`: written down and shown."""
 
     profile: str = "shell"
     profile_version: str | None = None
@@ -103,6 +105,8 @@ class CreateSandbox:
     workspace_mode: WorkspaceMode | None = None
     access: Access | None = None
     repos: tuple[RepoWish, ...] = ()
+    mounts: tuple[HostMount, ...] = ()
+    copies: tuple[str, ...] = ()
     cwd: str | None = None
     inputs: Inputs = Inputs()
     ttl_seconds: int | None = None
@@ -150,6 +154,8 @@ class Sandbox:
     reason: str | None = None
     agent: str | None = None
     repos: tuple[SandboxRepo, ...] = ()
+    mounts: tuple[HostMount, ...] = ()
+    copies: tuple[str, ...] = ()
     cwd: str = "/workspace"
     inputs: Inputs = Inputs()
     env: tuple[tuple[str, str], ...] = ()

@@ -12,10 +12,11 @@ from datetime import datetime, timedelta
 from atoll.domain.branch import default_branch, read_branch
 from atoll.domain.environment import read_env
 from atoll.domain.errors import Invalid
+from atoll.domain.host_mount import read_host_mounts
 from atoll.domain.ids import SandboxId
 from atoll.domain.naming import default_name, free_name, read_name
 from atoll.domain.principal import Principal
-from atoll.domain.profile import Profile
+from atoll.domain.profile import Access, Profile
 from atoll.domain.repository import is_local_key, plain_name, read_remote
 from atoll.domain.sandbox import Consumer, CreateSandbox, RepoWish, Sandbox, SandboxRepo
 from atoll.domain.workspace_path import named_path, workspace_path
@@ -31,13 +32,15 @@ _PATTERN = re.compile(r"""[*?\[\]!#"'\\]""")
 @dataclass(frozen=True, slots=True)
 class Circumstances:
     """What a wish cannot know: who asks, when, which names are taken, which id is free, and
-    whether repositories on this machine's loopback may be named (development only)."""
+    whether repositories on this machine's loopback may be named (development only), and below
+    which folders of the host anybody may mount."""
 
     caller: Principal
     now: datetime
     taken: Container[str]
     sandbox_id: SandboxId
     allow_loopback: bool = False
+    mount_roots: tuple[str, ...] = ()
 
 
 def grant(wish: CreateSandbox, profile: Profile, circumstances: Circumstances) -> Sandbox:
@@ -48,6 +51,11 @@ def grant(wish: CreateSandbox, profile: Profile, circumstances: Circumstances) -
     effective = overlaid(wish, profile)
     ttl = read_ttl(wish, profile)
     latest = now + timedelta(seconds=profile.ttl.max_seconds)
+    if effective.workspace.access is Access.NONE and repos:
+        raise Invalid(
+            "access none leaves no place for repositories: name none, or take ro or rw",
+            field="workspace.access",
+        )
     return Sandbox(
         id=circumstances.sandbox_id,
         org_id=circumstances.caller.org_id,
@@ -62,6 +70,8 @@ def grant(wish: CreateSandbox, profile: Profile, circumstances: Circumstances) -
         max_expires_at=latest,
         agent=effective.agent,
         repos=repos,
+        mounts=read_host_mounts(wish.mounts, circumstances.mount_roots),
+        copies=wish.copies,
         cwd=read_cwd(wish.cwd),
         inputs=wish.inputs,
         env=read_env(wish.env),
@@ -202,6 +212,7 @@ def _references(wish: CreateSandbox) -> list[tuple[str, str | None]]:
     consumer, setup = wish.consumer, wish.setup_metadata
     return [
         ("agent", wish.agent),
+        *(("copies", each) for each in wish.copies),
         ("inputs.repo_ref", wish.inputs.repo_ref),
         ("inputs.compose_bundle_ref", wish.inputs.compose_bundle_ref),
         ("setup_metadata.instructions_ref", setup.instructions_ref),

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
+from atoll.domain.host_mount import HostMount
 from atoll.domain.ids import SandboxId
 from atoll.domain.isolation import Isolation, IsolationLevel
 from atoll.domain.profile import Profile
@@ -41,7 +42,8 @@ def _silent(_line: str) -> None:
 class Provision:
     """One request to bring an environment up. `(sandbox_id, generation)` is its identity:
     repeating it re-attaches to what is there. `fresh` first drops the kept workspace. `cwd` is
-    where processes start unless they say otherwise; it may come to be only later. `report` hears
+    where processes start unless they say otherwise; it may come to be only later. `host_mounts`
+    are folders of the host that were allowed: the backend judges them again. `report` hears
     what takes long (an image fetched, built), a line at a time."""
 
     sandbox_id: SandboxId
@@ -52,6 +54,7 @@ class Provision:
     env: tuple[tuple[str, str], ...] = ()
     fresh: bool = False
     cwd: str = "/workspace"
+    host_mounts: tuple[HostMount, ...] = ()
     report: Callable[[str], None] = field(default=_silent, compare=False, repr=False)
 
 

@@ -34,10 +34,12 @@ Admitted = tuple[Sandbox, tuple[Work, ...]]
 @dataclass(frozen=True, slots=True)
 class Settings:
     """`max_sandboxes` counts per owner whatever is neither destroying nor destroyed;
-    `allow_loopback_repositories` is for development."""
+    `allow_loopback_repositories` is for development; `mount_roots` are folders of the host below
+    which anybody may mount."""
 
     max_sandboxes: int = 50
     allow_loopback_repositories: bool = False
+    mount_roots: tuple[str, ...] = ()
 
 
 class Admission:
@@ -114,6 +116,7 @@ class Admission:
             taken=frozenset(holding.name for holding in held),
             sandbox_id=self._transitions.identifiers.sandbox(),
             allow_loopback=self._settings.allow_loopback_repositories,
+            mount_roots=self._settings.mount_roots,
         )
         born = grant(wish, profile, circumstances)
         told = Append(

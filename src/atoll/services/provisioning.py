@@ -13,6 +13,7 @@ import msgspec
 
 from atoll.domain.errors import AtollError, Failed
 from atoll.domain.ids import SandboxId
+from atoll.domain.profile import Access
 from atoll.domain.sandbox import Attachment, Sandbox
 from atoll.ports import (
     AgentLayers,
@@ -93,23 +94,45 @@ class Provisioning:
         mounts = await self._mounts(sandbox)
         report(f"Provisioning in {extension.name}.")
         request = _request(sandbox, mounts, env=self._env(sandbox), fresh=fresh)
+        if _to_be_filled(sandbox, fresh=fresh):
+            report("Laying out a workspace that is read-only afterwards.")
+            request = await self._filled(sandbox, request, report)
         handle = await extension.provision(replace(request, report=report))
         reach = await extension.wait_ready(handle)
         report(f"The runtime answers ({reach.isolation.mechanism}).")
         client = self._clients.client(reach)
         unchanged = changes == self._policies.changes
         await self._policies.put(client, sandbox, composed if unchanged else None)
-        await self._workspaces.prepare(sandbox, client, report)
+        if sandbox.profile.workspace.access is Access.READ_WRITE:
+            await self._workspaces.prepare(sandbox, client, report)
         await stand_at(sandbox, client)
         if sandbox.agent:
             await plant(client, self._agents.known(sandbox.agent).seeds)
         report("Ready.")
         return Attachment(handle.data, reach.address, reach.token, reach.isolation)
 
+    async def _filled(self, sandbox: Sandbox, request: Provision, report: Report) -> Provision:
+        """Lay the trees out in a wall that may write, and end that; what is to be provisioned
+        then. Nothing of the agent's ran in it."""
+        extension = self.extension(sandbox)
+        workspace = replace(request.profile.workspace, access=Access.READ_WRITE)
+        open_ = replace(request, profile=replace(request.profile, workspace=workspace))
+        handle = await extension.provision(open_)
+        try:
+            reach = await extension.wait_ready(handle)
+            await self._workspaces.prepare(sandbox, self._clients.client(reach), report)
+        finally:
+            await extension.teardown(handle, keep_state=True)
+        return replace(request, fresh=False)
+
     async def renew(self, sandbox: Sandbox, report: Report) -> None:
         """Save the unpulled commits of the workspace that is about to go, then drop it. Raises
         `Failed` when they could not be saved: nothing was dropped then."""
         extension = self.extension(sandbox)
+        if sandbox.profile.workspace.access is not Access.READ_WRITE:
+            # Nothing was committed where nothing can be written.
+            await extension.teardown(self.handle(sandbox), keep_state=False)
+            return
         report("Saving unpulled commits.")
         try:
             client = await self._old_runtime(sandbox, extension)
@@ -124,7 +147,8 @@ class Provisioning:
 
     async def settle(self, sandbox: Sandbox) -> None:
         """What may happen after `ready`."""
-        await self._workspaces.settle(sandbox, self.client(sandbox))
+        if sandbox.profile.workspace.access is Access.READ_WRITE:
+            await self._workspaces.settle(sandbox, self.client(sandbox))
 
     async def save_commits(self, sandbox: Sandbox) -> None:
         """Save unpulled commits through the runtime that stands."""
@@ -203,6 +227,12 @@ async def _answers(client: RuntimeClient) -> bool:
     return True
 
 
+def _to_be_filled(sandbox: Sandbox, *, fresh: bool) -> bool:
+    """Whether a read-only workspace has yet to get its trees."""
+    read_only = sandbox.profile.workspace.access is Access.READ_ONLY
+    return read_only and bool(sandbox.repos) and (fresh or sandbox.ready_at is None)
+
+
 def _request(
     sandbox: Sandbox,
     mounts: tuple[Mount, ...],
@@ -220,4 +250,5 @@ def _request(
         env=env,
         fresh=fresh,
         cwd=sandbox.cwd,
+        host_mounts=sandbox.mounts,
     )

@@ -93,6 +93,7 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Services]:
             settings=SandboxSettings(
                 max_sandboxes=settings.max_sandboxes,
                 allow_loopback_repositories=settings.allow_loopback_remotes,
+                mount_roots=settings.mount_roots,
             ),
             identifiers=ground.identifiers,
         )

@@ -15,6 +15,7 @@ import msgspec
 from atoll.adapters.agents.catalogue import find
 from atoll.adapters.extensions.docker.build_rules import USUAL_RULES, BuildRules
 from atoll.domain.errors import Invalid, NotFound
+from atoll.domain.host_mount import check_source
 from atoll.domain.provider import safe_base_url
 
 DEFAULT_DOCKER_HOST = "unix:///var/run/docker.sock"
@@ -51,6 +52,7 @@ class ControlSettings:
     takes $ATOLL_MASTER_KEY, else `master.key` in the home, made at the first start.
     `door_limits`: bounds of each sandbox's broker: `requests_per_minute`, `concurrent`,
     `bytes_per_hour`, and `spend_micros`, millionths of a US dollar by provider.
+    `mount_roots`: folders of the host below which anybody may mount; the file alone says so.
     `allow_loopback_remotes`: repositories on this machine may be fetched (development).
     """
 
@@ -70,6 +72,7 @@ class ControlSettings:
     master_key_command: tuple[str, ...] | None = None
     door_limits: DoorLimitSettings = field(default_factory=DoorLimitSettings)
     allow_loopback_remotes: bool = False
+    mount_roots: tuple[str, ...] = ()
 
 
 def read_settings(
@@ -155,6 +158,12 @@ def _check(settings: ControlSettings) -> None:
     if settings.public_url is not None:
         _check_url("public_url", settings.public_url)
     _check_agents(settings.agent_catalogue or ())
+    _check_places(settings)
+
+
+def _check_places(settings: ControlSettings) -> None:
+    for folder in settings.mount_roots:
+        check_source(folder)
     for name, url in settings.upstreams.items():
         if not safe_base_url(url):
             # A key goes there: never in the clear over a network.

@@ -24,7 +24,7 @@ from atoll.runtime.zygote.bwrap_argv import Programs, Wall, wall_argv
 from atoll.runtime.zygote.cgroups import Caps, Groups
 from atoll.runtime.zygote.children import detach
 from atoll.runtime.zygote.home import BoxPlaces, Home
-from atoll.runtime.zygote.host_mounts import attach_host_mounts, host_mounts
+from atoll.runtime.zygote.host_mounts import attach_host_mounts, host_mounts, opened
 from atoll.runtime.zygote.host_root import etc_tree, hosts_text
 from atoll.runtime.zygote.image import DEFAULT_BYTES
 from atoll.runtime.zygote.keys import sealed_copy
@@ -218,6 +218,9 @@ def _foreign_wall(
 ) -> _Building:
     """Make everything ready, say so, and wait for the init to come in."""
     uid = parentage.sandbox_uid
+    for mount in host_mounts(parentage.request):
+        # The engine mounts by name: no link may lie on the way now.
+        os.close(opened(mount))
     size = parentage.request.limits.workspace_bytes or DEFAULT_BYTES
     lender = nursery.storage.lender
     loan = nursery.storage.lend(places, size=size, uid=uid)

@@ -115,6 +115,7 @@ class SandboxView(Shown):
     metadata: MetadataView
     repos: list[RepoView]
     cwd: str
+    exposed_secrets: list[str]
     owner: str
     org_id: str
     created_at: Instant
@@ -152,6 +153,7 @@ def sandbox_view(sandbox: Sandbox) -> dict[str, Any]:
         "metadata": _metadata(sandbox),
         "repos": [_repo(repo) for repo in sandbox.repos],
         "cwd": sandbox.cwd,
+        "exposed_secrets": sandbox.exposed_secrets,
         "owner": sandbox.owner,
         "org_id": sandbox.org_id,
         **_times(sandbox),
@@ -182,8 +184,8 @@ def _metadata(sandbox: Sandbox) -> dict[str, Any]:
         # No key of a person's SSH agent is shared, and there is no SSH gateway.
         "sync_ssh": 0,
         "ssh_mode": "disabled",
-        "mounts": [],
-        "copies": [],
+        "mounts": [str(mount) for mount in sandbox.mounts],
+        "copies": list(sandbox.copies),
     }
 
 

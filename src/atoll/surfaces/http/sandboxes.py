@@ -1,12 +1,13 @@
 """Routes of sandboxes: ask for one, look, stop, start, recreate, destroy."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query
 from pydantic import AfterValidator, BeforeValidator, Field
 from starlette.responses import Response
 
 from atoll.domain.errors import Invalid
+from atoll.domain.host_mount import MAX_MOUNTS, HostMount
 from atoll.domain.principal import ActorKind
 from atoll.domain.profile import Access, NetworkMode, Scope, WorkspaceMode
 from atoll.domain.profile_schema import workspace_mode
@@ -41,6 +42,7 @@ MAX_REPOS = 16
 MAX_ENV = 200
 MAX_REFS = 100
 MAX_SPARSE = 100
+MAX_COPIES = 100
 
 
 class RepoBody(Body):
@@ -69,6 +71,20 @@ class WorkspaceBody(Body):
 
     mode: Annotated[WorkspaceMode, BeforeValidator(_mode)] | None = None
     access: Access | None = None
+
+
+class MountBody(Body):
+    """A folder of the host's; `grant` is this machine's person's consent, made by the command
+    line."""
+
+    source: Address
+    target: Address
+    access: Literal["ro", "rw"] = "ro"
+    grant: Word | None = None
+
+    def wish(self) -> HostMount:
+        """The domain's value."""
+        return HostMount(self.source, self.target, self.access == "rw", self.grant or "")
 
 
 class InputsBody(Body):
@@ -105,6 +121,8 @@ class CreateBody(Body):
     scope: Scope | None = None
     workspace: WorkspaceBody = WorkspaceBody()
     repos: Annotated[tuple[RepoBody, ...], Field(max_length=MAX_REPOS)] = ()
+    mounts: Annotated[tuple[MountBody, ...], Field(max_length=MAX_MOUNTS)] = ()
+    copies: Annotated[tuple[Address, ...], Field(max_length=MAX_COPIES)] = ()
     cwd: Address | None = None
     inputs: InputsBody = InputsBody()
     ttl: Seconds | None = None
@@ -128,6 +146,8 @@ class CreateBody(Body):
             workspace_mode=self.workspace.mode,
             access=self.workspace.access,
             repos=tuple(repo.wish() for repo in self.repos),
+            mounts=tuple(mount.wish() for mount in self.mounts),
+            copies=self.copies,
             cwd=self.cwd,
             inputs=Inputs(**self.inputs.model_dump()),
             ttl_seconds=None if self.ttl is None else int(self.ttl),

@@ -11,7 +11,8 @@ from pathlib import PurePosixPath
 import msgspec
 
 from atoll.adapters.extensions.docker.images import Picture
-from atoll.domain.interior import AGENT_STATE, DOORS, HOME, MASKED, MIB, SCRATCH
+from atoll.domain.host_mount import HostMount
+from atoll.domain.interior import AGENT_STATE, BARE_BYTES, DOORS, HOME, MASKED, MIB, SCRATCH
 from atoll.ports.extension import Mount
 from atoll.wire.zygote import Awaited
 
@@ -55,6 +56,8 @@ class Plan:
     cpu_millis: int | None
     writable: bool
     views: tuple[Mount, ...] = ()
+    host_mounts: tuple[HostMount, ...] = ()
+    bare: bool = False
 
 
 class _Words(msgspec.Struct, rename="pascal", frozen=True):
@@ -171,7 +174,8 @@ def _mounts(plan: Plan) -> Iterator[_Bind]:
     awaited = plan.awaited
     yield _Bind(awaited.init_file, awaited.init[-1], read_only=True)
     yield _Bind(awaited.rendezvous, RENDEZVOUS, read_only=True)
-    yield _Bind(awaited.workspace, "/workspace", read_only=not plan.writable)
+    if not plan.bare:
+        yield _Bind(awaited.workspace, "/workspace", read_only=not plan.writable)
     yield _Bind(awaited.state, "/.atoll/state", read_only=False)
     for name, inside in AGENT_STATE:
         yield _Bind(f"{awaited.state}/{name}", f"{HOME}/{inside}", read_only=False)
@@ -179,6 +183,8 @@ def _mounts(plan: Plan) -> Iterator[_Bind]:
         yield _Bind(f"{awaited.etc}/{name}", f"/etc/{name}", read_only=True)
     for view in plan.views:
         yield _Bind(view.source, view.target, read_only=True)
+    for mount in plan.host_mounts:
+        yield _Bind(mount.source, mount.target, read_only=not mount.writable)
 
 
 def _memory_places(plan: Plan, uid: int) -> dict[str, str]:
@@ -186,6 +192,8 @@ def _memory_places(plan: Plan, uid: int) -> dict[str, str]:
     own: the Engine would make them root's."""
     places = {place: (mode, size) for place, mode, size in SCRATCH}
     home = places[HOME]
+    if plan.bare:
+        places["/workspace"] = (0o755, BARE_BYTES)
     for _name, inside in AGENT_STATE:
         for parent in list(PurePosixPath(inside).parents)[:-1]:
             places[f"{HOME}/{parent}"] = home

@@ -28,7 +28,7 @@ from atoll.adapters.extensions.docker.feed import Answers, Died, Feed
 from atoll.adapters.extensions.docker.images import Picture, find
 from atoll.adapters.extensions.docker.interior import environment_of
 from atoll.adapters.extensions.docker.seccomp_profile import profile_for
-from atoll.adapters.extensions.namespaces.extension import hostname
+from atoll.adapters.extensions.namespaces.extension import hostname, zygote_mounts
 from atoll.adapters.extensions.namespaces.link import Link
 from atoll.adapters.extensions.namespaces.probe import healthy
 from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
@@ -172,6 +172,7 @@ class Docker:
                 workspace_bytes=None if size is None else size * MIB,
             ),
             views=tuple(wire.View(mount.source, mount.target) for mount in request.mounts),
+            mounts=zygote_mounts(request),
             env=environment_of(request, picture),
             shell=profile.shell,
             broker=self.settings.broker,
@@ -220,6 +221,8 @@ class Docker:
             pids=limits.pids or DEFAULT_PIDS,
             cpu_millis=None if limits.cpu is None else int(limits.cpu * 1000),
             writable=request.profile.workspace.access is not Access.READ_ONLY,
+            bare=request.profile.workspace.access is Access.NONE,
+            host_mounts=request.host_mounts,
             views=request.mounts,
         )
 

@@ -106,6 +106,8 @@ class Namespaces:
             broker=self.settings.broker,
             agents=self.settings.agents,
             writable=profile.workspace.access is not Access.READ_ONLY,
+            bare=profile.workspace.access is Access.NONE,
+            mounts=zygote_mounts(request),
             fresh=request.fresh,
             overlay=profile.root is RootMode.OVERLAY,
             tree=None if root is None else root.path,
@@ -169,6 +171,14 @@ class Namespaces:
 def hostname(name: str) -> str:
     """A sandbox's name as a host name (RFC 1123): letters, digits and hyphens, 63 at most."""
     return _NOT_IN_HOSTNAMES.sub("-", name).strip("-")[:63].strip("-") or "sandbox"
+
+
+def zygote_mounts(request: Provision) -> tuple[wire.HostMount, ...]:
+    """The host's folders, in the zygote's words."""
+    return tuple(
+        wire.HostMount(one.source, one.target, one.writable, one.grant)
+        for one in request.host_mounts
+    )
 
 
 def _limits(profile: Profile) -> wire.Limits:
