@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+from bench.broker import broker
 from bench.docker_peer import docker_peer
 from bench.figures import Series, table, verdict
 from bench.peers import BareBubblewrap, Docker, fork_and_exec, milliseconds
@@ -190,6 +191,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "memory": memory,
     "agent": agent,
     "restart": restart,
+    "broker": broker,
     "redaction": redaction,
 }
 

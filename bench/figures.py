@@ -20,8 +20,16 @@ class Series:
     @property
     def p95(self) -> float:
         """The sample that 95 % do not exceed."""
+        return self._part(0.95)
+
+    @property
+    def p99(self) -> float:
+        """The sample that 99 % do not exceed."""
+        return self._part(0.99)
+
+    def _part(self, part: float) -> float:
         ordered = sorted(self.samples)
-        return ordered[min(len(ordered) - 1, round(0.95 * (len(ordered) - 1)))]
+        return ordered[min(len(ordered) - 1, round(part * (len(ordered) - 1)))]
 
     def row(self) -> str:
         """One line of the table."""

@@ -5,7 +5,7 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from atoll.runtime.doors.turnstile import Turnstile
+from atoll.runtime.doors.turnstile import MAX_CONNECTIONS, Turnstile
 
 
 @asynccontextmanager
@@ -16,7 +16,10 @@ async def opened(
     closes them."""
     loop = asyncio.get_running_loop()
     guarded = Turnstile().guarding(make)
-    servers = [await loop.create_server(guarded, sock=door) for door in doors]
+    # With a shorter queue the kernel drops whoever comes at once, to try again a second later.
+    servers = [
+        await loop.create_server(guarded, sock=door, backlog=MAX_CONNECTIONS) for door in doors
+    ]
     try:
         yield
     finally:
