@@ -119,13 +119,12 @@ class ExitView(Shown):
     signal: str | int | None = None
 
 
-class TerminalView(Shown):
-    """One terminal. `offset` is the end of its output so far, `ring_start` the oldest byte
-    that can be replayed."""
+class TerminalFields(Shown):
+    """A terminal but for its id, which two surfaces call differently. `offset` is the end of its
+    output so far, `ring_start` the oldest byte that can be replayed."""
 
     model_config = ConfigDict(extra="allow")
 
-    terminal_id: str
     name: str | None
     argv: list[str]
     cwd: str | None
@@ -139,6 +138,12 @@ class TerminalView(Shown):
     ring_start: int
     viewers: int
     driver: str | None
+
+
+class TerminalView(TerminalFields):
+    """One terminal."""
+
+    terminal_id: str
 
 
 class TerminalList(Shown):
