@@ -12,7 +12,7 @@ import aiohttp
 import httpx
 import pytest
 
-from atoll.runtime.zygote.home import Home
+from atoll.runtime.zygote.home import SPARE_PREFIX, Home
 from atoll.testing.server import TestServer, test_server
 from atoll.wiring import zygote_process
 from tests.peers.api import Api, api_of
@@ -22,6 +22,8 @@ from tests.peers.terminal_client import attached
 T = TypeVar("T")
 #: Blocks by which a database and a log may grow; a sandbox's image alone takes more.
 SLACK_BYTES = 16 * 1024 * 1024
+#: Of the zygote, for each sandbox that stands ready: its socket, three processes, four doors.
+SPARE_DESCRIPTORS = 8
 
 
 @pytest.fixture
@@ -109,12 +111,13 @@ async def destroyed(client: httpx.AsyncClient, sandbox: str) -> None:
 
 
 def descriptors(server: TestServer) -> tuple[int, int]:
-    """How many the zygote and the control plane hold."""
+    """How many the zygote (but for what stands ready) and the control plane hold."""
     zygote = zygote_process.running(Home(server.home))
     assert zygote is not None and server.process is not None
     pids = (zygote, server.process.pid)
     first, second = (len(os.listdir(f"/proc/{pid}/fd")) for pid in pids)  # noqa: PTH208
-    return first, second
+    spares = [*Home(server.home).boxes.glob(f"{SPARE_PREFIX}*")]
+    return first - SPARE_DESCRIPTORS * len(spares), second
 
 
 def used(root: Path) -> int:

@@ -1,7 +1,8 @@
 """What of an Atoll is to be found on this machine: to compare before and after.
 
-Everything is looked up by the home, its zygote, and the uids its sandboxes had, so that
-other Atolls on the same machine do not disturb the comparison.
+Sandboxes that stand ready for the next starts are nobody's, and come and go by themselves: they
+are left out. Everything is looked up by the home, its zygote, and the uids its sandboxes had, so
+that other Atolls on the same machine do not disturb the comparison.
 """
 
 import json
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.runtime.zygote import hierarchies
-from atoll.runtime.zygote.home import Home
+from atoll.runtime.zygote.home import SPARE_PREFIX, Home
 from atoll.wiring import zygote_process
 
 #: Files that grow with use and hold no sandbox.
@@ -63,7 +64,7 @@ def uids_of(root: Path) -> frozenset[int]:
     """Every uid that sandboxes of this home have, runtimes' included. Empty when rootless."""
     if os.geteuid() != 0:
         return frozenset()
-    found = (json.loads(path.read_text()) for path in (root / "boxes").glob("*/box.json"))
+    found = (json.loads(path.read_text()) for path in (root / "boxes").glob("sb_*/box.json"))
     return frozenset(uid for box in found for uid in (box["runtime_uid"], box["sandbox_uid"]))
 
 
@@ -82,17 +83,27 @@ def _all_processes() -> list[tuple[int, int, int]]:
 
 def _processes(zygote: int | None, uids: frozenset[int]) -> set[str]:
     everything = _all_processes()
-    family = {zygote} if zygote is not None else set()
-    grown = True
-    while grown:
-        more = {pid for pid, _uid, parent in everything if parent in family} - family
-        family |= more
-        grown = bool(more)
+    family = _descendants(everything, set() if zygote is None else {zygote})
+    spares = _descendants(everything, {pid for pid in family if _name(pid) == "atoll-spare"})
     return {
         f"{pid} (uid {uid})"
         for pid, uid, _parent in everything
-        if pid != zygote and (pid in family or uid in uids)
+        if pid != zygote and pid not in spares and (pid in family or uid in uids)
     }
+
+
+def _descendants(everything: list[tuple[int, int, int]], family: set[int]) -> set[int]:
+    """`family` and all that stems from it."""
+    while more := {pid for pid, _uid, parent in everything if parent in family} - family:
+        family = family | more
+    return family
+
+
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def _mounts(root: Path, zygote: int | None) -> set[str]:
@@ -112,7 +123,7 @@ def _loops(root: Path) -> set[str]:
             backing = path.read_text().strip()
         except OSError:
             continue
-        if backing.startswith(str(root)):
+        if backing.startswith(str(root)) and f"/{SPARE_PREFIX}" not in backing:
             found.add(backing)
     return found
 
@@ -121,8 +132,14 @@ def _cgroups(home: Home, zygote: int | None) -> set[str]:
     if zygote is None:
         return set()
     bases = [each.base(home.tag) for each in hierarchies.hierarchies(Path(f"/proc/{zygote}"))]
+    # Once somebody's, it keeps its group's name, and counts.
+    spares = {folder.name for folder in home.boxes.glob(f"{SPARE_PREFIX}*")}
     return {
-        str(group) for base in bases if base.is_dir() for group in base.iterdir() if group.is_dir()
+        str(group)
+        for base in bases
+        if base.is_dir()
+        for group in base.iterdir()
+        if group.is_dir() and group.name not in spares
     }
 
 
@@ -134,7 +151,8 @@ def _sockets(root: Path) -> set[str]:
 
 def _files(root: Path) -> set[str]:
     found = set()
-    for folder, _folders, files in os.walk(root):
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if not name.startswith(SPARE_PREFIX)]
         # A journal's segments come and go while its sandbox lives; its folder is what counts.
         kept = [] if Path(folder).name == "journal" else files
         for name in kept:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import aiohttp
 from aiohttp import web
-from atoll.runtime.agents.agents import Agents
 
+from atoll.runtime.agents.agents import Agents
 from atoll.runtime.app import build
 from atoll.runtime.boot import Agent
 from atoll.runtime.execs.execs import Execs

@@ -17,12 +17,16 @@ LIMITS = wire.Limits(
 )
 
 
-@pytest.fixture(scope="module", params=["root", "rootless"])
+@pytest.fixture(scope="module", params=["root", "adopted", "rootless"])
 def rig(request: pytest.FixtureRequest) -> Iterator[ZygoteRig]:
-    if request.param == "root" and os.geteuid() != 0:
+    """`adopted`: of walls that stood before anybody asked for them, no less holds."""
+    if request.param != "rootless" and os.geteuid() != 0:
         pytest.skip("needs root")
-    uid = 0 if request.param == "root" else os.geteuid() or 1_899_999_999
-    with zygote_rig(uid) as running:
+    uid = 0 if request.param != "rootless" else os.geteuid() or 1_899_999_999
+    with zygote_rig(uid, spares=2 if request.param == "adopted" else 0) as running:
+        if request.param == "adopted":
+            running.start("sb_first", env=ENV, limits=LIMITS)
+            running.await_spares()
         yield running
 
 

@@ -44,9 +44,7 @@ class RuntimeBoot:
     program (None: the static one). `doors` are listening sockets: 8082 on v4 and v6, then
     3128 on v4 and v6. `env` is the environment of everything started inside, `workspace` the
     tree of the file routes. `keys_fd` is a memfd with the broker's keys (TOML); `broker`
-    names upstream URLs by provider where they differ from the keys' own. `stand`, when given, is
-    called once for the doors, as soon as the runtime has nothing else left to prepare: it waits
-    until the sandbox stands, and raises what kept it from standing.
+    names upstream URLs by provider where they differ from the keys' own.
     """
 
     sandbox_id: str
@@ -56,7 +54,6 @@ class RuntimeBoot:
     journal_dir: Path
     token: str | None = field(default=None, repr=False)
     doors: tuple[socket.socket, ...] = ()
-    stand: Callable[[], tuple[socket.socket, ...]] | None = None
     shell: tuple[str, ...] = ("/bin/bash",)
     env: tuple[tuple[str, str], ...] = ()
     cwd: str = "/workspace"
@@ -66,3 +63,8 @@ class RuntimeBoot:
     broker: tuple[tuple[str, str], ...] = ()
     agents: tuple[Agent, ...] = ()
     journal_bytes: int = JOURNAL_BYTES
+
+
+Stand = Callable[[], RuntimeBoot]
+"""Called once, as soon as a runtime has nothing else left to prepare: waits until its sandbox
+stands and has a name, and raises what kept it from standing."""

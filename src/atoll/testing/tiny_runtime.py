@@ -10,19 +10,17 @@ import os
 import select
 import socket
 import sys
-from dataclasses import replace
 
-from atoll.runtime.boot import RuntimeBoot
+from atoll.runtime.boot import RuntimeBoot, Stand
 from atoll.wire import init as wire
 
 _REPLY_BYTES = 64 * 1024
 _HEALTHY = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
 
 
-def serve(boot: RuntimeBoot) -> None:
+def become(stand: Stand) -> None:
     """Until the sandbox is gone."""
-    if boot.stand is not None:
-        boot = replace(boot, doors=boot.stand())
+    boot = stand()
     boot.listener.setblocking(True)
     poller = select.poll()
     poller.register(boot.listener, select.POLLIN)

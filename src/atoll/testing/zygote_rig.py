@@ -12,16 +12,22 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.runtime.zygote.home import Home
+from atoll.runtime.zygote import record
+from atoll.runtime.zygote.home import SPARE_PREFIX, Home
 from atoll.runtime.zygote.program import run
-from atoll.testing.tiny_runtime import serve
+from atoll.runtime.zygote.record import Record
+from atoll.testing.tiny_runtime import become
 from atoll.wire import zygote as wire
 
 TIMEOUT_SECONDS = 60
+POLL_SECONDS = 0.02
+FAMILY = 3
+"""Processes of a sandbox that stands: runtime, bwrap, init."""
 
 
 @dataclass(slots=True)
@@ -57,6 +63,25 @@ class ZygoteRig:
         assert isinstance(answer, wire.Started), answer
         return answer.box
 
+    def spares(self) -> dict[str, Record]:
+        """The sandboxes that stand ready, by name."""
+        known = {
+            path.parent.name: record.load(path)
+            for path in self.home.boxes.glob(f"{SPARE_PREFIX}*/box.json")
+        }
+        return {name: it for name, it in known.items() if it and len(it.processes) == FAMILY}
+
+    def await_spares(self, count: int = 1) -> dict[str, Record]:
+        """Wait until so many stand ready, and no other is on its way."""
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        while time.monotonic() < deadline:
+            found = self.spares()
+            made = [*self.home.boxes.glob(f"{SPARE_PREFIX}*")]
+            if len(found) == len(made) == count:
+                return found
+            time.sleep(POLL_SECONDS)
+        raise AssertionError(f"{count} spares were awaited; there are {self.spares()}")
+
     def inside(self, box: wire.Box, *argv: str) -> tuple[int, str]:
         """Run a command in a sandbox (with the tiny runtime): (raw wait status, output)."""
         with socket.socket(socket.AF_UNIX) as link:
@@ -68,14 +93,14 @@ class ZygoteRig:
 
 
 @contextlib.contextmanager
-def zygote_rig(uid: int = 0, home: Path | None = None) -> Iterator[ZygoteRig]:
+def zygote_rig(uid: int = 0, home: Path | None = None, *, spares: int = 0) -> Iterator[ZygoteRig]:
     """Start a zygote as `uid` (root only when we are) in a fresh or given home."""
     fresh = home is None
     place = home or Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
     place.chmod(0o711)
     if os.geteuid() == 0 and uid != 0:
         os.chown(place, uid, uid)
-    process = start_zygote(place, uid)
+    process = start_zygote(place, uid, spares=spares)
     try:
         yield ZygoteRig(Home(place), process, uid)
     finally:
@@ -85,11 +110,12 @@ def zygote_rig(uid: int = 0, home: Path | None = None) -> Iterator[ZygoteRig]:
             shutil.rmtree(place)
 
 
-def start_zygote(home: Path, uid: int) -> subprocess.Popen[bytes]:
+def start_zygote(home: Path, uid: int, *, spares: int = 0) -> subprocess.Popen[bytes]:
     """The subprocess, listening."""
     read, write = os.pipe()
+    words = (str(home), str(write), str(uid), str(spares))
     process = subprocess.Popen(
-        [sys.executable, "-m", "atoll.testing.zygote_rig", str(home), str(write), str(uid)],
+        [sys.executable, "-m", "atoll.testing.zygote_rig", *words],
         pass_fds=(write,),
         env={"PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.defpath},
     )
@@ -101,7 +127,8 @@ def start_zygote(home: Path, uid: int) -> subprocess.Popen[bytes]:
 
 def main() -> None:
     """The subprocess: drops to the uid after its imports, which may lie in a private home."""
-    home, ready_fd, uid = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    home = Path(sys.argv[1])
+    ready_fd, uid, spares = map(int, sys.argv[2:])
     if uid != os.geteuid():
         os.setgroups([])
         os.setresgid(uid, uid, uid)
@@ -111,7 +138,7 @@ def main() -> None:
         os.write(ready_fd, b"ready")
         os.close(ready_fd)
 
-    run(home, serve, ready=ready)
+    run(home, become, ready=ready, spares=spares)
 
 
 if __name__ == "__main__":

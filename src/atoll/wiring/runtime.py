@@ -20,7 +20,7 @@ from atoll.domain.provider import Upstream
 from atoll.runtime.agents.agents import Agents
 from atoll.runtime.app import build
 from atoll.runtime.asks import Asks
-from atoll.runtime.boot import RuntimeBoot
+from atoll.runtime.boot import RuntimeBoot, Stand
 from atoll.runtime.doors.ask_desk import AskDesk
 from atoll.runtime.doors.broker import BrokerParts, brokering
 from atoll.runtime.doors.egress import Egress, proxying
@@ -60,22 +60,26 @@ def lay(token: str | None = None) -> Laid:
     return Laid(parts, build(parts, token=token), ssl.create_default_context())
 
 
-def serve(boot: RuntimeBoot, laid: Laid | None = None) -> None:
+def serve(boot: RuntimeBoot) -> None:
     """Serve one sandbox until SIGTERM, then return; raises `SystemExit(3)` when its init is
-    gone. Takes over every descriptor in `boot`. `laid` serves one runtime in its process."""
-    if uvloop.run(run(boot, laid or lay(boot.token))):
+    gone. Takes over every descriptor in `boot`."""
+    become(lambda: boot, lay(boot.token))
+
+
+def become(stand: Stand, laid: Laid) -> None:
+    """The same for a sandbox that may not stand yet: `stand` waits for it, once all that does
+    not depend on it is prepared. `laid` serves one runtime in its process."""
+    if uvloop.run(run(stand, laid)):
         raise SystemExit(INIT_GONE)
 
 
-async def run(boot: RuntimeBoot, laid: Laid) -> int:
+async def run(stand: Stand, laid: Laid) -> int:
     """Serve until SIGTERM (0) or the end of the init (`INIT_GONE`)."""
     async with AsyncExitStack() as stack:
         runner = web.AppRunner(laid.app, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS)
         await runner.setup()
-        if boot.stand is not None:
-            # Blocking, and before there is anything a signal would have to end in order.
-            boot = replace(boot, doors=boot.stand())
-        return await _live(boot, laid, runner, stack=stack)
+        # Blocking, and before there is anything a signal would have to end in order.
+        return await _live(stand(), laid, runner, stack=stack)
 
 
 async def _live(

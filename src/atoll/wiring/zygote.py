@@ -12,7 +12,7 @@ from pathlib import Path
 from atoll.domain.errors import AtollError
 from atoll.runtime.zygote import kernel
 from atoll.runtime.zygote.program import run
-from atoll.wiring.runtime import lay, serve
+from atoll.wiring.runtime import become, lay
 from atoll.wiring.warm import warm
 
 
@@ -36,7 +36,7 @@ def main() -> int:
         warm()
         run(
             arguments.home,
-            partial(serve, laid=lay()),
+            partial(become, laid=lay()),
             ready=ready,
             machine=arguments.machine_fd,
         )

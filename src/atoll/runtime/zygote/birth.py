@@ -11,92 +11,31 @@ import resource
 import socket
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
 import msgspec
 
 from atoll.domain.errors import AtollError, Failed
-from atoll.domain.interior import DEFAULT_MEMORY_BYTES, DEFAULT_PIDS
-from atoll.runtime.boot import Agent, RuntimeBoot
+from atoll.runtime.boot import Agent, RuntimeBoot, Stand
 from atoll.runtime.zygote import devpts, kernel
-from atoll.runtime.zygote.bwrap_argv import Programs, Wall, wall_argv
-from atoll.runtime.zygote.cgroups import Caps, Groups
+from atoll.runtime.zygote.adoption import await_adoption
+from atoll.runtime.zygote.bwrap_argv import Wall, wall_argv
+from atoll.runtime.zygote.cgroups import UNBOUNDED, caps
 from atoll.runtime.zygote.children import detach
-from atoll.runtime.zygote.home import BoxPlaces, Home
+from atoll.runtime.zygote.doorstep import lay_doorstep
+from atoll.runtime.zygote.home import BoxPlaces
 from atoll.runtime.zygote.host_mounts import attach_host_mounts, host_mounts, opened
 from atoll.runtime.zygote.host_root import etc_tree, hosts_text
 from atoll.runtime.zygote.image import DEFAULT_BYTES
-from atoll.runtime.zygote.keys import sealed_copy
 from atoll.runtime.zygote.lending import check_taken
 from atoll.runtime.zygote.meeting import open_rendezvous, receive_guest, write_etc
+from atoll.runtime.zygote.nursery import Born, Laid, Nursery, Parentage, Stillborn
 from atoll.runtime.zygote.reach import reach
-from atoll.runtime.zygote.record import Process, process
+from atoll.runtime.zygote.record import process
 from atoll.runtime.zygote.roots import Root, lay_root, planned_root
-from atoll.runtime.zygote.storage import Storage, private_mounts
+from atoll.runtime.zygote.storage import private_mounts
 from atoll.runtime.zygote.wall import Site, break_ground
 from atoll.wire.zygote import Start
-from atoll.wire.zygote import Wall as WallKind
-
-SOCKET_BACKLOG = 128
-
-Serve = Callable[[RuntimeBoot], None]
-
-
-class Born(msgspec.Struct, frozen=True, tag=True):
-    """The sandbox stands. Beside it travel descriptors of init (and bwrap), `inside` of them,
-    then the doors."""
-
-    processes: tuple[Process, ...]
-    degraded: tuple[str, ...] = ()
-    inside: int = 2
-
-
-class Laid(msgspec.Struct, frozen=True, tag=True):
-    """All is ready for an init whose wall somebody else builds: its files are at `files`."""
-
-    files: str
-
-
-class Stillborn(msgspec.Struct, frozen=True, tag=True):
-    """It could not be built; `kind` is an error's code."""
-
-    kind: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Nursery:
-    """What every birth on this host shares. `control_uid` connects to runtimes."""
-
-    home: Home
-    programs: Programs
-    groups: Groups
-    storage: Storage
-    control_uid: int
-    serve: Serve
-    root: bool = field(default_factory=lambda: os.geteuid() == 0)
-    """Whether sandboxes get uids of their own: a fact of the zygote, settled while it is whole. A
-    child that has laid its privilege down must still know that it has one to give up."""
-
-    def degraded(self, wall: WallKind = "bubblewrap") -> tuple[str, ...]:
-        """What no sandbox here gets. A container's groups and mounts are its engine's."""
-        uids = () if self.root else ("uid: rootless, all sandboxes share the caller's uid",)
-        if wall == "container":
-            return (*self.storage.degraded(), *uids)
-        return (*self.groups.degraded(), *self.storage.degraded(), *uids)
-
-
-@dataclass(frozen=True, slots=True)
-class Parentage:
-    """Whose child: the request, and the two uids that are this sandbox's for ever. With
-    `wait_seconds` the wall is somebody else's work and its init awaited that long."""
-
-    request: Start
-    sandbox_uid: int
-    runtime_uid: int
-    report: socket.socket
-    wait_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +64,8 @@ def be_born(nursery: Nursery, parentage: Parentage) -> None:
         foreign = parentage.wait_seconds is not None
         lent = nursery.storage.lender.descriptors if foreign else set()
         detach({parentage.report.fileno(), *lent})
-        nursery.serve(_build(nursery, parentage))
+        kernel.name_process("atoll-spare" if parentage.spare else "atoll-birth")
+        nursery.become(_build(nursery, parentage))
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
@@ -145,35 +85,44 @@ def _confess(report: socket.socket, why: Stillborn) -> None:
         report.send(msgspec.json.encode(why))
 
 
-def _build(nursery: Nursery, parentage: Parentage) -> RuntimeBoot:
+def _build(nursery: Nursery, parentage: Parentage) -> Stand:
     """Everything up to the rise of the wall, which goes on while the runtime gets ready."""
-    request = parentage.request
-    places = nursery.home.box(request.sandbox_id)
+    places = nursery.home.box(parentage.request.sandbox_id)
     # What may fail comes first: a wall that rises for nobody would have to be found again.
-    listener = _listen(places, nursery.control_uid)
-    keys = sealed_copy(nursery.home.keys, nursery.control_uid)
+    doorstep = None if parentage.spare else lay_doorstep(nursery, places)
     if parentage.wait_seconds is None:
         building = _own_wall(nursery, parentage, places)
     else:
         building = _foreign_wall(nursery, parentage, places, seconds=parentage.wait_seconds)
-    boot = RuntimeBoot(
-        sandbox_id=request.sandbox_id,
-        generation=request.generation,
-        listener=listener,
-        control=building.control,
-        stand=lambda: _stand(nursery, parentage, building),
-        journal_dir=places.journal,
-        shell=request.shell,
-        env=request.env,
-        cwd=request.cwd,
-        init=nursery.programs.init_inside,
-        keys_fd=keys,
-        broker=request.broker,
-        agents=tuple(msgspec.convert(each, Agent, from_attributes=True) for each in request.agents),
-    )
     if nursery.root:
         kernel.lay_down(parentage.runtime_uid)
-    return boot
+
+    def stand() -> RuntimeBoot:
+        doors = _stand(nursery, parentage, building)
+        request, ends = (
+            (parentage.request, doorstep) if doorstep else await_adoption(parentage.report)
+        )
+        parentage.report.close()
+        kernel.name_process("atoll-runtime")
+        return RuntimeBoot(
+            sandbox_id=request.sandbox_id,
+            generation=request.generation,
+            listener=ends.listener,
+            control=building.control,
+            doors=doors,
+            journal_dir=nursery.home.box(request.sandbox_id).journal,
+            shell=request.shell,
+            env=request.env,
+            cwd=request.cwd,
+            init=nursery.programs.init_inside,
+            keys_fd=ends.keys,
+            broker=request.broker,
+            agents=tuple(
+                msgspec.convert(each, Agent, from_attributes=True) for each in request.agents
+            ),
+        )
+
+    return stand
 
 
 def _own_wall(nursery: Nursery, parentage: Parentage, places: BoxPlaces) -> _Building:
@@ -185,7 +134,9 @@ def _own_wall(nursery: Nursery, parentage: Parentage, places: BoxPlaces) -> _Bui
         nursery.storage.lender.close_eyes()
     site = Site(
         nursery.programs.seccomp,
-        groups=lambda: nursery.groups.make(request.sandbox_id, _caps(request)),
+        groups=lambda: nursery.groups.make(
+            request.sandbox_id, UNBOUNDED if parentage.spare else caps(request.limits)
+        ),
         argv=lambda: _wall(nursery, request, places, root),
         uid=uid,
     )
@@ -249,7 +200,7 @@ def _wall(nursery: Nursery, request: Start, places: BoxPlaces, root: Root | None
         etc=etc_tree(nursery.home.roots),
         views=views,
         writable=request.writable,
-        nproc=None if nursery.groups.has("pids") else _caps(request).pids,
+        nproc=None if nursery.groups.has("pids") else caps(request.limits).pids,
         bare=request.bare,
         root=root,
         mounts=host_mounts(request),
@@ -274,7 +225,6 @@ def _stand(
     born = Born(known, degraded, len(standing.pidfds))
     _give_up_privilege(nursery, parentage.runtime_uid)
     socket.send_fds(parentage.report, [msgspec.json.encode(born)], fds)
-    parentage.report.close()
     for fd in standing.pidfds:
         os.close(fd)
     return standing.doors
@@ -286,36 +236,6 @@ def _own_journal(nursery: Nursery, parentage: Parentage, places: BoxPlaces) -> N
         os.chown(places.journal, parentage.runtime_uid, parentage.runtime_uid)
 
 
-def _caps(request: Start) -> Caps:
-    limits = request.limits
-    return Caps(
-        memory_bytes=limits.memory_bytes or DEFAULT_MEMORY_BYTES,
-        pids=limits.pids or DEFAULT_PIDS,
-        cpu_millis=limits.cpu_millis,
-    )
-
-
-def _listen(places: BoxPlaces, control_uid: int) -> socket.socket:
-    """The runtime's socket: bound by us, reachable only for the control plane's uid."""
-    places.run.mkdir(mode=0o711, parents=True, exist_ok=True)
-    path: Path = places.socket
-    path.unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        old = os.umask(0o177)
-        try:
-            listener.bind(str(path))
-        finally:
-            os.umask(old)
-        if os.geteuid() == 0:
-            os.chown(path, control_uid, control_uid)
-    except OSError as err:
-        raise Failed(f"the runtime's socket {path} cannot be made: {err}") from err
-    listener.listen(SOCKET_BACKLOG)
-    listener.setblocking(False)
-    return listener
-
-
 def _limit_terminals(init_pid: int, ptys: int) -> tuple[str, ...]:
     try:
         devpts.limit_ptys(init_pid, ptys)
@@ -325,7 +245,6 @@ def _limit_terminals(init_pid: int, ptys: int) -> tuple[str, ...]:
 
 
 def _give_up_privilege(nursery: Nursery, uid: int) -> None:
-    kernel.name_process("atoll-runtime")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if nursery.root:
         kernel.drop_to(uid)

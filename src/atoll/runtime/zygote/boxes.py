@@ -6,22 +6,23 @@ a request that meets a burial waits for its end.
 
 import os
 import signal
-import socket
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from enum import Enum
-from functools import partial
-from typing import cast, get_args
+from dataclasses import InitVar, dataclass, field, replace
 
 import msgspec
 
 from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
 from atoll.runtime.zygote import record
-from atoll.runtime.zygote.birth import Born, Laid, Nursery, Parentage, Stillborn, be_born
-from atoll.runtime.zygote.burial import Buried, Grave, bury, end_session, send
-from atoll.runtime.zygote.children import Loop, detach
+from atoll.runtime.zygote.answers import awaited, ending, kind_of, refusal, shown
+from atoll.runtime.zygote.births import Births
+from atoll.runtime.zygote.burial import Buried, end_session, send
+from atoll.runtime.zygote.children import Loop
+from atoll.runtime.zygote.funerals import begin_funeral
 from atoll.runtime.zygote.host_mounts import check_host_mounts
+from atoll.runtime.zygote.live import Live, Order, Phase, Reply
+from atoll.runtime.zygote.nursery import Born, Laid, Nursery, Stillborn
+from atoll.runtime.zygote.spares import SPARES, Spares
 from atoll.runtime.zygote.views import checked_tree, checked_views
 from atoll.wire import zygote as wire
 
@@ -35,67 +36,28 @@ WALL_GRACE_SECONDS = 3.0
 INIT_GONE = 3
 """How a runtime exits when the sandbox ended under it."""
 
-Reply = Callable[[wire.Answer], None]
-_REPORTS = msgspec.json.Decoder(Born | Laid | Stillborn)
-
-
-class Phase(Enum):
-    """What a sandbox is doing."""
-
-    BIRTH = "birth"
-    ALIVE = "alive"
-    BURIAL = "burial"
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """A sandbox to be brought up; with `wait_seconds` somebody else builds its wall."""
-
-    start: wire.Start
-    wait_seconds: int | None = None
-
-    @property
-    def wall(self) -> wire.Wall:
-        """Who builds it."""
-        return "bubblewrap" if self.wait_seconds is None else "container"
-
-
-@dataclass(slots=True)
-class Live:
-    """A sandbox that is not just files. `asked` are the starts it will answer, `mourners` the
-    stops, `after` what happens once it is buried. While a wall of somebody else's is awaited,
-    `builders` wait to hear that all is `laid`; then its birth is `unhurried`: it takes nobody's
-    turn."""
-
-    record: record.Record
-    phase: Phase
-    pid: int = 0
-    pidfd: int | None = None
-    inside: tuple[int, ...] = ()
-    doors: tuple[socket.socket, ...] = ()
-    asked: list[Reply] = field(default_factory=list)
-    builders: list[Reply] = field(default_factory=list)
-    laid: Laid | None = None
-    unhurried: bool = False
-    mourners: list[Reply] = field(default_factory=list)
-    after: list[Callable[[], None]] = field(default_factory=list)
-    keep: bool = True
-    failure: wire.Refused | None = None
-
 
 @dataclass(slots=True)
 class Boxes:
-    """The books. `take_uids` gives the first of two new uids; `ended` is told of deaths."""
+    """The books. `ended` is told of deaths, `spare_count` sandboxes stand ready at most."""
 
-    loop: Loop
-    nursery: Nursery
-    take_uids: Callable[[], int]
+    births: Births
     ended: Callable[[wire.Ended], None]
     kept: dict[str, record.Record]
+    spare_count: InitVar[int] = SPARES
+    loop: Loop = field(init=False)
+    nursery: Nursery = field(init=False)
+    spares: Spares = field(init=False)
     _live: dict[str, Live] = field(default_factory=dict)
     _line: deque[tuple[Order, Reply]] = field(default_factory=deque)
     _births: int = 0
     _closing: bool = False
+    _without_spares: bool = False
+
+    def __post_init__(self, spare_count: int) -> None:
+        self.loop, self.nursery = self.births.loop, self.births.nursery
+        count = spare_count if self.nursery.root else 0
+        self.spares = Spares(self.births, lambda: self._births > 0, count)
 
     def start(self, request: wire.Start, reply: Reply) -> None:
         """Answer `Started`, now or once it stands. Raises `Conflict`, `Invalid`, `Unavailable`."""
@@ -167,7 +129,7 @@ class Boxes:
         elif order.wait_seconds is None:
             box.asked.append(reply)
         elif box.laid is not None:
-            reply(self._awaited(box.record, box.laid))
+            reply(awaited(self.nursery, box, box.laid))
         else:
             box.builders.append(reply)
 
@@ -180,64 +142,42 @@ class Boxes:
     def _give_birth(self, order: Order, reply: Reply) -> None:
         request = order.start
         known = self.kept.get(request.sandbox_id)
-        if known is None:
-            runtime_uid, sandbox_uid = self._uids()
-        else:
-            runtime_uid, sandbox_uid = known.runtime_uid, known.sandbox_uid
-        fresh = record.Record(
-            sandbox_id=request.sandbox_id,
-            generation=request.generation,
-            hostname=request.hostname,
-            sandbox_uid=sandbox_uid,
-            runtime_uid=runtime_uid,
-            live=True,
-            boot_id=record.boot_id(),
-            init=self.nursery.programs.init_kind,
-            wall=order.wall,
-            tree=request.tree or "",
-        )
-        places = self.nursery.home.box(request.sandbox_id)
-        places.folder.mkdir(mode=0o711, exist_ok=True)
-        record.save(places.record, fresh)
-        box = Live(fresh, Phase.BIRTH, keep=known is not None)
+        if known is None and order.wait_seconds is None and self._adopted(request, reply):
+            return
+        box = self.births.expect(order, known)
         (box.asked if order.wait_seconds is None else box.builders).append(reply)
         self._live[request.sandbox_id] = box
         self._births += 1
-        parentage = partial(
-            Parentage, request, sandbox_uid, runtime_uid, wait_seconds=order.wait_seconds
+        self.births.begin(
+            box,
+            order,
+            lambda report, fds: self._reported(box, report, fds),
+            ended=lambda status: self._runtime_ended(box, status),
+            spare=False,
         )
-        box.pid, box.pidfd = self.loop.fork(
-            lambda talk: be_born(self.nursery, parentage(talk)),
-            lambda packet, fds: self._reported(box, packet, fds),
-            lambda status: self._runtime_ended(box, status),
-        )
-        box.record = msgspec.structs.replace(fresh, processes=_known(box.pid))
-        record.save(places.record, box.record)
 
-    def _uids(self) -> tuple[int, int]:
-        if not self.nursery.root:
-            return os.geteuid(), os.geteuid()
-        first = self.take_uids()
-        return first, first + 1
+    def _adopted(self, request: wire.Start, reply: Reply) -> bool:
+        """Whether a spare became this sandbox; then it is there at once."""
+        box = self.spares.take(request, self._runtime_ended)
+        if box is None:
+            return False
+        self._live[request.sandbox_id] = box
+        self.loop.watch(box.inside[0], lambda: self._wall_fell(box))
+        reply(wire.Started(self._shown(box.record)))
+        return True
 
-    def _reported(self, box: Live, packet: bytes, fds: list[int]) -> None:
-        report = _REPORTS.decode(packet)
-        if isinstance(report, Stillborn):
-            box.failure = wire.Refused(_kind(report.kind), report.message)
-            return
-        if isinstance(report, Laid):
-            self._laid(box, report)
-            return
-        box.inside = tuple(fds[: report.inside])
-        box.doors = tuple(socket.socket(fileno=fd) for fd in fds[report.inside :])
-        if box.phase is not Phase.BIRTH:
-            return  # it was stopped meanwhile; its burial ends what came up
-        box.record = msgspec.structs.replace(
-            box.record,
-            processes=report.processes,
-            degraded=(*self.nursery.degraded(box.record.wall), *report.degraded),
-        )
-        record.save(self.nursery.home.box(box.record.sandbox_id).record, box.record)
+    def _reported(self, box: Live, report: Born | Laid | Stillborn, fds: list[int]) -> None:
+        match report:
+            case Stillborn():
+                box.failure = wire.Refused(kind_of(report.kind), report.message)
+            case Laid():
+                self._laid(box, report)
+            case Born():
+                self.births.stands(box, report, fds)
+                if box.phase is Phase.BIRTH:
+                    self._alive(box)
+
+    def _alive(self, box: Live) -> None:
         box.phase = Phase.ALIVE
         box.keep = True
         self.loop.watch(box.inside[0], lambda: self._wall_fell(box))
@@ -252,7 +192,7 @@ class Boxes:
             return
         box.laid = report
         for reply in box.builders:
-            reply(self._awaited(box.record, report))
+            reply(awaited(self.nursery, box, report))
         box.builders = []
         self._birth_over(box)
         box.unhurried = True
@@ -278,14 +218,14 @@ class Boxes:
         match box.phase:
             case Phase.BIRTH:
                 if box.failure is None:
-                    box.failure = wire.Refused("failed", f"the runtime {_ending(status)} at birth")
+                    box.failure = wire.Refused("failed", f"the runtime {ending(status)} at birth")
                 if not self.nursery.root:
                     # Without a cgroup of ours: a bwrap whose parent fell before it was told to
                     # go on waits for ever, still in the session of the runtime that failed.
                     end_session(box.pid)
                 self._bury(box)
             case Phase.ALIVE:
-                reason = f"the runtime {_ending(status)}"
+                reason = f"the runtime {ending(status)}"
                 if os.waitstatus_to_exitcode(status) == INIT_GONE:
                     reason = "everything inside ended: its init was killed or gave up"
                 box.record = msgspec.structs.replace(box.record, reason=reason)
@@ -322,45 +262,13 @@ class Boxes:
         return box
 
     def _bury(self, box: Live) -> None:
-        """Begin the end. The doors refuse at once, yet stay owned until all inside is dead."""
         born = box.phase is Phase.BIRTH
-        box.phase = Phase.BURIAL
-        for door in box.doors:
-            refuse(door)
-        for fd in box.inside[:1]:
-            self.loop.forget(fd)
-        grave = Grave(
-            places=self.nursery.home.box(box.record.sandbox_id),
-            groups=self.nursery.groups.paths(box.record.sandbox_id),
-            runtime=box.pidfd,
-            inside=box.inside,
-            keep=box.keep,
-            lender=self.nursery.storage.lender,
-        )
-        found: list[Buried] = []
-
-        def dig(talk: socket.socket) -> None:
-            fds = {fd for fd in (talk.fileno(), grave.runtime, *grave.inside) if fd is not None}
-            fds |= grave.lender.descriptors
-            detach(fds)
-            talk.send(msgspec.json.encode(bury(grave)))
-
-        _pid, pidfd = self.loop.fork(
-            dig,
-            lambda packet, _fds: found.append(msgspec.json.decode(packet, type=Buried)),
-            lambda _status: self._buried(box, found),
-        )
-        os.close(pidfd)
+        begin_funeral(self.loop, self.nursery, box, lambda report: self._buried(box, report))
         if born:
             self._birth_over(box)
 
-    def _buried(self, box: Live, found: list[Buried]) -> None:
+    def _buried(self, box: Live, report: Buried) -> None:
         sandbox_id = box.record.sandbox_id
-        report = found[0] if found else Buried(leftovers=(f"the burial of {sandbox_id} broke off",))
-        for door in box.doors:
-            door.close()
-        for fd in (*box.inside, *([] if box.pidfd is None else [box.pidfd])):
-            os.close(fd)
         del self._live[sandbox_id]
         self._rest(box, kept=box.keep or bool(report.leftovers))
         failure = box.failure or wire.Refused("failed", f"{sandbox_id} ended while starting")
@@ -370,8 +278,7 @@ class Boxes:
             reply(wire.Cleaned(report.removed, report.leftovers))
         for call in box.after:
             call()
-        if self._closing and not self._live:
-            self.loop.stop()
+        self._stop_when_done()
 
     def _rest(self, box: Live, *, kept: bool) -> None:
         """Write down what is left of a sandbox that no longer lives."""
@@ -379,7 +286,7 @@ class Boxes:
         if not kept:
             self.kept.pop(sandbox_id, None)
             return
-        resting = msgspec.structs.replace(box.record, live=False, processes=())
+        resting = msgspec.structs.replace(box.record, live=False, processes=(), group="")
         self.kept[sandbox_id] = resting
         places = self.nursery.home.box(sandbox_id)
         if places.folder.exists():
@@ -392,72 +299,22 @@ class Boxes:
         for box in list(self._live.values()):
             if box.phase is not Phase.BURIAL:
                 self._bury(box)
-        if not self._live:
+        self.spares.close(self._spares_gone)
+
+    def _spares_gone(self) -> None:
+        self._without_spares = True
+        self._stop_when_done()
+
+    def _stop_when_done(self) -> None:
+        if self._without_spares and not self._live:
             self.loop.stop()
 
     def page(self, after: str) -> wire.Listed:
         """One page of all sandboxes by id, living and kept."""
         known = {**self.kept, **{key: box.record for key, box in self._live.items()}}
         ids = sorted(each for each in known if each > after)
-        shown = tuple(self._shown(known[each]) for each in ids[: wire.LIST_PAGE])
-        return wire.Listed(shown, more=len(ids) > wire.LIST_PAGE)
+        boxes = tuple(self._shown(known[each]) for each in ids[: wire.LIST_PAGE])
+        return wire.Listed(boxes, more=len(ids) > wire.LIST_PAGE)
 
     def _shown(self, known: record.Record) -> wire.Box:
-        box = self._live.get(known.sandbox_id)
-        return wire.Box(
-            sandbox_id=known.sandbox_id,
-            generation=known.generation,
-            live=box is not None and box.phase is not Phase.BURIAL,
-            socket=str(self.nursery.home.box(known.sandbox_id).socket),
-            host_uid=known.sandbox_uid,
-            runtime_pid=box.pid if box is not None else 0,
-            init=known.init,
-            degraded=known.degraded,
-            reason=known.reason,
-            wall=known.wall,
-        )
-
-    def _awaited(self, known: record.Record, laid: Laid) -> wire.Awaited:
-        places, programs = self.nursery.home.box(known.sandbox_id), self.nursery.programs
-        return wire.Awaited(
-            box=self._shown(known),
-            rendezvous=str(places.rendezvous),
-            init_file=str(programs.init_file),
-            init=programs.init_inside,
-            workspace=f"{laid.files}/workspace",
-            state=f"{laid.files}/state",
-            etc=str(places.etc),
-        )
-
-
-def refusal(error: AtollError) -> wire.Refused:
-    """An error as it goes over the wire."""
-    return wire.Refused(_kind(error.default_code), error.message)
-
-
-def _kind(code: str) -> wire.Kind:
-    """An error's code as the wire knows it."""
-    for kind in get_args(wire.Kind):
-        if kind == code:
-            return cast(wire.Kind, kind)
-    return "failed"
-
-
-def refuse(listener: socket.socket) -> None:
-    """Connections are refused from now on, while the port stays owned."""
-    try:
-        listener.shutdown(socket.SHUT_RD)
-    except OSError:
-        return  # its network is gone already
-
-
-def _known(pid: int) -> tuple[record.Process, ...]:
-    found = record.process(pid)
-    return () if found is None else (found,)
-
-
-def _ending(status: int) -> str:
-    code = os.waitstatus_to_exitcode(status)
-    if code < 0:
-        return f"was killed by {signal.Signals(-code).name}"
-    return f"exited with status {code}"
+        return shown(self.nursery, known, self._live.get(known.sandbox_id))

@@ -12,7 +12,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from atoll.domain.interior import DEFAULT_MEMORY_BYTES, DEFAULT_PIDS
 from atoll.runtime.zygote.hierarchies import Hierarchy, hierarchies
+from atoll.wire.zygote import Limits
 
 CPU_PERIOD_US = 100_000
 FREEZE_SECONDS = 1.0
@@ -28,6 +30,19 @@ class Caps:
     memory_bytes: int | None
     pids: int | None
     cpu_millis: int | None
+
+
+UNBOUNDED = Caps(None, None, None)
+"""For a sandbox in which nothing can run yet."""
+
+
+def caps(limits: Limits) -> Caps:
+    """What a sandbox is bounded to; the defaults stand in for what nobody asked."""
+    return Caps(
+        memory_bytes=limits.memory_bytes or DEFAULT_MEMORY_BYTES,
+        pids=limits.pids or DEFAULT_PIDS,
+        cpu_millis=limits.cpu_millis,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +67,7 @@ class Groups:
         return [base / name for _version, base in self.bases]
 
     def make(self, name: str, caps: Caps) -> list[Path]:
-        """Make and bound a sandbox's groups. Raises `OSError`."""
+        """Make a sandbox's groups where they are missing, and bound them. Raises `OSError`."""
         made = []
         for version, base in self.bases:
             group = base / name

@@ -24,6 +24,16 @@ Packet = Callable[[bytes, list[int]], None]
 """Called with each packet of a child and its descriptors; with b"" at the end."""
 
 
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A process of ours. `talk` is our end of its socket, closed once it ended; `pidfd` is
+    closed by whoever forked it."""
+
+    pid: int
+    pidfd: int
+    talk: socket.socket
+
+
 @dataclass(slots=True)
 class Loop:
     """One epoll loop. Callbacks run to completion; what they raise ends the zygote."""
@@ -117,9 +127,9 @@ class Loop:
 
     def fork(
         self, body: Callable[[socket.socket], None], packet: Packet, ended: Callable[[int], None]
-    ) -> tuple[int, int]:
-        """Run `body` in a child with its end of a socket; returns (pid, pidfd). The caller
-        closes the pidfd. All packets are delivered before `ended` is called."""
+    ) -> Child:
+        """Run `body` in a child with its end of a socket. All packets are delivered before
+        `ended` is called."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         pid = os.fork()
         if pid == 0:
@@ -141,7 +151,7 @@ class Loop:
 
         self.watch(ours.fileno(), read)
         self._ends[pid] = finish
-        return pid, os.pidfd_open(pid)
+        return Child(pid, os.pidfd_open(pid), ours)
 
 
 def _drain(sock: socket.socket) -> None:

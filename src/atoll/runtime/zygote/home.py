@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LENT = "lent"
+SPARE_PREFIX = "spare-"
+"""Of the names of sandboxes that are nobody's yet: never an id (`wire.zygote.BoxId`)."""
 
 
 @dataclass(frozen=True, slots=True)

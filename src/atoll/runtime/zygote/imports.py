@@ -16,7 +16,7 @@ from pathlib import Path
 
 from atoll.domain.errors import AtollError, Failed, Invalid, LimitReached
 from atoll.runtime.zygote import kernel
-from atoll.runtime.zygote.boxes import refusal
+from atoll.runtime.zygote.answers import refusal
 from atoll.runtime.zygote.bwrap_argv import Programs
 from atoll.runtime.zygote.children import detach
 from atoll.runtime.zygote.home import Home

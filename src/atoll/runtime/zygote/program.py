@@ -14,7 +14,7 @@ from pathlib import Path
 
 from atoll.domain.errors import Conflict, Failed
 from atoll.runtime.zygote import cgroups, image
-from atoll.runtime.zygote.birth import Nursery, Serve
+from atoll.runtime.zygote.births import Births
 from atoll.runtime.zygote.boxes import Boxes
 from atoll.runtime.zygote.burial import unlink_socket
 from atoll.runtime.zygote.children import Loop
@@ -22,8 +22,10 @@ from atoll.runtime.zygote.home import Home
 from atoll.runtime.zygote.host_root import etc_tree
 from atoll.runtime.zygote.imports import Importer
 from atoll.runtime.zygote.lending import Lender
+from atoll.runtime.zygote.nursery import Become, Nursery
 from atoll.runtime.zygote.programs import install
 from atoll.runtime.zygote.server import Server, bind
+from atoll.runtime.zygote.spares import SPARES
 from atoll.runtime.zygote.storage import Storage
 from atoll.runtime.zygote.sweep import sweep
 from atoll.runtime.zygote.uids import Counter, Reserve
@@ -34,13 +36,15 @@ MAX_FILES = 65536
 
 def run(
     root: Path,
-    serve: Serve,
+    become: Become,
     *,
     ready: Callable[[], None] = lambda: None,
     machine: int | None = None,
+    spares: int = SPARES,
 ) -> None:
     """Be the zygote of the home at `root` until SIGTERM; `ready` is called once it listens.
-    `machine` is a descriptor of the machine's mount namespace, when ours is another.
+    `machine` is a descriptor of the machine's mount namespace, when ours is another. As root up
+    to `spares` sandboxes stand ready for the next starts.
 
     Raises `Conflict` when the home has one already, `Failed` with what the host lacks.
     """
@@ -55,7 +59,7 @@ def run(
     lender = Lender(home, machine)
     kept = sweep(home, groups, lender)
     storage = Storage(home, os.geteuid() == 0 and image.can_mount(), lender)
-    nursery = Nursery(home, programs, groups, storage, control_uid, serve)
+    nursery = Nursery(home, programs, groups, storage, control_uid, become)
     uids = Reserve(Counter(home.boxes / "next-uid"))
     loop = Loop()
     server: Server
@@ -66,7 +70,7 @@ def run(
     def ended(death: wire.Ended) -> None:
         server.tell_everyone(death)
 
-    boxes = Boxes(loop, nursery, take_uids, ended, kept)
+    boxes = Boxes(Births(loop, nursery, take_uids), ended, kept, spares)
     server = Server(loop, boxes, Importer(home, programs, control_uid), _report(nursery))
     listener = bind(str(home.socket), control_uid)
     server.listen(listener)

@@ -20,7 +20,8 @@ class Process(msgspec.Struct, frozen=True):
 
 class Record(msgspec.Struct, frozen=True):
     """One sandbox. `processes` are its runtime, bwrap (where that built the wall) and init
-    while it lives; `tree` the image it is built on, empty for the host's root."""
+    while it lives; `tree` the image it is built on, empty for the host's root; `group` names its
+    control groups where its id does not."""
 
     sandbox_id: str
     generation: int
@@ -35,6 +36,12 @@ class Record(msgspec.Struct, frozen=True):
     reason: str = ""
     wall: Wall = "bubblewrap"
     tree: str = ""
+    group: str = ""
+
+    @property
+    def group_name(self) -> str:
+        """The name of its control groups."""
+        return self.group or self.sandbox_id
 
 
 def save(path: Path, record: Record) -> None:

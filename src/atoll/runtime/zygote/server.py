@@ -14,9 +14,11 @@ from dataclasses import dataclass, field
 
 from atoll.domain.errors import AtollError, Invalid
 from atoll.runtime.zygote import kernel
-from atoll.runtime.zygote.boxes import Boxes, Reply, refusal
+from atoll.runtime.zygote.answers import refusal
+from atoll.runtime.zygote.boxes import Boxes
 from atoll.runtime.zygote.children import Loop
 from atoll.runtime.zygote.imports import Importer
+from atoll.runtime.zygote.live import Reply
 from atoll.wire import zygote as wire
 
 MAX_CONNECTIONS = 16
@@ -112,7 +114,7 @@ class Server:
         if self._imports >= MAX_IMPORTS:
             reply(wire.Refused("unavailable", f"{MAX_IMPORTS} imports are running: try again"))
             return
-        uid = self.boxes.take_uids() if self.boxes.nursery.root else None
+        uid = self.boxes.births.take_uids() if self.boxes.nursery.root else None
         answers: list[wire.Answer] = []
 
         def ended(_status: int) -> None:
@@ -121,12 +123,12 @@ class Server:
             reply(answers[0] if answers else broke)
 
         self._imports += 1
-        _pid, pidfd = self.loop.fork(
+        child = self.loop.fork(
             lambda talk: self.importer.work(request, uid, talk),
             lambda packet, _fds: answers.append(wire.decode_answer(packet).answer),
             ended,
         )
-        os.close(pidfd)
+        os.close(child.pidfd)
 
     def tell_everyone(self, ended: wire.Ended) -> None:
         """Push a death to every connected control plane."""

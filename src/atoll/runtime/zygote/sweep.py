@@ -9,8 +9,8 @@ import msgspec
 
 from atoll.domain.errors import Failed
 from atoll.runtime.zygote import cgroups, record
-from atoll.runtime.zygote.burial import Grave, bury, unlink_socket
-from atoll.runtime.zygote.home import Home
+from atoll.runtime.zygote.burial import Grave, bury, remove_tree, unlink_socket
+from atoll.runtime.zygote.home import SPARE_PREFIX, Home
 from atoll.runtime.zygote.lending import Lender
 
 REASON = "Atoll's zygote ended while the sandbox ran; start it again"
@@ -29,7 +29,9 @@ def sweep(home: Home, groups: cgroups.Groups, lender: Lender) -> dict[str, recor
             known = record.load(folder / "box.json")
         except Failed:
             continue  # left for a person: list cannot show what cannot be read
-        if known is not None:
+        if folder.name.startswith(SPARE_PREFIX):
+            _forget_spare(lender, groups, folder, known)
+        elif known is not None:
             kept[known.sandbox_id] = _settle(lender, groups, known)
     _remove_empty_groups(groups)
     return kept
@@ -40,24 +42,41 @@ def _forget_unfinished(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+def _forget_spare(
+    lender: Lender, groups: cgroups.Groups, folder: Path, known: record.Record | None
+) -> None:
+    """It was nobody's, whatever name it was just being given."""
+    if known is not None:
+        _end(lender, groups, known, name=folder.name, keep=False)
+    remove_tree(folder)
+
+
 def _settle(lender: Lender, groups: cgroups.Groups, known: record.Record) -> record.Record:
     if not known.live:
         return known
+    grave = _end(lender, groups, known, name=known.sandbox_id, keep=True)
+    settled = msgspec.structs.replace(known, live=False, processes=(), group="", reason=REASON)
+    record.save(grave.places.record, settled)
+    return settled
+
+
+def _end(
+    lender: Lender, groups: cgroups.Groups, known: record.Record, *, name: str, keep: bool
+) -> Grave:
+    """End what still runs of the sandbox in folder `name`."""
     fds = _living(known)
     grave = Grave(
-        places=lender.home.box(known.sandbox_id),
-        groups=groups.paths(known.sandbox_id),
+        places=lender.home.box(name),
+        groups=groups.paths(known.group_name),
         runtime=None,
         inside=tuple(fds),
-        keep=True,
+        keep=keep,
         lender=lender,
     )
     bury(grave)
     for fd in fds:
         os.close(fd)
-    settled = msgspec.structs.replace(known, live=False, processes=(), reason=REASON)
-    record.save(grave.places.record, settled)
-    return settled
+    return grave
 
 
 def _living(known: record.Record) -> list[int]:

@@ -1,0 +1,99 @@
+"""A birth as the zygote sees it: a record, a forked child, and what it reports.
+
+Who waits for it, and what follows, is its caller's business (`boxes`, `spares`).
+"""
+
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import msgspec
+
+from atoll.runtime.zygote import record
+from atoll.runtime.zygote.birth import be_born
+from atoll.runtime.zygote.children import Loop
+from atoll.runtime.zygote.live import Live, Order, Phase
+from atoll.runtime.zygote.nursery import Born, Laid, Nursery, Parentage, Stillborn
+
+_REPORTS = msgspec.json.Decoder(Born | Laid | Stillborn)
+
+Heard = Callable[[Born | Laid | Stillborn, list[int]], None]
+"""Called with each report and the descriptors that came with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Births:
+    """How children are made. `take_uids` gives the first of two uids that nobody ever had."""
+
+    loop: Loop
+    nursery: Nursery
+    take_uids: Callable[[], int]
+
+    def expect(self, order: Order, known: record.Record | None) -> Live:
+        """What there is of a sandbox before its birth; `known` is what was kept of it."""
+        request = order.start
+        runtime_uid, sandbox_uid = self._uids(known)
+        fresh = record.Record(
+            sandbox_id=request.sandbox_id,
+            generation=request.generation,
+            hostname=request.hostname,
+            sandbox_uid=sandbox_uid,
+            runtime_uid=runtime_uid,
+            live=True,
+            boot_id=record.boot_id(),
+            init=self.nursery.programs.init_kind,
+            wall=order.wall,
+            tree=request.tree or "",
+        )
+        return Live(fresh, Phase.BIRTH, keep=known is not None)
+
+    def begin(
+        self, box: Live, order: Order, heard: Heard, *, ended: Callable[[int], None], spare: bool
+    ) -> None:
+        """Fork the child that builds it. All reports come before `ended`."""
+        nursery = self.nursery
+        places = nursery.home.box(box.record.sandbox_id)
+        places.folder.mkdir(mode=0o711, exist_ok=True)
+        record.save(places.record, box.record)
+        parentage = partial(
+            Parentage,
+            order.start,
+            box.record.sandbox_uid,
+            box.record.runtime_uid,
+            wait_seconds=order.wait_seconds,
+            spare=spare,
+        )
+        box.child = self.loop.fork(
+            lambda talk: be_born(nursery, parentage(talk)),
+            lambda packet, fds: heard(_REPORTS.decode(packet), fds),
+            ended,
+        )
+        found = record.process(box.child.pid)
+        box.record = msgspec.structs.replace(
+            box.record, processes=() if found is None else (found,)
+        )
+        record.save(places.record, box.record)
+
+    def stands(self, box: Live, report: Born, fds: list[int]) -> None:
+        """Write down what came up; it is for the caller to say that it lives."""
+        box.inside = tuple(fds[: report.inside])
+        box.doors = tuple(socket.socket(fileno=fd) for fd in fds[report.inside :])
+        if box.phase is not Phase.BIRTH:
+            return  # it was stopped meanwhile; its burial ends what came up
+        box.record = msgspec.structs.replace(
+            box.record,
+            processes=report.processes,
+            degraded=(*self.nursery.degraded(box.record.wall), *report.degraded),
+        )
+        record.save(self.nursery.home.box(box.record.sandbox_id).record, box.record)
+
+    def _uids(self, known: record.Record | None) -> tuple[int, int]:
+        """The runtime's and the sandbox's."""
+        if known is not None:
+            return known.runtime_uid, known.sandbox_uid
+        if not self.nursery.root:
+            return os.geteuid(), os.geteuid()
+        first = self.take_uids()
+        return first, first + 1

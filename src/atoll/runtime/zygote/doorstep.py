@@ -1,0 +1,64 @@
+"""What a runtime is reached by and what it may spend: its listening socket and the broker's keys.
+
+Made by whoever still has the right to: the child that builds a sandbox, or for a spare the
+zygote. Nobody listens yet.
+"""
+
+import os
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.domain.errors import Failed
+from atoll.runtime.zygote.home import BoxPlaces
+from atoll.runtime.zygote.keys import sealed_copy
+from atoll.runtime.zygote.nursery import Nursery
+
+BACKLOG = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Doorstep:
+    """A listening unix socket, and a memfd with the keys where there are some."""
+
+    listener: socket.socket
+    keys: int | None
+
+    def close(self) -> None:
+        """Let both go; whoever was sent them has them still."""
+        self.listener.close()
+        if self.keys is not None:
+            os.close(self.keys)
+
+
+def lay_doorstep(nursery: Nursery, places: BoxPlaces) -> Doorstep:
+    """Raises `Failed` when the socket cannot be made or the keys are not fit to be used."""
+    keys = sealed_copy(nursery.home.keys, nursery.control_uid)
+    try:
+        return Doorstep(_listen(places, nursery.control_uid), keys)
+    except Failed:
+        if keys is not None:
+            os.close(keys)
+        raise
+
+
+def _listen(places: BoxPlaces, control_uid: int) -> socket.socket:
+    """The runtime's socket: bound by us, reachable only for the control plane's uid."""
+    places.run.mkdir(mode=0o711, parents=True, exist_ok=True)
+    path: Path = places.socket
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        old = os.umask(0o177)
+        try:
+            listener.bind(str(path))
+        finally:
+            os.umask(old)
+        if os.geteuid() == 0:
+            os.chown(path, control_uid, control_uid)
+    except OSError as err:
+        listener.close()
+        raise Failed(f"the runtime's socket {path} cannot be made: {err}") from err
+    listener.listen(BACKLOG)
+    listener.setblocking(False)
+    return listener

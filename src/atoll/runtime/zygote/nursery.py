@@ -1,0 +1,85 @@
+"""What a birth is told and tells, and what all births of a host share. Nothing happens here."""
+
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from atoll.runtime.boot import Stand
+from atoll.runtime.zygote.bwrap_argv import Programs
+from atoll.runtime.zygote.cgroups import Groups
+from atoll.runtime.zygote.home import Home
+from atoll.runtime.zygote.record import Process
+from atoll.runtime.zygote.storage import Storage
+from atoll.wire.zygote import Start
+from atoll.wire.zygote import Wall as WallKind
+
+Become = Callable[[Stand], None]
+"""The life of a runtime: prepares itself, calls `Stand`, serves."""
+
+
+class Born(msgspec.Struct, frozen=True, tag=True):
+    """The sandbox stands. Beside it travel descriptors of init (and bwrap), `inside` of them,
+    then the doors."""
+
+    processes: tuple[Process, ...]
+    degraded: tuple[str, ...] = ()
+    inside: int = 2
+
+
+class Laid(msgspec.Struct, frozen=True, tag=True):
+    """All is ready for an init whose wall somebody else builds: its files are at `files`."""
+
+    files: str
+
+
+class Adoption(msgspec.Struct, frozen=True):
+    """Told to a spare: it is this sandbox from now on. Beside it travels the runtime's listening
+    socket, then (with `keys`) the broker's keys."""
+
+    request: Start
+    keys: bool
+
+
+class Stillborn(msgspec.Struct, frozen=True, tag=True):
+    """It could not be built; `kind` is an error's code."""
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nursery:
+    """What every birth on this host shares. `control_uid` connects to runtimes."""
+
+    home: Home
+    programs: Programs
+    groups: Groups
+    storage: Storage
+    control_uid: int
+    become: Become
+    root: bool = field(default_factory=lambda: os.geteuid() == 0)
+    """Whether sandboxes get uids of their own: a fact of the zygote, settled while it is whole. A
+    child that has laid its privilege down must still know that it has one to give up."""
+
+    def degraded(self, wall: WallKind = "bubblewrap") -> tuple[str, ...]:
+        """What no sandbox here gets. A container's groups and mounts are its engine's."""
+        uids = () if self.root else ("uid: rootless, all sandboxes share the caller's uid",)
+        if wall == "container":
+            return (*self.storage.degraded(), *uids)
+        return (*self.groups.degraded(), *self.storage.degraded(), *uids)
+
+
+@dataclass(frozen=True, slots=True)
+class Parentage:
+    """Whose child: the request, and the two uids that are this sandbox's for ever. With
+    `wait_seconds` the wall is somebody else's work and its init awaited that long."""
+
+    request: Start
+    sandbox_uid: int
+    runtime_uid: int
+    report: socket.socket
+    wait_seconds: int | None = None
+    spare: bool = False
