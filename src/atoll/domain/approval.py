@@ -207,7 +207,7 @@ def overtaken(approval: Approval, *, reason: str, now: datetime) -> Approval:
             return replace(approval, verdict=Verdict.EXPIRED, reason=reason, until=now)
         case Verdict.GRANTED:
             return replace(approval, verdict=Verdict.REVOKED, reason=reason, until=now)
-        case Verdict.USED | Verdict.DENIED | Verdict.REVOKED | Verdict.EXPIRED:
+        case Verdict.USED | Verdict.DENIED | Verdict.REVOKED | Verdict.EXPIRED:  # pragma: no branch
             return approval
 
 

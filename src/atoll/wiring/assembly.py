@@ -87,16 +87,8 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Services]:
         vault = await asyncio.to_thread(open_vault, settings, os.environ)
         around = _surroundings(settings, ground, workspaces, vault=vault, stack=stack)
         profiles = _profiles(ground, settings.home / "profiles")
-        sandboxes = Sandboxes(
-            around,
-            profiles,
-            settings=SandboxSettings(
-                max_sandboxes=settings.max_sandboxes,
-                allow_loopback_repositories=settings.allow_loopback_remotes,
-                mount_roots=settings.mount_roots,
-            ),
-            identifiers=ground.identifiers,
-        )
+        rules, ids = _rules(settings), ground.identifiers
+        sandboxes = Sandboxes(around, profiles, settings=rules, identifiers=ids)
         events = Events(store, ground.bus, clock=ground.clock, identifiers=ground.identifiers)
         logins = await _logins(settings.home, ground.clock, events)
         yield Services(
@@ -126,6 +118,14 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Services]:
         )
 
 
+
+
+def _rules(settings: ControlSettings) -> SandboxSettings:
+    return SandboxSettings(
+        max_sandboxes=settings.max_sandboxes,
+        allow_loopback_repositories=settings.allow_loopback_remotes,
+        mount_roots=settings.mount_roots,
+    )
 def _surroundings(
     settings: ControlSettings,
     ground: _Ground,

@@ -50,6 +50,9 @@ def _lines(sandbox: Answer) -> list[tuple[str, str]]:
         ("kept until", sandbox.text("retained_until")),
     ]
     lines += [("missing", note) for note in sandbox.child("isolation").texts("degraded")]
+    lines += [
+        ("exposed", f"{name}: its value is inside") for name in sandbox.texts("exposed_secrets")
+    ]
     lines += [("repository", _repository(repo)) for repo in sandbox.children("repos")]
     return lines
 

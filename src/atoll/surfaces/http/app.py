@@ -8,6 +8,8 @@ from pathlib import Path
 from fastapi import APIRouter, FastAPI
 
 from atoll.surfaces.http import (
+    agents,
+    approvals,
     events,
     execs,
     extensions,
@@ -21,6 +23,7 @@ from atoll.surfaces.http import (
     problems,
     profiles,
     sandboxes,
+    secrets,
     shares,
     terminals,
 )
@@ -56,7 +59,20 @@ def create_app(
     app.state.bundle = front.bundle
     app.add_middleware(Guard, logins=services.logins, shares=services.shares, names=front.names)
     problems.register(app)
-    nouns = (sandboxes, networks, terminals, shares, execs, files, profiles, extensions, events)
+    nouns = (
+        sandboxes,
+        networks,
+        terminals,
+        agents,
+        shares,
+        execs,
+        files,
+        secrets,
+        approvals,
+        profiles,
+        extensions,
+        events,
+    )
     for router in (
         *(noun.router for noun in nouns),
         logins.router,

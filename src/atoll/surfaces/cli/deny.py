@@ -1,0 +1,21 @@
+"""`atoll deny`: a person says no to what a sandbox asks for."""
+
+import click
+
+from atoll.surfaces.cli.api import post
+from atoll.surfaces.cli.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.options import json_option
+from atoll.surfaces.cli.output import say, show_json
+
+
+@click.command("deny")
+@click.argument("approval")
+@json_option()
+@pass_invocation
+def command(invocation: Invocation, approval: str, *, as_json: bool) -> None:
+    """Say no; the same is not asked again for a quarter of an hour."""
+    answered = invocation.api().call(post("approvals", approval, "deny"))
+    if as_json:
+        show_json(answered.value)
+    else:
+        say(f"denied {approval}")

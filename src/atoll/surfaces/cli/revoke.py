@@ -1,0 +1,21 @@
+"""`atoll revoke`: a person takes back a yes."""
+
+import click
+
+from atoll.surfaces.cli.api import post
+from atoll.surfaces.cli.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.options import json_option
+from atoll.surfaces.cli.output import say, show_json
+
+
+@click.command("revoke")
+@click.argument("approval")
+@json_option()
+@pass_invocation
+def command(invocation: Invocation, approval: str, *, as_json: bool) -> None:
+    """Take back a yes, at once, also from what streams because of it."""
+    answered = invocation.api().call(post("approvals", approval, "revoke"))
+    if as_json:
+        show_json(answered.value)
+    else:
+        say(f"revoked {approval}")
