@@ -1,4 +1,4 @@
-"""`python -m bench [NAME…]`: create, exec, memory, restart; all of them without a name."""
+"""`python -m bench [NAME…]`: create, exec, memory, docker …; all of them without a name."""
 
 import sys
 import threading
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bench.broker import broker
 from bench.docker_peer import docker_peer
+from bench.docker_wall import docker_wall
 from bench.figures import Series, table, verdict
 from bench.peers import BareBubblewrap, Docker, fork_and_exec, milliseconds
 from bench.redaction import redaction
@@ -192,6 +193,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "agent": agent,
     "restart": restart,
     "broker": broker,
+    "docker": docker_wall,
     "redaction": redaction,
 }
 

@@ -101,9 +101,10 @@ class Docker:
             self._run("docker", "rmi", "-f", self.image)
 
     def _import(self) -> bool:
-        """A root of just `true`, `sleep` and the C library."""
+        """A root of just `true`, `echo`, `sleep` and the C library."""
         with tempfile.TemporaryDirectory() as made:
-            for source in ("/usr/bin/true", "/usr/bin/sleep", *_libraries("/usr/bin/sleep")):
+            programs = ("/usr/bin/true", "/usr/bin/echo", "/usr/bin/sleep")
+            for source in (*programs, *_libraries("/usr/bin/sleep")):
                 target = Path(made + source)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(source, target)

@@ -1,7 +1,7 @@
 """An Atoll of the benchmark's own, with a client that is logged in to it."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -52,9 +52,14 @@ def _client(host: TestServer) -> httpx.Client:
 
 
 @contextmanager
-def server() -> Iterator[Server]:
-    """Start, and at the end take everything away."""
-    with test_server({"ATOLL_MAX_SANDBOXES": "2000"}) as host:
+def server(env: Mapping[str, str] | None = None, *, profile: str = "") -> Iterator[Server]:
+    """Start, and at the end take everything away. `profile` is a document of its owner's."""
+    said = {"ATOLL_MAX_SANDBOXES": "2000", **(env or {})}
+    with test_server(said, start=False) as host:
+        if profile:
+            (host.home / "profiles").mkdir()
+            (host.home / "profiles" / "bench.yaml").write_text(profile)
+        host.start()
         one = Server(host, _client(host))
         try:
             yield one
