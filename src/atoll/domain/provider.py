@@ -110,16 +110,16 @@ GEMINI = Provider(
     key_env="GEMINI_API_KEY",
     base_env="GOOGLE_GEMINI_BASE_URL",
     rules=(
-        Rule("generate", "POST", r"/v1beta/models/[\w\-.]+:(?:g|streamG)enerateContent"),
-        Rule("count", "POST", r"/v1beta/models/[\w\-.]+:countTokens"),
-        Rule("embed", "POST", r"/v1beta/models/[\w\-.]+:(?:e|batchE)mbedContents?"),
+        Rule("generate", "POST", r"/v1(?:alpha|beta)?/models/[\w\-.]+:(?:g|streamG)enerateContent"),
+        Rule("count", "POST", r"/v1(?:alpha|beta)?/models/[\w\-.]+:countTokens"),
+        Rule("embed", "POST", r"/v1(?:alpha|beta)?/models/[\w\-.]+:(?:e|batchE)mbedContents?"),
         Rule(
             "live",
             WEBSOCKET,
             r"/ws/google\.ai\.generativelanguage\.v1(?:alpha|beta)\."
             r"GenerativeService\.BidiGenerateContent",
         ),
-        Rule("models", "GET", r"/v1beta/models(?:/[\w\-.]+)?"),
+        Rule("models", "GET", r"/v1(?:alpha|beta)?/models(?:/[\w\-.]+)?"),
     ),
 )
 ELEVENLABS = Provider(
