@@ -2,7 +2,8 @@
  * works on a tree of files and streams the result out.
  *
  *   init --control-fd N | --connect PATH [--door PORT]… [--root DIR] [--nproc N]
- *   init [--root DIR] list|stat|mkdir|move|remove|commit|tar|untar|watch … */
+ *   init [--root DIR] list|stat|mkdir|move|remove|commit|tar|untar|watch …
+ *   init ask operator|check|sudo -- ARGV… */
 #define _GNU_SOURCE
 #include "init.h"
 #include <errno.h>
@@ -128,6 +129,8 @@ int main(int argc, char **argv)
 	struct options chosen = {.control = -1, .nproc = -1, .root = "/workspace"};
 	int i;
 
+	if (argc > 2 && !strcmp(argv[1], "ask"))
+		return ask(argc - 2, argv + 2);
 	for (i = 1; i + 1 < argc && !strncmp(argv[i], "--", 2); i += 2) {
 		if (!strcmp(argv[i], "--control-fd"))
 			chosen.control = atoi(argv[i + 1]);

@@ -22,6 +22,7 @@ from atoll.ports.runtime import (
     RuntimeReply,
     RuntimeStream,
 )
+from atoll.ports.safety import SafetyLayers
 from atoll.ports.spawner import Exit, Process, ProcessSpec, Pty, Spawner
 from atoll.ports.store import (
     ApprovalQuery,
@@ -68,6 +69,7 @@ __all__ = [
     "RuntimeClients",
     "RuntimeReply",
     "RuntimeStream",
+    "SafetyLayers",
     "SandboxQuery",
     "Sealed",
     "Spawner",

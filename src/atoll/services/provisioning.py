@@ -7,7 +7,7 @@ writes nothing down.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -26,6 +26,7 @@ from atoll.ports import (
     RuntimeCall,
     RuntimeClient,
     RuntimeClients,
+    SafetyLayers,
     WorkspacePreparer,
 )
 from atoll.services.agent_seeds import plant
@@ -40,6 +41,14 @@ TAKE_DOWN_SECONDS = 120.0
 Report = Callable[[str], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """What is shown inside read-only: agents' programs, and shims of the safety layers."""
+
+    agents: AgentLayers
+    safety: SafetyLayers | None = None
+
+
 class Provisioning:
     """Raises whatever the ports raise: `Invalid`, `Unavailable`, `Failed`."""
 
@@ -49,14 +58,15 @@ class Provisioning:
         clients: RuntimeClients,
         *,
         workspaces: WorkspacePreparer,
-        agents: AgentLayers,
+        layers: Layers,
         policies: Policies,
     ) -> None:
         self._extensions = extensions
         self._policies = policies
         self._clients = clients
         self._workspaces = workspaces
-        self._agents = agents
+        self._agents = layers.agents
+        self._safety = layers.safety
 
     @property
     def extensions(self) -> Mapping[str, Extension]:
@@ -179,12 +189,15 @@ class Provisioning:
     async def _mounts(self, sandbox: Sandbox) -> tuple[Mount, ...]:
         repos = await self._workspaces.mounts_for(sandbox.repos)
         agent = await self._agents.mounts_for(sandbox.agent) if sandbox.agent else ()
-        return (*repos, *agent)
+        shims = await self._safety.mounts_for(sandbox.profile.safety) if self._safety else ()
+        return (*repos, *shims, *agent)
 
     def _env(self, sandbox: Sandbox) -> tuple[tuple[str, str], ...]:
-        """The agent's settings, then the profile's, then the caller's."""
+        """The safety layers' settings, then the agent's, the profile's, and the caller's."""
+        shims = self._safety.env_for(sandbox.profile.safety) if self._safety else ()
         agent = self._agents.known(sandbox.agent).env if sandbox.agent else ()
-        return tuple({**dict(agent), **dict(sandbox.profile.env), **dict(sandbox.env)}.items())
+        chosen = {**dict(shims), **dict(agent), **dict(sandbox.profile.env), **dict(sandbox.env)}
+        return tuple(chosen.items())
 
     async def _old_runtime(self, sandbox: Sandbox, extension: Extension) -> RuntimeClient:
         """The runtime of the generation before, brought up again when it does not stand."""

@@ -32,6 +32,7 @@ from atoll.ports import (
     LogLine,
     RuntimeClient,
     RuntimeClients,
+    SafetyLayers,
     SandboxQuery,
     Store,
     Transaction,
@@ -47,7 +48,7 @@ from atoll.services.identifiers import Identifiers
 from atoll.services.journals import Journals
 from atoll.services.policies import DoorRules, Policies
 from atoll.services.profiles import Profiles
-from atoll.services.provisioning import Provisioning
+from atoll.services.provisioning import Layers, Provisioning
 from atoll.services.reconciler import Reconciler
 from atoll.services.transitions import Transitions
 from atoll.services.watch import Watch
@@ -68,6 +69,7 @@ class Surroundings:
     agents: AgentLayers
     vault: Vault
     rules: DoorRules = field(default_factory=DoorRules)
+    safety: SafetyLayers | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ class Sandboxes:
             around.extensions,
             around.clients,
             workspaces=around.workspaces,
-            agents=around.agents,
+            layers=Layers(around.agents, around.safety),
             policies=policies,
         )
         self._deliveries = Deliveries(self._transitions, self._provisioning, policies)

@@ -28,6 +28,7 @@ from atoll.adapters.profiles import folder as profile_files
 from atoll.adapters.repos.shelf import Settings as ShelfSettings
 from atoll.adapters.repos.shelf import Shelf
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
+from atoll.adapters.safety.layers import SafetyFolders
 from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import SqlStore, open_store, sqlite_url
 from atoll.adapters.trees.found import FoundTrees
@@ -144,6 +145,7 @@ def _surroundings(
         clients=clients,
         workspaces=workspaces,
         agents=InstalledLayers(settings.home / "agents", settings.agent_catalogue),
+        safety=SafetyFolders(settings.home / "safety"),
         vault=vault,
         rules=DoorRules(limits=door_limits(settings), dev=settings.allow_loopback_remotes),
     )

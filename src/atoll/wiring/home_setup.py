@@ -14,6 +14,7 @@ HOME_MODE = 0o1771
 _CONTROL_FOLDERS = (
     ("repos", 0o755),
     ("profiles", 0o755),
+    ("safety", 0o755),
     ("run/import", 0o711),
 )
 _WRITTEN_BEFOREHAND = {

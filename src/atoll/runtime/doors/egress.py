@@ -153,8 +153,9 @@ class Egress:
         """How the owner could allow it; empty where no rule can."""
         if not verdict.remedy:
             return ""
-        plain = to.method is not None
-        spelled = f"http://{to.authority}" if plain else to.authority.removesuffix(":443")
+        spelled = to.authority.removesuffix(":443")
+        if to.method is not None:
+            spelled = f"http://{to.authority.removesuffix(':80')}"
         return f"atoll net allow {self.sandbox_id} {spelled}"
 
     def _again(self, to: Destination, address: str) -> Refused | None:

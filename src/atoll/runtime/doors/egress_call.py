@@ -297,7 +297,9 @@ async def _refuse(egress: Egress, inner: Side, to: Destination, verdict: Refused
     _tell(egress, to, verdict)
     remedy = egress.remedy(to, verdict)
     detail = f"{verdict.detail}. To allow it: {remedy}" if remedy else verdict.detail
-    await _answer(inner, Closed("403 Blocked by Atoll", verdict.code, detail))
+    # The phrase is all that most clients show of a proxy's refusal.
+    phrase = f"403 Blocked by Atoll ({remedy or verdict.code})"
+    await _answer(inner, Closed(phrase, verdict.code, detail))
 
 
 def _tell(egress: Egress, to: Destination, verdict: Refused) -> None:

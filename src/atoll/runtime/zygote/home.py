@@ -121,6 +121,11 @@ class Home:
         return self.root / "repos"
 
     @property
+    def safety(self) -> Path:
+        """Shims of the safety layers, written by the control plane."""
+        return self.root / "safety"
+
+    @property
     def agents(self) -> Path:
         """Read-only layers of agent programs."""
         return self.root / "agents"

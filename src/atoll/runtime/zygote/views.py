@@ -16,10 +16,11 @@ TARGETS = ("/.atoll/repos/", "/opt/", "/mnt/", "/srv/")
 def checked_views(home: Home, views: tuple[View, ...]) -> None:
     """Raises `Invalid` for a source or target that is not allowed."""
     for view in views:
-        if not any(beneath(view.source, str(top)) for top in (home.repositories, home.agents)):
+        tops = (home.repositories, home.agents, home.safety)
+        if not any(beneath(view.source, str(top)) for top in tops):
             raise Invalid(
-                f"{view.source} cannot be mounted: only what lies below {home.repositories} "
-                f"or {home.agents}",
+                f"{view.source} cannot be mounted: only what lies below {home.repositories}, "
+                f"{home.agents} or {home.safety}",
                 field="views",
             )
         if not any(beneath(view.target, top.rstrip("/")) for top in TARGETS):

@@ -10,6 +10,10 @@ OPTIONS = ("--control-fd", "--connect", "--door", "--root", "--nproc")
 def main() -> None:
     """Run what the arguments say; ends the process with the same codes as the C one."""
     words = sys.argv[1:]
+    if len(words) > 1 and words[0] == "ask":
+        from .asking import ask
+
+        sys.exit(ask(words[1], words[2:]))
     options: dict[str, list[str]] = {"--root": ["/workspace"]}
     while len(words) > 1 and words[0] in OPTIONS:
         if words[0] == "--root":

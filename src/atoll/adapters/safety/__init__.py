@@ -1,0 +1,1 @@
+"""Programs of the safety layers that stand inside, as read-only folders."""

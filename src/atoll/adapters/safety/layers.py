@@ -1,0 +1,101 @@
+"""`ports.safety.SafetyLayers`: one read-only folder per set of shims, shared by its sandboxes.
+
+The shims only ask (`init ask`, see `runtime.doors.ask_desk`); they hold no power, so nothing
+is lost when something inside goes round them. Folders are named by what is in them and
+never changed.
+"""
+
+import asyncio
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from atoll.adapters.safety.shell_guard import GUARD, ZSHENV, ZSHRC
+from atoll.domain.agent import LAYERS
+from atoll.domain.errors import Failed
+from atoll.domain.profile import Safety
+from atoll.ports.extension import Mount
+
+TARGET = f"{LAYERS}/.safety"
+GUARD_PATH = f"{TARGET}/guard.sh"
+
+_SHIM = """#!/bin/sh
+if [ -x /.atoll/init ]; then exec /.atoll/init ask {words} "$@"; fi
+exec /usr/bin/python3 -I -S /.atoll/init.py ask {words} "$@"
+"""
+
+
+class SafetyFolders:
+    """Layers below `folder`, which the control plane writes and sandboxes see read-only."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def mounts_for(self, safety: Safety) -> tuple[Mount, ...]:
+        """See the port."""
+        if safety == Safety():
+            return ()
+        try:
+            place = await asyncio.to_thread(self._written, files_of(safety))
+        except OSError as error:
+            raise Failed(
+                f"the safety layer below {self._folder} cannot be made: {error}"
+            ) from error
+        return (Mount(str(place), TARGET),)
+
+    def env_for(self, safety: Safety) -> tuple[tuple[str, str], ...]:
+        """See the port."""
+        if not safety.shell:
+            return ()
+        # A shell at a terminal reads it before its first prompt, one with a script at its start.
+        return (
+            ("BASH_ENV", GUARD_PATH),
+            ("PROMPT_COMMAND", f". {GUARD_PATH}; unset PROMPT_COMMAND"),
+            ("ZDOTDIR", TARGET),
+        )
+
+    def _written(self, files: Mapping[str, str]) -> Path:
+        text = "\0".join(f"{name}\0{content}" for name, content in sorted(files.items()))
+        place = self._folder / hashlib.sha256(text.encode()).hexdigest()[:32]
+        if place.is_dir():
+            return place
+        fresh = Path(tempfile.mkdtemp(prefix=".new-", dir=self._folder))
+        try:
+            (fresh / "bin").mkdir()
+            for name, content in files.items():
+                (fresh / name).write_text(content)
+                (fresh / name).chmod(0o755 if name.startswith("bin/") else 0o644)
+            (fresh / "bin").chmod(0o755)
+            fresh.chmod(0o755)
+            fresh.rename(place)
+        except FileExistsError:
+            return place  # somebody else was faster, with the same
+        except OSError:
+            if place.is_dir():
+                return place
+            raise
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+        return place
+
+
+def files_of(safety: Safety) -> dict[str, str]:
+    """What lies in the layer, by path."""
+    programs = {rule[0].rpartition("/")[2] for rule in safety.operator}
+    shims = {f"bin/{name}": _SHIM.format(words=f"check -- {_quoted(name)}") for name in programs}
+    files = {
+        **shims,
+        "bin/operator-approve": _SHIM.format(words="operator"),
+        "bin/sudo": _SHIM.format(words="sudo --"),
+    }
+    if safety.shell:
+        files |= {"guard.sh": GUARD, ".zshenv": ZSHENV, ".zshrc": ZSHRC}
+    return {name: text for name, text in files.items() if not name.endswith(("/", "/.", "/.."))}
+
+
+def _quoted(word: str) -> str:
+    """One word for a POSIX shell."""
+    escaped = word.replace("'", "'\\''")
+    return f"'{escaped}'"

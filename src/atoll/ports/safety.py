@@ -1,0 +1,19 @@
+"""The SafetyLayers port: what of the safety layers stands inside a sandbox, as a mount."""
+
+from typing import Protocol
+
+from atoll.domain.profile import Safety
+from atoll.ports.extension import Mount
+
+
+class SafetyLayers(Protocol):
+    """Shims and shell warnings, read-only."""
+
+    async def mounts_for(self, safety: Safety) -> tuple[Mount, ...]:
+        """The folder to be seen inside; nothing when the profile turns no layer on. Idempotent.
+        Raises `Failed` when it cannot be written."""
+        ...
+
+    def env_for(self, safety: Safety) -> tuple[tuple[str, str], ...]:
+        """Variables that make shells read it."""
+        ...
