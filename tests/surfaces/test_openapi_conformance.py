@@ -24,8 +24,8 @@ from tests.surfaces.http.world import World, world
 DOCUMENT = Path(__file__).parents[2] / "docs" / "openapi.json"
 EXAMPLES = 4
 
-INSIDE = ("/terminals", "/exec", "/files")
-HERE = {"sandbox": "box", "terminal": "t_1", "command": "e_1"}
+INSIDE = ("/terminals", "/agents", "/exec", "/files")
+HERE = {"sandbox": "box", "terminal": "t_1", "agent": "t_1", "card": "c_1", "command": "e_1"}
 
 
 @schemathesis.serializer("application/x-tar", "application/x-git-bundle")

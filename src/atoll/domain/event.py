@@ -127,6 +127,12 @@ KINDS: Mapping[str, Kind] = dict(
             "",
             "Its owner changed what it may reach.",
         ),
+        _kind(
+            "agent.state",
+            _INSIDE + " agent agent_state turn why",
+            "unrecorded",
+            "An agent began, waits, was paused or resumed, or has ended.",
+        ),
         _kind("agent.reported", "sandbox_id generation n", "*", "An agent told its state."),
         _kind("profile.saved", "profile_id version", "", "A profile was saved."),
         _kind("profile.deleted", "profile_id", "version", "A profile was deleted."),

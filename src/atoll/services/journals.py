@@ -137,7 +137,8 @@ class Journals:
         return Taken() if draft is None else Taken((draft,))
 
     def _draft(self, sandbox: Sandbox, entry: _Entry) -> EventDraft | None:
-        kind = KINDS.get("agent.reported" if entry.kind.startswith("agent.") else entry.kind)
+        other = "agent.reported" if entry.kind.startswith("agent.") else ""
+        kind = KINDS.get(entry.kind) or KINDS.get(other)
         if kind is None or kind.name.startswith(_OURS):
             _log.warning("journal_kind_unknown", sandbox=sandbox.id, kind=entry.kind[:80])
             return None

@@ -17,7 +17,9 @@ from atoll.ports import Channel, RuntimeCall, RuntimeClient, RuntimeReply
 from atoll.services.passing import accepted, checked_id, only, renamed
 from atoll.services.sandboxes import Sandboxes
 
-ATTACH_WORDS = frozenset({"since", "client", "cols", "rows", "read_only", "take", "keep_size"})
+ATTACH_WORDS = frozenset(
+    {"since", "client", "cols", "rows", "read_only", "take", "keep_size", "mode"}
+)
 """What a client may say of itself when it attaches; anything else stays behind."""
 
 _WORDS = {"session_id": "terminal_id", "sessions": "terminals"}
@@ -93,7 +95,7 @@ class Terminals:
         path = _path(terminal_id) + "/attach"
         sandbox, client = await self.seated(caller, ref, terminal_id)
         asked = tuple((name, text) for name, text in query if name in ATTACH_WORDS)
-        async with client.attach(path, (*asked, *_credentials(caller, sandbox))) as channel:
+        async with client.attach(path, (*asked, *credentials(caller, sandbox))) as channel:
             yield channel
 
     async def seated(
@@ -114,7 +116,7 @@ class Terminals:
         return renamed(accepted(await client.call(call)), _WORDS)
 
 
-def _credentials(caller: Principal, sandbox: Sandbox) -> tuple[tuple[str, str], ...]:
+def credentials(caller: Principal, sandbox: Sandbox) -> tuple[tuple[str, str], ...]:
     """Who attaches, in the runtime's words: it believes these and no others."""
     seat = caller.seat
     if seat is not None:

@@ -39,6 +39,7 @@ from atoll.domain.principal import Principal
 from atoll.ports.extension import Extension
 from atoll.runtime.zygote.home import Home
 from atoll.services.admission import Settings as SandboxSettings
+from atoll.services.agents import Agents
 from atoll.services.approvals import Approvals
 from atoll.services.events import Events, Note
 from atoll.services.execs import Execs
@@ -95,6 +96,7 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Services]:
         yield Services(
             sandboxes=sandboxes,
             terminals=Terminals(sandboxes),
+            agents=Agents(sandboxes, Terminals(sandboxes)),
             shares=Shares(
                 ShareGround(store, ground.bus, ground.clock, ground.identifiers),
                 sandboxes,
@@ -119,14 +121,14 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Services]:
         )
 
 
-
-
 def _rules(settings: ControlSettings) -> SandboxSettings:
     return SandboxSettings(
         max_sandboxes=settings.max_sandboxes,
         allow_loopback_repositories=settings.allow_loopback_remotes,
         mount_roots=settings.mount_roots,
     )
+
+
 def _surroundings(
     settings: ControlSettings,
     ground: _Ground,

@@ -32,6 +32,7 @@ from atoll.domain.isolation import Isolation, IsolationLevel
 from atoll.domain.principal import Principal
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
 from atoll.services.admission import Settings as SandboxSettings
+from atoll.services.agents import Agents
 from atoll.services.approvals import Approvals
 from atoll.services.events import Events, Note
 from atoll.services.execs import Execs
@@ -96,6 +97,41 @@ EXEC = {
     "stdout_bytes": 0,
     "stderr_bytes": 0,
     "truncated": False,
+}
+AGENT = {
+    "id": "t_1",
+    "agent": "codex",
+    "mode": "tui",
+    "agent_state": "running",
+    "turn": "waiting",
+    "watched": True,
+    "cards": 1,
+    "started_at": "2026-01-01T00:00:00Z",
+}
+CARD = {
+    "v": 1,
+    "seq": 1,
+    "n": 1,
+    "id": "c_1",
+    "rev": 1,
+    "kind": "text",
+    "state": "done",
+    "at": "2026-01-01T00:00:00Z",
+    "title": "",
+    "text": "hello",
+    "data": {},
+    "options": [],
+    "cut": False,
+}
+CARDS = {
+    "type": "cards",
+    "v": 1,
+    "cards": [CARD],
+    "seq": 1,
+    "reset": True,
+    "more": False,
+    "dropped": 0,
+    "agent": AGENT,
 }
 ENTRY = {
     "name": "a",
@@ -168,6 +204,13 @@ class ScriptedRuntime:
             ("GET", "/sessions"): (200, {"sessions": [SESSION]}),
             ("POST", "/sessions"): (201, SESSION),
             ("GET", "/sessions/t_1"): (200, SESSION),
+            ("GET", "/agents"): (200, {"agents": [AGENT]}),
+            ("POST", "/agents"): (201, AGENT),
+            ("GET", "/agents/t_1"): (200, AGENT),
+            ("POST", "/sessions/t_1/agent"): (200, AGENT),
+            ("POST", "/sessions/t_1/ask"): (202, AGENT),
+            ("GET", "/sessions/t_1/cards"): (200, CARDS),
+            ("POST", "/sessions/t_1/cards/c_1/answer"): (200, CARD),
             ("GET", "/execs"): (200, {"execs": [EXEC]}),
             ("POST", "/execs"): (201 if b'"background": true' in body else 200, EXEC),
             ("GET", "/execs/e_1"): (200, EXEC),
@@ -413,6 +456,7 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
         services = Services(
             sandboxes=sandboxes,
             terminals=Terminals(sandboxes),
+            agents=Agents(sandboxes, Terminals(sandboxes)),
             shares=Shares(
                 ShareGround(store, bus, clock, identifiers), sandboxes, wrong=logins.wrong
             ),

@@ -220,7 +220,7 @@ class Driven:
         card = self.cards.put(draft, at)
         if card is None:
             return False
-        if draft.text and card.kind in _PREVIEWED:
+        if draft.text and card.kind in _PREVIEWED and card.data.get("role") != "person":
             for preview in previews(card.text):
                 self.cards.put(preview, at)
         return True

@@ -38,7 +38,7 @@ class OpenAgentBody(msgspec.Struct, forbid_unknown_fields=True):
     resume: bool = False
     permissions: Literal["allow", "ask"] = "allow"
     cwd: str | None = None
-    env: dict[str, str] = {}
+    env: dict[str, str] | None = None
     cols: int = 80
     rows: int = 24
     name: str | None = None
@@ -99,7 +99,7 @@ class _Handlers:
         if body.mode == "machine":
             cwd = None if body.cwd is None else check_cwd(body.cwd)
             driven = await self._parts.agents.open_machine(
-                body.agent, order, cwd=cwd, env=check_env(body.env)
+                body.agent, order, cwd=cwd, env=check_env(body.env or {})
             )
             return answer(driven.shown(), 201)
         wish = _wish(body, request.query.get("principal"))
@@ -186,7 +186,7 @@ def _wish(body: OpenAgentBody, creator: str | None) -> Wish:
     return Wish(
         argv=None,
         cwd=None if body.cwd is None else check_cwd(body.cwd),
-        env=check_env(body.env),
+        env=check_env(body.env or {}),
         size=clamp(body.cols, body.rows),
         name=body.name,
         ring_bytes=RING_BYTES,

@@ -1,6 +1,7 @@
 """`atoll agent`: the agents installed on this machine, once per version, for every sandbox.
 
-Works on the home directly, as the person who owns it: no server is needed or asked.
+These work on the home directly, as the person who owns it: no server is needed or asked.
+Driving the agents in sandboxes is `agent_control`.
 """
 
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from atoll.surfaces.cli.agent_control import CONTROLS
 from atoll.surfaces.cli.answer import Json
 from atoll.surfaces.cli.exits import FAILED
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 @click.group("agent")
 def command() -> None:
-    """List, install, update and remove the agents of this machine."""
+    """Install the agents of this machine, and drive those in sandboxes."""
 
 
 @command.command("list")
@@ -79,6 +81,10 @@ def remove(
     if not confirmed(f"Remove {what} from this machine?", yes=yes):
         raise click.exceptions.Exit(FAILED)
     _show(_shelf(invocation).remove(name, version), "removed", as_json=as_json)
+
+
+for control in CONTROLS:
+    command.add_command(control)
 
 
 def _install(

@@ -36,7 +36,7 @@ COMMANDS: dict[str, str] = {
     "pull": "Bring a sandbox's commits into a branch of your checkout.",
     "logs": "Show how a sandbox was made, step by step.",
     "events": "Show what happened, and follow what happens.",
-    "agent": "List, install, update and remove the agents of this machine.",
+    "agent": "Install the agents of this machine, and drive those in sandboxes.",
     "image": "List, import, pull and remove roots for sandboxes.",
     "secret": "Set, list, rotate and remove secrets.",
     "vault": "Look after the keys secrets are sealed under.",

@@ -12,6 +12,7 @@ from starlette.requests import HTTPConnection
 
 from atoll.domain.principal import Principal
 from atoll.ports.extension import Extension
+from atoll.services.agents import Agents
 from atoll.services.approvals import Approvals
 from atoll.services.events import Events
 from atoll.services.execs import Execs
@@ -34,6 +35,7 @@ class Services:
 
     sandboxes: Sandboxes
     terminals: Terminals
+    agents: Agents
     shares: Shares
     execs: Execs
     files: Files
