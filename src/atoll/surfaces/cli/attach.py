@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import click
 
@@ -15,6 +15,8 @@ from atoll.surfaces.cli.memory import remember
 from atoll.surfaces.cli.options import sandbox_argument
 from atoll.surfaces.cli.output import note
 from atoll.surfaces.cli.seat.attachment import Attachment
+from atoll.surfaces.cli.seat.control_key import DEFAULT as CONTROL_KEY
+from atoll.surfaces.cli.seat.control_key import ControlKey
 from atoll.surfaces.cli.seat.detach import DEFAULT, DetachKeys
 from atoll.surfaces.cli.seat.ending import Detached, Ended, Ending, Lost, Signalled
 from atoll.surfaces.cli.seat.rawtty import RawTty
@@ -24,11 +26,15 @@ from atoll.surfaces.cli.waiting import COMING, LIVE, name_of, wait_ready
 
 @dataclass(frozen=True, slots=True)
 class Sitting:
-    """What is wanted: a terminal by id, a new one for sure, or whichever runs."""
+    """What is wanted: a terminal by id, a new one for sure, or whichever runs; to watch only, or
+    to drive at once."""
 
     keys: DetachKeys
     terminal: str | None = None
     new: bool = False
+    read_only: bool = False
+    take: bool = False
+    control: ControlKey = field(default_factory=ControlKey)
 
 
 @click.command(
@@ -46,6 +52,15 @@ class Sitting:
     envvar="ATOLL_DETACH_KEYS",
     help="Leave with these keys (ctrl-p,ctrl-q is a sequence; none has no such keys).",
 )
+@click.option("--read-only", is_flag=True, help="Watch; nothing typed goes anywhere.")
+@click.option("--take", is_flag=True, help="Take control from whoever drives.")
+@click.option(
+    "--control-key",
+    default=CONTROL_KEY,
+    show_default=True,
+    envvar="ATOLL_CONTROL_KEY",
+    help="Ask for control with this key, give it and let go of it (none has no such key).",
+)
 @click.option("--clipboard", is_flag=True, help="Let programs inside set your clipboard.")
 @pass_invocation
 def command(
@@ -56,12 +71,18 @@ def command(
     terminal: str | None,
     new: bool,
     detach_keys: str,
+    read_only: bool,
+    take: bool,
+    control_key: str,
     clipboard: bool,
 ) -> None:
     """Sit down at a sandbox's terminal."""
     if terminal and new:
         raise click.UsageError("Give --terminal or --new, not both.")
-    sitting = Sitting(DetachKeys(detach_keys), terminal, new)
+    if read_only and take:
+        raise click.UsageError("Give --read-only or --take, not both.")
+    key = ControlKey(control_key)
+    sitting = Sitting(DetachKeys(detach_keys), terminal, new, read_only, take, key)
     tty = RawTty(clipboard=clipboard)
     api = invocation.api()
     sandbox = awake(api, select(invocation, api, name, last=last))
@@ -96,13 +117,18 @@ def sit(invocation: Invocation, sandbox: Answer, sitting: Sitting, *, tty: RawTt
     remember(invocation.environ, sandbox_id)
     terminal, fresh = _terminal(api, sandbox, sitting, tty.size)
     target = Target(sandbox_id, terminal, name_of(sandbox))
-    attachment = Attachment(f"cli-{secrets.token_hex(8)}", fresh=fresh)
+    attachment = Attachment(
+        f"cli-{secrets.token_hex(8)}",
+        fresh=fresh,
+        read_only=sitting.read_only,
+        take=sitting.take,
+    )
 
     async def still_there() -> str:
         return await asyncio.to_thread(_gone, api, target.sandbox_id, target.name)
 
     with tty:
-        seat = Seat(target, tty, attachment)
+        seat = Seat(target, tty, attachment, key=sitting.control)
         ending = asyncio.run(seat.run(lambda: api.server, sitting.keys, still_there=still_there))
     return _farewell(ending, target.name)
 

@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "down": "End every sandbox here and Atoll itself.",
     "new": "Make a sandbox, from a repository if you name one, and sit down in it.",
     "attach": "Sit down at a sandbox's terminal.",
+    "share": "Share a sandbox's terminals by link.",
     "list": "List the sandboxes.",
     "info": "Show everything about one sandbox.",
     "start": "Bring stopped sandboxes up again, and failed ones whose files were kept.",

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from atoll.domain.errors import AtollError, Failed
 from atoll.surfaces.cli.answer import Answer, answer
+from atoll.surfaces.cli.seat.turns import Seen, read_turn
 
 ACK_EVERY_BYTES = 65536
 _HARD_RESET = b"\x1bc"
@@ -46,6 +47,20 @@ class Retitle:
 
 
 @dataclass(frozen=True, slots=True)
+class Turned:
+    """Somebody came, went, asks or drives: `turn` is as it now is."""
+
+    turn: Seen
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """What was typed did not reach the program; `reason` is the server's word for why."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Exited:
     """The terminal's program ended, with a code or by a signal (`"TERM"` or a number)."""
 
@@ -53,16 +68,21 @@ class Exited:
     signal: str | None
 
 
-Instruction: TypeAlias = Write | Clear | Send | Retitle | Exited
+Instruction: TypeAlias = Write | Clear | Send | Retitle | Turned | Denied | Exited
 
 
 class Attachment:
     """The conversation with one terminal, over however many connections it takes."""
 
-    def __init__(self, client: str, *, fresh: bool) -> None:
+    def __init__(
+        self, client: str, *, fresh: bool, read_only: bool = False, take: bool = False
+    ) -> None:
         """`client` stays the same over reconnects. `fresh` means nothing was ever on this
-        terminal, so that there is nothing to draw anew."""
+        terminal, so that there is nothing to draw anew. `take` wants control at once, on the
+        first connection only: coming back must not take it from anybody."""
         self.client = client
+        self._read_only = read_only
+        self._take = take
         self._fresh = fresh
         self._next: int | None = None
         self._shown = 0
@@ -73,7 +93,9 @@ class Attachment:
         """The query of the next connection."""
         since = () if self._next is None else (("since", str(self._next)),)
         size = (("cols", str(cols)), ("rows", str(rows)))
-        return (("client", self.client), *size, *since)
+        only = (("read_only", "true"),) if self._read_only else ()
+        take = (("take", "true"),) if self._take else ()
+        return (("client", self.client), *size, *since, *only, *take)
 
     def on_bytes(self, data: bytes) -> list[Instruction]:
         """A binary frame: output, counted from where we are."""
@@ -95,12 +117,18 @@ class Attachment:
                 return self._jump(frame, frame.number("to"))
             case "title":
                 return [Retitle(frame.text("title")[:MAX_TITLE])]
+            case "control_state":
+                return [Turned(read_turn(frame, self.client))]
+            case "input_refused":
+                return [Denied(frame.text("reason"))]
             case "exit":
                 return [_exited(frame)]
             case _:
                 return []
 
     def _start(self, frame: Answer) -> list[Instruction]:
+        self._take = False
+        self.client = frame.text("client") or self.client
         self._ack_every = max(1024, min(ACK_EVERY_BYTES, frame.number("ack_every")))
         out = self._jump(frame, frame.number("offset"))
         title = frame.text("title")

@@ -32,7 +32,7 @@ class DetachKeys:
     def __init__(self, spelled: str = DEFAULT) -> None:
         """`spelled` is `ctrl-\\`, `ctrl-p,ctrl-q`, `ctrl-a,d` or `none`. Raises `Invalid`."""
         self.spelled = spelled
-        self._keys = () if spelled == "none" else tuple(_key(k) for k in spelled.split(","))
+        self._keys = () if spelled == "none" else tuple(key_pattern(k) for k in spelled.split(","))
         if len(self._keys) > MAX_KEYS:
             raise Invalid(f"detach keys {spelled!r}: at most {MAX_KEYS} keys", field="detach-keys")
         first = b"|".join(filter(None, [re.escape(_PASTE_START), *self._first()]))
@@ -89,13 +89,14 @@ class DetachKeys:
         return stop
 
 
-def _key(spelled: str) -> re.Pattern[bytes]:
+def key_pattern(spelled: str) -> re.Pattern[bytes]:
+    """One key, in every encoding a keyboard may use. Raises `Invalid`."""
     name = spelled.strip().lower()
     control = name.startswith(("ctrl-", "^")) and name != "^"
     letter = name.removeprefix("ctrl-").removeprefix("^") if control else spelled.strip()
     if len(letter) != 1 or not "!" <= letter <= "~" or (control and letter not in _CONTROL):
         raise Invalid(
-            f"detach key {spelled!r} is not one: write ctrl-\\, ctrl-p,ctrl-q or none",
+            f"{spelled!r} is no key: write ctrl-\\, ctrl-p,ctrl-q or none",
             field="detach-keys",
         )
     if not control:

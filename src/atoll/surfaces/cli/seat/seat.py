@@ -16,24 +16,29 @@ from atoll.surfaces.cli.output import clean
 from atoll.surfaces.cli.seat.attachment import (
     Attachment,
     Clear,
+    Denied,
     Exited,
     Instruction,
     Retitle,
     Send,
+    Turned,
     Write,
 )
 from atoll.surfaces.cli.seat.connection import Closed, Connection, Target, connect
+from atoll.surfaces.cli.seat.control_key import ControlKey
 from atoll.surfaces.cli.seat.detach import DetachKeys
 from atoll.surfaces.cli.seat.ending import Detached, Ended, Ending, Lost, Signalled
 from atoll.surfaces.cli.seat.rawtty import RawTty
+from atoll.surfaces.cli.seat.turns import Seen
 from atoll.surfaces.cli.server import Server
 
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 5.0
 QUIET_SECONDS = 0.15
 AHEAD_BYTES = 64 * 1024
-_NOTICE = " atoll: connection lost, reconnecting "
+_LOST = "connection lost, reconnecting"
 _SUPERSEDED = 4000
+_REVOKED = 4401
 _NO_TERMINAL = 4404
 _ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 
@@ -44,14 +49,19 @@ StillThere = Callable[[], Awaitable[str]]
 class Seat:
     """One attach, from the first connection to the detach, the exit or the end."""
 
-    def __init__(self, target: Target, tty: RawTty, attachment: Attachment) -> None:
+    def __init__(
+        self, target: Target, tty: RawTty, attachment: Attachment, *, key: ControlKey | None = None
+    ) -> None:
         self._target = target
         self._tty = tty
         self._attachment = attachment
         self._connection: Connection | None = None
         self._ending: asyncio.Future[Ending] | None = None
         self._output = asyncio.Event()
-        self._notice = False
+        self._notice = ""
+        self._key = key or ControlKey()
+        self._turn = Seen()
+        self._title = ""
         self._ahead: bytearray | None = bytearray()
 
     async def run(
@@ -102,11 +112,16 @@ class Seat:
             loop.remove_reader(self._tty.input)
             data = self._tty.read()
             typed = keys.feed(data)
-            if typed.forward:
+            if typed.forward and not await self._turned_key(typed.forward):
                 await self._forward(typed.forward)
             if typed.detach or not data:
                 self._end(Detached())
                 return
+
+    async def _turned_key(self, typed: bytes) -> bool:
+        """The control key, pressed by itself where it means something."""
+        frame = self._turn.pressed() if self._key.pressed(typed) else None
+        return frame is not None and await self._send(frame)
 
     async def _forward(self, keys: bytes) -> None:
         """To the terminal. What is typed ahead of the first connection waits for it."""
@@ -155,7 +170,7 @@ class Seat:
             if closed.status == 404:
                 # The sandbox is there, so it is the terminal that is not.
                 self._end(Lost(f"the terminal of {self._target.name} is gone", NOT_FOUND))
-            await self._show_notice()
+            await self._show_notice(_LOST)
             pause = FIRST_PAUSE_SECONDS if spoke else min(pause * 2, LONGEST_PAUSE_SECONDS)
             await asyncio.sleep(pause * random.uniform(0.7, 1.3))  # noqa: S311 (spreads clients)
 
@@ -200,14 +215,39 @@ class Seat:
                     await asyncio.to_thread(self._tty.clear)
                 case Send(text):
                     await self._send(text)
-                case Retitle(title):
-                    await self._retitle(title)
+                case Retitle() | Turned() | Denied():
+                    await self._show(instruction)
                 case Exited(code, number):
                     self._end(Ended(code, number))
 
-    async def _retitle(self, title: str) -> None:
+    async def _show(self, news: Retitle | Turned | Denied) -> None:
+        match news:
+            case Retitle(title):
+                self._title = title
+                await self._retitle()
+            case Turned(turn):
+                await self._take_turn(turn)
+            case Denied(reason):
+                await self._deny(reason)
+
+    async def _take_turn(self, turn: Seen) -> None:
+        """Somebody else drives, or we do: the title says so, and the corner no longer."""
+        began = turn.drives and not self._turn.drives
+        self._turn = turn
+        await self._retitle()
+        if began:
+            await self._hide_notice()
+
+    async def _deny(self, reason: str) -> None:
+        """A bell, and why: keys that do nothing look like a broken line."""
+        await asyncio.to_thread(self._tty.write, b"\a")
+        if reason in {"not_driver", "viewer", "agent_running"}:
+            await self._show_notice(self._turn.refusal(self._key.spelled))
+
+    async def _retitle(self) -> None:
         if self._tty.screen.at_rest:
-            shown = clean(title).encode()
+            said = self._turn.sentence(self._key.spelled)
+            shown = clean(f"[{said}] {self._title}" if said else self._title).encode()
             await asyncio.to_thread(self._tty.write, b"\x1b]2;" + shown + b"\a")
 
     def _judge(self, closed: Closed) -> None:
@@ -217,6 +257,8 @@ class Seat:
             self._end(Lost(f"the terminal of {name} was closed", NOT_FOUND))
         elif closed.code == _SUPERSEDED:
             self._end(Lost(f"another attach took over this seat at {name}", CONFLICT))
+        elif closed.code == _REVOKED:
+            self._end(Lost(f"the seat at {name} was revoked or is over", NOT_AUTHORISED))
         elif closed.code == _NO_TERMINAL:
             self._end(Lost(f"the terminal of {name} is gone", NOT_FOUND))
         elif closed.status in (401, 403):
@@ -229,20 +271,20 @@ class Seat:
         if reason:
             self._end(Lost(reason, CONFLICT))
 
-    async def _show_notice(self) -> None:
+    async def _show_notice(self, text: str) -> None:
         """In the upper right corner and the title, and only between sequences, so that the
         bytes to come still mean what they meant."""
         if self._notice or not self._tty.screen.at_rest or self._over:
             return
-        self._notice = True
-        await asyncio.to_thread(self._tty.write, self._corner(_NOTICE, b"\x1b[7m"))
+        self._notice = f" atoll: {text} "
+        await asyncio.to_thread(self._tty.write, self._corner(self._notice, b"\x1b[7m"))
 
     async def _hide_notice(self) -> None:
         """Blank the corner and have programs that own the screen paint it again."""
         if not self._notice:
             return
-        self._notice = False
-        await asyncio.to_thread(self._tty.write, self._corner(" " * len(_NOTICE), b""))
+        blank, self._notice = " " * len(clean(self._notice)), ""
+        await asyncio.to_thread(self._tty.write, self._corner(blank, b""))
         cols, rows = self._tty.size
         await self._send(self._attachment.resize(cols, max(2, rows - 1)).text)
         await self._send(self._attachment.resize(cols, rows).text)

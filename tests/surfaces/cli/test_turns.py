@@ -1,0 +1,99 @@
+"""One seat's view of the turn, its control key, and what it says over the wire."""
+
+import json
+from typing import Any
+
+import pytest
+
+from atoll.domain.errors import Invalid
+from atoll.surfaces.cli.answer import answer
+from atoll.surfaces.cli.seat.attachment import Attachment, Denied, Turned
+from atoll.surfaces.cli.seat.control_key import ControlKey
+from atoll.surfaces.cli.seat.turns import GRANT, REQUEST, REVOKE, Seen, read_turn
+
+ANN = {"principal": "person", "name": "Ann", "client": "a", "role": "owner"}
+BOB = {"principal": "guest_1", "name": "Bob", "client": "b", "role": "controller"}
+EVE = {"principal": "guest_2", "name": "Eve", "client": "e", "role": "viewer"}
+
+
+def state(driver: object, waiting: tuple = (), watchers: tuple = (ANN, BOB), **more: Any) -> dict:
+    return {
+        "type": "control_state",
+        "driver": driver,
+        "epoch": 1,
+        "waiting": list(waiting),
+        "watchers": list(watchers),
+        **more,
+    }
+
+
+def seen(frame: dict, client: str) -> Seen:
+    return read_turn(answer(frame), client)
+
+
+@pytest.mark.parametrize(
+    ("frame", "client", "sentence", "key"),
+    [
+        (state(ANN, watchers=(ANN,)), "a", "", None),
+        (state(ANN, watchers=(ANN, EVE)), "a", "", None),
+        (state(ANN), "a", "", REVOKE),
+        (state(ANN), "b", "Ann drives", REQUEST),
+        (state(ANN, away=True), "b", "Ann drives (away)", REQUEST),
+        (state(ANN, (BOB,)), "a", "Bob asks for control, ctrl-] gives it", GRANT),
+        (state(ANN, (BOB,)), "b", "asked Ann", REVOKE),
+        (state(None), "b", "nobody drives", REQUEST),
+        (state(ANN, watchers=(ANN, EVE)), "e", "watching only", None),
+        (state(ANN, agent="codex"), "a", "codex works", REVOKE),
+    ],
+)
+def test_seat_says_whose_turn_it_is_and_what_its_key_does(
+    frame: dict, client: str, sentence: str, key: str | None
+) -> None:
+    turn = seen(frame, client)
+    assert (turn.sentence("ctrl-]"), turn.pressed()) == (sentence, key)
+
+
+def test_refusal_says_who_drives_and_how_to_ask() -> None:
+    assert seen(state(ANN), "b").refusal("ctrl-]") == "Ann drives, ctrl-] asks for control"
+    assert seen(state(ANN, (BOB,)), "b").refusal("ctrl-]") == "Ann was asked for control"
+    assert seen(state(ANN, watchers=(EVE,)), "e").refusal("ctrl-]") == "watching only"
+
+
+@pytest.mark.parametrize("typed", [b"\x1d", b"\x1b[93;5u", b"\x1b[27;5;93~"])
+def test_control_key_is_known_in_every_encoding_and_only_alone(typed: bytes) -> None:
+    key = ControlKey()
+    assert key.pressed(typed)
+    assert not key.pressed(b"x" + typed)
+    assert not ControlKey("none").pressed(typed)
+
+
+def test_control_key_that_is_none_is_refused() -> None:
+    with pytest.raises(Invalid):
+        ControlKey("ctrl-p,ctrl-q")
+
+
+START = {"type": "start", "offset": 0, "preamble": "", "ack_every": 65536, "title": ""}
+
+
+def test_take_is_asked_on_the_first_connection_only() -> None:
+    attachment = Attachment("c", fresh=True, take=True)
+    assert ("take", "true") in attachment.query(80, 24)
+    attachment.on_text(json.dumps({**START, "client": "c"}))
+    assert ("take", "true") not in attachment.query(80, 24)
+
+
+def test_client_id_is_the_one_the_server_gave() -> None:
+    attachment = Attachment("c", fresh=True, read_only=True)
+    attachment.on_text(json.dumps({**START, "client": "c_other"}))
+    assert ("client", "c_other") in attachment.query(80, 24)
+    assert ("read_only", "true") in attachment.query(80, 24)
+    other = {**BOB, "client": "c_other"}
+    assert attachment.on_text(json.dumps(state(other))) == [
+        Turned(Seen(drives=True, driver="Bob", shared=True))
+    ]
+
+
+def test_refused_input_is_told_with_its_reason() -> None:
+    attachment = Attachment("c", fresh=True)
+    frame = {"type": "input_refused", "reason": "not_driver", "message": "…"}
+    assert attachment.on_text(json.dumps(frame)) == [Denied("not_driver")]
