@@ -230,14 +230,23 @@ async def test_what_the_caller_set_himself_stays() -> None:
 
 async def test_missing_reference_fails_before_anything_starts() -> None:
     async with scene() as s:
-        made = await s.ready(setup_metadata=SetupMetadata(secret_refs=("NOPE",)))
-        assert made.state == "failed"
-        assert made.reason is not None and "NOPE" in made.reason
-        assert not s.workspaces.acts
-        await set_(s, name="NOPE")
         accepting(s)
-        again = await s.ready(setup_metadata=SetupMetadata(secret_refs=("NOPE",)))
-        assert again.state == "ready"
+        needs = SetupMetadata(secret_refs=("NOPE",))
+        with pytest.raises(Invalid, match="NOPE") as caught:
+            await s.ready(setup_metadata=needs)
+        assert caught.value.field == "setup_metadata.secret_refs"
+        await set_(s, name="NOPE")
+        box = await s.ready(setup_metadata=needs)
+        assert box.state == "ready"
+        await s.sandboxes.stop(LOCAL_PERSON, box.id)
+        await s.sandboxes.wait(LOCAL_PERSON, box.id, settled=True)
+        await s.secrets.remove(LOCAL_PERSON, "NOPE")
+        acts = list(s.workspaces.acts)
+        await s.sandboxes.start(LOCAL_PERSON, box.id)
+        fell = await s.sandboxes.wait(LOCAL_PERSON, box.id)
+        assert fell.state == "failed"
+        assert fell.reason is not None and "NOPE" in fell.reason
+        assert s.workspaces.acts == acts
 
 
 async def test_value_that_does_not_open_is_left_out() -> None:

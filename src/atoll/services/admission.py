@@ -19,6 +19,7 @@ from atoll.domain.profile import Profile, Scope
 from atoll.domain.sandbox import KEPT, CreateSandbox, Sandbox
 from atoll.domain.wish import Circumstances, agent_key, check_references, grant
 from atoll.ports import AgentLayers, Extension, Holding, IdempotencyRecord, Transaction
+from atoll.services.policies import check_secrets, references
 from atoll.services.profiles import Profiles
 from atoll.services.transitions import Transitions, Work
 
@@ -119,6 +120,8 @@ class Admission:
             mount_roots=self._settings.mount_roots,
         )
         born = grant(wish, profile, circumstances)
+        if references(born):
+            check_secrets(born, await rows.secrets.visible(caller.org_id, caller.id))
         told = Append(
             "sandbox.requested", None, {"profile": profile.id, "extension": profile.extension}
         )

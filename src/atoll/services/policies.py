@@ -101,7 +101,7 @@ class Policies:
                 if kept
                 else []
             )
-        check_references(sandbox, [one.secret for one in kept])
+        check_secrets(sandbox, [one.secret for one in kept])
         opened = self._open(sandbox, kept)
         chosen = {secret.id for secret in applied((one.secret for one in opened), whose)}
         mine = [one for one in opened if one.secret.id in chosen]
@@ -199,7 +199,7 @@ def references(sandbox: Sandbox) -> tuple[str, ...]:
     return (*sandbox.profile.setup.secret_refs, *sandbox.setup_metadata.secret_refs)
 
 
-def check_references(sandbox: Sandbox, secrets: Sequence[Secret]) -> None:
+def check_secrets(sandbox: Sandbox, secrets: Sequence[Secret]) -> None:
     """Raises `Invalid` naming the references that nothing in scope answers to."""
     wanted = references(sandbox)
     if not wanted:

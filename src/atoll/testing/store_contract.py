@@ -18,14 +18,32 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from atoll.domain.approval import Approval, Asker, CommandAsk, Reach, SecretAsk, Verdict
 from atoll.domain.errors import Conflict
 from atoll.domain.event import EventDraft
-from atoll.domain.ids import PERSONAL_ORG, EventId, OrgId, PrincipalId, SandboxId
+from atoll.domain.ids import (
+    PERSONAL_ORG,
+    ApprovalId,
+    EventId,
+    OrgId,
+    PrincipalId,
+    SandboxId,
+    SecretId,
+)
 from atoll.domain.isolation import Isolation, IsolationLevel
 from atoll.domain.principal import LOCAL_PERSON
 from atoll.domain.profile import Profile, Scope
 from atoll.domain.sandbox import Attachment, Sandbox, SandboxRepo, State
-from atoll.ports import EventQuery, IdempotencyRecord, LogLine, SandboxQuery, Store
+from atoll.domain.secret import Place, Purpose, Secret, Use
+from atoll.ports import (
+    ApprovalQuery,
+    EventQuery,
+    IdempotencyRecord,
+    LogLine,
+    SandboxQuery,
+    Sealed,
+    Store,
+)
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, 123456, tzinfo=UTC)
 OWNER = PrincipalId("person")
@@ -67,6 +85,37 @@ def draft(number: int, *, stream: str = "auth", owner: PrincipalId = OWNER) -> E
         actor=LOCAL_PERSON,
         reason=None,
         payload={"how": f"ticket {number}"},
+    )
+
+
+def secret(name: str, *, owner: PrincipalId = OWNER, scope: str = "person") -> Secret:
+    """A custom secret with something in every field."""
+    return Secret(
+        id=SecretId(f"sec_{owner}_{name}"),
+        org_id=PERSONAL_ORG,
+        owner=owner,
+        name=name,
+        scope=scope,
+        use=Use(Purpose.CUSTOM, slot="basic", slot_name="me", places=(Place("h", 1),)),
+        version=1,
+        fingerprint="f" * 32,
+        last4="1234",
+        size=20,
+        created_at=NOW,
+        updated_at=NOW,
+    )
+
+
+def approval(number: int, *, owner: PrincipalId = OWNER) -> Approval:
+    """A pending question about a secret."""
+    return Approval(
+        id=ApprovalId(f"ap_{number}"),
+        org_id=PERSONAL_ORG,
+        owner=owner,
+        asker=Asker(SandboxId("sb_1"), "box", 1, "ask_1"),
+        ask=SecretAsk("one", "sec_1", 1, "h", 443),
+        asked_at=NOW + timedelta(seconds=number),
+        until=NOW + timedelta(days=1),
     )
 
 
@@ -236,6 +285,61 @@ class StoreContract:
             assert await rows.profiles.delete(PERSONAL_ORG, "profile.x", "2.0.0") == 1
             assert await rows.profiles.delete(PERSONAL_ORG, "profile.x", None) == 1
             assert await rows.profiles.delete(PERSONAL_ORG, "profile.x", None) == 0
+
+    async def test_secrets_are_kept_by_holder_and_go_whole(self) -> None:
+        one = secret("one")
+        newer, shared = replace(one, version=2), secret("two", owner=OTHER, scope="organization")
+        sealed = Sealed("key", b"\x00wrapped\xff", b"body\x00")
+        async with self.opened() as store:
+            async with store.begin() as rows:
+                await rows.secrets.put(one, sealed)
+                await rows.secrets.put(newer, replace(sealed, key_id="key2"))
+                await rows.secrets.put(shared, sealed)
+                await rows.secrets.put(secret("three", owner=OTHER), sealed)
+            with pytest.raises(Conflict):
+                async with store.begin() as rows:
+                    await rows.secrets.put(replace(one, id=SecretId("sec_rival")), sealed)
+            async with store.read() as rows:
+                assert await rows.secrets.get(PERSONAL_ORG, one.id) == newer
+                assert await rows.secrets.get(OrgId("else"), one.id) is None
+                assert await rows.secrets.visible(PERSONAL_ORG, OWNER) == [newer, shared]
+                assert await rows.secrets.visible(OrgId("else"), OWNER) == []
+                kept = await rows.secrets.sealed(PERSONAL_ORG, OWNER)
+                assert {k.secret.name: k.sealed.key_id for k in kept} == {
+                    "one": "key2",
+                    "two": "key",
+                }
+                assert kept[0].sealed.body == b"body\x00"
+                assert len(await rows.secrets.everything()) == 3
+            async with store.begin() as rows:
+                await rows.secrets.remove(one.id)
+                await rows.secrets.remove(one.id)
+                assert len(await rows.secrets.everything()) == 2
+
+    async def test_approvals_are_found_by_who_decides_and_by_what_they_are_about(self) -> None:
+        one, command = approval(1), replace(approval(2), ask=CommandAsk(("a", "b"), "/"))
+        other = replace(approval(3, owner=OTHER), verdict=Verdict.GRANTED, reach=Reach.ONCE)
+        done = replace(approval(4), verdict=Verdict.EXPIRED, until=None)
+        async with self.opened() as store, store.begin() as rows:
+            for each in (one, command, other, done, replace(one, times=7)):
+                await rows.approvals.put(each)
+            assert await rows.approvals.get(PERSONAL_ORG, one.id) == replace(one, times=7)
+            assert await rows.approvals.get(PERSONAL_ORG, command.id) == command
+            assert await rows.approvals.get(OrgId("else"), one.id) is None
+            page = await rows.approvals.page(ApprovalQuery(PERSONAL_ORG, OWNER))
+            assert [each.id for each in page] == [done.id, command.id, one.id]
+            pending = ApprovalQuery(PERSONAL_ORG, OWNER, (Verdict.PENDING,), limit=1)
+            assert await rows.approvals.page(pending) == [command]
+            mine = await rows.approvals.open(
+                PERSONAL_ORG, sandbox_id=SandboxId("sb_none"), owner=OWNER
+            )
+            assert {each.id for each in mine} == {one.id, command.id}
+            here = await rows.approvals.open(
+                PERSONAL_ORG, sandbox_id=SandboxId("sb_1"), owner=PrincipalId("nobody")
+            )
+            assert {each.id for each in here} == {one.id, command.id, other.id}
+            about = await rows.approvals.about(PERSONAL_ORG, "sec_1")
+            assert {each.id for each in about} == {one.id, other.id}
 
     async def test_idempotency_keys_belong_to_their_owner_and_are_forgotten(self) -> None:
         record = IdempotencyRecord("digest", SandboxId("sb_a"), NOW)
