@@ -149,11 +149,16 @@ def test_dockerfile_of_the_home_becomes_a_sandbox_and_its_build_is_in_the_log(
     assert api.run(sandbox, "cat /made; echo $MADE") == "built\nhere\n"
     logged = server.run("logs", sandbox).stdout
     assert "tools: Step 3/3 : RUN echo built > /made" in logged
+    assert "was built already" in server.run("image", "build", "tools").stdout
+    told = json.loads(server.run("image", "build", "tools", "--again", "--json").stdout)
+    assert told["new"] and told["id"].startswith("sha256:")
     (place / "Dockerfile").write_text(f"FROM {IMAGE}\nADD http://127.0.0.1/ /x\n")
     told = api.client.post("/v1/sandboxes?wait=ready", json={"profile": "tools"}).json()
     assert told["state"] == "failed" and "Dockerfile line 2" in told["reason"], told
     api.act(sandbox, "destroy")
-    daemon.run("rmi", "-f", *daemon.run("images", "-q", "atoll-build/tools").split())
+    removed = server.run("image", "rm", "build:tools", "--yes").stdout
+    assert "removed atoll-build/tools:" in removed
+    assert daemon.run("images", "-q", "atoll-build/tools") == ""
 
 
 def test_container_killed_from_outside_fails_its_sandbox_with_a_reason(

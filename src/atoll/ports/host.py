@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, NoReturn, Protocol
 
 from atoll.ports.agents import AgentShelf
-from atoll.ports.images import ImageShelf
+from atoll.ports.images import ImageBuilder, ImageShelf
 
 Level = Literal["ok", "warn", "fail"]
 
@@ -59,4 +59,8 @@ class Host(Protocol):
 
     def images(self, home: Path) -> ImageShelf:
         """The roots unpacked in `home`, which need not exist yet."""
+        ...
+
+    def builder(self, home: Path) -> ImageBuilder:
+        """What builds the Dockerfiles of `home`. Raises `Invalid` for settings that are wrong."""
         ...

@@ -59,3 +59,27 @@ class ImageShelf(Protocol):
     def prune(self) -> Sequence[Tree]:
         """Remove unpacked images that neither a reference nor a sandbox needs."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """An image made of the folder `name`; `new` when it was built just now."""
+
+    name: str
+    id: str
+    new: bool
+
+
+class ImageBuilder(Protocol):
+    """The Dockerfiles of a home, built by its Docker daemon. Blocking, as `ImageShelf` is."""
+
+    def build(self, name: str, report: Callable[[str], None], *, again: bool) -> Built:
+        """Build the folder `name` unless its content was built before, or `again`. Raises
+        `Invalid`, `Forbidden` (a base that is not allowed), `LimitReached`, `Failed` with the
+        daemon's words, `Unavailable`."""
+        ...
+
+    def remove(self, name: str) -> Sequence[str]:
+        """Remove every image built of `name`; their tags. Raises `Conflict` while a container
+        uses one, `Unavailable`."""
+        ...

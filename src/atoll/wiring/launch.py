@@ -17,12 +17,13 @@ from atoll.adapters.agents.shelf import LayerShelf
 from atoll.domain.errors import Conflict, Failed
 from atoll.ports.agents import AgentShelf
 from atoll.ports.host import Finding, UpOptions
-from atoll.ports.images import ImageShelf
+from atoll.ports.images import ImageBuilder, ImageShelf
 from atoll.runtime.zygote import kernel
 from atoll.runtime.zygote.home import Home
 from atoll.runtime.zygote.reach import read_plain
 from atoll.wiring import docker_host, doctor, mount_view, zygote_process
 from atoll.wiring.home_setup import prepare_home
+from atoll.wiring.image_builder import DaemonBuilder
 from atoll.wiring.images import image_shelf
 
 CONTROL_MODULE = "atoll.wiring.control"
@@ -72,6 +73,10 @@ class LocalHost:
     def images(self, home: Path) -> ImageShelf:
         """The roots unpacked in `home`."""
         return image_shelf(Home(home.resolve()))
+
+    def builder(self, home: Path) -> ImageBuilder:
+        """What builds the Dockerfiles of `home`."""
+        return DaemonBuilder.of(home.resolve())
 
 
 def _become_control(home: Home, options: UpOptions, uid: int) -> NoReturn:

@@ -38,7 +38,7 @@ COMMANDS: dict[str, str] = {
     "logs": "Show how a sandbox was made, step by step.",
     "events": "Show what happened, and follow what happens.",
     "agent": "Install the agents of this machine, and drive those in sandboxes.",
-    "image": "List, import, pull and remove roots for sandboxes.",
+    "image": "List, import, pull, build and remove roots for sandboxes.",
     "secret": "Set, list, rotate and remove secrets.",
     "vault": "Look after the keys secrets are sealed under.",
     "approvals": "List what sandboxes ask for.",

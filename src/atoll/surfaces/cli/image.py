@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from atoll.ports.images import ImageShelf, Tree
 
 MIB = 2**20
+BUILD = "build:"
 
 
 @click.group("image")
 def command() -> None:
-    """List, import, pull and remove roots for sandboxes."""
+    """List, import, pull, build and remove roots for sandboxes."""
 
 
 @command.command("list")
@@ -61,15 +62,41 @@ def pull(invocation: Invocation, references: tuple[str, ...], *, as_json: bool) 
     _show([shelf.pull(one, note) for one in references], "pulled", as_json=as_json)
 
 
+@command.command("build")
+@click.argument("name")
+@click.option("--again", is_flag=True, help="Do every step anew, though nothing changed.")
+@json_option()
+@pass_invocation
+def build(invocation: Invocation, name: str, *, again: bool, as_json: bool) -> None:
+    """Have the Docker daemon build the folder NAME of the home's images, which has a Dockerfile.
+
+    A profile asks for it by `image: build:NAME`, and builds it by itself when it changed.
+    """
+    built = invocation.host().builder(invocation.home.absolute()).build(name, note, again=again)
+    if as_json:
+        show_json({"name": built.name, "id": built.id, "new": built.new})
+    else:
+        say(f"{'built' if built.new else 'was built already'} {BUILD}{built.name} {built.id[:19]}")
+
+
 @command.command("rm")
 @click.argument("name")
 @yes_option()
 @json_option()
 @pass_invocation
 def rm(invocation: Invocation, name: str, *, yes: bool, as_json: bool) -> None:
-    """Remove a root; sandboxes built on it keep it from being removed."""
+    """Remove a root, or what was built of the folder NAME (`build:NAME`); sandboxes that
+    stand on it keep it from being removed."""
     if not confirmed(f"Remove the image {name} from this machine?", yes=yes):
         raise click.exceptions.Exit(FAILED)
+    if name.startswith(BUILD):
+        builder = invocation.host().builder(invocation.home.absolute())
+        tags = builder.remove(name.removeprefix(BUILD))
+        if as_json:
+            show_json({"removed": list(tags)})
+        for tag in () if as_json else tags:
+            say(f"removed {tag}")
+        return
     _show([_shelf(invocation).remove(name)], "removed", as_json=as_json)
 
 

@@ -11,17 +11,17 @@ import asyncio
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 from atoll.adapters.extensions.docker import dockerfile
 from atoll.adapters.extensions.docker.build_rules import USUAL_RULES, BuildRules
-from atoll.adapters.extensions.docker.context import RECIPE, pack, recipe_of
+from atoll.adapters.extensions.docker.context import pack, recipe_of
 from atoll.adapters.extensions.docker.engine import Building, Engine, Image
 from atoll.adapters.extensions.docker.pulls import is_reference, pulled
-from atoll.domain.errors import AtollError, Failed, Forbidden, Invalid, LimitReached
+from atoll.domain.errors import Failed, Forbidden, Invalid, LimitReached
 
 BUILD = "build:"
 REPOSITORY = "atoll-build"
@@ -118,14 +118,14 @@ class Builds:
         """Remove every image built of `name`; their tags. Raises `Conflict` while a container
         uses one."""
         removed = []
-        for tag in await self.tags(checked_name(name)):
+        for tag in await self.tags(name):
             await self.engine.remove_image(tag)
             removed.append(tag)
         return removed
 
     async def tags(self, name: str) -> list[str]:
         """The images built of `name`, newest first."""
-        repository = f"{REPOSITORY}/{name}"
+        repository = f"{REPOSITORY}/{checked_name(name)}"
         found = await self.engine.images(repository)
         found.sort(key=lambda one: one.created, reverse=True)
         tags = [tag for one in found for tag in one.repo_tags or ()]
@@ -141,15 +141,6 @@ def checked_name(name: str) -> str:
             field="image",
         )
     return name
-
-
-def folders(images: Path) -> Iterator[str]:
-    """The names below `images` that can be built."""
-    for place in sorted(images.glob(f"*/{RECIPE}")):
-        try:
-            yield checked_name(place.parent.name)
-        except AtollError:
-            continue
 
 
 @dataclass(slots=True)
