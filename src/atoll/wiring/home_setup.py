@@ -19,6 +19,7 @@ _CONTROL_FOLDERS = (
 )
 _WRITTEN_BEFOREHAND = {
     "keys.toml", "config.toml", "profiles", "agents", "cli.json", "presets.json", "images",
+    "grants", "mirrors",
 }  # fmt: skip
 """What people, and the command line for them, leave there before the first start."""
 
@@ -48,7 +49,7 @@ def _prepare(home: Path) -> int:
         if os.geteuid() == 0:
             os.chown(folder, 0, uid, follow_symlinks=False)
         folder.chmod(HOME_MODE if os.geteuid() == 0 else 0o711)
-    for name in ("agents", "images"):
+    for name in ("agents", "images", "grants"):
         _persons_folder(home / name)
     for name, mode in _CONTROL_FOLDERS:
         _control_folder(home / name, mode, uid)

@@ -6,7 +6,7 @@ from pathlib import Path
 from atoll.adapters.trees.shelf import TreeShelf
 from atoll.domain.errors import AtollError
 from atoll.runtime.zygote import record
-from atoll.runtime.zygote.home import Home
+from atoll.runtime.zygote.home import SPARE_PREFIX, Home
 from atoll.runtime.zygote.uids import Counter
 
 
@@ -21,7 +21,10 @@ def image_shelf(home: Home) -> TreeShelf:
 
     def users(tree: Path) -> list[str]:
         return sorted(
-            box.hostname or box.sandbox_id for box in _boxes(home) if box.tree == str(tree)
+            box.hostname or box.sandbox_id
+            for box in _boxes(home)
+            # One that only stands ready is nobody's, and never taken once the tree is gone.
+            if box.tree == str(tree) and not box.sandbox_id.startswith(SPARE_PREFIX)
         )
 
     return TreeShelf(home.images, take_uid, users)

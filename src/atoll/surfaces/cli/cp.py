@@ -59,7 +59,7 @@ def command(
         said = (("secrets", "allow"),) if with_secrets else ()
         copied = _fetch(api, inside_from, target, said=said)
     elif inside_to is not None:
-        copied = _send(api, source, inside_to)
+        copied = send(api, source, inside_to)
     else:
         return
     if as_json and target != PIPE:
@@ -132,7 +132,7 @@ def _keep(stream: Stream, target: Path, *, folder: bool) -> int:
             inner = fresh / "tree"
             inner.mkdir()
             left_out: list[str] = []
-            files = unpack(io.BufferedReader(_Reader(stream), CHUNK_BYTES), inner, left_out)
+            files = unpack(io.BufferedReader(StreamFile(stream), CHUNK_BYTES), inner, left_out)
             inner.rename(target)
             _say_left_out(left_out)
             return files
@@ -148,7 +148,7 @@ def _keep(stream: Stream, target: Path, *, folder: bool) -> int:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-class _Reader(io.RawIOBase):
+class StreamFile(io.RawIOBase):
     """An API stream as a file, for `tarfile`."""
 
     def __init__(self, stream: Stream) -> None:
@@ -165,7 +165,8 @@ class _Reader(io.RawIOBase):
         return len(data)
 
 
-def _send(api: Api, source: str, place: Place) -> int:
+def send(api: Api, source: str, place: Place) -> int:
+    """Copy a file or folder of this machine (or `-`, stdin) to a place; how many files."""
     if source == PIPE:
         _put(api, place, iter(lambda: os.read(0, CHUNK_BYTES), b""), mode=0o644)
         return 1

@@ -8,9 +8,11 @@ import click
 from atoll.domain.errors import AtollError, Invalid
 from atoll.surfaces.cli.answer import Answer, Json
 from atoll.surfaces.cli.api import Api, Call, post
+from atoll.surfaces.cli.copies import read_copy, send_copies
 from atoll.surfaces.cli.exec import variables
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.memory import remember
+from atoll.surfaces.cli.mounts import granted, read_mount
 from atoll.surfaces.cli.options import json_option, profile_option
 from atoll.surfaces.cli.origin import Origin, origins, said
 from atoll.surfaces.cli.output import note, say, show_json
@@ -19,6 +21,7 @@ from atoll.surfaces.cli.requirements import tell_requirements
 from atoll.surfaces.cli.waiting import name_of, wait_ready
 
 NETWORKS = ("none", "limited", "host-only", "full")
+ACCESSES = ("none", "ro", "rw")
 
 
 @click.command(
@@ -45,6 +48,19 @@ NETWORKS = ("none", "limited", "host-only", "full")
 @click.option(
     "--sparse", multiple=True, metavar="DIR", help="Lay out only this folder; may be repeated."
 )
+@click.option(
+    "--mount",
+    multiple=True,
+    metavar="HOST:PATH[:rw]",
+    help="Show a folder of this machine at /mnt, /srv or /data; may be repeated.",
+)
+@click.option(
+    "--copy", multiple=True, metavar="HOST:PATH", help="Copy into the workspace; may be repeated."
+)
+@click.option(
+    "--mirror", metavar="DIR", default=None, help="Send DIR; `atoll pull` brings changes."
+)
+@click.option("--access", type=click.Choice(ACCESSES), default=None, help="To the workspace.")
 @click.option("--preset", "chosen", metavar="NAME", default=None, help="As kept under this name.")
 @click.option("--last", is_flag=True, help="As the last one was asked for.")
 @click.option("--save-as", metavar="NAME", default=None, help="Keep what is asked as a preset.")
@@ -82,9 +98,11 @@ def command(
 
         plan = asked_plan(invocation)
     plan = plan.anchored()
+    _check_places(plan, no_wait=no_wait)
     made = _made(invocation, plan, name=name, save_as=save_as)
     if not no_wait:
         made = _ready(invocation.api(), made)
+        _fill(invocation, plan, made)
     if as_json:
         show_json(made.value)
     elif not sits:
@@ -111,6 +129,35 @@ def _needs_terminal() -> None:
         raise click.UsageError("new ends at a terminal: add --detach or --json here") from error
 
 
+def _check_places(plan: Plan, *, no_wait: bool) -> None:
+    """Said before anything is made, too."""
+    sends = bool(plan.copy or plan.mirror)
+    if sends and no_wait:
+        raise click.UsageError("--copy and --mirror send once it is ready: not with --no-wait.")
+    if sends and plan.access in ("none", "ro"):
+        raise click.UsageError(f"Nothing can be sent to a workspace of --access {plan.access}.")
+    if plan.mirror is not None and (plan.repo is not None or plan.also):
+        raise click.UsageError("--mirror sends a folder in place of repositories: give one.")
+    if plan.mirror is not None and not Path(plan.mirror).is_dir():
+        raise click.BadParameter(f"{plan.mirror} is no folder", param_hint="--mirror")
+    for text in plan.mount:
+        read_mount(text)
+    for text in plan.copy:
+        read_copy(text)
+
+
+def _fill(invocation: Invocation, plan: Plan, made: Answer) -> None:
+    """Put into a sandbox that is ready what this machine sends itself."""
+    api, sandbox_id = invocation.api(), made.text("sandbox_id")
+    if plan.mirror is not None:
+        from atoll.surfaces.cli.mirror import send_mirror
+
+        left_out = send_mirror(api, invocation.environ, sandbox_id, Path(plan.mirror).resolve())
+        if left_out:
+            note(f"atoll: {len(left_out)} links out of the folder or special files stay here")
+    send_copies(api, sandbox_id, [read_copy(text) for text in plan.copy])
+
+
 def _made(invocation: Invocation, plan: Plan, *, name: str | None, save_as: str | None) -> Answer:
     if plan.sparse and plan.repo is None:
         raise click.UsageError("--sparse needs a REPO of which to lay out less.")
@@ -119,6 +166,8 @@ def _made(invocation: Invocation, plan: Plan, *, name: str | None, save_as: str 
     api = invocation.api()
     found = origins(api, plan)
     wish = _wish(plan, name, found)
+    if plan.mount:
+        wish["mounts"] = granted(invocation, plan.mount)
     folder = next((origin.folder for origin in found if origin.folder), None)
     return _create(invocation, api, wish, folder=folder)
 
@@ -135,6 +184,11 @@ def _wish(plan: Plan, name: str | None, found: list[Origin]) -> dict[str, Json]:
             "cwd": plan.wd,
         }
     )
+    place = said({"mode": "mirror" if plan.mirror else None, "access": plan.access})
+    if place:
+        wish["workspace"] = place
+    if plan.copy:
+        wish["copies"] = list(plan.copy)
     if plan.env:
         wish["env"] = variables(plan.env)
     if found:

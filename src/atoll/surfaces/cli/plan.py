@@ -24,7 +24,8 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}\Z")
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The words of `new`. `also` are further repositories as `REPO[#BRANCH[:FROM]]`, `env` are
-    `K=V` words. None and empty mean that nothing was said."""
+    `K=V` words, `mount` are `HOST:PATH[:ro|rw]`, `copy` `HOST:PATH`. None and empty mean that
+    nothing was said."""
 
     repo: str | None = None
     branch: str | None = None
@@ -37,6 +38,10 @@ class Plan:
     env: tuple[str, ...] = ()
     wd: str | None = None
     sparse: tuple[str, ...] = ()
+    mount: tuple[str, ...] = ()
+    copy: tuple[str, ...] = ()
+    mirror: str | None = None
+    access: str | None = None
 
     def over(self, other: "Plan") -> "Plan":
         """This one, completed by what only `other` says."""
@@ -50,6 +55,9 @@ class Plan:
             self,
             repo=_absolute(repo) if repo is not None and is_path(repo) else repo,
             also=tuple(_anchored(spec) for spec in self.also),
+            mirror=None if self.mirror is None else _absolute(self.mirror),
+            mount=tuple(_anchored_pair(spec) for spec in self.mount),
+            copy=tuple(_anchored_pair(spec) for spec in self.copy),
         )
 
 
@@ -115,6 +123,11 @@ def _path(environ: Mapping[str, str]) -> Path:
 def _anchored(spec: str) -> str:
     repo, mark, rest = spec.partition("#")
     return f"{_absolute(repo)}{mark}{rest}" if is_path(repo) else spec
+
+
+def _anchored_pair(spec: str) -> str:
+    here, colon, rest = spec.partition(":")
+    return f"{_absolute(here)}{colon}{rest}"
 
 
 def _absolute(path: str) -> str:

@@ -6,6 +6,7 @@ import click
 
 from atoll.domain.errors import Conflict
 from atoll.surfaces.cli.answer import Json
+from atoll.surfaces.cli.api import get
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.options import json_option, sandbox_argument
 from atoll.surfaces.cli.output import note, say, show_json
@@ -24,7 +25,7 @@ from atoll.surfaces.cli.pulled_branch import Pulled, Wanted, pull
     default=Path(),
     help="Your checkout  [default: the current folder]",
 )
-@click.option("--force", is_flag=True, help="Let BRANCH lose commits the sandbox lacks.")
+@click.option("--force", is_flag=True, help="Let BRANCH lose commits, or a mirror its own changes.")
 @json_option()
 @pass_invocation
 def command(
@@ -41,11 +42,17 @@ def command(
     """Bring a sandbox's commits into a branch of your checkout.
 
     BRANCH is made or moved forward (default: the name it has inside). Your working tree and
-    the branch you are on stay as they are.
+    the branch you are on stay as they are. Of a sandbox made with --mirror, the files that changed
+    inside come back into the folder it mirrors.
     """
+    api = invocation.api()
+    sandbox = api.call(get("sandboxes", name))
+    if sandbox.child("workspace").text("mode") == "mirror":
+        _bring_back(invocation, sandbox.text("sandbox_id"), force=force, as_json=as_json)
+        return
     try:
         wanted = Wanted(repo, source, force)
-        pulled = pull(invocation.api(), name, checkout, wanted=wanted, into=branch)
+        pulled = pull(api, name, checkout, wanted=wanted, into=branch)
     except Conflict as error:
         if error.code != "nothing_new":
             raise
@@ -55,6 +62,21 @@ def command(
         show_json(_value(pulled))
     elif pulled.commit:
         _tell(pulled)
+
+
+def _bring_back(invocation: Invocation, sandbox_id: str, *, force: bool, as_json: bool) -> None:
+    from atoll.surfaces.cli.mirror import bring_back
+
+    brought = bring_back(invocation.api(), invocation.environ, sandbox_id, force=force)
+    if as_json:
+        show_json(brought.value())
+        return
+    for path in brought.written:
+        say(f"wrote {path}")
+    for path in brought.removed:
+        say(f"removed {path}")
+    if not (brought.written or brought.removed):
+        note("nothing changed inside")
 
 
 def _value(pulled: Pulled) -> dict[str, Json]:

@@ -20,11 +20,11 @@ MAX_MEMBERS = 1_000_000
 _END = bytes(1024)
 
 
-def pack(root: Path, left_out: list[str]) -> Iterator[bytes]:
+def pack(root: Path, left_out: list[str], *, without: str = "") -> Iterator[bytes]:
     """The contents of the folder `root` as a pax archive, names relative to it. Sockets, pipes,
-    devices and links that lead out of it are left out and named in `left_out`. Raises `Invalid`
-    for a file that cannot be read."""
-    for path in _walk(root):
+    devices and links that lead out of it are left out and named in `left_out`; whatever is called
+    `without` is left out silently. Raises `Invalid` for a file that cannot be read."""
+    for path in _walk(root, without):
         name = str(path.relative_to(root))
         if path.is_symlink() and leads_out(name, str(path.readlink())):
             left_out.append(name)
@@ -46,11 +46,13 @@ def _parts(name: str) -> list[str]:
     return [part for part in name.split("/") if part not in ("", ".")]
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def _walk(folder: Path, without: str) -> Iterator[Path]:
     for entry in sorted(folder.iterdir()):
+        if without and entry.name.casefold() == without:
+            continue
         yield entry
         if entry.is_dir() and not entry.is_symlink():
-            yield from _walk(entry)
+            yield from _walk(entry, without)
 
 
 def _member(path: Path, name: str, left_out: list[str]) -> Iterator[bytes]:

@@ -19,7 +19,7 @@ STANDARD: tuple[tuple[str, str], ...] = (
     ("SHELL", "/bin/bash"),
     (
         "PATH",
-        f"{HOME}/.local/bin:{HOME}/.npm-global/bin:{HOME}/.cargo/bin:"
+        f"{HOME}/.local/bin:{HOME}/.npm-global/bin:{HOME}/.cargo/bin:{HOME}/go/bin:"
         "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     ),
     ("TERM", "xterm-256color"),
@@ -28,6 +28,7 @@ STANDARD: tuple[tuple[str, str], ...] = (
     ("PIP_BREAK_SYSTEM_PACKAGES", "1"),
     ("PYTHONUSERBASE", f"{HOME}/.local"),
     ("CARGO_HOME", f"{HOME}/.cargo"),
+    ("GOPATH", f"{HOME}/go"),
     ("CLAUDE_CONFIG_DIR", f"{HOME}/.claude"),
     ("ANTHROPIC_BASE_URL", f"{BROKER}/anthropic"),
     ("ANTHROPIC_API_KEY", placeholder(ANTHROPIC)),

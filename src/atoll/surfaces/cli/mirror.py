@@ -1,0 +1,225 @@
+"""A folder of this machine mirrored in a sandbox: sent when it is made, its changes brought back.
+
+What was sent is remembered by digest. A file comes back when only the sandbox changed it; when
+both did, nothing is written unless the person insists. `.git` stays on its side: settings and
+hooks an agent wrote would run here. No link is followed while writing.
+"""
+
+import hashlib
+import io
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from atoll.domain.errors import Conflict, Invalid, NotFound
+from atoll.surfaces.cli.answer import Json
+from atoll.surfaces.cli.api import Api, Call, at
+from atoll.surfaces.cli.cp import StreamFile
+from atoll.surfaces.cli.memory import state_file
+from atoll.surfaces.cli.tree import CHUNK_BYTES, pack, unpack
+
+GIT = ".git"
+SHOWN = 10
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+Tree = dict[str, str]
+"""What a folder holds: a path below it → `f` or `x` (may be run) and its digest, or `l` and the
+link's goal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A mirror: the folder here, and what both sides last agreed on."""
+
+    root: str
+    files: Tree = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What came back: paths written, and paths taken away."""
+
+    written: tuple[str, ...]
+    removed: tuple[str, ...]
+
+    def value(self) -> dict[str, Json]:
+        """As JSON."""
+        return {"written": list(self.written), "removed": list(self.removed)}
+
+
+def send_mirror(api: Api, environ: Mapping[str, str], sandbox_id: str, root: Path) -> list[str]:
+    """Send the folder, and remember it. Returns what was left out."""
+    kept = Kept(str(root), scan(root))
+    left_out: list[str] = []
+    headers = (("Content-Type", "application/x-tar"),)
+    path = at("sandboxes", sandbox_id, "files", "archive")
+    body = pack(root, left_out, without=GIT)
+    api.call(Call("PUT", path, (("path", "."),), headers, body))
+    _remember(environ, sandbox_id, kept)
+    return left_out
+
+
+def bring_back(api: Api, environ: Mapping[str, str], sandbox_id: str, *, force: bool) -> Brought:
+    """Write what changed inside into the folder here. Raises `NotFound` when this machine did not
+    send it, `Conflict` naming what changed on both sides (nothing is written then)."""
+    kept = _recall(environ, sandbox_id)
+    fresh = Path(tempfile.mkdtemp(prefix="atoll-mirror-"))
+    try:
+        _download(api, sandbox_id, fresh)
+        theirs, ours = scan(fresh), scan(Path(kept.root))
+        changed = {
+            path
+            for path in {*theirs, *kept.files}
+            if theirs.get(path) not in (kept.files.get(path), ours.get(path))
+        }
+        both = sorted(path for path in changed if ours.get(path) != kept.files.get(path))
+        if both and not force:
+            more = f" and {len(both) - SHOWN} more" if len(both) > SHOWN else ""
+            raise Conflict(
+                f"changed here as well as inside: {', '.join(both[:SHOWN])}{more}; nothing was "
+                "written. Put yours aside, or let theirs win with --force",
+                code="both_changed",
+            )
+        brought = _apply(fresh, Path(kept.root), theirs, changed)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    _remember(environ, sandbox_id, Kept(kept.root, theirs))
+    return brought
+
+
+def scan(root: Path) -> Tree:
+    """What the folder holds, without `.git` anywhere, following nothing. Raises `Invalid` for what
+    cannot be read."""
+    try:
+        return _scanned(root)
+    except OSError as err:
+        raise Invalid(f"{root} cannot be read: {err}") from err
+
+
+def _scanned(root: Path) -> Tree:
+    found: Tree = {}
+    for folder, names, files, at_ in os.fwalk(root, follow_symlinks=False):
+        names[:] = [name for name in names if name.casefold() != GIT]
+        below = os.path.relpath(folder, root)
+        for name in (*names, *files):
+            mode = os.stat(name, dir_fd=at_, follow_symlinks=False).st_mode
+            path = os.path.normpath(f"{below}/{name}")
+            if stat.S_ISLNK(mode):
+                found[path] = "l" + os.readlink(name, dir_fd=at_)
+            elif stat.S_ISREG(mode) and name.casefold() != GIT:
+                found[path] = ("x" if mode & 0o100 else "f") + _digest(name, at_)
+    return found
+
+
+def _digest(name: str, at_: int) -> str:
+    fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at_)
+    with os.fdopen(fd, "rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()
+
+
+def _download(api: Api, sandbox_id: str, fresh: Path) -> None:
+    path = at("sandboxes", sandbox_id, "files", "archive")
+    with api.open(Call("GET", path, (("path", "."),), (("Accept", "*/*"),))) as stream:
+        unpack(io.BufferedReader(StreamFile(stream), CHUNK_BYTES), fresh, [])
+
+
+def _apply(fresh: Path, root: Path, theirs: Tree, changed: set[str]) -> Brought:
+    written: list[str] = []
+    removed: list[str] = []
+    try:
+        top = os.open(root, _FOLDER)
+    except OSError as err:
+        raise Invalid(f"{root} cannot be written to: {err.strerror}") from err
+    try:
+        for path in sorted(changed):
+            kind = theirs.get(path)
+            try:
+                _change(top, path, fresh, kind)
+            except OSError as err:
+                raise Invalid(f"{path} cannot be changed here: {err.strerror}") from err
+            (removed if kind is None else written).append(path)
+    finally:
+        os.close(top)
+    return Brought(tuple(written), tuple(removed))
+
+
+def _change(top: int, path: str, fresh: Path, kind: str | None) -> None:
+    """One file written, or with `kind` None taken away."""
+    name = path.rpartition("/")[2]
+    with _parent(top, path, make=kind is not None) as folder:
+        if folder is not None and kind is not None:
+            _put(fresh / path, kind, folder, name)
+        elif folder is not None:
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)
+
+
+@contextmanager
+def _parent(top: int, path: str, *, make: bool) -> Iterator[int | None]:
+    """The folder of `path`, reached from `top` without following a link; None where it is gone
+    and not to be made."""
+    held = os.dup(top)
+    try:
+        for part in path.split("/")[:-1]:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(part, 0o755, dir_fd=held)
+            inner = os.open(part, _FOLDER, dir_fd=held)
+            os.close(held)
+            held = inner
+    except FileNotFoundError:
+        if make:
+            raise
+        os.close(held)
+        yield None
+        return
+    try:
+        yield held
+    finally:
+        os.close(held)
+
+
+def _put(source: Path, kind: str, folder: int, name: str) -> None:
+    """Beside its place, then renamed into it: a link there is replaced, not followed."""
+    part = f".atoll-{secrets.token_hex(8)}"
+    try:
+        if kind.startswith("l"):
+            os.symlink(kind[1:], part, dir_fd=folder)
+        else:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            fd = os.open(part, flags, 0o755 if kind.startswith("x") else 0o644, dir_fd=folder)
+            with source.open("rb") as data, os.fdopen(fd, "wb") as out:
+                shutil.copyfileobj(data, out, CHUNK_BYTES)
+        os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError:
+        with suppress(FileNotFoundError):
+            os.unlink(part, dir_fd=folder)
+        raise
+
+
+def _remember(environ: Mapping[str, str], sandbox_id: str, kept: Kept) -> None:
+    path = state_file(environ, f"mirrors/{sandbox_id}.json")
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = path.with_name(f"{path.name}.new")
+    fresh.touch(mode=0o600)
+    fresh.write_bytes(msgspec.json.encode(kept))
+    fresh.replace(path)
+
+
+def _recall(environ: Mapping[str, str], sandbox_id: str) -> Kept:
+    path = state_file(environ, f"mirrors/{sandbox_id}.json")
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Kept)
+    except (OSError, msgspec.MsgspecError) as err:
+        raise NotFound(
+            "this sandbox mirrors a folder that was not sent from here: "
+            "`atoll cp NAME: FOLDER` copies all of it out"
+        ) from err

@@ -1,0 +1,267 @@
+"""What a person puts beside and into a sandbox: images, mounts, copies, mirrors; and how far
+a workspace is open. As root, and as a person without rights."""
+
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from atoll.testing.server import TestServer, test_server
+from tests.e2e.test_rootless import person
+
+PROGRAMS = ("sh", "bash", "cat", "ls", "id", "mkdir", "rm", "env", "true", "head")
+PROFILES = {
+    "image": "image: small\n",
+    "layered": "image: small\nroot: overlay\n",
+    "absent": "image: nowhere.example/x:1\n",
+    "nodeless": "image: small\nagent: codex\n",
+    "closed": "workspace: {access: ro}\n",
+}
+
+
+@pytest.fixture(scope="module", params=["root", "rootless"])
+def atoll(request: pytest.FixtureRequest) -> Iterator[TestServer]:
+    if request.param == "root" and os.geteuid() != 0:
+        pytest.skip("needs root")
+    started = test_server() if request.param == "root" else person()
+    with started as server:
+        for name, text in PROFILES.items():
+            head = f'id: profile.{name}\nversion: "1.0.0"\n'
+            place = server.home / "profiles" / f"{name}.yaml"
+            place.write_text(head + text)
+            place.chmod(0o644)
+        yield server
+
+
+def ok(atoll: TestServer, *words: str, **more: object) -> str:
+    done = atoll.run(*words, **more)
+    assert done.returncode == 0, (words, done.stdout, done.stderr)
+    return done.stdout.strip()
+
+
+def new(atoll: TestServer, name: str, *words: str) -> str:
+    ok(atoll, "new", "--detach", "--name", name, *words)
+    return name
+
+
+def inside(atoll: TestServer, name: str, line: str) -> str:
+    done = atoll.run("exec", name, "--shell", line, stdin=subprocess.DEVNULL)
+    return (done.stdout + done.stderr).strip()
+
+
+@pytest.fixture
+def folder(atoll: TestServer) -> Iterator[Path]:
+    """A folder of the person's whose command line this is."""
+    place = atoll.home.parent / "own-data"
+    place.mkdir()
+    (place / "a.txt").write_text("one\n")
+    (place / "sub").mkdir()
+    (place / "sub" / "b.txt").write_text("two\n")
+    (place / ".git" / "hooks").mkdir(parents=True)
+    (place / ".git" / "hooks" / "post-checkout").write_text("stays here")
+    owner = atoll.home.stat().st_uid
+    for path in (place, *place.rglob("*")):
+        os.chown(path, owner, owner)
+    yield place
+    shutil.rmtree(place)
+
+
+@pytest.fixture(scope="module")
+def small(atoll: TestServer) -> str:
+    """An image of a few programs, imported."""
+    tree = atoll.home.parent / "tree"
+    (tree / "usr" / "bin").mkdir(parents=True)
+    (tree / "bin").symlink_to("usr/bin")
+    for name in PROGRAMS:
+        program = Path(str(shutil.which(name))).resolve()
+        shutil.copy(program, tree / "usr" / "bin" / name)
+        told = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True)
+        for word in told.stdout.split():
+            if word.startswith("/") and not (tree / word[1:]).exists():
+                (tree / word[1:]).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(word, tree / word[1:])
+    with tarfile.open(atoll.home.parent / "small.tar.gz", "w:gz") as archive:
+        archive.add(tree, ".")
+    (atoll.home.parent / "small.tar.gz").chmod(0o644)
+    ok(atoll, "image", "import", "small", str(atoll.home.parent / "small.tar.gz"))
+    return "small"
+
+
+def test_image_is_the_root_of_a_sandbox(atoll: TestServer, small: str) -> None:
+    new(atoll, "im", "--profile", "image")
+    assert inside(atoll, "im", "ls /usr/bin | head -1; test -e /usr/lib/python3 || echo none") == (
+        "bash\nnone"
+    )
+    assert inside(atoll, "im", "id") == "uid=1000(agent) gid=1000(agent) groups=1000(agent)"
+    assert "Read-only" in inside(atoll, "im", "mkdir /x")
+    refused = atoll.run("image", "rm", small, "--yes")
+    assert refused.returncode != 0 and "im" in refused.stderr
+    ok(atoll, "stop", "im")
+    ok(atoll, "start", "im")
+    assert inside(atoll, "im", "echo /usr/bin/*").startswith("/usr/bin/bash")
+    ok(atoll, "destroy", "im", "--yes")
+
+
+def test_image_with_a_layer_keeps_what_was_installed(atoll: TestServer, small: str) -> None:
+    new(atoll, "la", "--profile", "layered")
+    assert (
+        inside(atoll, "la", "mkdir -p /usr/local/x && echo hi > /etc/mine && cat /etc/mine") == "hi"
+    )
+    ok(atoll, "stop", "la")
+    ok(atoll, "start", "la")
+    assert inside(atoll, "la", "cat /etc/mine") == "hi"
+    shown = json.loads(ok(atoll, "info", "la", "--json"))
+    assert not any(each.startswith("root:") for each in shown["isolation"]["degraded"])
+    ok(atoll, "destroy", "la", "--yes")
+
+
+def test_image_that_is_not_here_says_how_to_get_it(atoll: TestServer) -> None:
+    done = atoll.run("new", "--detach", "--name", "ab", "--profile", "absent")
+    assert done.returncode != 0
+    assert "atoll image pull nowhere.example/x:1" in done.stderr
+    ok(atoll, "destroy", "ab", "--yes")
+
+
+def test_mount_copy_and_what_is_shown_of_them(atoll: TestServer, folder: Path) -> None:
+    (folder / "c.txt").write_text("three\n")
+    new(atoll, "mo", "--mount", f"{folder}:/data/in", "--copy", f"{folder}/c.txt:here/c.txt",
+        "--copy", f"{folder}/sub:/workspace/")  # fmt: skip
+    line = "cat /data/in/a.txt here/c.txt sub/b.txt; touch /data/in/x 2>/dev/null || echo closed"
+    assert inside(atoll, "mo", line) == "one\nthree\ntwo\nclosed"
+    shown = json.loads(ok(atoll, "info", "mo", "--json"))["metadata"]
+    assert shown["mounts"] == [f"{folder}:/data/in:ro"]
+    assert shown["copies"] == [f"{folder}/c.txt:here/c.txt", f"{folder}/sub:/workspace/"]
+    ok(atoll, "stop", "mo")
+    ok(atoll, "start", "mo")
+    assert inside(atoll, "mo", "cat /data/in/a.txt") == "one"
+    ok(atoll, "destroy", "mo", "--yes")
+
+
+def test_mount_of_the_system_or_without_a_place_is_refused(atoll: TestServer, folder: Path) -> None:
+    for spec in ("/etc:/mnt/x", "/:/mnt/x", f"{folder}:/workspace/x", f"{folder}", f"{folder}:x:rw",
+                 f"{atoll.home}:/mnt/x"):  # fmt: skip
+        done = atoll.run("new", "--detach", "--name", "bad", "--mount", spec)
+        assert done.returncode != 0, spec
+        atoll.run("destroy", "bad", "--yes")
+
+
+def test_mirror_brings_back_what_changed_inside_and_nothing_else(
+    atoll: TestServer, folder: Path
+) -> None:
+    new(atoll, "mi", "--mirror", str(folder))
+    assert inside(atoll, "mi", "ls -A; cat sub/b.txt") == "a.txt\nsub\ntwo"
+    line = (
+        "echo more >> a.txt; mkdir -p new/deep; echo n > new/deep/f; rm sub/b.txt; "
+        "ln -s /etc/passwd out; ln -s a.txt in; mkdir .git; echo evil > .git/config"
+    )
+    inside(atoll, "mi", line)
+    said = ok(atoll, "pull", "mi")
+    assert sorted(said.splitlines()) == [
+        "removed sub/b.txt", "wrote a.txt", "wrote in", "wrote new/deep/f",
+    ]  # fmt: skip
+    assert (folder / "a.txt").read_text() == "one\nmore\n"
+    assert not (folder / ".git" / "config").exists()
+    assert not (folder / "out").is_symlink()
+    assert (folder / "in").readlink() == Path("a.txt")
+    assert ok(atoll, "pull", "mi") == ""
+    # Changed on both sides: nothing is written unless the person insists.
+    (folder / "a.txt").write_text("mine\n")
+    inside(atoll, "mi", "echo theirs > a.txt; echo other > other")
+    refused = atoll.run("pull", "mi")
+    assert refused.returncode != 0 and "a.txt" in refused.stderr
+    assert not (folder / "other").exists()
+    ok(atoll, "pull", "mi", "--force")
+    assert (folder / "a.txt").read_text() == "theirs\n"
+    ok(atoll, "destroy", "mi", "--yes")
+
+
+def test_mirror_never_writes_through_a_link_of_this_machine(
+    atoll: TestServer, folder: Path
+) -> None:
+    new(atoll, "ml", "--mirror", str(folder))
+    away = folder.parent / "away"
+    away.mkdir()
+    os.chown(away, folder.stat().st_uid, -1)
+    shutil.rmtree(folder / "sub")
+    (folder / "sub").symlink_to(away)
+    inside(atoll, "ml", "echo x > sub/b.txt; echo y > sub/c.txt")
+    done = atoll.run("pull", "ml", "--force")
+    assert done.returncode != 0
+    assert list(away.iterdir()) == []
+    ok(atoll, "destroy", "ml", "--yes")
+    away.rmdir()
+
+
+def test_workspace_of_each_access_is_what_it_says(atoll: TestServer, repository: Path) -> None:
+    repository.parent.chmod(0o755)
+    for path in (repository, *repository.rglob("*")):
+        os.chown(path, atoll.home.stat().st_uid, -1)
+    source = atoll.home.parent / "project"
+    shutil.copytree(repository, source, dirs_exist_ok=True)
+    for path in (source, *source.rglob("*")):
+        os.chown(path, atoll.home.stat().st_uid, atoll.home.stat().st_uid)
+    new(atoll, "ro", str(source), "--access", "ro")
+    assert inside(atoll, "ro", "cat README.md; touch x") == (
+        "# project\ntouch: cannot touch 'x': Read-only file system"
+    )
+    ok(atoll, "stop", "ro")
+    ok(atoll, "start", "ro")
+    assert inside(atoll, "ro", "cat README.md") == "# project"
+    ok(atoll, "recreate", "ro", "--yes")
+    assert inside(atoll, "ro", "cat README.md") == "# project"
+    new(atoll, "no", "--access", "none")
+    assert inside(atoll, "no", "ls -A; touch x && ls") == "x"
+    ok(atoll, "stop", "no")
+    ok(atoll, "start", "no")
+    assert inside(atoll, "no", "ls -A") == ""
+    done = atoll.run("new", "--detach", str(source), "--access", "none")
+    assert done.returncode != 0 and "repositories" in done.stderr
+    for name in ("ro", "no"):
+        ok(atoll, "destroy", name, "--yes")
+    shutil.rmtree(source)
+
+
+def test_prefixes_of_pip_and_npm_take_what_is_installed(atoll: TestServer, tmp_path: Path) -> None:
+    new(atoll, "px")
+    wheel = tmp_path / "atolltry-1-py3-none-any.whl"
+    import zipfile
+
+    with zipfile.ZipFile(wheel, "w") as archive:
+        meta = "atolltry-1.dist-info"
+        archive.writestr("atolltry.py", "def main(): print('pip works')\n")
+        archive.writestr(f"{meta}/METADATA", "Metadata-Version: 2.1\nName: atolltry\nVersion: 1\n")
+        archive.writestr(
+            f"{meta}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr(f"{meta}/entry_points.txt", "[console_scripts]\natolltry=atolltry:main\n")
+        archive.writestr(f"{meta}/RECORD", "")
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "package.json").write_text(
+        '{"name": "atolltry-npm", "version": "1.0.0", "bin": {"atolltry-npm": "x.sh"}}'
+    )
+    (package / "x.sh").write_text("#!/bin/sh\necho npm works\n")
+    (package / "x.sh").chmod(0o755)
+    with tarfile.open(tmp_path / "p.tgz", "w:gz") as archive:
+        archive.add(package, "package")
+    for path in (tmp_path, *tmp_path.rglob("*")):
+        path.chmod(0o755)
+    tmp_path.parent.chmod(0o755)
+    for name in (wheel.name, "p.tgz"):
+        with (tmp_path / name).open("rb") as data:
+            ok(atoll, "cp", "-", f"px:{name}", stdin=data)
+    if shutil.which("pip3", path="/usr/bin:/usr/local/bin"):
+        line = f"pip3 install -q --user --no-index ./{wheel.name} >/dev/null 2>&1; atolltry"
+        assert inside(atoll, "px", line) == "pip works"
+    if shutil.which("npm", path="/usr/bin:/usr/local/bin"):
+        line = "npm i -g --offline --silent ./p.tgz >/dev/null 2>&1; atolltry-npm"
+        assert inside(atoll, "px", line) == "npm works"
+    assert inside(
+        atoll, "px", 'for d in "$CARGO_HOME" "$GOPATH"; do mkdir -p "$d" && echo ok; done'
+    ) == ("ok\nok")
+    ok(atoll, "destroy", "px", "--yes")
