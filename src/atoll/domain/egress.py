@@ -188,6 +188,8 @@ def _in_host_only(policy: EgressPolicy, to: Destination) -> Allowed | Refused:
 
 
 def _by_rules(policy: EgressPolicy, to: Destination) -> Allowed | Refused:
+    if to.host in HOST_NAMES:
+        return Refused("host_port", f"{to.host} is this machine; only mode host-only reaches it")
     named = [rule for rule in policy.rules if host_matches(rule.host, to.host)]
     if not named:
         return Refused("not_listed", f"no rule allows {to.host}", remedy=True)

