@@ -2,10 +2,12 @@
 
 Serves the bare repositories below a folder, at `http://127.0.0.1:PORT/<path>`, and remembers
 what was asked. `redirects` sends whoever asks for a path somewhere else instead; a `gate`
-holds every POST back until it is set, `posted` says that one has come.
+holds every POST back until it is set, `posted` says that one has come. With a `token`,
+whoever has another one is turned away, and who has it may push.
 """
 
 import asyncio
+import base64
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -25,10 +27,14 @@ class GitServer:
     redirects: dict[str, str] = field(default_factory=dict)
     gate: asyncio.Event | None = None
     posted: asyncio.Event = field(default_factory=asyncio.Event)
+    token: str = ""
 
     async def handle(self, request: web.Request) -> web.Response:
         """One request, by CGI (RFC 3875)."""
         self.asked.append(f"{request.method} {request.path}")
+        sent = request.headers.get("Authorization", "")
+        if self.token and sent != _basic(self.token):
+            return web.Response(status=401, headers={"WWW-Authenticate": "Basic"})
         for start, target in self.redirects.items():
             if request.path.startswith(start):
                 raise web.HTTPFound(target)
@@ -46,6 +52,7 @@ class GitServer:
                 "HOME": "/nonexistent",
                 "GIT_PROJECT_ROOT": str(self.root),
                 "GIT_HTTP_EXPORT_ALL": "1",
+                **({"REMOTE_USER": "agent"} if self.token else {}),
                 "REQUEST_METHOD": request.method,
                 "PATH_INFO": request.path,
                 "QUERY_STRING": request.query_string,
@@ -61,6 +68,10 @@ class GitServer:
         status = int(headers.pop("Status", "200 OK").split()[0])
         kind = headers.pop("Content-Type", "text/plain")
         return web.Response(status=status, body=payload, headers={"Content-Type": kind, **headers})
+
+
+def _basic(token: str) -> str:
+    return "Basic " + base64.b64encode(f"x-access-token:{token}".encode()).decode()
 
 
 @asynccontextmanager
