@@ -38,8 +38,10 @@ STANDARD: tuple[tuple[str, str], ...] = (
     ("GEMINI_API_KEY", placeholder(GEMINI)),
     ("HTTP_PROXY", "http://127.0.0.1:3128"),
     ("HTTPS_PROXY", "http://127.0.0.1:3128"),
+    ("ALL_PROXY", "http://127.0.0.1:3128"),
     ("http_proxy", "http://127.0.0.1:3128"),
     ("https_proxy", "http://127.0.0.1:3128"),
+    ("all_proxy", "http://127.0.0.1:3128"),
     ("NO_PROXY", "127.0.0.1,localhost,::1"),
     ("no_proxy", "127.0.0.1,localhost,::1"),
 )
