@@ -34,13 +34,15 @@ _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+!_-]{0,63}\Z")
 class Package:
     """Where the program comes from. `programs` are patterns below the installed folder, best
     first; the first that exists becomes `bin/<command>` of the layer. `version` is the pinned
-    one. `needs` are programs of the sandbox's own root that it runs on."""
+    one, `about_mib` what it takes once installed (0: not known). `needs` are programs of the
+    sandbox's own root that it runs on."""
 
     registry: Registry
     name: str
     version: str
     programs: tuple[str, ...]
     needs: tuple[str, ...] = ()
+    about_mib: int = 0
 
 
 Protocol = Literal["claude", "codex", "acp"]

@@ -55,10 +55,18 @@ class AgentShelf(Protocol):
         """Every agent Atoll knows."""
         ...
 
-    def install(self, name: str, version: str | None, report: Callable[[str], None]) -> Layer:
+    def install(
+        self,
+        name: str,
+        version: str | None,
+        report: Callable[[str], None],
+        *,
+        headway: Callable[[int, int], None] | None = None,
+    ) -> Layer:
         """Install `version` (None: the pinned one), whole or not at all; one that is there is
-        left as it is. `report` hears what happens, a line at a time. Raises `NotFound`,
-        `Invalid`, `Forbidden` (the home is somebody else's), `Conflict` (another install is
+        left as it is. `report` hears what happens, a line at a time; `headway`
+        instead of some of it, twice a second: bytes so far, bytes expected (0: nobody knows).
+        Raises `NotFound`, `Invalid`, `Forbidden` (the home is somebody else's), `Conflict` (another install is
         going on), `Failed` with the registry's last words."""
         ...
 

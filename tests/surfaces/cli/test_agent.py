@@ -22,7 +22,15 @@ class NotedShelf:
     def list(self) -> Sequence[Shelved]:
         return [Shelved(find("codex"), ("0.169.0", "0.1")), Shelved(find("shell"), (), True)]
 
-    def install(self, name: str, version: str | None, report: Callable[[str], None]) -> Layer:
+    def install(
+        self,
+        name: str,
+        version: str | None,
+        report: Callable[[str], None],
+        *,
+        headway: Callable[[int, int], None] | None = None,
+    ) -> Layer:
+        assert headway is None  # nobody draws where there is no terminal
         self.asked.append((name, version))
         if name == "nobody":
             raise NotFound("no agent is called 'nobody'")

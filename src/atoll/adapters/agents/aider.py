@@ -22,6 +22,7 @@ AIDER = Agent(
         version="0.86.2",
         programs=("venv/bin/aider",),
         needs=("python3", "git"),
+        about_mib=634,
     ),
     providers=("openai", "anthropic"),
     state=(".aider",),

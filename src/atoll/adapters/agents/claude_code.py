@@ -36,6 +36,7 @@ CLAUDE_CODE = Agent(
         name="@anthropic-ai/claude-code",
         version="2.1.197",
         programs=("node_modules/@anthropic-ai/claude-code-linux-*/claude",),
+        about_mib=234,
     ),
     providers=("anthropic",),
     state=(".claude",),

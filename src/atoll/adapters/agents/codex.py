@@ -45,6 +45,7 @@ CODEX = Agent(
             "node_modules/@openai/codex-linux-*/vendor/*/bin/codex",
             "node_modules/.bin/codex",
         ),
+        about_mib=403,
     ),
     providers=("openai",),
     state=(".codex",),

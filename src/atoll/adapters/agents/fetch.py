@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
@@ -21,26 +22,69 @@ from atoll.domain.errors import Failed
 
 INSTALL_SECONDS = 1200.0
 TELL_EVERY_SECONDS = 5.0
+DRAW_EVERY_SECONDS = 0.5
+MIB = 2**20
 MAX_SAID_BYTES = 4096
 MAX_SCRIPT_BYTES = 256 * 1024
 
 Report = Callable[[str], None]
 
 
-def fetch(agent: Agent, version: str, into: Path, report: Report) -> None:
+Headway = Callable[[int, int], None]
+"""Hears bytes laid so far, and bytes expected (0: nobody knows)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """Who hears how it goes: `headway` often, else `report` now and then."""
+
+    report: Report
+    headway: Headway | None = None
+
+    @property
+    def every_seconds(self) -> float:
+        """Between two words."""
+        return TELL_EVERY_SECONDS if self.headway is None else DRAW_EVERY_SECONDS
+
+    def tell(self, what: str, seconds: float, *, laid: int, expected: int) -> None:
+        """How far it is."""
+        if self.headway is not None:
+            self.headway(laid, expected)
+            return
+        of = f" of about {expected // MIB}" if expected else ""
+        self.report(f"{what}: {seconds:.0f} s, {laid / MIB:.0f}{of} MiB")
+
+
+@dataclass(frozen=True, slots=True)
+class _Fetching:
+    """One package on its way into a folder."""
+
+    package: Package
+    into: Path
+    telling: Telling
+
+    @property
+    def expected(self) -> int:
+        """Bytes that it will be, as far as known."""
+        return self.package.about_mib * MIB
+
+
+def fetch(agent: Agent, version: str, into: Path, telling: Telling) -> None:
     """Lay the package into the empty folder `into`. Raises `Failed`."""
     package = agent.package
     if package is None:
         raise Failed(f"{agent.name} has no package")
+    fetching = _Fetching(package, into, telling)
     match package.registry:
         case "npm":
-            _npm(package, version, into, report=report)
+            _npm(fetching, version)
         case "pip":
-            _pip(package, version, into, report=report)
+            _pip(fetching, version)
             _settle(into, inside=layer_path(agent))
 
 
-def _npm(package: Package, version: str, into: Path, *, report: Report) -> None:
+def _npm(fetching: _Fetching, version: str) -> None:
+    package, into = fetching.package, fetching.into
     npm = shutil.which("npm")
     if npm is None:
         raise Failed(f"{package.name} needs npm, which is not installed: install Node.js first")
@@ -48,21 +92,22 @@ def _npm(package: Package, version: str, into: Path, *, report: Report) -> None:
     _run(
         [*argv, "--loglevel=error", f"{package.name}@{version}"],
         what=f"npm install {package.name}",
-        report=report,
+        fetching=fetching,
     )
 
 
-def _pip(package: Package, version: str, into: Path, *, report: Report) -> None:
+def _pip(fetching: _Fetching, version: str) -> None:
+    package, into = fetching.package, fetching.into
     python = shutil.which("python3", path=SYSTEM_PATH)
     if python is None:
         raise Failed(f"{package.name} needs a python3 in /usr/bin, which sandboxes share")
     venv = into / "venv"
-    _run([python, "-m", "venv", str(venv)], what="python3 -m venv", report=report)
+    _run([python, "-m", "venv", str(venv)], what="python3 -m venv", fetching=fetching)
     argv = [str(venv / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-input"]
     _run(
         [*argv, "--only-binary=:all:", "--disable-pip-version-check", f"{package.name}=={version}"],
         what=f"pip install {package.name}",
-        report=report,
+        fetching=fetching,
     )
 
 
@@ -79,9 +124,9 @@ def _settle(into: Path, *, inside: str) -> None:
             script.write_bytes(text.replace(here, inside.encode()))
 
 
-def _run(argv: list[str], *, what: str, report: Report) -> None:
+def _run(argv: list[str], *, what: str, fetching: _Fetching) -> None:
     """To its end, telling now and then how long it takes. Raises `Failed` with its last words."""
-    since = monotonic()
+    since, telling = monotonic(), fetching.telling
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
             argv,
@@ -94,13 +139,24 @@ def _run(argv: list[str], *, what: str, report: Report) -> None:
         try:
             while process.poll() is None and monotonic() - since < INSTALL_SECONDS:
                 with suppress(subprocess.TimeoutExpired):
-                    process.wait(TELL_EVERY_SECONDS)
+                    process.wait(telling.every_seconds)
                     break
-                report(f"{what}: {monotonic() - since:.0f} s")
+                laid = _size(fetching.into)
+                telling.tell(what, monotonic() - since, laid=laid, expected=fetching.expected)
         finally:
             _end(process)
         if process.returncode:
             raise Failed(f"{what} ended with {process.returncode}: {_last_words(said.fileno())}")
+
+
+def _size(folder: Path) -> int:
+    """Bytes of the files below, while others come and go."""
+    total = 0
+    for place, _folders, files in os.walk(folder):
+        for name in files:
+            with suppress(OSError):
+                total += Path(place, name).lstat().st_size
+    return total
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

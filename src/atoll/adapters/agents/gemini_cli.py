@@ -19,6 +19,7 @@ GEMINI_CLI = Agent(
         version="0.61.0",
         programs=("node_modules/.bin/gemini",),
         needs=("node",),
+        about_mib=97,
     ),
     providers=("gemini",),
     state=(".gemini",),

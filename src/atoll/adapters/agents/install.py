@@ -8,23 +8,29 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 
 from atoll.adapters.agents.catalogue import SYSTEM_PATH, layer
-from atoll.adapters.agents.fetch import fetch
+from atoll.adapters.agents.fetch import Headway, Report, Telling, fetch
 from atoll.domain.agent import Agent, read_version
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid
 from atoll.ports.agents import Layer
 
-Report = Callable[[str], None]
 MIB = 2**20
 _HALF_DONE = (".making-*", ".removed-*")
 
 
-def install(folder: Path, agent: Agent, version: str | None, report: Report) -> Layer:
+def install(
+    folder: Path,
+    agent: Agent,
+    version: str | None,
+    report: Report,
+    *,
+    headway: Headway | None = None,
+) -> Layer:
     """The layer of `version` (None: the pinned one), made now if it is not there. Raises what
     `ports.agents.AgentShelf.install` says."""
     package = agent.package
@@ -42,7 +48,7 @@ def install(folder: Path, agent: Agent, version: str | None, report: Report) -> 
         since = monotonic()
         report(f"{agent.name} {wanted}: fetching {package.name} by {package.registry}")
         place = folder / agent.name / wanted
-        size = _make(agent, wanted, place, report=report)
+        size = _make(agent, wanted, place, telling=Telling(report, headway))
         seconds = monotonic() - since
     report(f"{agent.name} {wanted}: installed in {seconds:.0f} s, {size / MIB:.0f} MiB")
     return Layer(agent.name, wanted, str(place), new=True, seconds=seconds, bytes=size)
@@ -57,11 +63,11 @@ def _check_needs(agent: Agent) -> None:
             )
 
 
-def _make(agent: Agent, version: str, place: Path, *, report: Report) -> int:
+def _make(agent: Agent, version: str, place: Path, *, telling: Telling) -> int:
     """Returns how many bytes were written."""
     making = Path(tempfile.mkdtemp(prefix=".making-", dir=place.parent))
     try:
-        fetch(agent, version, making, report)
+        fetch(agent, version, making, telling)
         _link_program(agent, making)
         size = _open_to_readers(making)
         making.rename(place)

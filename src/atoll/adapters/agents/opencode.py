@@ -24,6 +24,7 @@ OPENCODE = Agent(
             "node_modules/opencode-linux-*-baseline/bin/opencode",
             "node_modules/opencode-linux-*/bin/opencode",
         ),
+        about_mib=353,
     ),
     providers=("openai", "anthropic"),
     state=(".local/share/opencode", ".config/opencode"),

@@ -32,6 +32,7 @@ QWEN_CODE = Agent(
         version="0.15.10",
         programs=("node_modules/.bin/qwen",),
         needs=("node",),
+        about_mib=54,
     ),
     providers=("openai",),
     state=(".qwen",),

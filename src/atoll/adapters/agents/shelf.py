@@ -29,10 +29,17 @@ class LayerShelf:
             for agent in AGENTS
         ]
 
-    def install(self, name: str, version: str | None, report: Callable[[str], None]) -> Layer:
+    def install(
+        self,
+        name: str,
+        version: str | None,
+        report: Callable[[str], None],
+        *,
+        headway: Callable[[int, int], None] | None = None,
+    ) -> Layer:
         """See the port; `name` may be `name@version`."""
         plain, named = split_reference(name)
-        return install(self._folder, find(plain), version or named, report)
+        return install(self._folder, find(plain), version or named, report=report, headway=headway)
 
     def remove(self, name: str, version: str | None) -> Sequence[Layer]:
         """See the port; `name` may be `name@version`."""

@@ -12,6 +12,7 @@ import click
 
 from atoll.surfaces.cli.agent_control import CONTROLS
 from atoll.surfaces.cli.answer import Json
+from atoll.surfaces.cli.bar import Bar
 from atoll.surfaces.cli.exits import FAILED
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.options import json_option, yes_option
@@ -90,7 +91,10 @@ for control in CONTROLS:
 def _install(
     shelf: "AgentShelf", names: Sequence[str], version: str | None, *, as_json: bool
 ) -> None:
-    layers = [shelf.install(name, version, note) for name in names]
+    layers = []
+    for name in names:
+        with Bar(name) as bar:
+            layers.append(shelf.install(name, version, bar.line, headway=bar.headway))
     if as_json:
         _show(layers, "", as_json=True)
         return
