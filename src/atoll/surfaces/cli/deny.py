@@ -13,7 +13,10 @@ from atoll.surfaces.cli.output import say, show_json
 @json_option()
 @pass_invocation
 def command(invocation: Invocation, approval: str, *, as_json: bool) -> None:
-    """Say no; the same is not asked again for a quarter of an hour."""
+    """Say no to what a sandbox asks for.
+
+    The same is not asked again for a quarter of an hour.
+    """
     answered = invocation.api().call(post("approvals", approval, "deny"))
     if as_json:
         show_json(answered.value)

@@ -34,7 +34,7 @@ def _row(sandbox: Answer) -> tuple[str, ...]:
     branch = metadata.text("branch")
     return (
         name_of(sandbox),
-        sandbox.text("state"),
+        sandbox.text("state") + (" (exposed)" if sandbox.texts("exposed_secrets") else ""),
         age(sandbox.text("created_at")),
         sandbox.child("profile").text("id").removeprefix("profile."),
         sandbox.text("agent", "-"),

@@ -13,7 +13,10 @@ from atoll.surfaces.cli.output import say, show_json
 @json_option()
 @pass_invocation
 def command(invocation: Invocation, approval: str, *, as_json: bool) -> None:
-    """Take back a yes, at once, also from what streams because of it."""
+    """Take back a yes.
+
+    At once, also from what streams because of it.
+    """
     answered = invocation.api().call(post("approvals", approval, "revoke"))
     if as_json:
         show_json(answered.value)
