@@ -266,12 +266,7 @@ PROVIDERS = {
 
 def placeholder(provider: Provider) -> str:
     """What stands in the sandbox where an agent looks for this provider's key."""
-    return placeholder_for(provider.name)
-
-
-def placeholder_for(name: str) -> str:
-    """What stands in the sandbox where a program looks for the value called `name`."""
-    return f"{PLACEHOLDER_PREFIX}{name}-no-key-inside"
+    return f"{PLACEHOLDER_PREFIX}{provider.name}-no-key-inside"
 
 
 def broker_environment(provider: Provider, broker: str) -> tuple[tuple[str, str], ...]:

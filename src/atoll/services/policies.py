@@ -12,6 +12,7 @@ import structlog
 
 from atoll.domain.approval import Approval, Reach, SecretAsk, holds
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid
+from atoll.domain.git_remote import git_environment
 from atoll.domain.ids import SandboxId, SecretId
 from atoll.domain.lifecycle import Exposed
 from atoll.domain.provider import PLACEHOLDER_PREFIX, PROVIDERS, broker_environment
@@ -35,6 +36,7 @@ from atoll.wire.policy import (
 )
 
 BROKER = "http://127.0.0.1:8082/broker"
+GIT_DOOR = "http://127.0.0.1:8082/git"
 """As seen from inside."""
 
 _log = structlog.get_logger(__name__)
@@ -295,7 +297,8 @@ def _current(secret: Secret | None, ask: SecretAsk) -> bool:
 
 def _environment(sandbox: Sandbox, mine: Sequence[_Opened]) -> tuple[tuple[str, str], ...]:
     """Variables for new processes inside. What the caller or the profile set themselves stays."""
-    found: dict[str, str] = {}
+    remotes = tuple(one.secret.use.target for one in mine if _is(one, Purpose.GIT))
+    found: dict[str, str] = dict(git_environment(remotes, GIT_DOOR))
     for one in mine:
         found.update(_variables(one))
     for name, _ in (*sandbox.profile.env, *sandbox.env):
