@@ -1,7 +1,8 @@
 """A scripted model server on loopback: OpenAI Responses and Chat, Anthropic Messages, Gemini.
 
 A prompt that holds `[[tool NAME {json}]]` makes the first answer a call of that tool; once
-a tool result is in the conversation, or without a script, the answer is a short text.
+its result is in the conversation, or without a script, the answer is a short text. Each prompt
+of a conversation may hold its own (OpenAI Responses and Anthropic).
 `[[write FILE TEXT]]` is for agents without tools: the answer holds the whole file. A wrong
 key gets the vendor's 401. Run it: `python -m tests.peers.model_server PORT KEY`.
 """
@@ -62,11 +63,13 @@ class ModelServer:
     async def _responses(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
         items = body["input"] if isinstance(body["input"], list) else []
-        answered = any(str(i.get("type", "")).endswith("call_output") for i in items)
-        tool = None if answered else _script(json.dumps(body["input"]))
+        asked = max((n for n, i in enumerate(items) if i.get("role") == "user"), default=0)
+        answered = any(str(i.get("type", "")).endswith("call_output") for i in items[asked:])
+        tool = None if answered else _script(json.dumps(items[asked:] or body["input"]))
+        number = sum(str(i.get("type", "")).endswith("call_output") for i in items) + 1
         if tool:
             item = {
-                "type": "function_call", "id": "fc_1", "call_id": "call_1",
+                "type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}",
                 "name": tool[0], "arguments": tool[1], "status": "completed",
             }  # fmt: skip
         else:
@@ -118,10 +121,12 @@ class ModelServer:
 
     async def _messages(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
-        text = json.dumps(body["messages"])
-        tool = None if '"tool_result"' in text or not body.get("tools") else _script(text)
+        last = json.dumps(body["messages"][-1])
+        answered = '"tool_result"' in last or not body.get("tools")
+        tool = None if answered else _script(last)
+        number = json.dumps(body["messages"]).count('"tool_result"') + 1
         if tool:
-            block: dict[str, Any] = {"type": "tool_use", "id": "toolu_1", "name": tool[0]}
+            block: dict[str, Any] = {"type": "tool_use", "id": f"toolu_{number}", "name": tool[0]}
             start: dict[str, Any] = {**block, "input": {}}
             delta = {"type": "input_json_delta", "partial_json": tool[1]}
             block["input"] = json.loads(tool[1])

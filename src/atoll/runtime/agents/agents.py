@@ -16,7 +16,7 @@ from atoll.runtime.agents.hold import Hold, Watching
 from atoll.runtime.agents.lines import Program, lines
 from atoll.runtime.agents.machine import Talking, conversation
 from atoll.runtime.agents.screen import Screen
-from atoll.runtime.agents.tui import Typing, Watch, ear_path
+from atoll.runtime.agents.tui import Watch, ear_path
 from atoll.runtime.boot import Agent
 from atoll.runtime.clock import timestamp
 from atoll.runtime.journal import Journal
@@ -172,12 +172,7 @@ class Agents:
     def _seat(self, identity: Identity, terminal: Terminal, watching: Watching | None) -> None:
         """Bring lock, cards and terminal together."""
         driven = self._make(identity, terminal.process)
-        driven.way = Typing(terminal)
-        hold = Hold(driven, terminal, watching)
-        driven.on_state = hold.changed
-        terminal.lock = hold.reason
-        terminal.greeting = driven.state()
-        terminal.observers.append(hold)
+        Hold(driven, terminal, watching)
         if watching is not None:
             watching.watch.attend(driven)
         self._driven[identity.id] = driven

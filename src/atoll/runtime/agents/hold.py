@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from atoll.domain.terminal.size import Size
 from atoll.domain.terminal.softlock import AgentState, Work
 from atoll.runtime.agents.driven import Driven
-from atoll.runtime.agents.tui import EAR_SECONDS, Watch
+from atoll.runtime.agents.tui import EAR_SECONDS, Typing, Watch
 from atoll.runtime.terminals.observer import Author
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.wire.attach import AgentStateChanged, Exited
@@ -33,12 +33,18 @@ class Watching:
 
 
 class Hold:
-    """Satisfies `Observer`."""
+    """Puts the agent's lock on its terminal and stays between them. Satisfies `Observer`."""
 
     def __init__(self, driven: Driven, terminal: Terminal, watching: Watching | None) -> None:
         self._driven = driven
         self._terminal = terminal
         self._watching = watching
+        self._typing = Typing(terminal)
+        driven.way = self._typing
+        driven.on_state = self.changed
+        terminal.lock = self.reason
+        terminal.greeting = driven.state()
+        terminal.observers.append(self)
 
     def reason(self) -> str | None:
         """Why nobody may type now."""
@@ -55,7 +61,8 @@ class Hold:
             terminal.control.agent_yields()
 
     def showed(self, data: bytes) -> None:
-        """Output: cards come from what the agent says of itself, not from its screen."""
+        """Output. Cards come from what the agent says of itself, not from its screen."""
+        self._typing.drew()
 
     def typed(self, author: Author, data: bytes) -> None:
         """Input that was accepted."""

@@ -6,6 +6,7 @@ are read by programs inside: nothing here opens a path that something inside has
 """
 
 import asyncio
+import contextlib
 import logging
 import re
 
@@ -24,8 +25,13 @@ from atoll.runtime.terminals.terminal import Terminal
 
 log = logging.getLogger("atoll.runtime")
 
-ENTER_SECONDS = 0.15
-"""Between a pasted prompt and Enter: TUIs take an Enter that comes with a paste as part of it."""
+QUIET_SECONDS = 0.3
+"""A TUI that has drawn nothing for so long has taken what it was given."""
+PATIENCE_SECONDS = 4.0
+"""The longest wait for that: some always draw."""
+HEARD_SECONDS = 1.5
+ENTERS = 3
+"""An Enter that changes nothing on the screen in time was not heard, and is pressed again."""
 ESCAPE, ENTER = b"\x1b", b"\r"
 PASTE, PASTED = b"\x1b[200~", b"\x1b[201~"
 BRACKETED_PASTE = 2004
@@ -48,9 +54,19 @@ class Typing:
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
+        self._drawn = asyncio.Event()
+
+    def drew(self) -> None:
+        """The agent has drawn something."""
+        self._drawn.set()
 
     async def ask(self, words: str) -> None:
-        """Paste the prompt and press Enter. What could act as keys is left out."""
+        """Paste the prompt and press Enter, each once the agent is ready for it: one that comes
+        too early is lost, and one that comes with a paste is part of it. What could act as
+        keys is left out of the prompt."""
+        if not self._terminal.scrollback.end:
+            await self._draws(PATIENCE_SECONDS)
+        await self._quiet()
         plain = _UNTYPED.sub("", words.replace("\r\n", "\n").replace("\r", "\n"))[:MAX_PROMPT]
         modes = self._terminal.scrollback.modes
         if BRACKETED_PASTE in modes.private:
@@ -58,8 +74,11 @@ class Typing:
         else:
             typed = plain.replace("\n", " ").encode()
         self._type(typed)
-        await asyncio.sleep(ENTER_SECONDS)
-        self._type(ENTER)
+        await self._quiet()
+        for _ in range(ENTERS):
+            self._type(ENTER)
+            if await self._draws(HEARD_SECONDS):
+                return
 
     async def interrupt(self) -> bool:
         """Press Escape."""
@@ -70,6 +89,25 @@ class Typing:
         """A TUI is answered at its terminal."""
         del option, words
         raise Conflict(f"answer {card.id[:80]} at the agent's terminal", code="not_answerable")
+
+    async def _quiet(self) -> None:
+        """Wait until it draws nothing more."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while await self._draws(QUIET_SECONDS):
+                    pass
+
+    async def _draws(self, seconds: float) -> bool:
+        """Whether it draws something within this time."""
+        self._drawn.clear()
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(seconds, self._drawn.set)
+        due = timer.when()
+        try:
+            await self._drawn.wait()
+        finally:
+            timer.cancel()
+        return loop.time() < due
 
     def _type(self, data: bytes) -> None:
         if not self._terminal.inject(_AGENT, data):
