@@ -137,7 +137,7 @@ async def test_redirect_elsewhere_is_blocked_and_the_secret_not_sent_again(
 
 async def test_redirect_within_the_origin_leads_back_through_the_door() -> None:
     answer = b"HTTP/1.1 307 X\r\nLocation: /v1/models/x?a=1\r\nContent-Length: 0\r\n\r\n"
-    async with attacked(answer) as (peer, door):
+    async with attacked(answer) as (_peer, door):
         assert b"Location: /broker/openai/v1/models/x?a=1\r\n" in await say(door, closing(MODELS))
 
 
@@ -158,7 +158,7 @@ SPLIT = {
 async def test_answer_that_could_be_two_is_never_taken_for_the_next_requests(
     answer: bytes,
 ) -> None:
-    async with attacked(answer) as (peer, door):
+    async with attacked(answer) as (_peer, door):
         got = await say(door, MODELS * 3 + closing(MODELS))
     assert got.count(b"HTTP/1.1 ") <= 4
     assert b"\r\n\r\nno" not in got and b"rest" not in got
@@ -185,7 +185,7 @@ async def test_requests_cut_into_any_pieces_are_the_same_requests() -> None:
     bad = b"GET /broker/none/x HTTP/1.1\r\nHost: x\r\n\r\n"
     said = MODELS + body + bad + MODELS + closing(MODELS)
     chance = random.Random(7)
-    async with attacked() as (peer, door):
+    async with attacked() as (_peer, door):
         for _ in range(40):
             reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
             at = 0
@@ -203,9 +203,11 @@ async def test_requests_cut_into_any_pieces_are_the_same_requests() -> None:
 
 async def test_any_bytes_never_break_the_door_or_reach_the_provider() -> None:
     chance = random.Random(11)
-    words = [b"GET ", b"/broker/openai/v1/files", b" HTTP/1.1\r\n", b"Host: x\r\n", b"\r\n",
-             b"\0", b"Content-Length: 3\r\n", b"Transfer-Encoding: chunked\r\n", b"\xff", b"0\r\n\r\n",
-             b"Upgrade: websocket\r\n", b"CONNECT ", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"]  # fmt: skip
+    words = [
+        b"GET ", b"/broker/openai/v1/files", b" HTTP/1.1\r\n", b"Host: x\r\n", b"\r\n", b"\0",
+        b"Content-Length: 3\r\n", b"Transfer-Encoding: chunked\r\n", b"\xff", b"0\r\n\r\n",
+        b"Upgrade: websocket\r\n", b"CONNECT ", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    ]  # fmt: skip
     async with attacked() as (peer, door):
         for _ in range(150):
             mess = b"".join(chance.choices(words, k=chance.randint(1, 12)))
@@ -223,10 +225,11 @@ async def test_any_bytes_never_break_the_door_or_reach_the_provider() -> None:
 
 
 async def test_door_that_closes_cuts_everybody_and_answers_nobody() -> None:
-    async with attacked(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf") as (peer, door):
-        reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
-        writer.write(MODELS)
-        assert (await reader.readuntil(b"half")).startswith(b"HTTP/1.1 200")
+    async with raw_peer(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf") as peer:
+        async with broker_door({"openai": f"http://127.0.0.1:{peer.port}"}) as door:
+            reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
+            writer.write(MODELS)
+            assert (await reader.readuntil(b"half")).startswith(b"HTTP/1.1 200")
         with contextlib.suppress(ConnectionError):
             assert await asyncio.wait_for(reader.read(), 10) == b""
         writer.close()
