@@ -25,16 +25,21 @@ from atoll.domain.ids import (
     PERSONAL_ORG,
     ApprovalId,
     EventId,
+    GuestId,
     OrgId,
     PrincipalId,
     SandboxId,
     SecretId,
+    ShareId,
+    TerminalId,
 )
 from atoll.domain.isolation import Isolation, IsolationLevel
 from atoll.domain.principal import LOCAL_PERSON
 from atoll.domain.profile import Profile, Scope
 from atoll.domain.sandbox import Attachment, Sandbox, SandboxRepo, State
 from atoll.domain.secret import Place, Purpose, Secret, Use
+from atoll.domain.share import Guest, Share
+from atoll.domain.terminal.turn import Role
 from atoll.ports import (
     ApprovalQuery,
     EventQuery,
@@ -70,6 +75,36 @@ def sandbox(name: str, *, owner: PrincipalId = OWNER, number: int = 0) -> Sandbo
         repos=(SandboxRepo("https://example.org/o/r", "b", None, "/workspace"),),
         attachment=Attachment((("pid", "1"),), "unix:/x", "secret", isolation),
         ready_at=at,
+    )
+
+
+def share(name: str, *, number: int = 0) -> Share:
+    """A link of a minute, and `number` microseconds, to one terminal."""
+    at = NOW + timedelta(microseconds=number)
+    return Share(
+        id=ShareId(name),
+        org_id=PERSONAL_ORG,
+        owner=OWNER,
+        sandbox_id=SandboxId("sb_1"),
+        terminal_id=TerminalId("t_1"),
+        role=Role.CONTROLLER,
+        name="für Bob",
+        mark=f"mark of {name}",
+        created_at=at,
+        expires_at=at + timedelta(seconds=60),
+    )
+
+
+def guest(name: str, share_id: str) -> Guest:
+    """Somebody who came by that link."""
+    return Guest(
+        id=GuestId(name),
+        share_id=ShareId(share_id),
+        org_id=PERSONAL_ORG,
+        owner=OWNER,
+        name="Bob",
+        mark=f"session of {name}",
+        created_at=NOW,
     )
 
 
@@ -350,3 +385,42 @@ class StoreContract:
             assert await rows.idempotency.get(PERSONAL_ORG, OTHER, "k") is None
             await rows.idempotency.forget(NOW + timedelta(seconds=1))
             assert await rows.idempotency.get(PERSONAL_ORG, OWNER, "k") is None
+
+    async def test_share_is_found_by_its_mark_and_counts_its_guests(self) -> None:
+        """A link, its guests, and what removing it takes along."""
+        async with self.opened() as store:
+            async with store.begin() as rows:
+                await rows.shares.add(share("one"))
+                await rows.shares.add(share("two", number=1))
+                await rows.shares.seat(guest("g", "one"))
+                await rows.shares.seat(guest("h", "one"))
+                await rows.shares.unseat("session of h")
+            async with store.read() as rows:
+                found = await rows.shares.of(SandboxId("sb_1"))
+                assert found == [(share("one"), 1), (share("two", number=1), 0)]
+                assert await rows.shares.marked("mark of one") == share("one")
+                assert await rows.shares.marked("mark of three") is None
+                assert await rows.shares.guest("session of g") == (guest("g", "one"), share("one"))
+                assert await rows.shares.guest("session of h") is None
+                assert await rows.shares.of(SandboxId("sb_2")) == []
+            async with store.begin() as rows:
+                await rows.shares.remove(ShareId("one"))
+                await rows.shares.remove(ShareId("one"))
+            async with store.read() as rows:
+                assert await rows.shares.guest("session of g") is None
+                assert await rows.shares.marked("mark of one") is None
+
+    async def test_shares_that_ended_are_forgotten_with_their_guests(self) -> None:
+        """At their end and not before it."""
+        async with self.opened() as store:
+            async with store.begin() as rows:
+                await rows.shares.add(share("one"))
+                await rows.shares.add(share("two", number=1))
+                await rows.shares.seat(guest("g", "one"))
+                await rows.shares.seat(guest("h", "two"))
+                await rows.shares.forget(NOW + timedelta(seconds=60))
+            async with store.read() as rows:
+                left = [each.id for each, _ in await rows.shares.of(SandboxId("sb_1"))]
+                assert left == ["two"]
+                assert await rows.shares.guest("session of g") is None
+                assert await rows.shares.guest("session of h") is not None
