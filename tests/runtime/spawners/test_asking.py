@@ -1,0 +1,99 @@
+"""`init ask`: both programs wait for the door's word and become exactly the command."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from atoll.runtime.spawners.binary import host_program, init_binary
+
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("unshare") or not shutil.which("ip"),
+    reason="the door's port needs a network of its own",
+)
+INITS = [
+    pytest.param(
+        False,
+        id="c",
+        marks=pytest.mark.skipif(init_binary() is None, reason="the C init was not built here"),
+    ),
+    pytest.param(True, id="twin"),
+]
+
+# Answers one caller with the status given, then prints what it got and what the program did.
+DOOR = r"""
+import json, os, socket, subprocess, sys, threading
+subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+answer, words = sys.argv[1], json.loads(sys.argv[2])
+got = []
+if answer:
+    door = socket.create_server(("127.0.0.1", 3128))
+    def serve():
+        peer, _ = door.accept()
+        said = b""
+        while said.count(b"\0") < int(sys.argv[3]):
+            said += peer.recv(65536)
+        got.append(said.decode())
+        peer.sendall(b"HTTP/1.1 " + answer.encode() + b"\r\nConnection: close\r\n\r\nbecause\n")
+        peer.close()
+    threading.Thread(target=serve, daemon=True).start()
+shims = "/opt/atoll/agents/.safety/bin"
+env = {"PATH": f"{shims}:/nowhere:/usr/bin:/bin"}
+done = subprocess.run(words, capture_output=True, text=True, cwd="/tmp", env=env)
+print(json.dumps([got, done.returncode, done.stdout, done.stderr]))
+"""
+
+
+def asked(answer: str, *words: str, twin: bool) -> tuple[list[str], int, str, str]:
+    argv = [*host_program(twin=twin), "ask", *words]
+    nuls = str(len(words) - 1 + 1)  # kind and directory, and every word after `--`
+    done = subprocess.run(
+        ["unshare", "--net", sys.executable, "-c", DOOR, answer, json.dumps(argv), nuls],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    got, code, out, said = json.loads(done.stdout)
+    return got, code, out, said
+
+
+@pytest.mark.parametrize("twin", INITS)
+def test_yes_becomes_exactly_the_command(twin: bool) -> None:
+    words = ("operator", "--", "printf", "%s|", "a b", "", "c;d", "é")
+    got, code, out, _ = asked("200 OK", *words, twin=twin)
+    assert (code, out) == (0, "a b||c;d|é|")
+    body = "operator\0/tmp\0printf\0%s|\0a b\0\0c;d\0é\0"
+    assert got[0].startswith("POST /atoll/ask HTTP/1.1\r\n")
+    assert got[0].endswith(f"Content-Length: {len(body.encode())}\r\n\r\n{body}")
+
+
+@pytest.mark.parametrize("twin", INITS)
+def test_no_runs_nothing_and_says_why(twin: bool) -> None:
+    _, code, out, said = asked("403 Forbidden", "operator", "--", "echo", "x", twin=twin)
+    assert (code, out) == (1, "")
+    assert said.endswith("atoll: not run: because\n")
+    _, code, out, said = asked("403 Forbidden", "sudo", "--", "echo", "x", twin=twin)
+    assert said.endswith("atoll: sudo: because\n")
+
+
+@pytest.mark.parametrize("twin", INITS)
+@pytest.mark.parametrize(
+    ("answer", "words", "code"),
+    [
+        ("", ("operator", "--", "echo", "x"), 69),
+        ("nonsense", ("operator", "--", "echo", "x"), 69),
+        ("200 OK", ("operator", "--", "no-such-program"), 127),
+        ("200 OK", ("operator", "--", "/etc/passwd"), 126),
+        ("", ("operator", "echo"), 64),
+    ],
+)
+def test_anything_else_runs_nothing_with_its_own_code(
+    answer: str, words: tuple[str, ...], code: int, twin: bool
+) -> None:
+    _, ended, out, said = asked(answer, *words, twin=twin)
+    assert (ended, out) == (code, "")
+    assert said
