@@ -2,7 +2,7 @@
  * works on a tree of files and streams the result out.
  *
  *   init --control-fd N | --connect PATH [--door PORT]… [--root DIR] [--nproc N]
- *   init [--root DIR] list|stat|mkdir|move|remove|commit|tar|untar|watch …
+ *   init [--root DIR] list|stat|mkdir|move|remove|commit|tar|untar|watch|dial …
  *   init ask operator|check|sudo -- ARGV… */
 #define _GNU_SOURCE
 #include "init.h"

@@ -18,6 +18,7 @@ from atoll.runtime.health import Counts
 from atoll.runtime.journal import Entry
 from atoll.runtime.parts import Parts
 from atoll.runtime.policy_routes import routes as policy_routes
+from atoll.runtime.port_routes import routes as port_routes
 from atoll.runtime.problems import problems
 from atoll.runtime.requests import MAX_JSON_BYTES, answer, query_integer, read_json
 from atoll.runtime.terminals.routes import routes as terminal_routes
@@ -53,6 +54,7 @@ def build(parts: Parts, *, token: str | None) -> web.Application:
         agent_routes,
         file_routes,
         policy_routes,
+        port_routes,
         ask_routes,
         _own_routes,
     ):

@@ -12,6 +12,7 @@ from atoll.runtime.execs.execs import Execs
 from atoll.runtime.files.files import Files
 from atoll.runtime.health import Activity
 from atoll.runtime.journal import Journal
+from atoll.runtime.ports import Ports
 from atoll.runtime.redactions import Redactions
 from atoll.runtime.standing_policy import StandingPolicy
 from atoll.runtime.terminals.terminals import Terminals
@@ -28,5 +29,6 @@ class Parts:
     journal: Journal = field(init=False)
     activity: Activity = field(init=False)
     asks: Asks = field(init=False)
+    ports: Ports = field(init=False)
     policy: StandingPolicy = field(default_factory=StandingPolicy)
     redactions: Redactions = field(default_factory=Redactions)

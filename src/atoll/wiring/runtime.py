@@ -31,6 +31,7 @@ from atoll.runtime.files.files import Files
 from atoll.runtime.health import Activity
 from atoll.runtime.journal import Journal
 from atoll.runtime.parts import Parts
+from atoll.runtime.ports import Ports
 from atoll.runtime.redactions import Redactions
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.standing_policy import StandingPolicy
@@ -153,6 +154,7 @@ def _fill(
         journal.append("file.changed", {"path": path})
 
     parts.files = Files(spawner, changed=changed)
+    parts.ports = Ports(spawner)
 
 
 async def _serve_egress(boot: RuntimeBoot, parts: Parts, stack: AsyncExitStack) -> None:

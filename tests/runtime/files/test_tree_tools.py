@@ -4,10 +4,12 @@ import base64
 import errno
 import io
 import os
+import socket
 import stat
 import subprocess
 import tarfile
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -353,3 +355,33 @@ def test_twin_runs_as_one_packed_file(root: Path) -> None:
     ]
     done = subprocess.run(argv, capture_output=True, check=False)
     assert names(done.stdout) == [b"init.py"], done.stderr
+
+
+@pytest.mark.parametrize(("family", "host"), [("AF_INET", "127.0.0.1"), ("AF_INET6", "::1")])
+def test_dial_passes_bytes_and_their_end_both_ways(tool: Run, family: str, host: str) -> None:
+    with socket.create_server((host, 0), family=getattr(socket, family)) as listening:
+        heard: list[bytes] = []
+
+        def serve() -> None:
+            line, _address = listening.accept()
+            with line:
+                heard.extend(iter(lambda: line.recv(65536), b""))
+                line.sendall(b"answer")
+
+        serving = threading.Thread(target=serve)
+        serving.start()
+        done = tool("dial", "--", str(listening.getsockname()[1]), data=b"x" * 300_000)
+        serving.join(20)
+    assert (done.returncode, done.stdout) == (0, b"answer")
+    assert b"".join(heard) == b"x" * 300_000
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "x", "-1", "80x", ""])
+def test_dial_of_no_port_is_refused(tool: Run, port: str) -> None:
+    assert tool("dial", "--", port).returncode == 64
+
+
+def test_dial_where_nobody_listens_says_why(tool: Run) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    assert complaint(tool("dial", "--", str(port))) == (65, errno.ECONNREFUSED)

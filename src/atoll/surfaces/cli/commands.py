@@ -34,6 +34,7 @@ COMMANDS: dict[str, str] = {
     "net": "Show and switch what a sandbox may reach.",
     "exec": "Run one command in a sandbox.",
     "cp": "Copy files and folders into or out of a sandbox.",
+    "open": "Open a file of a sandbox, or forward one of its ports to this machine.",
     "pull": "Bring a sandbox's commits into a branch of your checkout.",
     "logs": "Show how a sandbox was made, step by step.",
     "events": "Show what happened, and follow what happens.",

@@ -10,6 +10,7 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from .dialling import do_dial
 from .kernel import RENAME_NOREPLACE, checked, libc, open_beneath
 from .packing import do_tar
 from .places import (
@@ -194,4 +195,5 @@ TOOLS: dict[bytes, tuple[int, Callable[[Request], int]]] = {
     b"tar": (1, lambda it: do_tar(it.root, it.paths[0])),
     b"untar": (1, lambda it: do_untar(it.root, it.paths[0], it.values)),
     b"watch": (1, lambda it: do_watch(it.root, it.paths[0], recursive=b"-r" in it.flags)),
+    b"dial": (1, do_dial),
 }

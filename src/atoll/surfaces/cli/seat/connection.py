@@ -80,10 +80,17 @@ async def connect(
     locate: Callable[[], Server], target: Target, query: tuple[tuple[str, str], ...]
 ) -> AsyncIterator[Connection | Closed]:
     """Open a connection, or say why not. Raises what `find_server` raises."""
-    server = locate()
     path = at("sandboxes", target.sandbox_id, "terminals", target.terminal_id, "attach")
+    async with opened(locate, f"{path}?{urlencode(query)}") as connection:
+        yield connection
+
+
+@asynccontextmanager
+async def opened(locate: Callable[[], Server], path: str) -> AsyncIterator[Connection | Closed]:
+    """The same for any of the API's WebSockets."""
+    server = locate()
     scheme, _, rest = server.url.partition("://")
-    url = f"{'wss' if scheme == 'https' else 'ws'}://{rest}{path}?{urlencode(query)}"
+    url = f"{'wss' if scheme == 'https' else 'ws'}://{rest}{path}"
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS)
     async with aiohttp.ClientSession(timeout=timeout, trust_env=False) as session:
         try:

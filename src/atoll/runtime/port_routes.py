@@ -1,0 +1,80 @@
+"""`WS /ports/{port}`: a connection to a port of the sandbox's loopback.
+
+Binary frames are the connection's bytes, as they are (nothing is redacted: what listens there is
+a program's own interface). The text frame `end` from the client says that it sends no more.
+"""
+
+import asyncio
+import contextlib
+import socket
+from typing import Final
+
+from aiohttp import WSMsgType, web
+
+from atoll.domain.errors import Invalid
+from atoll.runtime.parts import Parts
+
+CHUNK_BYTES = 64 * 1024
+MAX_FRAME_BYTES = 2**20
+PING_SECONDS = 25.0
+MOST_PORT = 65535
+END = "end"
+NOBODY: Final = 4502
+"""Close code: nothing listens at that port."""
+
+
+def routes(parts: Parts) -> list[web.RouteDef]:
+    """The one route."""
+
+    async def dial(request: web.Request) -> web.StreamResponse:
+        text = request.match_info["port"]
+        if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= MOST_PORT):
+            raise Invalid(f"{text[:20]!r} is no port", field="port")
+        client = web.WebSocketResponse(
+            heartbeat=PING_SECONDS, compress=False, max_msg_size=MAX_FRAME_BYTES
+        )
+        if not client.can_prepare(request):
+            raise Invalid("a port is reached by a WebSocket: send an upgrade request")
+        async with parts.ports.dial(int(text)) as (process, ours):
+            await client.prepare(request)
+            parts.activity.touch()
+            got = await _passed(client, ours)
+            failed = got == 0 and (await process.wait()).code not in (0, None)
+            await client.close(code=NOBODY if failed else 1000)
+        return client
+
+    return [web.get("/ports/{port}", dial)]
+
+
+async def _passed(client: web.WebSocketResponse, ours: socket.socket) -> int:
+    """Pass bytes both ways until the sandbox's side ends or the client left; how many came."""
+    reader, writer = await asyncio.open_connection(sock=ours)
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            down = tasks.create_task(_down(reader, client))
+            up = tasks.create_task(_up(client, writer))
+            # The end of what comes is the end of all; a client that left, too.
+            down.add_done_callback(lambda _: up.cancel())
+            up.add_done_callback(lambda _: down.cancel() if client.closed else None)
+        return 0 if down.cancelled() else down.result()
+    finally:
+        writer.close()
+
+
+async def _down(reader: asyncio.StreamReader, client: web.WebSocketResponse) -> int:
+    got = 0
+    with contextlib.suppress(OSError):
+        while data := await reader.read(CHUNK_BYTES):
+            got += len(data)
+            await client.send_bytes(data)
+    return got
+
+
+async def _up(client: web.WebSocketResponse, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        async for message in client:
+            if message.type is WSMsgType.BINARY:
+                writer.write(message.data)
+                await writer.drain()
+            elif message.type is WSMsgType.TEXT and message.data == END:
+                writer.write_eof()
