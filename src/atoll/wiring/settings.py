@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Annotated
 from urllib.parse import urlsplit
 
 import msgspec
@@ -24,14 +25,16 @@ MAX_PORT = 65535
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
-@dataclass(frozen=True, slots=True)
-class DoorLimitSettings:
+Bound = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class DoorLimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Bounds of each sandbox's broker; None takes the runtime's own."""
 
-    requests_per_minute: int | None = None
-    concurrent: int | None = None
-    bytes_per_hour: int | None = None
-    spend_micros: dict[str, int] = field(default_factory=dict)
+    requests_per_minute: Bound | None = None
+    concurrent: Bound | None = None
+    bytes_per_hour: Bound | None = None
+    spend_micros: dict[str, Bound] = {}
 
 
 @dataclass(frozen=True, slots=True)

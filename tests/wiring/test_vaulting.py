@@ -1,0 +1,59 @@
+"""Which master keys a control plane takes: the command's, the environment's, or its own file's."""
+
+from pathlib import Path
+
+import pytest
+
+from atoll.adapters.vaults.envelope import MasterKey
+from atoll.adapters.vaults.master_keys import spell_keys
+from atoll.domain.errors import Conflict, Failed, Invalid
+from atoll.wire.policy import DoorLimits
+from atoll.wiring.settings import read_settings
+from atoll.wiring.vaulting import VARIABLE, door_limits, open_vault
+
+ONE, TWO = MasterKey(b"1" * 32), MasterKey(b"2" * 32)
+
+
+def test_home_makes_its_own_key_once(tmp_path: Path) -> None:
+    settings = read_settings(tmp_path, {}, {})
+    sealed = open_vault(settings, {}).seal("value", ())
+    assert open_vault(settings, {}).open(sealed, ()) == "value"
+    assert (tmp_path / "master.key").exists()
+
+
+def test_environment_goes_before_the_file_and_makes_none(tmp_path: Path) -> None:
+    text = spell_keys([ONE, TWO]).replace("\n", ";")
+    vault = open_vault(read_settings(tmp_path, {}, {}), {VARIABLE: text})
+    assert vault.seal("value", ()).key_id == TWO.id
+    assert not (tmp_path / "master.key").exists()
+    with pytest.raises(Conflict):
+        vault.add()
+    with pytest.raises(Failed) as caught:
+        open_vault(read_settings(tmp_path, {}, {}), {VARIABLE: "not a key"})
+    assert "not a key" not in caught.value.message
+
+
+def test_command_goes_before_both(tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text(spell_keys([ONE]))
+    command = f'master_key_command = ["cat", "{tmp_path / "keys"}"]\n'
+    (tmp_path / "config.toml").write_text(command)
+    vault = open_vault(read_settings(tmp_path, {}, {}), {VARIABLE: spell_keys([TWO])})
+    assert vault.seal("value", ()).key_id == ONE.id
+
+
+def test_limits_of_the_doors_are_read(tmp_path: Path) -> None:
+    assert door_limits(read_settings(tmp_path, {}, {})) == DoorLimits()
+    (tmp_path / "config.toml").write_text(
+        "[door_limits]\nrequests_per_minute = 60\n[door_limits.spend_micros]\nopenai = 5_000_000\n"
+    )
+    limits = door_limits(read_settings(tmp_path, {}, {}))
+    assert limits == DoorLimits(requests_per_minute=60, spend_micros={"openai": 5_000_000})
+    (tmp_path / "config.toml").write_text('[door_limits]\nrequests_per_minute = "many"\n')
+    with pytest.raises(Invalid):
+        read_settings(tmp_path, {}, {})
+    (tmp_path / "config.toml").write_text("[door_limits]\nrequests_per_minute = 0\n")
+    with pytest.raises(Invalid):
+        read_settings(tmp_path, {}, {})
+    (tmp_path / "config.toml").write_text("[door_limits]\nrequests = 1\n")
+    with pytest.raises(Invalid):
+        read_settings(tmp_path, {}, {})
