@@ -61,3 +61,14 @@ AGENT_STATE = (
     ("cursor", ".cursor"),
 )
 """Agents' state that outlives a stop: (name below the box's state, name below the home inside)."""
+
+PREFIXES = (
+    ("npm", "NPM_CONFIG_PREFIX", ".npm-global"),
+    ("pip", "PYTHONUSERBASE", ".local"),
+    ("cargo", "CARGO_HOME", ".cargo"),
+)
+"""Where programs are installed without a writable root: (installer, its variable, folder below
+the home)."""
+
+GIT_NAME, GIT_EMAIL = "agent", "agent@localhost"
+"""Who commits, until somebody sets another identity."""

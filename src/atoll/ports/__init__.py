@@ -1,6 +1,6 @@
 """What Atoll needs from outside, as small Protocols; `atoll.testing` has their contract suites."""
 
-from atoll.ports.agents import AgentLayers
+from atoll.ports.agents import AgentConfigs, AgentLayers
 from atoll.ports.bus import Bus, Listener
 from atoll.ports.clock import Clock
 from atoll.ports.extension import (
@@ -39,6 +39,7 @@ from atoll.ports.vault import Masters, Sealed, Vault
 from atoll.ports.workspaces import WorkspacePreparer
 
 __all__ = [
+    "AgentConfigs",
     "AgentLayers",
     "ApprovalQuery",
     "Bus",

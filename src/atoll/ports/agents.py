@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from atoll.domain.agent import Agent
+from atoll.domain.agent import Agent, Seed
 from atoll.ports.extension import Mount
 
 
@@ -22,6 +22,15 @@ class AgentLayers(Protocol):
 
     def known(self, agent: str) -> Agent:
         """What is known of `agent`, by name or alias. Raises `Invalid`: no such agent."""
+        ...
+
+
+class AgentConfigs(Protocol):
+    """What a person wants agents of one sandbox to find, beside the seeds."""
+
+    async def config_for(self, name: str) -> tuple[Seed, ...]:
+        """Files for the home of the sandbox called `name`, laid over what is there at each
+        start; mostly none. Raises `Invalid`, `LimitReached`."""
         ...
 
 
@@ -66,8 +75,8 @@ class AgentShelf(Protocol):
         """Install `version` (None: the pinned one), whole or not at all; one that is there is
         left as it is. `report` hears what happens, a line at a time; `headway`
         instead of some of it, twice a second: bytes so far, bytes expected (0: nobody knows).
-        Raises `NotFound`, `Invalid`, `Forbidden` (the home is somebody else's), `Conflict` (another install is
-        going on), `Failed` with the registry's last words."""
+        Raises `NotFound`, `Invalid`, `Forbidden` (the home is somebody else's), `Conflict`
+        (another install is going on), `Failed` with the registry's last words."""
         ...
 
     def remove(self, name: str, version: str | None) -> Sequence[Layer]:

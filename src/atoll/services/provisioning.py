@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from atoll.domain.entry import MECHANISMS, entry_steps
 from atoll.domain.errors import AtollError, Failed
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile import Access
 from atoll.domain.sandbox import Attachment, Sandbox
 from atoll.ports import (
+    AgentConfigs,
     AgentLayers,
     CleanupReport,
     Extension,
@@ -29,7 +31,7 @@ from atoll.ports import (
     SafetyLayers,
     WorkspacePreparer,
 )
-from atoll.services.agent_seeds import plant
+from atoll.services.agent_seeds import lay, plant
 from atoll.services.passing import accepted
 from atoll.services.policies import Policies
 from atoll.services.start_folder import stand_at
@@ -47,6 +49,7 @@ class Layers:
 
     agents: AgentLayers
     safety: SafetyLayers | None = None
+    configs: AgentConfigs | None = None
 
 
 class Provisioning:
@@ -67,6 +70,7 @@ class Provisioning:
         self._workspaces = workspaces
         self._agents = layers.agents
         self._safety = layers.safety
+        self._configs = layers.configs
 
     @property
     def extensions(self) -> Mapping[str, Extension]:
@@ -116,10 +120,21 @@ class Provisioning:
         if sandbox.profile.workspace.access is Access.READ_WRITE:
             await self._workspaces.prepare(sandbox, client, report)
         await stand_at(sandbox, client)
-        if sandbox.agent:
-            await plant(client, self._agents.known(sandbox.agent).seeds)
+        await self._furnish(sandbox, client, report, mechanism=reach.isolation.mechanism)
         report("Ready.")
         return Attachment(handle.data, reach.address, reach.token, reach.isolation)
+
+    async def _furnish(
+        self, sandbox: Sandbox, client: RuntimeClient, report: Report, *, mechanism: str
+    ) -> None:
+        """Configuration of agents, and in the log what who comes in finds."""
+        config = await self._configs.config_for(sandbox.name) if self._configs else ()
+        await lay(client, config)
+        if sandbox.agent:
+            await plant(client, self._agents.known(sandbox.agent).seeds)
+        if mechanism in MECHANISMS:
+            for line in entry_steps(dict(self._env(sandbox)), [file.path for file in config]):
+                report(line)
 
     async def _filled(self, sandbox: Sandbox, request: Provision, report: Report) -> Provision:
         """Lay the trees out in a wall that may write, and end that; what is to be provisioned

@@ -25,6 +25,7 @@ from atoll.domain.principal import Principal
 from atoll.domain.profile import Scope
 from atoll.domain.sandbox import RUNNING, CreateSandbox, Sandbox, State
 from atoll.ports import (
+    AgentConfigs,
     AgentLayers,
     Bus,
     Clock,
@@ -70,6 +71,7 @@ class Surroundings:
     vault: Vault
     rules: DoorRules = field(default_factory=DoorRules)
     safety: SafetyLayers | None = None
+    configs: AgentConfigs | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ class Sandboxes:
             around.extensions,
             around.clients,
             workspaces=around.workspaces,
-            layers=Layers(around.agents, around.safety),
+            layers=Layers(around.agents, around.safety, around.configs),
             policies=policies,
         )
         self._deliveries = Deliveries(self._transitions, self._provisioning, policies)

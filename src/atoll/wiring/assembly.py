@@ -16,6 +16,7 @@ import msgspec
 import structlog
 
 from atoll.adapters.agents.catalogue import allowed
+from atoll.adapters.agents.config_folder import ConfigFolder
 from atoll.adapters.agents.layers import InstalledLayers
 from atoll.adapters.auth.book_file import BookFile
 from atoll.adapters.auth.token_file import load_or_make_token
@@ -147,6 +148,7 @@ def _surroundings(
         clients=clients,
         workspaces=workspaces,
         agents=InstalledLayers(settings.home / "agents", settings.agent_catalogue),
+        configs=ConfigFolder(settings.home / "agent-config"),
         safety=SafetyFolders(settings.home / "safety"),
         vault=vault,
         rules=DoorRules(limits=door_limits(settings), dev=settings.allow_loopback_remotes),

@@ -53,6 +53,7 @@ def _prepare(home: Path) -> int:
         _persons_folder(home / name)
     for name, mode in _CONTROL_FOLDERS:
         _control_folder(home / name, mode, uid)
+    _shared_folder(home / "agent-config", uid)
     return uid
 
 
@@ -77,6 +78,15 @@ def _persons_folder(folder: Path) -> None:
     if os.geteuid() == 0:
         os.chown(folder, 0, 0, follow_symlinks=False)
     folder.chmod(0o755)
+
+
+def _shared_folder(folder: Path, uid: int) -> None:
+    """The person writes there, the control plane reads, and nobody else does: what is made below
+    gets its group."""
+    folder.mkdir(exist_ok=True)
+    if os.geteuid() == 0:
+        os.chown(folder, 0, uid, follow_symlinks=False)
+    folder.chmod(0o2750)
 
 
 def _control_folder(folder: Path, mode: int, uid: int) -> None:

@@ -10,6 +10,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from atoll.domain.interior import GIT_EMAIL, GIT_NAME
+
 COPIED = (
     "ssl/certs",
     "ssl/openssl.cnf",
@@ -71,7 +73,8 @@ OWN = {
     "services: files\nprotocols: files\n",
     # Shared repositories belong to another uid; git drops the environment form of this
     # setting for upload-pack, so it has to stand in the system's file.
-    "gitconfig": "[safe]\n\tdirectory = *\n[user]\n\tname = agent\n\temail = agent@localhost\n"
+    "gitconfig": "[safe]\n\tdirectory = *\n"
+    f"[user]\n\tname = {GIT_NAME}\n\temail = {GIT_EMAIL}\n"
     "[init]\n\tdefaultBranch = main\n[advice]\n\tdetachedHead = false\n",
     "profile": _PROFILE,
     "bash.bashrc": _BASHRC,

@@ -5,10 +5,10 @@ inside are the broker's address and a placeholder where programs insist on a key
 from collections.abc import Iterable
 
 from atoll.domain.agent import LAYERS
+from atoll.domain.interior import HOME, PREFIXES
 from atoll.domain.provider import ANTHROPIC, GEMINI, OPENAI, placeholder
 from atoll.ports.extension import Mount
 
-HOME = "/home/agent"
 BROKER = "http://127.0.0.1:8082/broker"
 """By number, not `localhost`: a name could be answered by ::1 of somebody else's."""
 
@@ -24,10 +24,8 @@ STANDARD: tuple[tuple[str, str], ...] = (
     ),
     ("TERM", "xterm-256color"),
     ("LANG", "C.UTF-8"),
-    ("NPM_CONFIG_PREFIX", f"{HOME}/.npm-global"),
+    *((variable, f"{HOME}/{folder}") for _installer, variable, folder in PREFIXES),
     ("PIP_BREAK_SYSTEM_PACKAGES", "1"),
-    ("PYTHONUSERBASE", f"{HOME}/.local"),
-    ("CARGO_HOME", f"{HOME}/.cargo"),
     ("GOPATH", f"{HOME}/go"),
     ("CLAUDE_CONFIG_DIR", f"{HOME}/.claude"),
     ("ANTHROPIC_BASE_URL", f"{BROKER}/anthropic"),
