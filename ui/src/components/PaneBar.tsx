@@ -9,9 +9,10 @@ interface PaneBarProps {
   readonly onText: () => void;
   readonly onFit: () => void;
   readonly onCopy: () => void;
+  readonly onAsk: () => void;
 }
 
-export function PaneBar({ status, onSearch, onText, onFit, onCopy }: PaneBarProps) {
+export function PaneBar({ status, onSearch, onText, onFit, onCopy, onAsk }: PaneBarProps) {
   return (
     <div className="pane-bar">
       <span className="pane-role">{roleWords(status)}</span>
@@ -24,6 +25,9 @@ export function PaneBar({ status, onSearch, onText, onFit, onCopy }: PaneBarProp
       <Tool icon="copy" label="Copy selection (Ctrl Shift C)" onClick={onCopy} />
       <Tool icon="search" label="Search (Ctrl Shift F)" onClick={onSearch} />
       <Tool icon="text" label="Show as text" onClick={onText} />
+      {status?.phase === 'live' && !status.drives && status.driver !== null && (
+        <Tool icon="terminal" label="Ask for control" onClick={onAsk} />
+      )}
       {status?.drives === true && (
         <Tool icon="fit" label="Fit the terminal to this screen" onClick={onFit} />
       )}

@@ -57,7 +57,10 @@ export function TerminalPane(props: TerminalPaneProps) {
         setStatus(next);
         calls.current.onStatus(terminalId, next);
       },
-      onRefused: () => setRefusedAt(Date.now()),
+      onRefused: (why = 'Not connected: nothing was typed.') => {
+        announce(why);
+        setRefusedAt(Date.now());
+      },
       onInputFull: (message) => notify(message, 'bad'),
       onEscape: () => calls.current.onEscape(),
       onPalette: () => calls.current.onPalette(),
@@ -80,7 +83,6 @@ export function TerminalPane(props: TerminalPaneProps) {
   }, [view, visible, text]);
   useEffect(() => {
     if (refusedAt === 0) return;
-    announce('Not connected: nothing was typed.');
     const timer = window.setTimeout(() => setRefusedAt(0), FLASH_MS);
     return () => window.clearTimeout(timer);
   }, [refusedAt]);
@@ -92,6 +94,7 @@ export function TerminalPane(props: TerminalPaneProps) {
         onSearch={() => setSearching(true)}
         onText={() => setText(view?.text() ?? '')}
         onFit={() => view?.fitToScreen()}
+        onAsk={() => view?.requestControl()}
         onCopy={() => void view?.copySelection()}
       />
       {searching && view !== null && (

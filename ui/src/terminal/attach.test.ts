@@ -326,6 +326,22 @@ describe('input', () => {
   });
 });
 
+describe('a turn', () => {
+  it('is known by the name the server gave, asked for once, and refusals are told', () => {
+    world.socket.start(0, { client: 'me-2', driver: 'me' });
+    expect(world.attachment.status.drives).toBe(false);
+    world.attachment.requestControl();
+    expect(world.socket.sent).toContain('{"type":"request_control"}');
+    world.socket.text({ type: 'input_refused', reason: 'not_driver', message: 'somebody drives' });
+    expect(world.refused).toEqual(['not_driver']);
+    world.socket.text({ type: 'driver', client: 'me-2' });
+    expect(world.attachment.status.drives).toBe(true);
+    const sent = world.socket.sent.length;
+    world.attachment.requestControl();
+    expect(world.socket.sent.length).toBe(sent);
+  });
+});
+
 describe('answers to terminal queries', () => {
   it('are given by the driver only, and only while live', () => {
     expect(world.attachment.mayAnswer()).toBe(false);

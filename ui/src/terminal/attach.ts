@@ -125,6 +125,7 @@ export class Attachment {
   #shown = 0;
   #acked = -1;
   #ackEvery = 65_536;
+  #client = '';
   #attempts = 0;
   #retryTimer: number | null = null;
   #ackTimer: number | null = null;
@@ -149,6 +150,12 @@ export class Attachment {
     if (this.#status.phase !== 'live' || this.#socket === null) return false;
     this.#socket.send(typeof data === 'string' ? this.#encoder.encode(data) : data);
     return true;
+  }
+
+  /** Asks for control: granted at once when nobody else, or another tab of ours, drives. */
+  requestControl(): void {
+    if (this.#status.phase === 'live' && !this.#status.drives)
+      this.#say({ type: 'request_control' });
   }
 
   /** Asks for another size; only a driver's wish is sent. */
@@ -233,7 +240,7 @@ export class Attachment {
         this.#resizeScreen(frame.cols, frame.rows);
         break;
       case 'driver':
-        this.#set({ driver: frame.client, drives: frame.client === this.#options.clientId });
+        this.#set({ driver: frame.client, drives: frame.client === this.#client });
         break;
       case 'title':
         this.#set({ title: frame.title });
@@ -244,6 +251,9 @@ export class Attachment {
       case 'error':
         this.#options.onRefused(frame.code, frame.message);
         break;
+      case 'refused':
+        this.#options.onRefused(frame.reason, frame.message);
+        break;
     }
   }
 
@@ -251,6 +261,7 @@ export class Attachment {
     this.#clear('start');
     this.#attempts = 0;
     this.#ackEvery = frame.ackEvery;
+    this.#client = frame.client ?? this.#options.clientId;
     this.#resizeScreen(frame.cols, frame.rows);
     if (frame.offset !== this.#received || frame.preamble.length > 0) {
       this.#restartAt(frame.offset, frame.preamble);
@@ -259,7 +270,7 @@ export class Attachment {
       phase: 'live',
       resumes: true,
       driver: frame.driver,
-      drives: frame.driver === this.#options.clientId,
+      drives: frame.driver === this.#client,
       title: frame.title,
     });
     this.#ack();

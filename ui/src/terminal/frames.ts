@@ -16,6 +16,8 @@ export type ServerFrame =
       readonly preamble: Uint8Array;
       readonly cols: number;
       readonly rows: number;
+      /** The name this connection goes by: nearly always the one asked for. */
+      readonly client: string | null;
       readonly driver: string | null;
       readonly title: string;
       readonly ackEvery: number;
@@ -30,11 +32,14 @@ export type ServerFrame =
   | { readonly type: 'driver'; readonly client: string | null }
   | { readonly type: 'title'; readonly title: string }
   | { readonly type: 'exit'; readonly exit: Exit; readonly offset: number }
-  | { readonly type: 'error'; readonly code: string; readonly message: string };
+  | { readonly type: 'error'; readonly code: string; readonly message: string }
+  /** Keystrokes were dropped. */
+  | { readonly type: 'refused'; readonly reason: string; readonly message: string };
 
 export type ClientFrame =
   | { readonly type: 'ack'; readonly offset: number }
-  | { readonly type: 'resize'; readonly cols: number; readonly rows: number };
+  | { readonly type: 'resize'; readonly cols: number; readonly rows: number }
+  | { readonly type: 'request_control' };
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -70,6 +75,8 @@ export function parseFrame(text: string): ServerFrame | null {
       return { type: 'exit', exit: exitOf(fields), offset: whole(fields['offset']) };
     case 'error':
       return { type: 'error', code: word(fields['code']), message: word(fields['message']) };
+    case 'input_refused':
+      return { type: 'refused', reason: word(fields['reason']), message: word(fields['message']) };
     default:
       return null;
   }
@@ -90,6 +97,7 @@ function start(fields: Fields): ServerFrame {
     preamble: decodeBase64(fields['preamble']),
     cols: whole(fields['cols']),
     rows: whole(fields['rows']),
+    client: wordOrNull(fields['client']),
     driver: wordOrNull(fields['driver']),
     title: word(fields['title']),
     ackEvery: whole(fields['ack_every']) || DEFAULT_ACK_EVERY,

@@ -32,7 +32,7 @@ export interface TerminalViewOptions {
   readonly autoFit: boolean;
   readonly onStatus: (status: AttachStatus) => void;
   /** Keys were pressed that went nowhere: the connection is not live. */
-  readonly onRefused: () => void;
+  readonly onRefused: (why?: string) => void;
   /** The program reads nothing, and what waits for it is too much already. */
   readonly onInputFull: (message: string) => void;
   /** The person wants the keyboard back, or the search. */
@@ -126,6 +126,10 @@ export class TerminalView {
   fitToScreen(): void {
     this.#fitOnce = true;
     this.#layout();
+  }
+
+  requestControl(): void {
+    this.#attachment.requestControl();
   }
 
   takeBack(): void {
@@ -237,6 +241,7 @@ export class TerminalView {
       size: () => (this.#options.autoFit ? this.#room() : null),
       onRefused: (code, message) => {
         if (code === INPUT_FULL) this.#options.onInputFull(message);
+        else this.#options.onRefused(message);
       },
       onStatus: (status) => {
         this.#layoutSoon();
