@@ -8,6 +8,7 @@ whatever slot it came in, and the one the record says is put on. What comes back
 import base64
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 from urllib.parse import quote, unquote_plus, urlsplit
 
@@ -281,6 +282,7 @@ def _spellings(secret: Secret) -> tuple[str, ...]:
     return tuple(dict.fromkeys(forms))
 
 
+@lru_cache(maxsize=64)
 def _base(base_url: str) -> tuple[Origin, str]:
     """Where a provider's base URL leads, and the path below which it lives."""
     parts = urlsplit(base_url)

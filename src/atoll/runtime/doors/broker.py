@@ -171,6 +171,7 @@ class Broker:
             exchange.fail(Refusal(502, "upstream_unreachable", message))
         else:
             exchange.connected(outbound)
+            exchange.asked()
 
     def _meter(self, exchange: Exchange, reader: UsageReader) -> None:
         call = exchange.call

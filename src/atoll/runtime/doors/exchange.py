@@ -30,8 +30,9 @@ class Client(Protocol):
     def reply(self, refusal: Refusal) -> None:
         """A whole answer of the door's own."""
 
-    def reply_head(self, head: bytes, *, raw: bool) -> None:
-        """An answer's head; `raw` hands the connection over to both sides' bytes."""
+    def reply_head(self, head: bytes, *, raw: bool) -> bytes:
+        """An answer's head as this connection needs it, to be sent with `reply_data`; `raw`
+        hands the connection over to both sides' bytes."""
 
     def reply_data(self, data: bytes) -> None:
         """Framed bytes of a body, or raw ones."""
@@ -85,6 +86,7 @@ class Exchange:
         self._waiting = 0
         self._asked_all = order.length == 0
         self._answered = self._over = self._chunked = self._raw = self._close = False
+        self._shown_head = b""
         self._out: list[bytes] = []
         self._tick: asyncio.TimerHandle | None = None
 
@@ -96,11 +98,11 @@ class Exchange:
             outbound.close()
             return
         self.outbound = outbound
-        head = _request_head(self.order)
-        first = b"".join([head, *self._pending])
-        self._pending, self._waiting = [], 0
-        outbound.ask(self, first, bodyless=self.order.method == "HEAD")
-        self._client.hold(False)
+        outbound.begin(self, bodyless=self.order.method == "HEAD")
+        self._pending.insert(0, _request_head(self.order))
+        if self._waiting > PENDING_BYTES:
+            self._client.hold(False)
+        self._waiting = 0
 
     def body(self, data: bytes) -> None:
         """A piece of the request's body, out of its chunks."""
@@ -120,6 +122,12 @@ class Exchange:
             self.fail(passed)
         elif passed:
             self._send(passed if self.order.length is not None else _chunk(passed))
+
+    def asked(self) -> None:
+        """That is all of the request for now: what came goes on, in one piece."""
+        if self.outbound is not None and self._pending and not self._over:
+            pending, self._pending = self._pending, []
+            self.outbound.send(b"".join(pending))
 
     def body_end(self) -> None:
         """The request is whole."""
@@ -170,8 +178,9 @@ class Exchange:
         head = _answer_head(status, reason, kept, chunked=self._chunked, close=self._close)
         if self._raw:
             head = head[:-2] + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
-        self._client.reply_head(masked(head, passage.masks), raw=self._raw)
-        self._flush_soon()
+        self._shown_head = self._client.reply_head(masked(head, passage.masks), raw=self._raw)
+        if self._raw:
+            self._flush()
 
     def answer_body(self, data: bytes) -> None:
         """A piece of the answer's body."""
@@ -261,8 +270,7 @@ class Exchange:
         kind = "application/x-git-receive-pack-result"
         kept = (("Content-Type", kind), ("Content-Length", str(len(answer))))
         head = _answer_head(200, "OK", kept, chunked=False, close=False)
-        self._client.reply_head(head, raw=False)
-        self._client.reply_data(answer)
+        self._client.reply_data(self._client.reply_head(head, raw=False) + answer)
         self._client.reply_end(close=False)
 
     def _finish(self, outcome: str, *, reuse: bool) -> None:
@@ -275,19 +283,19 @@ class Exchange:
         self._owner.over(self)
 
     def _send(self, data: bytes) -> None:
-        if self.outbound is not None:
-            self.outbound.send(data)
-            return
         self._pending.append(data)
-        self._waiting += len(data)
-        if self._waiting > PENDING_BYTES:
-            self._client.hold(True)
+        if self.outbound is None:
+            self._waiting += len(data)
+            if self._waiting > PENDING_BYTES:
+                self._client.hold(True)
 
     def _flush(self, *, last: bool = False) -> None:
         out, self._out = self._out, []
         data = out[0] if len(out) == 1 else b"".join(out)
         if self._chunked:
             data = (_chunk(data) if data else b"") + (b"0\r\n\r\n" if last else b"")
+        head, self._shown_head = self._shown_head, b""
+        data = head + data
         if data:
             self._client.reply_data(data)
 

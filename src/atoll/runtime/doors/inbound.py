@@ -55,7 +55,7 @@ class Inbound(asyncio.Protocol):
         self._queue: deque[Request] = deque()
         self._current: Request | None = None
         self._exchange: Exchange | None = None
-        self._answered = self._raw = self._broken = self._pumping = False
+        self._answered = self._raw = self._broken = self._pumping = self._feeding = False
         self._early = self._drained = self._head_bytes = 0
         self._url = b""
         self._headers: list[tuple[str, str]] = []
@@ -91,6 +91,7 @@ class Inbound(asyncio.Protocol):
         if self._broken:
             return
         self._head_bytes += len(data) if self._newest is None or self._newest.whole else 0
+        self._feeding = True
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as switch:
@@ -99,6 +100,7 @@ class Inbound(asyncio.Protocol):
             self._break()
         if self._in_head and self._head_bytes > MAX_HEAD_BYTES:
             self._break()
+        self._feeding = False
         self._pump()
 
     def pause_writing(self) -> None:
@@ -180,12 +182,12 @@ class Inbound(asyncio.Protocol):
         )
         self._done(close=False)
 
-    def reply_head(self, head: bytes, *, raw: bool) -> None:
-        """An answer's head."""
+    def reply_head(self, head: bytes, *, raw: bool) -> bytes:
+        """An answer's head, which says so when this connection ends with it."""
         self._raw = raw
         if not self._keeps and not raw and b"\r\nConnection: close\r\n" not in head:
             head = head[:-2] + b"Connection: close\r\n\r\n"
-        self._write(head)
+        return head
 
     def reply_data(self, data: bytes) -> None:
         """Framed or raw bytes."""
@@ -224,6 +226,9 @@ class Inbound(asyncio.Protocol):
                 self._start(self._queue.popleft())
         finally:
             self._pumping = False
+        if self._exchange is not None and not self._feeding:
+            # Not from within the parser: head and body of a request leave in one piece.
+            self._exchange.asked()
         if self._broken and self._current is None and self._transport is not None:
             self._transport.close()
 

@@ -56,14 +56,13 @@ class Outbound(asyncio.Protocol):
     def _open(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
 
-    def ask(self, hearer: Hearer, head: bytes, *, bodyless: bool) -> None:
-        """Send a request's head; its answer goes to `hearer`. `bodyless` is a HEAD."""
+    def begin(self, hearer: Hearer, *, bodyless: bool) -> None:
+        """A request follows; its answer goes to `hearer`. `bodyless` is a HEAD."""
         self.hearer, self._bodyless, self._ended, self._raw = hearer, bodyless, False, False
         self._parser = httptools.HttpResponseParser(self)
         self._begin()
         self.heard_at = monotonic()
         self.pause(False)
-        self.send(head)
 
     def send(self, data: bytes) -> None:
         """More of the request, framed already."""
