@@ -6,10 +6,11 @@ import pytest
 
 from atoll.domain.approval import COOLDOWN, MAX_PENDING, Approval, Reach, Verdict, Yes, digest
 from atoll.domain.errors import AtollError, Conflict, Forbidden, LimitReached, NotFound
-from atoll.domain.ids import PrincipalId
-from atoll.domain.principal import LOCAL_PERSON, ActorKind
+from atoll.domain.ids import PrincipalId, ShareId
+from atoll.domain.principal import LOCAL_PERSON, ActorKind, Seat
 from atoll.domain.sandbox import Sandbox
 from atoll.domain.secret import Purpose, Secret, Use
+from atoll.domain.terminal.turn import Role
 from atoll.services.secrets import SetSecret
 from tests.services.scene import Scene, scene
 from tests.services.test_secrets import KEY, accepting, policies
@@ -203,6 +204,20 @@ async def test_question_nobody_answers_expires() -> None:
         del secret
 
 
+def _seat(approval: Approval) -> Seat:
+    """A guest's, at the very sandbox that asks."""
+    asker = approval.asker
+    return Seat(
+        approval.org_id,
+        approval.owner,
+        ShareId("sh_1"),
+        asker.sandbox_id,
+        None,
+        Role.CONTROLLER,
+        approval.asked_at + timedelta(days=1),
+    )
+
+
 async def test_yes_without_a_person_present_is_refused() -> None:
     async with scene() as s:
         _, secret = await begun(s)
@@ -212,6 +227,7 @@ async def test_yes_without_a_person_present_is_refused() -> None:
             TOKEN,
             replace(LOCAL_PERSON, kind=ActorKind.AGENT),
             replace(LOCAL_PERSON, kind=ActorKind.AUTOMATION),
+            replace(LOCAL_PERSON, seat=_seat(one)),
         ):
             with pytest.raises(Forbidden):
                 await s.approvals.approve(caller, one.id, yes(one))

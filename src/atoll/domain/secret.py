@@ -123,9 +123,10 @@ class Whose:
 
 def read_secret_name(text: str) -> str:
     """`text` when it can name a secret. Raises `Invalid`."""
-    if not _NAME.fullmatch(text):
+    if not _NAME.fullmatch(text) or text.startswith("sec_"):
         raise Invalid(
-            "a secret's name is up to 64 letters, digits, `_` and `-`, not beginning with a digit",
+            "a secret's name is up to 64 letters, digits, `_` and `-`, not beginning with a digit, "
+            "nor with `sec_` as ids do",
             field="name",
         )
     return text

@@ -53,24 +53,19 @@ class Attendance:
         """Attend whoever can ask, for ever."""
         while True:
             for sandbox_id in [*self._policies.askers]:
-                sandbox = self._running(sandbox_id)
-                if sandbox is None:
+                sandbox = self._transitions.directory.known_by(sandbox_id)
+                if sandbox is None or sandbox.state not in RUNNING | {State.PROVISIONING}:
                     self._policies.askers.discard(sandbox_id)
-                elif sandbox_id not in self._attended:
+                elif sandbox.state in RUNNING and sandbox_id not in self._attended:
                     self._attended.add(sandbox_id)
                     tasks.create_task(self._attend(sandbox_id))
             await self._pause(LOOK_SECONDS)
 
-    def _running(self, sandbox_id: SandboxId) -> Sandbox | None:
-        sandbox = self._transitions.directory.known_by(sandbox_id)
-        coming = sandbox is not None and sandbox.state in RUNNING | {State.PROVISIONING}
-        return sandbox if coming else None
-
     async def _attend(self, sandbox_id: SandboxId) -> None:
         try:
             while sandbox_id in self._policies.askers:
-                sandbox = self._running(sandbox_id)
-                if sandbox is None:
+                sandbox = self._transitions.directory.known_by(sandbox_id)
+                if sandbox is None or sandbox.state not in RUNNING:
                     return
                 await self._hear(sandbox)
         except Exception:  # noqa: BLE001 - the task's root

@@ -90,13 +90,14 @@ class Deliveries:
             return
         told = False
         try:
-            await self._policies.put(self._provisioning.client(sandbox), sandbox)
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await self._policies.put(self._provisioning.client(sandbox), sandbox)
             told = True
         except NotFound:
             told = True
             _log.error("runtime_without_policies", sandbox=sandbox.id)
-        except AtollError as err:
-            _log.warning("policy_not_set", sandbox=sandbox.id, reason=err.message)
+        except (AtollError, TimeoutError) as err:
+            _log.warning("policy_not_set", sandbox=sandbox.id, reason=str(err) or "no answer")
         except Exception:  # noqa: BLE001 - the task's root
             _log.exception("policy_broke", sandbox=sandbox.id)
         finally:
