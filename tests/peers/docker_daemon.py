@@ -150,6 +150,7 @@ def small_tree(tree: Path) -> None:
         (tree / name).mkdir(parents=True)
     for link in ("bin", "lib", "lib64"):
         (tree / link).symlink_to(f"usr/{link}")
+    (tree / "tmp").chmod(0o1777)  # as in any image: a tmpfs takes its place's mode over
     (tree / "root" / "secret").write_text("the image's own\n")
     files = [Path(found) for name in PROGRAMS.split() if (found := shutil.which(name, path=_PATH))]
     _copy_with_libraries(tree, [*files, python])

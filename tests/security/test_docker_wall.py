@@ -24,25 +24,31 @@ from tests.security.test_wall import (
     python,
     shell,
     test_wall_descriptors_are_only_the_standard_three,
+    test_wall_doors_cannot_be_taken,
     test_wall_init_shows_and_takes_nothing,
     test_wall_kernel_files_are_masked,
     test_wall_namespaces_cannot_be_made,
     test_wall_network_is_loopback_only,
+    test_wall_scratch_places_are_bounded,
     test_wall_socket_families_are_the_four,
     test_wall_terminals_are_bounded,
     test_wall_typing_into_a_terminal_is_refused,
+    test_wall_workspace_is_bounded,
     test_wall_write_outside_its_places_is_refused,
 )
 
 __all__ = [
     "test_wall_descriptors_are_only_the_standard_three",
+    "test_wall_doors_cannot_be_taken",
     "test_wall_init_shows_and_takes_nothing",
     "test_wall_kernel_files_are_masked",
     "test_wall_namespaces_cannot_be_made",
     "test_wall_network_is_loopback_only",
+    "test_wall_scratch_places_are_bounded",
     "test_wall_socket_families_are_the_four",
     "test_wall_terminals_are_bounded",
     "test_wall_typing_into_a_terminal_is_refused",
+    "test_wall_workspace_is_bounded",
     "test_wall_write_outside_its_places_is_refused",
 ]
 
@@ -201,6 +207,25 @@ def test_container_shows_nothing_of_the_host(rig: ZygoteRig, box: wire.Box) -> N
     assert shell(rig, box, "ls /.atoll")[1].split() == ["init", "rendezvous", "state"]
     devices = "fd full mqueue null ptmx pts random shm stderr stdin stdout tty urandom zero"
     assert sorted(shell(rig, box, "ls /dev")[1].split()) == devices.split()
+
+
+def test_container_and_its_neighbour_see_nothing_of_each_other(
+    rig: ZygoteRig, box: wire.Box
+) -> None:
+    beside = rig.start("sb_neighbour")  # behind the other wall, under another uid
+    shell(rig, box, "echo mine > /workspace/mine; chmod 777 /workspace /workspace/mine")
+    seen = f"ls /workspace {rig.home.boxes}/{SANDBOX} {rig.home.lent} /proc/{box.runtime_pid} 2>&1"
+    told = rig.inside(beside, "/bin/sh", "-c", seen)[1]
+    assert "mine" not in told and told.count("No such file") == 3, told
+    shell(rig, box, "rm /workspace/mine; chmod 755 /workspace")
+    code = """
+    import os, socket
+    print(len([each for each in os.listdir("/proc") if each.isdigit()]) <= 4)
+    for name in ("/run/dbus/system_bus_socket", "/var/run/docker.sock", "/run/docker.sock"):
+        print(socket.socket(socket.AF_UNIX).connect_ex(name) != 0)
+    """
+    assert python(rig, box, code).split() == ["True"] * 4
+    assert isinstance(rig.ask(wire.Destroy("sb_neighbour")), wire.Cleaned)
 
 
 def test_container_dangerous_system_calls_are_refused(rig: ZygoteRig, box: wire.Box) -> None:
