@@ -27,7 +27,7 @@ log = logging.getLogger("atoll.runtime")
 
 QUIET_SECONDS = 0.3
 """A TUI that has drawn nothing for so long has taken what it was given."""
-PATIENCE_SECONDS = 4.0
+PATIENCE_SECONDS = 2.5
 """The longest wait for that: some always draw."""
 HEARD_SECONDS = 1.5
 ENTERS = 3
