@@ -20,10 +20,13 @@ from atoll.adapters.repos.shelf import Settings as ShelfSettings
 from atoll.adapters.repos.shelf import Shelf
 from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import open_store, sqlite_url
+from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.adapters.workspaces.empty import HostAgents
 from atoll.domain.ids import SandboxId
 from atoll.domain.isolation import Isolation, IsolationLevel
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
+from atoll.services.agents import Agents
+from atoll.services.approvals import Approvals
 from atoll.services.events import Events
 from atoll.services.execs import Execs
 from atoll.services.files import Files
@@ -33,6 +36,9 @@ from atoll.services.profiles import Profiles
 from atoll.services.repositories import Repositories
 from atoll.services.sandboxes import Sandboxes, Surroundings
 from atoll.services.sandboxes import Settings as SandboxSettings
+from atoll.services.secrets import Secrets
+from atoll.services.shares import Ground as ShareGround
+from atoll.services.shares import Shares
 from atoll.services.terminals import Terminals
 from atoll.services.workspaces import Workspaces
 from atoll.surfaces.cli.api import Api
@@ -126,8 +132,9 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
         shelf.sweep()
         boxes, workspaces = Boxes(home / "boxes"), Workspaces(shelf, clock)
         profiles = Profiles(store, bus, clock=clock, identifiers=identifiers, bundled=bundled())
+        vault = InMemoryVault()
         around = Surroundings(
-            store, bus, clock, {boxes.name: boxes}, boxes, workspaces, HostAgents()
+            store, bus, clock, {boxes.name: boxes}, boxes, workspaces, HostAgents(), vault
         )
         sandboxes = Sandboxes(
             around,
@@ -145,6 +152,12 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
         services = Services(
             sandboxes=sandboxes,
             terminals=Terminals(sandboxes),
+            agents=Agents(sandboxes, Terminals(sandboxes)),
+            shares=Shares(
+                ShareGround(store, bus, clock, identifiers), sandboxes, wrong=logins.wrong
+            ),
+            secrets=Secrets(sandboxes.transitions, sandboxes, vault=vault, masters=vault),
+            approvals=Approvals(sandboxes.transitions, sandboxes),
             execs=Execs(sandboxes),
             files=Files(sandboxes),
             profiles=profiles,
