@@ -30,6 +30,7 @@ def findings(home: Home) -> list[Finding]:
     checks: tuple[Callable[[], Iterator[Finding]], ...] = (
         _machine,
         _user_namespaces,
+        _proc,
         _bubblewrap,
         _init,
         lambda: _privilege(home),
@@ -89,6 +90,33 @@ def _new_user_namespace() -> None:
     if os.geteuid() == 0:
         kernel.drop_to(FIRST_UID)
     kernel.unshare(kernel.CLONE_NEWUSER)
+
+
+def _proc() -> Iterator[Finding]:
+    if _tried(_new_user_namespace):
+        return  # said already
+    error = _tried(_new_proc)
+    if error:
+        yield Finding(
+            "/proc",
+            "fail",
+            f"a sandbox cannot have one of its own: {os.strerror(error)}; parts of this one are "
+            "masked, as in a container",
+            "Docker: `--security-opt systempaths=unconfined`; Kubernetes: `procMount: Unmasked`; "
+            "or use ext.docker.",
+        )
+    else:
+        yield Finding("/proc", "ok", "a sandbox can have one of its own")
+
+
+def _new_proc() -> None:
+    if os.geteuid() == 0:
+        kernel.drop_to(FIRST_UID)
+    kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWPID | kernel.CLONE_NEWNS)
+    # The new pid namespace begins with the next child.
+    error = _tried(lambda: kernel.mount("proc", "/proc", "proc"))
+    if error:
+        raise OSError(error, os.strerror(error))
 
 
 def _tried(act: Callable[[], None]) -> int:
