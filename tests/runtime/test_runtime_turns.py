@@ -4,6 +4,8 @@ import contextlib
 import pytest
 
 from atoll.domain.terminal.size import Size
+from atoll.domain.terminal.turn import Act, Change, Party, Role
+from atoll.runtime.terminals.ledger import Ledger
 from atoll.wire.attach import (
     ControlExpired,
     ControlState,
@@ -331,3 +333,31 @@ async def test_name_is_shown_without_control_characters() -> None:
             told = await ann.until(ControlState)
             assert told.driver is not None
             assert told.driver.name == "A?[2J?n"
+
+
+async def test_flood_of_requests_is_paced_and_hides_nobody_who_types() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("cat")
+        async with rt.attach(terminal, client="b", **BOB) as bob:
+            refused = False
+            for _ in range(40):
+                await bob.say(RequestControl())
+                await bob.say(RevokeControl())
+            while not refused:
+                refused = (await bob.until(Refused)).code == "too_fast"
+            await bob.type(b"counted\n")
+            await bob.until_bytes(b"counted")
+        await rt.call("DELETE", f"/sessions/{terminal}")
+        assert [one["bytes"] for one in await journal(rt, "terminal.input")] == [8]
+
+
+async def test_ledger_beyond_its_budget_keeps_what_was_typed_for_later() -> None:
+    entries: list[tuple[str, dict]] = []
+    ledger = Ledger("t_1", lambda kind, payload: entries.append((kind, dict(payload))))
+    party = Party("bob", "Bob", "b", Role.CONTROLLER)
+    for epoch in range(1000):
+        ledger.typed(party, 3)
+        ledger.changed(Change(Act.GRANTED, epoch, party))
+    assert len(entries) < 700
+    ledger.close()
+    assert sum(one["bytes"] for kind, one in entries if kind == "terminal.input") == 3000

@@ -92,7 +92,7 @@ KINDS: Mapping[str, Kind] = dict(
         _kind(
             "terminal.input",
             _TYPED + " bytes since",
-            "unrecorded",
+            "",
             "Somebody typed; summed up over a turn, a minute at most. Never what.",
         ),
         _kind(

@@ -31,6 +31,8 @@ but what it tells of happened inside."""
 
 REMEMBERED_ACTORS = 10_000
 
+_SEATED = ("terminal.input", "terminal.control")
+
 _OURS = ("sandbox.", "approval.", "secret.set", "secret.ro", "secret.re", "vault.", "auth.")
 """Kinds only this side may tell."""
 
@@ -147,7 +149,9 @@ class Journals:
             _log.warning("journal_entry_incomplete", sandbox=sandbox.id, kind=kind.name)
             return None
         thing = payload.get("id")
-        actor = _typist(sandbox, payload) or self._actors.get((sandbox.id, str(thing)), SYSTEM)
+        actor = _typist(sandbox, kind, payload) or self._actors.get(
+            (sandbox.id, str(thing)), SYSTEM
+        )
         return EventDraft(
             id=self._transitions.identifiers.event(),
             stream=sandbox_stream(sandbox.id),
@@ -161,10 +165,11 @@ class Journals:
         )
 
 
-def _typist(sandbox: Sandbox, payload: Mapping[str, Json]) -> Principal | None:
-    """Who did what the entry tells of, when it says so: the runtime was told by us."""
+def _typist(sandbox: Sandbox, kind: Kind, payload: Mapping[str, Json]) -> Principal | None:
+    """Who sat at the terminal the entry tells of: the runtime has that from us. Entries of other
+    kinds hold what was said inside, and are believed nothing of the sort."""
     principal = payload.get("principal")
-    if not isinstance(principal, str):
+    if kind.name not in _SEATED or not isinstance(principal, str):
         return None
     by = payload.get("by")
     who = by if isinstance(by, str) else principal

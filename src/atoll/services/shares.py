@@ -117,9 +117,15 @@ class Shares:
             await rows.events.append((self._draft("share.revoked", found[0], caller, {}),))
         self._bus.announce((sandbox_stream(sandbox.id),))
 
-    async def enter(self, secret: str, name: str | None, source: str) -> Entered:
-        """Open a link: a new guest and its session. Raises `Unauthenticated` for a link that is
+    async def enter(
+        self, secret: str, name: str | None, *, source: str, session: str | None = None
+    ) -> Entered:
+        """Open a link: a new guest and its session, or the one whose `session` came by this very
+        link before. Raises `Unauthenticated` for a link that is
         unknown, revoked or over, `LimitReached` beyond 64 guests or after too many wrong ones."""
+        known = None if session is None else await self._returning(session, secret)
+        if known is not None:
+            return known
         now, session = self._clock.now(), spell_secret(secrets.token_bytes(SECRET_BYTES))
         guest_id = self._identifiers.guest()
         shown = shown_name(name) if name else guest_name(guest_id)
@@ -154,6 +160,14 @@ class Shares:
         if found is None or found[1].expires_at <= self._clock.now():
             return None
         return principal_of(*found)
+
+    async def _returning(self, session: str, secret: str) -> Entered | None:
+        async with self._store.read() as rows:
+            found = await rows.shares.guest(fingerprint(session))
+        if found is None or found[1].mark != fingerprint(secret):
+            return None
+        over = found[1].expires_at <= self._clock.now()
+        return None if over else Entered(session, principal_of(*found))
 
     async def leave(self, session: str) -> None:
         """End a guest's session; an unknown one is not an error."""

@@ -302,6 +302,17 @@ async def test_links_and_guests_are_bounded(atoll: World) -> None:
         assert answer.status_code == 429
 
 
+async def test_link_opened_again_in_the_same_browser_is_the_same_guest(atoll: World) -> None:
+    sandbox = await _sandbox(atoll)
+    _, secret = await _share(atoll, sandbox)
+    _, other = await _share(atoll, sandbox)
+    async with client_of(atoll.url) as client:
+        told = [await client.post("/auth/guests", json={"ticket": secret}) for _ in range(2)]
+        assert told[0].json() == told[1].json()
+        elsewhere = await client.post("/auth/guests", json={"ticket": other})
+        assert elsewhere.json()["id"] != told[0].json()["id"]
+
+
 async def test_persons_login_goes_before_a_guests_cookie(atoll: World) -> None:
     sandbox = await _sandbox(atoll)
     _, secret = await _share(atoll, sandbox)

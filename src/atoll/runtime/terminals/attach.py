@@ -45,6 +45,8 @@ ACK_EVERY = 64 * 1024
 PING_SECONDS = 25.0
 MISSED_PONGS = 2
 MAX_VIEWERS = 64
+TURNS_PER_SECOND = 10
+"""Frames about control one connection may send: each may be told to every viewer."""
 
 
 async def attach(
@@ -79,6 +81,7 @@ class _Seat:
         self._connection = viewer.connection
         self._activity = activity
         self._heard = asyncio.get_running_loop().time()
+        self._turns_from, self._turns = self._heard, 0
 
     async def serve(self, arrival: Arrival) -> None:
         """Send and receive until either side ends it."""
@@ -219,8 +222,17 @@ class _Seat:
             case RequestControl() | GrantControl() | RevokeControl():
                 return self._turn(said)
 
+    def _paced(self) -> bool:
+        now = asyncio.get_running_loop().time()
+        if now >= self._turns_from + 1:
+            self._turns_from, self._turns = now, 0
+        self._turns += 1
+        return self._turns <= TURNS_PER_SECOND
+
     def _turn(self, said: RequestControl | GrantControl | RevokeControl) -> Refusal | None:
         control, client = self._terminal.control, self._viewer.client
+        if not self._paced():
+            return Refusal("too_fast", f"{TURNS_PER_SECOND} of these a second are enough")
         match said:
             case RequestControl():
                 return control.request(client)

@@ -1,10 +1,12 @@
 """Who had control of a terminal and who typed how much there, for the journal; never what.
 
 Typing is summed up over a turn, a minute at most, so that a fast typist costs a line a minute.
+What the budget has no room for waits in its sum: nothing typed goes unattributed.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from atoll.domain.audit_budget import AuditBudget
 from atoll.domain.terminal.turn import Change, Party
@@ -16,54 +18,65 @@ Record = Callable[[str, Mapping[str, object]], object]
 """Writes one journal entry: kind and payload."""
 
 
+@dataclass(slots=True)
+class _Sum:
+    party: Party
+    since: str
+    count: int = 0
+
+
 class Ledger:
-    """The entries of one terminal. What does not fit its budget is counted as `unrecorded`."""
+    """The entries of one terminal. Changes of control beyond a budget are only counted, as
+    `unrecorded`; sums of typing wait, one a client that typed and is not written down yet."""
 
     def __init__(self, terminal_id: str, record: Record) -> None:
         self._id = terminal_id
         self._record = record
         self._loop = asyncio.get_running_loop()
-        self._budget = AuditBudget(self._loop.time())
-        self._typist: Party | None = None
-        self._bytes = 0
-        self._since = ""
+        now = self._loop.time()
+        self._changes, self._inputs = AuditBudget(now), AuditBudget(now)
+        self._sums: dict[Party, _Sum] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     def changed(self, change: Change) -> None:
         """Control changed; what was typed until then is written down first."""
-        self.close()
+        self._write_sums()
+        missed = self._changes.take(self._loop.time())
+        if missed is None:
+            return
         entry: dict[str, object] = {"act": change.act, "epoch": change.epoch}
         if change.party is not None:
             entry.update(_words(change.party))
         if change.by is not None and change.by != change.party:
             entry["by"] = change.by.principal
-        self._write("terminal.control", entry)
+        if missed:
+            entry["unrecorded"] = missed
+        self._record("terminal.control", {"id": self._id, **entry})
 
     def typed(self, party: Party, count: int) -> None:
         """`count` bytes were accepted from this client."""
-        if party != self._typist:
-            self.close()
-            self._typist, self._since = party, timestamp()
-            self._timer = self._loop.call_later(SUM_SECONDS, self.close)
-        self._bytes += count
+        known = self._sums.get(party)
+        if known is None:
+            known = self._sums[party] = _Sum(party, timestamp())
+        known.count += count
+        if self._timer is None:
+            self._timer = self._loop.call_later(SUM_SECONDS, self._write_sums)
 
     def close(self) -> None:
-        """Write down what has been summed up so far."""
+        """The end: write down everything that is not yet."""
+        self._write_sums(last=True)
+
+    def _write_sums(self, *, last: bool = False) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        typist, self._typist = self._typist, None
-        if typist is None:
-            return
-        count, self._bytes = self._bytes, 0
-        self._write("terminal.input", {**_words(typist), "bytes": count, "since": self._since})
-
-    def _write(self, kind: str, entry: Mapping[str, object]) -> None:
-        missed = self._budget.take(self._loop.time())
-        if missed is None:
-            return
-        more = {"unrecorded": missed} if missed else {}
-        self._record(kind, {"id": self._id, **entry, **more})
+        for party in list(self._sums):
+            if self._inputs.take(self._loop.time()) is None and not last:
+                self._timer = self._loop.call_later(SUM_SECONDS, self._write_sums)
+                return
+            done = self._sums.pop(party)
+            entry = {**_words(party), "bytes": done.count, "since": done.since}
+            self._record("terminal.input", {"id": self._id, **entry})
 
 
 def _words(party: Party) -> dict[str, object]:

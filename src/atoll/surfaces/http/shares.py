@@ -113,7 +113,8 @@ async def come_in(atoll: Atoll, request: Request, body: GuestBody) -> Response:
     if body.name is not None and not body.name.strip():
         raise Invalid("a name has at least one character that can be seen", field="name")
     source = request.client.host if request.client else "a local socket"
-    entered = await atoll.shares.enter(body.ticket, body.name, source)
+    before = request.cookies.get(GUEST_COOKIE)
+    entered = await atoll.shares.enter(body.ticket, body.name, source=source, session=before)
     answer = Json(await me(atoll, entered.guest), 201)
     seat = entered.guest.seat
     if seat is not None:
