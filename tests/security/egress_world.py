@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from atoll.testing.server import TestServer, test_server
+from tests.peers.docker_daemon import IMAGE, docker_daemon
 
 PUBLIC = "93.184.215.14"
 NAMES = {
@@ -31,7 +32,7 @@ NAMES = {
 PROFILE = """
 id: profile.attacked
 version: "1.0.0"
-extension: ext.namespaces
+{backend}
 network:
   egress: [allowed.test.example, "http://allowed.test.example/ok", inner.test.example,
            metadata.test.example, api.openai.com]
@@ -281,10 +282,23 @@ def network(peers: Peers) -> Iterator[int]:
         yield 5432
 
 
+@contextlib.contextmanager
+def atoll(wall: str) -> Iterator[tuple[TestServer, str]]:
+    """A server with this wall, and what a profile says to get it."""
+    if wall == "namespaces":
+        with test_server() as server:
+            yield server, "extension: ext.namespaces"
+        return
+    with docker_daemon() as daemon:
+        env = {"ATOLL_EXTENSIONS": "namespaces,docker", "ATOLL_DOCKER_HOST": daemon.host}
+        with test_server(env) as server:
+            yield server, f"extension: ext.docker\nimage: {IMAGE}"
+
+
 def main() -> None:
     peers = Peers()
-    with network(peers) as port, test_server() as server:
-        (server.home / "p.yaml").write_text(PROFILE)
+    with network(peers) as port, atoll(sys.argv[1]) as (server, backend):
+        (server.home / "p.yaml").write_text(PROFILE.format(backend=backend))
         for words in (
             ("profile", "save", str(server.home / "p.yaml")),
             ("new", "--name", "box", "--profile", "attacked", "--detach"),

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.peers.docker_daemon import why_not
+
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 240
 TAKEN, UNREACHABLE = "98", "OSError 101"
@@ -24,10 +26,23 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(scope="module")
-def told() -> Mapping[str, Any]:
+WALLS = [
+    pytest.param("namespaces"),
+    pytest.param(
+        "docker",
+        marks=[
+            pytest.mark.docker,
+            pytest.mark.skipif(bool(why_not()), reason=f"no Docker daemon: {why_not()}"),
+        ],
+    ),
+]
+
+
+@pytest.fixture(scope="module", params=WALLS)
+def told(request: pytest.FixtureRequest) -> Mapping[str, Any]:
+    world = ["-m", "tests.security.egress_world", str(request.param)]
     done = subprocess.run(
-        ["unshare", "--net", "--mount", sys.executable, "-m", "tests.security.egress_world"],
+        ["unshare", "--net", "--mount", sys.executable, *world],
         cwd=ROOT,
         capture_output=True,
         text=True,

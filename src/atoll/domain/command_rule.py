@@ -42,19 +42,24 @@ def showable(argv: Sequence[str], cwd: str) -> str | None:
 
 def _begins(argv: Sequence[str], rule: Sequence[str]) -> bool:
     """Word for word from the start; between the rule's words, options may stand, each with at
-    most one value."""
+    most one value. Takes time linear in `argv`, whatever it holds."""
     if argv[0] != rule[0]:
         return False
-    return _rest(argv[1:], rule[1:])
+    places = {1}  # where the next word of the rule may stand
+    for wanted in rule[1:]:
+        places = {at + 1 for at in _past_options(argv, places) if argv[at] == wanted}
+    return bool(places)
 
 
-def _rest(words: Sequence[str], wanted: Sequence[str]) -> bool:
-    if not wanted:
-        return True
-    if not words:
-        return False
-    if words[0] == wanted[0] and _rest(words[1:], wanted[1:]):
-        return True
-    if not words[0].startswith("-"):
-        return False
-    return _rest(words[1:], wanted) or _rest(words[2:], wanted)
+def _past_options(argv: Sequence[str], places: set[int]) -> set[int]:
+    """Every place that can be reached from `places` over options, the places themselves too."""
+    reached: set[int] = set()
+    waiting = [at for at in places if at < len(argv)]
+    while waiting:
+        at = waiting.pop()
+        if at in reached:
+            continue
+        reached.add(at)
+        if argv[at].startswith("-"):
+            waiting += [after for after in (at + 1, at + 2) if after < len(argv)]
+    return reached

@@ -1,0 +1,46 @@
+"""The folder of shims: what lies in it, that it is shared, and that odd names stay inside it."""
+
+import asyncio
+import stat
+import subprocess
+from pathlib import Path
+
+from atoll.adapters.safety.layers import TARGET, SafetyFolders, files_of
+from atoll.domain.profile import Safety
+
+ODD = Safety(
+    shell=True,
+    operator=(("it's",), ("../../etc/cron",), ("a/b/git", "push"), ("sudo", "x"), ("..",), ("x/",)),
+)
+
+
+async def test_profile_without_layers_gets_no_mount(tmp_path: Path) -> None:
+    folders = SafetyFolders(tmp_path)
+    assert await folders.mounts_for(Safety()) == ()
+    assert folders.env_for(Safety()) == ()
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_layer_is_made_once_for_all_and_readable_by_everybody(tmp_path: Path) -> None:
+    folders = SafetyFolders(tmp_path)
+    made = await asyncio.gather(*(folders.mounts_for(ODD) for _ in range(8)))
+    assert {mount.target for mounts in made for mount in mounts} == {TARGET}
+    (place,) = tmp_path.iterdir()
+    assert {mount.source for mounts in made for mount in mounts} == {str(place)}
+    for path in (place, *place.rglob("*")):
+        assert path.stat().st_mode & (stat.S_IROTH | stat.S_IWOTH) == stat.S_IROTH
+
+
+def test_odd_names_of_programs_stay_in_the_folder() -> None:
+    names = {name for name in files_of(ODD) if name.startswith("bin/")}
+    assert names == {
+        "bin/it's", "bin/cron", "bin/git", "bin/sudo", "bin/operator-approve",
+    }  # fmt: skip
+
+
+def test_scripts_are_whole_for_the_shells_that_read_them(tmp_path: Path) -> None:
+    for number, (name, text) in enumerate(files_of(ODD).items()):
+        file = tmp_path / str(number)
+        file.write_text(text)
+        shell = "bash" if name == "guard.sh" else "sh"
+        subprocess.run([shell, "-n", str(file)], check=True)
