@@ -26,10 +26,12 @@ ANSWER = json.dumps({"id": "r", "model": "gpt-5-mini", "output": "x" * 800,
 EVENT = b"data: " + b"x" * 90 + b"\n\n"
 EVENTS = 100
 EVENT_SECONDS = 0.05
+SHORT_SECONDS = 0.002
 
 
 class ScriptedUpstream(asyncio.Protocol):
-    """Answers each POST: a kilobyte, or `EVENTS` events when its path ends with `completions`."""
+    """Answers each POST: a kilobyte; for `/completions`, `EVENTS` events; for `/chat/completions`,
+    two of them at once."""
 
     def __init__(self) -> None:
         self._seen = b""
@@ -57,7 +59,13 @@ class ScriptedUpstream(asyncio.Protocol):
         if len(body) < length:
             return
         self._seen = b""
-        if b"/completions " in head.split(b"\r\n")[0]:
+        if b"/chat/completions " in head.split(b"\r\n")[0]:
+            self._write(
+                b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+                b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n" % (len(EVENT), EVENT)
+            )
+            asyncio.get_running_loop().call_later(SHORT_SECONDS, self._event, 1)
+        elif b"/completions " in head.split(b"\r\n")[0]:
             self._write(
                 b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
                 b"Transfer-Encoding: chunked\r\n\r\n"
@@ -70,10 +78,10 @@ class ScriptedUpstream(asyncio.Protocol):
             )
 
     def _event(self, left: int) -> None:
-        if left == 0:
-            self._write(b"0\r\n\r\n")
+        end = b"0\r\n\r\n" if left == 1 else b""
+        self._write(b"%x\r\n%b\r\n%b" % (len(EVENT), EVENT, end))
+        if left == 1:
             return
-        self._write(b"%x\r\n%b\r\n" % (len(EVENT), EVENT))
         asyncio.get_running_loop().call_later(EVENT_SECONDS, self._event, left - 1)
 
     def _write(self, data: bytes) -> None:

@@ -121,7 +121,7 @@ class ModelServer:
 
     async def _messages(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
-        last = json.dumps(body["messages"][-1])
+        last = json.dumps([one for one in body["messages"] if one["role"] == "user"][-1])
         answered = '"tool_result"' in last or not body.get("tools")
         tool = None if answered else _script(last)
         number = json.dumps(body["messages"]).count('"tool_result"') + 1

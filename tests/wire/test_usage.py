@@ -43,5 +43,6 @@ def test_usage_model_at_the_end_is_seen() -> None:
 
 
 def test_read_model_of_a_request() -> None:
+    assert read_model(rb'{"a":"\"model\":\"no\""}') == ""
     assert read_model(b'{"messages":[],"model":"a/b"}') == "a/b"
     assert read_model(b"{}") == ""

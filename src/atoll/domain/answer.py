@@ -32,14 +32,11 @@ def judge_answer(
     if any(_packed(name.lower(), value) for name, value in headers):
         # It was asked for plain bytes; in packed ones nobody could see the key.
         return Refusal(502, "packed_answer", "the provider answered with packed bytes")
-    named = {
-        token.strip().lower()
-        for name, value in headers
-        if name.lower() == "connection"
-        for token in value.split(",")
-    }
-    withheld = HOP_BY_HOP | _WITHHELD | named
-    kept = [(name, value) for name, value in headers if name.lower() not in withheld]
+    named: set[str] = set()
+    for name, value in headers:
+        if name.lower() == "connection":
+            named.update(token.strip().lower() for token in value.split(","))
+    kept = [(name, value) for name, value in headers if _stays(name.lower(), named)]
     for name, value in headers:
         if name.lower() == "location" and status in _LEADING:
             shown = _location(passage, value)
@@ -47,6 +44,10 @@ def judge_answer(
                 return Refusal(502, "redirect_blocked", "the provider redirects elsewhere")
             kept += [(name, shown)] if shown is not None else []
     return tuple(kept)
+
+
+def _stays(low: str, named: set[str]) -> bool:
+    return low not in HOP_BY_HOP and low not in _WITHHELD and low not in named
 
 
 def _packed(low: str, value: str) -> bool:

@@ -45,6 +45,7 @@ _CREDENTIAL_PARAMETERS = frozenset(
 """And every query parameter: some vendors take a key there."""
 
 _REWRITTEN = frozenset({"host", "content-length", "accept-encoding", "expect"})
+_STRIPPED = HOP_BY_HOP | _CREDENTIALS | _REWRITTEN
 _HANDSHAKE = frozenset({"sec-websocket-key", "sec-websocket-version"})
 """What a WebSocket's opening keeps (RFC 6455 §4.1); extensions would pack its frames."""
 
@@ -200,18 +201,14 @@ def dressed(
     """The headers that go out: the client's without hop-by-hop ones and anything that could be
     a credential, then ours. `websocket` holds the subprotocols of an opening, None for plain
     requests."""
-    taken = {name.lower() for name, _ in credentials}
-    named = {
-        token.strip().lower()
-        for name, value in asked.headers
-        if name.lower() == "connection"
-        for token in value.split(",")
-    }
-    stripped = HOP_BY_HOP | _CREDENTIALS | _REWRITTEN | named | taken
+    named = {name.lower() for name, _ in credentials}
+    for name, value in asked.headers:
+        if name.lower() == "connection":
+            named.update(token.strip().lower() for token in value.split(","))
     kept = tuple(
         (name, value)
         for name, value in asked.headers
-        if _stays(name.lower(), stripped, websocket is not None)
+        if _stays(name.lower(), named, websocket is not None)
     )
     ours: Headers = (("Host", authority), *credentials, ("Accept-Encoding", "identity"))
     if websocket is None:
@@ -240,10 +237,10 @@ def basic(user: str, password: str) -> tuple[str, str]:
     return "Authorization", f"Basic {token}"
 
 
-def _stays(low: str, stripped: frozenset[str], websocket: bool) -> bool:
+def _stays(low: str, named: set[str], websocket: bool) -> bool:
     if low.startswith("sec-websocket-"):
         return websocket and low in _HANDSHAKE
-    return low not in stripped
+    return low not in _STRIPPED and low not in named
 
 
 def _matches(rule: Rule, method: str, path: str) -> bool:

@@ -1,7 +1,7 @@
 """How many tokens an answer says it took: read off its bytes as they pass, JSON or SSE.
 
 Pure. It keeps the first and the last bytes only, since vendors tell usage at the beginning
-(Anthropic's `message_start`) or at the end; a name in a text the model wrote is behind an
+(Anthropic's `message_start`) or at the end; a name in a text the model wrote is before an
 escaped quote and does not count.
 """
 
@@ -11,11 +11,11 @@ HEAD_BYTES = 4096
 TAIL_BYTES = 16384
 
 _COUNT = re.compile(
-    rb'(?<!\\)"(input_tokens|prompt_tokens|promptTokenCount|output_tokens|completion_tokens'
+    rb'"(input_tokens|prompt_tokens|promptTokenCount|output_tokens|completion_tokens'
     rb"|candidatesTokenCount|thoughtsTokenCount|cached_tokens|cache_read_input_tokens"
     rb'|cache_creation_input_tokens|cachedContentTokenCount)"\s*:\s*(\d{1,12})'
 )
-_MODEL = re.compile(rb'(?<!\\)"(?:model|modelVersion)"\s*:\s*"([\w\-.:/]{1,128})"')
+_MODEL = re.compile(rb'"(?:model|modelVersion)"\s*:\s*"([\w\-.:/]{1,128})"')
 
 
 class UsageReader:
@@ -53,8 +53,7 @@ class UsageReader:
 
     def model(self) -> str:
         """The model that answered, empty when it did not say."""
-        found = _MODEL.search(self._head) or _MODEL.search(self._tail)
-        return found[1].decode() if found else ""
+        return read_model(self._head) or read_model(self._tail)
 
 
 def read_model(body: bytes) -> str:
