@@ -14,6 +14,7 @@ from atoll.adapters.extensions.docker.interior import environment_of
 from atoll.adapters.extensions.docker.pulls import is_reference, split_reference
 from atoll.adapters.extensions.docker.seccomp_profile import all_but, profile_for
 from atoll.domain.errors import Failed, Invalid, Unavailable
+from atoll.domain.host_mount import HostMount
 from atoll.domain.ids import SandboxId
 from atoll.domain.interior import AGENT_STATE, SCRATCH
 from atoll.domain.profile import Profile
@@ -146,11 +147,15 @@ def test_reference_of_an_image_is_one(text: str) -> None:
 def test_environment_keeps_what_the_image_brings_and_ours_wins() -> None:
     picture = Picture(
         "sha256:1",
-        env=(("PATH", "/usr/local/go/bin:/usr/bin"), ("GOPATH", "/go"), ("HTTP_PROXY", "http://x")),
+        env=(
+            ("PATH", "/usr/local/go/bin:/usr/bin"),
+            ("GOVERSION", "1"),
+            ("HTTP_PROXY", "http://x"),
+        ),
     )
     request = Provision(SandboxId("sb_a"), 1, "x", Profile("p", "1"), env=(("WISH", "1"),))
     env = dict(environment_of(request, picture))
-    assert env["GOPATH"] == "/go" and env["WISH"] == "1"
+    assert env["GOVERSION"] == "1" and env["WISH"] == "1"
     assert env["HTTP_PROXY"] == "http://127.0.0.1:3128"
     words = env["PATH"].split(":")
     assert words[0].startswith("/home/agent/")
@@ -168,3 +173,18 @@ async def test_daemon_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="cannot be reached"):
         await engine.version()
     await engine.close()
+
+
+def test_container_shows_the_host_s_folders_as_allowed() -> None:
+    asked = plan(host_mounts=(HostMount("/srv/x", "/mnt/x"), HostMount("/srv/y", "/data", True)))
+    mounts = {each["Target"]: each for each in json.loads(body(asked))["HostConfig"]["Mounts"]}
+    assert (mounts["/mnt/x"]["Source"], mounts["/mnt/x"]["ReadOnly"]) == ("/srv/x", True)
+    assert (mounts["/data"]["Source"], mounts["/data"]["ReadOnly"]) == ("/srv/y", False)
+    # A volume of the image at the same place would be mounted twice.
+    assert "/data" not in json.loads(body(asked))["HostConfig"]["Tmpfs"]
+
+
+def test_container_of_a_bare_workspace_shows_an_empty_place() -> None:
+    host = json.loads(body(plan(bare=True)))["HostConfig"]
+    assert "/workspace" not in {each["Target"] for each in host["Mounts"]}
+    assert "size=67108864" in host["Tmpfs"]["/workspace"]

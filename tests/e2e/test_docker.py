@@ -228,3 +228,24 @@ def test_runtimes_hold_no_socket_of_the_daemon(
     )
     assert "PermissionError" in refused.stderr
     os.kill(box.runtime_pid, signal.SIGTERM)
+
+
+def test_folders_of_the_host_and_accesses_hold_in_a_container(
+    server: TestServer, api: Api, repository: Path
+) -> None:
+    shown = server.home.parent / "shown"
+    shown.mkdir(mode=0o755)
+    (shown / "f").write_text("of the host\n")
+    words = ("--profile", "small", "--detach")
+    made = server.run("new", "--name", "mo", "--mount", f"{shown}:/data/in", *words)
+    assert made.returncode == 0, made.stderr
+    line = "cat /data/in/f; touch /data/in/x 2>/dev/null || echo closed"
+    assert api.run("mo", line) == "of the host\nclosed\n"
+    refused = server.run("new", "--name", "no", "--mount", "/var/run:/mnt/x", *words)
+    assert refused.returncode != 0
+    made = server.run("new", ".", "--name", "ro", "--access", "ro", *words, cwd=repository)
+    assert made.returncode == 0, made.stderr
+    assert api.run("ro", "cat README.md; touch x 2>&1 || true").startswith("# project\ntouch:")
+    made = server.run("new", "--name", "ba", "--access", "none", *words)
+    assert made.returncode == 0, made.stderr
+    assert api.run("ba", "ls -A; touch x && ls") == "x\n"

@@ -173,6 +173,7 @@ class Docker:
             ),
             views=tuple(wire.View(mount.source, mount.target) for mount in request.mounts),
             mounts=zygote_mounts(request),
+            bare=request.profile.workspace.access is Access.NONE,
             env=environment_of(request, picture),
             shell=profile.shell,
             broker=self.settings.broker,

@@ -1,11 +1,12 @@
 """What a root must hold for what is to run in it: looked up by name, and said before it fails."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from atoll.adapters.agents.catalogue import find
-from atoll.domain.agent import LAYERS
-from atoll.domain.errors import Invalid
+from atoll.domain.agent import LAYERS, Agent
+from atoll.domain.errors import Invalid, NotFound
 from atoll.ports.extension import Mount
 from atoll.ports.images import Tree
 
@@ -17,16 +18,21 @@ PLAIN_SHELL = ("/bin/sh",)
 def check_needs(tree: Tree, mounts: Iterable[Mount]) -> None:
     """Raises `Invalid` when an agent among the mounts runs on a program the tree has not."""
     for mount in mounts:
-        if not mount.target.startswith(f"{LAYERS}/"):
-            continue
-        agent = find(mount.target.removeprefix(f"{LAYERS}/"))
-        for program in agent.package.needs if agent.package else ():
+        agent = _agent_at(mount.target)
+        for program in agent.package.needs if agent is not None and agent.package else ():
             if not has_program(tree, program):
                 raise Invalid(
-                    f"{agent.name} runs on {program}, which the image {tree.name} does not hold: "
-                    f"choose an image with {program}, or `host`",
+                    f"{mount.target.rpartition('/')[2]} runs on {program}, which the image "
+                    f"{tree.name} does not hold: choose an image with {program}, or `host`",
                     field="image",
                 )
+
+
+def _agent_at(target: str) -> Agent | None:
+    """The agent whose layer is mounted there; None for anything else."""
+    with suppress(NotFound):
+        return find(target.removeprefix(f"{LAYERS}/")) if target.startswith(LAYERS) else None
+    return None
 
 
 def has_program(tree: Tree, name: str) -> bool:

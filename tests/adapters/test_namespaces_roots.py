@@ -1,0 +1,51 @@
+from pathlib import Path
+
+import pytest
+
+from atoll.adapters.extensions.namespaces.environment import imaged
+from atoll.adapters.extensions.namespaces.roots import check_needs, shell_of
+from atoll.domain.errors import Invalid
+from atoll.ports.extension import Mount
+from atoll.ports.images import Tree
+
+QWEN = Mount("/home/agents/qwen-code/1", "/opt/atoll/agents/qwen-code")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    (tmp_path / "usr" / "bin").mkdir(parents=True)
+    return Tree("small", str(tmp_path), env=(("PATH", "/opt/node/bin:/usr/bin"), ("HOME", "/root")))
+
+
+def test_image_without_what_an_agent_runs_on_is_refused(tree: Tree) -> None:
+    with pytest.raises(Invalid, match="qwen-code runs on node, which the image small"):
+        check_needs(tree, [QWEN])
+
+
+def test_image_with_the_program_wherever_its_path_says_is_taken(tree: Tree) -> None:
+    place = Path(tree.path) / "opt" / "node" / "bin"
+    place.mkdir(parents=True)
+    (place / "node").symlink_to("/usr/lib/node")
+    check_needs(tree, [QWEN])
+
+
+def test_mounts_that_are_no_agent_s_need_nothing(tree: Tree) -> None:
+    others = ("/.atoll/repos/0.git", "/opt/atoll/agents/.safety", "/opt/atoll/agents/nobody")
+    check_needs(tree, [Mount("/x", target) for target in others])
+
+
+def test_shell_is_the_plain_one_where_the_image_has_no_bash(tree: Tree) -> None:
+    assert shell_of(("/bin/bash",), tree) == ("/bin/sh",)
+    assert shell_of(("/bin/zsh",), tree) == ("/bin/zsh",)
+    assert shell_of(("/bin/bash",), None) == ("/bin/bash",)
+    (Path(tree.path) / "usr" / "bin" / "bash").touch()
+    assert shell_of(("/bin/bash",), tree) == ("/bin/bash",)
+
+
+def test_environment_takes_an_image_s_path_and_leaves_ours(tree: Tree) -> None:
+    env = dict(imaged("sb_a", tree.env, (("X", "1"),)))
+    assert env["HOME"] == "/home/agent"
+    words = env["PATH"].split(":")
+    assert words.index("/home/agent/.local/bin") < words.index("/opt/node/bin")
+    assert words.index("/opt/node/bin") < words.index("/usr/local/bin")
+    assert env["X"] == "1"
