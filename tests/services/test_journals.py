@@ -81,6 +81,25 @@ async def test_events_of_a_terminal_name_who_opened_it() -> None:
         assert actors["sandbox.ready"] == "atoll"
 
 
+async def test_who_sat_at_a_terminal_is_the_actor_and_nobody_an_agent_names() -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        bob = {"principal": "guest_b", "name": "Bob", "client": "c"}
+        s.runtime.journal = [
+            entry(1, "terminal.input", id="t_1", bytes=7, since=AT, **bob),
+            entry(2, "terminal.control", id="t_1", act="taken", epoch=3, by="person", **bob),
+            entry(3, "agent.turn", id="t_1", principal="person", by="person"),
+        ]
+        await collected(s, sandbox, 3)
+        events = await s.events.list(LOCAL_PERSON, stream=f"sandbox:{sandbox.id}")
+        actors = {event.event_type: event.actor_id for event in events[3:]}
+        assert actors == {
+            "terminal.input": "guest_b",
+            "terminal.control": "person",
+            "agent.reported": "atoll",
+        }
+
+
 async def test_last_words_are_taken_in_before_a_stop() -> None:
     async with scene() as s:
         sandbox = await s.ready()
