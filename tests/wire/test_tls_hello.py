@@ -43,7 +43,7 @@ def test_real_hello_without_name_says_so() -> None:
     assert read_hello(real(None)) == Hello(None, encrypted=False)
 
 
-@pytest.mark.parametrize("size", [1, 3, 7, 100])
+@pytest.mark.parametrize("size", [9, 16, 33, 100])
 def test_hello_over_many_records_is_put_together(size: int) -> None:
     assert read_hello(records(real("a.example"), size)) == Hello("a.example", encrypted=False)
 
@@ -79,6 +79,11 @@ def test_encrypted_hello_is_noticed() -> None:
 def test_anything_else_is_no_hello(data: bytes) -> None:
     with pytest.raises(NotHello):
         read_hello(data)
+
+
+def test_hello_in_crumbs_is_refused() -> None:
+    with pytest.raises(NotHello):
+        read_hello(records(real("a.example"), 1))
 
 
 def test_hello_without_end_is_given_up() -> None:

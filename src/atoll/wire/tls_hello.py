@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 MAX_HELLO_BYTES = 32 * 1024
+MAX_RECORDS = 64
+"""Honest clients need one or two; each is looked at again when more bytes come."""
 
 _HANDSHAKE, _CLIENT_HELLO = 22, 1
 _SERVER_NAME, _HOST_NAME = 0, 0
@@ -43,7 +45,9 @@ def read_hello(data: bytes) -> Hello | None:
 def _handshake(data: bytes) -> bytes | None:
     """The body of the first handshake message, put together from its records."""
     joined = bytearray()
-    for piece in _records(data):
+    for number, piece in enumerate(_records(data)):
+        if number == MAX_RECORDS:
+            raise NotHello("the hello is cut into too many records")
         joined += piece
         if joined[:1] not in (b"", bytes([_CLIENT_HELLO])):
             raise NotHello("not a client's hello")
