@@ -98,6 +98,32 @@ def test_sandbox_says_what_its_wall_is_and_what_it_lacks(server: TestServer, api
     assert "answers at" in doctor.stdout, doctor.stdout + doctor.stderr
 
 
+def test_sandbox_stands_where_it_was_asked_to(server: TestServer, repository: Path) -> None:
+    (repository / "sub").mkdir()
+    (repository / "sub" / "x").write_text("x")
+    for words in (
+        ("add", "."),
+        ("-c", "user.name=T", "-c", "user.email=t@e", "commit", "-qm", "x"),
+    ):
+        subprocess.run(["git", "-C", str(repository), *words], check=True)
+    made = server.run(
+        *("new", ".", "work", "--profile", "small", "--name", "at", "--wd", "sub", "--detach"),
+        cwd=repository,
+    )
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert server.run("exec", "at", "--", "sh", "-c", "pwd").stdout == "/workspace/sub\n"
+
+
+def test_workspace_that_nobody_may_see_is_empty(server: TestServer, api: Api) -> None:
+    place = server.home / "profiles" / "blind.yaml"
+    place.write_text(PROFILE.format(name="blind", image=IMAGE) + "workspace: {access: none}\n")
+    sandbox = api.create(profile="blind")["sandbox_id"]
+    assert (
+        api.run(sandbox, "ls -A /workspace; grep -c ' /workspace ext4' /proc/self/mounts; true")
+        == "0\n"
+    )
+
+
 def test_files_go_in_and_out_of_a_container(api: Api) -> None:
     sandbox = api.create()["sandbox_id"]
     path = f"/v1/sandboxes/{sandbox}/files"

@@ -53,8 +53,8 @@ for each in /*; do
     mkdir "/mnt$each"; mount --rbind "$each" "/mnt$each"
   fi
 done
-mkdir -p /mnt/workspace
-mount --bind "$2" /mnt/workspace
+mkdir -p /mnt/.atoll/state
+mount --bind "$2" /mnt/.atoll/state
 shift 2
 exec chroot /mnt "$@"
 """
@@ -66,7 +66,7 @@ def build(
     *,
     twin: bool = False,
     own_terminals: bool = True,
-    workspace: str | None = None,
+    state: str | None = None,
 ) -> "subprocess.Popen[bytes]":
     """A wall as thin as a test needs: namespaces, the uid, the files, the init."""
     uid = str(meeting.box.host_uid)
@@ -76,7 +76,7 @@ def build(
     return subprocess.Popen(
         [
             *("unshare", "--fork", "--kill-child", "--pid", "--mount", "--net", "--mount-proc"),
-            *("sh", "-c", ROOT, "sh", pts, workspace or meeting.workspace, *drop),
+            *("sh", "-c", ROOT, "sh", pts, state or meeting.state, *drop),
         ],
         stdin=subprocess.DEVNULL,
     )
@@ -144,12 +144,14 @@ def test_init_without_terminals_of_its_own_is_refused(rig: ZygoteRig) -> None:
     built.wait(20)
 
 
-def test_init_whose_workspace_is_another_folder_is_refused(rig: ZygoteRig, tmp_path: Path) -> None:
+def test_init_that_has_not_the_files_of_its_sandbox_is_refused(
+    rig: ZygoteRig, tmp_path: Path
+) -> None:
     meeting = awaited(rig, "sb_elsewhere")
-    built = build(meeting, workspace=str(tmp_path))
+    built = build(meeting, state=str(tmp_path))
     answer = rig.ask(wire.Await("sb_elsewhere", 1))
     assert isinstance(answer, wire.Refused)
-    assert "another folder as its workspace" in answer.message
+    assert "other files than its own" in answer.message
     built.wait(20)
     assert not rig.home.box("sb_elsewhere").folder.exists()
 

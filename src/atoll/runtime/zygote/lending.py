@@ -17,21 +17,23 @@ from atoll.runtime.zygote import kernel
 from atoll.runtime.zygote.home import BoxPlaces, Home
 
 OWN = "/proc/self/ns/mnt"
+STATE = "/.atoll/state"
+"""Where a sandbox sees its agents' state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loan:
-    """`place` holds `workspace/` and `state/`, as an engine sees it; `workspace` is the device
-    and inode of the first, to recognise it by; `degraded` says what it lacks."""
+    """`place` holds `workspace/` and `state/`, as an engine sees it; `known_by` is the device and
+    inode of the second, which every sandbox is shown; `degraded` says what it lacks."""
 
     place: Path
-    workspace: tuple[int, int]
+    known_by: tuple[int, int]
     degraded: tuple[str, ...] = ()
 
 
 def loan_of(place: Path, degraded: tuple[str, ...] = ()) -> Loan:
     """What is laid out at `place`."""
-    found = (place / "workspace").stat()
+    found = (place / "state").stat()
     return Loan(place, (found.st_dev, found.st_ino), degraded)
 
 
@@ -91,11 +93,11 @@ def _unmount(place: Path) -> None:
 def check_taken(pid: int, loan: Loan) -> None:
     """Whether the container of `pid` has the files that were lent. Raises `Failed`."""
     try:
-        found = Path(f"/proc/{pid}/root/workspace").stat()
+        found = Path(f"/proc/{pid}/root{STATE}").stat()
     except OSError as err:
-        raise Failed(f"the container's workspace cannot be looked at: {err}") from err
-    if (found.st_dev, found.st_ino) != loan.workspace:
+        raise Failed(f"the container's files cannot be looked at: {err}") from err
+    if (found.st_dev, found.st_ino) != loan.known_by:
         raise Failed(
-            "the container shows another folder as its workspace: its daemon does not see the "
-            "mounts of this machine. Run it without a mount namespace of its own (MountFlags)"
+            "the container shows other files than its own: its daemon does not see the mounts of "
+            "this machine. Run it without a mount namespace of its own (MountFlags)"
         )

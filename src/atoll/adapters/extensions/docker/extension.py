@@ -176,6 +176,7 @@ class Docker:
             bare=request.profile.workspace.access is Access.NONE,
             env=environment_of(request, picture),
             shell=profile.shell,
+            cwd=request.cwd,
             broker=self.settings.broker,
             agents=self.settings.agents,
             fresh=request.fresh,
