@@ -57,3 +57,8 @@ def test_mode_ports_and_ranges_are_switched() -> None:
 def test_change_that_opens_too_much_is_refused(change: NetworkChange) -> None:
     with pytest.raises(Invalid):
         changed(START, change)
+
+
+def test_rule_that_is_none_any_more_allows_nothing() -> None:
+    old = Network(egress=("10.0.0.1", "host/path", "a.example"), allowed=("*.com",))
+    assert [rule.host for rule in rules_of(old)] == ["a.example"]

@@ -4,6 +4,7 @@ The profile a sandbox was made of stays written down beside what was changed.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from atoll.domain.egress import EgressRule, host_matches, read_ranges
@@ -53,11 +54,14 @@ def changed(network: Network, change: NetworkChange) -> Network:
 
 
 def rules_of(network: Network) -> tuple[EgressRule, ...]:
-    """All rules, the profile's first."""
-    return (
-        *read_rules(network.egress, origin="profile"),
-        *read_rules(network.allowed, origin="owner"),
-    )
+    """All rules, the profile's first. One that is no rule any more (an older Atoll took it)
+    allows nothing, and keeps no sandbox from starting."""
+    found: list[EgressRule] = []
+    for origin, texts in (("profile", network.egress), ("owner", network.allowed)):
+        for text in texts:
+            with suppress(Invalid):
+                found += read_rules([text], origin=origin)
+    return tuple(found)
 
 
 def told(network: Network) -> dict[str, Json]:
