@@ -13,6 +13,7 @@ import pytest
 
 from atoll.testing.server import TestServer, test_server
 from tests.e2e.test_rootless import person
+from tests.peers.api import Api
 
 PROGRAMS = ("sh", "bash", "cat", "ls", "id", "mkdir", "rm", "env", "true", "head")
 PROFILES = {
@@ -118,6 +119,20 @@ def test_image_with_a_layer_keeps_what_was_installed(atoll: TestServer, small: s
     shown = json.loads(ok(atoll, "info", "la", "--json"))
     assert not any(each.startswith("root:") for each in shown["isolation"]["degraded"])
     ok(atoll, "destroy", "la", "--yes")
+
+
+def test_layers_of_two_sandboxes_are_their_own(atoll: TestServer, small: str) -> None:
+    # The second may be one that stood ready; either way it starts with nothing of the first's.
+    for name in ("l1", "l2", "l3"):
+        new(atoll, name, "--profile", "layered")
+        assert (
+            inside(atoll, name, f"ls -A /root /srv; echo {name} > /root/mine") == "/root:\n\n/srv:"
+        )
+    ok(atoll, "stop", "l2")
+    ok(atoll, "start", "l2")
+    for name in ("l1", "l2", "l3"):
+        assert inside(atoll, name, "cat /root/mine") == name
+        ok(atoll, "destroy", name, "--yes")
 
 
 def test_image_that_is_not_here_says_how_to_get_it(atoll: TestServer) -> None:
@@ -265,3 +280,40 @@ def test_prefixes_of_pip_and_npm_take_what_is_installed(atoll: TestServer, tmp_p
         atoll, "px", 'for d in "$CARGO_HOME" "$GOPATH"; do mkdir -p "$d" && echo ok; done'
     ) == ("ok\nok")
     ok(atoll, "destroy", "px", "--yes")
+
+
+def test_mounts_through_the_api_need_an_allowed_folder() -> None:
+    with test_server(start=False) as server:
+        allowed = server.home.parent / "allowed"
+        for name in ("x", "secret"):
+            (allowed / name).mkdir(parents=True)
+        (allowed / "x" / "f").write_text("allowed")
+        beside = server.home.parent / "beside"
+        beside.mkdir()
+        (server.home / "config.toml").write_text(f'mount_roots = ["{allowed}"]\n')
+        server.start()
+        api = Api(server)
+        made = api.create(mounts=[{"source": str(allowed / "x"), "target": "/data"}])
+        assert made["metadata"]["mounts"] == [f"{allowed / 'x'}:/data:ro"]
+        assert api.run(made["sandbox_id"], "cat /data/f") == "allowed"
+        for source, target, status in (
+            (beside, "/data", 403),
+            (allowed.parent, "/data", 403),
+            ("/etc", "/data", 403),
+            (f"{allowed}/../beside", "/data", 422),
+            (allowed, "/workspace", 422),
+            (allowed, "/data/../etc", 422),
+        ):
+            body = {"mounts": [{"source": str(source), "target": target}]}
+            answer = api.client.post("/v1/sandboxes", json=body)
+            assert answer.status_code == status, (source, target, answer.text)
+        # A grant nobody wrote passes the control plane, which cannot read them, and no further.
+        body = {"mounts": [{"source": str(beside), "target": "/data", "grant": "0" * 32}]}
+        failed = api.call("POST", "/v1/sandboxes?wait=ready", json=body)
+        assert failed["state"] == "failed" and "granted" in failed["reason"]
+        # A link put below an allowed folder later leads nowhere.
+        (allowed / "away").symlink_to("/root")
+        body = {"mounts": [{"source": str(allowed / "away"), "target": "/data"}]}
+        failed = api.call("POST", "/v1/sandboxes?wait=ready", json=body)
+        assert failed["state"] == "failed" and "link" in failed["reason"]
+        api.client.close()
