@@ -1,5 +1,6 @@
 """Secrets and approvals of a whole Atoll under attack: from inside, from the API, on the disk."""
 
+import asyncio
 import json
 import os
 import pty
@@ -15,6 +16,7 @@ import pytest
 
 from atoll.testing.server import TestServer, atoll_command, test_server
 from tests.peers.api import Api, api_of, until
+from tests.peers.model_server import model_server
 
 PROVIDER = "sk-canary-provider-7f3a9c21e5"
 CUSTOM = "canary-custom-4Qz8Lm2Xw0"
@@ -176,6 +178,23 @@ def test_rotation_takes_back_what_was_approved(server: TestServer, api: Api) -> 
     api.call("POST", "/v1/secrets/MINE/rotate", json={"value": CUSTOM + "-2"})
     assert "domain_not_approved" in api.run("box", ASK.format(host="rotated.example.com"))
     assert api.call("GET", f"/v1/approvals/{one['approval_id']}")["state"] == "revoked"
+
+
+async def test_broker_of_a_live_sandbox_has_the_key_of_the_moment(api: Api) -> None:
+    ask = (
+        "curl -s -o /dev/null -w %{http_code} -m 10 -H 'Authorization: Bearer mine' "
+        "$ANTHROPIC_BASE_URL/v1/models"
+    )
+    async with model_server("right-canary-5Rt6Yu7") as model:
+        body = {"kind": "provider", "provider": "anthropic", "base_url": model.url}
+        steps = [
+            ("PUT", "/v1/secrets/GATE", {**body, "value": "wrong-canary-5Rt6Yu7"}, "401"),
+            ("POST", "/v1/secrets/GATE/rotate", {"value": "right-canary-5Rt6Yu7"}, "200"),
+            ("DELETE", "/v1/secrets/GATE", None, "404"),
+        ]
+        for method, path, sent, status in steps:
+            await asyncio.to_thread(api.call, method, path, json=sent)
+            assert (await asyncio.to_thread(api.run, "box", ask)).strip() == status
 
 
 def test_flood_of_questions_stays_a_short_list(api: Api) -> None:
