@@ -65,9 +65,11 @@ class Broker:
         self._used: set[str] = set()
         self._live: set[Exchange] = set()
         self._crowd: set[Inbound] = set()
+        self._busy = asyncio.Event()
 
     def protocol(self) -> Inbound:
         """A new connection from inside."""
+        self._busy.set()
         return Inbound(self._begin, self._crowd)
 
     def heed(self, policy: Policy) -> None:
@@ -78,8 +80,10 @@ class Broker:
         self._cut_ungranted()
 
     async def sweep(self) -> None:
-        """Forever: end what is silent, idle, or no longer allowed."""
+        """Forever: end what is silent, idle, or no longer allowed. A door that nobody uses does
+        not wake its process."""
         while True:
+            await self._busy.wait()
             await asyncio.sleep(SWEEP_SECONDS)
             now = monotonic()
             self._connections.sweep(now)
@@ -91,6 +95,8 @@ class Broker:
             for client in list(self._crowd):
                 if client.idle and now - client.idle_since > CLIENT_IDLE_SECONDS:
                     client.expired()
+            if not (self._crowd or self._live or self._connections.kept):
+                self._busy.clear()
 
     def close(self) -> None:
         """Hang up everywhere."""

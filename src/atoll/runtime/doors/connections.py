@@ -31,6 +31,11 @@ class Connections:
         self._trust = trust
         self._idle: dict[Origin, list[Outbound]] = {}
 
+    @property
+    def kept(self) -> bool:
+        """Whether there are idle ones."""
+        return bool(self._idle)
+
     def take(self, origin: Origin) -> Outbound | None:
         """One that is open and idle, the last used first."""
         kept = self._idle.get(origin)
