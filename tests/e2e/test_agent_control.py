@@ -17,7 +17,10 @@ from tests.e2e.test_agents import CHOICES, KEY, World, run, sandbox_for, world
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 
 DAEMON = "987654"
-WORK = f"(setsid sleep {DAEMON} >/dev/null 2>&1 &); sleep 3; echo written > made.txt"
+WORK = (
+    f"(setsid sleep {DAEMON} >/dev/null 2>&1 &); touch began; "
+    "until [ -e go ]; do sleep 0.1; done; echo written > made.txt"
+)
 TOOLS = {
     "claude-code": 'Bash {"command":"%s","description":"write"}',
     "codex": 'exec_command {"cmd":"%s"}',
@@ -166,8 +169,42 @@ class Scene:
         assert done.status_code == 202, done.text
 
 
+@asynccontextmanager
+async def scene_with(w: World, agent: str, sandbox: str, **wish: object) -> AsyncIterator[Scene]:
+    """The agent at a terminal that has drawn its prompt; it and all it started end with this."""
+    opened = await w.api.post(f"/v1/sandboxes/{sandbox}/agents", json={"agent": agent, **wish})
+    assert opened.status_code == 201, opened.text
+    here = f"/v1/sandboxes/{sandbox}/terminals/{opened.json()['id']}"
+    async with (
+        seated(w, f"{here}/attach?client=me") as seat,
+        reading(w, f"{here}/cards") as early,
+    ):
+        scene = Scene(w, agent, sandbox, here, seat, early)
+        await _until_it_can_be_asked(scene)
+        yield scene
+        async with asyncio.timeout(5):
+            assert (await scene.act("stop"))["agent_state"] == "stopped"
+        await seat.until(lambda s: s.state[0] == "stopped")
+    assert await _states(w, sandbox) == set()
+
+
 @pytest.mark.parametrize("agent", ["claude-code", "codex"])
-async def test_agent_at_a_terminal_is_locked_paused_asked_answered_and_stopped(
+async def test_agent_at_a_terminal_is_locked_paused_carded_and_stopped(
+    agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    async with world(KEY) as w:
+        await asyncio.to_thread(provide_agent, w.server, agent)
+        sandbox = await sandbox_for(w, agent, repository)
+        async with scene_with(w, agent, sandbox) as scene:
+            await _is_locked_and_paused_while_it_works(scene)
+            await scene.ask("And once more, without a tool.")
+            await scene.early.until(lambda r: r.turns("done") == 2)
+            await _has_the_same_cards_for_everybody(scene)
+            assert TYPED_WHILE_PAUSED not in scene.seat.output
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+async def test_agent_that_asks_its_person_is_answered_at_its_terminal(
     agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
     async with world(KEY) as w:
@@ -176,23 +213,16 @@ async def test_agent_at_a_terminal_is_locked_paused_asked_answered_and_stopped(
         if agent == "codex":
             asks = 's/"never"/"on-request"/; s/danger-full-access/workspace-write/'
             await run(w, sandbox, "/bin/sh", "-c", f"sed -i '{asks}' $HOME/.codex/config.toml")
-        opened = await w.api.post(f"/v1/sandboxes/{sandbox}/agents", json={"agent": agent})
-        assert opened.status_code == 201, opened.text
-        here = f"/v1/sandboxes/{sandbox}/terminals/{opened.json()['id']}"
-        async with (
-            seated(w, f"{here}/attach?client=me") as seat,
-            reading(w, f"{here}/cards") as early,
-        ):
-            scene = Scene(w, agent, sandbox, here, seat, early)
-            await _until_it_can_be_asked(scene)
-            await _is_locked_and_paused_while_it_works(scene)
-            await _is_answered_when_it_asks(scene)
-            await _has_the_same_cards_for_everybody(scene)
-            async with asyncio.timeout(5):
-                assert (await scene.act("stop"))["agent_state"] == "stopped"
-            await seat.until(lambda s: s.state[0] == "stopped")
-            assert TYPED_WHILE_PAUSED not in seat.output
-        assert await _states(w, sandbox) == set()
+        async with scene_with(w, agent, sandbox) as scene:
+            seat, early = scene.seat, scene.early
+            await scene.ask(f"Now a question. [[tool {QUESTIONS[agent]}]]")
+            await early.until(lambda r: any(card["state"] == "pending" for card in r.ordered))
+            await seat.until(lambda s: s.state == ("running", "waiting"))
+            drawn = {"codex": b"Yes", "claude-code": b"blue"}[agent]
+            await seat.until(lambda s: drawn in s.output[s.output.rfind(b"Now a question") :])
+            assert await seat.type(b"\r") is None
+            await early.until(lambda r: r.turns("done") == 1)
+            await early.until(lambda r: not any(c["state"] == "pending" for c in r.ordered))
 
 
 async def _until_it_can_be_asked(scene: Scene) -> None:
@@ -212,27 +242,18 @@ async def _is_locked_and_paused_while_it_works(scene: Scene) -> None:
     again = await w.api.post(f"{scene.here}/ask", json={"prompt": "and more"})
     assert (again.status_code, again.json()["code"]) == (409, "agent_running")
 
-    await _until_it_sleeps(w, scene.sandbox)
+    await _until_there_is(w, scene.sandbox, "began")
     await scene.act("pause")
     await seat.until(lambda s: s.state == ("paused", "working"))
     refused = await seat.type(TYPED_WHILE_PAUSED)
     assert refused is not None and refused["reason"] == "agent_paused"
     assert await _states(w, scene.sandbox) == {"T"}
     await scene.act("resume")
+    await seat.until(lambda s: s.state == ("running", "working"))
+    await run(w, scene.sandbox, "touch", "go")
     await seat.until(lambda s: s.state == ("running", "waiting"))
     assert await run(w, scene.sandbox, "cat", "made.txt") == (0, b"written\n")
     await scene.early.until(lambda r: r.turns("done") == 1)
-
-
-async def _is_answered_when_it_asks(scene: Scene) -> None:
-    seat, early = scene.seat, scene.early
-    await scene.ask(f"Now a question. [[tool {QUESTIONS[scene.agent]}]]")
-    await early.until(lambda r: r.turns("running") == 1)
-    await early.until(lambda r: any(card["state"] == "pending" for card in r.ordered))
-    await seat.until(lambda s: s.state == ("running", "waiting"))
-    assert await seat.type(b"\r") is None
-    await early.until(lambda r: r.turns("done") == 2)
-    await early.until(lambda r: not any(card["state"] == "pending" for card in r.ordered))
 
 
 async def _has_the_same_cards_for_everybody(scene: Scene) -> None:
@@ -249,10 +270,10 @@ async def _has_the_same_cards_for_everybody(scene: Scene) -> None:
     assert any(WORK in card["data"].get("command", "") for card in late["cards"])
 
 
-async def _until_it_sleeps(w: World, sandbox: str) -> None:
+async def _until_there_is(w: World, sandbox: str, name: str) -> None:
     async with asyncio.timeout(60):
         while True:
-            if b"sleep 3" in (await run(w, sandbox, "ps", "-eo", "args"))[1]:
+            if (await run(w, sandbox, "test", "-e", name))[0] == 0:
                 return
             await asyncio.sleep(0.05)
 

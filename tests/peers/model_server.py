@@ -74,7 +74,8 @@ class ModelServer:
             }  # fmt: skip
         else:
             item = {
-                "type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+                "type": "message", "id": f"msg_{len(items)}", "role": "assistant",
+                "status": "completed",
                 "content": [{"type": "output_text", "text": DONE, "annotations": []}],
             }  # fmt: skip
         response = {"id": "resp_1", "object": "response", "model": "fake-model", "output": []}
@@ -86,8 +87,8 @@ class ModelServer:
         ]
         if not tool:
             events.append(
-                {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0,
-                 "content_index": 0, "delta": DONE}
+                {"type": "response.output_text.delta", "item_id": f"msg_{len(items)}",
+                 "output_index": 0, "content_index": 0, "delta": DONE}
             )  # fmt: skip
         events += [
             {"type": "response.output_item.done", "output_index": 0, "item": item},
