@@ -18,7 +18,7 @@ _CONTROL_FOLDERS = (
     ("run/import", 0o711),
 )
 _WRITTEN_BEFOREHAND = {
-    "keys.toml", "config.toml", "profiles", "agents", "cli.json", "presets.json", "images",
+    "keys.toml", "master.key", "config.toml", "profiles", "agents", "cli.json", "presets.json", "images",
     "grants", "mirrors",
 }  # fmt: skip
 """What people, and the command line for them, leave there before the first start."""
