@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+
 from atoll.surfaces.cli.bar import Bar, drawn
 
 MIB = 2**20
