@@ -18,8 +18,8 @@ _CONTROL_FOLDERS = (
     ("run/import", 0o711),
 )
 _WRITTEN_BEFOREHAND = {
-    "keys.toml", "master.key", "config.toml", "profiles", "agents", "cli.json", "presets.json", "images",
-    "grants", "mirrors",
+    "keys.toml", "master.key", "config.toml", "profiles", "agents", "cli.json", "presets.json",
+    "images", "grants", "mirrors",
 }  # fmt: skip
 """What people, and the command line for them, leave there before the first start."""
 
