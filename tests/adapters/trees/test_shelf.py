@@ -326,3 +326,10 @@ def test_pull_of_what_is_not_there_or_not_for_us_is_refused(shelf: TreeShelf) ->
 def test_find_of_an_absent_image_says_how_to_get_it(shelf: TreeShelf) -> None:
     with pytest.raises(Invalid, match="atoll image pull debian:12"):
         FoundTrees(shelf.folder).look("debian:12")
+
+
+def test_folder_with_a_dockerfile_is_a_recipe_and_no_root(shelf: TreeShelf) -> None:
+    for name in ("root", "recipe"):
+        (shelf.folder / name).mkdir(parents=True)
+    (shelf.folder / "recipe" / "Dockerfile").write_text("FROM scratch\n")
+    assert [tree.name for tree in shelf.list()] == ["root"]

@@ -25,7 +25,7 @@ class FoundTrees:
     def look(self, image: str) -> Tree:
         """The same, at once."""
         index = read_index(self.folder)
-        if is_tree_name(image) and is_folder(self.folder / image):
+        if is_tree_name(image) and is_tree(self.folder / image):
             return tree_of(image, self.folder / image, index.names.get(image, Entry()))
         reference = read_reference(image)
         entry = index.references.get(str(reference))
@@ -47,6 +47,11 @@ def place_of(folder: Path, entry: Entry) -> Path | None:
 def is_folder(path: Path) -> bool:
     """A folder itself, not a link to one."""
     return path.is_dir() and not path.is_symlink()
+
+
+def is_tree(path: Path) -> bool:
+    """A folder that is a root: one with a Dockerfile is only a recipe (`build:NAME`)."""
+    return is_folder(path) and not (path / "Dockerfile").is_file()
 
 
 def tree_of(name: str, place: Path, entry: Entry) -> Tree:

@@ -19,7 +19,7 @@ import msgspec
 
 from atoll.adapters.trees import registry
 from atoll.adapters.trees.confine import confined
-from atoll.adapters.trees.found import OCI, FoundTrees, is_folder, place_of, tree_of
+from atoll.adapters.trees.found import OCI, FoundTrees, is_folder, is_tree, place_of, tree_of
 from atoll.adapters.trees.index import Entry, changed, read_index
 from atoll.adapters.trees.picture import Picture, opened
 from atoll.adapters.trees.unpack import MIB, Caps, Unpacked, unpack
@@ -48,7 +48,7 @@ class TreeShelf:
         named = [
             tree_of(path.name, path, index.names.get(path.name, Entry()))
             for path in (sorted(self.folder.iterdir()) if self.folder.is_dir() else ())
-            if is_tree_name(path.name) and is_folder(path)
+            if is_tree_name(path.name) and is_tree(path)
         ]
         pulled = [
             tree_of(reference, place, entry)
