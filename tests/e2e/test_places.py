@@ -25,7 +25,7 @@ PROFILES = {
 }
 
 
-@pytest.fixture(scope="module", params=["root", "rootless"])
+@pytest.fixture(scope="module", params=["root", pytest.param("rootless", marks=pytest.mark.slow)])
 def atoll(request: pytest.FixtureRequest) -> Iterator[TestServer]:
     if request.param == "root" and os.geteuid() != 0:
         pytest.skip("needs root")
