@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from atoll.adapters.agents.catalogue import find
 from atoll.domain.errors import NotFound
 from atoll.ports.agents import Layer, Shelved
 from tests.surfaces.cli.conftest import Cli
+from tests.surfaces.cli.scripted import Scripted
 
 
 class NotedShelf:
@@ -111,3 +113,67 @@ def test_agent_remove_asks_first(agent: Callable[..., Any], machine: Machine) ->
     assert not machine.shelf.asked
     ran = agent("remove", "codex", "--yes", "--version", "0.1", "--json")
     assert json.loads(ran.out)["agents"][0]["version"] == "0.1"
+
+
+AGENT = {"id": "t_1", "agent": "codex", "mode": "tui", "agent_state": "running", "turn": "waiting"}
+ENDED = {**AGENT, "id": "g_2", "agent": "claude", "agent_state": "stopped"}
+CARD = {"id": "approval:0", "kind": "approval", "state": "pending", "title": "Write?", "text": "",
+        "options": [{"id": "accept"}, {"id": "decline"}]}  # fmt: skip
+
+
+@pytest.fixture
+def agents(server: Scripted) -> list[dict[str, Any]]:
+    """What the server says of a sandbox's agents; change it freely."""
+    rows = [AGENT, ENDED]
+    box = "/v1/sandboxes/box"
+    asked = ("t_1/agent", "t_1/ask", "g_2/ask")
+    server.answers |= {
+        f"GET {box}/agents": lambda _: web.json_response({"agents": rows}),
+        f"POST {box}/agents": lambda _: web.json_response(AGENT, status=201),
+        f"GET {box}/terminals/t_1/cards": lambda _: web.json_response({"cards": [CARD]}),
+        f"POST {box}/terminals/t_1/cards/approval:0/answer": lambda _: web.json_response(CARD),
+        **{f"POST {box}/terminals/{one}": lambda _: web.json_response(AGENT) for one in asked},
+    }
+    return rows
+
+
+@pytest.mark.parametrize("action", ["pause", "resume", "interrupt", "stop"])
+def test_agent_control_takes_the_one_that_lives(
+    cli: Cli, server: Scripted, agents: list[dict[str, Any]], action: str
+) -> None:
+    ran = cli("agent", action, "box")
+    assert (ran.code, ran.out) == (0, "codex t_1 is running, waiting\n")
+    seen = server.seen[-1]
+    assert seen.path.endswith("/v1/sandboxes/box/terminals/t_1/agent")
+    assert seen.json == {"action": action}
+
+
+def test_agent_start_says_what_was_wished(
+    cli: Cli, server: Scripted, agents: list[dict[str, Any]]
+) -> None:
+    ran = cli("agent", "start", "box", "codex", "--machine", "--ask-first", "--prompt", "Fix it")
+    assert ran.code == 0
+    assert server.seen[-1].json == {
+        "agent": "codex", "mode": "machine", "resume": False, "permissions": "ask",
+        "prompt": "Fix it",
+    }  # fmt: skip
+
+
+def test_agent_of_several_has_to_be_named(
+    cli: Cli, server: Scripted, agents: list[dict[str, Any]]
+) -> None:
+    agents[1] = {**ENDED, "agent_state": "paused"}
+    ran = cli("agent", "ask", "box", "hello")
+    assert ran.code != 0 and "t_1 (codex)" in ran.err
+    assert cli("agent", "ask", "box", "hello", "--id", "claude").code == 0
+    assert server.seen[-1].path.endswith("/terminals/g_2/ask")
+
+
+def test_agent_cards_show_what_waits_and_take_an_answer(
+    cli: Cli, server: Scripted, agents: list[dict[str, Any]]
+) -> None:
+    ran = cli("agent", "cards", "box")
+    assert ran.out == "approval:0  approval  pending  Write?  [accept, decline]\n"
+    assert cli("agent", "answer", "box", "approval:0", "--option", "accept").code == 0
+    assert server.seen[-1].path.endswith("/cards/approval:0/answer")
+    assert server.seen[-1].json == {"option": "accept"}

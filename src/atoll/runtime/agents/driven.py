@@ -100,6 +100,11 @@ class Driven:
             started_at=self.identity.started_at,
         )
 
+    @property
+    def stopping(self) -> bool:
+        """Whether somebody is ending it."""
+        return self._stopping is not None
+
     def state(self) -> AgentStateChanged:
         """The message viewers get."""
         return AgentStateChanged(self.lock.state, self.lock.work, self.identity.name)

@@ -11,6 +11,8 @@ from atoll.runtime.terminals.observer import Author
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.wire.attach import AgentStateChanged, Exited
 
+LAST_WORDS_SECONDS = 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class Watching:
@@ -74,4 +76,6 @@ class Hold:
         """The leader ended as its job did."""
         self._driven.ended()
         if self._watching is not None:
-            self._watching.cancel()
+            # Its last words may still be on their way.
+            loop = asyncio.get_running_loop()
+            loop.call_later(LAST_WORDS_SECONDS, self._watching.cancel)

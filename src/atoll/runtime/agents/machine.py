@@ -57,7 +57,7 @@ class Talking:
             if isinstance(message, dict):
                 self._heard(message)
         end = end_of(await self._program.process.wait())
-        if end.code or end.signal:
+        if (end.code or end.signal) and not self._driven.stopping:
             how = f"signal {end.signal}" if end.signal else f"exit status {end.code}"
             card = Draft("ended", Kind.STATUS, State.FAILED, title="The agent ended", text=how)
             self._driven.heard((card,))

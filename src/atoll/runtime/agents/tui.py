@@ -38,6 +38,7 @@ BRACKETED_PASTE = 2004
 SWITCH_SECONDS = 1.0
 """A hook may name another transcript at most this often."""
 EAR_SECONDS = 5.0
+FORGET_SECONDS = 2.0
 MAX_PROMPT = 64 * 1024
 _UNTYPED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _EAR_SCRIPT = 'mkfifo -m 600 "$1" && echo && exec cat <>"$1"'
@@ -144,6 +145,14 @@ class Watch:
             log.warning("%s: the agent is not watched: %s", self._ear, errors.exceptions)
         finally:
             self.listening.set()
+            await self._forget()
+
+    async def _forget(self) -> None:
+        """Remove the pipe, as far as there still is anybody to do it."""
+        with contextlib.suppress(AtollError, TimeoutError):
+            async with asyncio.timeout(FORGET_SECONDS):
+                async with lines(self._spawner, self._run("rm", "-f", self._ear)) as removal:
+                    await removal.process.wait()
 
     async def _listen(self) -> None:
         async with lines(self._spawner, self._run("sh", "-c", _EAR_SCRIPT, "sh", self._ear)) as ear:
