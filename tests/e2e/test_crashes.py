@@ -8,7 +8,8 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
@@ -20,7 +21,7 @@ from atoll.testing.server import TestServer, test_server
 from atoll.wiring import zygote_process
 from tests.peers.api import Api, api_of, until
 from tests.peers.remains import pids_of, remains, settled, uids_of
-from tests.peers.terminal_client import attached
+from tests.peers.terminal_client import TerminalClient, attached
 
 NUMBERS = 1_000_000
 COUNTING = ("/bin/sh", "-c", f"stty -echo; echo go; read line; seq 1 {NUMBERS}")
@@ -51,6 +52,13 @@ def counted() -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+@asynccontextmanager
+async def seated(client: TerminalClient, words: bytes) -> AsyncIterator[None]:
+    """Once this client sees what the terminal says first."""
+    await client.sees(words)
+    yield
+
+
 async def test_control_plane_killed_while_a_terminal_prints_costs_no_byte(
     server: TestServer, api: Api
 ) -> None:
@@ -59,9 +67,10 @@ async def test_control_plane_killed_while_a_terminal_prints_costs_no_byte(
     async with (
         aiohttp.ClientSession(headers=api.headers) as session,
         attached(session, url, "driver") as driver,
+        # Only now the other: whoever sits down first at a free terminal drives.
+        seated(driver, b"go\r\n"),
         attached(session, url, "watcher") as watcher,
     ):
-        await driver.sees(b"go\r\n")
         await driver.type(b"\r")
         await driver.until(lambda client: len(client.output) > 1_000_000)
         await asyncio.to_thread(restart, server)
