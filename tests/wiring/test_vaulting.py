@@ -1,5 +1,7 @@
 """Which master keys a control plane takes: the command's, the environment's, or its own file's."""
 
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from atoll.adapters.vaults.envelope import MasterKey
 from atoll.adapters.vaults.master_keys import spell_keys
 from atoll.domain.errors import Conflict, Failed, Invalid
 from atoll.wire.policy import DoorLimits
+from atoll.wiring.home_setup import prepare_home
 from atoll.wiring.settings import read_settings
 from atoll.wiring.vaulting import VARIABLE, door_limits, open_vault
 
@@ -57,3 +60,21 @@ def test_limits_of_the_doors_are_read(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("[door_limits]\nrequests = 1\n")
     with pytest.raises(Invalid):
         read_settings(tmp_path, {}, {})
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has somebody to hand it to")
+def test_key_laid_there_before_the_first_start_is_the_control_planes() -> None:
+    with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as folder:
+        home = Path(folder) / "h"
+        home.mkdir()
+        key = home / "master.key"
+        key.write_text(spell_keys([ONE]))
+        key.chmod(0o600)
+        uid = prepare_home(home)
+        assert (key.stat().st_uid, key.stat().st_mode & 0o777) == (uid, 0o600)
+        key.unlink()
+        stranger = home / "stranger"
+        stranger.write_text("root's")
+        key.symlink_to(stranger)
+        prepare_home(home)
+        assert stranger.stat().st_uid == 0

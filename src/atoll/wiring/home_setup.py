@@ -41,6 +41,7 @@ def _prepare(home: Path) -> int:
     if home.exists() and not (home / "run").exists() and _strangers(home):
         raise Invalid(f"{home} holds other things: choose a new or empty folder as --home")
     run, boxes = home / "run", home / "boxes"
+    first = not run.exists()
     for folder in (home, run, boxes):
         folder.mkdir(parents=True, exist_ok=True)
     boxes.chmod(0o711)
@@ -54,6 +55,8 @@ def _prepare(home: Path) -> int:
     for name, mode in _CONTROL_FOLDERS:
         _control_folder(home / name, mode, uid)
     _shared_folder(home / "agent-config", uid)
+    if first:
+        _hand_over(home / "master.key", uid)
     return uid
 
 
@@ -87,6 +90,19 @@ def _shared_folder(folder: Path, uid: int) -> None:
     if os.geteuid() == 0:
         os.chown(folder, 0, uid, follow_symlinks=False)
     folder.chmod(0o2750)
+
+
+def _hand_over(file: Path, uid: int) -> None:
+    """A person's file, laid there before anybody else could be: the control plane's from now on."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return
+    try:
+        if os.geteuid() == 0:
+            os.fchown(descriptor, uid, uid)
+    finally:
+        os.close(descriptor)
 
 
 def _control_folder(folder: Path, mode: int, uid: int) -> None:
