@@ -72,11 +72,13 @@ class Network:
 class Safety:
     """Safety layers a profile turns on. `shell`: warnings before dangerous commands, easily
     passed by; `operator`: how commands begin that need a person's word; `sudo`: whole commands
-    that may be asked for with privilege, word for word."""
+    that may be asked for with privilege, word for word. `debug` takes one away: debuggers may
+    trace and read the sandbox's own processes."""
 
     shell: bool = False
     operator: tuple[tuple[str, ...], ...] = ()
     sudo: tuple[tuple[str, ...], ...] = ()
+    debug: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,13 +52,11 @@ def read_safety(part: Fields | None) -> Safety:
     """The safety section; without one nothing beyond what always holds."""
     if part is None:
         return Safety()
-    shell = part.take("shell")
-    if shell is not None and not isinstance(shell.value, bool):
-        raise shell.wrong("must be true or false")
     safety = Safety(
-        shell=shell is not None and shell.value is True,
+        shell=_switch(part.take("shell")),
         operator=part.items("operator", _command),
         sudo=part.items("sudo", _command),
+        debug=_switch(part.take("debug")),
     )
     part.done()
     return safety
@@ -70,7 +68,16 @@ def safety_document(safety: Safety) -> dict[str, Json]:
         "shell": safety.shell,
         "operator": [[*rule] for rule in safety.operator],
         "sudo": [[*rule] for rule in safety.sudo],
+        "debug": safety.debug,
     }
+
+
+def _switch(node: Node | None) -> bool:
+    if node is None:
+        return False
+    if not isinstance(node.value, bool):
+        raise node.wrong("must be true or false")
+    return node.value
 
 
 def _egress(node: Node) -> str:

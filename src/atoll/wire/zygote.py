@@ -92,7 +92,7 @@ class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_u
     `fresh` drops a kept workspace first. `writable` false mounts the workspace read-only.
     `tree` is a folder below the home's `images/` that becomes the root, None the host's own;
     `overlay` lays a layer above it that is written to. `bare` shows an empty folder in place of
-    the workspace.
+    the workspace. `debug` takes the filter that lets debuggers work.
     """
 
     sandbox_id: BoxId
@@ -110,6 +110,7 @@ class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_u
     tree: AbsolutePath | None = None
     overlay: bool = False
     bare: bool = False
+    debug: bool = False
     mounts: Annotated[tuple[HostMount, ...], msgspec.Meta(max_length=16)] = ()
 
 

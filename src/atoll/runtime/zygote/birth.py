@@ -133,7 +133,7 @@ def _own_wall(nursery: Nursery, parentage: Parentage, places: BoxPlaces) -> _Bui
         private_mounts()
         nursery.storage.lender.close_eyes()
     site = Site(
-        nursery.programs.seccomp,
+        nursery.programs.debug_seccomp if request.debug else nursery.programs.seccomp,
         groups=lambda: nursery.groups.make(
             request.sandbox_id, UNBOUNDED if parentage.spare else caps(request.limits)
         ),

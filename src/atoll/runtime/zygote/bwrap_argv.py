@@ -32,6 +32,7 @@ class Programs:
 
     bwrap: Path
     seccomp: Path
+    debug_seccomp: Path
     init_file: Path
     init_inside: tuple[str, ...]
     init_kind: str

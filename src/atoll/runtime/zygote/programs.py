@@ -76,10 +76,15 @@ def install(home: Home) -> Programs:
     else:
         placed = _place(bwrap, bin_folder / "bwrap")
     init, inside = _place_init(bin_folder)
-    seccomp = bin_folder / "seccomp.bpf"
-    seccomp.write_bytes(filter_for(platform.machine()))
-    seccomp.chmod(0o644)
-    return Programs(placed, seccomp, init, inside, init_kind(), version)
+    strict = _place_filter(bin_folder / "seccomp.bpf", debug=False)
+    debug = _place_filter(bin_folder / "seccomp-debug.bpf", debug=True)
+    return Programs(placed, strict, debug, init, inside, init_kind(), version)
+
+
+def _place_filter(target: Path, *, debug: bool) -> Path:
+    target.write_bytes(filter_for(platform.machine(), debug=debug))
+    target.chmod(0o644)
+    return target
 
 
 def _place_init(bin_folder: Path) -> tuple[Path, tuple[str, ...]]:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from atoll.domain.errors import Failed
 from atoll.domain.system_calls import (
     CLONE3,
-    DENIED,
     JUDGED,
     NEW_NAMESPACE_FLAGS,
     NEWEST_KNOWN,
     PERSONALITIES,
     SOCKET_FAMILIES,
     TERMINAL_REQUESTS,
+    denied,
 )
 from atoll.runtime.zygote.bpf import (
     ARCHITECTURE_OFFSET,
@@ -45,8 +45,9 @@ ARCHITECTURES = {
 }
 
 
-def filter_for(machine: str) -> bytes:
-    """The filter for `uname -m`, ready for `bwrap --seccomp`. Raises `Failed` elsewhere."""
+def filter_for(machine: str, *, debug: bool = False) -> bytes:
+    """The filter for `uname -m`, ready for `bwrap --seccomp`; with `debug` debuggers work.
+    Raises `Failed` elsewhere."""
     architecture = ARCHITECTURES.get(machine)
     if architecture is None:
         raise Failed(
@@ -55,7 +56,7 @@ def filter_for(machine: str) -> bytes:
         )
     program = Program()
     _refuse_foreign_calls(program, architecture)
-    for numbers in DENIED.values():
+    for numbers in denied(debug=debug).values():
         number = numbers[architecture.column]
         if number is not None:
             program.if_equal(number, "denied")

@@ -218,7 +218,7 @@ class Docker:
             awaited=awaited,
             hostname=hostname(request.name),
             labels=self._containers.labels(request.sandbox_id, request.generation),
-            seccomp=profile_for(machine()),
+            seccomp=profile_for(machine(), debug=request.profile.safety.debug),
             memory_bytes=limits.memory_mb * MIB if limits.memory_mb else DEFAULT_MEMORY_BYTES,
             pids=limits.pids or DEFAULT_PIDS,
             cpu_millis=None if limits.cpu is None else int(limits.cpu * 1000),

@@ -14,13 +14,13 @@ import msgspec
 
 from atoll.domain.errors import Failed
 from atoll.domain.system_calls import (
-    DENIED,
     JUDGED,
     KNOWN,
     NEW_NAMESPACE_FLAGS,
     PERSONALITIES,
     SOCKET_FAMILIES,
     TERMINAL_REQUESTS,
+    denied,
 )
 
 BITS = 32
@@ -84,15 +84,16 @@ def _judged() -> dict[str, tuple[int, list[Cube]]]:
     }
 
 
-def profile_for(machine: str) -> str:
-    """The profile for `uname -m` as the Engine takes it. Raises `Failed` elsewhere."""
+def profile_for(machine: str, *, debug: bool = False) -> str:
+    """The profile for `uname -m` as the Engine takes it; with `debug` debuggers work. Raises
+    `Failed` elsewhere."""
     architecture = ARCHITECTURES.get(machine)
     if architecture is None:
         raise Failed(
             f"no system call table for {machine}: sandboxes run on "
             f"{' and '.join(ARCHITECTURES)} only"
         )
-    free = sorted(KNOWN - DENIED.keys() - JUDGED.keys() - {"clone3"})
+    free = sorted(KNOWN - denied(debug=debug).keys() - JUDGED.keys() - {"clone3"})
     rules = [_Rule(free, _ALLOW)]
     for name, (index, cubes) in _judged().items():
         rules += [

@@ -107,6 +107,7 @@ class Namespaces:
             agents=self.settings.agents,
             writable=profile.workspace.access is not Access.READ_ONLY,
             bare=profile.workspace.access is Access.NONE,
+            debug=profile.safety.debug,
             mounts=zygote_mounts(request),
             fresh=request.fresh,
             overlay=profile.root is RootMode.OVERLAY,
