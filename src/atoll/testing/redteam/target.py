@@ -1,0 +1,131 @@
+"""The Atoll under attack: raw requests with any head, and one sandbox made for this."""
+
+import base64
+import contextlib
+import http.client
+import json
+import socket
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from atoll.domain.errors import Failed
+
+SECONDS = 60.0
+LONGEST_SECONDS = 600.0
+MAX_ANSWER = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: a status, or 0 where the connection was closed without one."""
+
+    status: int
+    body: bytes
+
+    @property
+    def told(self) -> Any:
+        """Its JSON, None when it has none."""
+        with contextlib.suppress(ValueError):
+            return json.loads(self.body)
+        return None
+
+
+@dataclass(slots=True)
+class Target:
+    """One server. Every answer is kept, to be searched at the end."""
+
+    url: str
+    token: str
+    sandbox: str = ""
+    heard: list[bytes] = field(default_factory=list)
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Host and port."""
+        parts = urlsplit(self.url)
+        return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        seconds: float = SECONDS,
+    ) -> Answer:
+        """One request with the right token, or with the headers that say another. Bytes go as
+        they are, anything else as JSON."""
+        sent = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        head = {"Authorization": f"Bearer {self.token}", **(headers or {})}
+        head = {name: value for name, value in head.items() if value}
+        secure = self.url.startswith("https:")
+        kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+        connection = kind(*self.place, timeout=seconds)
+        try:
+            connection.request(method, urlsplit(self.url).path.rstrip("/") + path, sent, head)
+            response = connection.getresponse()
+            answer = Answer(response.status, response.read(MAX_ANSWER))
+        except TimeoutError:
+            raise
+        except (OSError, http.client.HTTPException):
+            answer = Answer(0, b"")
+        finally:
+            connection.close()
+        self.heard.append(answer.body)
+        return answer
+
+    def here(self, path: str) -> str:
+        """A path of the sandbox's."""
+        return f"/v1/sandboxes/{self.sandbox}{path}"
+
+    def must(self, method: str, path: str, body: object = None) -> Any:
+        """A request that has to succeed: its JSON. Raises `Failed` with the server's words."""
+        answer = self.ask(method, path, body, seconds=LONGEST_SECONDS)
+        if not 200 <= answer.status < 300:
+            told = answer.body.decode(errors="replace")[:500]
+            raise Failed(f"{method} {path} was answered {answer.status}: {told}")
+        return answer.told
+
+    def run(self, *argv: str, timeout: float = LONGEST_SECONDS) -> str:
+        """What a command inside prints. Raises `Failed` when it does not succeed."""
+        body = {"argv": [*argv], "timeout": timeout, "max_output_bytes": MAX_ANSWER}
+        told = self.must("POST", self.here("/exec"), body)
+        said = base64.b64decode(told["stdout"]).decode(errors="replace")
+        if told["exit_code"] != 0:
+            more = base64.b64decode(told["stderr"]).decode(errors="replace")
+            raise Failed(f"{argv[0]} inside ended by {told['exit_code']}: {said}{more}"[:2000])
+        return said
+
+    def put(self, path: str, data: bytes) -> None:
+        """A file in the workspace."""
+        self.must("PUT", self.here(f"/files/content?path={quote(path)}"), data)
+
+    def raw(self, said: bytes) -> Answer:
+        """Bytes as they are, to a plain http server."""
+        try:
+            with socket.create_connection(self.place, SECONDS) as link:
+                link.sendall(said)
+                heard = link.recv(65536)
+        except OSError:
+            heard = b""
+        words = heard.split(b" ", 2)
+        self.heard.append(heard)
+        return Answer(int(words[1]) if len(words) > 1 and words[1].isdigit() else 0, heard)
+
+
+@contextlib.contextmanager
+def sandbox_of(target: Target, profile: str, *, keep: bool = False) -> Iterator[dict[str, Any]]:
+    """A sandbox made for the attempts, gone afterwards. Raises `Failed` when it does not rise."""
+    body = {"profile": profile, "ttl": "1h"}
+    told = target.must("POST", "/v1/sandboxes?wait=ready", body)
+    target.sandbox = told["sandbox_id"]
+    try:
+        if told["state"] not in ("ready", "active"):
+            raise Failed(f"sandbox {target.sandbox} is {told['state']}: {told.get('reason')}")
+        yield told
+    finally:
+        if not keep:
+            target.ask("DELETE", target.here("?wait=true"), seconds=LONGEST_SECONDS)
