@@ -138,3 +138,24 @@ def test_range_that_is_not_private_is_refused(text: str) -> None:
 def test_wildcard_stands_for_one_label() -> None:
     assert host_matches("*.a.example", "x.a.example")
     assert not host_matches("*.a.example", ".a.example")
+
+
+def test_this_machine_is_reached_in_host_only_alone_and_by_its_listed_ports() -> None:
+    inside = policy(NetworkMode.HOST_ONLY, host_ports=(5432,))
+    here = Destination("localhost", 5432)
+    assert code(judge_address(inside, here, "127.0.0.1")) == "allowed"
+    assert code(judge_address(inside, here, "::1")) == "allowed"
+    assert code(judge(inside, Destination("example.com", 443))) == "allowed"
+    assert code(judge(policy(), here)) == "host_port"
+    assert code(judge(policy(), Destination("host.atoll.internal", 443))) == "host_port"
+
+
+def test_rule_for_methods_alone_takes_any_path() -> None:
+    reading = EgressPolicy(rules=(EgressRule("a.example", (80,), ("GET",)),))
+    assert code(judge(reading, Destination("a.example", 80, "GET", "/any/../where"))) == "allowed"
+    assert code(judge(reading, Destination("a.example", 80, "PUT", "/"))) == "request_not_listed"
+
+
+def test_authority_puts_an_ipv6_address_in_brackets() -> None:
+    assert Destination("fd00::1", 80).authority == "[fd00::1]:80"
+    assert Destination("a.example", 443).authority == "a.example:443"

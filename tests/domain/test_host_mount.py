@@ -35,6 +35,12 @@ def test_mounts_at_one_place_or_too_many_are_refused() -> None:
         read_host_mounts([HostMount("/a", f"/mnt/{n}", grant=GRANT) for n in range(17)], [])
 
 
+def test_grant_that_is_none_is_refused() -> None:
+    for grant in ("../../token", "0" * 31, "A" * 32):
+        with pytest.raises(Invalid):
+            read_host_mounts([HostMount("/home/me/x", "/data", grant=grant)], [])
+
+
 @given(st.text("/.a:\0\n é", max_size=12), st.text("/.mntdarsv:\0 ", max_size=12))
 def test_mount_of_any_words_stays_in_its_places(source: str, target: str) -> None:
     try:

@@ -14,6 +14,7 @@ from atoll.domain.lifecycle import (
     Broke,
     Destroy,
     Due,
+    Exposed,
     ExtendTtl,
     Idle,
     Instruction,
@@ -26,6 +27,7 @@ from atoll.domain.lifecycle import (
     Start,
     Stimulus,
     Stop,
+    SwitchNetwork,
     Teardown,
     TeardownFailed,
     TornDown,
@@ -34,7 +36,8 @@ from atoll.domain.lifecycle import (
     idle_deadline,
     step,
 )
-from atoll.domain.profile import Profile, Scope, Ttl
+from atoll.domain.network_switch import NetworkChange
+from atoll.domain.profile import NetworkMode, Profile, Scope, Ttl
 from atoll.domain.sandbox import Attachment, Sandbox, State
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -241,6 +244,27 @@ def test_act_out_of_place_is_refused_in_a_sentence(sandbox: Sandbox, act: Stimul
         step(sandbox, act, NOW)
 
 
+def test_network_is_switched_while_it_lives_or_is_kept_and_told_once() -> None:
+    change = NetworkChange(deny=("a.example",))
+    switched, (told,) = step(READY, SwitchNetwork(change), NOW + HOUR)
+    assert switched.profile.network.denied == ("a.example",)
+    assert isinstance(told, Append) and told.event_type == "network.switched"
+    assert switched.updated_at == NOW + HOUR
+    assert step(switched, SwitchNetwork(change), NOW + 2 * HOUR) == (switched, ())
+    assert step(STOPPED, SwitchNetwork(change), NOW)[0].profile.network.denied
+    with pytest.raises(Conflict, match="going away"):
+        step(DESTROYING, SwitchNetwork(change), NOW)
+
+
+def test_exposed_secrets_stay_known_until_the_next_life() -> None:
+    once, instructions = step(READY, Exposed(("b", "a")), NOW)
+    assert (once.exposed_secrets, instructions) == (("a", "b"), ())
+    more = after(once, Exposed(("c",)), Exposed(("a",)))
+    assert more.exposed_secrets == ("a", "b", "c")
+    again = after(more, Recreate(), Renewed(2))
+    assert again.exposed_secrets == ()
+
+
 def test_deadline_follows_the_state() -> None:
     assert deadline(READY) == READY.expires_at
     assert deadline(FAILED) == FAILED.retained_until
@@ -267,6 +291,11 @@ class Life(RuleBasedStateMachine):
             ),
             st.builds(Destroy, st.booleans()),
             st.builds(ExtendTtl, st.integers(-5, 10**6)),
+            st.builds(
+                SwitchNetwork,
+                st.builds(NetworkChange, st.sampled_from([None, *NetworkMode])),
+            ),
+            st.builds(Exposed, st.tuples(st.sampled_from("abc"))),
             st.builds(Idle, st.floats(-1, 10**4)),
         )
     )
@@ -300,7 +329,7 @@ class Life(RuleBasedStateMachine):
         told = [one for one in instructions if isinstance(one, Append)]
         assert all(one.event_type in KINDS for one in told)
         if self.sandbox.state is before.state:
-            assert all(one.event_type == "sandbox.ttl_extended" for one in told)
+            assert {one.event_type for one in told} <= {"sandbox.ttl_extended", "network.switched"}
         else:
             assert (before.state, self.sandbox.state) in EDGES
             assert [one.event_type for one in told] == [f"sandbox.{self.sandbox.state}"]

@@ -3,7 +3,7 @@
 import pytest
 
 from atoll.domain.errors import Invalid
-from atoll.domain.network_switch import NetworkChange, changed, rules_of
+from atoll.domain.network_switch import MAX_DENIED, NetworkChange, changed, rules_of, told
 from atoll.domain.profile import Network, NetworkMode
 
 START = Network(egress=("preset:pypi", "a.example"))
@@ -62,3 +62,26 @@ def test_change_that_opens_too_much_is_refused(change: NetworkChange) -> None:
 def test_rule_that_is_none_any_more_allows_nothing() -> None:
     old = Network(egress=("10.0.0.1", "host/path", "a.example"), allowed=("*.com",))
     assert [rule.host for rule in rules_of(old)] == ["a.example"]
+
+
+def test_denials_of_one_sandbox_have_their_bound() -> None:
+    full = changed(START, NetworkChange(deny=tuple(f"h{n}.example" for n in range(MAX_DENIED))))
+    with pytest.raises(Invalid):
+        changed(full, NetworkChange(deny=("one-more.example",)))
+
+
+def test_word_that_is_no_host_can_be_forgotten() -> None:
+    older = Network(allowed=("10.0.0.1/x", "b.example"), denied=("c.example",))
+    after = changed(older, NetworkChange(forget=("10.0.0.1/x", "C.example", "not a host")))
+    assert (after.allowed, after.denied) == (("b.example",), ())
+
+
+def test_event_tells_all_that_was_switched() -> None:
+    network = Network(
+        mode=NetworkMode.HOST_ONLY, allowed=("a.example",), denied=("b.example",),
+        host_ports=(80,), ranges=("10.0.0.0/8",),
+    )  # fmt: skip
+    assert told(network) == {
+        "mode": "host-only", "allowed": ["a.example"], "denied": ["b.example"],
+        "host_ports": [80], "ranges": ["10.0.0.0/8"],
+    }  # fmt: skip

@@ -96,6 +96,18 @@ def test_every_field_arrives() -> None:
     assert (profile.ttl.default_seconds, profile.ttl.max_seconds) == (14400, 86400)
 
 
+def test_network_and_safety_are_read_and_written_back() -> None:
+    profile = read_profile(
+        HEAD + "network: {mode: host-only, host_ports: [5432], ranges: [10.1.0.0/16], "
+        "egress: [a.example], out_mb_per_hour: 5}\n"
+        "safety: {shell: true, operator: [[git, push]], sudo: [[apt-get, update]]}\n"
+    )
+    assert (profile.network.host_ports, profile.network.ranges) == ((5432,), ("10.1.0.0/16",))
+    assert profile.safety.operator == (("git", "push"),)
+    document = json.dumps(profile_document(profile))
+    assert read_profile(document) == profile
+
+
 def test_aliases_and_defaults_are_understood() -> None:
     profile = read_profile(
         HEAD + "extension: in_memory\nworkspace: {mode: remote}\nttl: {default: 2d}\n"
@@ -130,6 +142,7 @@ def test_aliases_and_defaults_are_understood() -> None:
         ("network:\n  allowed: [example.org]", 4, "network.allowed"),
         ("safety:\n  shell: 1", 4, "safety.shell"),
         ("safety:\n  operator: ['git push']", 4, "safety.operator[0]"),
+        ("safety:\n  sudo: [[]]", 4, "safety.sudo[0]"),
         ('safety:\n  sudo: [[apt-get, "a\\nb"]]', 4, "safety.sudo[0]"),
         ("network:\n  egress:\n    - ok.example\n    - 'a b'", 6, "network.egress[1]"),
         ("workspace:\n  mode: canonical", 4, "workspace.mode"),

@@ -1,5 +1,5 @@
 from atoll.domain.interior import AGENT_STATE, HOME, MASKED, SCRATCH
-from atoll.domain.system_calls import DENIED, JUDGED, KNOWN
+from atoll.domain.system_calls import DEBUGGING, DENIED, JUDGED, KNOWN, denied
 
 
 def test_every_call_that_is_denied_or_judged_is_known() -> None:
@@ -8,6 +8,11 @@ def test_every_call_that_is_denied_or_judged_is_known() -> None:
 
 def test_no_call_is_both_denied_and_judged() -> None:
     assert not DENIED.keys() & JUDGED.keys()
+
+
+def test_profile_that_allows_debuggers_allows_nothing_else() -> None:
+    assert denied() == DENIED
+    assert DENIED.keys() - denied(debug=True).keys() == set(DEBUGGING)
 
 
 def test_places_inside_are_absolute_and_named_once() -> None:

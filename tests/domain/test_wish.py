@@ -161,3 +161,11 @@ def test_agent_key_tells_consumers_apart() -> None:
         )
     }
     assert len(keys) == 10
+
+
+def test_workspace_that_may_not_be_touched_has_no_place_for_repositories() -> None:
+    wish = CreateSandbox(access=Access.NONE, repos=(RepoWish("o/r"),))
+    with pytest.raises(Invalid) as refused:
+        grant(wish, PROFILE, AROUND)
+    assert refused.value.field == "workspace.access"
+    assert grant(CreateSandbox(access=Access.NONE), PROFILE, AROUND).repos == ()

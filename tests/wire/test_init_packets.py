@@ -65,6 +65,11 @@ def test_open_of_a_path_with_nul_is_refused() -> None:
         init.encode_open(3, b"a\0b", flags=0, mode=0)
 
 
+def test_exec_packet_of_a_terminals_leader_says_so() -> None:
+    packet, _ = init.encode_exec(7, b"p", tty=True, lead=True)
+    assert packet[:16] == init.HEADER.pack(1, 7, init.ExecFlag.TTY | init.ExecFlag.LEAD, 0)
+
+
 @pytest.mark.parametrize(
     ("packet", "reply"),
     [

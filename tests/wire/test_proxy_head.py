@@ -105,6 +105,29 @@ def test_missing_host_passes_in_http_1_0_only() -> None:
         read_head(b"POST http://a.example/ HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n")
 
 
+def test_request_to_the_door_itself_has_no_host() -> None:
+    head = read_head(b"GET /status HTTP/1.1\r\nHost: 127.0.0.1:3128\r\n\r\n")
+    assert (head.host, head.port, head.path) == ("", 0, "/status")
+
+
+def test_query_without_a_path_belongs_to_the_root() -> None:
+    head = read_head(b"GET http://a.example?x=1 HTTP/1.1\r\nHost: a.example\r\n\r\n")
+    assert head.path == "/?x=1"
+
+
+def test_body_in_chunks_is_spelled_as_chunks() -> None:
+    head = read_head(GET + b"Transfer-Encoding: Chunked\r\n\r\n")
+    assert head.chunked
+    assert b"\r\nTransfer-Encoding: chunked\r\n" in spell(head, authority="a.example")
+
+
+def test_head_without_its_end_or_with_too_many_fields_is_refused() -> None:
+    with pytest.raises(BadHead):
+        read_head(GET)
+    with pytest.raises(BadHead):
+        read_head(GET + b"a: b\r\n" * 100 + b"\r\n")
+
+
 def test_connect_with_a_body_is_refused() -> None:
     with pytest.raises(BadHead):
         read_head(b"CONNECT a.example:443 HTTP/1.1\r\nHost: a.example\r\nContent-Length: 1\r\n\r\n")

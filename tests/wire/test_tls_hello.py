@@ -19,11 +19,19 @@ def real(name: str | None) -> bytes:
     return outgoing.read()
 
 
+def extension(kind: int, content: bytes) -> bytes:
+    return kind.to_bytes(2, "big") + len(content).to_bytes(2, "big") + content
+
+
 def with_extension(kind: int, content: bytes) -> bytes:
     """A minimal hello with one extension."""
-    one = kind.to_bytes(2, "big") + len(content).to_bytes(2, "big") + content
-    body = b"\x03\x03" + bytes(32) + b"\0" + b"\0\x02\x13\x01" + b"\x01\0"
-    body += len(one).to_bytes(2, "big") + one
+    one = extension(kind, content)
+    return minimal(len(one).to_bytes(2, "big") + one)
+
+
+def minimal(rest: bytes) -> bytes:
+    """A hello with `rest` behind its compression methods."""
+    body = b"\x03\x03" + bytes(32) + b"\0" + b"\0\x02\x13\x01" + b"\x01\0" + rest
     message = b"\x01" + len(body).to_bytes(3, "big") + body
     return b"\x16\x03\x01" + len(message).to_bytes(2, "big") + message
 
@@ -74,11 +82,23 @@ def test_encrypted_hello_is_noticed() -> None:
         with_extension(0, b"\0\x08\0\0\x01a\0\0\x01b"),
         with_extension(0, b"\0\x05\0\0\x02\xc3\xa9"),
         with_extension(0, b"\0\x04\0\0\x09a"),
+        with_extension(0, b"\0\x03\0\0\0"),
+        minimal(b"\0\0more"),
+        minimal(b"\0\x08" + extension(5, b"") * 2),
     ],
 )
 def test_anything_else_is_no_hello(data: bytes) -> None:
     with pytest.raises(NotHello):
         read_hello(data)
+
+
+def test_oldest_hello_has_no_extensions() -> None:
+    assert read_hello(minimal(b"")) == Hello(None, encrypted=False)
+
+
+def test_hello_longer_than_any_is_refused_before_it_is_whole() -> None:
+    with pytest.raises(NotHello):
+        read_hello(b"\x16\x03\x01\x40\x00\x01\x00\x80\x00" + bytes(2**14 - 4))
 
 
 def test_hello_in_crumbs_is_refused() -> None:
@@ -87,9 +107,15 @@ def test_hello_in_crumbs_is_refused() -> None:
 
 
 def test_hello_without_end_is_given_up() -> None:
-    endless = b"\x16\x03\x01\x00\x01\x01" * (MAX_HELLO_BYTES // 6 + 1)
-    with pytest.raises(NotHello):
-        read_hello(endless)
+    for endless in (
+        b"\x16\x03\x01\x00\x01\x01" * (MAX_HELLO_BYTES // 6 + 1),
+        b"\x16\x03\x01\x40\x00\x01\x00\x7f\xfc"
+        + bytes(2**14 - 4)
+        + b"\x16\x03\x01\x3f\xf7"
+        + bytes(0x3FF7),
+    ):
+        with pytest.raises(NotHello):
+            read_hello(endless)
 
 
 @given(st.binary(max_size=400), st.integers(0, 500))

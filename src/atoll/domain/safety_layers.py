@@ -66,7 +66,7 @@ def _network(sandbox: Sandbox) -> str:
         case NetworkMode.HOST_ONLY:
             ports = ", ".join(str(port) for port in network.host_ports) or "none"
             return f"host-only: ports {ports} of this machine, {len(network.ranges)} ranges"
-        case NetworkMode.FULL:
+        case NetworkMode.FULL:  # pragma: no branch - the cases are all
             return "full: every public address; private ones and metadata services refused"
 
 
@@ -74,5 +74,5 @@ def _root(profile: Profile) -> str:
     match profile.root:
         case RootMode.READ_ONLY:
             return "the system is read-only; /workspace and the home are writable"
-        case RootMode.OVERLAY:
+        case RootMode.OVERLAY:  # pragma: no branch - the cases are all
             return "writes to the system land in a layer of this sandbox's own"

@@ -1,4 +1,4 @@
-from atoll.domain.terminal.card import MAX_TEXT, Draft, Kind, Option, State
+from atoll.domain.terminal.card import MAX_TEXT, Draft, Kind, Option, State, Value
 from atoll.domain.terminal.cardlog import CardLog
 from tests.domain.cards.replay import AT
 
@@ -58,3 +58,14 @@ def test_every_text_of_a_card_passes_the_one_place_where_secrets_go() -> None:
     assert card is not None
     assert "s3cret" not in repr(card)
     assert card.text == "a *** b"
+
+
+def test_data_counts_with_all_that_lies_in_it() -> None:
+    log = CardLog(max_bytes=20_000)
+    for number in range(10):
+        data: dict[str, Value] = {"paths": ["x" * 1000] * 5, "count": 5, "deep": {"a": None}}
+        log.put(Draft(str(number), Kind.DIFF, State.DONE, data=data), AT)
+    assert [card.id for card in log.all()] == ["7", "8", "9"]
+    kept = log.get("9")
+    assert kept is not None and kept.data["count"] == 5
+    assert log.get("0") is None

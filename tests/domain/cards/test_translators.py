@@ -132,6 +132,25 @@ def test_hooks_follow_the_turn_and_the_question() -> None:
     assert forged is not None and forged.event == "Stop"
 
 
+def test_hook_that_notifies_asks_once_in_its_own_words() -> None:
+    hooks, log = Hooks(), CardLog()
+    first = hooks.read('{"hook_event_name":"Notification","message":"May I \\"push\\"?"')
+    second = hooks.read('{"hook_event_name":"Notification","title":"x"')
+    for heard in (first, second):
+        assert heard is not None and isinstance(heard.said[0], Draft)
+        log.put(heard.said[0], AT)
+    (card,) = log.all()
+    assert (card.title, card.rev, card.state) == ("The agent asks for you", 2, State.PENDING)
+    assert first is not None and first.said[0].title == 'May I "push"?'
+
+
+def test_hook_of_a_tool_that_waits_for_the_person_yields_and_unknown_events_say_nothing() -> None:
+    asks = Hooks().read('{"hook_event_name":"PreToolUse","tool_name":"AskUserQuestion"')
+    assert asks is not None and [type(one).__name__ for one in asks.said] == ["Yielded"]
+    unknown = Hooks().read('{"transcript_path":"relative","hook_event_name":"SomethingNew"')
+    assert unknown is not None and (unknown.said, unknown.transcript) == ((), None)
+
+
 def test_previews_are_the_sandbox_own_servers() -> None:
     text = (
         "Local: http://localhost:5173/app, and http://127.0.0.1:8082/broker "
@@ -141,3 +160,8 @@ def test_previews_are_the_sandbox_own_servers() -> None:
         "http://localhost:5173/app",
         "http://[::1]:4000",
     ]
+
+
+def test_previews_are_at_most_five_and_each_port_once() -> None:
+    text = " ".join(f"http://localhost:{4000 + number // 2}/" for number in range(20))
+    assert [card.id for card in previews(text)] == [f"preview:{4000 + n}" for n in range(5)]

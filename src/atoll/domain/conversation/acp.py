@@ -8,6 +8,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.terminal.card import Card, Draft, Kind, Said, State, Value
 from atoll.domain.terminal.cards_acp import AcpCards
 from atoll.domain.terminal.loose import Message, name_of, part, text
+from atoll.domain.terminal.remembered import remember
 
 _UNSUPPORTED = -32601
 PROTOCOL = 1
@@ -54,7 +55,7 @@ class AcpConversation:
         if method != "session/request_permission":
             error: dict[str, Value] = {"code": _UNSUPPORTED, "message": f"{method} is not served"}
             return Step(send=(_rpc(id=number, error=error),))
-        self._requests[name] = number
+        remember(self._requests, name, number)
         if self._terms.ask:
             return Step(said=said)
         return self._allow(name, said)

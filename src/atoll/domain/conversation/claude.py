@@ -1,12 +1,10 @@
 """Claude Code over stream-json, both ways (`claude -p --input-format stream-json …`)."""
 
 from atoll.domain.conversation.step import Outgoing, Step, busy, chosen, not_pending
-from atoll.domain.errors import Invalid
 from atoll.domain.terminal.card import Card, Kind, Value
 from atoll.domain.terminal.cards_claude import ALLOW, ClaudeCards
 from atoll.domain.terminal.loose import Message, part, parts, text
-
-MAX_REQUESTS = 64
+from atoll.domain.terminal.remembered import remember
 
 
 class ClaudeConversation:
@@ -29,9 +27,7 @@ class ClaudeConversation:
         if kind == "control_request":
             if text(request, "subtype") != "can_use_tool":
                 return Step(send=(_refusal(text(message, "request_id")),))
-            self._requests[text(message, "request_id")] = request
-            while len(self._requests) > MAX_REQUESTS:
-                del self._requests[next(iter(self._requests))]
+            remember(self._requests, text(message, "request_id"), request)
         if kind == "control_cancel_request":
             name = text(message, "request_id")
             if self._requests.pop(name, None) is not None:
@@ -82,8 +78,6 @@ class ClaudeConversation:
         self, request: Message, card: Card, option: str | None, *, words: str | None
     ) -> tuple[dict[str, Value], bool]:
         answer = words or chosen(card, option)
-        if not answer:
-            raise Invalid("answer the question by an option or in words", field="text")
         given = part(request, "input")
         answers: dict[str, Value] = {
             text(one, "question"): answer for one in parts(given, "questions")

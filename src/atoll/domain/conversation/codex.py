@@ -1,10 +1,10 @@
 """Codex's app-server: JSON-RPC lines without the `jsonrpc` field (`codex app-server`)."""
 
 from atoll.domain.conversation.step import Outgoing, Step, Terms, busy, chosen, not_pending
-from atoll.domain.errors import Invalid
 from atoll.domain.terminal.card import Card, Draft, Kind, Said, State, Value, Yielded
 from atoll.domain.terminal.cards_codex import CodexCards
 from atoll.domain.terminal.loose import Message, name_of, part, parts, text
+from atoll.domain.terminal.remembered import remember
 
 _UNSUPPORTED = -32601
 _DENIALS = frozenset({"decline", "cancel"})
@@ -82,7 +82,7 @@ class CodexConversation:
         if not said:
             error: dict[str, Value] = {"code": _UNSUPPORTED, "message": f"{method} is not served"}
             return Step(send=({"id": number, "error": error},))
-        self._requests[name_of(message, "id")] = (number, method, part(message, "params"))
+        remember(self._requests, name_of(message, "id"), (number, method, part(message, "params")))
         return Step(said=said)
 
     def _replied(self, message: Message) -> Step:
@@ -145,8 +145,6 @@ def _result(
 ) -> tuple[dict[str, Value], bool]:
     if method == "item/tool/requestUserInput":
         said = words or chosen(card, option)
-        if not said:
-            raise Invalid("answer the question by an option or in words", field="text")
         answers: dict[str, Value] = {
             text(one, "id"): {"answers": [said]} for one in parts(params, "questions")
         }

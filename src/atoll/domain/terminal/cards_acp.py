@@ -16,6 +16,7 @@ from atoll.domain.terminal.card import (
     Yielded,
 )
 from atoll.domain.terminal.loose import Message, changed, name_of, part, parts, short, text
+from atoll.domain.terminal.remembered import remember
 
 _KINDS = {"execute": Kind.BASH, "edit": Kind.DIFF, "read": Kind.FILE, "think": Kind.THINKING}
 _STATES = {
@@ -31,7 +32,6 @@ _CHUNKS = {
 }
 _MARKS = {"completed": "[x]", "in_progress": "[~]"}
 _ENDS = {"end_turn": State.DONE, "cancelled": State.DECLINED}
-MAX_TOOLS = 256
 
 
 class AcpCards:
@@ -42,7 +42,7 @@ class AcpCards:
         self._chunk = ""
         self._chunks = 0
         self._kinds: dict[str, Kind] = {}
-        self._pending: set[str] = set()
+        self._pending: dict[str, None] = {}
 
     def take(self, message: Message) -> list[Said]:
         """What one message of the agent means."""
@@ -76,7 +76,7 @@ class AcpCards:
         """A person answered what it asked."""
         if request not in self._pending:
             return []
-        self._pending.discard(request)
+        del self._pending[request]
         state = State.DONE if accepted else State.DECLINED
         return [Draft(f"approval:{request}", Kind.APPROVAL, state), Began()]
 
@@ -138,9 +138,8 @@ class AcpCards:
         """A tool's kind; an update need not repeat it, and never changes it."""
         known = self._kinds.get(card_id)
         if known is None:
-            known = self._kinds[card_id] = _KINDS.get(word, Kind.TOOL_CALL)
-            while len(self._kinds) > MAX_TOOLS:
-                del self._kinds[next(iter(self._kinds))]
+            known = _KINDS.get(word, Kind.TOOL_CALL)
+            remember(self._kinds, card_id, known)
         return known
 
     def _permission(self, request: str, params: Message) -> list[Said]:
@@ -148,7 +147,7 @@ class AcpCards:
         call = part(params, "toolCall")
         given = part(call, "rawInput")
         words = text(given, "command") or _path(call, given) or _content(call)[1]
-        self._pending.add(request)
+        remember(self._pending, request, None)
         card = Draft(
             id=f"approval:{request}",
             kind=Kind.APPROVAL,

@@ -16,10 +16,10 @@ from atoll.domain.terminal.card import (
 )
 from atoll.domain.terminal.claude_tools import question_options, questions, tool_card, tool_result
 from atoll.domain.terminal.loose import Message, part, parts, short, text, whole
+from atoll.domain.terminal.remembered import remember
 
 ALLOW, DENY = "allow", "deny"
 INTERRUPTED = "[Request interrupted"
-MAX_TOOLS = 256
 _BLOCKS = {"text": Kind.TEXT, "thinking": Kind.THINKING}
 _DELTAS = {"text_delta": "text", "thinking_delta": "thinking"}
 
@@ -102,9 +102,7 @@ class ClaudeCards:
         match text(block, "type"):
             case "tool_use" | "server_tool_use" | "mcp_tool_use":
                 draft = tool_card(block)
-                self._kinds[draft.id] = draft.kind
-                while len(self._kinds) > MAX_TOOLS:
-                    del self._kinds[next(iter(self._kinds))]
+                remember(self._kinds, draft.id, draft.kind)
                 return [draft]
             case "thinking":
                 words, kind = text(block, "thinking"), Kind.THINKING
@@ -194,7 +192,7 @@ class ClaudeCards:
         if text(request, "subtype") != "can_use_tool":
             return []
         tool, given = text(request, "tool_name"), part(request, "input")
-        self._asked[name] = tool
+        remember(self._asked, name, tool)
         if tool == "AskUserQuestion":
             card = Draft(
                 id=f"approval:{name}",

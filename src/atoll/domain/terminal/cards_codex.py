@@ -6,6 +6,7 @@ One instance is one conversation. `codex exec --json` and rollout files are `car
 from atoll.domain.terminal.card import Began, Draft, Kind, Option, Said, State, Value, Yielded
 from atoll.domain.terminal.codex_items import command_text, item_card, plain, plan_text
 from atoll.domain.terminal.loose import Message, name_of, part, parts, short, text, whole
+from atoll.domain.terminal.remembered import remember
 
 DECISIONS = {
     "accept": ("Allow", "allow"),
@@ -88,7 +89,7 @@ class CodexCards:
             card = _approval(request, method, params)
         else:
             return []
-        self._pending[request] = card.kind
+        remember(self._pending, request, card.kind)
         return [card, Yielded()]
 
 
@@ -113,7 +114,7 @@ def _told(method: str, params: Message) -> Draft:
 
 def _approval(request: str, method: str, params: Message) -> Draft:
     command = command_text(params)
-    title = text(params, "reason", "message") or f"Allow {method.split('/')[1]}?"
+    title = text(params, "reason", "message") or f"Allow {method.partition('/')[2] or 'this'}?"
     offered = params.get("availableDecisions")
     names = [one for one in offered if isinstance(one, str)] if isinstance(offered, list) else []
     if "decline" not in names and "cancel" not in names:

@@ -3,10 +3,11 @@
 import msgspec
 
 from atoll.domain.terminal.card import Began, Draft, Interrupted, Kind, Said, State, Yielded
-from atoll.domain.terminal.codex_items import item_card, plain
+from atoll.domain.terminal.codex_items import command_text, item_card, plain
 from atoll.domain.terminal.loose import Message, part, short, text, whole
 
-_CALLS_OF_COMMANDS = frozenset({"exec_command", "shell", "local_shell", "shell_command"})
+_CALLS_OF_COMMANDS = frozenset({"execcommand", "shell", "localshell", "shellcommand"})
+"""By their `plain` spelling."""
 
 
 class CodexExecCards:
@@ -83,15 +84,13 @@ def _event(payload: Message) -> list[Said]:
 def _call(payload: Message) -> list[Said]:
     """A tool that begins; commands show at once, what they printed comes as an item."""
     name, card_id = text(payload, "name"), text(payload, "call_id")
-    if plain(name) not in {plain(one) for one in _CALLS_OF_COMMANDS} or not card_id:
+    if plain(name) not in _CALLS_OF_COMMANDS or not card_id:
         return []
     try:
         given = msgspec.json.decode(text(payload, "arguments"))
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return []
     if not isinstance(given, dict):
         return []
-    command = given.get("cmd") or given.get("command")
-    words = command if isinstance(command, str) else " ".join(str(word) for word in command or ())
-    data = {"command": words}
-    return [Draft(card_id, Kind.BASH, State.RUNNING, title=short(words), data={**data})]
+    words = text(given, "cmd") or command_text(given)
+    return [Draft(card_id, Kind.BASH, State.RUNNING, title=short(words), data={"command": words})]

@@ -58,7 +58,7 @@ class SoftLock:
                 return None
             case AgentState.PAUSED:
                 return Locked.PAUSED
-            case AgentState.RUNNING:
+            case AgentState.RUNNING:  # pragma: no branch - the cases are all
                 return Locked.RUNNING if self.work is Work.WORKING else None
 
     def began(self) -> bool:

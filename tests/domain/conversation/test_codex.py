@@ -1,0 +1,152 @@
+"""Talking to Codex's app-server: threads, turns, what it asks, and what goes wrong."""
+
+from typing import Any
+
+import pytest
+
+from atoll.domain.conversation.codex import CodexConversation
+from atoll.domain.conversation.step import Step, Terms
+from atoll.domain.errors import Conflict, Invalid, NotFound
+from atoll.domain.terminal.card import Card, Draft, Kind, State, Yielded
+from atoll.domain.terminal.cardlog import CardLog
+from atoll.domain.terminal.remembered import MAX_REMEMBERED
+from tests.domain.cards.replay import AT
+
+APPROVAL = "item/commandExecution/requestApproval"
+
+
+def standing() -> CodexConversation:
+    """A conversation whose thread stands; the next call's id is 3."""
+    talk = CodexConversation(Terms("/workspace"))
+    talk.begin()
+    talk.take({"id": 1, "result": {}})
+    assert talk.take({"id": 2, "result": {"thread": {"id": "th"}}}) == Step()
+    return talk
+
+
+def shown(step: Step) -> Card:
+    log = CardLog()
+    draft = next(one for one in step.said if isinstance(one, Draft))
+    card = log.put(draft, AT)
+    assert card is not None
+    return card
+
+
+def asks(number: Any, method: str, **params: Any) -> dict[str, Any]:
+    return {"id": number, "method": method, "params": params}
+
+
+def test_thread_of_a_sandbox_has_no_wall_of_its_own_unless_it_shall_ask() -> None:
+    for ask, policy, walls in (
+        (False, "never", "danger-full-access"),
+        (True, "on-request", "workspace-write"),
+    ):
+        talk = CodexConversation(Terms("/w", ask=ask))
+        talk.begin()
+        _, start = talk.take({"id": 1, "result": {}}).send
+        assert start["params"] == {"cwd": "/w", "approvalPolicy": policy, "sandbox": walls}
+
+
+@pytest.mark.parametrize(
+    ("threads", "method"), [([{"id": "last"}], "thread/resume"), ([], "thread/start")]
+)
+def test_resuming_takes_the_last_thread_or_a_new_one(threads: list[Any], method: str) -> None:
+    talk = CodexConversation(Terms("/w", resume=True))
+    talk.begin()
+    _, listing = talk.take({"id": 1, "result": {}}).send
+    assert listing["method"] == "thread/list"
+    (opened,) = talk.take({"id": 2, "result": {"data": threads}}).send
+    assert opened["method"] == method
+    assert opened["params"].get("threadId") == ("last" if threads else None)
+
+
+def test_turn_is_interrupted_by_its_id_while_it_lasts() -> None:
+    talk = standing()
+    assert talk.interrupt() == Step()
+    talk.ask("go")
+    with pytest.raises(Conflict):
+        talk.ask("and this")
+    talk.take({"method": "turn/started", "params": {"turn": {"id": "tu"}}})
+    (stop,) = talk.interrupt().send
+    assert (stop["method"], stop["params"]) == (
+        "turn/interrupt",
+        {"threadId": "th", "turnId": "tu"},
+    )
+    talk.take({"method": "turn/completed", "params": {"turn": {"id": "tu"}}})
+    assert talk.interrupt() == Step()
+    assert talk.ask("next").send
+
+
+def test_turn_that_cannot_begin_frees_the_terminal_and_lets_ask_again() -> None:
+    talk = standing()
+    talk.ask("go")
+    step = talk.take({"id": 3, "error": {"message": "not logged in"}})
+    assert (shown(step).title, step.said[-1]) == ("The turn could not begin", Yielded())
+    assert talk.ask("again").send
+
+
+def test_refusal_of_anything_else_is_a_card_and_an_answer_to_nothing_is_nothing() -> None:
+    talk = CodexConversation(Terms("/"))
+    talk.begin()
+    card = shown(talk.take({"id": 1, "error": {"message": "too old"}}))
+    assert (card.state, card.title, card.text) == (State.FAILED, "Codex refused", "too old")
+    assert talk.take({"id": 77, "error": {"message": "x"}}) == Step()
+    assert talk.take({"id": 77, "result": {}}) == Step()
+
+
+@pytest.mark.parametrize(
+    ("option", "words", "said"), [("A", None, "A"), (None, "my own", "my own")]
+)
+def test_question_is_answered_by_an_option_or_in_words(
+    option: str | None, words: str | None, said: str
+) -> None:
+    talk = standing()
+    question = {"id": "q", "header": "Pick", "question": "A or B?", "options": [{"label": "A"}]}
+    card = shown(talk.take(asks("r", "item/tool/requestUserInput", questions=[question])))
+    assert (card.kind, card.title) == (Kind.QUESTION, "Pick")
+    with pytest.raises(Invalid):
+        talk.answer(card, "B", None)
+    step = talk.answer(card, option, words)
+    assert step.send == ({"id": "r", "result": {"answers": {"q": {"answers": [said]}}}},)
+
+
+@pytest.mark.parametrize(
+    ("decision", "result", "state"),
+    [
+        ("accept", {"action": "accept", "content": {}}, State.DONE),
+        ("decline", {"action": "decline", "content": None}, State.DECLINED),
+    ],
+)
+def test_elicitation_is_accepted_or_declined(
+    decision: str, result: dict[str, Any], state: State
+) -> None:
+    talk = standing()
+    card = shown(talk.take(asks(1, "mcpServer/elicitation/request", message="Log in?")))
+    assert card.title == "Log in?"
+    step = talk.answer(card, decision, None)
+    assert step.send == ({"id": 1, "result": result},)
+    assert shown(step).state is state
+
+
+def test_request_that_was_resolved_elsewhere_or_ended_with_its_turn_waits_no_more() -> None:
+    talk = standing()
+    first = shown(talk.take(asks(1, APPROVAL, command="ls")))
+    talk.take({"method": "serverRequest/resolved", "params": {"requestId": 1}})
+    second = shown(talk.take(asks(2, APPROVAL, command="ls")))
+    talk.take({"method": "turn/completed", "params": {"turn": {}}})
+    for card in (first, second):
+        with pytest.raises(NotFound):
+            talk.answer(card, "accept", None)
+
+
+def test_request_nobody_serves_is_refused_rather_than_left_waiting() -> None:
+    (line,) = standing().take(asks(5, "item/tool/call")).send
+    assert line == {"id": 5, "error": {"code": -32601, "message": "item/tool/call is not served"}}
+
+
+def test_flood_of_requests_keeps_the_newest_only() -> None:
+    talk = standing()
+    cards = [shown(talk.take(asks(n, APPROVAL, command="ls"))) for n in range(MAX_REMEMBERED + 1)]
+    with pytest.raises(NotFound):
+        talk.answer(cards[0], "accept", None)
+    assert talk.answer(cards[-1], "accept", None).send
