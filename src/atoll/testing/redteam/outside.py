@@ -18,8 +18,13 @@ SPELLINGS = (
 LINKS = ("rt/l", "rt/d/etc/passwd", "rt/d/proc/1/environ", "rt/up/etc/passwd")
 WAITING = ("rt/f", "rt/z")
 TRAPS = """
-mkdir -p /workspace/rt && cd /workspace/rt && ln -sfn /etc/passwd l && ln -sfn / d &&
-ln -sfn ../.. up && rm -f f && mkfifo f && ln -sfn /dev/zero z
+import os
+os.makedirs("/workspace/rt", exist_ok=True)
+os.chdir("/workspace/rt")
+if not os.path.lexists("f"):
+    os.mkfifo("f")
+    for name, target in (("l", "/etc/passwd"), ("d", "/"), ("up", "../.."), ("z", "/dev/zero")):
+        os.symlink(target, name)
 """
 ODD_NAMES = r"""
 import os
@@ -87,7 +92,7 @@ def _found(*texts: str) -> str:
 
 def links(target: Target, _canaries: Canaries) -> str:
     """Threats 4, 6: links and paths that lead out of the workspace."""
-    target.run("/bin/sh", "-c", TRAPS)
+    target.run("python3", "-c", TRAPS)
     paths = [*map(quote, LINKS), *(one if "%" in one else quote(one) for one in SPELLINGS)]
     found = []
     for path in paths:
@@ -102,7 +107,7 @@ def links(target: Target, _canaries: Canaries) -> str:
 
 def pipes(target: Target, _canaries: Canaries) -> str:
     """Threat 7: files that never end, or never begin."""
-    target.run("/bin/sh", "-c", TRAPS)
+    target.run("python3", "-c", TRAPS)
     found = []
     for path in WAITING:
         began = time.monotonic()

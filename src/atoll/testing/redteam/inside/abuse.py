@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .ledger import Attempt, Facts, Skipped
 
-MANY_PROCESSES, MANY_TERMINALS, MANY_FILES, MANY_NAMES = 6000, 4200, 1_100_000, 150_000
+MANY_PROCESSES, MANY_TERMINALS, MANY_FILES, MANY_NAMES = 6000, 4200, 1_100_000, 40_000
 HUGE = 1 << 40
 PLACE = Path("/workspace/atoll-redteam-fill")
 MIB = 1 << 20
