@@ -5,11 +5,14 @@ import type { Sandbox } from './api/types';
 import { Confirm } from './components/Dialog';
 import { ConfirmAct } from './components/ConfirmAct';
 import { CreateDialog } from './components/CreateDialog';
+import { GuestRoom } from './components/GuestRoom';
 import { Home } from './components/Home';
+import { Invited } from './components/Invited';
 import { LoggedOut } from './components/LoggedOut';
 import { Notices } from './components/Notices';
 import { Palette } from './components/Palette';
 import { Rail } from './components/Rail';
+import { SecretsPage } from './components/SecretsPage';
 import { SandboxView } from './components/SandboxView';
 import { commandsOf } from './commands';
 import { useShortcuts } from './shortcuts';
@@ -31,6 +34,8 @@ export function App() {
   return (
     <>
       {who.is === 'in' && <Shell />}
+      {who.is === 'invited' && <Invited key={who.ticket} ticket={who.ticket} why={who.why} />}
+      {who.is === 'guest' && <GuestRoom name={who.name} seat={who.seat} />}
       {who.is === 'out' && <LoggedOut why={who.why} />}
       <Notices />
     </>
@@ -39,7 +44,7 @@ export function App() {
 
 function Shell() {
   const list = useStore(sandboxes);
-  const { sandbox: wanted } = useStore(route);
+  const { page, sandbox: wanted } = useStore(route);
   const [over, setOver] = useState<Over | null>(null);
   const [menu, setMenu] = useState(false);
   const sandbox = list?.find((one) => one.sandbox_id === wanted || one.name === wanted) ?? null;
@@ -77,7 +82,8 @@ function Shell() {
             <SandboxView key={sandbox.sandbox_id} {...{ sandbox, onAct, onPalette, onMenu }} />
           </Suspense>
         )}
-        {sandbox === null && list !== null && (
+        {page === 'secrets' && <SecretsPage onMenu={onMenu} />}
+        {page === 'sandboxes' && sandbox === null && list !== null && (
           <Home list={list} missing={wanted !== null} {...{ onNew, onMenu }} />
         )}
       </div>

@@ -5,7 +5,7 @@ import type { Command } from './components/Palette';
 import { stateWords } from './components/StateMark';
 import { repoWords } from './components/words';
 import { actsOf, actWords, isLive, openTerminal, type Act } from './state/acts';
-import { go } from './state/route';
+import { go, goToSecrets } from './state/route';
 import { setTheme, shade, toggleTheme } from './state/theme';
 
 interface Place {
@@ -21,6 +21,7 @@ export function commandsOf(place: Place): readonly Command[] {
   return [
     ...ofSandbox(place),
     { id: 'new', words: 'New sandbox', note: 'N', icon: 'plus', run: onNew },
+    { id: 'secrets', words: 'Secrets and approvals', icon: 'key', run: goToSecrets },
     ...list.map((one): Command => ({
       id: `go ${one.sandbox_id}`,
       words: `Go to ${one.name}`,

@@ -3,6 +3,7 @@
  * prefix; errors become a `Problem` with the server's own words.
  */
 
+import type * as Api from './types';
 import type { CreateSandbox, LogLine, Me, Profile, Repository, Sandbox, Terminal } from './types';
 
 /** A refused or failed call. `status` 0: the server could not be reached. */
@@ -78,17 +79,35 @@ function rank({ id, agent = null }: Profile): number {
 }
 
 const at = (id: string): string => `v1/sandboxes/${encodeURIComponent(id)}`;
+const terminalAt = (id: string, terminalId: string): string =>
+  `${at(id)}/terminals/${encodeURIComponent(terminalId)}`;
+const secretAt = ({ secret_id: id }: Api.Secret): string => `v1/secrets/${encodeURIComponent(id)}`;
+
+function meOf(value: unknown): Me {
+  const me = value as Record<string, unknown>;
+  const name = [me['name'], me['id']].find((one) => typeof one === 'string' && one !== '');
+  return {
+    id: typeof me['id'] === 'string' ? me['id'] : '',
+    name: typeof name === 'string' ? name : 'person',
+    guest: (me['guest'] as Api.Seat | null | undefined) ?? null,
+  };
+}
+
+/** A WebSocket's address. */
+function socketAddress(path: string, query: URLSearchParams): string {
+  const url = address(path);
+  url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+  url.search = query.toString();
+  return url.href;
+}
 
 export const api = {
-  async me(): Promise<Me> {
-    const me = (await call('GET', 'auth/me')) as Record<string, unknown>;
-    const name = [me['name'], me['owner'], me['id'], me['sub']].find(
-      (value) => typeof value === 'string' && value !== '',
-    );
-    return { name: typeof name === 'string' ? name : 'person' };
-  },
+  me: async (): Promise<Me> => meOf(await call('GET', 'auth/me')),
   login: (ticket: string) => call('POST', 'auth/login', { ticket }),
   logout: () => call('POST', 'auth/logout'),
+  /** Comes in by a share link's secret. */
+  comeIn: async (ticket: string, name: string): Promise<Me> =>
+    meOf(await call('POST', 'auth/guests', name === '' ? { ticket } : { ticket, name })),
 
   async sandboxes(): Promise<Sandbox[]> {
     const all: Sandbox[] = [];
@@ -125,19 +144,87 @@ export const api = {
     return ((await call('GET', `${at(id)}/terminals`)) as { terminals: Terminal[] }).terminals;
   },
   terminal: (id: string, terminalId: string) =>
-    call('GET', `${at(id)}/terminals/${encodeURIComponent(terminalId)}`) as Promise<Terminal>,
+    call('GET', terminalAt(id, terminalId)) as Promise<Terminal>,
   openTerminal: (id: string, body: { agent?: string; cols?: number; rows?: number }) =>
     call('POST', `${at(id)}/terminals`, body) as Promise<Terminal>,
-  closeTerminal: (id: string, terminalId: string) =>
-    call('DELETE', `${at(id)}/terminals/${encodeURIComponent(terminalId)}`),
+  closeTerminal: (id: string, terminalId: string) => call('DELETE', terminalAt(id, terminalId)),
   /** The WebSocket address of a terminal's attach. */
-  attachAddress(id: string, terminalId: string, query: URLSearchParams): string {
-    const url = address(`${at(id)}/terminals/${encodeURIComponent(terminalId)}/attach`);
-    url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
-    url.search = query.toString();
-    return url.href;
-  },
+  attachAddress: (id: string, terminalId: string, query: URLSearchParams): string =>
+    socketAddress(`${terminalAt(id, terminalId)}/attach`, query),
+  cardsAddress: (id: string, terminalId: string, since: number): string =>
+    socketAddress(
+      `${terminalAt(id, terminalId)}/cards`,
+      new URLSearchParams({ since: String(since) }),
+    ),
+  answer: (
+    id: string,
+    terminalId: string,
+    card: string,
+    body: { option?: string; text?: string },
+  ) => call('POST', `${terminalAt(id, terminalId)}/cards/${encodeURIComponent(card)}/answer`, body),
 
+  async agents(id: string): Promise<Api.Agent[]> {
+    return ((await call('GET', `${at(id)}/agents`)) as { agents: Api.Agent[] }).agents;
+  },
+  actOnAgent: (id: string, terminalId: string, action: Api.AgentAction) =>
+    call('POST', `${terminalAt(id, terminalId)}/agent`, { action }) as Promise<Api.Agent>,
+  ask: (id: string, terminalId: string, prompt: string) =>
+    call('POST', `${terminalAt(id, terminalId)}/ask`, { prompt }) as Promise<Api.Agent>,
+
+  /** Begins or ends a recording; everybody at the terminal is told. */
+  record: (id: string, terminalId: string, on: boolean) =>
+    call(on ? 'POST' : 'DELETE', `${terminalAt(id, terminalId)}/recording`),
+
+  async shares(id: string): Promise<Api.Share[]> {
+    return ((await call('GET', `${at(id)}/shares`)) as { shares: Api.Share[] }).shares;
+  },
+  share: (
+    id: string,
+    body: { terminal_id?: string; role: Api.Share['role']; ttl: string; name?: string },
+  ) => call('POST', `${at(id)}/shares`, body) as Promise<Api.Share>,
+  revokeShare: (id: string, share: string) =>
+    call('DELETE', `${at(id)}/shares/${encodeURIComponent(share)}`),
+
+  network: (id: string) => call('GET', `${at(id)}/network`) as Promise<Api.Network>,
+  switchNetwork: (id: string, change: Api.NetworkChange) =>
+    call('PUT', `${at(id)}/network`, change) as Promise<Api.Network>,
+  safety: (id: string) => call('GET', `${at(id)}/safety`) as Promise<Api.Safety>,
+  /** One page of a sandbox's events after a position. */
+  events: (id: string, after: number) =>
+    call(
+      'GET',
+      `v1/events?limit=500&after=${after}&stream=${encodeURIComponent(`sandbox:${id}`)}`,
+    ) as Promise<{ events: Api.Envelope[]; next: number }>,
+
+  async secrets(): Promise<Api.Secret[]> {
+    return ((await call('GET', 'v1/secrets')) as { secrets: Api.Secret[] }).secrets;
+  },
+  /** A new secret; `conflict` when the name is taken in its scope. */
+  addSecret: (name: string, body: Api.SetSecret) =>
+    call('POST', 'v1/secrets', { name, ...body }) as Promise<Api.Secret>,
+  rotateSecret: (secret: Api.Secret, value: string) =>
+    call('POST', `${secretAt(secret)}/rotate`, { value }) as Promise<Api.Secret>,
+  removeSecret: (secret: Api.Secret) => call('DELETE', secretAt(secret)),
+
+  async approvals(): Promise<Api.Approval[]> {
+    const query = '?state=pending&state=granted';
+    const all = (await call('GET', `v1/approvals${query}`)) as { approvals: Api.Approval[] };
+    return all.approvals;
+  },
+  approve: (approval: Api.Approval, reach: Api.Reach) =>
+    call('POST', `v1/approvals/${encodeURIComponent(approval.approval_id)}/approve`, {
+      for: reach,
+      shown: approval.digest,
+    }) as Promise<Api.Approval>,
+  decide: (approval: Api.Approval, verb: 'deny' | 'revoke') =>
+    call(
+      'POST',
+      `v1/approvals/${encodeURIComponent(approval.approval_id)}/${verb}`,
+    ) as Promise<Api.Approval>,
+
+  async extensions(): Promise<Api.Extension[]> {
+    return ((await call('GET', 'v1/extensions')) as { extensions: Api.Extension[] }).extensions;
+  },
   async profiles(): Promise<Profile[]> {
     const { profiles } = (await call('GET', 'v1/profiles')) as { profiles: Profile[] };
     return profiles.sort((a, b) => rank(a) - rank(b) || a.id.localeCompare(b.id));

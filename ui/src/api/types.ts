@@ -42,6 +42,8 @@ export interface Sandbox {
   readonly network_mode: string;
   readonly isolation: Isolation | null;
   readonly repos: readonly SandboxRepo[];
+  /** Names of secrets whose value itself is inside. */
+  readonly exposed_secrets?: readonly string[];
   readonly owner: string;
   readonly created_at: string;
   readonly ready_at: string | null;
@@ -70,6 +72,20 @@ export interface Profile {
   readonly version: string;
   readonly description?: string;
   readonly agent?: string | null;
+  readonly extension?: string;
+  readonly image?: string;
+  readonly root?: string;
+  readonly isolation?: { readonly level: string };
+  readonly network?: { readonly mode: string; readonly egress: readonly string[] };
+  readonly resources?: Readonly<Record<string, number | null>>;
+  readonly setup?: { readonly secret_refs: readonly string[] };
+  readonly ttl?: { readonly default: string };
+}
+
+export interface Extension {
+  readonly name: string;
+  readonly available: boolean;
+  readonly reason: string | null;
 }
 
 export interface Repository {
@@ -85,8 +101,153 @@ export interface LogLine {
   readonly text: string;
 }
 
+/** What somebody has who came by a share link. */
+export interface Seat {
+  readonly share_id: string;
+  readonly sandbox_id: string;
+  readonly sandbox_name: string;
+  readonly sandbox_state: string;
+  readonly terminal_id: string | null;
+  readonly role: string;
+  readonly expires_at: string;
+}
+
 export interface Me {
+  readonly id: string;
   readonly name: string;
+  readonly guest: Seat | null;
+}
+
+export interface Share {
+  readonly share_id: string;
+  readonly terminal_id: string | null;
+  readonly role: 'viewer' | 'controller';
+  readonly name: string;
+  readonly expires_at: string;
+  readonly guests: number;
+  /** Told once, when it is made. */
+  readonly link?: string;
+}
+
+export interface Agent {
+  readonly id: string;
+  readonly agent: string;
+  readonly mode: 'tui' | 'machine';
+  readonly agent_state: 'running' | 'paused' | 'stopped';
+  readonly turn: 'working' | 'waiting';
+  readonly watched: boolean;
+}
+
+export type AgentAction = 'pause' | 'resume' | 'stop' | 'interrupt' | 'yield';
+
+export interface CardOption {
+  readonly id: string;
+  readonly label: string;
+  readonly effect: string;
+}
+
+/** One card of `docs/cards.md`. */
+export interface Card {
+  readonly n: number;
+  readonly id: string;
+  readonly rev: number;
+  readonly kind: string;
+  readonly state: 'pending' | 'running' | 'done' | 'failed' | 'declined';
+  readonly at: string;
+  readonly title: string;
+  readonly text: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly options: readonly CardOption[];
+  readonly cut: boolean;
+}
+
+export interface CardsPage {
+  readonly cards: readonly Card[];
+  readonly seq: number;
+  readonly reset: boolean;
+  readonly dropped: number;
+  readonly agent: Agent | null;
+}
+
+export type SecretKind = 'provider' | 'custom' | 'env' | 'git';
+
+export interface Secret {
+  readonly secret_id: string;
+  readonly name: string;
+  readonly kind: SecretKind;
+  readonly scope: string;
+  readonly version: number;
+  readonly fingerprint: string;
+  readonly last4: string;
+  readonly provider: string | null;
+  readonly hosts: readonly string[];
+  readonly remote: string | null;
+  readonly env: string | null;
+  readonly broker_protected: boolean;
+  readonly updated_at: string;
+}
+
+/** A secret to set. The value goes in and never comes out. */
+export interface SetSecret {
+  readonly value: string;
+  readonly kind: SecretKind;
+  readonly scope: string;
+  readonly provider?: string;
+  readonly base_url?: string;
+  readonly slot?: string;
+  readonly slot_name?: string;
+  readonly hosts?: readonly string[];
+  readonly remote?: string;
+  readonly env?: string;
+  readonly broker_protected: boolean;
+}
+
+export type Reach = 'once' | 'sandbox' | 'organization';
+
+export interface Approval {
+  readonly approval_id: string;
+  readonly kind: 'secret' | 'command';
+  readonly state: 'pending' | 'granted' | 'used' | 'denied' | 'revoked' | 'expired';
+  readonly sandbox_id: string;
+  readonly sandbox_name: string;
+  /** What a person is shown, spelled out by the server; `digest` stands for it. */
+  readonly lines: readonly string[];
+  readonly digest: string;
+  readonly times: number;
+  readonly for: Reach | null;
+  readonly asked_at: string;
+  readonly until: string | null;
+}
+
+export interface NetworkRule {
+  readonly host: string;
+  readonly ports: readonly number[];
+  readonly origin: string;
+}
+
+export interface Network {
+  readonly mode: string;
+  readonly allowed: readonly string[];
+  readonly denied: readonly string[];
+  readonly host_ports: readonly number[];
+  readonly rules: readonly NetworkRule[];
+}
+
+export interface NetworkChange {
+  readonly mode?: string;
+  readonly allow?: readonly string[];
+  readonly deny?: readonly string[];
+  readonly forget?: readonly string[];
+}
+
+export interface Safety {
+  readonly layers: readonly {
+    readonly number: number;
+    readonly name: string;
+    readonly in_force: boolean;
+    readonly bypassable: boolean;
+    readonly text: string;
+  }[];
 }
 
 /** The body of a create; what is left out takes the profile's or the server's default. */
@@ -107,6 +268,7 @@ export interface CreateSandbox {
 
 export interface Envelope {
   readonly id: string;
+  readonly position?: number;
   readonly stream: string;
   readonly event_type: string;
   readonly at: string;

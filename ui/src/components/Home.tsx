@@ -7,7 +7,9 @@ import { isLive } from '../state/acts';
 import { duration, secondsUntil, tick } from '../state/clock';
 import { go } from '../state/route';
 import { useStore } from '../state/store';
+import { ExposedMark } from './ExposedMark';
 import { Icon, Mark } from './icons';
+import { Inbox } from './Inbox';
 import { StateMark } from './StateMark';
 import { profileWords, repoWords } from './words';
 
@@ -44,6 +46,7 @@ export function Home({ list, missing, onNew, onMenu }: HomeProps) {
         <Mark />
         <h1>{title}</h1>
         <p className="home-lead">{lead}</p>
+        <Inbox />
         {running.length > 0 && (
           <section>
             <h2>Running now</h2>
@@ -98,6 +101,7 @@ function SandboxCard({ sandbox }: { readonly sandbox: Sandbox }) {
       <button type="button" className="card-face" onClick={() => go(id)}>
         <span className="card-title">
           <span className="card-name">{sandbox.name}</span>
+          <ExposedMark sandbox={sandbox} />
           <StateMark state={sandbox.state} />
         </span>
         <span className="card-note">{notes.join(' · ') || profileWords(sandbox.profile.id)}</span>

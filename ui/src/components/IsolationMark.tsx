@@ -1,10 +1,16 @@
 /** What the wall of a sandbox truly gives, said in full on request. */
 
-import type { Isolation } from '../api/types';
+import type { Isolation, Sandbox } from '../api/types';
 import { Icon } from './icons';
 import { Pop } from './Pop';
+import { SafetyLayers } from './SafetyLayers';
 
-export function IsolationMark({ isolation }: { readonly isolation: Isolation }) {
+interface IsolationMarkProps {
+  readonly sandbox: Sandbox;
+  readonly isolation: Isolation;
+}
+
+export function IsolationMark({ sandbox, isolation }: IsolationMarkProps) {
   const { level, degraded, weak } = isolation;
   const missing = degraded.length;
   const summary = (
@@ -16,7 +22,12 @@ export function IsolationMark({ isolation }: { readonly isolation: Isolation }) 
   );
   return (
     <Pop summary={summary} tone={weak ? 'fact-bad' : missing > 0 ? 'fact-warn' : ''}>
-      {() => <Wall isolation={isolation} />}
+      {() => (
+        <>
+          <Wall isolation={isolation} />
+          <SafetyLayers sandboxId={sandbox.sandbox_id} />
+        </>
+      )}
     </Pop>
   );
 }

@@ -3,21 +3,24 @@
 import { useEffect, useState } from 'react';
 import type { AttachStatus } from '../terminal/attach';
 import type { TerminalView } from '../terminal/view';
+import { TurnNotice } from './TurnNotice';
 import { exitWords } from './words';
 
 interface PaneNoticeProps {
   readonly status: AttachStatus | null;
-  readonly refused: boolean;
+  /** What was refused a moment ago, in words; null when nothing was. */
+  readonly refused: string | null;
   readonly view: TerminalView | null;
 }
 
 export function PaneNotice({ status, refused, view }: PaneNoticeProps) {
-  if (status === null || status.phase === 'live' || status.phase === 'closed') return null;
+  if (status === null || status.phase === 'closed') return null;
+  if (status.phase === 'live') return <TurnNotice status={status} {...{ refused, view }} />;
   const cut = status.phase === 'waiting' || (status.phase === 'connecting' && status.resumes);
-  const ended = status.phase === 'ended' || status.phase === 'gone';
+  const ended = ['ended', 'gone', 'revoked'].includes(status.phase);
   return (
     <div className={ended ? 'pane-notice pane-notice-end' : 'pane-notice'} role="status">
-      <Words status={status} refused={refused} />
+      <Words status={status} refused={refused !== null} />
       {cut && (
         <button type="button" className="button button-small" onClick={() => view?.retryNow()}>
           Reconnect now
@@ -54,6 +57,8 @@ function Words({ status, refused }: { readonly status: AttachStatus; readonly re
       );
     case 'gone':
       return <span>This terminal is gone.</span>;
+    case 'revoked':
+      return <span>Your way in here is over. Ask for a new link.</span>;
     case 'live':
     case 'closed':
       return null;

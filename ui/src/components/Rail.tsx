@@ -3,10 +3,12 @@
 import { useMemo, useState } from 'react';
 import type { Sandbox } from '../api/types';
 import { age, tick } from '../state/clock';
-import { go, route } from '../state/route';
+import { approvals } from '../state/approvals';
+import { go, goToSecrets, route } from '../state/route';
 import { connected, sandboxes } from '../state/sandboxes';
 import { useStore } from '../state/store';
 import { shade, toggleTheme } from '../state/theme';
+import { ExposedMark } from './ExposedMark';
 import { Icon, Mark } from './icons';
 import { StateShape, stateWords } from './StateMark';
 import { repoWords } from './words';
@@ -91,6 +93,7 @@ export function Rail({ onNew, onPalette, onPick }: RailProps) {
           <p className="rail-empty">{filter === '' ? 'No sandboxes yet.' : 'None matches.'}</p>
         )}
       </div>
+      <RailPlaces onPick={onPick} />
       <RailFoot />
     </nav>
   );
@@ -148,7 +151,9 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
         <span className={`row-mark state-${sandbox.state}`}>
           <StateShape state={sandbox.state} />
         </span>
-        <span className="row-name">{sandbox.name}</span>
+        <span className="row-name">
+          {sandbox.name} <ExposedMark sandbox={sandbox} />
+        </span>
         <time className="row-age" dateTime={sandbox.created_at} title={sandbox.created_at}>
           {age(sandbox.created_at, now)}
         </time>
@@ -159,6 +164,41 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
         </span>
       </a>
     </li>
+  );
+}
+
+function RailPlaces({ onPick }: { readonly onPick: () => void }) {
+  const here = useStore(route).page;
+  const pending = (useStore(approvals) ?? []).filter(({ state }) => state === 'pending').length;
+  return (
+    <div className="rail-places">
+      {pending > 0 && (
+        <button
+          type="button"
+          className="rail-place rail-pending"
+          onClick={() => {
+            go(null);
+            onPick();
+          }}
+        >
+          <Icon name="question" />
+          Waiting for your word
+          <span className="count">{pending}</span>
+        </button>
+      )}
+      <button
+        type="button"
+        className="rail-place"
+        aria-current={here === 'secrets' ? 'page' : undefined}
+        onClick={() => {
+          goToSecrets();
+          onPick();
+        }}
+      >
+        <Icon name="key" />
+        Secrets and approvals
+      </button>
+    </div>
   );
 }
 

@@ -1,9 +1,14 @@
 /** One sandbox: what it is, how it is doing, what may be done to it, and its terminals. */
 
+import { useState } from 'react';
 import type { Sandbox } from '../api/types';
 import { actsOf, actWords, type Act } from '../state/acts';
+import { refusals } from '../state/refusals';
+import { useStore } from '../state/store';
+import { ExposedMark } from './ExposedMark';
 import { Icon } from './icons';
 import { IsolationMark } from './IsolationMark';
+import { NetworkDialog } from './NetworkDialog';
 import { StateMark } from './StateMark';
 import { Terminals } from './Terminals';
 import { TimeLeft } from './TimeLeft';
@@ -34,6 +39,7 @@ export function SandboxView({ sandbox, onAct, onPalette, onMenu }: SandboxViewPr
           </button>
           <h1 title={sandbox.sandbox_id}>{sandbox.name}</h1>
           <StateMark state={sandbox.state} />
+          <ExposedMark sandbox={sandbox} />
           <span className="spring" />
           <div className="acts" role="toolbar" aria-label="Sandbox">
             {actsOf(sandbox).map((act) => (
@@ -84,13 +90,12 @@ function Facts({ sandbox }: { readonly sandbox: Sandbox }) {
         <Icon name={agent === null ? 'terminal' : 'agent'} />
         {agent === null || agent === profile ? profile : `${profile} · ${agent}`}
       </li>
-      <li className="fact" title="What its egress proxy lets through">
-        <Icon name="network" />
-        network {sandbox.network_mode}
+      <li>
+        <NetworkFact sandbox={sandbox} />
       </li>
       {isolation !== null && (
         <li>
-          <IsolationMark isolation={isolation} />
+          <IsolationMark sandbox={sandbox} isolation={isolation} />
         </li>
       )}
       {sandbox.expires_at !== null && AGING.includes(sandbox.state) && (
@@ -99,6 +104,26 @@ function Facts({ sandbox }: { readonly sandbox: Sandbox }) {
         </li>
       )}
     </ul>
+  );
+}
+
+function NetworkFact({ sandbox }: { readonly sandbox: Sandbox }) {
+  const [open, setOpen] = useState(false);
+  const refused = useStore(refusals)[sandbox.sandbox_id] ?? [];
+  return (
+    <>
+      <button
+        type="button"
+        className={refused.length > 0 ? 'pop-face fact fact-warn' : 'pop-face fact'}
+        title="What its egress proxy lets through"
+        onClick={() => setOpen(true)}
+      >
+        <Icon name="network" />
+        network {sandbox.network_mode}
+        {refused.length > 0 && ` · ${refused.length} refused`}
+      </button>
+      {open && <NetworkDialog sandbox={sandbox} onClose={() => setOpen(false)} />}
+    </>
   );
 }
 

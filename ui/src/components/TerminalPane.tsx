@@ -1,114 +1,108 @@
-/** One terminal's pane: the screen, what is known of its connection, search, text view. */
+/** One terminal's pane: the screen or its cards, who is here, search, text view. */
 
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useState } from 'react';
 import type { Terminal } from '../api/types';
-import { announce, notify } from '../state/announce';
+import { login } from '../state/login';
+import { phone, prefersCards } from '../state/screen';
 import { useStore } from '../state/store';
-import { shade } from '../state/theme';
-import type { AttachStatus } from '../terminal/attach';
-import { TerminalView } from '../terminal/view';
-import { ComposeBar, TouchKeys } from './TouchKeys';
-import { PaneNotice } from './PaneNotice';
+import { AgentBar } from './AgentBar';
+import { CardsView } from './CardsView';
 import { PaneBar } from './PaneBar';
+import { PaneNotice } from './PaneNotice';
 import { SearchBar } from './SearchBar';
+import { ShareDialog } from './ShareDialog';
 import { TextView } from './TextView';
+import { ComposeBar, TouchKeys } from './TouchKeys';
+import { useTerminalView, type Calls, type Viewed } from './useTerminalView';
 
-interface TerminalPaneProps {
+interface TerminalPaneProps extends Omit<Calls, 'onSearch'> {
   readonly sandboxId: string;
   readonly terminal: Terminal;
   readonly client: string;
   readonly visible: boolean;
-  readonly onStatus: (terminalId: string, status: AttachStatus) => void;
-  readonly onEscape: () => void;
-  readonly onPalette: () => void;
 }
 
-const phone = window.matchMedia('(pointer: coarse) and (max-width: 760px)');
-const FLASH_MS = 1200;
+/** What lies over the pane. */
+type Over = { readonly is: 'share' } | { readonly is: 'text'; readonly text: string };
 
 export function TerminalPane(props: TerminalPaneProps) {
-  const { sandboxId, terminal, client, visible, onStatus, onEscape, onPalette } = props;
+  const { sandboxId, terminal, client, visible, ...calls } = props;
   const terminalId = terminal.terminal_id;
-  const host = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState<TerminalView | null>(null);
-  const [status, setStatus] = useState<AttachStatus | null>(null);
-  const [refusedAt, setRefusedAt] = useState(0);
   const [searching, setSearching] = useState(false);
-  const [matches, setMatches] = useState({ index: -1, count: 0 });
-  const [hover, setHover] = useState<string | null>(null);
-  const [text, setText] = useState<string | null>(null);
-  const colour = useStore(shade);
-  const calls = useRef({ onStatus, onEscape, onPalette });
+  const [over, setOver] = useState<Over | null>(null);
+  const owner = useStore(login).is === 'in';
+  const onSearch = (): void => setSearching(true);
+  const viewed = useTerminalView({ sandboxId, terminalId, client }, { ...calls, onSearch });
+  const { view, status, refused } = viewed;
+  const agent = status?.agent ?? null;
+  const [cards, setCards] = useCards(agent !== null);
+  const idle = over === null;
 
-  useEffect(() => {
-    calls.current = { onStatus, onEscape, onPalette };
-  });
-
-  useEffect(() => {
-    if (host.current === null) return;
-    const made = new TerminalView({
-      host: host.current,
-      sandboxId,
-      terminalId,
-      clientId: client,
-      shade: shade.get(),
-      autoFit: !phone.matches,
-      onStatus: (next) => {
-        setStatus(next);
-        calls.current.onStatus(terminalId, next);
-      },
-      onRefused: (why = 'Not connected: nothing was typed.') => {
-        announce(why);
-        setRefusedAt(Date.now());
-      },
-      onInputFull: (message) => notify(message, 'bad'),
-      onEscape: () => calls.current.onEscape(),
-      onPalette: () => calls.current.onPalette(),
-      onSearch: () => setSearching(true),
-      onMatches: (index, count) => setMatches({ index, count }),
-      onHover: setHover,
-    });
-    setView(made);
-    return () => {
-      made.dispose();
-      setView(null);
-    };
-  }, [sandboxId, terminalId, client]);
-
-  useEffect(() => view?.setShade(colour), [view, colour]);
   useEffect(() => {
     if (view === null) return;
-    view.show(visible);
-    if (visible && !phone.matches && text === null) view.focus();
-  }, [view, visible, text]);
-  useEffect(() => {
-    if (refusedAt === 0) return;
-    const timer = window.setTimeout(() => setRefusedAt(0), FLASH_MS);
-    return () => window.clearTimeout(timer);
-  }, [refusedAt]);
+    view.show(visible && !cards);
+    if (visible && !cards && !phone.matches && idle) view.focus();
+  }, [view, visible, cards, idle]);
 
   return (
-    <div className={refusedAt > 0 ? 'pane pane-refused' : 'pane'} hidden={!visible}>
+    <div className={refused !== null ? 'pane pane-refused' : 'pane'} hidden={!visible}>
       <PaneBar
-        status={status}
-        onSearch={() => setSearching(true)}
-        onText={() => setText(view?.text() ?? '')}
-        onFit={() => view?.fitToScreen()}
-        onAsk={() => view?.requestControl()}
-        onCopy={() => void view?.copySelection()}
+        {...{ sandboxId, terminal, status, view, cards }}
+        onCards={() => setCards(!cards)}
+        onShare={() => setOver({ is: 'share' })}
+        onSearch={onSearch}
+        onText={() => setOver({ is: 'text', text: view?.text() ?? '' })}
       />
+      {agent !== null && <AgentBar {...{ sandboxId, terminalId, agent, owner }} />}
+      {cards && visible && (
+        <CardsView {...{ sandboxId, owner }} id={terminalId} onTerminal={() => setCards(false)} />
+      )}
+      <Screen
+        {...{ terminal, viewed }}
+        hidden={cards}
+        searching={searching && !cards}
+        onSearched={() => setSearching(false)}
+      />
+      {over?.is === 'share' && (
+        <ShareDialog {...{ sandboxId, terminal }} onClose={() => setOver(null)} />
+      )}
+      {over?.is === 'text' && <TextView text={over.text} onClose={() => setOver(null)} />}
+    </div>
+  );
+}
+
+/** A narrow screen shows an agent as cards until told otherwise; whatever else, its terminal. */
+function useCards(hasAgent: boolean): [boolean, (cards: boolean) => void] {
+  const [wanted, setWanted] = useState<boolean | null>(null);
+  return [wanted ?? (hasAgent && prefersCards()), setWanted];
+}
+
+interface ScreenProps {
+  readonly terminal: Terminal;
+  readonly viewed: Viewed;
+  readonly hidden: boolean;
+  readonly searching: boolean;
+  readonly onSearched: () => void;
+}
+
+/** The terminal itself with what lies on it, and a touch screen's keys below. */
+function Screen({ terminal, viewed, hidden, searching, onSearched }: ScreenProps) {
+  const { host, view, status, refused, matches, hover } = viewed;
+  const types = !hidden && status?.me?.role !== 'viewer';
+  return (
+    <>
       {searching && view !== null && (
         <SearchBar
           matches={matches}
           onFind={(words, direction, growing) => view.find(words, direction, growing)}
           onClose={() => {
-            setSearching(false);
+            onSearched();
             view.endSearch();
             view.focus();
           }}
         />
       )}
-      <div className="pane-stage">
+      <div className="pane-stage" hidden={hidden}>
         <div
           ref={host}
           className="pane-screen"
@@ -116,11 +110,14 @@ export function TerminalPane(props: TerminalPaneProps) {
           aria-label={`Terminal ${terminal.name ?? terminal.argv[0] ?? ''}. Control Shift Period leaves it.`}
         />
         {hover !== null && <p className="pane-link">{hover}</p>}
-        <PaneNotice status={status} refused={refusedAt > 0} view={view} />
+        <PaneNotice status={status} refused={refused} view={view} />
       </div>
-      {view !== null && <TouchKeys view={view} />}
-      {view !== null && <ComposeBar view={view} />}
-      {text !== null && <TextView text={text} onClose={() => setText(null)} />}
-    </div>
+      {types && view !== null && (
+        <>
+          <TouchKeys view={view} />
+          <ComposeBar view={view} />
+        </>
+      )}
+    </>
   );
 }

@@ -49,13 +49,9 @@ export function ComposeBar({ view }: TouchProps) {
       className="compose"
       onSubmit={(event) => {
         event.preventDefault();
-        if (view.status.phase !== 'live') {
-          view.type('');
-          return;
-        }
+        if (!view.ready()) return;
         if (line !== '') view.paste(line);
-        view.type('\r');
-        setLine('');
+        if (view.type('\r')) setLine('');
       }}
     >
       <textarea

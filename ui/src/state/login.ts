@@ -1,21 +1,35 @@
 /** Whether a person is logged in, and the exchange of a one-time link for a cookie. */
 
 import { api, onLoggedOut, Problem } from '../api/client';
-import { route, parse } from './route';
+import type { Me, Seat } from '../api/types';
+import { go, parse, route } from './route';
 import { Store } from './store';
 
 export type Login =
   | { readonly is: 'checking' }
   | { readonly is: 'in'; readonly name: string }
+  /** Somebody opened a share link and has not come in yet. */
+  | { readonly is: 'invited'; readonly ticket: string; readonly why: string | null }
+  /** Somebody who came by a share link. */
+  | { readonly is: 'guest'; readonly name: string; readonly seat: Seat }
   /** `why` says what went wrong, when something did. */
   | { readonly is: 'out'; readonly why: string | null };
 
 export const login = new Store<Login>({ is: 'checking' });
 
 const LINK = /^#login=(.+)$/;
+const SHARE = /^#share=(.+)$/;
 
 /** Logs in by the link in the address, if there is one, or finds out who is there. */
 export async function begin(): Promise<void> {
+  const share = SHARE.exec(location.hash)?.[1];
+  if (share !== undefined) {
+    // Out of the address bar and the history, and kept in memory only.
+    history.replaceState(null, '', '#/');
+    route.set(parse('#/'));
+    login.set({ is: 'invited', ticket: decodeURIComponent(share), why: null });
+    return;
+  }
   const ticket = LINK.exec(location.hash)?.[1];
   try {
     if (ticket !== undefined) {
@@ -24,10 +38,29 @@ export async function begin(): Promise<void> {
       route.set(parse('#/'));
       await api.login(decodeURIComponent(ticket));
     }
-    login.set({ is: 'in', name: (await api.me()).name });
+    seat(await api.me());
   } catch (reason) {
     login.set({ is: 'out', why: whyOf(reason, ticket !== undefined) });
   }
+}
+
+/** Comes in by a share link, under a name of one's own. */
+export async function comeIn(ticket: string, name: string): Promise<void> {
+  try {
+    const { guest } = await api.comeIn(ticket, name.trim());
+    const me = await api.me();
+    seat(me);
+    // Who is logged in already stays who they are, and is led to the place.
+    if (me.guest === null && guest !== null) go(guest.sandbox_id, guest.terminal_id);
+  } catch (reason) {
+    if (!(reason instanceof Problem)) throw reason;
+    login.set({ is: 'invited', ticket, why: reason.message });
+  }
+}
+
+function seat(me: Me): void {
+  if (me.guest === null) login.set({ is: 'in', name: me.name });
+  else login.set({ is: 'guest', name: me.name, seat: me.guest });
 }
 
 function whyOf(reason: unknown, byLink: boolean): string | null {
@@ -43,11 +76,11 @@ export async function logOut(): Promise<void> {
 }
 
 onLoggedOut(() => {
-  if (login.get().is === 'in') {
-    login.set({ is: 'out', why: 'Your login has ended.' });
-  }
+  const { is } = login.get();
+  if (is === 'in') login.set({ is: 'out', why: 'Your login has ended.' });
+  if (is === 'guest') login.set({ is: 'out', why: 'The link you came by is over.' });
 });
 
 window.addEventListener('hashchange', () => {
-  if (LINK.test(location.hash)) void begin();
+  if (LINK.test(location.hash) || SHARE.test(location.hash)) void begin();
 });

@@ -1,8 +1,9 @@
-/** Where the page is: `#/sandboxes/<id>/<tab>`; the hash, so any server path works. */
+/** Where the page is: `#/sandboxes/<id>/<tab>` or `#/secrets`; the hash, so any path works. */
 
 import { Store } from './store';
 
 export interface Route {
+  readonly page: 'sandboxes' | 'secrets';
   readonly sandbox: string | null;
   /** A terminal's id, `log`, or null for whatever fits. */
   readonly tab: string | null;
@@ -12,10 +13,15 @@ export const route = new Store<Route>(parse(location.hash));
 
 export function parse(hash: string): Route {
   const [, kind, sandbox, tab] = hash.replace(/^#/, '').split('/');
+  if (kind === 'secrets') return { page: 'secrets', sandbox: null, tab: null };
   if (kind !== 'sandboxes' || sandbox === undefined || sandbox === '') {
-    return { sandbox: null, tab: null };
+    return { page: 'sandboxes', sandbox: null, tab: null };
   }
-  return { sandbox: decode(sandbox), tab: tab === undefined || tab === '' ? null : decode(tab) };
+  return {
+    page: 'sandboxes',
+    sandbox: decode(sandbox),
+    tab: tab === undefined || tab === '' ? null : decode(tab),
+  };
 }
 
 function decode(part: string): string {
@@ -33,7 +39,13 @@ export function go(sandbox: string | null, tab: string | null = null): void {
   const hash = sandbox === null ? '#/' : `#/sandboxes/${parts.join('/')}`;
   if (now.sandbox === sandbox && now.sandbox !== null) history.replaceState(null, '', hash);
   else history.pushState(null, '', hash);
-  route.set({ sandbox, tab: sandbox === null ? null : tab });
+  route.set({ page: 'sandboxes', sandbox, tab: sandbox === null ? null : tab });
+}
+
+/** Goes to the page of secrets and approvals. */
+export function goToSecrets(): void {
+  history.pushState(null, '', '#/secrets');
+  route.set(parse('#/secrets'));
 }
 
 window.addEventListener('popstate', () => route.set(parse(location.hash)));

@@ -8,6 +8,8 @@ import { api } from '../api/client';
 import { followEvents } from '../api/events';
 import type { Envelope, Sandbox, Terminal } from '../api/types';
 import { notifyFailure } from './announce';
+import { loadApprovals } from './approvals';
+import { hearRefusal } from './refusals';
 import { Store } from './store';
 
 /** null until the first answer. */
@@ -63,10 +65,24 @@ async function loadOne(id: string): Promise<void> {
   }
 }
 
-function onEvent({ stream, event_type: kind }: Envelope): void {
+/** Counts what changed about secrets, so that who shows them looks again. */
+export const secretsMoved = new Store(0);
+
+function onEvent(event: Envelope): void {
+  const { stream, event_type: kind } = event;
+  if (kind.startsWith('approval.')) soon('approvals', loadApprovals);
+  if (kind.startsWith('secret.')) {
+    soon('secrets', () => {
+      secretsMoved.set((now) => now + 1);
+      // Which sandboxes hold an exposed one may have changed with it.
+      return loadAll();
+    });
+  }
   const id = stream.startsWith('sandbox:') ? stream.slice('sandbox:'.length) : null;
   if (id === null) return;
-  if (kind.startsWith('sandbox.')) soon(`sandbox ${id}`, () => loadOne(id));
+  if (kind === 'door.refused') hearRefusal(id, event);
+  if (kind.startsWith('sandbox.') || kind === 'network.switched')
+    soon(`sandbox ${id}`, () => loadOne(id));
   if (kind.startsWith('terminal.') && id in terminals.get()) {
     soon(`terminals ${id}`, () => loadTerminals(id));
   }
@@ -80,6 +96,7 @@ export function followSandboxes(): () => void {
     onConnection: (is) => connected.set(is),
     onConnect: () => {
       soon('all', loadAll);
+      soon('approvals', loadApprovals);
       for (const id of Object.keys(terminals.get())) {
         soon(`terminals ${id}`, () => loadTerminals(id));
       }

@@ -63,6 +63,7 @@ class World {
   statuses: AttachStatus[] = [];
   shown = '';
   readonly refused: string[] = [];
+  readonly expired: [string, boolean, string][] = [];
   now = 0;
   #pending: { bytes: Uint8Array; done: () => void }[] = [];
   #timers = new Map<number, { at: number; run: () => void }>();
@@ -70,6 +71,7 @@ class World {
 
   readonly attachment = new Attachment({
     clientId: 'me',
+    onExpired: (name, mine, reason) => this.expired.push([name, mine, reason]),
     screen: {
       write: (bytes, done) => this.#pending.push({ bytes, done }),
       resize: (cols, rows) => this.sizes.push(`${cols}x${rows}@${this.shown.length}`),

@@ -7,7 +7,9 @@
  * reconnects, or the screen is told to start afresh (`resync`).
  */
 
-import { parseFrame, type ClientFrame, type Exit, type ServerFrame } from './frames';
+import { parseFrame } from './frames';
+import type { ClientFrame, Exit, PeopleFrame, ServerFrame } from './frames';
+import type { AgentState, Control, Party, Recording } from './party';
 
 /** Where bytes go. Calls are in order, and so must the `done` callbacks be. */
 export interface Screen {
@@ -47,6 +49,8 @@ export type Phase =
   | 'ended'
   /** There is no such terminal any more. */
   | 'gone'
+  /** The login or the share link is over. */
+  | 'revoked'
   /** `dispose` was called. */
   | 'closed';
 
@@ -54,6 +58,12 @@ export interface AttachStatus {
   readonly phase: Phase;
   readonly driver: string | null;
   readonly drives: boolean;
+  /** Who is here and who waits; null until told. */
+  readonly control: Control | null;
+  /** This client among them. */
+  readonly me: Party | null;
+  readonly agent: AgentState | null;
+  readonly recording: Recording | null;
   readonly cols: number;
   readonly rows: number;
   readonly title: string;
@@ -75,6 +85,8 @@ export interface AttachOptions {
   /** The server refused something that was sent: `code` and a sentence. */
   readonly onRefused: (code: string, message: string) => void;
   readonly onStatus: (status: AttachStatus) => void;
+  /** Somebody, perhaps this client, lost control without giving it. */
+  readonly onExpired: (name: string, mine: boolean, reason: string) => void;
   /** Sees every counted byte in order; for tests. */
   readonly tap?: ((bytes: Uint8Array, offset: number) => void) | undefined;
   readonly timers: AttachTimers;
@@ -98,6 +110,7 @@ const START_TIMEOUT_MS = 10_000;
 
 const CLOSE_NORMAL = 1000;
 const CLOSE_SUPERSEDED = 4000;
+const CLOSE_REVOKED = 4401;
 const CLOSE_NO_SUCH_TERMINAL = 4404;
 const CLOSE_SANDBOX_NOT_RUNNING = 4409;
 const NOTHING = new Uint8Array(0);
@@ -110,6 +123,10 @@ export class Attachment {
     phase: 'connecting',
     driver: null,
     drives: false,
+    control: null,
+    me: null,
+    agent: null,
+    recording: null,
     cols: 0,
     rows: 0,
     title: '',
@@ -156,6 +173,17 @@ export class Attachment {
   requestControl(): void {
     if (this.#status.phase === 'live' && !this.#status.drives)
       this.#say({ type: 'request_control' });
+  }
+
+  /** Gives control to a client of that id, or else to who waited longest. */
+  grantControl(to?: string): void {
+    if (this.#status.phase === 'live')
+      this.#say(to === undefined ? { type: 'grant_control' } : { type: 'grant_control', to });
+  }
+
+  /** Releases control as the driver, takes it back as an owner, else withdraws a request. */
+  revokeControl(): void {
+    if (this.#status.phase === 'live') this.#say({ type: 'revoke_control' });
   }
 
   /** Asks for another size; only a driver's wish is sent. */
@@ -254,7 +282,37 @@ export class Attachment {
       case 'refused':
         this.#options.onRefused(frame.reason, frame.message);
         break;
+      default:
+        this.#onPeople(frame);
     }
+  }
+
+  #onPeople(frame: PeopleFrame): void {
+    switch (frame.type) {
+      case 'control':
+        this.#set({ control: frame.control, me: this.#find(frame.control) });
+        break;
+      case 'expired':
+        this.#onExpired(frame);
+        break;
+      case 'agent':
+        this.#set({ agent: frame.agent });
+        break;
+      case 'recording':
+        this.#set({ recording: frame.recording });
+        break;
+    }
+  }
+
+  #find({ driver, watchers, waiting }: Control): Party | null {
+    const here = [driver, ...watchers, ...waiting];
+    return here.find((party) => party?.client === this.#client) ?? null;
+  }
+
+  #onExpired(frame: Extract<PeopleFrame, { type: 'expired' }>): void {
+    const before = this.#status.control?.driver;
+    const name = before?.client === frame.client ? before.name : 'The driver';
+    this.#options.onExpired(name, frame.client === this.#client, frame.reason);
   }
 
   #onStart(frame: Extract<ServerFrame, { type: 'start' }>): void {
@@ -272,6 +330,8 @@ export class Attachment {
       driver: frame.driver,
       drives: frame.driver === this.#client,
       title: frame.title,
+      // Told again after `start` where there is one.
+      recording: null,
     });
     this.#ack();
   }
@@ -348,7 +408,8 @@ export class Attachment {
     this.#dropSocket();
     this.#clearTimers();
     if (this.#status.exit !== null) this.#set({ phase: 'ended' });
-    else if (code === CLOSE_SUPERSEDED) this.#set({ phase: 'parked' });
+    else if (code === CLOSE_SUPERSEDED) this.#set({ phase: 'parked', drives: false });
+    else if (code === CLOSE_REVOKED) this.#set({ phase: 'revoked', drives: false });
     else if (code === CLOSE_NO_SUCH_TERMINAL || code === CLOSE_SANDBOX_NOT_RUNNING) {
       this.#set({ phase: 'gone' });
     } else this.#retryLater(code);

@@ -5,6 +5,9 @@
  * that a newer server can say more without breaking an older page.
  */
 
+import { agentOf, controlOf, recordingOf } from './party';
+import type { AgentState, Control, Recording } from './party';
+
 export type Exit =
   | { readonly kind: 'code'; readonly code: number }
   | { readonly kind: 'signal'; readonly signal: string };
@@ -34,12 +37,24 @@ export type ServerFrame =
   | { readonly type: 'exit'; readonly exit: Exit; readonly offset: number }
   | { readonly type: 'error'; readonly code: string; readonly message: string }
   /** Keystrokes were dropped. */
-  | { readonly type: 'refused'; readonly reason: string; readonly message: string };
+  | { readonly type: 'refused'; readonly reason: string; readonly message: string }
+  | PeopleFrame;
+
+/** Frames about who is here and what goes on. */
+export type PeopleFrame =
+  | { readonly type: 'control'; readonly control: Control }
+  /** A driver lost control: `idle`, or `grace` when its connection stayed away. */
+  | { readonly type: 'expired'; readonly client: string; readonly reason: string }
+  | { readonly type: 'agent'; readonly agent: AgentState }
+  | { readonly type: 'recording'; readonly recording: Recording };
 
 export type ClientFrame =
   | { readonly type: 'ack'; readonly offset: number }
   | { readonly type: 'resize'; readonly cols: number; readonly rows: number }
-  | { readonly type: 'request_control' };
+  | { readonly type: 'request_control' }
+  /** Without `to`: to who waited longest. */
+  | { readonly type: 'grant_control'; readonly to?: string }
+  | { readonly type: 'revoke_control' };
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -77,6 +92,21 @@ export function parseFrame(text: string): ServerFrame | null {
       return { type: 'error', code: word(fields['code']), message: word(fields['message']) };
     case 'input_refused':
       return { type: 'refused', reason: word(fields['reason']), message: word(fields['message']) };
+    default:
+      return aboutPeople(fields);
+  }
+}
+
+function aboutPeople(fields: Fields): PeopleFrame | null {
+  switch (fields['type']) {
+    case 'control_state':
+      return { type: 'control', control: controlOf(fields) };
+    case 'control_expired':
+      return { type: 'expired', client: word(fields['client']), reason: word(fields['reason']) };
+    case 'agent_state':
+      return { type: 'agent', agent: agentOf(fields) };
+    case 'recording':
+      return { type: 'recording', recording: recordingOf(fields) };
     default:
       return null;
   }

@@ -18,6 +18,7 @@ import { guardAnswers } from './answers';
 import { Attachment, type AttachSocket, type AttachStatus } from './attach';
 import { colours } from './colours';
 import { follow, followable } from './links';
+import { lockOf } from './party';
 import { cleanPaste } from './paste';
 import { listenForWake } from './wake';
 import { GpuRenderer } from './webgl';
@@ -31,8 +32,9 @@ export interface TerminalViewOptions {
   /** Whether a driver's size is asked for without being told to (not on a phone). */
   readonly autoFit: boolean;
   readonly onStatus: (status: AttachStatus) => void;
-  /** Keys were pressed that went nowhere: the connection is not live. */
-  readonly onRefused: (why?: string) => void;
+  /** Keys were pressed that went nowhere; `code` is the server's word, null: disconnected. */
+  readonly onRefused: (code: string | null, message: string) => void;
+  readonly onExpired: (name: string, mine: boolean, reason: string) => void;
   /** The program reads nothing, and what waits for it is too much already. */
   readonly onInputFull: (message: string) => void;
   /** The person wants the keyboard back, or the search. */
@@ -51,6 +53,13 @@ const FONT_MIN_PHONE_PX = 9;
 const SCROLLBACK_LINES = 10_000;
 const SETTLE_MS = 100;
 const INPUT_FULL = 'input_full';
+const CUT_OFF = 'Not connected: nothing was typed.';
+const LOCKS = {
+  agent_running: 'The agent is running: nothing was typed.',
+  agent_paused: 'The agent is paused: nothing was typed.',
+  viewer: 'You may watch here, not type.',
+} as const;
+const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock'];
 /** xterm refuses sizes below this itself. */
 const MIN_COLS = 2;
 const MIN_ROWS = 1;
@@ -132,6 +141,20 @@ export class TerminalView {
     this.#attachment.requestControl();
   }
 
+  grantControl(to?: string): void {
+    this.#attachment.grantControl(to);
+  }
+
+  revokeControl(): void {
+    this.#attachment.revokeControl();
+  }
+
+  /** Takes control at once: as the owner, or from another tab of one's own. */
+  takeControl(): void {
+    if (this.#attachment.status.me?.role === 'owner') this.#attachment.revokeControl();
+    else this.#attachment.requestControl();
+  }
+
   takeBack(): void {
     this.#attachment.takeBack();
   }
@@ -140,13 +163,39 @@ export class TerminalView {
     this.#attachment.wake(true);
   }
 
-  /** Types for the person: keys of the touch bar, composed lines. */
-  type(data: string): void {
-    if (!this.#attachment.send(data)) this.#options.onRefused();
+  /** Types for the person: keys of the touch bar, composed lines. False when it may not. */
+  type(data: string): boolean {
+    return this.#mayType() && this.#send(data);
+  }
+
+  /** Whether typing would go somewhere; says why when not. */
+  ready(): boolean {
+    if (!this.#mayType()) return false;
+    const live = this.#attachment.status.phase === 'live';
+    if (!live) this.#options.onRefused(null, CUT_OFF);
+    return live;
   }
 
   paste(text: string): void {
-    this.#term.paste(cleanPaste(text));
+    if (this.#mayType()) this.#term.paste(cleanPaste(text));
+  }
+
+  /** Says why when typing is refused here already. */
+  #mayType(): boolean {
+    const lock = this.#lock();
+    if (lock !== null) this.#options.onRefused(lock, LOCKS[lock]);
+    return lock === null;
+  }
+
+  #lock(): keyof typeof LOCKS | null {
+    const { agent, me } = this.#attachment.status;
+    return me?.role === 'viewer' ? 'viewer' : lockOf(agent);
+  }
+
+  #send(data: string | Uint8Array): boolean {
+    const sent = this.#attachment.send(data);
+    if (!sent) this.#options.onRefused(null, CUT_OFF);
+    return sent;
   }
 
   /** Whether arrow keys must be sent in application form (DECCKM). */
@@ -241,8 +290,9 @@ export class TerminalView {
       size: () => (this.#options.autoFit ? this.#room() : null),
       onRefused: (code, message) => {
         if (code === INPUT_FULL) this.#options.onInputFull(message);
-        else this.#options.onRefused(message);
+        else this.#options.onRefused(code, message);
       },
+      onExpired: this.#options.onExpired,
       onStatus: (status) => {
         this.#layoutSoon();
         onStatus(status);
@@ -261,11 +311,9 @@ export class TerminalView {
 
   #listen(): void {
     const { host, onMatches } = this.#options;
-    this.#term.onData((data) => this.type(data));
-    this.#term.onBinary((data) => {
-      const bytes = Uint8Array.from(data, (char) => char.charCodeAt(0));
-      if (!this.#attachment.send(bytes)) this.#options.onRefused();
-    });
+    // Not by the lock: answers to a program's questions come this way, too.
+    this.#term.onData((data) => this.#send(data));
+    this.#term.onBinary((data) => this.#send(Uint8Array.from(data, (c) => c.charCodeAt(0))));
     this.#term.attachCustomKeyEventHandler((event) => this.#onKey(event));
     this.#search.onDidChangeResults(({ resultIndex, resultCount }) =>
       onMatches(resultIndex, resultCount),
@@ -290,7 +338,7 @@ export class TerminalView {
   /** False takes a key away from the program: only combinations no program can see. */
   #onKey(event: KeyboardEvent): boolean {
     if (event.metaKey && event.code === 'KeyK') return this.#taken(event, this.#options.onPalette);
-    if (!event.ctrlKey || !event.shiftKey || event.altKey) return true;
+    if (!event.ctrlKey || !event.shiftKey || event.altKey) return this.#passes(event);
     switch (event.code) {
       case 'Period':
         return this.#taken(event, this.#options.onEscape);
@@ -301,8 +349,18 @@ export class TerminalView {
       case 'KeyC':
         return this.#taken(event, () => void this.copySelection());
       default:
-        return true;
+        return this.#passes(event);
     }
+  }
+
+  /** Whether a key goes to the program; where it cannot, the person is told at once. */
+  #passes(event: KeyboardEvent): boolean {
+    if (this.#lock() === null) return true;
+    const plain = event.type === 'keydown' && !event.metaKey && !MODIFIERS.includes(event.key);
+    if (plain && !event.repeat) this.#mayType();
+    // The browser's own keys still work; a printable one must not reach the hidden input.
+    if (plain && !event.ctrlKey) event.preventDefault();
+    return false;
   }
 
   #taken(event: KeyboardEvent, act: () => void): boolean {

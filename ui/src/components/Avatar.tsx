@@ -1,0 +1,37 @@
+/** A person as initials on a calm colour of their own; the name is said beside it or in words. */
+
+interface AvatarProps {
+  readonly name: string;
+  /** Tells people of one name apart. */
+  readonly principal: string;
+  readonly drives?: boolean;
+}
+
+export function Avatar({ name, principal, drives = false }: AvatarProps) {
+  return (
+    <span
+      className={drives ? 'avatar avatar-drives' : 'avatar'}
+      data-hue={hueOf(principal || name)}
+      aria-hidden="true"
+    >
+      {initials(name)}
+    </span>
+  );
+}
+
+const HUES = 6;
+
+/** One of a few hues, always the same for the same person. */
+function hueOf(text: string): number {
+  let sum = 0;
+  for (const char of text) sum = (sum * 31 + (char.codePointAt(0) ?? 0)) % 9973;
+  return sum % HUES;
+}
+
+/** Up to two letters: of the first and the last word. */
+export function initials(name: string): string {
+  const words = name.split(/[\s._-]+/).filter((word) => word !== '');
+  const picked = words.length > 1 ? [words.at(0), words.at(-1)] : [words.at(0)];
+  const letters = picked.map((word) => Array.from(word ?? '?')[0] ?? '?').join('');
+  return letters.toLocaleUpperCase();
+}

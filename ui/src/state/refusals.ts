@@ -1,0 +1,57 @@
+/** What sandboxes were refused at the egress door, newest first, as the log tells it. */
+
+import { api } from '../api/client';
+import type { Envelope } from '../api/types';
+import { Store } from './store';
+
+export interface Refusal {
+  readonly host: string;
+  readonly port: number;
+  readonly detail: string;
+  readonly at: string;
+  readonly times: number;
+}
+
+const KEPT = 50;
+/** Of an old log only so much is read. */
+const PAGES = 20;
+
+/** By sandbox id. */
+export const refusals = new Store<Readonly<Record<string, readonly Refusal[]>>>({});
+const read = new Set<string>();
+
+/** Adds one; the same destination again only counts. Pure. */
+export function withRefusal(list: readonly Refusal[], event: Envelope): readonly Refusal[] {
+  const { host, port, detail } = event.payload;
+  if (typeof host !== 'string' || host === '' || typeof port !== 'number') return list;
+  const before = list.find((one) => one.host === host && one.port === port);
+  const refusal: Refusal = {
+    host,
+    port,
+    detail: typeof detail === 'string' ? detail : '',
+    at: event.at,
+    times: (before?.times ?? 0) + 1,
+  };
+  return [refusal, ...list.filter((one) => one !== before)].slice(0, KEPT);
+}
+
+export function hearRefusal(id: string, event: Envelope): void {
+  refusals.set((now) => ({ ...now, [id]: withRefusal(now[id] ?? [], event) }));
+}
+
+/** Reads those of before this page was there, once. */
+export async function loadRefusals(id: string): Promise<void> {
+  if (read.has(id)) return;
+  read.add(id);
+  let found: readonly Refusal[] = [];
+  let after = 0;
+  for (let page = 0; page < PAGES; page += 1) {
+    const { events, next } = await api.events(id, after);
+    for (const event of events) {
+      if (event.event_type === 'door.refused') found = withRefusal(found, event);
+    }
+    if (events.length === 0) break;
+    after = next;
+  }
+  refusals.set((now) => ({ ...now, [id]: found }));
+}

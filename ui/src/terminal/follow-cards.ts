@@ -1,0 +1,49 @@
+/** Follows the cards of one terminal or machine over reconnects, each resumed where it ended. */
+
+import { api } from '../api/client';
+import { NO_CARDS, readPage, withPage, type CardList } from './cards';
+
+const RETRY_FIRST_MS = 300;
+const RETRY_CAP_MS = 5_000;
+/** The terminal, the sandbox or the way in is gone: coming back is of no use. */
+const FINAL_CODES = [4401, 4404, 4409];
+
+/** Calls `onCards` at every change until the returned function is called. */
+export function followCards(
+  sandboxId: string,
+  id: string,
+  onCards: (list: CardList, connected: boolean) => void,
+): () => void {
+  let list = NO_CARDS;
+  let socket: WebSocket | null = null;
+  let timer: number | undefined;
+  let attempts = 0;
+  let over = false;
+
+  function connect(): void {
+    const made = new WebSocket(api.cardsAddress(sandboxId, id, list.seq));
+    socket = made;
+    made.onmessage = ({ data }: MessageEvent<unknown>) => {
+      const page = typeof data === 'string' ? readPage(data) : null;
+      if (page === null || over) return;
+      attempts = 0;
+      list = withPage(list, page);
+      onCards(list, true);
+    };
+    made.onclose = ({ code }) => {
+      if (over || socket !== made) return;
+      onCards(list, false);
+      if (FINAL_CODES.includes(code)) return;
+      const wait = Math.min(RETRY_CAP_MS, RETRY_FIRST_MS * 2 ** attempts);
+      attempts += 1;
+      timer = window.setTimeout(connect, wait * (0.5 + Math.random() / 2));
+    };
+  }
+
+  connect();
+  return () => {
+    over = true;
+    window.clearTimeout(timer);
+    socket?.close();
+  };
+}

@@ -1,0 +1,97 @@
+/** Who is at a terminal and what goes on there, as its text frames tell it. Pure. */
+
+/** One client and the person or guest behind it. */
+export interface Party {
+  readonly principal: string;
+  readonly name: string;
+  readonly client: string;
+  readonly role: 'viewer' | 'controller' | 'owner';
+}
+
+/** Control of one terminal: a lease, whoever waits for it, and whoever watches. */
+export interface Control {
+  readonly driver: Party | null;
+  readonly epoch: number;
+  readonly waiting: readonly Party[];
+  readonly watchers: readonly Party[];
+  /** The driver's connection is gone and its grace runs. */
+  readonly away: boolean;
+  /** The agent that has control until it yields. */
+  readonly agent: string | null;
+}
+
+/** An agent at this terminal. */
+export interface AgentState {
+  readonly agent: string;
+  readonly state: 'running' | 'paused' | 'stopped';
+  readonly turn: 'working' | 'waiting';
+}
+
+/** Whether what happens here is being written down, and by whose wish. */
+export interface Recording {
+  readonly on: boolean;
+  readonly by: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const ROLES = ['viewer', 'controller', 'owner'] as const;
+
+export function controlOf(fields: Fields): Control {
+  return {
+    driver: partyOf(fields['driver']),
+    epoch: typeof fields['epoch'] === 'number' ? fields['epoch'] : 0,
+    waiting: partiesOf(fields['waiting']),
+    watchers: partiesOf(fields['watchers']),
+    away: fields['away'] === true,
+    agent: typeof fields['agent'] === 'string' ? fields['agent'] : null,
+  };
+}
+
+export function agentOf(fields: Fields): AgentState {
+  const state = fields['agent_state'];
+  return {
+    agent: words(fields['agent']) || 'agent',
+    state: state === 'paused' || state === 'stopped' ? state : 'running',
+    turn: fields['turn'] === 'working' ? 'working' : 'waiting',
+  };
+}
+
+export function recordingOf(fields: Fields): Recording {
+  const by = fields['by'];
+  const name = typeof by === 'object' && by !== null ? (by as Fields)['name'] : by;
+  return { on: fields['on'] === true, by: words(name) };
+}
+
+/** Everybody at the terminal once, the driver first; `mine` is this client's own id. */
+export function everybody({ driver, watchers }: Control): readonly Party[] {
+  const others = watchers.filter(({ client }) => client !== driver?.client);
+  return driver === null ? others : [driver, ...others];
+}
+
+/** Why typing is refused before it is sent, or null when it may be tried. */
+export function lockOf(agent: AgentState | null): 'agent_running' | 'agent_paused' | null {
+  if (agent?.state === 'paused') return 'agent_paused';
+  return agent?.state === 'running' && agent.turn === 'working' ? 'agent_running' : null;
+}
+
+function partiesOf(value: unknown): readonly Party[] {
+  if (!Array.isArray(value)) return [];
+  return value.map(partyOf).filter((party) => party !== null);
+}
+
+function partyOf(value: unknown): Party | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const { principal, name, client, role } = value as Fields;
+  if (typeof client !== 'string') return null;
+  return {
+    principal: words(principal),
+    name: words(name) || words(principal) || 'somebody',
+    client,
+    role: ROLES.find((known) => known === role) ?? 'viewer',
+  };
+}
+
+function words(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,63 @@
+/** What a person may do about control right now, and the words for it. Pure. */
+
+import type { AttachStatus } from './attach';
+import type { Control, Party } from './party';
+
+/** What the one button about control does. `take` is the owner's right. */
+export type ControlAct = 'ask' | 'withdraw' | 'take' | 'release';
+
+export const actWords: Readonly<Record<ControlAct, string>> = {
+  ask: 'Ask for control',
+  withdraw: 'Withdraw',
+  take: 'Take control',
+  release: 'Release',
+};
+
+type Seen = Pick<AttachStatus, 'phase' | 'control' | 'me' | 'drives' | 'driver'>;
+
+/** The acts that make sense, the likelier first. */
+export function controlActs(seen: Seen): readonly ControlAct[] {
+  const { phase, control, me, drives, driver } = seen;
+  if (phase !== 'live' || me?.role === 'viewer') return [];
+  if (control === null) return drives || driver === null ? [] : ['ask'];
+  // Alone at a terminal there is nobody to release it to.
+  if (drives)
+    return control.watchers.some(({ client }) => client !== me?.client) ? ['release'] : [];
+  return control.driver === null ? ['ask'] : besides(control.driver, control, me);
+}
+
+/** What may be done while somebody else's client drives. */
+function besides(driver: Party, { waiting }: Control, me: Party | null): readonly ControlAct[] {
+  if (driver.principal === me?.principal) return ['take'];
+  const waits = waiting.some(({ client }) => client === me?.client);
+  // An owner's withdrawal would take control: the server has one word for both.
+  if (me?.role === 'owner') return waits ? ['take'] : ['take', 'ask'];
+  return [waits ? 'withdraw' : 'ask'];
+}
+
+/** Who drives, for the bar. */
+export function roleWords({ phase, control, me, drives, driver }: Seen): string {
+  if (phase !== 'live') return '\u00a0';
+  if (drives) return 'You drive';
+  if (driver === null && control?.driver == null) {
+    return me?.role === 'viewer' ? 'Watching' : 'Nobody drives: type to take the wheel';
+  }
+  return `Watching${driverWords(control, me?.principal)}`;
+}
+
+/** Why keys went nowhere, for the flash over the terminal. */
+export function refusalWords(
+  code: string | null,
+  message: string,
+  control: Control | null,
+): string {
+  const name = control?.driver?.name;
+  if (code === 'not_driver' && name !== undefined) return `${name} drives: ask for control.`;
+  return message;
+}
+
+function driverWords(control: Control | null, mine: string | undefined): string {
+  if (control?.driver == null) return '';
+  if (control.driver.principal === mine) return ': you drive elsewhere';
+  return control.away ? `: ${control.driver.name} is away` : `: ${control.driver.name} drives`;
+}
