@@ -20,11 +20,14 @@ from atoll.runtime.execs.execs import Execs
 from atoll.runtime.health import Activity
 from atoll.runtime.journal import Journal
 from atoll.runtime.parts import Parts
+from atoll.runtime.recordings.recordings import Recordings
+from atoll.runtime.recordings.shelf import Bounds, Shelf
 from atoll.runtime.spawners.local import local
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminals import Defaults, Terminals
 from atoll.wire.attach import Start, decode_server, encode
 
+BOUNDS = Bounds()
 ENV = (("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/tmp"), ("LANG", "C.UTF-8"))
 
 
@@ -38,6 +41,7 @@ class Runtime:
     terminals: Terminals
     execs: Execs
     journal: Journal
+    recordings: Recordings
 
     async def call(self, method: str, path: str, body: object = None, **more: object):
         """Status and decoded JSON (or bytes)."""
@@ -119,7 +123,11 @@ class Watcher:
 
 @asynccontextmanager
 async def runtime(
-    *, token: str | None = None, agents: tuple[Agent, ...] = (), make_stage=None
+    *,
+    token: str | None = None,
+    agents: tuple[Agent, ...] = (),
+    make_stage=None,
+    bounds: Bounds = BOUNDS,
 ) -> AsyncIterator[Runtime]:
     """Serve a runtime whose sandbox is a plain child of this process."""
     home = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
@@ -136,6 +144,8 @@ async def runtime(
             execs = Execs(spawner, env=ENV, cwd=str(work), journal=journal, tasks=tasks)
             parts.terminals, parts.execs, parts.journal = terminals, execs, journal
             parts.agents = Agents(spawner, agents, terminals, journal=journal, tasks=tasks)
+            recordings = Recordings(Shelf(home / "rec", bounds), journal=journal, **more)
+            parts.recordings, terminals.opened = recordings, recordings.opened
             parts.activity = Activity("sb_test", 1)
             app = build(parts, token=token)
             runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
@@ -147,9 +157,10 @@ async def runtime(
             headers = {} if token is None else {"Authorization": f"Bearer {token}"}
             try:
                 async with aiohttp.ClientSession(connector=connector, headers=headers) as client:
-                    yield Runtime(home, path, client, terminals, execs, journal)
+                    yield Runtime(home, path, client, terminals, execs, journal, recordings)
             finally:
                 await runner.cleanup()
+                recordings.close()
                 terminals.hang_up()
                 execs.close()
     finally:

@@ -50,6 +50,13 @@ class RootMode(StrEnum):
     OVERLAY = "overlay"
 
 
+class Recording(StrEnum):
+    """Whether every terminal is recorded, or only where somebody asks for it."""
+
+    OFF = "off"
+    ALWAYS = "always"
+
+
 @dataclass(frozen=True, slots=True)
 class Network:
     """Deny by default; `egress` lists what the door lets through: hosts, or presets by name
@@ -168,6 +175,7 @@ class Profile:
     agent: str | None = None
     shell: tuple[str, ...] = ("/bin/bash",)
     env: tuple[tuple[str, str], ...] = ()
+    recording: Recording = Recording.OFF
     description: str = ""
     cost_class: str = "self-hosted"
     latency_class: str = "standard"

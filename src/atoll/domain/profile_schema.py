@@ -17,6 +17,7 @@ from atoll.domain.profile import (
     Placement,
     Profile,
     Reach,
+    Recording,
     Repo,
     Resources,
     RootMode,
@@ -114,6 +115,7 @@ def read_profile(document: str) -> Profile:
         agent=_maybe_word(fields.take("agent")),
         shell=_shell(fields.take("shell")),
         env=_env(fields),
+        recording=fields.choice("recording", Recording.OFF),
         description=fields.text("description", ""),
         cost_class=_cost_class(metadata),
         latency_class=_latency_class(metadata),
@@ -157,6 +159,7 @@ def profile_document(profile: Profile) -> dict[str, Json]:
         "agent": profile.agent,
         "shell": [*profile.shell],
         "env": dict(profile.env),
+        "recording": profile.recording.value,
         "metadata": {
             "cost_class": profile.cost_class,
             "latency_class": profile.latency_class,

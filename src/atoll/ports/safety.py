@@ -7,10 +7,10 @@ from atoll.ports.extension import Mount
 
 
 class SafetyLayers(Protocol):
-    """Shims and shell warnings, read-only."""
+    """Shims, shell warnings and shell marks, read-only."""
 
     async def mounts_for(self, safety: Safety) -> tuple[Mount, ...]:
-        """The folder to be seen inside; nothing when the profile turns no layer on. Idempotent.
+        """The folder to be seen inside. Idempotent.
         Raises `Failed` when it cannot be written."""
         ...
 

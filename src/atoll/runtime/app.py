@@ -20,11 +20,14 @@ from atoll.runtime.parts import Parts
 from atoll.runtime.policy_routes import routes as policy_routes
 from atoll.runtime.port_routes import routes as port_routes
 from atoll.runtime.problems import problems
+from atoll.runtime.reading_routes import routes as reading_routes
 from atoll.runtime.requests import MAX_JSON_BYTES, answer, query_integer, read_json
 from atoll.runtime.terminals.routes import routes as terminal_routes
 
 JOURNAL_PAGE = 200
 MAX_JOURNAL_PAGE = 1000
+MAX_JOURNAL_WAIT = 60
+"""Seconds a reader may wait for something urgent."""
 
 
 class JournalPage(msgspec.Struct):
@@ -49,9 +52,10 @@ def build(parts: Parts, *, token: str | None) -> web.Application:
         middlewares.append(_bearing(token))
     app = web.Application(middlewares=middlewares, client_max_size=MAX_JSON_BYTES)
     for routes in (
-        terminal_routes,
-        exec_routes,
         agent_routes,
+        terminal_routes,
+        reading_routes,
+        exec_routes,
         file_routes,
         policy_routes,
         port_routes,
@@ -71,6 +75,9 @@ def _own_routes(parts: Parts) -> list[web.RouteDef]:
     async def read(request: web.Request) -> web.Response:
         after = query_integer(request, "after", 0)
         limit = query_integer(request, "limit", JOURNAL_PAGE, most=MAX_JOURNAL_PAGE)
+        wait = query_integer(request, "wait", 0, most=MAX_JOURNAL_WAIT)
+        if wait:
+            await parts.journal.urgent(after, wait)
         page = parts.journal.read(after, max(1, limit))
         return answer(JournalPage(page.entries, page.last, page.dropped))
 

@@ -13,6 +13,7 @@ from atoll.runtime.files.files import Files
 from atoll.runtime.health import Activity
 from atoll.runtime.journal import Journal
 from atoll.runtime.ports import Ports
+from atoll.runtime.recordings.recordings import Recordings
 from atoll.runtime.redactions import Redactions
 from atoll.runtime.standing_policy import StandingPolicy
 from atoll.runtime.terminals.terminals import Terminals
@@ -30,5 +31,6 @@ class Parts:
     activity: Activity = field(init=False)
     asks: Asks = field(init=False)
     ports: Ports = field(init=False)
+    recordings: Recordings = field(init=False)
     policy: StandingPolicy = field(default_factory=StandingPolicy)
     redactions: Redactions = field(default_factory=Redactions)

@@ -15,6 +15,7 @@ from atoll.domain.errors import AtollError, Conflict, Failed, Invalid
 from atoll.domain.git_remote import git_environment
 from atoll.domain.ids import SandboxId, SecretId
 from atoll.domain.lifecycle import Exposed
+from atoll.domain.profile import Recording
 from atoll.domain.provider import PLACEHOLDER_PREFIX, PROVIDERS, broker_environment
 from atoll.domain.sandbox import Sandbox
 from atoll.domain.secret import Purpose, Secret, Whose, applied, bound_to
@@ -119,6 +120,7 @@ class Policies:
             commands=rules.commands_of(sandbox),
             remotes=tuple(_remote(one) for one in mine if _is(one, Purpose.GIT)),
             env=_environment(sandbox, mine),
+            record=sandbox.profile.recording is Recording.ALWAYS,
             dev=rules.dev,
         )
         exposed = tuple(sorted({one.secret.name for one in mine if one.secret.exposed}))

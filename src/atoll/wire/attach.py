@@ -106,6 +106,17 @@ class AgentStateChanged(msgspec.Struct, tag_field="type", tag="agent_state", fro
 
 class InputRefused(msgspec.Struct, tag_field="type", tag="input_refused", frozen=True):
     """Keystrokes were dropped: none of that frame reached the program."""
+class Recorded(msgspec.Struct, tag_field="type", tag="recording", frozen=True, omit_defaults=True):
+    """What is shown here is being kept on disk (`on`), or is no more. `by` asked for it by name;
+    `reason` says why it ended."""
+
+    on: bool
+    recording_id: str
+    by: str
+    principal: str
+    reason: str | None = None
+
+
 
     reason: str
     message: str
@@ -167,6 +178,7 @@ ServerMessage = (
     | InputRefused
 )
 ClientMessage = Ack | Resize | RequestControl | GrantControl | RevokeControl
+    | Recorded
 
 
 class _Codec:

@@ -125,7 +125,8 @@ class GitRemote(_Message, frozen=True, kw_only=True):
 
 class Policy(_Message, frozen=True, kw_only=True):
     """Everything at once. `revision` grows with every change the control plane makes. `env` are
-    variables of processes started from now on, over the sandbox's own."""
+    variables of processes started from now on, over the sandbox's own. `record`: every
+    terminal opened from now on is recorded."""
 
     revision: int = 0
     providers: tuple[ProviderKey, ...] = ()
@@ -139,6 +140,7 @@ class Policy(_Message, frozen=True, kw_only=True):
     env: tuple[tuple[str, str], ...] = ()
     dev: bool = False
 
+    record: bool = False
 
 class _Codec:
     encoder: ClassVar[msgspec.json.Encoder] = msgspec.json.Encoder()

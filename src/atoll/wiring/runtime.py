@@ -32,6 +32,8 @@ from atoll.runtime.health import Activity
 from atoll.runtime.journal import Journal
 from atoll.runtime.parts import Parts
 from atoll.runtime.ports import Ports
+from atoll.runtime.recordings.recordings import Recordings
+from atoll.runtime.recordings.shelf import Bounds, Shelf
 from atoll.runtime.redactions import Redactions
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.standing_policy import StandingPolicy
@@ -128,6 +130,10 @@ def _fill(
         spawner, defaults, journal=journal, tasks=tasks, make_stage=make_stage
     )
     stack.callback(parts.terminals.hang_up)
+    shelf = Shelf(boot.journal_dir / "recordings", Bounds())
+    parts.recordings = Recordings(shelf, journal=journal, make_stage=make_stage)
+    stack.callback(parts.recordings.close)
+    parts.terminals.opened = parts.recordings.opened
     parts.agents = Agents(
         spawner,
         boot.agents,
@@ -148,6 +154,7 @@ def _fill(
     stack.callback(parts.execs.close)
     parts.policy.heed(parts.terminals.heed)
     parts.policy.heed(parts.execs.heed)
+    parts.policy.heed(parts.recordings.heed)
 
     def changed(path: str) -> None:
         activity.touch()

@@ -1,8 +1,8 @@
 """`ports.safety.SafetyLayers`: one read-only folder per set of shims, shared by its sandboxes.
 
-The shims only ask (`init ask`, see `runtime.doors.ask_desk`); they hold no power, so nothing
-is lost when something inside goes round them. Folders are named by what is in them and
-never changed.
+Shell marks lie in every one. The shims only ask (`init ask`, see `runtime.doors.ask_desk`);
+they hold no power, so nothing is lost when something inside goes round them. Folders are
+named by what is in them and never changed.
 """
 
 import asyncio
@@ -12,7 +12,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from atoll.adapters.safety.shell_guard import GUARD, ZSHENV, ZSHRC
+from atoll.adapters.safety.shell_guard import GUARD
+from atoll.adapters.safety.shell_marks import environment, scripts
 from atoll.domain.agent import LAYERS
 from atoll.domain.errors import Failed
 from atoll.domain.profile import Safety
@@ -35,8 +36,6 @@ class SafetyFolders:
 
     async def mounts_for(self, safety: Safety) -> tuple[Mount, ...]:
         """See the port."""
-        if safety == Safety():
-            return ()
         try:
             place = await asyncio.to_thread(self._written, files_of(safety))
         except OSError as error:
@@ -47,14 +46,9 @@ class SafetyFolders:
 
     def env_for(self, safety: Safety) -> tuple[tuple[str, str], ...]:
         """See the port."""
-        if not safety.shell:
-            return ()
-        # A shell at a terminal reads it before its first prompt, one with a script at its start.
-        return (
-            ("BASH_ENV", GUARD_PATH),
-            ("PROMPT_COMMAND", f". {GUARD_PATH}; unset PROMPT_COMMAND"),
-            ("ZDOTDIR", TARGET),
-        )
+        # A shell with a script reads the guard at its start, one at a terminal with the marks.
+        guard = (("BASH_ENV", GUARD_PATH),) if safety.shell else ()
+        return (*guard, *environment(TARGET))
 
     def _written(self, files: Mapping[str, str]) -> Path:
         text = "\0".join(f"{name}\0{content}" for name, content in sorted(files.items()))
@@ -65,10 +59,11 @@ class SafetyFolders:
         try:
             (fresh / "bin").mkdir()
             for name, content in files.items():
+                (fresh / name).parent.mkdir(parents=True, exist_ok=True)
                 (fresh / name).write_text(content)
                 (fresh / name).chmod(0o755 if name.startswith("bin/") else 0o644)
-            (fresh / "bin").chmod(0o755)
-            fresh.chmod(0o755)
+            for folder in (fresh, *(each for each in fresh.rglob("*") if each.is_dir())):
+                folder.chmod(0o755)
             fresh.rename(place)
         except FileExistsError:
             return place  # somebody else was faster, with the same
@@ -85,13 +80,15 @@ def files_of(safety: Safety) -> dict[str, str]:
     """What lies in the layer, by path."""
     programs = {rule[0].rpartition("/")[2] for rule in safety.operator}
     shims = {f"bin/{name}": _SHIM.format(words=f"check -- {_quoted(name)}") for name in programs}
-    files = {
-        **shims,
-        "bin/operator-approve": _SHIM.format(words="operator"),
-        "bin/sudo": _SHIM.format(words="sudo --"),
-    }
+    files = scripts(TARGET)
+    if safety != Safety():
+        files |= {
+            **shims,
+            "bin/operator-approve": _SHIM.format(words="operator"),
+            "bin/sudo": _SHIM.format(words="sudo --"),
+        }
     if safety.shell:
-        files |= {"guard.sh": GUARD, ".zshenv": ZSHENV, ".zshrc": ZSHRC}
+        files["guard.sh"] = GUARD
     return {name: text for name, text in files.items() if not name.endswith(("/", "/.", "/.."))}
 
 

@@ -60,11 +60,3 @@ chmod() {
   command chmod "$@"
 }
 """
-
-ZSHENV = r"""[ -r "$HOME/.zshenv" ] && . "$HOME/.zshenv"
-"""
-
-ZSHRC = r"""ZDOTDIR=$HOME
-[ -r "$HOME/.zshrc" ] && . "$HOME/.zshrc"
-. /opt/atoll/agents/.safety/guard.sh
-"""

@@ -25,7 +25,7 @@ _PRINCIPAL = re.compile(r"[A-Za-z0-9._:@-]{1,128}")
 @dataclass(frozen=True, slots=True)
 class Arrival:
     """One attach. `since` is the first byte wanted, `wish` the size (None: none is wished), and
-    `expires` when this client must go, in seconds since 1970."""
+    `expires` when this client must go, in seconds since 1970; `marks` that it wants them pushed."""
 
     principal: str
     name: str
@@ -35,6 +35,7 @@ class Arrival:
     wish: Size | None
     take: bool
     expires: float | None
+    marks: bool
 
 
 def read_arrival(request: web.Request) -> Arrival:
@@ -56,6 +57,7 @@ def read_arrival(request: web.Request) -> Arrival:
         wish=_wish(request),
         take=query_flag(request, "take"),
         expires=float(expires) if expires else None,
+        marks=query_flag(request, "marks"),
     )
 
 

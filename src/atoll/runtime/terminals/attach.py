@@ -120,6 +120,7 @@ class _Seat:
             if since is not None and since < cut.offset:
                 lost = Resync(since, cut.offset, pack(preamble))
         exact = not preamble
+        viewer.marked = self._terminal.marks.seq if arrival.marks else None
         await self._terminal.join(viewer, viewer.cursor, wish=arrival.wish, take=arrival.take)
         await self._connection.tell(self._start(b"" if lost else preamble, lost))
         if lost is not None:

@@ -44,6 +44,14 @@ class Master:
         """Whether the descriptor is gone."""
         return self._fd < 0
 
+    @property
+    def hushed(self) -> bool:
+        """Whether the line discipline takes lines and echoes none of them."""
+        if self.closed:
+            return False
+        local: int = termios.tcgetattr(self._fd)[3]
+        return bool(local & termios.ICANON) and not local & termios.ECHO
+
     def resume(self) -> None:
         """Read whatever comes."""
         self._wanted = True

@@ -12,7 +12,7 @@ from atoll.runtime.ends import End
 @dataclass(frozen=True, slots=True)
 class TerminalSpec:
     """One terminal, as it was asked for. `env` is the whole environment, `creator` the principal
-    who asked."""
+    who asked, `nonce` what its shell was told to mark commands with."""
 
     id: TerminalId
     name: str
@@ -24,6 +24,7 @@ class TerminalSpec:
     started_at: str
     creator: str | None = None
     lead: bool = False
+    nonce: str = ""
 
 
 class TerminalRecord(msgspec.Struct, frozen=True):
@@ -43,3 +44,4 @@ class TerminalRecord(msgspec.Struct, frozen=True):
     ring_start: int
     viewers: int
     driver: str | None
+    recording: bool = False

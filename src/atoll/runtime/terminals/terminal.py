@@ -19,12 +19,21 @@ from atoll.runtime.ends import End, end_of
 from atoll.runtime.stage import Flow, Stage
 from atoll.runtime.terminals.control import Control
 from atoll.runtime.terminals.ledger import Ledger, Record
+from atoll.runtime.terminals.marks import Marks
 from atoll.runtime.terminals.master import Master
 from atoll.runtime.terminals.observer import Author, Observer
 from atoll.runtime.terminals.record import TerminalRecord, TerminalSpec
 from atoll.runtime.terminals.sizing import Sizing
 from atoll.runtime.terminals.viewer import CLOSE_SUPERSEDED, Viewer
-from atoll.wire.attach import Driven, Exited, InputRefused, ServerMessage, Sized, Titled
+from atoll.wire.attach import (
+    Driven,
+    Exited,
+    InputRefused,
+    Recorded,
+    ServerMessage,
+    Sized,
+    Titled,
+)
 from atoll.wire.scrollback import Scrollback
 from atoll.wire.vtquery import answer, is_reply
 
@@ -39,8 +48,10 @@ _AT_THE_FOREGROUND = (signal.SIGINT, signal.SIGQUIT)
 class Terminal:
     """Lives from a spawned process to `close`. `on_left` is called each time a viewer has left.
     `lock` gives the reason why nobody may type now, None while they may; `observers` are told
-    of everything that passes; `greeting` is told to each who joins; `record` writes who
-    had control and who typed into the journal."""
+    of everything that passes, `marks` first; `greeting`, and `recording` while there is one,
+    are told to each who joins; `record` writes who had control and who typed into the journal.
+    `hushed`: what was typed last went to a program that showed nothing of it, as one does that
+    asks for a password."""
 
     def __init__(self, spec: TerminalSpec, master_fd: int, process: Process, stage: Stage) -> None:
         self.spec = spec
@@ -50,7 +61,11 @@ class Terminal:
         self.ending: Exited | None = None
         self.on_left: Callable[[Terminal], None] = lambda _: None
         self.lock: Callable[[], str | None] = lambda: None
-        self.observers: list[Observer] = []
+        marks = Marks(spec.nonce)
+        self.marks = marks.log
+        self.observers: list[Observer] = [marks]
+        self.recording: Recorded | None = None
+        self.hushed = False
         self.greeting: ServerMessage | None = None
         self.record: Record = lambda _kind, _payload: None
         ledger = Ledger(spec.id, lambda kind, payload: self.record(kind, payload))
@@ -92,6 +107,7 @@ class Terminal:
             ring_start=self.scrollback.start,
             viewers=len(self._viewers),
             driver=self._driving.driver,
+            recording=self.recording is not None,
         )
 
     # Viewers.
@@ -114,8 +130,9 @@ class Terminal:
         # Only now among those who are told: its start message will say all this.
         self._viewers[viewer.client] = viewer
         viewer.notify(self.control.state())
-        if self.greeting is not None:
-            viewer.notify(self.greeting)
+        for greeting in (self.greeting, self.recording):
+            if greeting is not None:
+                viewer.notify(greeting)
         if older is not None:
             await older.connection.close(CLOSE_SUPERSEDED, "superseded")
 
@@ -177,7 +194,7 @@ class Terminal:
             return refusal
         if self.ending is not None:
             return InputRefused("ended", "the terminal has ended")
-        if not self._master.write(data):
+        if not self._write(data):
             return InputRefused("input_full", "the program reads no input; this was dropped")
         self.control.typed(viewer.party, len(data))
         for observer in self.observers:
@@ -187,11 +204,16 @@ class Terminal:
     def inject(self, author: Author, data: bytes) -> bool:
         """Type for somebody who has no seat here and passes every lock: all of it or nothing,
         False when the program takes no more."""
-        if self.ending is not None or not self._master.write(data):
+        if self.ending is not None or not self._write(data):
             return False
         for observer in self.observers:
             observer.typed(author, data)
         return True
+
+    def _write(self, data: bytes) -> bool:
+        # Asked before the program can answer: it may show lines again as soon as it has this.
+        self.hushed = self._master.hushed
+        return self._master.write(data)
 
     def _refusal(self, viewer: Viewer) -> InputRefused | None:
         """Why this viewer may not type now. Asking may give it a free terminal."""
@@ -234,6 +256,11 @@ class Terminal:
             return
         self._master.resize(nudged(self.size))
         self._nudge = self._loop.call_later(NUDGE_SECONDS, self._unnudge)
+
+    def recorded(self, message: Recorded) -> None:
+        """A recording began, or ended: tell everybody, and who comes while it goes on."""
+        self.recording = message if message.on else None
+        self.tell(message)
 
     @property
     def process(self) -> Process:

@@ -5,8 +5,9 @@ A terminal that ended stays, ring and all, for a minute after its last viewer le
 
 import asyncio
 import os
+import secrets
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from atoll.domain.errors import Failed, LimitReached, NotFound
@@ -17,6 +18,7 @@ from atoll.runtime.clock import timestamp
 from atoll.runtime.journal import Journal
 from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.tasks import Tasks
+from atoll.runtime.terminals.marks import NONCE_VARIABLE
 from atoll.runtime.terminals.record import TerminalSpec
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.wire.policy import Policy
@@ -24,6 +26,7 @@ from atoll.wire.policy import Policy
 MAX_TERMINALS = 64
 LINGER_SECONDS = 60.0
 REMEMBERED = 1024
+NONCE_BYTES = 8
 TERMINAL_ENV = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
 
@@ -54,7 +57,8 @@ class Defaults:
 
 
 class Terminals:
-    """All terminals, by id. `make_stage` gives each terminal its own output transform."""
+    """All terminals, by id. `make_stage` gives each terminal its own output transform;
+    `opened` is called with each new one before anything of its output has come."""
 
     def __init__(
         self,
@@ -70,6 +74,7 @@ class Terminals:
         self._journal = journal
         self._tasks = tasks
         self._make_stage = make_stage
+        self.opened: Callable[[Terminal], None] = lambda _: None
         self._terminals: dict[TerminalId, Terminal] = {}
         self._opening = 0
         self._closed: OrderedDict[str, None] = OrderedDict()
@@ -123,6 +128,7 @@ class Terminals:
         terminal.record = self._journal.append
         self._terminals[spec.id] = terminal
         self._journal.append("terminal.opened", _payload(spec))
+        self.opened(terminal)
         self._tasks.spawn(self._watch(terminal), f"terminal {spec.id}")
         return terminal
 
@@ -171,17 +177,19 @@ class Terminals:
 
     def _spec(self, wish: Wish) -> TerminalSpec:
         argv = wish.argv or self._defaults.shell
+        nonce = secrets.token_hex(NONCE_BYTES)
         return TerminalSpec(
             id=wish.id or fresh_id(),
             name=wish.name or argv[0].rsplit("/", 1)[-1],
             argv=argv,
             cwd=wish.cwd or self._defaults.cwd,
-            env=tuple({**dict(self.environment), **wish.env}.items()),
+            env=tuple({**dict(self.environment), **wish.env, NONCE_VARIABLE: nonce}.items()),
             size=wish.size,
             ring_bytes=wish.ring_bytes,
             started_at=timestamp(),
             creator=wish.creator,
             lead=wish.lead,
+            nonce=nonce,
         )
 
     @property

@@ -7,6 +7,9 @@ told so. Sends are coalesced here, apart from reading, which is never delayed fo
 import asyncio
 from typing import Protocol
 
+import msgspec
+
+from atoll.domain.terminal.mark import MarkLog
 from atoll.domain.terminal.turn import Party
 from atoll.runtime.terminals.connection import Connection
 from atoll.wire.attach import Exited, Resync, ServerMessage, pack
@@ -35,6 +38,11 @@ class Source(Protocol):
         ...
 
     @property
+    def marks(self) -> MarkLog:
+        """The commands its shell told of."""
+        ...
+
+    @property
     def ending(self) -> Exited | None:
         """The last message, once the terminal has ended."""
         ...
@@ -49,13 +57,15 @@ class Source(Protocol):
 
 
 class Viewer:
-    """`cursor` is the offset of the next byte to send. Only the newest message of each kind
+    """`cursor` is the offset of the next byte to send, `marked` the `seq` of the last mark sent
+    (None: marks are not wanted). Only the newest message of each kind
     waits to be sent, so a stuck connection costs no memory."""
 
     def __init__(self, party: Party, connection: Connection, source: Source) -> None:
         self.party = party
         self.client = party.client
         self.cursor = 0
+        self.marked: int | None = None
         self.live_from = source.scrollback.end
         self.connection = connection
         self._source = source
@@ -117,10 +127,12 @@ class Viewer:
             self.cursor += len(data)
             self._flushed = self._loop.time()
             await self.connection.send(data)
+            await self._send_marks()
         ending = self._source.ending
         if ending is None or self.cursor < self._source.scrollback.end:
             return False
         await self._send_notices()
+        await self._send_marks()
         await self.connection.tell(ending)
         await self.connection.close(CLOSE_ENDED, "ended")
         return True
@@ -129,6 +141,12 @@ class Viewer:
         while self._notices:
             kind = next(iter(self._notices))
             await self.connection.tell(self._notices.pop(kind))
+
+    async def _send_marks(self) -> None:
+        """Marks have a cursor, too: a stuck connection finds the newest ones later."""
+        while self.marked is not None and (marks := self._source.marks.since(self.marked)):
+            self.marked = marks[0].seq
+            await self.connection.send_text(msgspec.json.encode(marks[0]).decode())
 
     async def _resync(self) -> None:
         """Skip what is gone, at a place where a terminal can be put into the right state."""

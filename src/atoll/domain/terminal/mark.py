@@ -1,0 +1,161 @@
+"""Commands of a terminal, as its shell tells of them: what ran where, how long, how it ended.
+
+Pure: signals in, marks out, within bounds. They are hints, never evidence: whatever runs at
+a terminal can print them. A shell that knows the terminal's nonce is believed over all else
+that is printed there; from its first word on, nobody else is heard.
+"""
+
+from collections import OrderedDict
+from datetime import UTC, datetime
+
+import msgspec
+
+MAX_MARKS = 500
+MAX_CHARACTERS = 64 * 1024
+"""Of all commands and folders together; the oldest marks fall out beyond it."""
+
+MAX_COMMAND = 2000
+MAX_FOLDER = 1024
+RUNNING, DONE = "running", "done"
+
+
+class Mark(msgspec.Struct, frozen=True, tag_field="type", tag="mark"):
+    """One command. `n` counts them from 1, `seq` is the place of this revision among all changes.
+    `prompt…output` are the offsets of its prompt and line, `output…end` of what it printed.
+    `exit_code` and `seconds` are None while it runs, or when nobody said. `genuine`: the
+    terminal's own shell said so."""
+
+    seq: int
+    n: int
+    state: str
+    command: str
+    cwd: str
+    exit_code: int | None
+    started_at: str
+    seconds: float | None
+    prompt: int
+    output: int
+    end: int | None
+    genuine: bool
+
+
+class MarkLog:
+    """The newest marks of one terminal. A reader needs one number, the `seq` up to which it has
+    everything."""
+
+    def __init__(self) -> None:
+        self.seq = 0
+        self.dropped = 0
+        self._marks: OrderedDict[int, Mark] = OrderedDict()
+        self._changed: OrderedDict[int, None] = OrderedDict()
+        self._characters = 0
+        self._made = 0
+        self._sworn = False
+        self._running: int | None = None
+        self._began = 0.0
+        self._prompt: int | None = None
+        self._command = ""
+        self._cwd = ""
+
+    def all(self) -> list[Mark]:
+        """Every mark, oldest first."""
+        return list(self._marks.values())
+
+    def since(self, seq: int) -> list[Mark]:
+        """Marks changed after `seq`, in the order of their changes."""
+        found: list[Mark] = []
+        for n in reversed(self._changed):
+            mark = self._marks[n]
+            if mark.seq <= seq:
+                break
+            found.append(mark)
+        return found[::-1]
+
+    def at(self, offset: int) -> Mark | None:
+        """The command whose line or output stands at this offset."""
+        for mark in reversed(self._marks.values()):
+            if mark.prompt <= offset:
+                return mark
+        return None
+
+    def take(self, verb: str, text: str, *, offset: int, genuine: bool, now: float) -> bool:
+        """Take one signal (`wire.marks.Signal`) that ends at `offset`; `now` is in seconds since
+        1970. Whether a mark is new or changed by it."""
+        if self._sworn and not genuine:
+            return False
+        if genuine and not self._sworn:
+            self._sworn = True
+            self._command, self._prompt = "", None
+        before = self.seq
+        match verb:
+            case "A":
+                self._finish(None, offset, now)
+                self._prompt = offset
+            case "E":
+                self._command = text[:MAX_COMMAND]
+            case "P":
+                self._cwd = text[:MAX_FOLDER]
+            case "C":
+                self._finish(None, offset, now)
+                self._begin(text[:MAX_COMMAND], offset, genuine=genuine, now=now)
+            case "D":
+                self._finish(int(text) if text else None, offset, now)
+            case _:
+                # B ends a prompt: nothing here needs to know.
+                return False
+        return self.seq > before
+
+    def _begin(self, line: str, offset: int, *, genuine: bool, now: float) -> None:
+        self._made += 1
+        mark = Mark(
+            seq=self.seq + 1,
+            n=self._made,
+            state=RUNNING,
+            command=self._command or line,
+            cwd=self._cwd,
+            exit_code=None,
+            started_at=_spelt(now),
+            seconds=None,
+            prompt=offset if self._prompt is None else self._prompt,
+            output=offset,
+            end=None,
+            genuine=genuine,
+        )
+        self._running, self._began = mark.n, now
+        self._command, self._prompt = "", None
+        self._keep(mark)
+
+    def _finish(self, code: int | None, offset: int, now: float) -> None:
+        mark = None if self._running is None else self._marks.get(self._running)
+        self._running = None
+        if mark is None:
+            return
+        seconds = round(max(0.0, now - self._began), 3)
+        self._keep(
+            msgspec.structs.replace(
+                mark, seq=self.seq + 1, state=DONE, exit_code=code, seconds=seconds, end=offset
+            )
+        )
+
+    def _keep(self, mark: Mark) -> None:
+        self.seq = mark.seq
+        if mark.n not in self._marks:
+            self._characters += _size(mark)
+        self._marks[mark.n] = mark
+        self._changed.pop(mark.n, None)
+        self._changed[mark.n] = None
+        while len(self._marks) > MAX_MARKS or self._characters > MAX_CHARACTERS:
+            n, old = self._marks.popitem(last=False)
+            del self._changed[n]
+            self._characters -= _size(old)
+            self.dropped += 1
+
+
+def _size(mark: Mark) -> int:
+    return len(mark.command) + len(mark.cwd)
+
+
+def _spelt(now: float) -> str:
+    """RFC 3339, UTC, to the millisecond."""
+    at = datetime.fromtimestamp(now, UTC)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

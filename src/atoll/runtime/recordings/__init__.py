@@ -1,0 +1,1 @@
+"""Recordings of terminals: kept because somebody asked, shown while they run, bounded in size."""

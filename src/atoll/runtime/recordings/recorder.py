@@ -1,0 +1,143 @@
+"""One recording while it runs: what passes a terminal, written down as asciicast v3.
+
+Satisfies `Observer`. Output comes redacted; input is redacted here, and a line that is typed
+where the program shows none (a password) is one asterisk. Nothing from before it began is in
+it but the terminal's settings.
+"""
+
+import codecs
+import os
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from atoll.domain.terminal.size import Size
+from atoll.runtime.stage import Flow, MakeStage
+from atoll.runtime.terminals.observer import Author
+from atoll.runtime.terminals.terminal import Terminal
+from atoll.wire import asciicast
+from atoll.wire.asciicast import Event
+from atoll.wire.attach import Exited
+from atoll.wire.vtmodes import preamble
+
+HUSHED = b"*"
+SIGNAL_EXIT = 128
+
+Stopped = Callable[[str], None]
+"""Called once, with the state a recording ended in."""
+
+
+class Recorder:
+    """Writes to `fd`, which it owns, up to `room` bytes."""
+
+    def __init__(
+        self, terminal: Terminal, fd: int, *, room: int, make_stage: MakeStage, stopped: Stopped
+    ) -> None:
+        self.bytes = 0
+        self.commands = 0
+        self._terminal = terminal
+        self._fd = fd
+        self._room = room
+        self._stopped = stopped
+        self._output = codecs.getincrementaldecoder("utf-8")("replace")
+        self._input = codecs.getincrementaldecoder("utf-8")("replace")
+        self._typed = Flow(make_stage(), self._keep_typed)
+        self._author: Author | None = None
+        self._marked = terminal.marks.seq
+        self._command = max((mark.n for mark in terminal.marks.all()), default=0)
+        self._began = self._last = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been running."""
+        return round(time.monotonic() - self._began, 3)
+
+    def begin(self) -> None:
+        """Write the header and the terminal's settings."""
+        terminal = self._terminal
+        size = asciicast.Term(cols=terminal.size.cols, rows=terminal.size.rows)
+        title = terminal.title or terminal.spec.name
+        header = asciicast.Header(version=3, term=size, timestamp=int(time.time()), title=title)
+        self._write(asciicast.spell_header(header))
+        if terminal.scrollback.end:
+            self._event(asciicast.OUTPUT, preamble(terminal.scrollback.modes).decode("utf-8"))
+            terminal.nudge()
+
+    def showed(self, data: bytes) -> None:
+        """Output, as it went into the ring."""
+        text = self._output.decode(data)
+        if text:
+            self._event(asciicast.OUTPUT, text)
+        for mark in self._terminal.marks.since(self._marked):
+            self._marked = mark.seq
+            if mark.n > self._command:
+                self._command = mark.n
+                self.commands += 1
+                self._event(asciicast.MARKER, mark.command)
+
+    def typed(self, author: Author, data: bytes) -> None:
+        """Input that was accepted."""
+        if author != self._author:
+            self._typed.end()
+            self._author = author
+            self._event(asciicast.USER, msgspec.json.encode(author).decode())
+        if self._terminal.hushed:
+            self._typed.end()
+            self._keep_typed(HUSHED)
+        else:
+            self._typed.feed(data)
+
+    def resized(self, size: Size) -> None:
+        """The PTY has this size now."""
+        self._event(asciicast.RESIZE, f"{size.cols}x{size.rows}")
+
+    def ended(self, ending: Exited) -> None:
+        """The last thing told."""
+        self._typed.end()
+        code = SIGNAL_EXIT if ending.code is None else ending.code
+        self._event(asciicast.EXIT, str(code))
+        self.stop("ended")
+
+    def stop(self, state: str) -> None:
+        """Close the file. Stopping again is nothing."""
+        if self._fd < 0:
+            return
+        self._typed.end()
+        # The last words may have filled it, and so have closed it.
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+            self._stopped(state)
+
+    def _keep_typed(self, data: bytes) -> None:
+        text = self._input.decode(data)
+        if text:
+            self._event(asciicast.INPUT, text)
+
+    def _event(self, code: str, text: str) -> None:
+        now = time.monotonic()
+        self._write(asciicast.spell(Event(now - self._last, code, text)))
+        self._last = now
+
+    def _write(self, line: bytes) -> None:
+        """One line, whole or not at all: a file that is cut off stays readable."""
+        if self._fd < 0:
+            return
+        if self.bytes + len(line) > self._room:
+            self._end("full")
+            return
+        try:
+            written = os.write(self._fd, line)
+        except OSError:
+            written = 0
+        self.bytes += written
+        if written < len(line):
+            self._end("failed")
+
+    def _end(self, state: str) -> None:
+        """Close the file in the middle of something: what is held back is let go of."""
+        self._typed.stop()
+        fd, self._fd = self._fd, -1
+        os.close(fd)
+        self._stopped(state)

@@ -1,0 +1,165 @@
+"""The recordings of one sandbox: begun by a person or by its profile, shown at once to all.
+
+Everybody at a terminal is told while it is recorded, and who comes later, too.
+"""
+
+import contextlib
+import logging
+from dataclasses import dataclass
+
+import msgspec
+
+from atoll.domain.errors import AtollError, Failed, NotFound
+from atoll.runtime.clock import timestamp
+from atoll.runtime.journal import Journal
+from atoll.runtime.recordings.recorder import Recorder
+from atoll.runtime.recordings.shelf import RUNNING, Recording, Shelf
+from atoll.runtime.stage import MakeStage, PassThrough
+from atoll.runtime.terminals.observer import Author
+from atoll.runtime.terminals.terminal import Terminal
+from atoll.wire.attach import Recorded
+from atoll.wire.policy import Policy
+
+log = logging.getLogger("atoll.runtime")
+
+PROFILE = Author("profile", "the profile", "")
+"""Who asks when a sandbox's profile says `recording: always`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """A recording under way."""
+
+    note: Recording
+    terminal: Terminal
+    recorder: Recorder
+
+    def now(self) -> Recording:
+        """Its note as of now."""
+        recorder = self.recorder
+        return msgspec.structs.replace(
+            self.note,
+            seconds=recorder.seconds,
+            bytes=recorder.bytes,
+            commands=recorder.commands,
+        )
+
+
+class Recordings:
+    """Recordings by id, and which terminal is being recorded."""
+
+    def __init__(
+        self, shelf: Shelf, *, journal: Journal, make_stage: MakeStage = PassThrough
+    ) -> None:
+        self._shelf = shelf
+        self._journal = journal
+        self._make_stage = make_stage
+        self._running: dict[str, _Running] = {}
+        self._always = False
+
+    def heed(self, policy: Policy) -> None:
+        """Record every terminal that is opened from now on, or none."""
+        self._always = policy.record
+
+    def opened(self, terminal: Terminal) -> None:
+        """A terminal was opened. One that should be recorded and cannot runs all the same, and
+        the journal says so."""
+        if not self._always:
+            return
+        try:
+            self._shelf.make_room()
+            self.start(terminal, PROFILE)
+        except (AtollError, OSError) as error:
+            log.error("terminal %s is not recorded: %s", terminal.spec.id, error)
+            failed = {"id": terminal.spec.id, "by": PROFILE.principal, "state": "failed"}
+            self._journal.append("recording.ended", failed)
+
+    def start(self, terminal: Terminal, author: Author) -> Recording:
+        """Record a terminal; one that is being recorded goes on as it is. Raises `LimitReached`,
+        `Failed`."""
+        terminal_id = terminal.spec.id
+        running = self._running.get(terminal_id)
+        if running is not None:
+            return running.now()
+        if terminal.ending is not None:
+            raise Failed(f"terminal {terminal_id} has ended; there is nothing to record")
+        room = self._shelf.room()
+        try:
+            note, fd = self._shelf.open(lambda fresh: _note(fresh, terminal, author))
+        except OSError as error:
+            raise Failed(f"the recording of {terminal_id} cannot be written: {error}") from error
+        recorder = Recorder(
+            terminal,
+            fd,
+            room=room,
+            make_stage=self._make_stage,
+            stopped=lambda state: self._stopped(terminal_id, state),
+        )
+        self._running[terminal_id] = _Running(note, terminal, recorder)
+        terminal.observers = [*terminal.observers, recorder]
+        self._journal.append("recording.started", _told(note))
+        terminal.recorded(Recorded(True, note.recording_id, note.by, note.principal))
+        recorder.begin()
+        return note
+
+    def stop(self, terminal_id: str) -> Recording:
+        """Stop recording a terminal. Raises `NotFound` when it is not being recorded."""
+        running = self._running.get(terminal_id)
+        if running is None:
+            raise NotFound(f"terminal {terminal_id[:80]} is not being recorded")
+        running.recorder.stop("stopped")
+        return self._shelf.get(running.note.recording_id)
+
+    def all(self) -> list[Recording]:
+        """Every recording, oldest first."""
+        now = {each.note.recording_id: each.now() for each in self._running.values()}
+        return [now.get(each.recording_id, each) for each in self._shelf.all()]
+
+    def read(self, recording_id: str) -> int:
+        """A descriptor of its file; the caller closes it. Raises `NotFound`."""
+        return self._shelf.read(recording_id)
+
+    def remove(self, recording_id: str) -> None:
+        """Delete one for good, stopping it first. Raises `NotFound`."""
+        self._shelf.get(recording_id)
+        for running in list(self._running.values()):
+            if running.note.recording_id == recording_id:
+                running.recorder.stop("stopped")
+        self._shelf.remove(recording_id)
+        self._journal.append("recording.deleted", {"id": recording_id})
+
+    def close(self) -> None:
+        """The runtime ends: so does every recording."""
+        for running in list(self._running.values()):
+            running.recorder.stop("stopped")
+
+    def _stopped(self, terminal_id: str, state: str) -> None:
+        running = self._running.pop(terminal_id)
+        terminal = running.terminal
+        terminal.observers = [each for each in terminal.observers if each is not running.recorder]
+        note = msgspec.structs.replace(running.now(), state=state, ended_at=timestamp())
+        with contextlib.suppress(OSError):
+            self._shelf.note(note)
+        self._journal.append("recording.ended", _told(note))
+        off = Recorded(False, note.recording_id, note.by, note.principal, reason=state)
+        terminal.recorded(off)
+
+
+def _note(recording_id: str, terminal: Terminal, author: Author) -> Recording:
+    return Recording(
+        recording_id=recording_id,
+        session_id=terminal.spec.id,
+        name=terminal.spec.name,
+        state=RUNNING,
+        by=author.name,
+        principal=author.principal,
+        started_at=timestamp(),
+        cols=terminal.size.cols,
+        rows=terminal.size.rows,
+    )
+
+
+def _told(note: Recording) -> dict[str, object]:
+    """What the journal may know."""
+    told = {"id": note.recording_id, "terminal": note.session_id, "by": note.principal}
+    return {**told, "state": note.state, "bytes": note.bytes}

@@ -1,0 +1,150 @@
+"""The folder a sandbox's recordings lie in: one file each, 0600, and a note beside it.
+
+Nothing else of a terminal is ever on disk (design R13). The folder is the runtime's own,
+outlives a stop of the sandbox, and goes with it. Only this file touches it.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from atoll.domain.errors import LimitReached, NotFound
+from atoll.domain.ids import ID_ENTROPY_BYTES, spell
+
+RECORDING_BYTES = 64 * 1024 * 1024
+SHELF_BYTES = 256 * 1024 * 1024
+MAX_RECORDINGS = 64
+ROOM_BYTES = 1024 * 1024
+"""A recording that could not keep even this much is not begun."""
+
+_OWNER_ONLY = 0o600
+RUNNING = "recording"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Bytes of one recording and of all, and how many there may be."""
+
+    recording_bytes: int = RECORDING_BYTES
+    shelf_bytes: int = SHELF_BYTES
+    recordings: int = MAX_RECORDINGS
+
+
+class Recording(msgspec.Struct, frozen=True):
+    """One recording as the contract shows it. `state`: `recording` while it runs; then why it
+    ended: `stopped`, `ended` with its terminal, `full`, or `failed` (the disk, a crash)."""
+
+    recording_id: str
+    session_id: str
+    name: str
+    state: str
+    by: str
+    principal: str
+    started_at: str
+    ended_at: str | None = None
+    seconds: float = 0.0
+    bytes: int = 0
+    commands: int = 0
+    cols: int = 80
+    rows: int = 24
+
+
+class Shelf:
+    """Reads its folder when it is first asked for something."""
+
+    def __init__(self, folder: Path, bounds: Bounds) -> None:
+        self._folder = folder
+        self._bounds = bounds
+        self._known: dict[str, Recording] | None = None
+
+    def all(self) -> list[Recording]:
+        """Every recording, oldest first."""
+        return list(self._notes().values())
+
+    def get(self, recording_id: str) -> Recording:
+        """One of them. Raises `NotFound`."""
+        found = self._notes().get(recording_id)
+        if found is None:
+            raise NotFound(f"there is no recording {recording_id[:80]} here; list them")
+        return found
+
+    def room(self) -> int:
+        """How many bytes a new recording may have now."""
+        used = sum(each.bytes for each in self.all())
+        return min(self._bounds.recording_bytes, self._bounds.shelf_bytes - used)
+
+    def make_room(self) -> None:
+        """Let the oldest ended recordings go until there is room for one more."""
+        for each in self.all():
+            if self._fits():
+                return
+            if each.state != RUNNING:
+                self.remove(each.recording_id)
+
+    def _fits(self) -> bool:
+        return len(self.all()) < self._bounds.recordings and self.room() >= ROOM_BYTES
+
+    def open(self, describe: Callable[[str], Recording]) -> tuple[Recording, int]:
+        """Begin a recording: its note, of its new id, and a descriptor to write to. Raises
+        `LimitReached`, `OSError`."""
+        if not self._fits():
+            raise LimitReached(
+                f"this sandbox keeps {self._bounds.recordings} recordings and "
+                f"{self._bounds.shelf_bytes >> 20} MiB of them: export and delete some"
+            )
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        note = describe(spell("rec", os.urandom(ID_ENTROPY_BYTES)))
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        fd = os.open(self._cast(note.recording_id), flags, _OWNER_ONLY)
+        self.note(note)
+        return note, fd
+
+    def note(self, recording: Recording) -> None:
+        """What is to be known of a recording from now on; on disk as far as the disk allows."""
+        self._notes()[recording.recording_id] = recording
+        fresh = self._folder / f"{recording.recording_id}.new"
+        fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, _OWNER_ONLY)
+        with os.fdopen(fd, "wb") as file:
+            file.write(msgspec.json.encode(recording))
+        fresh.replace(self._folder / f"{recording.recording_id}.json")
+
+    def read(self, recording_id: str) -> int:
+        """A descriptor of the file; the caller closes it. Raises `NotFound`."""
+        self.get(recording_id)
+        try:
+            return os.open(self._cast(recording_id), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            raise NotFound(f"the file of recording {recording_id} is gone") from None
+
+    def remove(self, recording_id: str) -> None:
+        """Delete one for good. Raises `NotFound`."""
+        self.get(recording_id)
+        self._cast(recording_id).unlink(missing_ok=True)
+        (self._folder / f"{recording_id}.json").unlink(missing_ok=True)
+        del self._notes()[recording_id]
+
+    def _cast(self, recording_id: str) -> Path:
+        return self._folder / f"{recording_id}.cast"
+
+    def _notes(self) -> dict[str, Recording]:
+        if self._known is None:
+            found = (_read(path) for path in self._folder.glob("*.json"))
+            kept = sorted((each for each in found if each), key=lambda each: each.started_at)
+            self._known = {each.recording_id: each for each in kept}
+        return self._known
+
+
+def _read(path: Path) -> Recording | None:
+    """A note of an earlier runtime: what still ran then was cut off."""
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Recording)
+        size = path.with_suffix(".cast").stat().st_size
+    except (OSError, msgspec.MsgspecError):
+        return None
+    if found.recording_id != path.stem:
+        return None
+    state = "failed" if found.state == RUNNING else found.state
+    return msgspec.structs.replace(found, state=state, bytes=size)

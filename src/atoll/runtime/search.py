@@ -1,0 +1,186 @@
+"""Searching what terminals have shown: the rings of those that are here, and recordings.
+
+Reads in small pieces and lets others work between them. The pattern is linear in time
+(`domain.search_pattern`), the answer bounded, and the whole has a deadline; what was not
+looked at is said by `complete`.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+
+import msgspec
+
+from atoll.domain.search_pattern import Pattern
+from atoll.runtime.recordings.recordings import Recordings
+from atoll.runtime.recordings.shelf import Recording
+from atoll.runtime.terminals.terminal import Terminal
+from atoll.runtime.terminals.terminals import Terminals
+from atoll.wire import asciicast
+from atoll.wire.plain import Line, PlainLines
+
+SEARCH_SECONDS = 10.0
+PIECE_BYTES = 64 * 1024
+MAX_MATCHES = 500
+MAX_SHOWN = 300
+"""Characters of a line that are shown, around what was found."""
+
+
+class Match(msgspec.Struct, frozen=True):
+    """One line. `line` counts from 1 where the search began; `offset` stands in a terminal's
+    output, `seconds` in a recording. `at…to` is what was found in `text`; `command` is what ran
+    there, when its shell said so."""
+
+    session_id: str
+    name: str
+    recording_id: str | None
+    line: int
+    offset: int | None
+    seconds: float | None
+    text: str
+    at: int
+    to: int
+    command: str | None
+
+
+class Matches(msgspec.Struct):
+    """The answer of `GET /search`."""
+
+    matches: list[Match]
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is looked for, and where: one terminal (`session_id`) or everywhere."""
+
+    pattern: Pattern
+    limit: int
+    session_id: str | None = None
+
+
+async def search(wanted: Wanted, terminals: Terminals, recordings: Recordings) -> Matches:
+    """Every line that matches: terminals first, newest recording first after them."""
+    found = Matches([], complete=True)
+    try:
+        async with asyncio.timeout(SEARCH_SECONDS):
+            async for match in _everywhere(wanted, terminals, recordings):
+                if len(found.matches) >= wanted.limit:
+                    found.complete = False
+                    break
+                found.matches.append(match)
+    except TimeoutError:
+        found.complete = False
+    return found
+
+
+async def _everywhere(
+    wanted: Wanted, terminals: Terminals, recordings: Recordings
+) -> AsyncIterator[Match]:
+    for terminal in terminals.all():
+        if wanted.session_id in (None, terminal.spec.id):
+            async for match in _in_ring(wanted.pattern, terminal):
+                yield match
+    for recording in reversed(recordings.all()):
+        if wanted.session_id in (None, recording.session_id):
+            fd = recordings.read(recording.recording_id)
+            try:
+                async for match in _in_file(wanted.pattern, recording, fd):
+                    yield match
+            finally:
+                os.close(fd)
+
+
+async def _in_ring(pattern: Pattern, terminal: Terminal) -> AsyncIterator[Match]:
+    number = 0
+    async for line in ring_lines(terminal):
+        number += 1
+        span = pattern.find(line.text)
+        if span is not None:
+            mark = terminal.marks.at(line.offset)
+            text, at, to = _shown(line.text, *span)
+            yield Match(
+                session_id=terminal.spec.id,
+                name=terminal.spec.name,
+                recording_id=None,
+                line=number,
+                offset=line.offset,
+                seconds=None,
+                text=text,
+                at=at,
+                to=to,
+                command=mark.command if mark is not None else None,
+            )
+
+
+async def ring_lines(terminal: Terminal, since: int = 0) -> AsyncIterator[Line]:
+    """The lines of a terminal's ring from `since` on, as far as it still holds them."""
+    scrollback = terminal.scrollback
+    cut = scrollback.first_cut()
+    begin = max(cut.offset, min(since, scrollback.ready))
+    lines = PlainLines(begin, alternate=since <= cut.offset and cut.modes.alternate)
+    at, end = begin, scrollback.ready
+    while scrollback.start <= at < end:
+        data = scrollback.read(at, min(PIECE_BYTES, end - at))
+        at += len(data)
+        for line in lines.feed(data):
+            yield line
+        await asyncio.sleep(0)
+    for line in lines.finish():
+        yield line
+
+
+async def _in_file(pattern: Pattern, recording: Recording, fd: int) -> AsyncIterator[Match]:
+    number, command = 0, None
+    for read, told in enumerate(_told(fd)):
+        if read % 64 == 0:
+            await asyncio.sleep(0)
+        if isinstance(told, str):
+            command = told
+            continue
+        number += 1
+        seconds, line = told
+        span = pattern.find(line.text)
+        if span is None:
+            continue
+        text, at, to = _shown(line.text, *span)
+        yield Match(
+            session_id=recording.session_id,
+            name=recording.name,
+            recording_id=recording.recording_id,
+            line=number,
+            offset=None,
+            seconds=round(seconds, 3),
+            text=text,
+            at=at,
+            to=to,
+            command=command,
+        )
+
+
+def _told(fd: int) -> Iterator[str | tuple[float, Line]]:
+    """A recording's commands, and its lines with when each was finished."""
+    lines, seconds = PlainLines(), 0.0
+    with os.fdopen(os.dup(fd), "rb") as file:
+        file.readline(asciicast.MAX_LINE_BYTES)
+        while raw := file.readline(asciicast.MAX_LINE_BYTES):
+            event = asciicast.read_event(raw)
+            if event is None:
+                continue
+            seconds += event.seconds
+            if event.code == asciicast.MARKER:
+                yield event.text
+            elif event.code == asciicast.OUTPUT:
+                for line in lines.feed(event.text.encode("utf-8", "replace")):
+                    yield seconds, line
+        for line in lines.finish():
+            yield seconds, line
+
+
+def _shown(text: str, at: int, to: int) -> tuple[str, int, int]:
+    """A long line, cut to what stands around the find."""
+    if len(text) <= MAX_SHOWN:
+        return text, at, to
+    begin = max(0, min(at - MAX_SHOWN // 3, len(text) - MAX_SHOWN))
+    return text[begin : begin + MAX_SHOWN], at - begin, min(to - begin, MAX_SHOWN)

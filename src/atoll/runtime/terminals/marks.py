@@ -1,0 +1,44 @@
+"""The marks of one terminal as its output passes. Satisfies `Observer`; what they say is the
+business of `domain.terminal.mark`.
+"""
+
+import time
+
+from atoll.domain.terminal.mark import MarkLog
+from atoll.domain.terminal.size import Size
+from atoll.runtime.terminals.observer import Author
+from atoll.wire.attach import Exited
+from atoll.wire.marks import MarkScanner
+
+NONCE_VARIABLE = "ATOLL_NONCE"
+"""How a terminal's shell is told what makes its marks genuine."""
+
+
+class Marks:
+    """Reads marks into `log`."""
+
+    def __init__(self, nonce: str) -> None:
+        self.log = MarkLog()
+        self._scanner = MarkScanner(nonce)
+
+    def showed(self, data: bytes) -> None:
+        """Output, as it went into the ring."""
+        for signal in self._scanner.feed(data):
+            offset = signal.start if signal.verb in "AD" else signal.end
+            self.log.take(
+                signal.verb,
+                signal.text,
+                offset=offset,
+                genuine=signal.genuine,
+                now=time.time(),
+            )
+
+    def typed(self, author: Author, data: bytes) -> None:
+        """Input carries no marks."""
+
+    def resized(self, size: Size) -> None:
+        """Another size says nothing about commands."""
+
+    def ended(self, ending: Exited) -> None:
+        """What still ran has ended with its terminal, nobody said how."""
+        self.log.take("D", "", offset=ending.offset, genuine=True, now=time.time())
