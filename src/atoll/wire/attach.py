@@ -104,8 +104,6 @@ class AgentStateChanged(msgspec.Struct, tag_field="type", tag="agent_state", fro
     agent: str
 
 
-class InputRefused(msgspec.Struct, tag_field="type", tag="input_refused", frozen=True):
-    """Keystrokes were dropped: none of that frame reached the program."""
 class Recorded(msgspec.Struct, tag_field="type", tag="recording", frozen=True, omit_defaults=True):
     """What is shown here is being kept on disk (`on`), or is no more. `by` asked for it by name;
     `reason` says why it ended."""
@@ -117,6 +115,8 @@ class Recorded(msgspec.Struct, tag_field="type", tag="recording", frozen=True, o
     reason: str | None = None
 
 
+class InputRefused(msgspec.Struct, tag_field="type", tag="input_refused", frozen=True):
+    """Keystrokes were dropped: none of that frame reached the program."""
 
     reason: str
     message: str
@@ -176,9 +176,9 @@ ServerMessage = (
     | ControlExpired
     | AgentStateChanged
     | InputRefused
+    | Recorded
 )
 ClientMessage = Ack | Resize | RequestControl | GrantControl | RevokeControl
-    | Recorded
 
 
 class _Codec:

@@ -138,9 +138,9 @@ class Policy(_Message, frozen=True, kw_only=True):
     commands: Commands = Commands()
     remotes: tuple[GitRemote, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
+    record: bool = False
     dev: bool = False
 
-    record: bool = False
 
 class _Codec:
     encoder: ClassVar[msgspec.json.Encoder] = msgspec.json.Encoder()
