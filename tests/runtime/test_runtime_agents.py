@@ -20,6 +20,7 @@ stty -echo; trap '' INT; echo ready
 while read -r line; do
   tell UserPromptSubmit
   printf '{"type":"user","uuid":"u-%s","message":{"content":"%s"}}\n' "$line" "$line" >> "$T"
+  printf '{"type":"\377"}\n' >> "$T"
   echo "working-on-$line"
   while [ ! -e "$PWD/done-$line" ]; do sleep 0.01; done
   said='{"type":"assistant","uuid":"a-%s","message":{"content":[{"type":"text","text":"did %s"}]}}'
@@ -35,7 +36,7 @@ while read -r line; do
   *'"behavior":"allow"'*)
     echo '{"type":"result","subtype":"success","is_error":false,"duration_ms":1}' ;;
   *'"type":"user"'*)
-    echo 'no json'
+    echo 'no json'; printf '{"type":"\377"}\n'
     echo '{"type":"assistant","uuid":"a","message":{"content":[{"type":"text","text":"hi"}]}}'
     wants='"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls"}'
     echo '{"type":"control_request","request_id":"r1","request":{'"$wants"'}}' ;;

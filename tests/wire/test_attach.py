@@ -64,6 +64,7 @@ def test_client_message_goes_over_and_comes_back(message: attach.ClientMessage) 
         "\ud800",
         '{"type":"ack","offset":1}' + " " * 5000,
         "[" * 4000,
+        '{"x":' + "[" * 2000 + "]" * 2000 + "}",
     ],
 )
 def test_client_text_that_is_no_message_is_a_bad_frame(text: str) -> None:

@@ -46,6 +46,8 @@ def test_policy_empty_allows_nothing() -> None:
         b'{"network":{"rules":[{"host":"a","ports":[0]}]}}',
         b'{"redacted":[{"name":"n","value":["' + CANARY.encode() + b'"]}]}',
         b"\xff",
+        b'{"\xff":1}',
+        b'{"env":' + b"[" * 5000 + b"]" * 5000 + b"}",
     ],
 )
 def test_policy_malformed_is_refused_without_its_values(body: bytes) -> None:

@@ -18,6 +18,7 @@ import msgspec
 
 from atoll.runtime.boot import JOURNAL_BYTES
 from atoll.runtime.clock import timestamp
+from atoll.wire.unreadable import UNREADABLE
 
 log = logging.getLogger("atoll.runtime")
 
@@ -214,12 +215,12 @@ def _entries(path: Path) -> Iterator[Entry]:
     for line in lines:
         try:
             yield msgspec.json.decode(line, type=Entry)
-        except msgspec.DecodeError:
+        except UNREADABLE:
             continue
 
 
 def _read_mark(path: Path) -> _Mark:
     try:
         return msgspec.json.decode(path.read_bytes(), type=_Mark)
-    except (FileNotFoundError, msgspec.DecodeError):
+    except (FileNotFoundError, *UNREADABLE):
         return _Mark()

@@ -11,6 +11,7 @@ import msgspec
 from aiohttp import web
 
 from atoll.domain.errors import Invalid
+from atoll.wire.unreadable import UNREADABLE
 
 T = TypeVar("T")
 
@@ -40,7 +41,7 @@ async def read_json(request: web.Request, kind: type[T]) -> T:
     raw = await request.read()
     try:
         return msgspec.json.decode(raw or b"{}", type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         text = str(error)
         found = _AT.search(text) or _UNKNOWN.search(text)
         raise Invalid(

@@ -14,7 +14,7 @@ from atoll.domain.errors import Forbidden, NotFound
 from atoll.domain.principal import Principal
 from atoll.domain.terminal.turn import Role
 from atoll.ports import Channel, RuntimeCall, RuntimeReply
-from atoll.services.passing import accepted, checked_id, only
+from atoll.services.passing import accepted, checked_id, only, read_reply
 from atoll.services.sandboxes import Sandboxes
 from atoll.services.terminals import Terminals, credentials
 
@@ -46,7 +46,7 @@ class Agents:
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
         query = (("principal", caller.id),)
         reply = accepted(await client.call(RuntimeCall("POST", "/agents", query, body=body)))
-        opened = msgspec.json.decode(reply.body, type=_Opened)
+        opened = read_reply(reply, _Opened)
         self._sandboxes.remember_actor(sandbox, opened.id, caller)
         return reply
 

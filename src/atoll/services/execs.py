@@ -10,7 +10,7 @@ import msgspec
 
 from atoll.domain.principal import Principal
 from atoll.ports import RuntimeCall, RuntimeReply, RuntimeStream
-from atoll.services.passing import accepted, checked_id, problem
+from atoll.services.passing import accepted, checked_id, problem, read_reply
 from atoll.services.sandboxes import Sandboxes
 
 _NDJSON = (("Accept", "application/x-ndjson"),)
@@ -32,7 +32,7 @@ class Execs:
         """Run a command; `body` is the JSON of `POST /execs`. Counts as activity."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
         reply = accepted(await client.call(RuntimeCall("POST", "/execs", body=body)))
-        started = msgspec.json.decode(reply.body, type=_Started)
+        started = read_reply(reply, _Started)
         self._sandboxes.remember_actor(sandbox, started.exec_id, caller)
         return reply
 

@@ -13,6 +13,7 @@ import msgspec
 from atoll.domain.errors import Failed, LimitReached
 from atoll.ports.runtime import RuntimeCall, RuntimeClient, RuntimeStream
 from atoll.services.passing import problem
+from atoll.wire.unreadable import UNREADABLE
 
 MAX_LINE_BYTES = 1024 * 1024
 MAX_KEPT_BYTES = 64 * 1024
@@ -101,7 +102,7 @@ async def _followed(
 def _read(line: bytes) -> _Line:
     try:
         return msgspec.json.decode(line, type=_Line)
-    except msgspec.MsgspecError as error:
+    except UNREADABLE as error:
         raise Failed("The sandbox's runtime answered with something that is not JSON.") from error
 
 

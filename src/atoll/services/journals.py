@@ -12,14 +12,13 @@ from datetime import datetime
 import msgspec
 import structlog
 
-from atoll.domain.errors import Failed
 from atoll.domain.event import KINDS, EventDraft, Json, Kind, sandbox_stream
 from atoll.domain.ids import PrincipalId
 from atoll.domain.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.sandbox import Sandbox
 from atoll.ports import RuntimeCall, RuntimeClient, Transaction
 from atoll.services.asks import Heard, Taken, Taker
-from atoll.services.passing import accepted
+from atoll.services.passing import accepted, read_reply
 from atoll.services.transitions import Transitions
 
 PAGE = 500
@@ -92,11 +91,7 @@ class Journals:
     ) -> _Page:
         waiting = (("wait", str(wait)),) if wait else ()
         query = (("after", str(after)), ("limit", str(limit)), *waiting)
-        reply = accepted(await client.call(RuntimeCall("GET", "/journal", query)))
-        try:
-            return msgspec.json.decode(reply.body, type=_Page)
-        except msgspec.MsgspecError as err:
-            raise Failed(f"A runtime's journal cannot be read: {err}.") from err
+        return read_reply(await client.call(RuntimeCall("GET", "/journal", query)), _Page)
 
     async def wait(self, sandbox: Sandbox, client: RuntimeClient, seconds: int) -> bool:
         """Whether something urgent stands in the journal; returns as soon as it does, and after

@@ -5,6 +5,7 @@ runtime's word, `terminal` ours).
 """
 
 import re
+from typing import TypeVar
 
 import msgspec
 
@@ -21,6 +22,9 @@ from atoll.domain.errors import (
 )
 from atoll.domain.event import Json
 from atoll.ports import RuntimeReply
+from atoll.wire.unreadable import UNREADABLE
+
+T = TypeVar("T")
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
@@ -59,12 +63,12 @@ def checked_id(text: str, *, noun: str) -> str:
 def problem(status: int, body: bytes) -> AtollError:
     """The error a runtime's answer stands for."""
     try:
-        told = msgspec.json.decode(body, type=_Problem)
-    except msgspec.MsgspecError:
-        told = _Problem()
+        found = msgspec.json.decode(body, type=_Problem)
+    except UNREADABLE:
+        found = _Problem()
     kind = _BY_STATUS.get(status, Failed)
-    words = told.detail or told.title or f"The sandbox's runtime answered with status {status}."
-    return kind(words, code=told.code, field=told.field)
+    words = found.detail or found.title or f"The sandbox's runtime answered with status {status}."
+    return kind(words, code=found.code, field=found.field)
 
 
 def accepted(reply: RuntimeReply) -> RuntimeReply:
@@ -74,14 +78,19 @@ def accepted(reply: RuntimeReply) -> RuntimeReply:
     return reply
 
 
+def read_reply(reply: RuntimeReply, kind: type[T]) -> T:
+    """What an accepted answer says, as `kind`. Raises `Failed` when it says something else."""
+    try:
+        return msgspec.json.decode(accepted(reply).body, type=kind)
+    except UNREADABLE as err:
+        raise Failed(f"The sandbox's runtime answered what it should not: {err}.") from err
+
+
 def renamed(reply: RuntimeReply, words: dict[str, str]) -> RuntimeReply:
     """`reply` with the keys of its JSON object, and of objects listed in it, exchanged."""
     if not reply.body:
         return reply
-    try:
-        document: Json = msgspec.json.decode(reply.body)
-    except msgspec.MsgspecError as err:
-        raise Failed("The sandbox's runtime answered with something that is not JSON.") from err
+    document: dict[str, Json] = read_reply(reply, dict)
     body = msgspec.json.encode(_exchange(document, words))
     return RuntimeReply(reply.status, reply.headers, body)
 
@@ -105,12 +114,9 @@ def _listed(value: Json, words: dict[str, str]) -> Json:
 def only(reply: RuntimeReply, list_name: str, wanted: tuple[str, str]) -> RuntimeReply:
     """`reply` with one list of its JSON object cut down to the objects whose field has this
     value."""
-    try:
-        document: Json = msgspec.json.decode(reply.body)
-    except msgspec.MsgspecError as err:
-        raise Failed("The sandbox's runtime answered with something that is not JSON.") from err
+    document: dict[str, Json] = read_reply(reply, dict)
     field, value = wanted
-    listed = document.get(list_name) if isinstance(document, dict) else None
+    listed = document.get(list_name)
     rows = listed if isinstance(listed, list) else []
     kept = [row for row in rows if isinstance(row, dict) and row.get(field) == value]
     return RuntimeReply(reply.status, reply.headers, msgspec.json.encode({list_name: kept}))

@@ -21,7 +21,7 @@ from atoll.domain.sandbox import Sandbox
 from atoll.domain.secret import Purpose, Secret, Whose, applied, bound_to
 from atoll.ports import Kept, RuntimeCall, RuntimeClient, Vault
 from atoll.services.network_policies import commands_of, network_of
-from atoll.services.passing import accepted
+from atoll.services.passing import accepted, read_reply
 from atoll.services.transitions import Transitions
 from atoll.wire.policy import (
     Approved,
@@ -338,8 +338,4 @@ class _Standing(msgspec.Struct):
 
 async def _standing(client: RuntimeClient) -> int:
     """The revision a runtime lives by."""
-    reply = accepted(await client.call(RuntimeCall("GET", "/policy")))
-    try:
-        return msgspec.json.decode(reply.body, type=_Standing).revision
-    except msgspec.MsgspecError as err:
-        raise Failed("A runtime did not say which policy it lives by.") from err
+    return read_reply(await client.call(RuntimeCall("GET", "/policy")), _Standing).revision

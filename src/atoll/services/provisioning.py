@@ -32,7 +32,7 @@ from atoll.ports import (
     WorkspacePreparer,
 )
 from atoll.services.agent_seeds import lay, plant
-from atoll.services.passing import accepted
+from atoll.services.passing import read_reply
 from atoll.services.policies import Policies
 from atoll.services.start_folder import stand_at
 
@@ -240,11 +240,7 @@ class _Health(msgspec.Struct):
 
 
 async def _read_idle(client: RuntimeClient) -> float:
-    reply = accepted(await client.call(RuntimeCall("GET", "/health")))
-    try:
-        return msgspec.json.decode(reply.body, type=_Health).idle_seconds
-    except msgspec.MsgspecError as err:
-        raise Failed("The sandbox's runtime did not say how long it has been idle.") from err
+    return read_reply(await client.call(RuntimeCall("GET", "/health")), _Health).idle_seconds
 
 
 async def _answers(client: RuntimeClient) -> bool:

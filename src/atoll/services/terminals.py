@@ -14,11 +14,11 @@ from atoll.domain.principal import ActorKind, Principal
 from atoll.domain.sandbox import Sandbox
 from atoll.domain.terminal.turn import Role
 from atoll.ports import Channel, RuntimeCall, RuntimeClient, RuntimeReply
-from atoll.services.passing import accepted, checked_id, only, renamed
+from atoll.services.passing import accepted, checked_id, only, read_reply, renamed
 from atoll.services.sandboxes import Sandboxes
 
 ATTACH_WORDS = frozenset(
-    {"since", "client", "cols", "rows", "read_only", "take", "keep_size", "mode"}
+    {"since", "client", "cols", "rows", "read_only", "take", "keep_size", "mode", "marks"}
 )
 """What a client may say of itself when it attaches; anything else stays behind."""
 
@@ -50,7 +50,7 @@ class Terminals:
         query = (("principal", caller.id),)
         call = RuntimeCall("POST", "/sessions", query, body=body or b"{}")
         reply = accepted(await client.call(call))
-        opened = msgspec.json.decode(reply.body, type=_Opened)
+        opened = read_reply(reply, _Opened)
         self._sandboxes.remember_actor(sandbox, opened.session_id, caller)
         return renamed(reply, _WORDS)
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from atoll.wire.unreadable import UNREADABLE
+
 OUTPUT, INPUT, MARKER, RESIZE, EXIT, USER = "o", "i", "m", "r", "x", "u"
 MAX_LINE_BYTES = 1024 * 1024
 
@@ -71,7 +73,7 @@ def read_header(line: bytes) -> Header:
             return Header(version=2, term=term, title=found.title or "")
         if found.version == 3:
             return msgspec.json.decode(line, type=Header)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise BadCast(f"this is no asciicast: {error}") from error
     raise BadCast(f"asciicast versions 2 and 3 can be played, not {found.version}")
 
@@ -82,7 +84,7 @@ def read_event(line: bytes) -> Event | None:
         return None
     try:
         found: Any = msgspec.json.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return None
     match found:
         case [int() | float() as seconds, str() as code, str() as text] if seconds >= 0:

@@ -8,6 +8,8 @@ from typing import ClassVar
 
 import msgspec
 
+from atoll.wire.unreadable import UNREADABLE
+
 MAX_TEXT_BYTES = 4096
 """A longer text frame from a client is refused: none of the messages needs it."""
 
@@ -200,7 +202,7 @@ def decode_client(text: str) -> ClientMessage:
         raise BadFrame(f"a text frame may have {MAX_TEXT_BYTES} characters, this one {len(text)}")
     try:
         return _Codec.client.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+    except UNREADABLE as error:
         raise BadFrame(f"a text frame must be a message of this protocol: {error}") from error
 
 
@@ -208,7 +210,7 @@ def decode_server(text: str) -> ServerMessage:
     """What the server says, for clients written in Python. Raises `BadFrame`."""
     try:
         return _Codec.server.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+    except UNREADABLE as error:
         raise BadFrame(f"not a message of the attach protocol: {error}") from error
 
 

@@ -9,6 +9,8 @@ from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
+from atoll.wire.unreadable import UNREADABLE
+
 MAX_POLICY_BYTES = 4 * 1024 * 1024
 
 NetworkMode = Literal["none", "limited", "host-only", "full"]
@@ -156,6 +158,6 @@ def decode_policy(body: bytes) -> Policy:
     """Raises `BadPolicy`."""
     try:
         return _Codec.decoder.decode(body)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         # Its message names types and paths, never values.
         raise BadPolicy(f"this is no policy: {error}") from None

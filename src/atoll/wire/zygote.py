@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from atoll.wire.unreadable import UNREADABLE
+
 
 class Malformed(ValueError):
     """A message that is not of this protocol, or too long; the text says where."""
@@ -321,7 +323,7 @@ def decode_request(wire: bytes) -> Asked:
         raise Malformed(f"a request of more than {MAX_MESSAGE_BYTES} bytes was refused unread")
     try:
         return _ASKED.decode(wire)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as err:
+    except UNREADABLE as err:
         raise Malformed(f"the zygote cannot read this request: {err}") from err
 
 
@@ -329,7 +331,7 @@ def number_of(wire: bytes) -> int:
     """The number of a request that `decode_request` refused, 0 when even that is unreadable."""
     try:
         return msgspec.json.decode(wire, type=_Numbered).number
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return 0
 
 
@@ -342,5 +344,5 @@ def decode_answer(wire: bytes) -> Answered:
     """Read one datagram. Raises `Malformed` when it is not an answer of this version."""
     try:
         return _ANSWERED.decode(wire)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as err:
+    except UNREADABLE as err:
         raise Malformed(f"the zygote's answer cannot be read: {err}") from err

@@ -9,6 +9,7 @@ import structlog
 from atoll.adapters.auth.private_file import read_private, write_private
 from atoll.domain.errors import Failed
 from atoll.domain.login import LoginBook
+from atoll.wire.unreadable import UNREADABLE
 
 _MAX_BYTES = 256 * 1024
 _log = structlog.get_logger(__name__)
@@ -32,6 +33,6 @@ class BookFile:
         try:
             data = read_private(self._path, _MAX_BYTES)
             return msgspec.json.decode(data, type=LoginBook) if data else LoginBook()
-        except (Failed, msgspec.DecodeError) as error:
+        except (Failed, *UNREADABLE) as error:
             _log.warning("login_book_unreadable", reason=str(error))
             return LoginBook()

@@ -14,6 +14,7 @@ import msgspec
 
 from atoll.domain.ids import OrgId
 from atoll.ports.repositories import Stored
+from atoll.wire.unreadable import UNREADABLE
 
 RECORD = "atoll.json"
 
@@ -31,7 +32,7 @@ def load(folder: Path) -> Stored | None:
     """The repository in `folder`; None when there is none, or none that is whole."""
     try:
         record = msgspec.json.decode((folder / RECORD).read_bytes(), type=_Record)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, *UNREADABLE):
         return None
     return Stored(
         key=record.key,

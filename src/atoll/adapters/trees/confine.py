@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.errors import AtollError, Failed, Invalid, LimitReached
+from atoll.wire.unreadable import UNREADABLE
 
 MEMORY_BYTES = 2 * 2**30
 CPU_SECONDS = 3600
@@ -48,7 +49,7 @@ def confined(folder: int, uid: int | None, work: Callable[[], bytes]) -> bytes:
     _pid, status = os.waitpid(pid, 0)
     try:
         said = msgspec.msgpack.decode(data, type=_Said)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         code = os.waitstatus_to_exitcode(status)
         raise Failed(f"unpacking broke off (status {code}): too little memory or time") from None
     if said.kind:

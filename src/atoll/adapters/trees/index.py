@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.errors import Failed
+from atoll.wire.unreadable import UNREADABLE
 
 MAX_BYTES = 4 * 2**20
 
@@ -40,7 +41,7 @@ def read_index(folder: Path) -> Index:
             return msgspec.json.decode(file.read(MAX_BYTES), type=Index)
     except FileNotFoundError:
         return Index()
-    except (OSError, msgspec.MsgspecError) as err:
+    except (OSError, *UNREADABLE) as err:
         raise Failed(f"{path} cannot be read: {err}") from err
 
 

@@ -17,6 +17,7 @@ import msgspec
 
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.image import hex_of
+from atoll.wire.unreadable import UNREADABLE
 
 MAX_DOCUMENT_BYTES = 4 * 2**20
 MAX_LAYERS = 256
@@ -106,7 +107,7 @@ def read_document(data: bytes, kind: type[_T]) -> _T:
     """JSON as one of the shapes above. Raises `Invalid`."""
     try:
         return msgspec.json.decode(data, type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as err:
+    except UNREADABLE as err:
         raise Invalid(f"the image's description cannot be understood: {err}") from err
 
 

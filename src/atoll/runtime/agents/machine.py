@@ -18,6 +18,7 @@ from atoll.domain.terminal.loose import Message
 from atoll.runtime.agents.driven import Driven
 from atoll.runtime.agents.lines import Lines
 from atoll.runtime.ends import end_of
+from atoll.wire.unreadable import UNREADABLE
 
 log = logging.getLogger("atoll.runtime")
 
@@ -52,7 +53,7 @@ class Talking:
         async for line in self._program.said():
             try:
                 message = msgspec.json.decode(line)
-            except (msgspec.DecodeError, RecursionError):
+            except UNREADABLE:
                 continue
             if isinstance(message, dict):
                 self._heard(message)

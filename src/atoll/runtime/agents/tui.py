@@ -22,6 +22,7 @@ from atoll.runtime.agents.driven import Driven
 from atoll.runtime.agents.lines import Program, lines
 from atoll.runtime.terminals.observer import Author
 from atoll.runtime.terminals.terminal import Terminal
+from atoll.wire.unreadable import UNREADABLE
 
 log = logging.getLogger("atoll.runtime")
 
@@ -191,7 +192,7 @@ class Watch:
             async for line in transcript.said():
                 try:
                     message = msgspec.json.decode(line)
-                except (msgspec.DecodeError, RecursionError):
+                except UNREADABLE:
                     continue
                 if isinstance(message, dict) and self._driven is not None:
                     stamp = message.get("timestamp")

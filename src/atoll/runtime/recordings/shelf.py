@@ -13,6 +13,7 @@ import msgspec
 
 from atoll.domain.errors import LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, spell
+from atoll.wire.unreadable import UNREADABLE
 
 RECORDING_BYTES = 64 * 1024 * 1024
 SHELF_BYTES = 256 * 1024 * 1024
@@ -142,7 +143,7 @@ def _read(path: Path) -> Recording | None:
     try:
         found = msgspec.json.decode(path.read_bytes(), type=Recording)
         size = path.with_suffix(".cast").stat().st_size
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, *UNREADABLE):
         return None
     if found.recording_id != path.stem:
         return None

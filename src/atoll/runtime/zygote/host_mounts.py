@@ -19,6 +19,7 @@ from atoll.domain.host_mount import HostMount, below_any, read_host_mounts
 from atoll.runtime.zygote import idmap, kernel
 from atoll.runtime.zygote.home import BoxPlaces, Home
 from atoll.runtime.zygote.reach import reach
+from atoll.wire.unreadable import UNREADABLE
 from atoll.wire.zygote import Start
 
 MAX_NOTE_BYTES = 64 * 1024
@@ -53,7 +54,7 @@ def check_host_mounts(home: Home, start: Start) -> None:
 def _check_grant(home: Home, mount: HostMount) -> None:
     try:
         grant = msgspec.json.decode(_own_note(home.grants / mount.grant), type=Grant)
-    except (OSError, msgspec.MsgspecError) as err:
+    except (OSError, *UNREADABLE) as err:
         raise Forbidden(f"nobody granted that {mount.source} be mounted ({err})") from err
     if grant.source != mount.source or (mount.writable and not grant.writable):
         raise Forbidden(f"what was granted is not that {mount} be mounted")

@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.errors import Failed
+from atoll.wire.unreadable import UNREADABLE
 from atoll.wire.zygote import Wall
 
 _MAX_BYTES = 64 * 1024
@@ -59,7 +60,7 @@ def load(path: Path) -> Record | None:
             return msgspec.json.decode(file.read(_MAX_BYTES), type=Record)
     except FileNotFoundError:
         return None
-    except (OSError, msgspec.DecodeError) as err:
+    except (OSError, *UNREADABLE) as err:
         raise Failed(f"{path} cannot be read: {err}; remove its folder to forget it") from err
 
 

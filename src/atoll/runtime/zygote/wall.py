@@ -24,6 +24,7 @@ from atoll.domain.errors import AtollError, Failed
 from atoll.runtime.zygote import cgroups, kernel
 from atoll.runtime.zygote.bwrap_argv import CONTROL_FD, INFO_FD, SECCOMP_FD
 from atoll.wire import init as wire
+from atoll.wire.unreadable import UNREADABLE
 
 READY_SECONDS = 10.0
 OOM_SCORE = "500"
@@ -90,7 +91,7 @@ class Rising:
             doors = await_ready(self.control, self._pidfd, time.monotonic() + seconds)
             info = msgspec.json.decode(os.read(self._info, 4096), type=_Info)
             init_pidfd = os.pidfd_open(info.child_pid)
-        except (Failed, OSError, msgspec.DecodeError) as err:
+        except (Failed, OSError, *UNREADABLE) as err:
             self.control.close()
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
             os.waitpid(self._pid, 0)

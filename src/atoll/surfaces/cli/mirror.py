@@ -25,6 +25,7 @@ from atoll.surfaces.cli.api import Api, Call, at
 from atoll.surfaces.cli.cp import StreamFile
 from atoll.surfaces.cli.memory import state_file
 from atoll.surfaces.cli.tree import CHUNK_BYTES, pack, unpack
+from atoll.wire.unreadable import UNREADABLE
 
 GIT = ".git"
 SHOWN = 10
@@ -218,7 +219,7 @@ def _recall(environ: Mapping[str, str], sandbox_id: str) -> Kept:
     path = state_file(environ, f"mirrors/{sandbox_id}.json")
     try:
         return msgspec.json.decode(path.read_bytes(), type=Kept)
-    except (OSError, msgspec.MsgspecError) as err:
+    except (OSError, *UNREADABLE) as err:
         raise NotFound(
             "this sandbox mirrors a folder that was not sent from here: "
             "`atoll cp NAME: FOLDER` copies all of it out"

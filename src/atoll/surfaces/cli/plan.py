@@ -16,6 +16,7 @@ import msgspec
 from atoll.domain.errors import Failed, Invalid, NotFound
 from atoll.domain.repository import is_path
 from atoll.surfaces.cli.memory import state_file
+from atoll.wire.unreadable import UNREADABLE
 
 MAX_PRESETS = 100
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}\Z")
@@ -105,7 +106,7 @@ def save(environ: Mapping[str, str], plan: Plan, *, name: str | None) -> None:
 def _read(environ: Mapping[str, str]) -> _Kept:
     try:
         return msgspec.json.decode(_path(environ).read_bytes(), type=_Kept)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+    except (OSError, *UNREADABLE):
         return _Kept()
 
 

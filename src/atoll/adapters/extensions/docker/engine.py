@@ -23,6 +23,7 @@ from atoll.domain.errors import (
     NotFound,
     Unavailable,
 )
+from atoll.wire.unreadable import UNREADABLE
 
 DEFAULT_HOST = "unix:///var/run/docker.sock"
 OLDEST_API = (1, 41)
@@ -319,7 +320,7 @@ class Engine:
                     if told.error:
                         raise Failed(f"the Docker daemon says: {told.error}")
                     yield told
-            except (msgspec.MsgspecError, ValueError) as err:
+            except (*UNREADABLE, ValueError) as err:
                 raise Failed(f"the Docker daemon's answer cannot be read: {err}") from err
 
     async def _json(
@@ -341,7 +342,7 @@ class Engine:
                 text += more
         try:
             return msgspec.json.decode(text, type=kind)
-        except msgspec.MsgspecError as err:
+        except UNREADABLE as err:
             raise Failed(f"the Docker daemon's answer to {path} cannot be read: {err}") from err
 
     async def _call(self, method: str, path: str, query: Mapping[str, str] | None = None) -> None:
@@ -400,7 +401,7 @@ def _quoted(reference: str) -> str:
 def _refused(status: int, body: bytes) -> AtollError:
     try:
         why = msgspec.json.decode(body, type=_Refusal).message
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         why = body[:200].decode(errors="replace")
     kind = _CLASSES.get(status, Failed)
     return kind(f"the Docker daemon refused ({status}): {why or 'it gave no reason'}")

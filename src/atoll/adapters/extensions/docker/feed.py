@@ -13,6 +13,7 @@ import structlog
 
 from atoll.adapters.extensions.docker.engine import Engine
 from atoll.domain.errors import AtollError
+from atoll.wire.unreadable import UNREADABLE
 
 AGAIN_SECONDS = 0.5
 MAX_LINE_BYTES = 1024 * 1024
@@ -65,7 +66,7 @@ class Feed:
                     attributes = event.actor.attributes
                     return Died(tuple(attributes.items()), attributes.get("exitCode", ""))
                 await self._read_more()
-            except (AtollError, aiohttp.ClientError, OSError, msgspec.MsgspecError) as err:
+            except (AtollError, aiohttp.ClientError, OSError, *UNREADABLE) as err:
                 await self._lost(str(err))
                 await asyncio.sleep(AGAIN_SECONDS)
 
