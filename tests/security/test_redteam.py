@@ -7,25 +7,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from atoll.testing.redteam.pack import archive, disguised
 from atoll.testing.server import TestServer, test_server
-from tests.e2e.test_rootless import person
 from tests.peers.api import api_of
-from tests.peers.docker_daemon import IMAGE, docker_daemon, why_not
+from tests.security.conftest import Walled
 
 NOBODY = 1_899_999_997
 OPENED = "canary-opened-2Hk9Wq4Zt7"
-PROFILE = """
-id: profile.attacked
-version: "1.0.0"
-{backend}
-resources: {{cpu: 1.5, memory_mb: 256, pids: 96, ptys: 12, workspace_mb: 64}}
-"""
 BITES = {
     "hold capabilities, or a way to privilege",
     "make denied system calls",
@@ -35,22 +27,6 @@ BITES = {
     "take the doors' ports",
 }
 """Attempts that succeed for anybody who is behind no wall."""
-
-
-@contextmanager
-def server_of(wall: str) -> Iterator[tuple[TestServer, str]]:
-    """A server with this wall, and what a profile says to get it."""
-    if wall == "rootless":
-        with person() as server:
-            yield server, "extension: ext.namespaces"
-    elif wall == "root":
-        with test_server() as server:
-            yield server, "extension: ext.namespaces"
-    else:
-        with docker_daemon() as daemon:
-            env = {"ATOLL_EXTENSIONS": "namespaces,docker", "ATOLL_DOCKER_HOST": daemon.host}
-            with test_server(env) as server:
-                yield server, f"extension: ext.docker\nimage: {IMAGE}"
 
 
 @pytest.fixture(scope="module")
@@ -71,33 +47,19 @@ def redteam(server: TestServer, *words: str) -> "subprocess.CompletedProcess[str
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(
-    "wall",
-    [
-        pytest.param("root", marks=pytest.mark.root),
-        "rootless",
-        pytest.param("docker", marks=[pytest.mark.root, pytest.mark.docker]),
-    ],
-)
-def test_nothing_that_is_tried_behind_a_wall_succeeds(wall: str) -> None:
-    if wall != "rootless" and os.geteuid() != 0:
-        pytest.skip("needs root")
-    if wall == "docker" and why_not():
-        pytest.skip(f"no Docker daemon: {why_not()}")
-    with server_of(wall) as (server, backend), api_of(server) as api:
-        api.call("PUT", "/v1/profiles/attacked", content=PROFILE.format(backend=backend))
-        done = redteam(server, "--sandbox", "attacked", "--abuse", "--json")
-        told = [json.loads(line) for line in done.stdout.splitlines()]
-        bad = [one for one in told if one["outcome"] in ("succeeded", "broken")]
-        assert not bad
-        assert done.returncode == 0, done.stderr
-        assert len(told) > 50
-        # Only what a sandbox says of itself that it lacks may be left out.
-        skipped = [one["text"] for one in told if one["outcome"] == "skipped"]
-        assert all("degraded" in text for text in skipped), skipped
-        assert wall == "rootless" or not skipped
-        left = api.call("GET", "/v1/sandboxes")["sandboxes"], api.call("GET", "/v1/secrets")
-        assert left == ([], {"secrets": []})
+def test_nothing_that_is_tried_behind_a_wall_succeeds(walled: Walled) -> None:
+    done = redteam(walled.server, "--sandbox", "attacked", "--abuse", "--json")
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    bad = [one for one in told if one["outcome"] in ("succeeded", "broken")]
+    assert not bad
+    assert done.returncode == 0, done.stderr
+    assert len(told) > 50
+    # Only what a sandbox says of itself that it lacks may be left out.
+    skipped = [one["text"] for one in told if one["outcome"] == "skipped"]
+    assert all("degraded" in text for text in skipped), skipped
+    assert walled.wall == "rootless" or not skipped
+    names = [one["name"] for one in walled.api.call("GET", "/v1/secrets")["secrets"]]
+    assert not [name for name in names if name.startswith("RT_")]
 
 
 def test_without_a_wall_the_attempts_succeed() -> None:

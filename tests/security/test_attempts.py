@@ -1,0 +1,104 @@
+"""The list of threats, row by row: each is named in `attempts.toml` with tests that are there, and
+what is not stopped is said in `docs/security.md`. And attempts that have no other home."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from atoll.domain.search_pattern import read_pattern
+from tests.peers.api import Api
+from tests.security.conftest import Walled
+
+TESTS = Path(__file__).resolve().parents[1]
+ROWS = tomllib.loads((TESTS / "security" / "attempts.toml").read_text())
+NUMBERS = (
+    *(1, 2, 4, 6, 7, 11, 12, 14, 17, 19, 21, 22, 24, 26, 27, 29, 31, 32, 34, 37, 39, 41, 42),
+    *(46, 47, 52, 54, 56, 57, 59, 61, 62, 64, 67, 68, 69, 72, 74, 76, 77, 78, 79, 81, 82, 84),
+    *(86, 87, 89, 91, 92, 94, 96, 97, 99, 100, 101, 102, 104, 105, 106, 107, 109, 110, 111),
+    *(112, 117, 119, 120, 121, 122, 124, 126, 127, 129, 130, 131, 132, 136, 137, 141),
+)
+"""Of the list of threats Atoll is built against; some numbers are not taken."""
+
+
+def test_every_threat_of_the_list_has_its_row() -> None:
+    assert sorted(map(int, ROWS)) == sorted(NUMBERS)
+
+
+@pytest.mark.parametrize("number", sorted(ROWS, key=int))
+def test_row_names_tests_that_are_there(number: str) -> None:
+    row = ROWS[number]
+    assert row.keys() <= {"tried", "tests", "why"}
+    assert row["tests"], "a row without a test has not been tried"
+    for node in row["tests"]:
+        path, _colons, name = node.partition("::")
+        assert re.search(rf"^\s*(async )?def {name}\(", (TESTS / path).read_text(), re.M), node
+
+
+def test_what_is_not_stopped_is_said_in_the_document() -> None:
+    text = (TESTS.parent / "docs" / "security.md").read_text()
+    for number, row in ROWS.items():
+        if "why" in row:
+            assert f"| {number} | {row['tried']} | {row['why']} |" in text
+
+
+def test_search_pattern_is_never_an_expression() -> None:
+    """Threat 120: whoever searches chooses the pattern, what runs inside the text."""
+    for glob in (False, True):
+        pattern = read_pattern("(a+)+$", glob=glob, match_case=True)
+        assert pattern.find("a" * 100_000 + "b") is None
+        assert pattern.find("so (a+)+$ it is") == (3, 9)
+
+
+STEERING = {
+    "LD_PRELOAD": "/workspace/steer.so",
+    "BASH_ENV": "/workspace/steer.sh",
+    "GIT_SSH_COMMAND": "/workspace/steer.sh",
+    "GIT_CONFIG_GLOBAL": "/workspace/steer.cfg",
+    "PYTHONSTARTUP": "/workspace/steer.py",
+    "HTTPS_PROXY": "http://127.0.0.1:1/steer",
+}
+
+
+def test_variables_that_steer_programs_steer_only_those_inside(walled: Walled) -> None:
+    """Threat 121: no process outside ever has them, init has them not either."""
+    api = walled.api
+    box = api.create(profile="attacked", env=STEERING)["sandbox_id"]
+    try:
+        assert "steer.sh" in api.run(box, "echo $GIT_SSH_COMMAND")
+        api.run(box, "sleep 60 >/dev/null 2>&1 &")
+        inside = namespace(api.box(box).runtime_pid)
+        outside = [pid for pid in pids() if namespace(pid) == inside]
+        assert outside, "the runtime's own, at least"
+        assert not [pid for pid in outside if b"/workspace/steer" in environ(pid)]
+        assert "0" in api.run(box, "grep -c steer /proc/1/environ 2>/dev/null || echo 0")
+    finally:
+        api.act(box, "destroy")
+    for name in ("A=B", "X\n", "", "1X", "A B", "ß"):
+        assert refused(api, {name: "x"}), name
+    assert refused(api, {"NUL": "a\0b"})
+
+
+def refused(api: Api, env: dict[str, str]) -> bool:
+    answer = api.client.post("/v1/sandboxes", json={"profile": "attacked", "env": env})
+    return answer.status_code == 422
+
+
+def pids() -> list[int]:
+    return [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit()]
+
+
+def namespace(pid: int) -> str:
+    """The pid namespace of a process: inside a sandbox it is another."""
+    try:
+        return str(Path(f"/proc/{pid}/ns/pid").readlink())
+    except OSError:
+        return ""
+
+
+def environ(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""
