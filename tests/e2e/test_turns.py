@@ -235,6 +235,19 @@ def test_read_only_seat_watches_and_its_keys_go_nowhere(atoll: TestServer, api: 
         assert b"nothing" not in watching.seen
 
 
+def test_driver_who_detached_drives_again_from_the_next_attach(atoll: TestServer, api: Api) -> None:
+    sandbox = api.create()["sandbox_id"]
+    terminal = api.terminal(sandbox, "sh", "-c", "echo hello; exec cat")
+    for word in (b"once", b"again"):
+        with seat(atoll, sandbox, "--terminal", terminal) as sitting:
+            sitting.expect(b"hello")
+            sitting.type(word + b"\r")
+            sitting.expect(word + b"\r\n" + word)
+            sitting.type(b"\x1c")
+            assert sitting.ends() == 0
+            assert b"drives" not in sitting.seen
+
+
 async def test_multiplayer_words_and_ours_show_the_same_terminal(
     atoll: TestServer, api: Api
 ) -> None:

@@ -34,13 +34,15 @@ class SandboxQuery:
 
 @dataclass(frozen=True, slots=True)
 class EventQuery:
-    """Events of one owner in an organization after a position, oldest first."""
+    """Events of one owner in an organization after a position, oldest first: the first `limit`
+    of them, or with `latest` the last."""
 
     org_id: OrgId
     owner: PrincipalId
     stream: str | None = None
     after: int = 0
     limit: int = 100
+    latest: bool = False
 
 
 @dataclass(frozen=True, slots=True)

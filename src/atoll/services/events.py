@@ -40,10 +40,17 @@ class Events:
         self._identifiers = identifiers
 
     async def list(
-        self, caller: Principal, *, stream: str | None = None, after: int = 0, limit: int = 100
+        self,
+        caller: Principal,
+        *,
+        stream: str | None = None,
+        after: int = 0,
+        limit: int = 100,
+        latest: bool = False,
     ) -> list[Event]:
-        """Events after a position, oldest first, at most 1000."""
-        query = EventQuery(caller.org_id, caller.id, stream, after, max(1, min(limit, MAX_LIMIT)))
+        """Events after a position, oldest first, at most 1000: the first, or the `latest`."""
+        bound = max(1, min(limit, MAX_LIMIT))
+        query = EventQuery(caller.org_id, caller.id, stream, after, bound, latest)
         async with self._store.read() as rows:
             return await rows.events.page(query)
 

@@ -283,6 +283,8 @@ class StoreContract:
                     EventQuery(PERSONAL_ORG, OWNER, "b", after=positions[1])
                 )
                 assert [event.seq for event in rest] == [2]
+                newest = EventQuery(PERSONAL_ORG, OWNER, limit=2, latest=True)
+                assert await rows.events.page(newest) == page[-2:]
                 assert await rows.events.last_position() > positions[-1]
                 assert await rows.events.page(EventQuery(OrgId("else"), OWNER)) == []
 

@@ -12,7 +12,7 @@ from atoll.adapters.agents.catalogue import find
 from atoll.domain.errors import NotFound
 from atoll.ports.agents import Layer, Shelved
 from tests.surfaces.cli.conftest import Cli
-from tests.surfaces.cli.scripted import Scripted
+from tests.surfaces.cli.scripted import Scripted, problem
 
 
 class NotedShelf:
@@ -157,6 +157,16 @@ def test_agent_start_says_what_was_wished(
         "agent": "codex", "mode": "machine", "resume": False, "permissions": "ask",
         "prompt": "Fix it",
     }  # fmt: skip
+
+
+def test_agent_that_is_not_inside_is_said_to_be_missing(
+    cli: Cli, server: Scripted, agents: list[dict[str, Any]]
+) -> None:
+    server.answers["POST /v1/sandboxes/box/agents"] = lambda _: problem(
+        400, "no_such_program", "argv: cannot run 'aider'"
+    )
+    ran = cli("agent", "start", "box", "aider")
+    assert (ran.code, "atoll new --agent aider" in ran.err) == (2, True)
 
 
 def test_agent_of_several_has_to_be_named(

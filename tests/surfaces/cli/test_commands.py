@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 import pytest
+from aiohttp import web
 
 from atoll.ports.host import Finding, UpOptions
 from atoll.surfaces.cli import commands
@@ -179,6 +180,15 @@ def test_events_are_listed_by_sandbox_name(cli: Cli, server: Scripted) -> None:
     assert asked.query == {"stream": "sandbox:sb_one", "after": "0", "limit": "5"}
 
 
+def test_events_say_what_happened_and_newest_are_asked_for(cli: Cli, server: Scripted) -> None:
+    refused = {"host": "a.example", "port": 443, "allow": "atoll net allow x", "n": 3, "detail": ""}
+    server.events = [_event(1) | {"payload": {**refused, "exit": {"code": 0}, "rules": ["a", "b"]}}]
+    line = cli("events").out.strip()
+    said = 'host=a.example port=443 allow="atoll net allow x" exit.code=0 rules=a,b'
+    assert line == f"t  sandbox:sb_one  sandbox.ready  adm:person  {said}"
+    assert server.requests("GET", "/v1/events")[0].query == {"latest": "true", "limit": "100"}
+
+
 def test_events_followed_over_broken_lines_have_no_gap_and_no_repeat(
     environ: dict[str, str], server: Scripted
 ) -> None:
@@ -236,6 +246,32 @@ def test_completion_of_a_name_asks_the_server(environ: dict[str, str], server: S
     assert done.split() == [b"plain,alpha"]
     done = _spawn({**asked, "COMP_WORDS": "atoll in", "COMP_CWORD": "1"}).communicate(timeout=10)[0]
     assert done.split() == [b"plain,info"]
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("atoll approve ap", b"plain,ap_1"),
+        ("atoll secret rm T", b"plain,TOKEN"),
+        ("atoll secret set X --provider op", b"plain,openai"),
+        ("atoll new --agent cod", b"plain,codex"),
+        ("atoll new --preset w", b"plain,work"),
+        ("atoll new --profile py", b"plain,python"),
+    ],
+)
+def test_completion_knows_what_each_argument_may_be(
+    cli: Cli, environ: dict[str, str], server: Scripted, line: str, found: bytes
+) -> None:
+    server.answers |= {
+        "GET /v1/approvals": lambda _: web.json_response({"approvals": [{"approval_id": "ap_1"}]}),
+        "GET /v1/secrets": lambda _: web.json_response({"secrets": [{"name": "TOKEN"}]}),
+        "GET /v1/profiles": lambda _: web.json_response({"profiles": [{"id": "profile.python"}]}),
+    }
+    cli("new", "--no-wait", "--save-as", "work")
+    place = str(len(line.split()) - 1)
+    asked = {"_ATOLL_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": place}
+    done = _spawn({**environ, **asked}).communicate(timeout=20)[0]
+    assert done.split() == [found]
 
 
 @pytest.mark.parametrize(

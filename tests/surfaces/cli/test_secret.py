@@ -98,7 +98,7 @@ def test_exposed_secret_is_said_to_be(cli: Cli, server: Scripted, stdin: Any) ->
     assert "K: its value is inside" in cli("info", "one").out
 
 
-@pytest.mark.parametrize("data", [b"\xff" * 20, b"x" * 70_000])
+@pytest.mark.parametrize("data", [b"\xff" * 20, b"x" * 70_000, b"", b"\n"])
 def test_value_that_cannot_be_one_is_refused_here(
     cli: Cli, server: Scripted, stdin: Any, data: bytes
 ) -> None:

@@ -59,6 +59,12 @@ def test_refusal_says_who_drives_and_how_to_ask() -> None:
     assert seen(state(ANN, watchers=(EVE,)), "e").refusal("ctrl-]") == "watching only"
 
 
+def test_driver_who_detaches_lets_go_and_nobody_else_does() -> None:
+    assert seen(state(ANN), "a").leaving() == REVOKE
+    assert seen(state(ANN, (BOB,)), "b").leaving() is None
+    assert seen(state(None), "a").leaving() is None
+
+
 @pytest.mark.parametrize("typed", [b"\x1d", b"\x1b[93;5u", b"\x1b[27;5;93~"])
 def test_control_key_is_known_in_every_encoding_and_only_alone(typed: bytes) -> None:
     key = ControlKey()

@@ -54,10 +54,12 @@ class SqlEventRows:
         ]
         if query.stream is not None:
             wanted.append(table.stream == query.stream)
+        place = table.position.desc() if query.latest else table.position
         found = await self._connection.execute(
-            select(events).where(*wanted).order_by(table.position).limit(query.limit)
+            select(events).where(*wanted).order_by(place).limit(query.limit)
         )
-        return [_event(row) for row in found]
+        page = [_event(row) for row in found]
+        return page[::-1] if query.latest else page
 
     async def last_position(self) -> int:
         """See the port."""

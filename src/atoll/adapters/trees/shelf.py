@@ -134,7 +134,7 @@ class TreeShelf:
 
     def _lay(self, picture: Picture, place: Path, report: Report) -> Entry:
         size = sum(layer.stretch.size for layer in picture.layers)
-        report(f"unpacking {len(picture.layers)} layers, {size / MIB:.0f} MiB")
+        report(f"unpacking {size / MIB:.0f} MiB in layers: {len(picture.layers)}")
         making = Path(tempfile.mkdtemp(prefix=MAKING, dir=self.folder))
         try:
             tree = making / "tree"
@@ -163,9 +163,9 @@ class TreeShelf:
     def _check_unused(self, place: Path, name: str) -> None:
         users = self.users(place)
         if users:
+            more = f" and {len(users) - 3} more" if len(users) > 3 else ""
             raise Conflict(
-                f"{len(users)} sandboxes are built on {name} ({', '.join(users[:3])}): destroy "
-                "them first"
+                f"built on {name}, and to be destroyed first: {', '.join(users[:3])}{more}"
             )
 
     def _bury(self, place: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from atoll.surfaces.cli import candidates
 from atoll.surfaces.cli.agent_control import CONTROLS
 from atoll.surfaces.cli.answer import Json
 from atoll.surfaces.cli.bar import Bar
@@ -40,7 +41,9 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
 
 
 @command.command("install")
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.argument(
+    "names", metavar="NAME...", nargs=-1, required=True, shell_complete=candidates.agents()
+)
 @click.option("--version", default=None, help="This version  [default: the pinned one]")
 @json_option()
 @pass_invocation
@@ -54,7 +57,7 @@ def install(
 
 
 @command.command("update")
-@click.argument("names", metavar="[NAME...]", nargs=-1)
+@click.argument("names", metavar="[NAME...]", nargs=-1, shell_complete=candidates.agents())
 @json_option()
 @pass_invocation
 def update(invocation: Invocation, names: tuple[str, ...], *, as_json: bool) -> None:
@@ -69,7 +72,7 @@ def update(invocation: Invocation, names: tuple[str, ...], *, as_json: bool) -> 
 
 
 @command.command("remove")
-@click.argument("name")
+@click.argument("name", shell_complete=candidates.agents())
 @click.option("--version", default=None, help="Only this version.")
 @yes_option()
 @json_option()

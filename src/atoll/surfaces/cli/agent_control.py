@@ -9,6 +9,7 @@ from typing import ParamSpec, TypeVar
 import click
 
 from atoll.domain.errors import Conflict, Invalid
+from atoll.surfaces.cli import candidates
 from atoll.surfaces.cli.answer import Answer
 from atoll.surfaces.cli.api import Api, Call, get, post
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
@@ -31,7 +32,7 @@ def agent_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 @click.command("start")
 @sandbox_argument()
-@click.argument("agent", required=False)
+@click.argument("agent", required=False, shell_complete=candidates.agents())
 @click.option("--machine", is_flag=True, help="Without a terminal, driven by its own protocol.")
 @click.option("--prompt", default=None, help="What to ask it first.")
 @click.option("--resume", is_flag=True, help="Go on with its last conversation.")
@@ -54,7 +55,18 @@ def start(
     }
     if isinstance(wish["prompt"], str):
         body["prompt"] = wish["prompt"]
-    _show(api.call(post("sandboxes", name, "agents", value=body)), as_json=as_json)
+    try:
+        started = api.call(post("sandboxes", name, "agents", value=body))
+    except Invalid as problem:
+        if problem.code != "no_such_program":
+            raise
+        raise Invalid(
+            f"{wanted} is not inside {name}: a sandbox holds the agent it was made with "
+            f"(`atoll new --agent {wanted}`), or one its image brings",
+            code=problem.code,
+            field="agent",
+        ) from problem
+    _show(started, as_json=as_json)
 
 
 @click.command("pause")
@@ -209,4 +221,4 @@ def _line(card: Answer) -> str:
     )
     options = ", ".join(one.text("id") for one in card.children("options"))
     asks = f"  [{options}]" if card.text("state") == "pending" and options else ""
-    return line[:_CARD_LINE] + asks
+    return line[:_CARD_LINE].rstrip() + asks

@@ -13,12 +13,12 @@ from atoll.surfaces.cli.answer import Json
 from atoll.surfaces.cli.api import get, post
 from atoll.surfaces.cli.approvals import show
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.options import json_option
+from atoll.surfaces.cli.options import approval_argument, json_option
 from atoll.surfaces.cli.output import note, say, show_json
 
 
 @click.command("approve")
-@click.argument("approval")
+@approval_argument("pending")
 @click.option(
     "--for",
     "reach",

@@ -4,12 +4,12 @@ import click
 
 from atoll.surfaces.cli.api import post
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.options import json_option
+from atoll.surfaces.cli.options import approval_argument, json_option
 from atoll.surfaces.cli.output import say, show_json
 
 
 @click.command("deny")
-@click.argument("approval")
+@approval_argument("pending")
 @json_option()
 @pass_invocation
 def command(invocation: Invocation, approval: str, *, as_json: bool) -> None:

@@ -6,8 +6,9 @@ import time
 import click
 
 from atoll.domain.errors import Unavailable
-from atoll.surfaces.cli.answer import Answer, answer
+from atoll.surfaces.cli.answer import answer
 from atoll.surfaces.cli.api import Api, Call, Stream, at, get
+from atoll.surfaces.cli.event_line import event_line
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.options import json_option
 from atoll.surfaces.cli.output import note, say, show_json
@@ -24,7 +25,11 @@ SILENCE_SECONDS = 90.0
 )
 @click.option("--after", type=click.IntRange(min=0), default=None, help="Only past this position.")
 @click.option(
-    "--limit", type=click.IntRange(1, 1000), default=100, show_default=True, help="At most."
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=100,
+    show_default=True,
+    help="At most so many: the newest, or with --after the next.",
 )
 @json_option()
 @pass_invocation
@@ -43,13 +48,14 @@ def command(
     if follow:
         _follow(api, query, "" if after is None else str(after), as_json=as_json)
         return
-    asked = (*query, ("after", str(after or 0)), ("limit", str(limit)))
+    place = ("latest", "true") if after is None else ("after", str(after))
+    asked = (*query, place, ("limit", str(limit)))
     answered = api.call(get("events", query=asked))
     if as_json:
         show_json(answered.value)
         return
     for event in answered.children("events"):
-        say(_line(event))
+        say(event_line(event))
 
 
 def _stream(api: Api, text: str) -> str:
@@ -102,12 +108,4 @@ def _show(data: bytes, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(event.value))
     else:
-        say(_line(event))
-
-
-def _line(event: Answer) -> str:
-    actor = event.child("actor")
-    reason = event.text("reason")
-    who = f"{actor.text('kind')}:{actor.text('id')}"
-    words = (event.text("at"), event.text("stream"), event.text("event_type"), who)
-    return "  ".join(words) + (f"  {reason}" if reason else "")
+        say(event_line(event))

@@ -79,7 +79,7 @@ def forget(invocation: Invocation, name: str, *, hosts: tuple[str, ...], as_json
 
 @command.command("mode")
 @sandbox_argument()
-@click.argument("mode", type=click.Choice(MODES))
+@click.argument("mode", type=click.Choice(MODES), metavar="MODE")
 @click.option(
     "--port", "ports", type=int, multiple=True, help="A port of this machine (host-only)."
 )
@@ -95,7 +95,7 @@ def mode(
     ranges: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Switch a sandbox's network mode."""
+    """Switch a sandbox's network mode: none, limited, host-only or full."""
     change: dict[str, Json] = {"mode": mode}
     if ports:
         change["host_ports"] = list(ports)

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from atoll.domain.errors import AtollError, Invalid
+from atoll.surfaces.cli import candidates
 from atoll.surfaces.cli.answer import Answer, Json
 from atoll.surfaces.cli.api import Api, Call, post
 from atoll.surfaces.cli.copies import read_copy, send_copies
@@ -39,7 +40,12 @@ ACCESSES = ("none", "ro", "rw")
     help="One more repository; may be repeated. Each lies in a folder of its own.",
 )
 @profile_option()
-@click.option("--agent", default=None, help="The agent that sits in it: codex, claude-code …")
+@click.option(
+    "--agent",
+    default=None,
+    shell_complete=candidates.agents(),
+    help="The agent that sits in it: codex, claude-code …",
+)
 @click.option("--network", type=click.Choice(NETWORKS), default=None, help="What it may reach.")
 @click.option("--name", default=None, help="Its name  [default: <repo>-<branch>]")
 @click.option("--ttl", default=None, help="How long it lives: 90s, 15m, 4h, 2d.")
@@ -61,7 +67,14 @@ ACCESSES = ("none", "ro", "rw")
     "--mirror", metavar="DIR", default=None, help="Send DIR; `atoll pull` brings changes."
 )
 @click.option("--access", type=click.Choice(ACCESSES), default=None, help="To the workspace.")
-@click.option("--preset", "chosen", metavar="NAME", default=None, help="As kept under this name.")
+@click.option(
+    "--preset",
+    "chosen",
+    metavar="NAME",
+    default=None,
+    shell_complete=candidates.presets(),
+    help="As kept under this name.",
+)
 @click.option("--last", is_flag=True, help="As the last one was asked for.")
 @click.option("--save-as", metavar="NAME", default=None, help="Keep what is asked as a preset.")
 @click.option("-d", "--detach", is_flag=True, help="Make it ready and do not attach.")

@@ -1,44 +1,21 @@
-"""The arguments and options that many commands share, and the completion of names."""
+"""The arguments and options that many commands share."""
 
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
-from atoll.domain.errors import AtollError
-from atoll.surfaces.cli.api import Call, at
-from atoll.surfaces.cli.invocation import Invocation
+from atoll.surfaces.cli.candidates import listed, profiles
 
 P = ParamSpec("P")
 R = TypeVar("R")
 Decorator = Callable[[Callable[P, R]], Callable[P, R]]
 
-COMPLETION_SECONDS = 1.0
-
-
-def _complete(kind: str, names: tuple[str, ...]) -> Callable[..., list[CompletionItem]]:
-    def candidates(
-        context: click.Context, parameter: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        invocation = context.find_object(Invocation)
-        if invocation is None:
-            return []
-        try:
-            call = Call("GET", at(kind), timeout=COMPLETION_SECONDS)
-            rows = invocation.api().call(call).children(kind)
-            found = [row.text(names[0]) or row.text(names[-1]) for row in rows]
-        except AtollError:
-            return []  # a shell that completes must stay quiet
-        return [CompletionItem(name) for name in found if name.startswith(incomplete)]
-
-    return candidates
-
 
 def sandbox_argument(*, required: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """NAME: a sandbox by name or id; completes."""
     return click.argument(
-        "name", required=required, shell_complete=_complete("sandboxes", ("name", "sandbox_id"))
+        "name", required=required, shell_complete=listed("sandboxes", "name", "sandbox_id")
     )
 
 
@@ -49,13 +26,19 @@ def sandboxes_argument(*, required: bool = True) -> Callable[[Callable[P, R]], C
         metavar="NAME...",
         nargs=-1,
         required=required,
-        shell_complete=_complete("sandboxes", ("name", "sandbox_id")),
+        shell_complete=listed("sandboxes", "name", "sandbox_id"),
     )
+
+
+def approval_argument(state: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """APPROVAL: one that is in `state`, by id; completes."""
+    found = listed("approvals", "approval_id", query=(("state", state),))
+    return click.argument("approval", shell_complete=found)
 
 
 def profile_argument() -> Callable[[Callable[P, R]], Callable[P, R]]:
     """PROFILE: a profile by id; completes."""
-    return click.argument("profile", shell_complete=_complete("profiles", ("id",)))
+    return click.argument("profile", shell_complete=profiles())
 
 
 def profile_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -63,7 +46,7 @@ def profile_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
     return click.option(
         "--profile",
         default=None,
-        shell_complete=_complete("profiles", ("id",)),
+        shell_complete=profiles(),
         help="The recipe to make it from  [default: shell]",
     )
 

@@ -77,6 +77,11 @@ def preset(environ: Mapping[str, str], name: str) -> Plan:
     return kept.presets[name]
 
 
+def preset_names(environ: Mapping[str, str]) -> list[str]:
+    """The names `preset` knows."""
+    return sorted(_read(environ).presets)
+
+
 def last_plan(environ: Mapping[str, str]) -> Plan:
     """What the last `new` was asked. Raises `NotFound` when there was none."""
     plan = _read(environ).last

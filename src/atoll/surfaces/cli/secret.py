@@ -6,6 +6,7 @@ import sys
 import click
 
 from atoll.domain.errors import Invalid
+from atoll.surfaces.cli import candidates
 from atoll.surfaces.cli.answer import Answer, Json
 from atoll.surfaces.cli.api import Call, at, get, post
 from atoll.surfaces.cli.exits import FAILED
@@ -24,8 +25,13 @@ def command() -> None:
 
 
 @command.command("set")
-@click.argument("name")
-@click.option("--provider", default=None, help="The key of this model provider.")
+@click.argument("name", shell_complete=candidates.listed("secrets", "name"))
+@click.option(
+    "--provider",
+    default=None,
+    shell_complete=candidates.providers(),
+    help="The key of this model provider.",
+)
 @click.option("--base-url", default=None, help="With --provider: a gateway of your own.")
 @click.option("--custom", is_flag=True, help="For requests to hosts you approve  [default]")
 @click.option("--host", "hosts", multiple=True, help="It may go to this host without asking.")
@@ -71,13 +77,13 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
         return
     rows = [_row(secret) for secret in answered.children("secrets")]
     if rows:
-        show_table(("NAME", "FOR", "SCOPE", "VERSION", "ENDS IN", "FINGERPRINT"), rows)
+        show_table(("NAME", "FOR", "ENV", "SCOPE", "VERSION", "ENDS IN", "FINGERPRINT"), rows)
     else:
         note("no secrets: set one with `atoll secret set NAME`")
 
 
 @command.command("rotate")
-@click.argument("name")
+@click.argument("name", shell_complete=candidates.listed("secrets", "name"))
 @_scope
 @json_option()
 @pass_invocation
@@ -92,7 +98,7 @@ def rotate(invocation: Invocation, name: str, *, scope: str | None, as_json: boo
 
 
 @command.command("rm")
-@click.argument("name")
+@click.argument("name", shell_complete=candidates.listed("secrets", "name"))
 @_scope
 @yes_option()
 @pass_invocation
@@ -145,7 +151,12 @@ def _value(name: str) -> str:
         text = data.decode()
     except UnicodeDecodeError:
         raise Invalid("the value is not UTF-8 text") from None
-    return text.removesuffix("\n").removesuffix("\r")
+    value = text.removesuffix("\n").removesuffix("\r")
+    if not value:
+        raise Invalid(
+            f"nothing came on stdin: pipe the value of {name} in, or run this at a terminal"
+        )
+    return value
 
 
 def _spoken(secret: Answer) -> str:
@@ -160,6 +171,7 @@ def _row(secret: Answer) -> tuple[str, ...]:
     return (
         secret.text("name"),
         " ".join(filter(None, (secret.text("kind"), about))) + exposed,
+        secret.text("env") or "-",
         secret.text("scope"),
         str(secret.number("version")),
         secret.text("last4") or "-",

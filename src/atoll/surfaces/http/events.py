@@ -74,9 +74,10 @@ async def list_events(
     stream: StreamName = None,
     after: Position = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    latest: bool = False,
 ) -> Response:
-    """Events after a position, oldest first."""
-    page = await atoll.events.list(caller, stream=stream, after=after, limit=limit)
+    """Events after a position, oldest first: the first of them, or with `latest` the last."""
+    page = await atoll.events.list(caller, stream=stream, after=after, limit=limit, latest=latest)
     last = page[-1].position if page else after
     return Json({"events": [event_view(event) for event in page], "next": last})
 

@@ -115,6 +115,8 @@ class Seat:
             if typed.forward and not await self._turned_key(typed.forward):
                 await self._forward(typed.forward)
             if typed.detach or not data:
+                if (frame := self._turn.leaving()) is not None:
+                    await self._send(frame)
                 self._end(Detached())
                 return
 

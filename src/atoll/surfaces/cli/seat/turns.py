@@ -65,6 +65,11 @@ class Seen:
         # Pressed again: an owner takes over, anybody else thinks better of it.
         return REVOKE if self.waits else REQUEST
 
+    def leaving(self) -> str | None:
+        """The frame of one who detaches and drives: control is free at once, also for the same
+        person's next attach. The grace is for lines that broke."""
+        return REVOKE if self.drives else None
+
 
 def read_turn(frame: Answer, client: str) -> Seen:
     """A `control_state` frame, as the client `client` sees it."""
