@@ -196,3 +196,10 @@ def stimulate(state: Driving, kind: str, client: str, *, amount: int, now: float
         "tick": lambda: state.tick(now),
     }
     acts[kind]()
+
+
+def test_driver_named_again_changes_nothing() -> None:
+    state = paused_by("a", "b")
+    before = (state.deadline, state.paused)
+    state.driven("a", 7.0)
+    assert (state.driver, state.deadline, state.paused) == ("a", *before)

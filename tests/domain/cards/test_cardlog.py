@@ -69,3 +69,10 @@ def test_data_counts_with_all_that_lies_in_it() -> None:
     kept = log.get("9")
     assert kept is not None and kept.data["count"] == 5
     assert log.get("0") is None
+
+
+def test_newest_card_stays_however_large_it_is() -> None:
+    log = CardLog(max_bytes=1000)
+    log.put(text("a", "x"), AT)
+    log.put(text("b", "x" * 5000), AT)
+    assert [card.id for card in log.all()] == ["b"]

@@ -137,9 +137,9 @@ class CardLog:
         )
 
     def _bound(self) -> None:
-        while len(self._cards) > self._max_cards or self._bytes > self._max_bytes:
-            if len(self._cards) <= 1:
-                return
+        while len(self._cards) > self._max_cards or (
+            self._bytes > self._max_bytes and len(self._cards) > 1
+        ):
             card_id, card = self._cards.popitem(last=False)
             del self._changed[card_id]
             self._bytes -= _size(card)
