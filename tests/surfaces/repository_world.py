@@ -33,6 +33,7 @@ from atoll.services.files import Files
 from atoll.services.identifiers import Identifiers
 from atoll.services.logins import Logins
 from atoll.services.profiles import Profiles
+from atoll.services.recordings import Recordings
 from atoll.services.repositories import Repositories
 from atoll.services.sandboxes import Sandboxes, Surroundings
 from atoll.services.sandboxes import Settings as SandboxSettings
@@ -152,6 +153,7 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
         services = Services(
             sandboxes=sandboxes,
             terminals=Terminals(sandboxes),
+            recordings=Recordings(sandboxes, Terminals(sandboxes)),
             agents=Agents(sandboxes, Terminals(sandboxes)),
             shares=Shares(
                 ShareGround(store, bus, clock, identifiers), sandboxes, wrong=logins.wrong

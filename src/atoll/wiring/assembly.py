@@ -49,6 +49,7 @@ from atoll.services.identifiers import Identifiers
 from atoll.services.logins import Logins
 from atoll.services.policies import DoorRules
 from atoll.services.profiles import Profiles
+from atoll.services.recordings import Recordings
 from atoll.services.repositories import Repositories
 from atoll.services.sandboxes import Sandboxes, Surroundings
 from atoll.services.secrets import Secrets
@@ -97,6 +98,7 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Services]:
         yield Services(
             sandboxes=sandboxes,
             terminals=Terminals(sandboxes),
+            recordings=Recordings(sandboxes, Terminals(sandboxes)),
             agents=Agents(sandboxes, Terminals(sandboxes)),
             shares=Shares(
                 ShareGround(store, ground.bus, ground.clock, ground.identifiers),

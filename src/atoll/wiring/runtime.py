@@ -125,15 +125,7 @@ def _fill(
     parts.policy = StandingPolicy()
     parts.policy.heed(parts.redactions.heed)
     make_stage = parts.redactions.stream
-    defaults = Defaults(boot.shell, boot.env, boot.cwd)
-    parts.terminals = Terminals(
-        spawner, defaults, journal=journal, tasks=tasks, make_stage=make_stage
-    )
-    stack.callback(parts.terminals.hang_up)
-    shelf = Shelf(boot.journal_dir / "recordings", Bounds())
-    parts.recordings = Recordings(shelf, journal=journal, make_stage=make_stage)
-    stack.callback(parts.recordings.close)
-    parts.terminals.opened = parts.recordings.opened
+    _fill_terminals(parts, boot, spawner, tasks=tasks, stack=stack)
     parts.agents = Agents(
         spawner,
         boot.agents,
@@ -152,9 +144,7 @@ def _fill(
         make_stage=make_stage,
     )
     stack.callback(parts.execs.close)
-    parts.policy.heed(parts.terminals.heed)
     parts.policy.heed(parts.execs.heed)
-    parts.policy.heed(parts.recordings.heed)
 
     def changed(path: str) -> None:
         activity.touch()
@@ -162,6 +152,24 @@ def _fill(
 
     parts.files = Files(spawner, changed=changed)
     parts.ports = Ports(spawner)
+
+
+def _fill_terminals(
+    parts: Parts, boot: RuntimeBoot, spawner: InitSpawner, *, tasks: Tasks, stack: AsyncExitStack
+) -> None:
+    """Terminals, and what may be kept of them."""
+    journal, make_stage = parts.journal, parts.redactions.stream
+    defaults = Defaults(boot.shell, boot.env, boot.cwd)
+    parts.terminals = Terminals(
+        spawner, defaults, journal=journal, tasks=tasks, make_stage=make_stage
+    )
+    stack.callback(parts.terminals.hang_up)
+    shelf = Shelf(boot.journal_dir / "recordings", Bounds())
+    parts.recordings = Recordings(shelf, journal=journal, make_stage=make_stage)
+    stack.callback(parts.recordings.close)
+    parts.terminals.opened = parts.recordings.opened
+    parts.policy.heed(parts.terminals.heed)
+    parts.policy.heed(parts.recordings.heed)
 
 
 async def _serve_egress(boot: RuntimeBoot, parts: Parts, stack: AsyncExitStack) -> None:

@@ -133,6 +133,8 @@ ALLOWED = {
     ("GET", "/v1/sandboxes/{sandbox}/terminals"),
     ("GET", "/v1/sandboxes/{sandbox}/terminals/{terminal}"),
     ("GET", "/v1/sandboxes/{sandbox}/terminals/{terminal}/cards"),
+    ("GET", "/v1/sandboxes/{sandbox}/terminals/{terminal}/marks"),
+    ("GET", "/v1/sandboxes/{sandbox}/terminals/{terminal}/text"),
     ("GET", "/sessions/{session}/ptys"),
 }
 PUBLIC = {"/healthz", "/readyz", "/auth/login", "/auth/guests", "/openapi.json"}

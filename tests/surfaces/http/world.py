@@ -40,6 +40,7 @@ from atoll.services.files import Files
 from atoll.services.identifiers import Identifiers
 from atoll.services.logins import Logins
 from atoll.services.profiles import Profiles
+from atoll.services.recordings import Recordings
 from atoll.services.repositories import Repositories
 from atoll.services.sandboxes import Sandboxes, Surroundings
 from atoll.services.secrets import Secrets
@@ -456,6 +457,7 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
         services = Services(
             sandboxes=sandboxes,
             terminals=Terminals(sandboxes),
+            recordings=Recordings(sandboxes, Terminals(sandboxes)),
             agents=Agents(sandboxes, Terminals(sandboxes)),
             shares=Shares(
                 ShareGround(store, bus, clock, identifiers), sandboxes, wrong=logins.wrong

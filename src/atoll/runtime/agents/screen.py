@@ -1,14 +1,15 @@
 """Cards of a terminal where no agent speaks for itself: what its screen says, and links in it.
 
 The last resort among the sources: it knows lines, not meanings. It begins when somebody first
-asks for the cards, with what the ring still holds. Shell marks will come through `put`.
+asks for the cards, with what the ring still holds. Where a shell marks its commands, each is
+a card of its own beside the lines.
 """
 
 import codecs
 import re
 from collections.abc import Callable
 
-from atoll.domain.terminal.card import Draft, Kind, State
+from atoll.domain.terminal.card import Draft, Kind, State, Value
 from atoll.domain.terminal.cardlog import CardLog, Clean
 from atoll.domain.terminal.previews import previews
 from atoll.domain.terminal.size import Size
@@ -37,6 +38,7 @@ class Screen:
         self._rest = ""
         self._cards = 0
         self._room = 0
+        self._marked = 0
         at = terminal.scrollback.start
         while data := terminal.scrollback.read(at, READ_BYTES, fresh_from=None):
             at += len(data)
@@ -59,6 +61,7 @@ class Screen:
         words = _CONTROL.sub("", _SEQUENCE.sub("", text))
         while words:
             words = self._say(words)
+        self._mark()
         self._tell()
 
     def typed(self, author: Author, data: bytes) -> None:
@@ -71,6 +74,26 @@ class Screen:
         """The last thing told."""
         words = f"signal {ending.signal}" if ending.signal else f"exit status {ending.code}"
         self.put(Draft("ended", Kind.STATUS, State.DONE, title="The terminal ended", text=words))
+
+    def _mark(self) -> None:
+        """Cards of commands that began or ended. What a command prints is told as lines before
+        or after its card, like the rest of the screen: chunks do not end where commands do."""
+        for mark in self._terminal.marks.since(self._marked):
+            self._marked = mark.seq
+            self._room = 0
+            state = State.RUNNING if mark.end is None else State.DONE
+            if mark.exit_code:
+                state = State.FAILED
+            data: dict[str, Value] = {
+                "command": mark.command,
+                "cwd": mark.cwd,
+                "exit_code": mark.exit_code,
+                "seconds": mark.seconds,
+                "genuine": mark.genuine,
+            }
+            title = mark.command or "a command"
+            draft = Draft(f"command:{mark.n}", Kind.BASH, state, title=title, data=data)
+            self.cards.put(draft, timestamp())
 
     def _say(self, words: str) -> str:
         """Put text behind what was said, in cards of a bounded size; what is left of it."""

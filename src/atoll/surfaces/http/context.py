@@ -19,6 +19,7 @@ from atoll.services.execs import Execs
 from atoll.services.files import Files
 from atoll.services.logins import Logins
 from atoll.services.profiles import Profiles
+from atoll.services.recordings import Recordings
 from atoll.services.sandboxes import Sandboxes
 from atoll.services.secrets import Secrets
 from atoll.services.shares import Shares
@@ -35,6 +36,7 @@ class Services:
 
     sandboxes: Sandboxes
     terminals: Terminals
+    recordings: Recordings
     agents: Agents
     shares: Shares
     execs: Execs

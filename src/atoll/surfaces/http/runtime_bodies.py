@@ -121,7 +121,8 @@ class ExitView(Shown):
 
 class TerminalFields(Shown):
     """A terminal but for its id, which two surfaces call differently. `offset` is the end of its
-    output so far, `ring_start` the oldest byte that can be replayed."""
+    output so far, `ring_start` the oldest byte that can be replayed;
+    `recording` whether what it shows is being kept."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -138,6 +139,7 @@ class TerminalFields(Shown):
     ring_start: int
     viewers: int
     driver: str | None
+    recording: bool = False
 
 
 class TerminalView(TerminalFields):
