@@ -16,6 +16,7 @@ from typing import Any
 
 from aiohttp import WSCloseCode, web
 
+from .scripted_agent import ScriptedAgent
 from .scripted_terminal import ScriptedTerminal
 
 STATIC = Path(__file__).parents[3] / "src/atoll/surfaces/http/static"
@@ -60,6 +61,7 @@ class ScriptedServer:
     created: list[dict[str, Any]] = field(default_factory=list)
     tickets: set[str] = field(default_factory=lambda: {TICKET})
     cookies: set[str] = field(default_factory=set)
+    agent: ScriptedAgent = field(default_factory=ScriptedAgent)
     #: Answers of the next create, instead of making a sandbox.
     create_problem: tuple[int, str, str, str | None] | None = None
     #: While set, nobody can attach: the handshake is refused.
@@ -160,6 +162,7 @@ class ScriptedServer:
             web.get(terminal, self._terminal),
             web.delete(terminal, self._close),
             web.get(terminal + "/attach", self._attach),
+            *self.agent.routes(),
         ]
 
     async def _index(self, _: web.Request) -> web.StreamResponse:

@@ -38,6 +38,21 @@ export function address(path: string): URL {
 }
 
 async function call(method: string, path: string, body?: unknown, headers = {}): Promise<unknown> {
+  const text = await exchange(method, path, body, headers);
+  return text === '' ? null : (JSON.parse(text) as unknown);
+}
+
+/** Fetches what is not JSON. */
+function download(path: string): Promise<string> {
+  return exchange('GET', path, undefined, {});
+}
+
+async function exchange(
+  method: string,
+  path: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>>,
+): Promise<string> {
   let response: Response;
   try {
     response = await fetch(address(path), {
@@ -54,7 +69,7 @@ async function call(method: string, path: string, body?: unknown, headers = {}):
     if (response.status === 401 && !path.startsWith('auth/')) reportLoggedOut();
     throw problemOf(response.status, text);
   }
-  return text === '' ? null : (JSON.parse(text) as unknown);
+  return text;
 }
 
 function problemOf(status: number, text: string): Problem {
@@ -174,6 +189,20 @@ export const api = {
   /** Begins or ends a recording; everybody at the terminal is told. */
   record: (id: string, terminalId: string, on: boolean) =>
     call(on ? 'POST' : 'DELETE', `${terminalAt(id, terminalId)}/recording`),
+
+  async recordings(id: string): Promise<Api.RecordingInfo[]> {
+    const all = (await call('GET', `${at(id)}/recordings`)) as { recordings: Api.RecordingInfo[] };
+    return all.recordings.reverse();
+  },
+  /** A recording's file, as text. */
+  recording: (id: string, recording: string) =>
+    download(`${at(id)}/recordings/${encodeURIComponent(recording)}`),
+  removeRecording: (id: string, recording: string) =>
+    call('DELETE', `${at(id)}/recordings/${encodeURIComponent(recording)}`),
+  async search(id: string, words: string): Promise<Api.Found[]> {
+    const path = `${at(id)}/search?q=${encodeURIComponent(words)}`;
+    return ((await call('GET', path)) as { matches: Api.Found[] }).matches;
+  },
 
   async shares(id: string): Promise<Api.Share[]> {
     return ((await call('GET', `${at(id)}/shares`)) as { shares: Api.Share[] }).shares;

@@ -202,6 +202,27 @@ export interface SetSecret {
   readonly broker_protected: boolean;
 }
 
+export interface RecordingInfo {
+  readonly recording_id: string;
+  readonly name: string;
+  /** `recording` while it runs, else why it ended. */
+  readonly state: string;
+  readonly by: string;
+  readonly started_at: string;
+  readonly seconds: number;
+  readonly bytes: number;
+}
+
+/** One line a search found, in a terminal or at a moment of a recording. */
+export interface Found {
+  readonly terminal_id: string;
+  readonly name: string;
+  readonly recording_id: string | null;
+  readonly seconds: number | null;
+  readonly text: string;
+  readonly command: string | null;
+}
+
 export type Reach = 'once' | 'sandbox' | 'organization';
 
 export interface Approval {

@@ -2,14 +2,15 @@
 
 import { useEffect, useState } from 'react';
 import { api, Problem } from '../api/client';
-import type { CreateSandbox, Profile, Repository } from '../api/types';
+import type { CreateSandbox, Extension, Profile, Repository } from '../api/types';
 import { notify } from '../state/announce';
 import { go } from '../state/route';
 import { keep } from '../state/sandboxes';
 import { Dialog } from './Dialog';
 import { Field, type FieldName, fieldOf } from './Field';
 import { ProfilePicker } from './ProfilePicker';
-import { shortRepo, sizeWords } from './words';
+import { Wants } from './Wants';
+import { profileWords, shortRepo, sizeWords } from './words';
 
 interface Draft {
   readonly profile: string;
@@ -47,6 +48,7 @@ const NETWORKS = [
   { value: '', words: 'As the profile says' },
   { value: 'none', words: 'None' },
   { value: 'limited', words: 'Limited to the profile’s list' },
+  { value: 'host-only', words: 'Chosen ports of this machine' },
   { value: 'full', words: 'Any public address' },
 ];
 
@@ -65,6 +67,7 @@ export function CreateDialog({ profile, onClose }: CreateDialogProps) {
   const [draft, setDraft] = useState<Draft>({ ...EMPTY, profile: profile ?? '' });
   const [profiles, setProfiles] = useState<readonly Profile[] | null>(null);
   const [known, setKnown] = useState<readonly Repository[]>([]);
+  const [extensions, setExtensions] = useState<readonly Extension[]>([]);
   const [trouble, setTrouble] = useState<Trouble | null>(null);
   const [busy, setBusy] = useState(false);
   // One key per draft that was sent: a repeated click or a lost answer makes no second one.
@@ -79,6 +82,7 @@ export function CreateDialog({ profile, onClose }: CreateDialogProps) {
       (reason: unknown) => setTrouble(troubleOf(reason)),
     );
     api.repositories().then(setKnown, () => setKnown([]));
+    api.extensions().then(setExtensions, () => setExtensions([]));
   }, []);
 
   function change(part: Partial<Draft>): void {
@@ -106,6 +110,7 @@ export function CreateDialog({ profile, onClose }: CreateDialogProps) {
     }
   }
 
+  const chosen = profiles?.find(({ id }) => [id, profileWords(id)].includes(draft.profile));
   const at = (field: FieldName): string | null => (trouble?.field === field ? trouble.text : null);
 
   return (
@@ -122,6 +127,7 @@ export function CreateDialog({ profile, onClose }: CreateDialogProps) {
           trouble={at('profile')}
           onChoose={(id) => change({ profile: id })}
         />
+        {chosen !== undefined && <Wants profile={chosen} extensions={extensions} />}
         <SourceFields draft={draft} known={known} at={at} change={change} />
         <div className="form-row">
           <Field

@@ -1,17 +1,20 @@
 /** The tabs of one sandbox: its terminals and its log, and the pane of the chosen one. */
 
 import { use, useCallback, useEffect, useRef, useState, type KeyboardEvent } from 'react';
-import type { Sandbox, Terminal } from '../api/types';
+import { api } from '../api/client';
+import type { Agent, Sandbox, Terminal } from '../api/types';
 import { closeTerminal, isLive, openTerminal } from '../state/acts';
 import { announce, notifyFailure } from '../state/announce';
 import { go, route } from '../state/route';
-import { loadTerminals, terminals } from '../state/sandboxes';
+import { agentsMoved, loadTerminals, terminals } from '../state/sandboxes';
 import { useStore } from '../state/store';
 import type { AttachStatus } from '../terminal/attach';
 import { clientId } from '../terminal/client-id';
 import { Confirm } from './Dialog';
-import { Icon } from './icons';
+import { CardsView } from './CardsView';
+import { Icon, type IconName } from './icons';
 import { LogPane } from './LogPane';
+import { RecordingsPane } from './RecordingsPane';
 import { Tab } from './Tab';
 import { TerminalPane } from './TerminalPane';
 
@@ -22,9 +25,11 @@ interface TerminalsProps {
 
 type Statuses = Readonly<Record<string, AttachStatus>>;
 
-/** The route's word for the log's tab. */
+/** The route's words for the tabs that are no terminals. */
 const LOG = 'log';
+const RECORDINGS = 'recordings';
 const NONE: readonly Terminal[] = [];
+const NO_MACHINES: readonly Agent[] = [];
 
 export function Terminals({ sandbox, onPalette }: TerminalsProps) {
   const id = sandbox.sandbox_id;
@@ -34,7 +39,8 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
   const [closing, setClosing] = useState<string | null>(null);
   const tabs = useRef<HTMLDivElement>(null);
   const live = isLive(sandbox);
-  const chosen = useChosen(list);
+  const machines = useMachines(id, live);
+  const chosen = useChosen(list, machines);
 
   useEffect(() => {
     if (live) loadTerminals(id).catch(notifyFailure('The terminals could not be listed'));
@@ -68,7 +74,28 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
               onClose={() => onClose(terminal)}
             />
           ))}
-          <LogTab selected={chosen === LOG} onChoose={() => go(id, LOG)} />
+          {machines.map((machine) => (
+            <PlainTab
+              key={machine.id}
+              icon="agent"
+              selected={chosen === machine.id}
+              onChoose={() => go(id, machine.id)}
+            >
+              {`${machine.agent} (cards)`}
+            </PlainTab>
+          ))}
+          <PlainTab icon="log" selected={chosen === LOG} onChoose={() => go(id, LOG)}>
+            Log
+          </PlainTab>
+          {live && (
+            <PlainTab
+              icon="record"
+              selected={chosen === RECORDINGS}
+              onChoose={() => go(id, RECORDINGS)}
+            >
+              Recordings
+            </PlainTab>
+          )}
         </div>
         {live && <OpenButtons sandbox={sandbox} />}
       </div>
@@ -76,6 +103,14 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
         {live && (
           <Panes id={id} list={list} chosen={chosen} {...{ onStatus, onEscape, onPalette }} />
         )}
+        {machines
+          .filter((machine) => machine.id === chosen)
+          .map((machine) => (
+            <div key={machine.id} className="pane">
+              <CardsView sandboxId={id} id={machine.id} owner onTerminal={() => undefined} />
+            </div>
+          ))}
+        {live && chosen === RECORDINGS && <RecordingsPane sandboxId={id} />}
         {chosen === LOG && (
           <LogPane sandbox={sandbox} waitsForTerminal={live && loaded?.length === 0} />
         )}
@@ -96,11 +131,27 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
 }
 
 /** The tab the route names, else the first terminal, else the log. */
-function useChosen(list: readonly Terminal[]): string {
+function useChosen(list: readonly Terminal[], machines: readonly Agent[]): string {
   const { tab } = useStore(route);
-  if (tab === LOG) return LOG;
+  if (tab === LOG || tab === RECORDINGS) return tab;
+  if (machines.some(({ id }) => id === tab)) return tab ?? LOG;
   const wanted = list.find((terminal) => terminal.terminal_id === tab);
   return (wanted ?? list.at(0))?.terminal_id ?? LOG;
+}
+
+/** Agents without a terminal: programs drive them, and they are read as cards. */
+function useMachines(id: string, live: boolean): readonly Agent[] {
+  const [machines, setMachines] = useState<readonly Agent[]>([]);
+  const moved = useStore(agentsMoved)[id] ?? 0;
+  useEffect(() => {
+    if (!live) return;
+    api.agents(id).then(
+      (list) => setMachines(list.filter(({ mode }) => mode === 'machine')),
+      // An older runtime has none; the terminals are not to suffer from that.
+      () => setMachines([]),
+    );
+  }, [id, live, moved]);
+  return live ? machines : NO_MACHINES;
 }
 
 /** Shows a terminal; choosing the one that is shown goes into it. */
@@ -123,7 +174,8 @@ interface PanesProps {
 function Panes({ id, list, chosen, ...calls }: PanesProps) {
   const client = use(clientId());
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
-  if (chosen !== LOG && !opened.has(chosen)) setOpened(new Set([...opened, chosen]));
+  const isTerminal = list.some((terminal) => terminal.terminal_id === chosen);
+  if (isTerminal && !opened.has(chosen)) setOpened(new Set([...opened, chosen]));
   return list
     .filter((terminal) => opened.has(terminal.terminal_id))
     .map((terminal) => (
@@ -149,12 +201,15 @@ function rove(event: KeyboardEvent<HTMLDivElement>): void {
   all[Math.min(all.length - 1, Math.max(0, at + step))]?.focus();
 }
 
-interface LogTabProps {
+interface PlainTabProps {
+  readonly icon: IconName;
   readonly selected: boolean;
   readonly onChoose: () => void;
+  readonly children: string;
 }
 
-function LogTab({ selected, onChoose }: LogTabProps) {
+/** A tab that cannot be closed. */
+function PlainTab({ icon, selected, onChoose, children }: PlainTabProps) {
   return (
     <div className={selected ? 'tab tab-on' : 'tab'} role="presentation">
       <button
@@ -165,8 +220,8 @@ function LogTab({ selected, onChoose }: LogTabProps) {
         tabIndex={selected ? 0 : -1}
         onClick={onChoose}
       >
-        <Icon name="log" />
-        Log
+        <Icon name={icon} />
+        {children}
       </button>
     </div>
   );

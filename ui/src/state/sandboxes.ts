@@ -65,6 +65,9 @@ async function loadOne(id: string): Promise<void> {
   }
 }
 
+/** Counts what changed about the agents of each sandbox. */
+export const agentsMoved = new Store<Readonly<Record<string, number>>>({});
+
 /** Counts what changed about secrets, so that who shows them looks again. */
 export const secretsMoved = new Store(0);
 
@@ -80,6 +83,9 @@ function onEvent(event: Envelope): void {
   }
   const id = stream.startsWith('sandbox:') ? stream.slice('sandbox:'.length) : null;
   if (id === null) return;
+  if (kind === 'agent.state') {
+    agentsMoved.set((now) => ({ ...now, [id]: (now[id] ?? 0) + 1 }));
+  }
   if (kind === 'door.refused') hearRefusal(id, event);
   if (kind.startsWith('sandbox.') || kind === 'network.switched')
     soon(`sandbox ${id}`, () => loadOne(id));

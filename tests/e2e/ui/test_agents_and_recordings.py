@@ -1,0 +1,136 @@
+"""Agents as cards on a phone, hostile cards, the lock, and recordings played in the page."""
+
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page, expect
+
+from .scripted import TICKET, ScriptedServer
+from .seat import Seat
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+STING = "<img src=x onerror='window.stung=1'><script>window.stung=2</script>"
+KINDS = (
+    *("text", "thinking", "tool-call", "bash", "diff", "file", "plan", "question"),
+    *("approval", "preview-link", "status", "turn", "not-invented-yet"),
+)
+RUNNING = {"type": "agent_state", "agent_state": "running", "turn": "working", "agent": "codex"}
+CAST = "\n".join(
+    json.dumps(line)
+    for line in (
+        {"version": 3, "term": {"cols": 60, "rows": 12}},
+        [0.1, "o", "first words\r\n"],
+        [0.1, "m", "make test"],
+        [60, "o", "late words\r\n"],
+        [0.5, "o", "the end"],
+    )
+)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def phone(server: ScriptedServer, browser: Browser) -> AsyncIterator[Page]:
+    """A phone in front of a terminal at which an agent works."""
+    context = await browser.new_context(
+        viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True
+    )
+    page = await context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.set_default_timeout(15_000)
+    sandbox = server.add_sandbox("pocket", agent="codex")
+    terminal = server.add_terminal(sandbox)
+    await page.goto(f"{server.url}#login={TICKET}")
+    await page.get_by_role("button", name="Sandboxes").first.click()
+    await page.locator(".row").first.click()
+    await terminal.attached(1)
+    await terminal.say({**RUNNING, "turn": "waiting"})
+    yield page
+    await context.close()
+    assert errors == []
+
+
+async def test_phone_shows_an_agent_as_cards_and_answers_it(
+    server: ScriptedServer, phone: Page
+) -> None:
+    agent = server.agent
+    await agent.put("user:1", text="Fix the tests", data={"role": "person"})
+    await agent.put("call_1", kind="bash", state="running", title="npm test")
+    options = [
+        {"id": "accept", "label": "Yes", "effect": "allow"},
+        {"id": "decline", "label": "No", "effect": "deny"},
+    ]
+    asks = {"kind": "approval", "state": "pending", "options": options}
+    await agent.put("ask:1", title="Write app.txt?", data={"answerable": True}, **asks)
+    log = phone.get_by_role("log", name="What the agent did")
+    await expect(log).to_contain_text("Fix the tests")
+    await agent.put("call_1", state="done", text="12 passing", data={"exit_code": 0})
+    await expect(log).to_contain_text("12 passing")
+    await expect(log.get_by_text("npm test")).to_have_count(1)
+    await log.get_by_role("button", name="Yes").tap()
+    await agent.answered()
+    assert agent.answers == [("ask:1", {"option": "accept"})]
+    await expect(log.get_by_role("button", name="Yes")).to_have_count(0)
+    await phone.get_by_label("Ask codex").fill("And the linter?")
+    await phone.get_by_role("button", name="Ask", exact=True).tap()
+    await agent.prompted()
+    assert agent.prompts == ["And the linter?"]
+    wide = await phone.evaluate("document.documentElement.scrollWidth")
+    assert wide <= 390
+    await phone.get_by_role("button", name="Show the terminal").tap()
+    await expect(phone.locator(".pane-screen")).to_be_visible()
+
+
+async def test_cards_of_every_kind_hold_no_markup(server: ScriptedServer, phone: Page) -> None:
+    for kind in KINDS:
+        option = [{"id": STING, "label": STING, "effect": STING}]
+        data = dict.fromkeys(("path", "input", "error", "reason", "role"), STING)
+        texts = {"title": f"{kind} {STING}", "text": f"```\n{STING}\n```\n**{STING}** `{STING}`"}
+        more = {"options": option, "data": {**data, "answerable": True}, "state": "pending"}
+        await server.agent.put(f"{kind}:{STING}", kind=kind, **texts, **more)
+    log = phone.get_by_role("log", name="What the agent did")
+    await expect(log).to_contain_text("not-invented-yet")
+    await expect(log.get_by_role("button", name=STING)).to_have_count(2)
+    assert await phone.evaluate("window.stung") is None
+    assert await phone.locator("img").count() == 0
+
+
+async def test_working_agent_turns_typing_off_and_a_person_can_interrupt(seat: Seat) -> None:
+    await seat.terminal.say(RUNNING)
+    await expect(seat.page.get_by_text("Agent is running")).to_be_visible()
+    await seat.type("x")
+    await expect(seat.page.get_by_role("alert")).to_contain_text("nothing was typed")
+    await seat.page.get_by_role("button", name="Interrupt").click()
+    await seat.terminal.say({**RUNNING, "turn": "waiting"})
+    await expect(seat.page.get_by_text("codex waits for you")).to_be_visible()
+    await seat.type("echo hi\r")
+    await seat.sees("hi")
+    assert bytes(seat.terminal.typed) == b"echo hi\r"
+    assert seat.server.agent.actions == ["interrupt"]
+
+
+async def test_recording_is_shown_to_everybody_and_played_with_jumps(seat: Seat) -> None:
+    page = seat.page
+    await seat.terminal.say({"type": "recording", "on": True, "by": "person"})
+    await expect(page.get_by_role("button", name="Stop recording")).to_be_visible()
+    seat.server.agent.recordings["r_1"] = CAST
+    await page.get_by_role("tab", name="Recordings").click()
+    await page.get_by_role("button", name="Play", exact=True).click()
+    screen = page.locator(".player-screen")
+    await expect(screen).to_contain_text("first words")
+    await page.get_by_role("button", name="Pause the recording").click()
+    moment = page.get_by_label("Moment", exact=True)
+    await page.get_by_label("Find in this recording").fill("late words")
+    await page.keyboard.press("Enter")
+    await expect(screen).to_contain_text("late words")
+    await page.get_by_label("Jump to a command").select_option(index=1)
+    await expect(screen).not_to_contain_text("late words")
+    assert float(await moment.input_value()) < 1
+    await page.get_by_label("Speed").select_option("8")
+    await page.get_by_role("button", name="Play the recording").click()
+    await expect(screen).to_contain_text("the end")
+    await page.get_by_label("Search all terminals and recordings").fill("late words")
+    await page.get_by_role("button", name="Search", exact=True).click()
+    await expect(page.get_by_role("list", name="Found")).to_contain_text("make test")
