@@ -35,6 +35,12 @@ def test_mounts_at_one_place_or_too_many_are_refused() -> None:
         read_host_mounts([HostMount("/a", f"/mnt/{n}", grant=GRANT) for n in range(17)], [])
 
 
+@pytest.mark.parametrize("target", ["/", "/workspace", "/mntx", "/usr/lib", "/home/agent"])
+def test_mount_over_anything_of_the_sandbox_is_refused(target: str) -> None:
+    with pytest.raises(Invalid, match="/mnt, /srv, /data"):
+        read_host_mounts([HostMount("/home/me/x", target, grant=GRANT)], [])
+
+
 def test_grant_that_is_none_is_refused() -> None:
     for grant in ("../../token", "0" * 31, "A" * 32):
         with pytest.raises(Invalid):

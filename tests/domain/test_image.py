@@ -24,6 +24,11 @@ def test_reference_has_one_spelling(text: str, spelled: str) -> None:
     assert str(read_reference(text)) == spelled
 
 
+def test_registry_is_asked_for_the_digest_where_one_is_given() -> None:
+    assert read_reference(f"debian:12@{DIGEST}").wanted == DIGEST
+    assert read_reference("debian:12").wanted == "12"
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "A", "x/../y", "../x", "/x", "x:", "x@sha256:1", "http://x/y", "x y", "x\n", "u:p@h/x",

@@ -18,6 +18,12 @@ def test_body_cut_anywhere_comes_out_whole(chunks: list[bytes], data: st.DataObj
     assert (out, reader.done, reader.rest) == (b"".join(chunks), True, b"REST")
 
 
+def test_body_byte_for_byte_comes_out_whole() -> None:
+    reader = Chunks()
+    pieces = [reader.feed(bytes([byte])) for byte in b"5\r\nhello\r\n1;x=y\r\n!\r\n0\r\n\r\n"]
+    assert (b"".join(pieces), reader.done, reader.rest) == (b"hello!", True, b"")
+
+
 @pytest.mark.parametrize(
     "body",
     [
