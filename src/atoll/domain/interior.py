@@ -15,6 +15,10 @@ DEFAULT_MEMORY_BYTES = 4 * 2**30
 DEFAULT_PIDS = 512
 """Limits where a profile names none."""
 
+SOCKET_BYTES = 64 * MIB
+"""Of what waits in sockets on the loopback. Cgroup v1 counts it apart and, unless told, not at
+all, though it comes from a pool of the whole machine (tcp_mem); v2 counts it as memory."""
+
 SCRATCH = (
     ("/tmp", 0o1777, 512 * MIB),  # noqa: S108  names inside the sandbox
     ("/var/tmp", 0o1777, 256 * MIB),  # noqa: S108

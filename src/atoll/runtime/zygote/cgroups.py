@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.domain.interior import DEFAULT_MEMORY_BYTES, DEFAULT_PIDS
+from atoll.domain.interior import DEFAULT_MEMORY_BYTES, DEFAULT_PIDS, SOCKET_BYTES
 from atoll.runtime.zygote.hierarchies import Hierarchy, hierarchies
 from atoll.wire.zygote import Limits
 
@@ -86,6 +86,7 @@ def _settings(version: int, caps: Caps) -> list[tuple[str, str]]:
             settings += [
                 ("memory.limit_in_bytes", str(caps.memory_bytes)),
                 ("memory.memsw.limit_in_bytes", str(caps.memory_bytes)),
+                ("memory.kmem.tcp.limit_in_bytes", str(min(caps.memory_bytes, SOCKET_BYTES))),
             ]
         else:
             settings += [("memory.max", str(caps.memory_bytes)), ("memory.swap.max", "0")]
