@@ -9,36 +9,30 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from atoll.domain.errors import Conflict
 from atoll.domain.event import KINDS
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
-from atoll.domain.lifecycle import (
-    Append,
+from atoll.domain.instruction import Append, Instruction, Provision, SaveCommits, Teardown
+from atoll.domain.lifecycle import deadline, idle_deadline, step
+from atoll.domain.network_switch import NetworkChange
+from atoll.domain.profile import NetworkMode, Profile, Scope, Ttl
+from atoll.domain.sandbox import Attachment, Sandbox, State
+from atoll.domain.stimulus import (
     Broke,
     Destroy,
     Due,
     Exposed,
     ExtendTtl,
     Idle,
-    Instruction,
-    Provision,
     Reached,
     Recreate,
     Renewed,
     Requested,
-    SaveCommits,
     Start,
     Stimulus,
     Stop,
     SwitchNetwork,
-    Teardown,
     TeardownFailed,
     TornDown,
     Touched,
-    deadline,
-    idle_deadline,
-    step,
 )
-from atoll.domain.network_switch import NetworkChange
-from atoll.domain.profile import NetworkMode, Profile, Scope, Ttl
-from atoll.domain.sandbox import Attachment, Sandbox, State
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -8,176 +8,37 @@ Reports from the shell carry the generation they speak of; one that comes too la
 sandbox has moved on) changes nothing.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from atoll.domain.errors import Conflict
 from atoll.domain.event import Json
+from atoll.domain.instruction import Append, Instruction, Provision, SaveCommits, Teardown
 from atoll.domain.network_switch import NetworkChange, changed, told
 from atoll.domain.sandbox import KEPT, LIVE, RUNNING, Attachment, Sandbox, State
+from atoll.domain.stimulus import (
+    Broke,
+    Destroy,
+    Due,
+    Exposed,
+    ExtendTtl,
+    Idle,
+    Reached,
+    Recreate,
+    Renewed,
+    Requested,
+    Start,
+    Stimulus,
+    Stop,
+    SwitchNetwork,
+    TeardownFailed,
+    TornDown,
+    Touched,
+)
 
 TOUCH_SECONDS = 30.0
 """How stale `last_active_at` may be: one write per this long, however busy the sandbox."""
 
-
-@dataclass(frozen=True, slots=True)
-class Requested:
-    """It was just asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reached:
-    """Its runtime answered the probe and its workspace is laid out."""
-
-    generation: int
-    attachment: Attachment
-
-
-@dataclass(frozen=True, slots=True)
-class Renewed:
-    """A recreate's old workspace was saved and dropped."""
-
-    generation: int
-
-
-@dataclass(frozen=True, slots=True)
-class Broke:
-    """Provisioning failed, or its runtime or wall ended by itself."""
-
-    generation: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Touched:
-    """Input, an exec or a file change. Watching is not activity."""
-
-
-@dataclass(frozen=True, slots=True)
-class Due:
-    """A deadline may have come: its time to live, or its retention."""
-
-
-@dataclass(frozen=True, slots=True)
-class Idle:
-    """The runtime says how long nothing happened."""
-
-    idle_seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """End its processes, keep its workspace."""
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """Bring a stopped one up, or a failed one that had been ready: its workspace was kept."""
-
-
-@dataclass(frozen=True, slots=True)
-class Recreate:
-    """Provision afresh under the same id."""
-
-
-@dataclass(frozen=True, slots=True)
-class Destroy:
-    """Take it away for good."""
-
-    keep_worktree: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ExtendTtl:
-    """Add to its time."""
-
-    seconds: int
-
-
-@dataclass(frozen=True, slots=True)
-class SwitchNetwork:
-    """Change what it may reach."""
-
-    change: NetworkChange
-
-
-@dataclass(frozen=True, slots=True)
-class TornDown:
-    """A teardown is done; what it removed and what it could not."""
-
-    generation: int
-    removed: tuple[str, ...] = ()
-    leftovers: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class TeardownFailed:
-    """A teardown did not work out; it will be tried again."""
-
-    generation: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Exposed:
-    """The values of these secrets, by name, go inside: said before they do."""
-
-    names: tuple[str, ...]
-
-
-Stimulus = (
-    Requested
-    | Reached
-    | Renewed
-    | Broke
-    | Touched
-    | Due
-    | Idle
-    | Stop
-    | Start
-    | Recreate
-    | Destroy
-    | ExtendTtl
-    | SwitchNetwork
-    | TornDown
-    | TeardownFailed
-    | Exposed
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Append:
-    """Append this event to the sandbox's stream, in the transaction that stores the state."""
-
-    event_type: str
-    reason: str | None = None
-    extra: Mapping[str, Json] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Provision:
-    """Bring it up and lay out its workspace. With `renew` the old workspace is first brought
-    up, its commits saved, and dropped; then comes `Renewed`, at last `Reached` or `Broke`."""
-
-    generation: int
-    renew: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SaveCommits:
-    """Save unpulled commits through the runtime that still stands; a failure is logged."""
-
-
-@dataclass(frozen=True, slots=True)
-class Teardown:
-    """End every process; then comes `TornDown` or `TeardownFailed`."""
-
-    generation: int
-    keep_state: bool
-
-
-Instruction = Append | Provision | SaveCommits | Teardown
 
 Outcome = tuple[Sandbox, tuple[Instruction, ...]]
 

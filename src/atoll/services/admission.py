@@ -12,11 +12,13 @@ from datetime import timedelta
 import msgspec
 
 from atoll.domain.errors import Conflict, Invalid, LimitReached
+from atoll.domain.instruction import Append
 from atoll.domain.isolation import IsolationLevel
-from atoll.domain.lifecycle import Append, Requested, step
+from atoll.domain.lifecycle import step
 from atoll.domain.principal import Principal
 from atoll.domain.profile import Profile, Scope
 from atoll.domain.sandbox import KEPT, CreateSandbox, Sandbox
+from atoll.domain.stimulus import Requested
 from atoll.domain.wish import Circumstances, agent_key, check_references, grant
 from atoll.ports import AgentLayers, Extension, Holding, IdempotencyRecord, Transaction
 from atoll.services.policies import check_secrets, references

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from atoll.domain.ids import SandboxId
-from atoll.domain.lifecycle import Provision
+from atoll.domain.instruction import Provision
 from atoll.domain.sandbox import Sandbox
 from atoll.services.transitions import Work
 

@@ -13,25 +13,21 @@ import structlog
 from atoll.domain.errors import AtollError
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import SandboxId
-from atoll.domain.lifecycle import (
-    TOUCH_SECONDS,
+from atoll.domain.instruction import Provision, SaveCommits, Teardown
+from atoll.domain.lifecycle import TOUCH_SECONDS, deadline, idle_deadline
+from atoll.domain.principal import SYSTEM, Principal
+from atoll.domain.sandbox import RUNNING, Sandbox, State
+from atoll.domain.stimulus import (
     Broke,
     Due,
     Idle,
-    Provision,
     Reached,
     Renewed,
-    SaveCommits,
     Stimulus,
-    Teardown,
     TeardownFailed,
     TornDown,
     Touched,
-    deadline,
-    idle_deadline,
 )
-from atoll.domain.principal import SYSTEM, Principal
-from atoll.domain.sandbox import RUNNING, Sandbox, State
 from atoll.ports import CleanupReport, LogLine
 from atoll.services.deadlines import Deadlines
 from atoll.services.journals import Journals

@@ -11,19 +11,11 @@ from dataclasses import dataclass, field
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound, Unavailable
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
-from atoll.domain.lifecycle import (
-    Destroy,
-    ExtendTtl,
-    Recreate,
-    Start,
-    Stimulus,
-    Stop,
-    SwitchNetwork,
-)
 from atoll.domain.network_switch import NetworkChange
 from atoll.domain.principal import Principal
 from atoll.domain.profile import Scope
 from atoll.domain.sandbox import RUNNING, CreateSandbox, Sandbox, State
+from atoll.domain.stimulus import Destroy, ExtendTtl, Recreate, Start, Stimulus, Stop, SwitchNetwork
 from atoll.ports import (
     AgentConfigs,
     AgentLayers,

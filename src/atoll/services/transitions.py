@@ -8,17 +8,11 @@ from collections.abc import Iterable, Sequence
 from atoll.domain.errors import NotFound
 from atoll.domain.event import EventDraft, Json, sandbox_stream
 from atoll.domain.ids import SandboxId
-from atoll.domain.lifecycle import (
-    Append,
-    Instruction,
-    Provision,
-    SaveCommits,
-    Stimulus,
-    Teardown,
-    step,
-)
+from atoll.domain.instruction import Append, Instruction, Provision, SaveCommits, Teardown
+from atoll.domain.lifecycle import step
 from atoll.domain.principal import SYSTEM, Principal
 from atoll.domain.sandbox import Sandbox
+from atoll.domain.stimulus import Stimulus
 from atoll.ports import Bus, Clock, LogLine, Store, Transaction
 from atoll.services.directory import Directory
 from atoll.services.identifiers import Identifiers

@@ -1,0 +1,134 @@
+"""What can happen to a sandbox, as values: what people ask, what time does, what is reported.
+
+What becomes of it is `domain.lifecycle`. A report carries the generation it speaks of.
+"""
+
+from dataclasses import dataclass
+
+from atoll.domain.network_switch import NetworkChange
+from atoll.domain.sandbox import Attachment
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """It was just asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Its runtime answered the probe and its workspace is laid out."""
+
+    generation: int
+    attachment: Attachment
+
+
+@dataclass(frozen=True, slots=True)
+class Renewed:
+    """A recreate's old workspace was saved and dropped."""
+
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Broke:
+    """Provisioning failed, or its runtime or wall ended by itself."""
+
+    generation: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Input, an exec or a file change. Watching is not activity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A deadline may have come: its time to live, or its retention."""
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """The runtime says how long nothing happened."""
+
+    idle_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """End its processes, keep its workspace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Bring a stopped one up, or a failed one that had been ready: its workspace was kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recreate:
+    """Provision afresh under the same id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Destroy:
+    """Take it away for good."""
+
+    keep_worktree: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExtendTtl:
+    """Add to its time."""
+
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchNetwork:
+    """Change what it may reach."""
+
+    change: NetworkChange
+
+
+@dataclass(frozen=True, slots=True)
+class TornDown:
+    """A teardown is done; what it removed and what it could not."""
+
+    generation: int
+    removed: tuple[str, ...] = ()
+    leftovers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TeardownFailed:
+    """A teardown did not work out; it will be tried again."""
+
+    generation: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exposed:
+    """The values of these secrets, by name, go inside: said before they do."""
+
+    names: tuple[str, ...]
+
+
+Stimulus = (
+    Requested
+    | Reached
+    | Renewed
+    | Broke
+    | Touched
+    | Due
+    | Idle
+    | Stop
+    | Start
+    | Recreate
+    | Destroy
+    | ExtendTtl
+    | SwitchNetwork
+    | TornDown
+    | TeardownFailed
+    | Exposed
+)
