@@ -32,6 +32,12 @@ TESTING = "localStorage.setItem('atoll.test', '1')"
 GRACE_MILLISECONDS = 20_000
 #: Were any of these ever markup, the page would say so by `window.stung`.
 STING = "<img src=x onerror='window.stung=1'>"
+ASKING = """
+id: profile.asking
+version: "1.0.0"
+extension: ext.namespaces
+safety: {operator: [[git, push]]}
+"""
 PATIENCE_SECONDS = 60
 expect.set_options(timeout=20_000)
 
@@ -242,7 +248,8 @@ async def test_watching_guest_sees_one_terminal_only_and_is_gone_when_revoked(
 async def test_question_of_a_sandbox_is_answered_from_the_first_page(
     server: TestServer, api: Api
 ) -> None:
-    sandbox = api.create(name="asking")["sandbox_id"]
+    api.call("PUT", "/v1/profiles/profile.asking", content=ASKING)
+    sandbox = api.create(name="asking", profile="asking")["sandbox_id"]
     async with chromium() as browser:
         done = await asyncio.to_thread(server.run, "login")
         async with person(browser, LINK.findall(done.stdout)[0]) as page:
@@ -316,7 +323,7 @@ async def test_network_is_switched_and_a_refused_host_allowed_from_the_page(
         await dialog.get_by_role("button", name="Allow refused.example").click()
         await expect(dialog.get_by_role("button", name="Forget refused.example")).to_be_visible()
         assert api.call("GET", f"/v1/sandboxes/{sandbox}/network")["allowed"] == ["refused.example"]
-        await dialog.get_by_role("radio", name="None").check()
+        await dialog.get_by_role("radio", name="None").click()
         await expect(dialog.get_by_text("Nothing leaves but model calls")).to_be_visible()
         await ann.keyboard.press("Escape")
         await expect(ann.get_by_role("button", name="network none")).to_be_visible()
@@ -344,3 +351,23 @@ async def test_hostile_names_titles_and_output_stay_text(server: TestServer, api
             for page in (ann, eve):
                 assert await page.evaluate("window.stung") is None
                 assert await page.locator("img").count() == 0
+
+
+async def test_recording_is_made_seen_and_played_at_the_page(server: TestServer, api: Api) -> None:
+    sandbox = api.create(name="taped")["sandbox_id"]
+    terminal = api.terminal(sandbox, "bash")
+    async with chromium() as browser, owner(browser, server, sandbox, terminal) as ann:
+        link = await share(ann, types=False)
+        async with guest(browser, link, "Eve") as eve:
+            await ann.get_by_role("button", name="Record this terminal").click()
+            await expect(eve.get_by_text("Recorded", exact=True)).to_be_visible()
+            await Terminal(ann, terminal).type("echo on $((40 + 2)) tape\r")
+            await Terminal(eve, terminal).sees("on 42 tape")
+            await ann.get_by_role("button", name="Stop recording").click()
+            await expect(eve.get_by_text("Recorded", exact=True)).to_have_count(0)
+        await ann.get_by_role("tab", name="Recordings").click()
+        await ann.get_by_label("Search all terminals and recordings").fill("on 42 tape")
+        await ann.get_by_role("button", name="Search", exact=True).click()
+        found = ann.get_by_role("list", name="Found").get_by_role("listitem")
+        await found.filter(has_text="recording").first.get_by_role("button", name="Show").click()
+        await expect(ann.locator(".player-screen")).to_contain_text("on 42 tape")

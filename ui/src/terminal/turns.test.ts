@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+
+import { parseFrame } from './frames';
+import { everybody, lockOf, type Control, type Party } from './party';
+import { controlActs, refusalWords, roleWords } from './turns';
+
+const ANN: Party = { principal: 'person', name: 'Ann', client: 'a', role: 'owner' };
+const TAB: Party = { ...ANN, client: 'a2' };
+const BOB: Party = { principal: 'guest_b', name: 'Bob', client: 'b', role: 'controller' };
+const EVE: Party = { principal: 'guest_e', name: 'Eve', client: 'e', role: 'viewer' };
+
+function control(driver: Party | null, more: Partial<Control> = {}): Control {
+  const watchers = [ANN, TAB, BOB, EVE].filter((party) => party !== driver);
+  return { driver, epoch: 1, waiting: [], watchers, away: false, agent: null, ...more };
+}
+
+function seen(me: Party, now: Control) {
+  const driver = now.driver?.client ?? null;
+  return { phase: 'live' as const, control: now, me, drives: driver === me.client, driver };
+}
+
+describe('what may be done about control', () => {
+  it('follows role and turn', () => {
+    expect(controlActs(seen(ANN, control(ANN)))).toEqual(['release']);
+    expect(controlActs(seen(ANN, control(BOB)))).toEqual(['take', 'ask']);
+    expect(controlActs(seen(TAB, control(ANN)))).toEqual(['take']);
+    expect(controlActs(seen(BOB, control(ANN)))).toEqual(['ask']);
+    expect(controlActs(seen(BOB, control(ANN, { waiting: [BOB] })))).toEqual(['withdraw']);
+    expect(controlActs(seen(BOB, control(null)))).toEqual(['ask']);
+    expect(controlActs(seen(EVE, control(null)))).toEqual([]);
+    expect(controlActs(seen(ANN, control(ANN, { watchers: [] })))).toEqual([]);
+  });
+
+  it('never offers an owner who waits to withdraw, which would take control', () => {
+    expect(controlActs(seen(ANN, control(BOB, { waiting: [ANN] })))).toEqual(['take']);
+  });
+
+  it('is nothing while disconnected', () => {
+    expect(controlActs({ ...seen(ANN, control(BOB)), phase: 'waiting' })).toEqual([]);
+  });
+});
+
+describe('words', () => {
+  it('say who drives', () => {
+    expect(roleWords(seen(ANN, control(ANN)))).toBe('You drive');
+    expect(roleWords(seen(ANN, control(BOB)))).toBe('Watching: Bob drives');
+    expect(roleWords(seen(ANN, control(BOB, { away: true })))).toBe('Watching: Bob is away');
+    expect(roleWords(seen(TAB, control(ANN)))).toBe('Watching: you drive elsewhere');
+    expect(roleWords(seen(BOB, control(null)))).toContain('Nobody drives');
+    expect(roleWords(seen(EVE, control(null)))).toBe('Watching');
+  });
+
+  it('name the driver when keys were refused', () => {
+    expect(refusalWords('not_driver', 'somebody else', control(BOB))).toContain('Bob drives');
+    expect(refusalWords('input_full', 'full', control(BOB))).toBe('full');
+  });
+});
+
+describe('frames about people', () => {
+  it('are read from whatever comes', () => {
+    const text = JSON.stringify({ type: 'control_state', driver: { client: 'x' }, watchers: [3] });
+    const frame = parseFrame(text);
+    expect(frame?.type === 'control' && frame.control.driver).toMatchObject({
+      name: 'somebody',
+      role: 'viewer',
+    });
+    expect(parseFrame('{"type":"recording","on":true,"by":"Ann"}')).toEqual({
+      type: 'recording',
+      recording: { on: true, by: 'Ann' },
+    });
+  });
+
+  it('put everybody down once, the driver first', () => {
+    const all = everybody(control(BOB, { watchers: [ANN, BOB, EVE] }));
+    expect(all.map(({ client }) => client)).toEqual(['b', 'a', 'e']);
+  });
+
+  it('tell when an agent locks the keys', () => {
+    const agent = { agent: 'codex', state: 'running', turn: 'working' } as const;
+    expect(lockOf(agent)).toBe('agent_running');
+    expect(lockOf({ ...agent, turn: 'waiting' })).toBeNull();
+    expect(lockOf({ ...agent, state: 'paused' })).toBe('agent_paused');
+    expect(lockOf({ ...agent, state: 'stopped' })).toBeNull();
+    expect(lockOf(null)).toBeNull();
+  });
+});
