@@ -40,6 +40,13 @@ Row = tuple[str, int, tuple[int, ...]]
 
 
 FAMILIES = (*range(1, 18), 29, 31, *range(38, 46), 255)
+PROTOCOLS = (
+    *((family, 1, number) for family in (2, 10) for number in (6, 33, 132, 262)),
+    *((family, 2, number) for family in (2, 10) for number in (17, 115, 136)),
+    *((16, 3, number) for number in (0, 4, 9, 15, 16, 20, 21)),
+)
+"""TCP, DCCP, SCTP, MPTCP; UDP, L2TP, UDP-Lite; netlink's: audit is 9, RDMA 20, crypto 21."""
+
 NAMESPACES = (0x20000, *(1 << bit for bit in range(25, 31)))
 
 
@@ -62,6 +69,10 @@ def judged(call: dict[str, int]) -> Iterator[Row]:
     for family in (1, 40):
         yield f"socketpair family={family}", call["socketpair"], (family, 1, 0, 0)
         yield f"socket family={family} high", call["socket"], (family | HIGH, 1, 0)
+    for family, kind, protocol in PROTOCOLS:
+        name = f"socket family={family} protocol={protocol}"
+        yield name, call["socket"], (family, kind, protocol)
+        yield f"{name} high", call["socket"], (family, kind, protocol | HIGH)
     for mark, high in (("", 0), (" high", HIGH)):
         for request in (*TERMINAL_REQUESTS, 0x5413):
             yield f"ioctl request={request:#x}{mark}", call["ioctl"], (-1, request | high, 0)

@@ -8,6 +8,16 @@ Numbers: arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/uni
 SOCKET_FAMILIES = (1, 2, 10, 16)
 """AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. AF_VSOCK would reach the machine's host past `lo`."""
 
+_INET = (0, 1, 6, 17, 58)
+"""The family's own, ICMP, TCP, UDP, ICMPv6. SCTP, DCCP, L2TP and their like would have the
+machine's kernel load modules for whoever asks; programs that try MPTCP go on with TCP."""
+
+_NETLINK = (0, 4, 15, 16)
+"""Routes, socket diagnosis, device events, generic: what interface lists, `ss` and libudev ask."""
+
+SOCKET_PROTOCOLS: dict[int, tuple[int, ...]] = {2: _INET, 10: _INET, 16: _NETLINK}
+"""socket(2)'s third argument, by family; AF_UNIX takes any that it knows."""
+
 TERMINAL_REQUESTS = (0x5412, 0x541C, 0x541D, 0x5423)
 """ioctl: TIOCSTI and TIOCLINUX type into a terminal, TIOCCONS takes the console, TIOCSETD
 loads line disciplines."""

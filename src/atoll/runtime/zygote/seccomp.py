@@ -17,6 +17,7 @@ from atoll.domain.system_calls import (
     NEWEST_KNOWN,
     PERSONALITIES,
     SOCKET_FAMILIES,
+    SOCKET_PROTOCOLS,
     TERMINAL_REQUESTS,
     denied,
 )
@@ -86,8 +87,10 @@ def _judge_arguments(program: Program) -> None:
     program.label("socketpair")
     program.load(argument_offset(0))
     for family in SOCKET_FAMILIES:
-        program.if_equal(family, "allowed")
+        program.if_equal(family, f"family {family}")
     program.go("denied")
+    for family in SOCKET_FAMILIES:
+        _judge_protocol(program, family)
     program.label("ioctl")
     program.load(argument_offset(1))
     for request in TERMINAL_REQUESTS:
@@ -105,3 +108,15 @@ def _judge_arguments(program: Program) -> None:
     program.go("denied")
     program.label("allowed")
     program.give(ALLOW)
+
+
+def _judge_protocol(program: Program, family: int) -> None:
+    program.label(f"family {family}")
+    protocols = SOCKET_PROTOCOLS.get(family)
+    if protocols is None:
+        program.go("allowed")
+        return
+    program.load(argument_offset(2))
+    for protocol in protocols:
+        program.if_equal(protocol, "allowed")
+    program.go("denied")

@@ -8,7 +8,7 @@ Format: moby's profiles/seccomp, SCMP_CMP_MASKED_EQ of seccomp_rule_add(3).
 """
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -19,6 +19,7 @@ from atoll.domain.system_calls import (
     NEW_NAMESPACE_FLAGS,
     PERSONALITIES,
     SOCKET_FAMILIES,
+    SOCKET_PROTOCOLS,
     TERMINAL_REQUESTS,
     denied,
 )
@@ -74,14 +75,23 @@ def all_but(values: Iterable[int], *, bits: int = BITS) -> list[Cube]:
 
 def _judged() -> dict[str, tuple[int, list[Cube]]]:
     """The argument that is looked at, and the cubes in which it may lie."""
-    families = [(ALL_BITS, family) for family in SOCKET_FAMILIES]
     return {
-        "socket": (0, families),
-        "socketpair": (0, families),
         "ioctl": (1, all_but(TERMINAL_REQUESTS)),
         "clone": (0, [(NEW_NAMESPACE_FLAGS, 0)]),
         "personality": (0, [(ALL_BITS, persona) for persona in PERSONALITIES]),
     }
+
+
+def _sockets() -> Iterator[list[_Argument]]:
+    """Each family with each of its protocols; arguments of one rule must all hold."""
+    for family in SOCKET_FAMILIES:
+        first = _Argument(0, ALL_BITS, family)
+        protocols = SOCKET_PROTOCOLS.get(family)
+        if protocols is None:
+            yield [first]
+            continue
+        for protocol in protocols:
+            yield [first, _Argument(2, ALL_BITS, protocol)]
 
 
 def profile_for(machine: str, *, debug: bool = False) -> str:
@@ -95,6 +105,8 @@ def profile_for(machine: str, *, debug: bool = False) -> str:
         )
     free = sorted(KNOWN - denied(debug=debug).keys() - JUDGED.keys() - {"clone3"})
     rules = [_Rule(free, _ALLOW)]
+    for name in ("socket", "socketpair"):
+        rules += [_Rule([name], _ALLOW, args=args) for args in _sockets()]
     for name, (index, cubes) in _judged().items():
         rules += [
             _Rule([name], _ALLOW, args=[_Argument(index, mask, bits)]) for mask, bits in cubes
