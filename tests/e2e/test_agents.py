@@ -15,6 +15,8 @@ import pytest
 from atoll.adapters.agents.catalogue import find
 from atoll.domain.provider import PROVIDERS
 from atoll.testing.server import TestServer, test_server
+from tests.peers.api import api_of
+from tests.peers.canary import answers_with, files_with
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
 from tests.peers.model_server import ModelServer, model_server
 
@@ -153,6 +155,7 @@ async def test_agent_finishes_a_task_through_the_door_and_never_sees_the_key(
         assert w.model.requests
         assert not w.model.rejected
         await _assert_key_is_nowhere_inside(w, sandbox, agent)
+        await asyncio.to_thread(_assert_key_is_kept_nowhere, w, sandbox)
 
 
 async def _assert_key_is_nowhere_inside(w: World, sandbox: str, agent: str) -> None:
@@ -173,6 +176,15 @@ async def _assert_key_is_nowhere_inside(w: World, sandbox: str, agent: str) -> N
         inside = [pid for pid in _pids() if _uid(pid) == uid]
         assert inside
         assert not [pid for pid in inside if _memory_holds(pid, KEY.encode())]
+
+
+def _assert_key_is_kept_nowhere(w: World, sandbox: str) -> None:
+    """Neither in the database, logs, journals and raw images of workspaces, nor in any answer."""
+    home = w.server.home
+    os.sync()
+    assert files_with(home.parent, KEY.encode(), but=[home / "keys.toml"]) == []
+    with api_of(w.server) as api:
+        assert answers_with(api.client, KEY, sandbox=sandbox) == []
 
 
 async def _until_the_agent_draws(w: World, sandbox: str, terminal: str) -> None:
