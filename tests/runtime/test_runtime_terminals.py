@@ -162,7 +162,7 @@ async def test_since_that_fell_off_gets_start_and_then_resync() -> None:
             lost = await seat.until(Resync)
             assert lost.start == 10
             assert scrollback.start <= lost.to <= scrollback.start + 4096
-            assert b64decode(lost.preamble) == b"\x1bc\x1b[?2004h"
+            assert b64decode(lost.preamble) == b"\x1bc\x1b[?25h\x1b[?2004h"
 
 
 async def test_same_client_attaching_again_supersedes_its_older_connection() -> None:

@@ -149,7 +149,8 @@ def clean_title(raw: bytes) -> str:
 
 def preamble(modes: Modes) -> bytes:
     """Bytes that bring a terminal in any state to these settings, screen cleared."""
-    parts = [b"\x1bc", *(b"\x1b[>%du" % flags for flags in modes.keyboard_main)]
+    # A hard reset of xterm.js leaves the cursor hidden.
+    parts = [b"\x1bc\x1b[?25h", *(b"\x1b[>%du" % flags for flags in modes.keyboard_main)]
     if modes.title:
         parts.append(b"\x1b]2;" + modes.title.encode("utf-8") + b"\x07")
     parts += [b"\x1b[?%dh" % mode for mode in SCREENS if mode in modes.private]

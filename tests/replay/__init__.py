@@ -1,0 +1,1 @@
+"""Replays of recorded terminals, judged by a real emulator."""
