@@ -1,122 +1,64 @@
-"""Commands of a terminal, told by its shell or by whoever else prints there."""
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.terminal.mark import MAX_CHARACTERS, MAX_MARKS, MarkLog
 
-NOW = 1_800_000_000.0
+VERBS = st.tuples(st.sampled_from("ABCDEP"), st.sampled_from(["", "0", "7", "cd x"]), st.booleans())
 
 
-class Shell:
-    """Something that prints marks, one byte each, a second apart."""
-
-    def __init__(self, log: MarkLog, *, genuine: bool = True) -> None:
-        self.log, self.genuine = log, genuine
-        self.offset = 0
-
-    def says(self, verb: str, text: str = "") -> bool:
-        self.offset += 1
-        return self.log.take(
-            verb, text, offset=self.offset, genuine=self.genuine, now=NOW + self.offset
-        )
-
-    def runs(self, line: str, code: str = "0") -> None:
-        for verb, text in (("P", "/w"), ("A", ""), ("B", ""), ("E", line), ("C", ""), ("D", code)):
-            self.says(verb, text)
+def run(log: MarkLog, *signals: tuple[str, str], genuine: bool = True, begin: int = 0) -> None:
+    for number, (verb, text) in enumerate(signals, begin):
+        log.take(verb, text, offset=number * 10, genuine=genuine, now=100.0 + number)
 
 
-def test_command_is_marked_from_its_prompt_to_its_end() -> None:
+def test_command_has_line_folder_time_and_exit_code() -> None:
     log = MarkLog()
-    shell = Shell(log)
-    for verb, text in (("P", "/w"), ("A", ""), ("B", ""), ("E", "ls")):
-        assert not shell.says(verb, text)
-    assert shell.says("C")
-    (running,) = log.all()
-    assert (running.state, running.exit_code, running.end, running.seconds) == (
-        "running", None, None, None,
-    )  # fmt: skip
-    assert shell.says("D", "2")
-    (done,) = log.all()
-    assert (done.n, done.command, done.cwd, done.exit_code) == (1, "ls", "/w", 2)
-    assert (done.prompt, done.output, done.end, done.seconds) == (2, 5, 6, 1.0)
-    assert done.started_at == "2027-01-15T08:00:05.000Z"
-    assert done.genuine and done.state == "done"
-    assert not shell.says("D", "0")
-    assert not shell.says("Z")
+    run(log, ("P", "/w"), ("A", ""), ("E", "make"), ("C", ""), ("D", "2"))
+    (mark,) = log.all()
+    assert (mark.command, mark.cwd, mark.exit_code, mark.seconds) == ("make", "/w", 2, 1.0)
+    assert (mark.prompt, mark.output, mark.end, mark.state) == (10, 30, 40, "done")
+    assert mark.started_at == "1970-01-01T00:01:43.000Z"
+    assert log.at(35) == mark
+    assert log.at(5) is None
 
 
-def test_command_without_a_word_of_its_end_ends_with_the_next_prompt_or_command() -> None:
+def test_forged_marks_are_ignored_once_the_shell_has_sworn() -> None:
     log = MarkLog()
-    shell = Shell(log)
-    shell.says("C", "first")
-    shell.says("A")
-    shell.says("C", "second")
-    shell.says("C", "third")
-    assert [(m.command, m.state, m.exit_code) for m in log.all()] == [
-        ("first", "done", None),
-        ("second", "done", None),
-        ("third", "running", None),
+    run(log, ("E", "forged"), ("C", ""), genuine=False)
+    assert log.all()[0].genuine is False
+    run(log, ("A", ""), ("E", "real"), ("C", ""), begin=10)
+    run(log, ("D", "0"), ("E", "rm -rf /"), ("C", ""), genuine=False, begin=20)
+    assert [(mark.command, mark.state) for mark in log.all()] == [
+        ("forged", "done"),
+        ("real", "running"),
     ]
 
 
-def test_reader_gets_what_changed_and_finds_the_command_at_an_offset() -> None:
+def test_command_nobody_ended_is_done_with_no_exit_code() -> None:
     log = MarkLog()
-    shell = Shell(log)
-    shell.runs("one")
-    seen = log.seq
-    shell.says("A")
-    shell.says("C", "two")
-    assert [m.command for m in log.since(0)] == ["one", "two"]
-    assert [m.command for m in log.since(seen)] == ["two"]
-    assert log.since(log.seq) == []
-    at = [log.at(offset) for offset in (0, 2, 6, 7, 99)]
-    assert [m and m.command for m in at] == [None, "one", "one", "two", "two"]
+    run(log, ("E", "a"), ("C", ""), ("C", "b"), ("A", ""))
+    assert [(m.command, m.state, m.exit_code) for m in log.all()] == [
+        ("a", "done", None),
+        ("b", "done", None),
+    ]
 
 
-def test_shell_that_knows_the_nonce_silences_everybody_else() -> None:
+def test_marks_stay_within_their_bounds() -> None:
     log = MarkLog()
-    forger = Shell(log, genuine=False)
-    forger.says("E", "forged line")
-    forger.says("A")
-    shell = Shell(log)
-    assert shell.says("C", "real")
-    assert not forger.says("D", "0")
-    assert not forger.says("C", "rm -rf /")
-    (mark,) = log.all()
-    assert (mark.command, mark.state, mark.genuine) == ("real", "running", True)
+    for number in range(MAX_MARKS + 50):
+        run(log, ("E", "x" * 1000), ("C", ""), ("D", "0"), begin=number * 3)
+    assert sum(len(mark.command) for mark in log.all()) <= MAX_CHARACTERS
+    assert len(log.all()) + log.dropped == MAX_MARKS + 50
 
 
-def test_marks_before_any_genuine_one_are_hints() -> None:
-    log = MarkLog()
-    Shell(log, genuine=False).runs("fish says")
-    assert [(m.command, m.genuine) for m in log.all()] == [("fish says", False)]
-
-
-def test_oldest_marks_fall_out_and_are_counted() -> None:
-    log = MarkLog()
-    shell = Shell(log)
-    for number in range(MAX_MARKS + 3):
-        shell.runs(f"{number}")
-    assert (len(log.all()), log.dropped, log.all()[0].command) == (MAX_MARKS, 3, "3")
-    for number in range(100):
-        shell.runs(f"{number}" + "x" * 5000)
-    assert sum(len(m.command) + len(m.cwd) for m in log.all()) <= MAX_CHARACTERS
-    assert all(len(m.command) <= 2000 for m in log.all())
-
-
-@given(st.lists(st.tuples(st.sampled_from("ABCDEP"), st.sampled_from(["", "1", "x"]),
-                          st.booleans()), max_size=40))  # fmt: skip
-def test_reader_of_changes_ends_with_every_mark(
-    signals: list[tuple[str, str, bool]],
-) -> None:
-    log, known, seen = MarkLog(), {}, 0
-    for at, (verb, text, genuine) in enumerate(signals):
-        text = "" if verb == "D" and text == "x" else text
-        before = log.seq
-        changed = log.take(verb, text, offset=at, genuine=genuine, now=NOW + at)
-        assert changed == (log.seq > before)
-        known.update({mark.n: mark for mark in log.since(seen)})
-        seen = log.seq
-    assert list(known.values()) == log.all()
-    assert sum(mark.state == "running" for mark in log.all()) <= 1
+@given(st.lists(st.lists(VERBS, max_size=8), max_size=10))
+def test_reader_that_asks_with_seq_has_what_the_log_has(batches: list[list]) -> None:
+    log, seq, mine = MarkLog(), 0, {}
+    for batch in batches:
+        for verb, text, genuine in batch:
+            code = text if verb != "D" or text.isdigit() else ""
+            log.take(verb, code, offset=0, genuine=genuine, now=0.0)
+        for mark in log.since(seq):
+            mine[mark.n], seq = mark, mark.seq
+        assert seq == log.seq
+    assert list(mine.values()) == sorted(log.all(), key=lambda mark: mark.n)

@@ -1,10 +1,4 @@
-"""Recordings as asciicast: written, read again, and other people's files."""
-
-import json
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from atoll.wire.asciicast import (
     BadCast,
@@ -18,47 +12,30 @@ from atoll.wire.asciicast import (
 )
 
 
-def test_header_is_written_as_version_three_and_read_again() -> None:
-    header = Header(version=3, term=Term(cols=80, rows=24), timestamp=5, title="build")
-    line = spell_header(header)
-    assert line.endswith(b"\n") and line.count(b"\n") == 1
-    assert json.loads(line)["term"] == {"cols": 80, "rows": 24, "type": "xterm-256color"}
-    assert read_header(line) == header
+def test_header_and_events_read_back_as_they_were_spelt() -> None:
+    header = Header(version=3, term=Term(cols=90, rows=30), timestamp=7, title="é\x1b")
+    assert read_header(spell_header(header)) == header
+    event = Event(0.25, "o", "a\x1b[m\r\n世")
+    assert read_event(spell(event)) == event
+    assert b"\n" not in spell(event)[:-1]
 
 
-def test_header_of_version_two_is_understood() -> None:
-    line = b'{"version":2,"width":100,"height":30,"env":{"SHELL":"/bin/sh"}}'
-    assert read_header(line) == Header(version=2, term=Term(cols=100, rows=30))
+def test_version_two_can_be_read() -> None:
+    header = read_header(b'{"version": 2, "width": 100, "height": 40, "title": null}\n')
+    assert (header.version, header.term.cols, header.term.rows) == (2, 100, 40)
 
 
 @pytest.mark.parametrize(
-    "line",
-    [
-        b"", b"no json", b"[]", b"{}", b'{"version":1}',
-        b'{"version":3}', b'{"version":3,"term":5}',
-        b'{"version":3,"term":{"cols":1,"rows":1},"title":"\xff"}',
-        b'{"x":' + b"[" * 5000 + b"]" * 5000 + b',"version":3}',
-    ],
-)  # fmt: skip
-def test_header_of_anything_else_is_no_recording(line: bytes) -> None:
+    "line", [b"", b"hello", b"[]", b"{}", b'{"version": 1}', b'{"version": 3}', b"\xff{}"]
+)
+def test_what_is_no_recording_is_refused(line: bytes) -> None:
     with pytest.raises(BadCast):
         read_header(line)
 
 
-@given(st.floats(0, 1e6), st.sampled_from("oimrxu"), st.text())
-def test_event_is_one_line_and_read_again(seconds: float, code: str, text: str) -> None:
-    line = spell(Event(seconds, code, text))
-    assert line.count(b"\n") == 1
-    again = read_event(line)
-    assert again == Event(round(seconds, 6), code, text)
-
-
 @pytest.mark.parametrize(
     "line",
-    [
-        b"", b" \n", b"# a comment", b"[1.0,\"o\",\"cut", b"[1.0,\"o\"]", b"[-1,\"o\",\"x\"]",
-        b"[\"1\",\"o\",\"x\"]", b"[1,\"o\",5]", b"{}", b"[1,\"o\",\"\xff\"]", b"[" * 5000,
-    ],
-)  # fmt: skip
-def test_line_that_is_no_event_is_passed_over(line: bytes) -> None:
+    [b"# a comment", b"\n", b'[0.1, "o", "cut', b'[-1, "o", ""]', b'["a", "o", ""]', b"[" * 9000],
+)
+def test_lines_that_are_no_event_are_passed_over(line: bytes) -> None:
     assert read_event(line) is None

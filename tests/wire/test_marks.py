@@ -1,93 +1,70 @@
-"""Marks of shells in terminal output, in any split and from anybody."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.wire.marks import MAX_MARK_BYTES, MarkScanner, Signal
 
-NONCE = "n0nce"
-
-
-def one(data: bytes) -> Signal | None:
-    """The only mark in `data`."""
-    found = MarkScanner(NONCE).feed(data)
-    assert len(found) <= 1
-    return found[0] if found else None
-
-
-@pytest.mark.parametrize(
-    ("body", "verb", "text", "genuine"),
-    [
-        ("133;A", "A", "", False),
-        ("133;A;aid=5", "A", "", False),
-        ("133;D;1", "D", "1", False),
-        ("633;D;1;n0nce", "D", "1", True),
-        ("633;D;n0nce", "D", "", True),
-        ("133;D;-1", "D", "", False),
-        ("133;D;999999", "D", "", False),
-        ("133;D;\u0661", "D", "", False),
-        ("633;E;ls -l;n0nce", "E", "ls -l", True),
-        ("633;E;a\\x3bb\\\\c\\x0ad;n0nce", "E", "a;b\\c\nd", True),
-        ("633;P;Cwd=/a\\x3bb", "P", "/a;b", False),
-        ("133;C;cmdline_url=ls%20-l", "C", "ls -l", False),
-        ("133;C;k=i;cmdline=ls -l", "C", "ls -l", False),
-        ("133;C", "C", "", False),
-    ],
+STREAM = (
+    b"\x1b]633;P;Cwd=/a\\x3bb;N\x07\x1b]633;A;N\x07$ \x1b]633;B;N\x07ls\r\n"
+    b"\x1b]633;E;echo a\\\\b\\x0ac;N\x1b\\\x1b]633;C;N\x07out\xc3\xa9\x1b]0;title\x07"
+    b"\x1b]133;D;3\x07\x1b]633;D;0;N\x07"
 )
-def test_mark_is_read_as_its_writer_meant(body: str, verb: str, text: str, genuine: bool) -> None:
-    data = b"x\x1b]" + body.encode() + b"\x07y"
-    signal = one(data)
-    assert signal == Signal(verb, text, 1, len(data) - 1, genuine)
-    assert one(b"x\x1b]" + body.encode() + b"\x1b\\y") is not None
+
+
+def told(found: tuple[Signal, ...]) -> list[tuple[str, str, bool]]:
+    return [(each.verb, each.text, each.genuine) for each in found]
+
+
+def test_marks_of_both_kinds_are_read_with_their_places() -> None:
+    found = MarkScanner("N").feed(STREAM)
+    assert told(found) == [
+        ("P", "/a;b", True),
+        ("A", "", True),
+        ("B", "", True),
+        ("E", "echo a\\b\nc", True),
+        ("C", "", True),
+        ("D", "3", False),
+        ("D", "0", True),
+    ]
+    for each in found:
+        assert STREAM[each.start : each.end].startswith(b"\x1b]")
+        assert STREAM[each.start : each.end].endswith((b"\x07", b"\x1b\\"))
+
+
+@given(st.lists(st.integers(0, len(STREAM)), max_size=12))
+def test_marks_are_the_same_in_any_split(places: list[int]) -> None:
+    scanner, found, at = MarkScanner("N"), [], 0
+    for place in [*sorted(places), len(STREAM)]:
+        found += scanner.feed(STREAM[at:place])
+        at = place
+    assert found == list(MarkScanner("N").feed(STREAM))
 
 
 @pytest.mark.parametrize(
     "data",
     [
-        b"plain",
-        b"\x1b]0;title\x07",
-        b"\x1b]633;P;Prompt=x\x07",
-        b"\x1b]133;Z\x07",
-        b"\x1b]133;A\x18",
-        b"\x1b]1337;A\x07",
-        b"\x1b]133;AB\x07",
-        b"\x1b]133;C;" + b"x" * (MAX_MARK_BYTES + 1) + b"\x07",
+        b"\x1b]633;E;" + b"x" * (MAX_MARK_BYTES + 1) + b";N\x07",
+        b"\x1b]633;P;Other=1\x07",
+        b"\x1b]633;Z\x07",
+        b"\x1b]6333;A\x07",
+        b"\x1b]633;C\x18",
+        b"\x1b]633;C\x1b[m",
+        b"\x1b]8;;http://h/\x07",
     ],
 )
 def test_what_is_no_mark_says_nothing(data: bytes) -> None:
-    assert one(data) is None
+    assert MarkScanner("N").feed(data) == ()
 
 
-def test_nobody_is_genuine_where_there_is_no_nonce() -> None:
-    (signal,) = MarkScanner("").feed(b"\x1b]133;D;0;\x07")
-    assert not signal.genuine
+@given(st.binary(max_size=300), st.lists(st.integers(0, 300), max_size=6))
+def test_any_bytes_in_any_split_are_survived(data: bytes, places: list[int]) -> None:
+    scanner, at = MarkScanner(""), 0
+    for place in [*sorted(places), len(data)]:
+        assert not any(each.genuine for each in scanner.feed(data[at:place]))
+        at = max(at, place)
 
 
-@given(st.lists(st.integers(1, 9), max_size=40))
-def test_marks_are_the_same_in_any_split(sizes: list[int]) -> None:
-    data = b"$ \x1b]633;A;n0nce\x07ls\x1b\x1b]0;t\x07\x1b]133;C\x1b\\a\r\nb\x1b]633;D;0;n0nce\x07"
-    whole = MarkScanner(NONCE).feed(data)
-    assert [signal.verb for signal in whole] == ["A", "C", "D"]
-    scanner, found, at = MarkScanner(NONCE), list[Signal](), 0
-    for size in (*sizes, len(data)):
-        found += scanner.feed(data[at : at + size])
-        at += size
-    assert tuple(found) == whole
-
-
-@given(st.lists(st.binary(max_size=12), max_size=20))
-def test_marks_in_any_bytes_lie_in_the_stream_in_order(pieces: list[bytes]) -> None:
-    scanner, end = MarkScanner(NONCE), 0
-    for piece in (*pieces, b"\x1b]633;D;0;n0", b"nce\x07"):
-        for signal in scanner.feed(piece):
-            assert end <= signal.start < signal.end
-            end = signal.end
-    assert end == sum(len(piece) for piece in pieces) + 16
-
-
-def test_mark_that_never_ends_is_let_go() -> None:
-    scanner = MarkScanner(NONCE)
-    assert scanner.feed(b"\x1b]133;C;" + b"x" * MAX_MARK_BYTES) == ()
-    assert scanner.feed(b"x\x07") == ()
-    assert [signal.verb for signal in scanner.feed(b"\x1b]133;A\x07")] == ["A"]
+def test_exit_code_that_is_none_is_empty() -> None:
+    assert told(MarkScanner("").feed(b"\x1b]133;D;-1;x\x07")) == [("D", "", False)]
+    line = b"\x1b]133;C;cmdline_url=a%20b\x07"
+    assert told(MarkScanner("").feed(line)) == [("C", "a b", False)]

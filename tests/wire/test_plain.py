@@ -1,92 +1,61 @@
-"""Terminal output as lines: what a person would have read, in any split."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.wire.plain import MAX_HELD_BYTES, MAX_LINE, Line, PlainLines
+from atoll.wire.plain import MAX_LINE, Line, PlainLines
+from tests.wire.recordings import NAMES, output
 
 
-def read(data: bytes) -> list[str]:
-    lines = PlainLines()
-    return [line.text for line in (*lines.feed(data), *lines.finish())]
+def lines_of(data: bytes, **more: bool) -> list[str]:
+    plain = PlainLines(**more)
+    return [line.text for line in (*plain.feed(data), *plain.finish())]
 
 
 @pytest.mark.parametrize(
-    ("data", "text"),
+    ("data", "lines"),
     [
         (b"one\r\ntwo", ["one", "two"]),
-        (b"\x1b[31mred\x1b[0m \x1b]0;title\x07on\x1b(B\x1b=", ["red on"]),
-        (b"10%\r20%\r100%", ["100%"]),
-        (b"abcd\b\bX", ["abXd"]),
-        (b"abcd\x1b[2DX\x1b[CY", ["abXdY"]),
+        (b"a\n\nb\n", ["a", "", "b"]),
+        (b"\x1b[1;31mred\x1b[0m text\x1b]0;title\x07!", ["red text!"]),
+        (b"50%\r100%\r\n", ["100%"]),
+        (b"helo\blo\x1b[K w\x1b[2Cx", ["hello w  x"]),
+        (b"abc\x1b[2Dx\x1b[P", ["ax"]),
+        (b"left\x1b[5;1Hnext\x1b[2J", ["left", "next"]),
         (b"a\tb", ["a       b"]),
-        (b"abcd\x1b[2GX\x1b[1`Y", ["YXcd"]),
-        (b"abcd\r\x1b[K", []),
-        (b"abcd\b\b\x1b[1Kx", ["  xd"]),
-        (b"abcd\x1b[2K", []),
-        (b"abcd\x1b[3K", ["abcd"]),
-        (b"abcd\r\x1b[2P", ["cd"]),
-        (b"a\x1b[Hb\x1b[2Jc", ["a", "b", "c"]),
-        (b"a\n\nb", ["a", "", "b"]),
-        (b"trailing   \n", ["trailing"]),
-        (b"\x00a\x7f\x07b", ["ab"]),
-        (b"\xff\xc3\xa9", ["\ufffd\u00e9"]),
-        (b"a\x1bPq#0\x1b\\b\x1b_x\x1b\\c", ["abc"]),
-        (b"a\x1b[>4;1mb\x1b[?25lc\x1b[4hd", ["abcd"]),
-        (b"a\x1b[99999999Cb", ["a b"]),
-        (b"\x1b[50000Cx", [" " * 1000 + "x"]),
+        (b"\x1b[10Gx", ["         x"]),
+        ("grün 世界\r\n".encode(), ["grün 世界"]),
+        (b"\xff\xfe", ["\ufffd\ufffd"]),
     ],
 )
-def test_line_reads_as_it_looked(data: bytes, text: list[str]) -> None:
-    assert read(data) == text
+def test_output_becomes_the_lines_a_person_saw(data: bytes, lines: list[str]) -> None:
+    assert lines_of(data) == lines
 
 
-def test_lines_know_where_they_began_and_what_drew_them() -> None:
-    lines = PlainLines(100)
-    found = lines.feed(b"one\n\x1b[1mtwo\n\x1b[?1049hfull\x1b[Hscreen\x1b[?1049lback\n\n")
-    assert found == [
+def test_lines_of_full_screen_programs_say_so_and_offsets_are_those_of_the_output() -> None:
+    data = b"one\r\n\x1b[?1049hvim\x1b[?1049ltwo\r\n"
+    plain = PlainLines(100)
+    assert [*plain.feed(data), *plain.finish()] == [
         Line(100, "one"),
-        Line(108, "two"),
-        Line(120, "full", alternate=True),
-        Line(127, "screen", alternate=True),
-        Line(141, "back"),
-        Line(146, ""),
+        Line(113, "vim", alternate=True),
+        Line(124, "two"),
     ]
-    assert lines.finish() == []
-    assert PlainLines(alternate=True).feed(b"x\n") == [Line(0, "x", alternate=True)]
 
 
-def test_very_long_line_is_broken_and_nothing_of_it_lost() -> None:
-    words = "".join(chr(97 + number % 26) for number in range(3 * MAX_LINE + 5))
-    found = read(words.encode())
-    assert "".join(found) == words
-    assert [len(line) for line in found] == [MAX_LINE] * 3 + [5]
+def test_line_without_an_end_is_broken() -> None:
+    assert [len(line) for line in lines_of(b"x" * (2 * MAX_LINE + 5))] == [MAX_LINE, MAX_LINE, 5]
 
 
-@given(st.lists(st.integers(1, 7), max_size=60))
-def test_lines_are_the_same_in_any_split(sizes: list[int]) -> None:
-    data = "é\x1b[31m-\x1b]8;;http://x\x1b\\link\x1b]8;;\x07\r\x1b[2Cx\r\nß\x1b(0q\n$ ".encode()
-    lines, found, at = PlainLines(), list[Line](), 0
-    for size in (*sizes, len(data)):
-        found += lines.feed(data[at : at + size])
-        at += size
-    whole = PlainLines()
-    assert [*found, *lines.finish()] == [*whole.feed(data), *whole.finish()]
+@pytest.mark.parametrize("name", NAMES)
+def test_recorded_agents_read_the_same_in_any_split(name: str) -> None:
+    data = output(name)
+    whole, pieces = PlainLines(), PlainLines()
+    expected = [*whole.feed(data), *whole.finish()]
+    found = [line for at in range(0, len(data), 97) for line in pieces.feed(data[at : at + 97])]
+    assert [line.text for line in (*found, *pieces.finish())] == [line.text for line in expected]
+    assert not any("\x1b" in line.text for line in expected)
 
 
-@given(st.lists(st.binary(max_size=30), max_size=20))
-def test_lines_of_any_bytes_are_bounded_and_in_order(pieces: list[bytes]) -> None:
-    lines, found = PlainLines(), list[Line]()
-    for piece in pieces:
-        found += lines.feed(piece)
-    found += lines.finish()
-    assert [line.offset for line in found] == sorted(line.offset for line in found)
-    assert all(len(line.text) <= MAX_LINE and "\x1b" not in line.text for line in found)
-
-
-def test_sequence_that_never_ends_is_let_go() -> None:
-    lines = PlainLines()
-    assert lines.feed(b"\x1b]0;" + b"x" * (MAX_HELD_BYTES - 4)) == []
-    assert "x" in lines.feed(b"xx\n")[0].text
-    assert lines.feed(b"yet\n")[0].text == "yet"
+@given(st.binary(max_size=400))
+def test_any_bytes_become_lines_without_control_characters(data: bytes) -> None:
+    for line in lines_of(data):
+        assert not any(ord(letter) < 32 for letter in line)
