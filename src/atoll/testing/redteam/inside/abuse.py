@@ -36,6 +36,8 @@ def processes(facts: Facts) -> str:
     finally:
         for child in children:
             os.kill(child, signal.SIGKILL)
+        for child in children:  # the next attempt needs room, too
+            os.waitpid(child, 0)
     return f"{made} processes"
 
 

@@ -42,6 +42,15 @@ TELLING = (
 KINDS = ("mnt", "pid", "net", "user", "ipc", "uts", "cgroup")
 REFUSALS = {errno.EPERM, errno.ENOSYS, errno.EACCES}
 TYPING = (0x5412, 0x541C, 0x541D, 0x5423)
+ODD_PROTOCOLS = (
+    ("SCTP", 2, 1, 132),
+    ("DCCP", 2, 6, 33),
+    ("L2TP", 10, 2, 115),
+    ("MPTCP", 2, 1, 262),
+    ("audit", 16, 3, 9),
+    ("RDMA", 16, 3, 20),
+    ("crypto", 16, 3, 21),
+)
 HIGH_BIT = 1 << 32
 
 
@@ -144,6 +153,12 @@ def families(_facts: Facts) -> str:
     )
 
 
+def protocols(_facts: Facts) -> str:
+    """Sockets of odd protocols: to ask for one has the kernel load its module."""
+    number = {"x86_64": 41, "aarch64": 198}.get(platform.machine(), 0)
+    return got((f"{name}", partial(_call, number, *args)) for name, *args in ODD_PROTOCOLS)
+
+
 def namespaces(_facts: Facts) -> str:
     """Threats 27, 31: new namespaces, and those of pid 1."""
     libc = _libc()
@@ -206,6 +221,7 @@ ATTEMPTS = [
     Attempt("24", "read pid 1", first_process),
     Attempt("27", "make denied system calls", calls),
     Attempt("34", "open sockets past the network namespace", families),
+    Attempt("34", "have modules loaded by odd protocols", protocols),
     Attempt("31", "enter or make namespaces", namespaces),
     Attempt("27", "type into a terminal by ioctl", typing),
     Attempt("27", "call by foreign entries", foreign_entries),
