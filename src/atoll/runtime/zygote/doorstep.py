@@ -13,6 +13,7 @@ from atoll.domain.errors import Failed
 from atoll.runtime.zygote.home import BoxPlaces
 from atoll.runtime.zygote.keys import sealed_copy
 from atoll.runtime.zygote.nursery import Nursery
+from atoll.runtime.zygote.owned_socket import listen
 
 BACKLOG = 128
 
@@ -47,18 +48,9 @@ def _listen(places: BoxPlaces, control_uid: int) -> socket.socket:
     places.run.mkdir(mode=0o711, parents=True, exist_ok=True)
     path: Path = places.socket
     path.unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        old = os.umask(0o177)
-        try:
-            listener.bind(str(path))
-        finally:
-            os.umask(old)
-        if os.geteuid() == 0:
-            os.chown(path, control_uid, control_uid)
+        listener = listen(str(path), control_uid, socket.SOCK_STREAM, backlog=BACKLOG)
     except OSError as err:
-        listener.close()
         raise Failed(f"the runtime's socket {path} cannot be made: {err}") from err
-    listener.listen(BACKLOG)
     listener.setblocking(False)
     return listener

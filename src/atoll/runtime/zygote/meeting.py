@@ -8,7 +8,6 @@ sandbox from one of bubblewrap's.
 import os
 import select
 import socket
-import struct
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +15,10 @@ from pathlib import Path
 from atoll.domain.errors import Failed, Forbidden
 from atoll.domain.interior import HOME
 from atoll.runtime.zygote.host_root import OWN, hosts_text
+from atoll.runtime.zygote.owned_socket import listen, peer
 from atoll.runtime.zygote.wall import await_ready
 
 READY_SECONDS = 10.0
-_CREDENTIALS = struct.Struct("3i")
 _WRITTEN = ("resolv.conf", "nsswitch.conf", "gitconfig")
 
 
@@ -37,16 +36,7 @@ class Guest:
 def open_rendezvous(path: Path, uid: int) -> socket.socket:
     """A listening SEQPACKET socket that `uid` alone (and root) may connect to."""
     path.unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    old = os.umask(0o177)
-    try:
-        listener.bind(str(path))
-    finally:
-        os.umask(old)
-    if os.geteuid() == 0:
-        os.chown(path, uid, uid)
-    listener.listen(1)
-    return listener
+    return listen(str(path), uid, socket.SOCK_SEQPACKET, backlog=1)
 
 
 def receive_guest(listener: socket.socket, uid: int, *, seconds: float) -> Guest:
@@ -58,7 +48,7 @@ def receive_guest(listener: socket.socket, uid: int, *, seconds: float) -> Guest
     finally:
         listener.close()
         path.unlink(missing_ok=True)
-    pid, its_uid = _peer(control)
+    pid, its_uid = peer(control)
     if its_uid != uid:
         control.close()
         raise Forbidden(f"uid {its_uid} came in where only uid {uid} may: the sandbox was refused")
@@ -88,12 +78,6 @@ def _first(listener: socket.socket, seconds: float) -> socket.socket:
         raise Failed(f"nobody built the sandbox's wall within {seconds:.0f} s: its init never came")
     connection, _address = listener.accept()
     return connection
-
-
-def _peer(connection: socket.socket) -> tuple[int, int]:
-    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    pid, uid, _gid = _CREDENTIALS.unpack(raw)
-    return int(pid), int(uid)
 
 
 def _check_terminals(pid: int) -> None:

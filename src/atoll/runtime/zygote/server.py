@@ -7,7 +7,6 @@ It keeps root where it has it, so it reads little, believes nothing and does not
 import gc
 import os
 import socket
-import struct
 import sys
 from collections import deque
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from atoll.runtime.zygote.boxes import Boxes
 from atoll.runtime.zygote.children import Loop
 from atoll.runtime.zygote.imports import Importer
 from atoll.runtime.zygote.live import Reply
+from atoll.runtime.zygote.owned_socket import listen, peer
 from atoll.wire import zygote as wire
 
 MAX_CONNECTIONS = 16
@@ -27,7 +27,6 @@ MAX_UNSENT = 4096
 """Answers that wait for one reader."""
 
 _BACKLOG = 16
-_CREDENTIALS = struct.Struct("3i")
 
 
 @dataclass(slots=True)
@@ -53,7 +52,7 @@ class Server:
         except OSError:
             return
         heard = {0, os.geteuid(), self.boxes.nursery.control_uid}
-        if _peer_uid(connection) not in heard or len(self._connections) >= MAX_CONNECTIONS:
+        if peer(connection)[1] not in heard or len(self._connections) >= MAX_CONNECTIONS:
             connection.close()
             return
         connection.setblocking(False)
@@ -183,19 +182,4 @@ def bind(path: str, owner: int) -> socket.socket:
     """The zygote's listening socket, 0600 and `owner`'s. Raises `Invalid` for a long path."""
     if len(os.fsencode(path)) > 100:
         raise Invalid(f"{path} is too long for a unix socket: choose a shorter ATOLL_HOME")
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    old = os.umask(0o177)
-    try:
-        listener.bind(path)
-    finally:
-        os.umask(old)
-    if os.geteuid() == 0:
-        os.chown(path, owner, owner)
-    listener.listen(_BACKLOG)
-    return listener
-
-
-def _peer_uid(connection: socket.socket) -> int:
-    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    _pid, uid, _gid = _CREDENTIALS.unpack(raw)
-    return int(uid)
+    return listen(path, owner, socket.SOCK_SEQPACKET, backlog=_BACKLOG)
