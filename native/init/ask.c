@@ -1,13 +1,16 @@
 /* `init ask KIND -- ARGV…`: asks the door outside for a word on exactly ARGV, and becomes it
  * when the word is yes. KIND is `operator`, `check` (asks only where a rule says so) or
- * `sudo`. It runs with the rights of whoever calls it: what it guards is not here. */
+ * `sudo`: that is run from outside, on our input and output, and we wait for its end. It runs
+ * with the rights of whoever calls it: what it guards is not here. */
 #define _GNU_SOURCE
 #include "init.h"
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +22,19 @@ enum { NOT_RUNNABLE = 126, NOT_FOUND = 127 }; /* as shells say it */
 
 /* Where the shims lie: looked past, or a shim would find itself. */
 static const char shims[] = "/opt/atoll/agents/.safety/bin";
+
+static const char ended[] = "\r\nAtoll-Exit: ";
+static int door; /* for the handler below */
+
+/* What a person at the terminal sends is meant for the command. */
+static void pass_on(int number)
+{
+	char byte = (char)number;
+	int kept = errno;
+
+	(void)!send(door, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	errno = kept;
+}
 
 static int send_all(int fd, const char *data, size_t length)
 {
@@ -66,17 +82,28 @@ static int put(int fd, const char *kind, char **argv)
 	return 0;
 }
 
-/* The answer's status, its text printed; -1 when there is none. */
-static int word(int fd, const char *kind)
+static void stand_in(int fd)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	struct sigaction action = {.sa_handler = pass_on};
+
+	door = fd;
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		sigaction(numbers[i], &action, NULL);
+}
+
+/* The answer's status, its text printed; -1 when there is none. For a command that was run
+ * outside, `code` is how it ended. */
+static int word(int fd, const char *kind, int *code)
 {
 	struct pollfd wait = {.fd = fd, .events = POLLIN};
 	char answer[ANSWER + 1];
 	size_t have = 0;
 	ssize_t got;
-	char *text;
+	char *text, *end;
 	int status;
 
-	if (poll(&wait, 1, SOON_MS) == 0)
+	if (*code < 0 && poll(&wait, 1, SOON_MS) == 0)
 		fprintf(stderr, "atoll: waiting for a person to allow this, for ten minutes at most\n");
 	while (have < ANSWER && (got = read(fd, answer + have, ANSWER - have)) != 0) {
 		if (got < 0 && errno != EINTR)
@@ -86,6 +113,9 @@ static int word(int fd, const char *kind)
 	}
 	answer[have] = '\0';
 	if (sscanf(answer, "HTTP/1.1 %d ", &status) != 1 || !(text = strstr(answer, "\r\n\r\n")))
+		return -1;
+	end = strstr(answer, ended);
+	if (*code >= 0 && status == 200 && (!end || sscanf(end + sizeof ended - 1, "%d", code) != 1))
 		return -1;
 	if (status != 200)
 		fprintf(stderr, "atoll: %s: %s", strcmp(kind, "sudo") ? "not run" : "sudo", text + 4);
@@ -121,17 +151,29 @@ static int become(char **argv)
 
 int ask(int argc, char **argv)
 {
-	int fd, status;
+	int fd, status, outside, code;
+	char kind[32];
 
 	if (argc < 3 || strcmp(argv[1], "--") != 0) {
 		fprintf(stderr, "usage: operator-approve -- COMMAND [ARGUMENT]...\n");
 		return MISUSED;
 	}
+	/* 0-2 must be taken, or the door would become one of the command's. */
+	while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd < 3)
+		;
+	close(fd);
+	outside = !strcmp(argv[0], "sudo");
+	code = outside ? 0 : -1;
+	snprintf(kind, sizeof kind, outside ? "%.16s %d" : "%.16s", argv[0], (int)getpid());
 	fd = to_door();
-	if (fd < 0 || put(fd, argv[0], argv + 2) < 0 || (status = word(fd, argv[0])) < 0) {
+	if (outside)
+		stand_in(fd);
+	if (fd < 0 || put(fd, kind, argv + 2) < 0 || (status = word(fd, argv[0], &code)) < 0) {
 		fprintf(stderr, "atoll: nobody answers at the door; not run\n");
 		return NO_DOOR;
 	}
 	close(fd);
-	return status == 200 ? become(argv + 2) : REFUSED;
+	if (status != 200)
+		return REFUSED;
+	return outside ? code : become(argv + 2);
 }

@@ -73,8 +73,11 @@ void serve(struct world *world) __attribute__((noreturn));
 /* place.c: openat2 with RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS; `mode` counts with O_CREAT */
 int open_beneath(int root, const char *path, int flags, int mode);
 
-/* ask.c: a person's word on one command, then that command */
+/* ask.c: a person's word on one command, then that command; or sudo's, run from outside */
 int ask(int argc, char **argv);
+
+/* enter.c: one command in a sandbox, from outside */
+int enter_sandbox(int argc, char **argv);
 
 /* tree.c and its siblings: the modes that work on files */
 int tool(int argc, char **argv);

@@ -3,7 +3,8 @@
  *
  *   init --control-fd N | --connect PATH [--door PORT]… [--root DIR] [--nproc N]
  *   init [--root DIR] list|stat|mkdir|move|remove|commit|tar|untar|watch|dial …
- *   init ask operator|check|sudo -- ARGV… */
+ *   init ask operator|check|sudo -- ARGV…
+ *   init enter UID PID CWD -- ARGV…   (by the zygote, outside) */
 #define _GNU_SOURCE
 #include "init.h"
 #include <errno.h>
@@ -131,6 +132,8 @@ int main(int argc, char **argv)
 
 	if (argc > 2 && !strcmp(argv[1], "ask"))
 		return ask(argc - 2, argv + 2);
+	if (argc > 2 && !strcmp(argv[1], "enter"))
+		return enter_sandbox(argc - 2, argv + 2);
 	for (i = 1; i + 1 < argc && !strncmp(argv[i], "--", 2); i += 2) {
 		if (!strcmp(argv[i], "--control-fd"))
 			chosen.control = atoi(argv[i + 1]);

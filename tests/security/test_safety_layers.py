@@ -151,7 +151,8 @@ def test_layer_4_takes_exact_words_and_gives_no_privilege(atoll: TestServer) -> 
     _, out, said = inside(atoll, "python3", "-c", script, json.dumps(others))
     assert out.split() == ["1"] * len(others)
     assert said.count("not word for word") == len(others)
-    assert "are you root?" in inside(atoll, "sudo", "apt-get", "install", "-y", "jq")[2]
+    code, _, said = inside(atoll, "sudo", "apt-get", "install", "-y", "jq")
+    assert (code, "are you root?" in said) == (100, False)  # the root is read-only all the same
 
 
 def test_layer_4_shims_and_their_path_cannot_be_changed(atoll: TestServer) -> None:

@@ -147,6 +147,12 @@ KINDS: Mapping[str, Kind] = dict(
             "An agent began, waits, was paused or resumed, or has ended.",
         ),
         _kind("agent.reported", "sandbox_id generation n", "*", "An agent told its state."),
+        _kind(
+            "safety.sudo",
+            "sandbox_id generation n argv exit",
+            "why",
+            "A command of the sudo list was run, or with `why` could not be.",
+        ),
         _kind("profile.saved", "profile_id version", "", "A profile was saved."),
         _kind("profile.deleted", "profile_id", "version", "A profile was deleted."),
         _kind("repository.fetched", "key", "repo_url bytes", "A shared repository was freshened."),

@@ -41,7 +41,8 @@ class RuntimeBoot:
 
     `listener` is a bound, listening unix or TCP socket; with a `token`, every request must
     bear it. `control` is the SEQPACKET socket to the init, `init` how the sandbox names that
-    program (None: the static one). `doors` are listening sockets: 8082 on v4 and v6, then
+    program (None: the static one). `zygote` is where commands of `sudo` are asked
+    for (None: there are none). `doors` are listening sockets: 8082 on v4 and v6, then
     3128 on v4 and v6. `env` is the environment of everything started inside, `workspace` the
     tree of the file routes. `keys_fd` is a memfd with the broker's keys (TOML); `broker`
     names upstream URLs by provider where they differ from the keys' own.
@@ -53,6 +54,7 @@ class RuntimeBoot:
     control: socket.socket
     journal_dir: Path
     token: str | None = field(default=None, repr=False)
+    zygote: socket.socket | None = None
     doors: tuple[socket.socket, ...] = ()
     shell: tuple[str, ...] = ("/bin/bash",)
     env: tuple[tuple[str, str], ...] = ()

@@ -1,7 +1,9 @@
 """A runtime of forty lines, to test walls without the real one.
 
 It speaks on its socket one JSON line per connection, `{"argv": […]}`, runs it inside by
-the init protocol and answers `{"status": raw, "output": text}`. A request line that begins
+the init protocol and answers `{"status": raw, "output": text}`. A line `{"say": […], "fds": n}`
+sends packets to the zygote, with so many descriptors each, and `{"hear": n}` answers `{"heard":
+[…]}` with so many of its packets. A request line that begins
 with GET gets an HTTP 200, as a health probe would.
 """
 
@@ -10,6 +12,7 @@ import os
 import select
 import socket
 import sys
+from typing import Any
 
 from atoll.runtime.boot import RuntimeBoot, Stand
 from atoll.wire import init as wire
@@ -39,10 +42,24 @@ def _answer(boot: RuntimeBoot, connection: socket.socket) -> None:
     if line.startswith(b"GET "):
         connection.sendall(_HEALTHY)
         return
-    argv = json.loads(line)["argv"]
+    asked = json.loads(line)
+    if "argv" not in asked:
+        connection.sendall(json.dumps({"heard": _with_zygote(boot, asked)}).encode())
+        return
+    argv = asked["argv"]
     status, output = run_inside(boot, argv)
     text = output.decode(errors="replace")
     connection.sendall(json.dumps({"status": status, "output": text}).encode())
+
+
+def _with_zygote(boot: RuntimeBoot, asked: dict[str, Any]) -> list[str]:
+    zygote = boot.zygote
+    if zygote is None:
+        return []
+    zygote.setblocking(True)
+    for packet in asked.get("say", ()):
+        socket.send_fds(zygote, [packet.encode()], [0] * asked.get("fds", 0))
+    return [zygote.recv(_REPLY_BYTES).decode() for _ in range(asked.get("hear", 0))]
 
 
 def run_inside(boot: RuntimeBoot, argv: list[str]) -> tuple[int, bytes]:

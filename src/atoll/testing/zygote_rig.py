@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from atoll.runtime.zygote import record
 from atoll.runtime.zygote.home import SPARE_PREFIX, Home
@@ -82,14 +83,22 @@ class ZygoteRig:
             time.sleep(POLL_SECONDS)
         raise AssertionError(f"{count} spares were awaited; there are {self.spares()}")
 
+    def say(self, box: wire.Box, *packets: str, fds: int = 0, hear: int = 0) -> list[str]:
+        """Have the (tiny) runtime of a sandbox say packets to the zygote, and hear so many."""
+        heard: list[str] = self._asked(box, {"say": packets, "fds": fds, "hear": hear})["heard"]
+        return heard
+
     def inside(self, box: wire.Box, *argv: str) -> tuple[int, str]:
         """Run a command in a sandbox (with the tiny runtime): (raw wait status, output)."""
+        answer = self._asked(box, {"argv": argv})
+        return answer["status"], answer["output"]
+
+    def _asked(self, box: wire.Box, request: dict[str, Any]) -> Any:
         with socket.socket(socket.AF_UNIX) as link:
             link.settimeout(TIMEOUT_SECONDS)
             link.connect(box.socket)
-            link.sendall(json.dumps({"argv": argv}).encode() + b"\n")
-            answer = json.loads(link.makefile("rb").read())
-        return answer["status"], answer["output"]
+            link.sendall(json.dumps(request).encode() + b"\n")
+            return json.loads(link.makefile("rb").read())
 
 
 @contextlib.contextmanager

@@ -94,7 +94,8 @@ class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_u
     `fresh` drops a kept workspace first. `writable` false mounts the workspace read-only.
     `tree` is a folder below the home's `images/` that becomes the root, None the host's own;
     `overlay` lays a layer above it that is written to. `bare` shows an empty folder in place of
-    the workspace. `debug` takes the filter that lets debuggers work.
+    the workspace. `debug` takes the filter that lets debuggers work. `sudo` are whole commands
+    that its runtime may have run as seemingly root.
     """
 
     sandbox_id: BoxId
@@ -114,6 +115,7 @@ class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_u
     bare: bool = False
     debug: bool = False
     mounts: Annotated[tuple[HostMount, ...], msgspec.Meta(max_length=16)] = ()
+    sudo: Annotated[tuple[tuple[Text, ...], ...], msgspec.Meta(max_length=256)] = ()
 
 
 class Serve(msgspec.Struct, frozen=True, tag_field="verb", tag="serve", forbid_unknown_fields=True):

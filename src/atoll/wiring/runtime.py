@@ -37,6 +37,7 @@ from atoll.runtime.recordings.shelf import Bounds, Shelf
 from atoll.runtime.redactions import Redactions
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.standing_policy import StandingPolicy
+from atoll.runtime.sudo import Sudo
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminals import Defaults, Terminals
 
@@ -176,7 +177,9 @@ async def _serve_egress(boot: RuntimeBoot, parts: Parts, stack: AsyncExitStack) 
     """The egress proxy on its listeners; without rules it refuses everything, and says so."""
     egress = Egress(boot.sandbox_id, parts.journal.append)
     parts.policy.heed(egress.heed)
-    desk = AskDesk(parts.asks, lambda: parts.policy.current.commands)
+    sudo = Sudo(boot.zygote, parts.journal.append)
+    stack.callback(sudo.close)
+    desk = AskDesk(parts.asks, lambda: parts.policy.current.commands, sudo)
     doors = boot.doors[BROKER_DOORS:]
     await stack.enter_async_context(proxying(egress, doors, serving(desk)))
 

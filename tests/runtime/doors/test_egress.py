@@ -18,6 +18,7 @@ from atoll.runtime.doors import egress_call
 from atoll.runtime.doors.ask_desk import AskDesk
 from atoll.runtime.doors.egress import Egress, proxying
 from atoll.runtime.doors.egress_call import serving
+from atoll.runtime.sudo import Sudo
 from atoll.wire.policy import Commands, EgressRule, Network, Policy
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
@@ -132,7 +133,7 @@ async def door(
 
     egress = Egress("sb_1", record, resolve=resolve, judge_address=judged)
     asks = Asks(record)
-    desk = AskDesk(asks, lambda: commands)
+    desk = AskDesk(asks, lambda: commands, Sudo(None, lambda _kind, _payload: None))
     listener = socket.create_server(("127.0.0.1", 0))
     out = await asyncio.start_server(server, "127.0.0.1", 0)
     async with out, proxying(egress, (listener,), serving(desk)):
@@ -430,7 +431,17 @@ async def test_command_outside_the_rules_runs_unasked_and_inside_asks() -> None:
 )
 async def test_sudo_takes_exact_words_only(argv: tuple[str, ...], status: bytes) -> None:
     async with door(commands=RULES) as here:
-        assert (await here.say(asking("sudo", *argv))).startswith(b"HTTP/1.1 " + status)
+        said = await here.say(asking("sudo 7", *argv))
+        assert said.startswith(b"HTTP/1.1 403 ")
+        # Without a zygote the right words get as far as to the wall, which gives nothing.
+        assert (b"not word for word" not in said) is (status == b"200")
+
+
+@pytest.mark.parametrize("pid", ["", "1", "0", "-5", "x", "99999999999999999999", "\u0661\u0662"])
+async def test_sudo_asked_by_no_process_is_refused(pid: str) -> None:
+    async with door(commands=RULES) as here:
+        said = await here.say(asking(f"sudo {pid}", *RULES.sudo[0]))
+        assert said.startswith(b"HTTP/1.1 400 ")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -32,11 +33,14 @@ got = []
 if answer:
     door = socket.create_server(("127.0.0.1", 3128))
     def serve():
+        global answer
         peer, _ = door.accept()
         said = b""
         while said.count(b"\0") < int(sys.argv[3]):
             said += peer.recv(65536)
         got.append(said.decode())
+        if "WAIT" in answer:  # for a signal, which comes after the words
+            answer = answer.replace("WAIT", str(peer.recv(1)[0]))
         peer.sendall(b"HTTP/1.1 " + answer.encode() + b"\r\nConnection: close\r\n\r\nbecause\n")
         peer.close()
     threading.Thread(target=serve, daemon=True).start()
@@ -97,3 +101,40 @@ def test_anything_else_runs_nothing_with_its_own_code(
     _, ended, out, said = asked(answer, *words, twin=twin)
     assert (ended, out) == (code, "")
     assert said
+
+
+@pytest.mark.parametrize("twin", INITS)
+def test_sudo_runs_nothing_itself_and_ends_as_the_command_did(twin: bool) -> None:
+    answer = "200 OK\r\nAtoll-Exit: 42"
+    got, code, out, _ = asked(answer, "sudo", "--", "echo", "x", twin=twin)
+    assert (code, out) == (42, "")
+    _head, _, body = got[0].partition("\r\n\r\n")
+    kind, *rest = body.split("\0")
+    assert rest == ["/tmp", "echo", "x", ""]
+    assert kind.startswith("sudo ") and int(kind.removeprefix("sudo ")) > 1
+    assert asked("200 OK", "sudo", "--", "echo", "x", twin=twin)[1:3] == (69, "")
+
+
+@pytest.mark.parametrize("twin", INITS)
+def test_sudo_passes_signals_on_and_waits_all_the_same(twin: bool) -> None:
+    asking = [*host_program(twin=twin), "ask", "sudo", "--", "sleep", "9"]
+    pressing = "while kill -INT $child 2>/dev/null; do sleep 0.1; done"
+    line = f"{shlex.join(asking)} & child=$!; {pressing} & wait $child"
+    answer = "200 OK\r\nAtoll-Exit: WAIT"
+    done = subprocess.run(
+        [
+            "unshare",
+            "--net",
+            sys.executable,
+            "-c",
+            DOOR,
+            answer,
+            json.dumps(["sh", "-c", line]),
+            "4",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert json.loads(done.stdout)[1] == 2

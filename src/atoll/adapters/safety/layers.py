@@ -27,6 +27,10 @@ if [ -x /.atoll/init ]; then exec /.atoll/init ask {words} "$@"; fi
 exec /usr/bin/python3 -I -S /.atoll/init.py ask {words} "$@"
 """
 
+_APT = """// For apt under sudo: here nobody is but one user, so it cannot fetch as another.
+APT::Sandbox::User "root";
+"""
+
 
 class SafetyFolders:
     """Layers below `folder`, which the control plane writes and sandboxes see read-only."""
@@ -86,6 +90,7 @@ def files_of(safety: Safety) -> dict[str, str]:
             **shims,
             "bin/operator-approve": _SHIM.format(words="operator"),
             "bin/sudo": _SHIM.format(words="sudo --"),
+            "apt.conf": _APT,
         }
     if safety.shell:
         files["guard.sh"] = GUARD

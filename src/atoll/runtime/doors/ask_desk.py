@@ -1,24 +1,29 @@
 """Where programs inside ask for a person's word: `POST /atoll/ask` at the egress door.
 
-The body is words ended by NUL: what is asked (`operator`, `check` or `sudo`), the working
+The body is words ended by NUL: what is asked (`operator`, `check` or `sudo PID`), the working
 directory, then argv. The answer's status is the word, its text is for the person at the
 terminal: 200 run exactly this, 403 no, 409 nobody decided in time, 400 it cannot be asked.
+What `sudo` may run was run when 200 comes; `Atoll-Exit` is how it ended. Until then each byte
+that follows the body is the number of a signal for it.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from atoll.domain.command_rule import asks_for, showable, sudo_allows
-from atoll.domain.errors import LimitReached
+from atoll.domain.errors import AtollError, LimitReached
 from atoll.runtime.asks import Asks, Word
 from atoll.runtime.doors.egress_pipe import Side
+from atoll.runtime.sudo import Run, Sudo
 from atoll.wire.policy import Commands
 from atoll.wire.proxy_head import ProxyHead
 
 PATH = "/atoll/ask"
 MAX_BODY_BYTES = 256 * 1024
 BODY_SECONDS = 15.0
+_MOST_PIDS = 2**22
 
 _RUN, _NO, _LATE, _WRONG, _GONE = (
     "200 OK",
@@ -39,8 +44,9 @@ class _Question:
 class AskDesk:
     """Answers those who ask. `commands` tells what the policy says just now."""
 
-    def __init__(self, asks: Asks, commands: Callable[[], Commands]) -> None:
+    def __init__(self, asks: Asks, commands: Callable[[], Commands], sudo: Sudo) -> None:
         self._asks = asks
+        self._sudo = sudo
         self._commands = commands
 
     async def serve(self, head: ProxyHead, rest: bytes, caller: Side) -> bytes:
@@ -59,10 +65,42 @@ class AskDesk:
                 return spelled(_RUN, "")
             case "check" | "operator":
                 return await self._asked(question, reader)
-            case "sudo":
-                return _sudo(commands, question.argv)
+            case kind if kind.startswith("sudo "):
+                return await self._run(commands, question, reader)
             case _:
                 return spelled(_WRONG, "asked for something unknown")
+
+    async def _run(
+        self, commands: Commands, question: _Question, reader: asyncio.StreamReader
+    ) -> bytes:
+        why_not = _refused(commands, question.argv)
+        if why_not is not None:
+            return spelled(_NO, why_not)
+        pid = question.kind.removeprefix("sudo ")
+        if not (pid.isascii() and pid.isdecimal() and 1 < int(pid[:9]) < _MOST_PIDS):
+            return spelled(_WRONG, "asked by no process")
+        try:
+            run = self._sudo.begin(question.argv, question.cwd, int(pid))
+            code = await self._ended(run, reader)
+        except AtollError as error:
+            return spelled(_NO, error.message)
+        return spelled(_RUN, "", code=code)
+
+    async def _ended(self, run: Run, reader: asyncio.StreamReader) -> int:
+        """Raises `ConnectionError` (in a group) once the asker is gone, and ends the command."""
+        failed: AtollError | None = None
+        code = 0
+        async with asyncio.TaskGroup() as waits:
+            heard = waits.create_task(_signals(reader, run))
+            try:
+                code = await self._sudo.ended(run)
+            except AtollError as error:
+                failed = error
+            finally:
+                heard.cancel()
+        if failed is not None:
+            raise failed
+        return code
 
     async def _asked(self, question: _Question, reader: asyncio.StreamReader) -> bytes:
         why_not = showable(question.argv, question.cwd)
@@ -91,23 +129,33 @@ class AskDesk:
                 gone.cancel()
 
 
-def spelled(status: str, text: str) -> bytes:
-    """A whole HTTP answer with one line of text."""
+def spelled(status: str, text: str, *, code: int | None = None) -> bytes:
+    """A whole HTTP answer with one line of text; with the exit `code` of what was run."""
+    ended = "" if code is None else f"Atoll-Exit: {code}\r\n"
     body = f"{text}\n".encode() if text else b""
     head = (
         f"HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\n"
-        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        f"Content-Length: {len(body)}\r\n{ended}Connection: close\r\n\r\n"
     )
     return head.encode() + body
 
 
-def _sudo(commands: Commands, argv: tuple[str, ...]) -> bytes:
+def _refused(commands: Commands, argv: tuple[str, ...]) -> str | None:
     if not commands.sudo:
-        return spelled(_NO, "this sandbox's profile allows sudo nothing (safety.sudo)")
+        return "this sandbox's profile allows sudo nothing (safety.sudo)"
     if not sudo_allows(commands.sudo, argv):
         allowed = "; ".join(" ".join(rule) for rule in commands.sudo[:8])
-        return spelled(_NO, f"not word for word on the profile's list, which allows: {allowed}")
-    return spelled(_RUN, "allowed")
+        return f"not word for word on the profile's list, which allows: {allowed}"
+    return None
+
+
+async def _signals(reader: asyncio.StreamReader, run: Run) -> None:
+    """Raises when the asker hangs up."""
+    while numbers := await reader.read(64):
+        for number in numbers:
+            with contextlib.suppress(AtollError):
+                run.signal(number)
+    raise ConnectionError("the one who asked went away")
 
 
 async def _gone(reader: asyncio.StreamReader) -> None:

@@ -102,13 +102,13 @@ def _build(nursery: Nursery, parentage: Parentage) -> Stand:
         request, ends = (
             (parentage.request, doorstep) if doorstep else await_adoption(parentage.report)
         )
-        parentage.report.close()
         kernel.name_process("atoll-runtime")
         return RuntimeBoot(
             sandbox_id=request.sandbox_id,
             generation=request.generation,
             listener=ends.listener,
             control=building.control,
+            zygote=parentage.report,
             doors=doors,
             journal_dir=nursery.home.box(request.sandbox_id).journal,
             shell=request.shell,

@@ -16,6 +16,7 @@ from atoll.runtime.zygote.birth import be_born
 from atoll.runtime.zygote.children import Loop
 from atoll.runtime.zygote.live import Live, Order, Phase
 from atoll.runtime.zygote.nursery import Born, Laid, Nursery, Parentage, Stillborn
+from atoll.runtime.zygote.sudo import Sudo
 
 _REPORTS = msgspec.json.Decoder(Born | Laid | Stillborn)
 
@@ -47,7 +48,7 @@ class Births:
             wall=order.wall,
             tree=request.tree or "",
         )
-        return Live(fresh, Phase.BIRTH, keep=known is not None)
+        return Live(fresh, Phase.BIRTH, keep=known is not None, start=request)
 
     def begin(
         self, box: Live, order: Order, heard: Heard, *, ended: Callable[[int], None], spare: bool
@@ -67,7 +68,7 @@ class Births:
         )
         box.child = self.loop.fork(
             lambda talk: be_born(nursery, parentage(talk)),
-            lambda packet, fds: heard(_REPORTS.decode(packet), fds),
+            lambda packet, fds: self._heard(box, packet, fds, heard=heard),
             ended,
         )
         found = record.process(box.child.pid)
@@ -75,6 +76,17 @@ class Births:
             box.record, processes=() if found is None else (found,)
         )
         record.save(places.record, box.record)
+
+    def _heard(self, box: Live, packet: bytes, fds: list[int], *, heard: Heard) -> None:
+        if not box.born:
+            report = _REPORTS.decode(packet)
+            box.born = isinstance(report, Born)
+            heard(report, fds)
+            return
+        # From here on whoever took over that process may be speaking.
+        for fd in fds:
+            os.close(fd)
+        Sudo(self.loop, self.nursery).heard(box, packet)
 
     def stands(self, box: Live, report: Born, fds: list[int]) -> None:
         """Write down what came up; it is for the caller to say that it lives."""

@@ -28,11 +28,13 @@ OWN_PLACES = ("/.atoll", "/opt/atoll", "/home", "/mnt", "/srv", "/data")
 @dataclass(frozen=True, slots=True)
 class Programs:
     """Where the zygote laid what every wall needs. `init` is the argv inside whose first
-    word is bound from `init_file`; `init_kind` is `c` or `python`."""
+    word is bound from `init_file`; `init_kind` is `c` or `python`; `quiet_chown` is the further
+    filter of commands of `sudo`."""
 
     bwrap: Path
     seccomp: Path
     debug_seccomp: Path
+    quiet_chown: Path
     init_file: Path
     init_inside: tuple[str, ...]
     init_kind: str

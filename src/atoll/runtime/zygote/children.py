@@ -19,6 +19,8 @@ from atoll.runtime.zygote import kernel
 
 MAX_PACKET_BYTES = 64 * 1024
 MAX_PACKET_FDS = 32
+MAX_PACKETS = 64
+"""Of one child in a turn: it must not keep the others waiting."""
 
 Packet = Callable[[bytes, list[int]], None]
 """Called with each packet of a child and its descriptors; with b"" at the end."""
@@ -138,10 +140,17 @@ class Loop:
         ours.setblocking(False)
 
         def read() -> None:
-            with contextlib.suppress(BlockingIOError):
-                while _deliver(ours, packet):
-                    pass
-                self.forget(ours.fileno())
+            try:
+                for _ in range(MAX_PACKETS):
+                    if not _deliver(ours, packet):
+                        break
+                else:
+                    return
+            except BlockingIOError:
+                return
+            except ConnectionError:
+                pass  # it ended without having read all it was told
+            self.forget(ours.fileno())
 
         def finish(status: int) -> None:
             read()

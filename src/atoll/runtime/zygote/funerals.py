@@ -4,12 +4,13 @@ What is done to the processes and files is `burial`'s; who waits for it is the c
 """
 
 import os
+import signal
 import socket
 from collections.abc import Callable
 
 import msgspec
 
-from atoll.runtime.zygote.burial import Buried, Grave, bury
+from atoll.runtime.zygote.burial import Buried, Grave, bury, send
 from atoll.runtime.zygote.children import Loop, detach
 from atoll.runtime.zygote.live import Live, Phase
 from atoll.runtime.zygote.nursery import Nursery
@@ -19,6 +20,8 @@ def begin_funeral(loop: Loop, nursery: Nursery, box: Live, over: Callable[[Burie
     """Begin the end of `box`. Its doors refuse at once, yet stay owned until all inside is
     dead; then `over` hears what was found, and no descriptor is left in `box`."""
     box.phase = Phase.BURIAL
+    for run in box.runs.values():
+        send(run.pidfd, signal.SIGKILL)
     for door in box.doors:
         _refuse(door)
     for fd in box.inside[:1]:

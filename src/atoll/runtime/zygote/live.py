@@ -39,7 +39,9 @@ class Live:
     """A sandbox that is not just files. `asked` are the starts it will answer, `mourners` the
     stops, `after` what happens once it is buried. While a wall of somebody else's is awaited,
     `builders` wait to hear that all is `laid`; then its birth is `unhurried`: it takes nobody's
-    turn."""
+    turn. `start` is the order it was made by. Once `born` its runtime may ask for commands of
+    `sudo`: `runs` are under way, `asks` counts those of a minute, and to a `deaf` one nobody
+    listens."""
 
     record: Record
     phase: Phase
@@ -54,6 +56,11 @@ class Live:
     after: list[Callable[[], None]] = field(default_factory=list)
     keep: bool = True
     failure: wire.Refused | None = None
+    start: wire.Start | None = None
+    born: bool = False
+    runs: dict[int, Child] = field(default_factory=dict)
+    asks: tuple[int, int] = (0, 0)
+    deaf: bool = False
 
     @property
     def pid(self) -> int:

@@ -15,6 +15,7 @@ from atoll.domain.errors import Failed
 from atoll.runtime.spawners.binary import init_binary, inside_program, write_twin
 from atoll.runtime.zygote.bwrap_argv import Programs
 from atoll.runtime.zygote.home import Home
+from atoll.runtime.zygote.quiet_chown import quiet_chown
 from atoll.runtime.zygote.seccomp import filter_for
 
 OLDEST_BWRAP = (0, 11)
@@ -78,11 +79,16 @@ def install(home: Home) -> Programs:
     init, inside = _place_init(bin_folder)
     strict = _place_filter(bin_folder / "seccomp.bpf", debug=False)
     debug = _place_filter(bin_folder / "seccomp-debug.bpf", debug=True)
-    return Programs(placed, strict, debug, init, inside, init_kind(), version)
+    quiet = _place_bytes(bin_folder / "seccomp-chown.bpf", quiet_chown(platform.machine()))
+    return Programs(placed, strict, debug, quiet, init, inside, init_kind(), version)
 
 
 def _place_filter(target: Path, *, debug: bool) -> Path:
-    target.write_bytes(filter_for(platform.machine(), debug=debug))
+    return _place_bytes(target, filter_for(platform.machine(), debug=debug))
+
+
+def _place_bytes(target: Path, content: bytes) -> Path:
+    target.write_bytes(content)
     target.chmod(0o644)
     return target
 

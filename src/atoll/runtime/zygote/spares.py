@@ -90,6 +90,7 @@ class Spares:
             self._bury(found)
             return None
         found.ended = ended
+        box.start = request
         self.births.loop.forget(box.inside[0])
         box.keep = True
         return box
@@ -124,6 +125,7 @@ class Spares:
             broker=(),
             agents=(),
             fresh=False,
+            sudo=(),
         )
 
     def _shape(self, general: wire.Start) -> Shape:

@@ -108,6 +108,7 @@ class Namespaces:
             writable=profile.workspace.access is not Access.READ_ONLY,
             bare=profile.workspace.access is Access.NONE,
             debug=profile.safety.debug,
+            sudo=profile.safety.sudo,
             mounts=zygote_mounts(request),
             fresh=request.fresh,
             overlay=profile.root is RootMode.OVERLAY,

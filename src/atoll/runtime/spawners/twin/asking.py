@@ -1,7 +1,11 @@
-"""`ask KIND -- ARGV…`: a word from outside on exactly ARGV, then that command; as the C one."""
+"""`ask KIND -- ARGV…`: a word from outside on exactly ARGV, then that command; as the C one.
+
+What `sudo` may run is run from outside, on the input and output of this process.
+"""
 
 import os
 import select
+import signal
 import socket
 import sys
 from collections.abc import Iterator
@@ -20,33 +24,53 @@ def ask(kind: str, words: list[str]) -> int:
         return MISUSED
     argv = words[1:]
     try:
-        status, text = _word(kind, argv)
+        status, text, code = _word(kind, argv)
     except (OSError, ValueError, IndexError):
         print("atoll: nobody answers at the door; not run", file=sys.stderr)
         return NO_DOOR
     if status != 200:
         print(f"atoll: {'sudo' if kind == 'sudo' else 'not run'}: {text}", end="", file=sys.stderr)
         return REFUSED
-    return _become(argv)
+    return _become(argv) if code is None else code
 
 
-def _word(kind: str, argv: list[str]) -> tuple[int, str]:
+def _word(kind: str, argv: list[str]) -> tuple[int, str, int | None]:
+    """The answer's status and text, and how a command ended that was run outside."""
     try:
         cwd = os.getcwd()  # noqa: PTH109 - pathlib costs more than the rest of this program
     except OSError:
         cwd = "/"
-    body = b"".join(os.fsencode(word) + b"\0" for word in (kind, cwd, *argv))
+    outside = kind == "sudo"
+    asked = f"sudo {os.getpid()}" if outside else kind
+    body = b"".join(os.fsencode(word) + b"\0" for word in (asked, cwd, *argv))
     with socket.create_connection(DOOR) as door:
         head = f"POST /atoll/ask HTTP/1.1\r\nHost: {DOOR[0]}\r\nContent-Length: {len(body)}\r\n\r\n"
         door.sendall(head.encode() + body)
-        if not select.select([door], [], [], SOON_SECONDS)[0]:
+        if outside:
+            _stand_in(door)
+        elif not select.select([door], [], [], SOON_SECONDS)[0]:
             said = "atoll: waiting for a person to allow this, for ten minutes at most"
             print(said, file=sys.stderr, flush=True)
         answer = b""
         while len(answer) < MAX_ANSWER_BYTES and (data := door.recv(MAX_ANSWER_BYTES)):
             answer += data
     first, _, text = answer.partition(b"\r\n\r\n")
-    return int(first.split(b" ", 2)[1]), text.decode("utf-8", "replace")
+    status = int(first.split(b" ", 2)[1])
+    code = None
+    if outside and status == 200:
+        _, _, ended = first.partition(b"\r\nAtoll-Exit: ")
+        code = int(ended.split(b"\r\n", 1)[0])
+    return status, text.decode("utf-8", "replace"), code
+
+
+def _stand_in(door: socket.socket) -> None:
+    """What a person at the terminal sends is meant for the command."""
+
+    def pass_on(number: int, _frame: object) -> None:
+        door.send(bytes([number]), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, pass_on)
 
 
 def _become(argv: list[str]) -> int:
