@@ -45,7 +45,7 @@ async def test_page_is_usable_by_tab_alone(seat: Seat) -> None:
         reached.add(await page.evaluate(FOCUSED))
         await page.keyboard.press("Shift+Tab")
     await page.get_by_role("tab", name="bash").focus()
-    for _ in range(8):
+    for _ in range(14):
         reached.add(await page.evaluate(FOCUSED))
         await page.keyboard.press("Tab")
     assert {"Skip to the sandbox", "Commands", "New sandbox", "demo", "Stop", "Destroy"} <= reached

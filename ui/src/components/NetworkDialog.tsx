@@ -68,7 +68,11 @@ export function NetworkDialog({ sandbox, onClose }: NetworkDialogProps) {
           </div>
           <p className="field-hint">{mode?.note ?? '\u00a0'}</p>
         </fieldset>
-        <Refused list={refused} busy={busy} onAllow={allow} />
+        <Refused
+          list={refused.filter((one) => network?.allowed.includes(targetOf(one)) !== true)}
+          busy={busy}
+          onAllow={allow}
+        />
         <section>
           <h3 className="form-title">Allowed</h3>
           <AllowLine busy={busy} onAllow={allow} />
@@ -98,7 +102,7 @@ function Refused({ list, busy, onAllow }: RefusedProps) {
       <h3 className="form-title">Refused lately</h3>
       <ul className="lines lines-scroll">
         {list.map(({ host, port, detail, at, times }) => {
-          const target = port === 443 || port === 80 ? host : `${host}:${port}`;
+          const target = targetOf({ host, port });
           return (
             <li key={`${host} ${port}`}>
               <span className="lines-words">
@@ -123,6 +127,11 @@ function Refused({ list, busy, onAllow }: RefusedProps) {
       </ul>
     </section>
   );
+}
+
+/** What allows it: a host, with its port unless that is the usual one. */
+function targetOf({ host, port }: Pick<Refusal, 'host' | 'port'>): string {
+  return port === 443 || port === 80 ? host : `${host}:${port}`;
 }
 
 function AllowLine({ busy, onAllow }: Pick<RefusedProps, 'busy' | 'onAllow'>) {

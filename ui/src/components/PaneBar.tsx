@@ -121,7 +121,7 @@ function Tool({ icon, label, onClick }: ToolProps) {
   return (
     <button
       type="button"
-      className="button-icon"
+      className={`button-icon tool-${icon}`}
       aria-label={label}
       title={label}
       // A click on a tool must not end the selection or take the keyboard.
