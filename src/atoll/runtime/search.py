@@ -21,7 +21,7 @@ from atoll.wire import asciicast
 from atoll.wire.plain import Line, PlainLines
 
 SEARCH_SECONDS = 10.0
-PIECE_BYTES = 64 * 1024
+PIECE_BYTES = 16 * 1024
 MAX_MATCHES = 500
 MAX_SHOWN = 300
 """Characters of a line that are shown, around what was found."""

@@ -19,6 +19,9 @@ PRIVATE_MODES = frozenset(
     | {1015, 1016, 1034, 1035, 1036, 1039, 1045, 2004, 2026, 2027, 2031, 2048, *SCREENS}
 )
 """DEC private modes worth remembering (xterm's ctlseqs, and 2026/2027/2031/2048)."""
+MOUSE = frozenset({9, 1000, 1001, 1002, 1003})
+"""Five names of one setting: each replaces the others, and the end of any is the end of all."""
+
 ANSI_MODES = frozenset({4, 20})
 
 
@@ -74,6 +77,8 @@ def set_private(modes: Modes, number: int, on: bool) -> Modes:
     if number in SCREENS:
         # One screen is shown: the three numbers are three ways to say which.
         private = (private - frozenset(SCREENS)) | (flag if on else frozenset())
+    if number in MOUSE:
+        private = (private - MOUSE) | (flag if on else frozenset())
     return replace(modes, private=private)
 
 
