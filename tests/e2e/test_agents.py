@@ -162,6 +162,9 @@ async def _assert_key_is_nowhere_inside(w: World, sandbox: str, agent: str) -> N
     """With the agent's own TUI alive at a terminal: files, environments, memory."""
     opened = await w.api.post(f"/v1/sandboxes/{sandbox}/terminals", json={"agent": agent})
     assert opened.status_code == 201, opened.text
+    path = f"/v1/sandboxes/{sandbox}/terminals/{opened.json()['terminal_id']}"
+    recorded = await w.api.post(f"{path}/recording")
+    assert recorded.is_success, recorded.text
     await _until_the_agent_draws(w, sandbox, opened.json()["terminal_id"])
     hunt = (
         f"grep -rsl {KEY[3:]} /workspace /home /tmp /run /var /opt/atoll/agents/{agent}/bin/../bin"
@@ -185,6 +188,8 @@ def _assert_key_is_kept_nowhere(w: World, sandbox: str) -> None:
     assert files_with(home.parent, KEY.encode(), but=[home / "keys.toml"]) == []
     with api_of(w.server) as api:
         assert answers_with(api.client, KEY, sandbox=sandbox) == []
+        kept = api.call("GET", f"/v1/sandboxes/{sandbox}/recordings")["recordings"]
+        assert len(kept) == 1
 
 
 async def _until_the_agent_draws(w: World, sandbox: str, terminal: str) -> None:
