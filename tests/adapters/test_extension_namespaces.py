@@ -1,6 +1,9 @@
 import asyncio
 import os
+import shutil
 import signal
+import socket
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -56,6 +59,35 @@ class TestNamespaces(ExtensionContract):
         )
         with pytest.raises(Invalid, match="cannot be mounted"):
             await extension.provision(hostile)
+
+    async def test_deaths_told_by_another_zygote_ask_for_a_comparison(self) -> None:
+        folder = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
+        place = folder / "z.sock"
+
+        def zygote() -> socket.socket:
+            place.unlink(missing_ok=True)
+            listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            listener.bind(str(place))
+            listener.listen()
+            return listener
+
+        loop = asyncio.get_running_loop()
+        extension = Namespaces(Settings(place))
+        try:
+            first = zygote()
+            first.setblocking(False)
+            with pytest.raises(ExceptionGroup) as caught:
+                async with asyncio.TaskGroup() as tasks:
+                    tasks.create_task(anext(extension.ended()))
+                    old, _ = await loop.sock_accept(first)
+                    old.close()
+                    first.close()
+                    second = zygote()
+            second.close()
+            assert caught.group_contains(Unavailable, match="is back")
+        finally:
+            await extension.close()
+            shutil.rmtree(folder)
 
     async def test_requests_beyond_the_socket_s_buffer_are_all_answered(
         self, extension: Namespaces

@@ -153,6 +153,8 @@ def _files(root: Path) -> set[str]:
     found = set()
     for folder, folders, files in os.walk(root):
         folders[:] = [name for name in folders if not name.startswith(SPARE_PREFIX)]
+        if Path(folder) == root / "safety":
+            folders.clear()  # one set of shims for all sandboxes that want it, made once
         # A journal's segments come and go while its sandbox lives; its folder is what counts.
         kept = [] if Path(folder).name == "journal" else files
         for name in kept:

@@ -30,6 +30,9 @@ but what it tells of happened inside."""
 
 REMEMBERED_ACTORS = 10_000
 
+_NOT_LOGGED = frozenset({"runtime.stopped"})
+"""What a runtime notes for whoever reads its journal: the sandbox's own transition tells it."""
+
 _SEATED = ("terminal.input", "terminal.control")
 
 _log = structlog.get_logger(__name__)
@@ -131,6 +134,8 @@ class Journals:
         return Taken() if draft is None else Taken((draft,))
 
     def _draft(self, sandbox: Sandbox, entry: _Entry) -> EventDraft | None:
+        if entry.kind in _NOT_LOGGED:
+            return None
         other = "agent.reported" if entry.kind.startswith("agent.") else ""
         kind = KINDS.get(entry.kind) or KINDS.get(other)
         # What runtimes may tell has their journal's number; all else is ours alone to tell.

@@ -306,14 +306,18 @@ class Docker:
         return None
 
     async def ended(self) -> AsyncIterator[Ended]:
-        """Deaths, for ever: those the zygote tells, and those of containers whose runtime did
-        not notice."""
+        """Deaths: those the zygote tells, and those of containers whose runtime did not notice.
+        Raises `Unavailable` when another zygote answers: the old one's dead are told by nobody."""
+        gone = False
         while True:
             try:
                 self._link.connect()
             except AtollError:
+                gone = True
                 await asyncio.sleep(RECONNECT_SECONDS)
                 continue
+            if gone:
+                raise Unavailable("the zygote went away and is back: compare what lives")
             for told in await self._heard():
                 death = await self._death(told)
                 if death is not None and self._new(death):

@@ -147,15 +147,22 @@ class Namespaces:
         return None
 
     async def ended(self) -> AsyncIterator[Ended]:
-        """Deaths, for ever; connects again whenever the zygote went away."""
+        """Deaths, as long as one zygote lives. Raises `Unavailable` when another answers: what
+        the old one held has ended, and it told nobody."""
+        gone = False
         while True:
             try:
                 self._link.connect()
             except AtollError:
+                gone = True
                 await asyncio.sleep(RECONNECT_SECONDS)
                 continue
+            if gone:
+                raise Unavailable("the zygote went away and is back: compare what lives")
             death = await self._link.next_death()
-            if death is not None and death.wall == WALL:
+            if death is None:
+                gone = True
+            elif death.wall == WALL:
                 yield Ended(SandboxId(death.sandbox_id), death.generation, death.reason)
 
     async def report(self) -> wire.Reported:
