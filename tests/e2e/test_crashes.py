@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import aiohttp
@@ -25,6 +25,7 @@ from tests.peers.terminal_client import TerminalClient, attached
 
 NUMBERS = 1_000_000
 COUNTING = ("/bin/sh", "-c", f"stty -echo; echo go; read line; seq 1 {NUMBERS}")
+FEWER = NUMBERS // 4
 
 
 @pytest.fixture
@@ -46,9 +47,9 @@ def restart(server: TestServer) -> None:
     server.start(port)
 
 
-def counted() -> str:
+def counted(numbers: int = NUMBERS) -> str:
     """SHA-256 of what COUNTING prints through a terminal."""
-    text = "go\r\n" + "".join(f"{n}\r\n" for n in range(1, NUMBERS + 1))
+    text = "go\r\n" + "".join(f"{n}\r\n" for n in range(1, numbers + 1))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -83,6 +84,47 @@ async def test_control_plane_killed_while_a_terminal_prints_costs_no_byte(
         # A watcher may fall off the ring, and then is told; it never gets a byte twice.
         lost = sum(gap["to"] - gap["from"] for gap in watcher.resyncs)
         assert len(watcher.output) + lost == len(driver.output)
+
+
+async def test_twenty_viewers_of_a_flood_come_back_after_a_killed_control_plane(
+    server: TestServer, api: Api
+) -> None:
+    sandbox = api.create()["sandbox_id"]
+    program = (*COUNTING[:2], COUNTING[2].replace(str(NUMBERS), str(FEWER)))
+    url = api.attach_url(sandbox, api.terminal(sandbox, *program))
+    async with aiohttp.ClientSession(headers=api.headers) as session, AsyncExitStack() as stack:
+        driver = await stack.enter_async_context(attached(session, url, "driver"))
+        await driver.sees(b"go\r\n")
+        watchers = [
+            await stack.enter_async_context(attached(session, url, f"w{n}")) for n in range(19)
+        ]
+        for watcher in watchers:
+            await watcher.sees(b"go\r\n")
+        await driver.type(b"\r")
+        await driver.until(lambda client: len(client.output) > 300_000)
+        await asyncio.to_thread(restart, server)
+        assert len(driver.output) < FEWER * 6, "it was over before the kill"
+        for client in (driver, *watchers):
+            await client.until(lambda one: one.end is not None, 120)
+        assert driver.exact
+        assert hashlib.sha256(driver.output).hexdigest() == counted(FEWER)
+        for watcher in watchers:
+            placed = whole(watcher)
+            # Every byte stands where the driver has it, and each gap was said.
+            assert all(driver.output[at : at + len(run)] == run for at, run in placed)
+            assert placed[-1][0] + len(placed[-1][1]) == len(driver.output)
+            assert watcher.starts == 2
+
+
+def whole(client: TerminalClient) -> list[tuple[int, bytes]]:
+    """The runs of bytes a client has, each with the offset it was told for it."""
+    runs, place, taken = [], 0, 0
+    for gap in client.resyncs:
+        length = gap["from"] - place
+        assert length >= 0 and gap["to"] > gap["from"]
+        runs.append((place, bytes(client.output[taken : taken + length])))
+        place, taken = gap["to"], taken + length
+    return [*runs, (place, bytes(client.output[taken:]))]
 
 
 def output(api: Api, sandbox: str, execution: str, *, since: int) -> Iterator[dict[str, object]]:

@@ -32,6 +32,8 @@ class TerminalClient:
     refusals: int = 0
     end: dict[str, Any] | None = None
     closed: int | None = None
+    place: int = 0
+    """The offset of the next byte, which gaps have moved away from the length of `output`."""
     _acked: int = 0
     _socket: aiohttp.ClientWebSocketResponse | None = None
     _news: asyncio.Condition = field(default_factory=asyncio.Condition)
@@ -40,7 +42,7 @@ class TerminalClient:
         """Attach, and attach again whenever the connection goes, until the terminal ends."""
         while self.closed not in FINAL_CLOSES:
             try:
-                where = f"{self.url}?client={self.client}&since={len(self.output)}"
+                where = f"{self.url}?client={self.client}&since={self.place}"
                 async with self.session.ws_connect(where, max_msg_size=0) as connected:
                     await self._follow(connected)
             except (aiohttp.ClientError, OSError):
@@ -52,6 +54,7 @@ class TerminalClient:
         async for message in connected:
             if message.type is aiohttp.WSMsgType.BINARY:
                 self.output += message.data
+                self.place += len(message.data)
                 await self._acknowledge(connected)
             elif message.type is aiohttp.WSMsgType.TEXT:
                 self._told(json.loads(message.data))
@@ -61,8 +64,8 @@ class TerminalClient:
         self.closed = connected.close_code
 
     async def _acknowledge(self, connected: aiohttp.ClientWebSocketResponse) -> None:
-        if self.acks and len(self.output) - self._acked >= 32768:
-            self._acked = len(self.output)
+        if self.acks and self.place - self._acked >= 16384:
+            self._acked = self.place
             with suppress(aiohttp.ClientError, ConnectionError):
                 await connected.send_json({"type": "ack", "offset": self._acked})
 
@@ -70,10 +73,12 @@ class TerminalClient:
         match said["type"]:
             case "start":
                 self.starts += 1
-                if said["offset"] != len(self.output):
-                    self.breaks.append((len(self.output), said["offset"]))
+                if said["offset"] != self.place:
+                    self.breaks.append((self.place, said["offset"]))
+                    self.place = said["offset"]
             case "resync":
                 self.resyncs.append(said)
+                self.place = said["to"]
             case "exit":
                 self.end = said
 

@@ -21,6 +21,7 @@ from atoll.ports.runtime import (
     RuntimeClients,
     RuntimeReply,
     RuntimeStream,
+    Tether,
 )
 from atoll.ports.safety import SafetyLayers
 from atoll.ports.spawner import Exit, Process, ProcessSpec, Pty, Spawner
@@ -75,6 +76,7 @@ __all__ = [
     "Sealed",
     "Spawner",
     "Store",
+    "Tether",
     "Transaction",
     "Vault",
     "WorkspacePreparer",

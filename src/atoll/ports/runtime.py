@@ -62,6 +62,37 @@ class Channel(Protocol):
         ...
 
 
+class Tether(Protocol):
+    """What remains of a client's connection that was handed to a runtime: whoever holds it
+    answers for the client, whom the runtime closes when it is let go."""
+
+    def hand(self, client: int) -> None:
+        """Pass the client's descriptor, of which the runtime gets its own copy; once only.
+        Raises `OSError` when the runtime is gone."""
+        ...
+
+    async def seated(self) -> bool:
+        """Whether the client has its seat now; False when it gets none."""
+        ...
+
+    def go(self) -> None:
+        """The client's handshake is done and nobody else writes to it: the runtime may. Leaving
+        the context no longer lets go. Raises `OSError` when the runtime is gone."""
+        ...
+
+    async def ended(self) -> None:
+        """Return once the runtime has let go: the client left, or was closed."""
+        ...
+
+    def close(self, code: int, reason: str) -> None:
+        """Have the client closed with this code, soon; never waits."""
+        ...
+
+    def let_go(self) -> None:
+        """Give up what is left."""
+        ...
+
+
 class RuntimeClient(Protocol):
     """A connection to one runtime. Everything raises `Unavailable` when it cannot be reached."""
 
@@ -77,6 +108,13 @@ class RuntimeClient(Protocol):
         self, path: str, query: tuple[tuple[str, str], ...] = ()
     ) -> AbstractAsyncContextManager[Channel]:
         """Open a WebSocket."""
+        ...
+
+    def tether(
+        self, path: str, query: tuple[tuple[str, str], ...] = ()
+    ) -> AbstractAsyncContextManager[Tether | None]:
+        """Ask for a seat that a client's own connection can be handed to; None where there is
+        none this way. Leaving gives up one that was handed nothing; else its holder does."""
         ...
 
 

@@ -13,7 +13,7 @@ from atoll.domain.errors import NotFound
 from atoll.domain.principal import ActorKind, Principal
 from atoll.domain.sandbox import Sandbox
 from atoll.domain.terminal.turn import Role
-from atoll.ports import Channel, RuntimeCall, RuntimeClient, RuntimeReply
+from atoll.ports import Channel, RuntimeCall, RuntimeClient, RuntimeReply, Tether
 from atoll.services.passing import accepted, checked_id, only, read_reply, renamed
 from atoll.services.sandboxes import Sandboxes
 
@@ -94,9 +94,26 @@ class Terminals:
         who it is and what it may do is added here."""
         path = _path(terminal_id) + "/attach"
         sandbox, client = await self.seated(caller, ref, terminal_id)
-        asked = tuple((name, text) for name, text in query if name in ATTACH_WORDS)
-        async with client.attach(path, (*asked, *credentials(caller, sandbox))) as channel:
+        words = (*_asked(query), *credentials(caller, sandbox))
+        async with client.attach(path, words) as channel:
             yield channel
+
+    @asynccontextmanager
+    async def tether(
+        self,
+        caller: Principal,
+        ref: str,
+        terminal_id: str,
+        *,
+        query: tuple[tuple[str, str], ...] = (),
+    ) -> AsyncIterator[Tether | None]:
+        """The same seat for the client's own connection, None where it must be passed through
+        `attach`. Judged alike; raises what that does."""
+        path = _path(terminal_id) + "/seat"
+        sandbox, client = await self.seated(caller, ref, terminal_id)
+        words = (*_asked(query), *credentials(caller, sandbox))
+        async with client.tether(path, words) as tether:
+            yield tether
 
     async def seated(
         self, caller: Principal, ref: str, terminal_id: str | None = None
@@ -114,6 +131,11 @@ class Terminals:
     async def _call(self, caller: Principal, ref: str, call: RuntimeCall) -> RuntimeReply:
         _, client = await self._sandboxes.runtime(caller, ref)
         return renamed(accepted(await client.call(call)), _WORDS)
+
+
+def _asked(query: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Of what a client says of itself, what it may say."""
+    return tuple((name, text) for name, text in query if name in ATTACH_WORDS)
 
 
 def credentials(caller: Principal, sandbox: Sandbox) -> tuple[tuple[str, str], ...]:

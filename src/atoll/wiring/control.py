@@ -126,6 +126,7 @@ def _server(app: object) -> "uvicorn.Server":
     import uvicorn
 
     from atoll.surfaces.http.bounded_head import BoundedHead
+    from atoll.surfaces.http.handing import HandingProtocol
 
     class Server(uvicorn.Server):
         """The server without handlers of its own: it would raise the signal again at its end
@@ -140,7 +141,7 @@ def _server(app: object) -> "uvicorn.Server":
             app,  # type: ignore[arg-type]
             loop="none",
             http=BoundedHead,
-            ws="websockets-sansio",
+            ws=HandingProtocol,
             ws_max_size=MAX_FRAME_BYTES,
             ws_per_message_deflate=False,
             ws_ping_interval=PING_SECONDS,

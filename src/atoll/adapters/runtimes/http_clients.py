@@ -7,12 +7,18 @@ What they mean is the runtime contract's business.
 import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
 from dataclasses import dataclass, field
 
 import aiohttp
 from yarl import URL
 
+from atoll.adapters.runtimes.unix_tether import UnixTether, unix_tether
 from atoll.adapters.runtimes.ws_channel import WsChannel
 from atoll.domain.errors import Failed, Invalid, NotFound, Unavailable
 from atoll.ports.extension import Reachability
@@ -166,6 +172,16 @@ class _HttpRuntimeClient:
             finally:
                 await channel.close()
 
+    def tether(
+        self, path: str, query: tuple[tuple[str, str], ...] = ()
+    ) -> AbstractAsyncContextManager[UnixTether | None]:
+        """A seat for a client's own connection; only a runtime on a unix socket has them."""
+        address, token = self._reach.address, self._reach.token
+        if not address.startswith("unix:"):
+            return nullcontext()
+        _check_path(path)
+        return unix_tether(address.removeprefix("unix:"), path, query, token)
+
 
 @contextmanager
 def _transport_errors() -> Iterator[None]:
@@ -211,9 +227,13 @@ def _open_pool(reach: Reachability, settings: Settings) -> _Pool:
 
 
 def _url(root: URL, path: str, query: tuple[tuple[str, str], ...]) -> URL:
+    _check_path(path)
+    return root.with_path(path).with_query(query) if query else root.with_path(path)
+
+
+def _check_path(path: str) -> None:
     if not path.startswith("/") or any(part in {".", ".."} for part in path.split("/")):
         raise Invalid(f"{path!r} is not a path of the runtime contract")
-    return root.with_path(path).with_query(query) if query else root.with_path(path)
 
 
 async def _send(pool: _Pool, call: RuntimeCall, total: float | None) -> aiohttp.ClientResponse:

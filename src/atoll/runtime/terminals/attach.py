@@ -41,7 +41,6 @@ from atoll.wire.attach import (
 
 log = logging.getLogger("atoll.runtime")
 
-ACK_EVERY = 64 * 1024
 PING_SECONDS = 25.0
 MISSED_PONGS = 2
 MAX_VIEWERS = 64
@@ -68,11 +67,11 @@ async def attach(
     await connection.accept()
     client = terminal.client_for(arrival.principal, arrival.client, fresh_client())
     party = Party(arrival.principal, arrival.name, client, arrival.role)
-    await _Seat(terminal, Viewer(party, connection, terminal), activity).serve(arrival)
+    await Sitting(terminal, Viewer(party, connection, terminal), activity).serve(arrival)
     return connection.response
 
 
-class _Seat:
+class Sitting:
     """One connection from its start message to its close."""
 
     def __init__(self, terminal: Terminal, viewer: Viewer, activity: Activity) -> None:
@@ -122,6 +121,7 @@ class _Seat:
         exact = not preamble
         viewer.marked = self._terminal.marks.seq if arrival.marks else None
         await self._terminal.join(viewer, viewer.cursor, wish=arrival.wish, take=arrival.take)
+        await self._connection.opened()
         await self._connection.tell(self._start(b"" if lost else preamble, lost))
         if lost is not None:
             await self._connection.tell(lost)
@@ -138,7 +138,7 @@ class _Seat:
             client=self._viewer.client,
             driver=self._terminal.driver,
             title=self._terminal.title,
-            ack_every=ACK_EVERY,
+            ack_every=self._terminal.ack_every,
         )
 
     async def _send(self) -> None:

@@ -18,6 +18,7 @@ from atoll.runtime.requests import (
 )
 from atoll.runtime.terminals.attach import attach
 from atoll.runtime.terminals.record import TerminalRecord
+from atoll.runtime.terminals.seat import seat
 from atoll.runtime.terminals.terminals import Wish
 
 RING_BYTES = 256 * 1024
@@ -63,6 +64,7 @@ def routes(parts: Parts) -> list[web.RouteDef]:
         web.post("/sessions/{id}/resize", handlers.resize),
         web.post("/sessions/{id}/signal", handlers.signal),
         web.get("/sessions/{id}/attach", handlers.attach),
+        web.get("/sessions/{id}/seat", handlers.seat),
     ]
 
 
@@ -109,6 +111,9 @@ class _Handlers:
         if request.query.get("mode") == "cards":
             return await stream_cards(request, self._parts.agents)
         return await attach(request, self._parts.terminals, self._parts.activity)
+
+    async def seat(self, request: web.Request) -> web.StreamResponse:
+        return await seat(request, self._parts.terminals, self._parts.activity)
 
 
 def _wish(body: OpenBody, creator: str | None) -> Wish:

@@ -72,7 +72,9 @@ class Terminal:
         self.control = Control(Turn(spec.creator), self, ledger)
         self._process = process
         self._flow = Flow(stage, self._keep)
-        self._driving = Driving(watermarks(spec.ring_bytes))
+        levels = watermarks(spec.ring_bytes)
+        self.ack_every = levels.low
+        self._driving = Driving(levels)
         self._viewers: dict[str, Viewer] = {}
         self._wishes: dict[str, Size] = {}
         self._title = ""

@@ -11,7 +11,7 @@ import msgspec
 
 from atoll.domain.terminal.mark import MarkLog
 from atoll.domain.terminal.turn import Party
-from atoll.runtime.terminals.connection import Connection
+from atoll.runtime.terminals.connection import Link
 from atoll.wire.attach import Exited, Resync, ServerMessage, pack
 from atoll.wire.scrollback import Scrollback
 
@@ -61,7 +61,7 @@ class Viewer:
     (None: marks are not wanted). Only the newest message of each kind
     waits to be sent, so a stuck connection costs no memory."""
 
-    def __init__(self, party: Party, connection: Connection, source: Source) -> None:
+    def __init__(self, party: Party, connection: Link, source: Source) -> None:
         self.party = party
         self.client = party.client
         self.cursor = 0

@@ -20,7 +20,6 @@ from atoll.surfaces.http.forward import BYTES
 from atoll.surfaces.http.json_body import JsonRoute
 from atoll.surfaces.http.passing import passed
 from atoll.surfaces.http.problems import problems
-from atoll.surfaces.http.relay import relay
 from atoll.surfaces.http.runtime_bodies import (
     EntryPage,
     EntryView,
@@ -30,7 +29,7 @@ from atoll.surfaces.http.runtime_bodies import (
     stream_of,
 )
 from atoll.surfaces.http.sandboxes import CreateBody, IdempotencyKey
-from atoll.surfaces.http.terminals import attach_query
+from atoll.surfaces.http.terminals import seat
 
 router = APIRouter(prefix="/sessions", tags=["multiplayer"], route_class=JsonRoute)
 
@@ -129,8 +128,7 @@ async def attach_pty(socket: WebSocket, session: str, pty: str) -> None:
     caller = getattr(socket.state, "caller", None)
     if caller is None:
         raise Unauthenticated("attaching needs a login")
-    terminals = socket.app.state.services.terminals
-    await relay(socket, terminals.attach(caller, session, pty, query=attach_query(socket)))
+    await seat(socket, caller, session, pty)
 
 
 @router.get("/{session}/files", response_model=EntryPage, responses=_FAILURES)

@@ -1,6 +1,6 @@
-"""A terminal's WebSocket, passed between a client and its runtime, frame by frame.
+"""A terminal's WebSocket: handed to its runtime, or passed between both, frame by frame.
 
-Nothing is read, changed or kept: bytes stay bytes, text stays text, and close codes go
+Nothing passed is read, changed or kept: bytes stay bytes, text stays text, and close codes go
 through. Each direction waits for its receiver, so a slow side slows its sender.
 """
 
@@ -11,7 +11,8 @@ from typing import Final
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from atoll.domain.errors import AtollError, Conflict, NotFound, Unavailable
-from atoll.ports.runtime import Channel
+from atoll.ports.runtime import Channel, Tether
+from atoll.surfaces.http.handing import EXTENSION
 
 TRY_AGAIN: Final = 1013
 """The runtime cannot be reached, or vanished without a word: reconnect with `since`."""
@@ -39,6 +40,31 @@ async def relay(socket: WebSocket, opened: AbstractAsyncContextManager[Channel])
             await _close(socket, code)
     except AtollError as error:
         await _close(socket, _code_of(error), error.message)
+
+
+async def sit(
+    socket: WebSocket,
+    tethers: AbstractAsyncContextManager[Tether | None],
+    opened: AbstractAsyncContextManager[Channel],
+) -> None:
+    """Seat a client at a terminal: its connection goes to the runtime whole where that is
+    possible, and its frames pass through here where it is not."""
+    handing = socket.scope.get("extensions", {}).get(EXTENSION)
+    try:
+        if handing is not None:
+            async with tethers as tether:
+                if tether and handing.ready() and await handing.offer(tether):
+                    await socket.accept()
+                    await handing.release(tether)
+                    await tether.ended()
+                    return
+    except AtollError as error:
+        await _close(socket, _code_of(error), error.message)
+        return
+    except (WebSocketDisconnect, OSError):
+        # The client or its runtime went meanwhile; a client that is left comes back.
+        return
+    await relay(socket, opened)
 
 
 async def _both_ways(socket: WebSocket, channel: Channel) -> int | None:

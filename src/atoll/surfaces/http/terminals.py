@@ -9,13 +9,14 @@ from fastapi import APIRouter, Query, Request, WebSocket
 from starlette.responses import Response
 
 from atoll.domain.errors import Unauthenticated
+from atoll.domain.principal import Principal
 from atoll.services.terminals import ATTACH_WORDS
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.fields import ItemId, SandboxRef
 from atoll.surfaces.http.json_body import JsonRoute
 from atoll.surfaces.http.passing import passed
 from atoll.surfaces.http.problems import problems
-from atoll.surfaces.http.relay import relay
+from atoll.surfaces.http.relay import relay, sit
 from atoll.surfaces.http.runtime_bodies import (
     SignalBody,
     SizeBody,
@@ -115,9 +116,17 @@ async def attach_terminal(socket: WebSocket, sandbox: str, terminal: str) -> Non
     caller = getattr(socket.state, "caller", None)
     if caller is None:
         raise Unauthenticated("attaching needs a login")
-    services = socket.app.state.services
-    query = attach_query(socket)
-    await relay(socket, services.terminals.attach(caller, sandbox, terminal, query=query))
+    await seat(socket, caller, sandbox, terminal)
+
+
+async def seat(socket: WebSocket, caller: Principal, sandbox: str, terminal: str) -> None:
+    """Let a caller sit down there, as far as they may."""
+    terminals, query = socket.app.state.services.terminals, attach_query(socket)
+    opened = terminals.attach(caller, sandbox, terminal, query=query)
+    if ("mode", "cards") in query:
+        await relay(socket, opened)
+    else:
+        await sit(socket, terminals.tether(caller, sandbox, terminal, query=query), opened)
 
 
 def attach_query(socket: WebSocket) -> tuple[tuple[str, str], ...]:

@@ -1,0 +1,101 @@
+"""A runtime's seat asked for on its unix socket, and the client's connection passed there.
+
+Raw sockets, for one reason: SCM_RIGHTS. Whatever goes wrong before the hand-over means only
+that there is no seat this way; the plain WebSocket beside it says why.
+"""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from urllib.parse import quote, urlencode
+
+SEAT_PROTOCOL = "atoll-seat"
+ASK_SECONDS = 5.0
+MAX_HEAD_BYTES = 16 * 1024
+MAX_REASON_BYTES = 120
+
+
+class UnixTether:
+    """`ports.runtime.Tether` on a connected socket."""
+
+    def __init__(self, own: socket.socket) -> None:
+        self._own = own
+        self._loop = asyncio.get_running_loop()
+        self.kept = False
+
+    def hand(self, client: int) -> None:
+        """Pass the descriptor; raises `OSError` when the runtime is gone."""
+        socket.send_fds(self._own, [b"\1"], [client])
+
+    async def seated(self) -> bool:
+        """Whether the client has its seat now."""
+        with contextlib.suppress(OSError, TimeoutError):
+            async with asyncio.timeout(ASK_SECONDS):
+                return await self._loop.sock_recv(self._own, 1) == b"\1"
+        return False
+
+    def go(self) -> None:
+        """The client may be spoken to; from now on `let_go` ends this."""
+        self.kept = True
+        self._own.send(b"\1")
+
+    async def ended(self) -> None:
+        """Return once the runtime has let go."""
+        with contextlib.suppress(OSError):
+            await self._loop.sock_recv(self._own, 1)
+
+    def close(self, code: int, reason: str) -> None:
+        """Have the runtime close the client."""
+        cut = reason.encode()[:MAX_REASON_BYTES].decode("utf-8", "ignore").encode()
+        with contextlib.suppress(OSError):
+            self._own.send(code.to_bytes(2, "big") + cut)
+
+    def let_go(self) -> None:
+        """Nobody answers for the client any more."""
+        self._own.close()
+
+
+@asynccontextmanager
+async def unix_tether(
+    path: str, target: str, query: tuple[tuple[str, str], ...], token: str | None
+) -> AsyncIterator[UnixTether | None]:
+    """Ask the runtime at `path` for the seat `target`; None when it gives none."""
+    own = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    own.setblocking(False)
+    tether = UnixTether(own)
+    try:
+        yield tether if await _granted(own, path, _head(target, query, token)) else None
+    finally:
+        if not tether.kept:
+            own.close()
+
+
+def _head(target: str, query: tuple[tuple[str, str], ...], token: str | None) -> bytes:
+    lines = [
+        f"GET {quote(target)}?{urlencode(query)} HTTP/1.1",
+        "Host: runtime",
+        "Connection: Upgrade",
+        f"Upgrade: {SEAT_PROTOCOL}",
+    ]
+    if token:
+        lines.append(f"Authorization: Bearer {token}")
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+async def _granted(own: socket.socket, path: str, head: bytes) -> bool:
+    loop = asyncio.get_running_loop()
+    answer = b""
+    try:
+        async with asyncio.timeout(ASK_SECONDS):
+            await loop.sock_connect(own, path)
+            await loop.sock_sendall(own, head)
+            while b"\r\n\r\n" not in answer and len(answer) < MAX_HEAD_BYTES:
+                more = await loop.sock_recv(own, 4096)
+                if not more:
+                    return False
+                answer += more
+    except (OSError, TimeoutError):
+        return False
+    return answer.startswith(b"HTTP/1.1 101 ") and answer.endswith(b"\r\n\r\n")

@@ -1,0 +1,138 @@
+"""A seat at a terminal for a client whose own connection is handed over (docs/runtime-contract.md).
+
+The control plane asks on its unix socket, is answered 101, and passes the client's socket with
+SCM_RIGHTS (unix(7)). Once the client has its seat one byte says so; the control plane finishes
+the handshake, and its byte opens the connection here. What it asked on stays as the tether:
+its word closes the client, and its end too: nobody stays for whom no control plane answers.
+"""
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import Coroutine
+
+from aiohttp import web
+
+from atoll.domain.errors import Invalid, LimitReached
+from atoll.domain.terminal.turn import Party
+from atoll.runtime.health import Activity
+from atoll.runtime.terminals.arrival import fresh_client, read_arrival
+from atoll.runtime.terminals.attach import MAX_VIEWERS, Sitting
+from atoll.runtime.terminals.handed import HandedConnection
+from atoll.runtime.terminals.terminals import Terminals
+from atoll.runtime.terminals.viewer import Viewer
+
+PROTOCOL = "atoll-seat"
+HAND_OVER_SECONDS = 5.0
+MAX_WORDS = 256
+CLOSE_UNTETHERED = 1013
+
+
+async def seat(
+    request: web.Request, terminals: Terminals, activity: Activity
+) -> web.StreamResponse:
+    """`GET /sessions/{id}/seat`. Raises `Invalid`, `NotFound` and `LimitReached` before 101."""
+    arrival = read_arrival(request)
+    terminal = terminals.get(request.match_info["id"])
+    asked = request.transport
+    upgrades = request.headers.get("Upgrade") == PROTOCOL
+    own = None if asked is None else asked.get_extra_info("socket")
+    if not upgrades or asked is None or own is None or own.family != socket.AF_UNIX:
+        raise Invalid(f"a seat is given on a unix socket, by an upgrade to {PROTOCOL}")
+    if terminal.viewers >= MAX_VIEWERS:
+        raise LimitReached(f"{MAX_VIEWERS} viewers watch this terminal; close one first")
+    # What comes next is no HTTP, and holds a descriptor that only recvmsg(2) takes.
+    asked.pause_reading()
+    response = web.StreamResponse(status=101, headers={"Upgrade": PROTOCOL})
+    response.force_close()
+    tether = _Tether(socket.socket(fileno=os.dup(own.fileno())))
+    try:
+        await response.prepare(request)
+        handed = await tether.handed()
+        if handed is not None:
+            loop = asyncio.get_running_loop()
+            _, connection = await loop.connect_accepted_socket(
+                lambda: HandedConnection(tether.announce), handed
+            )
+            client = terminal.client_for(arrival.principal, arrival.client, fresh_client())
+            party = Party(arrival.principal, arrival.name, client, arrival.role)
+            sitting = Sitting(terminal, Viewer(party, connection, terminal), activity)
+            await _held(sitting.serve(arrival), connection, tether)
+    finally:
+        tether.close()
+    return response
+
+
+async def _held(
+    sitting: Coroutine[None, None, None], connection: HandedConnection, tether: "_Tether"
+) -> None:
+    """Serve until the sitting is over; the tether may end it."""
+
+    async def heed() -> None:
+        if await tether.go():
+            connection.open()
+        code, reason = await tether.word()
+        await connection.close(code, reason)
+
+    async with asyncio.TaskGroup() as group:
+        heeding = group.create_task(heed())
+        await sitting
+        await connection.close(1000, "")
+        heeding.cancel()
+
+
+class _Tether:
+    """The control plane's end of one seat, as a descriptor of our own."""
+
+    def __init__(self, own: socket.socket) -> None:
+        own.setblocking(False)
+        self._own = own
+        self._loop = asyncio.get_running_loop()
+
+    async def handed(self) -> socket.socket | None:
+        """The client's socket, None when the control plane changed its mind."""
+        with contextlib.suppress(TimeoutError, OSError):
+            async with asyncio.timeout(HAND_OVER_SECONDS):
+                await self._readable()
+            _, fds, _, _ = socket.recv_fds(self._own, 1, 4)
+            if not fds:
+                return None
+            first, *rest = (socket.socket(fileno=fd) for fd in fds)
+            for other in rest:
+                other.close()
+            first.setblocking(False)
+            return first
+        return None
+
+    def announce(self) -> None:
+        """The client has its seat."""
+        with contextlib.suppress(OSError):
+            self._own.send(b"\1")
+
+    async def go(self) -> bool:
+        """Whether the client has been told that it may speak, and the connection is ours alone."""
+        with contextlib.suppress(OSError):
+            return await self._loop.sock_recv(self._own, 1) == b"\1"
+        return False
+
+    async def word(self) -> tuple[int, str]:
+        """Why the client must go: a code in two bytes, and a reason."""
+        said = b""
+        with contextlib.suppress(OSError):
+            said = await self._loop.sock_recv(self._own, MAX_WORDS)
+        if len(said) < 2:
+            return CLOSE_UNTETHERED, "the control plane is gone; come back"
+        return int.from_bytes(said[:2], "big"), said[2:].decode("utf-8", "replace")
+
+    def close(self) -> None:
+        """Let go."""
+        self._own.close()
+
+    async def _readable(self) -> None:
+        ready = asyncio.Event()
+        self._loop.add_reader(self._own, ready.set)
+        try:
+            await ready.wait()
+        finally:
+            self._loop.remove_reader(self._own)

@@ -1,0 +1,227 @@
+"""A client's own connection at a terminal: handed over, tethered, and let go."""
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from atoll.adapters.runtimes.unix_tether import UnixTether, unix_tether
+from tests.runtime.stage import Runtime, runtime
+
+WHO = (("principal", "ann"), ("name", "Ann"), ("role", "owner"), ("client", "a"))
+FLOOD = "import os\nfor _ in range(40): os.write(1, b'x' * 65536)\nos.write(1, b'OVER')\ninput()"
+
+
+class Wire:
+    """The client's end of a connection that is a WebSocket already."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self.end = end
+        self.rest = b""
+        self.output = b""
+
+    async def frame(self) -> tuple[int, bytes]:
+        """Opcode and payload of the next frame; opcode -1 at the end."""
+        while len(self.rest) < sum(self._size()):
+            more = await asyncio.get_running_loop().sock_recv(self.end, 1 << 20)
+            if not more:
+                return -1, b""
+            self.rest += more
+        begin, size = self._size()
+        kind, payload = self.rest[0] & 15, self.rest[begin : begin + size]
+        self.rest = self.rest[begin + size :]
+        return kind, payload
+
+    def _size(self) -> tuple[int, int]:
+        size = self.rest[1] & 127 if len(self.rest) > 3 else 2
+        width = {126: 2, 127: 8}.get(size, 0)
+        return 2 + width, int.from_bytes(self.rest[2 : 2 + width], "big") if width else size
+
+    async def sees(self, words: bytes) -> None:
+        while words not in self.output:
+            kind, payload = await self.frame()
+            assert kind >= 0, self.output[-200:]
+            self.output += payload if kind == 2 else b""
+
+    async def closed(self) -> int:
+        """The code of the close frame that comes."""
+        while True:
+            kind, payload = await self.frame()
+            assert kind >= 0, "it hung up without a word"
+            if kind == 8:
+                return int.from_bytes(payload[:2], "big")
+
+    async def send(self, first: int, payload: bytes, *, masked: bool = True) -> None:
+        mask = b"\0\0\0\0" if masked else b""
+        size = bytes((len(payload) | (0x80 if masked else 0),))
+        await asyncio.get_running_loop().sock_sendall(
+            self.end, bytes((first,)) + size + mask + payload
+        )
+
+
+@asynccontextmanager
+async def seated(
+    rt: Runtime, terminal: str, query: tuple[tuple[str, str], ...] = WHO
+) -> AsyncIterator[tuple[Wire, UnixTether]]:
+    """A client at the terminal, and its tether."""
+    target = f"/sessions/{terminal}/seat"
+    async with unix_tether(str(rt.socket_path), target, query, None) as tether:
+        assert tether is not None
+        theirs, ours = socket.socketpair()
+        ours.setblocking(False)
+        tether.hand(theirs.fileno())
+        theirs.close()
+        assert await tether.seated()
+        tether.go()
+        try:
+            async with asyncio.timeout(30):
+                yield Wire(ours), tether
+        finally:
+            ours.close()
+            tether.let_go()
+
+
+async def test_handed_client_types_reads_and_is_who_the_control_plane_says() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("cat")
+        async with seated(rt, terminal) as (wire, _):
+            kind, start = await wire.frame()
+            assert (kind, json.loads(start)["driver"]) == (1, "a")
+            await wire.send(0x82, b"hello\n")
+            await wire.sees(b"hello\r\nhello\r\n")
+            await wire.send(0x89, b"there?")
+            while (found := await wire.frame())[0] != 10:
+                assert found[0] >= 0
+            assert found[1] == b"there?"
+            _, shown = await rt.call("GET", f"/sessions/{terminal}")
+            assert (shown["viewers"], shown["driver"]) == (1, "a")
+
+
+async def test_handed_client_of_an_ended_terminal_gets_its_end_and_the_tether_is_let_go() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("sh", "-c", "read x; echo bye")
+        async with seated(rt, terminal) as (wire, tether):
+            await wire.send(0x82, b"\n")
+            assert await wire.closed() == 1000
+            await wire.send(0x88, b"\x03\xe8")
+            await tether.ended()
+
+
+async def test_client_that_leaves_ends_its_tether_and_its_seat() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("cat")
+        async with seated(rt, terminal) as (wire, tether):
+            await wire.frame()
+            wire.end.shutdown(socket.SHUT_RDWR)
+            await tether.ended()
+            _, shown = await rt.call("GET", f"/sessions/{terminal}")
+            assert shown["viewers"] == 0
+
+
+async def test_word_on_the_tether_closes_the_client_with_its_code() -> None:
+    async with runtime() as rt, seated(rt, await rt.open("cat")) as (wire, tether):
+        await wire.frame()
+        tether.close(4401, "logged out")
+        assert await wire.closed() == 4401
+
+
+async def test_client_whose_control_plane_is_gone_is_told_to_come_back() -> None:
+    async with runtime() as rt, seated(rt, await rt.open("cat")) as (wire, tether):
+        await wire.frame()
+        tether.let_go()
+        assert await wire.closed() == 1013
+
+
+async def test_client_that_reads_nothing_is_gone_soon_after_the_word() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("python3", "-c", FLOOD)
+        deaf = (*WHO[:3], ("client", "deaf"))
+        async with (
+            rt.attach(terminal, client="b") as reader,
+            seated(rt, terminal, deaf) as (_, tether),
+        ):
+            await reader.until_bytes(b"OVER")
+            tether.close(4401, "logged out")
+            async with asyncio.timeout(5):
+                await tether.ended()
+
+
+async def test_credential_that_is_over_closes_a_handed_client() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("cat")
+        async with seated(rt, terminal, (*WHO, ("expires", "1"))) as (wire, _):
+            assert await wire.closed() == 4401
+
+
+@pytest.mark.parametrize(
+    ("first", "payload", "masked", "code"),
+    [(0x82, b"x", False, 1002), (0xF2, b"x", True, 1002), (0x81, b"\xff\xfe", True, 1007)],
+)
+async def test_handed_client_that_breaks_the_protocol_is_closed_and_the_terminal_lives(
+    first: int, payload: bytes, masked: bool, code: int
+) -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("cat")
+        async with seated(rt, terminal) as (wire, tether):
+            await wire.frame()
+            await wire.send(first, payload, masked=masked)
+            assert await wire.closed() == code
+            await tether.ended()
+        _, shown = await rt.call("GET", f"/sessions/{terminal}")
+        assert (shown["state"], shown["viewers"]) == ("running", 0)
+
+
+async def test_seat_is_refused_before_the_hand_over_where_an_attach_is() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("cat")
+        upgrade = {"Upgrade": "atoll-seat", "Connection": "Upgrade"}
+        for path, headers, status in (
+            ("/sessions/t_none/seat", upgrade, 404),
+            (f"/sessions/{terminal}/seat?role=king", upgrade, 422),
+            (f"/sessions/{terminal}/seat", {}, 422),
+        ):
+            found, problem = await rt.call("GET", path, headers=headers)
+            assert found == status, problem
+
+
+async def test_seat_that_nobody_is_handed_to_is_given_up() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("cat")
+        path = f"/sessions/{terminal}/seat"
+        async with unix_tether(str(rt.socket_path), path, WHO, None) as tether:
+            assert tether is not None
+        async with seated(rt, terminal) as (wire, _):
+            kind, _ = await wire.frame()
+            assert kind == 1
+
+
+async def test_descriptors_of_left_clients_do_not_pile_up() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("cat")
+        counts = []
+        for _ in range(5):
+            async with seated(rt, terminal) as (wire, tether):
+                await wire.frame()
+                wire.end.shutdown(socket.SHUT_RDWR)
+                await tether.ended()
+            counts.append(len([*Path("/proc/self/fd").iterdir()]))
+        assert counts[-1] <= counts[1]
+
+
+async def test_nothing_is_said_to_a_client_before_its_handshake_is_done() -> None:
+    async with runtime() as rt:
+        path = f"/sessions/{await rt.open('cat')}/seat"
+        theirs, ours = socket.socketpair()
+        ours.settimeout(10)
+        async with unix_tether(str(rt.socket_path), path, WHO, None) as tether:
+            assert tether is not None
+            tether.hand(theirs.fileno())
+            theirs.close()
+            assert await tether.seated()
+        # Given up before `go`: it hangs up without a word.
+        assert await asyncio.to_thread(ours.recv, 100) == b""
+        ours.close()
