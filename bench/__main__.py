@@ -12,9 +12,12 @@ from bench.broker import broker
 from bench.docker_peer import docker_peer
 from bench.docker_wall import docker_wall
 from bench.figures import Series, table, verdict
+from bench.neighbour import neighbour
 from bench.peers import BareBubblewrap, Docker, fork_and_exec, milliseconds
 from bench.redaction import redaction
 from bench.server import Server, server
+from bench.terminal_memory import terminal_memory
+from bench.terminals import terminals
 
 CREATES = 25
 EXECS = 200
@@ -207,6 +210,9 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "broker": broker,
     "docker": docker_wall,
     "redaction": redaction,
+    "terminals": terminals,
+    "terminal-memory": terminal_memory,
+    "neighbour": neighbour,
 }
 
 
