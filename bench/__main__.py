@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+from atoll.runtime.settling import IDLE_SECONDS
 from atoll.runtime.zygote.spares import SPARES
 from bench.broker import broker
 from bench.docker_peer import docker_peer
@@ -23,6 +24,7 @@ CREATES = 25
 EXECS = 200
 CROWD = 100
 MEMORY_SANDBOXES = 10
+MEMORY_SECONDS = 12
 
 
 def create() -> None:
@@ -87,25 +89,32 @@ def memory() -> None:
     stand ready for the next starts is the host's, and told apart."""
     one = Series("PSS per idle sandbox with one bash", "MiB")
     ready = Series("PSS of what stands ready for the next starts", "MiB")
+    alone = Series("PSS of the zygote alone", "MiB")
     with server() as atoll:
         bare = _pss(atoll.host.home)
         for _ in range(SPARES):
             atoll.api.delete(f"/v1/sandboxes/{atoll.create()}", params={"wait": "true"})
         before = _settled_pss(atoll.host.home)
+        alone.samples.append(bare / 1024)
         ready.samples.append((before - bare) / 1024)
         for _ in range(MEMORY_SANDBOXES):
             sandbox = atoll.create()
             answer = atoll.api.post(f"/v1/sandboxes/{sandbox}/terminals", json={"argv": ["bash"]})
             answer.raise_for_status()
         one.samples.append((_settled_pss(atoll.host.home) - before) / 1024 / MEMORY_SANDBOXES)
-    table(f"memory, {MEMORY_SANDBOXES} sandboxes", one, ready)
+    table(f"memory, {MEMORY_SANDBOXES} sandboxes", one, ready, alone)
     verdict("MiB per sandbox", one.median, 8)
 
 
 def _settled_pss(home: Path) -> float:
-    """The same once every start and end is over."""
-    time.sleep(2)
-    return _pss(home)
+    """The same once every start and end is over and all have fallen idle: the mean of the
+    seconds in which the control plane looks at each of them once more."""
+    time.sleep(IDLE_SECONDS + 3)
+    samples = []
+    for _ in range(MEMORY_SECONDS):
+        time.sleep(1)
+        samples.append(_pss(home))
+    return sum(samples) / len(samples)
 
 
 def agent() -> None:

@@ -30,14 +30,19 @@ class AtollBuildHook(BuildHookInterface[Any]):
         if not page.exists():
             raise RuntimeError(f"the page is missing from {page.parent}: run scripts/install first")
         init = root / f"src/atoll/runtime/spawners/bin/init-{platform.machine()}"
-        build = root / "native/init/build.sh"
-        if not init.exists():
-            done = subprocess.run(["sh", str(build), str(init)], check=False)
-            if done.returncode:
-                self.app.display_warning("no compiler: the wheel carries the Python init only")
-        if init.exists():
+        mould = root / f"src/atoll/runtime/zygote/bin/mould-{platform.machine()}.so"
+        self._build("init", init, "the wheel carries the Python init only")
+        self._build("mould", mould, "runtimes will share less memory")
+        if init.exists() or mould.exists():
             build_data["pure_python"] = False
             build_data["tag"] = f"py3-none-linux_{platform.machine()}"
+
+    def _build(self, name: str, out: Path, without: str) -> None:
+        build = Path(self.root) / "native" / name / "build.sh"
+        if not out.exists():
+            done = subprocess.run(["sh", str(build), str(out)], check=False)
+            if done.returncode:
+                self.app.display_warning(f"no compiler: {without}")
 
     def _run(self, argv: list[str], cwd: Path) -> None:
         subprocess.run(argv, cwd=cwd, check=True)

@@ -45,7 +45,8 @@ class RuntimeBoot:
     for (None: there are none). `doors` are listening sockets: 8082 on v4 and v6, then
     3128 on v4 and v6. `env` is the environment of everything started inside, `workspace` the
     tree of the file routes. `keys_fd` is a memfd with the broker's keys (TOML); `broker`
-    names upstream URLs by provider where they differ from the keys' own.
+    names upstream URLs by provider where they differ from the keys' own. `settle` is called
+    whenever the runtime has had nothing to do for a while, and gives memory back.
     """
 
     sandbox_id: str
@@ -65,6 +66,7 @@ class RuntimeBoot:
     broker: tuple[tuple[str, str], ...] = ()
     agents: tuple[Agent, ...] = ()
     journal_bytes: int = JOURNAL_BYTES
+    settle: Callable[[], int] | None = None
 
 
 Stand = Callable[[], RuntimeBoot]

@@ -35,6 +35,7 @@ from atoll.runtime.ports import Ports
 from atoll.runtime.recordings.recordings import Recordings
 from atoll.runtime.recordings.shelf import Bounds, Shelf
 from atoll.runtime.redactions import Redactions
+from atoll.runtime.settling import Settling
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.standing_policy import StandingPolicy
 from atoll.runtime.sudo import Sudo
@@ -56,12 +57,14 @@ class Laid:
     parts: Parts
     app: web.Application
     trust: ssl.SSLContext
+    settling: Settling
 
 
 def lay(token: str | None = None) -> Laid:
     """What is the same for every runtime: laid before the fork, its pages stay shared."""
-    parts = Parts()
-    return Laid(parts, build(parts, token=token), ssl.create_default_context())
+    parts, settling = Parts(), Settling()
+    app = settling.watching(build(parts, token=token))
+    return Laid(parts, app, ssl.create_default_context(), settling)
 
 
 def serve(boot: RuntimeBoot) -> None:
@@ -111,6 +114,8 @@ async def _live(
     await _serve_egress(boot, parts, stack)
     await _serve_broker(boot, laid, upstreams, stack)
     tasks.spawn(_watch_init(spawner, gone, stop), "init")
+    stack.callback(laid.settling.close)
+    laid.settling.begin(boot.settle)
     await stop.wait()
     why = "the sandbox's init is gone" if gone.is_set() else "asked to"
     journal.append("runtime.stopped", {"reason": why})

@@ -22,9 +22,14 @@ from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminals import Defaults, Terminals
 from atoll.wire.scrollback import MIN_CAPACITY, Scrollback
 
-ROUNDS = 3
+ROUNDS = 12
+"""So many that Python has made up its mind about the code (PEP 659): eight, and some."""
+
 REQUESTS = (
     b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+    b'PUT /policy HTTP/1.1\r\nHost: x\r\nContent-Length: 14\r\n\r\n{"revision":1}'
+    b"GET /journal?after=0&limit=200 HTTP/1.1\r\nHost: x\r\n\r\n"
+    b"GET /sessions HTTP/1.1\r\nHost: x\r\n\r\n"
     b'POST /execs HTTP/1.1\r\nHost: x\r\nContent-Length: 17\r\n\r\n{"argv":["true"]}'
     b"POST /sessions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
 )

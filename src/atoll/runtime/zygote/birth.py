@@ -120,6 +120,7 @@ def _build(nursery: Nursery, parentage: Parentage) -> Stand:
             agents=tuple(
                 msgspec.convert(each, Agent, from_attributes=True) for each in request.agents
             ),
+            settle=nursery.mould.settle,
         )
 
     return stand
@@ -252,4 +253,7 @@ def _give_up_privilege(nursery: Nursery, uid: int) -> None:
     if nursery.root and 0 in (*os.getresuid(), *os.getresgid()):
         raise Failed("a runtime would have kept a way back to root: it does not start")
     kernel.set_no_new_privileges()
+    # Whoever gives up a uid is not dumpable. For one call it is again: nobody else has this uid.
+    kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
+    nursery.mould.open_eyes()
     kernel.prctl(kernel.PR_SET_DUMPABLE, 0)

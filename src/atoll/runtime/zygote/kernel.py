@@ -32,8 +32,17 @@ PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 
 _NS_GET_USERNS = 0xB701
+_PROT_READ = 1
+_MAP_PRIVATE = 2
+_MAP_FAILED = ctypes.c_void_p(-1).value
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_libc.mmap.restype = ctypes.c_void_p
+_libc.mmap.argtypes = (
+    *(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int),
+    *(ctypes.c_int, ctypes.c_int, ctypes.c_long),
+)
+_libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
 
 def _checked(call: str, result: int, *names: str) -> int:
@@ -119,3 +128,15 @@ def close_others(keep: set[int]) -> None:
 def set_no_new_privileges() -> None:
     """No later exec gains anything by setuid bits or file capabilities."""
     prctl(PR_SET_NO_NEW_PRIVS, 1)
+
+
+def map_for_reading(fd: int, size: int) -> int:
+    """Where the first `size` bytes of a file are mapped from now on (mmap(2)), privately."""
+    place = _libc.mmap(None, size, _PROT_READ, _MAP_PRIVATE, fd, 0)
+    _checked("mmap", -1 if place == _MAP_FAILED else 0, str(fd))
+    return int(place)
+
+
+def advise(place: int, size: int, advice: int) -> None:
+    """madvise(2)."""
+    _checked("madvise", _libc.madvise(place, size, advice), hex(place))

@@ -11,6 +11,7 @@ from atoll.runtime.boot import Stand
 from atoll.runtime.zygote.bwrap_argv import Programs
 from atoll.runtime.zygote.cgroups import Groups
 from atoll.runtime.zygote.home import Home
+from atoll.runtime.zygote.mould import Mould
 from atoll.runtime.zygote.record import Process
 from atoll.runtime.zygote.storage import Storage
 from atoll.wire.zygote import Start
@@ -60,6 +61,7 @@ class Nursery:
     storage: Storage
     control_uid: int
     become: Become
+    mould: Mould = field(default_factory=Mould)
     root: bool = field(default_factory=lambda: os.geteuid() == 0)
     """Whether sandboxes get uids of their own: a fact of the zygote, settled while it is whole. A
     child that has laid its privilege down must still know that it has one to give up."""

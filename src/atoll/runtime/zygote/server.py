@@ -4,7 +4,6 @@ It keeps root where it has it, so it reads little, believes nothing and does not
 `wire.zygote`'s verbs. Only the control plane's uid and root are heard (SO_PEERCRED).
 """
 
-import gc
 import os
 import socket
 import sys
@@ -172,8 +171,7 @@ class Server:
     def serve(self) -> None:
         """Until SIGTERM; every sandbox is ended then, its files kept."""
         # What was loaded so far is shared with every child: the collector must not touch it.
-        gc.collect()
-        gc.freeze()
+        self.boxes.nursery.mould.lay()
         kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
         self.loop.run(self.boxes.close)
 

@@ -1,0 +1,73 @@
+"""When a runtime has nothing to do, and that it gives memory back then.
+
+Only requests count: whoever types at a terminal all the while is one long request, and what
+an agent says to a door is over as soon as it was said. The control plane's regular look into the
+journal does not count: to settle after each would cost more than it gives. How memory is given
+back is not here.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+IDLE_SECONDS = 5.0
+"""What was given back must be fetched again, which costs the next request some milliseconds."""
+
+REGULAR = "/journal"
+
+
+class Settling:
+    """The clock of one runtime; `begin` gives it something to call."""
+
+    def __init__(self) -> None:
+        self._settle: Callable[[], int] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._stirred_at = 0.0
+
+    def begin(self, settle: Callable[[], int] | None) -> None:
+        """From now on call this after `IDLE_SECONDS` without the end of a request."""
+        self._settle = settle
+        self._stir()
+
+    def close(self) -> None:
+        """Never again."""
+        self._settle = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def watching(self, app: web.Application) -> web.Application:
+        """The same application, whose requests are noticed."""
+
+        @web.middleware
+        async def notice(request: web.Request, handler: Handler) -> web.StreamResponse:
+            try:
+                return await handler(request)
+            finally:
+                if request.path != REGULAR:
+                    self._stir()
+
+        app.middlewares.insert(0, notice)
+        return app
+
+    def _stir(self) -> None:
+        """A timer that runs is left alone, and looks at its end whether it was too early."""
+        if self._settle is None:
+            return
+        loop = asyncio.get_running_loop()
+        self._stirred_at = loop.time()
+        if self._timer is None:
+            self._timer = loop.call_later(IDLE_SECONDS, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        if self._settle is None:
+            return
+        loop = asyncio.get_running_loop()
+        due = self._stirred_at + IDLE_SECONDS
+        if loop.time() < due:
+            self._timer = loop.call_at(due, self._look)
+        else:
+            self._settle()
