@@ -24,8 +24,11 @@ from tests.surfaces.http.world import World, world
 DOCUMENT = Path(__file__).parents[2] / "docs" / "openapi.json"
 EXAMPLES = 4
 
-INSIDE = ("/terminals", "/agents", "/exec", "/files")
-HERE = {"sandbox": "box", "terminal": "t_1", "agent": "t_1", "card": "c_1", "command": "e_1"}
+INSIDE = ("/terminals", "/agents", "/exec", "/files", "/recordings", "/search")
+HERE = {
+    "sandbox": "box", "session": "box", "terminal": "t_1", "agent": "t_1", "card": "c_1",
+    "command": "e_1", "recording": "r_1",
+}  # fmt: skip
 
 
 @schemathesis.serializer("application/x-tar", "application/x-git-bundle")

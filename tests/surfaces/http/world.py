@@ -67,6 +67,20 @@ class TurnedClock:
         await asyncio.Event().wait()
 
 
+MARK = {
+    "type": "mark", "seq": 1, "n": 1, "state": "done", "command": "ls", "cwd": "/workspace",
+    "exit_code": 0, "started_at": "2026-01-01T00:00:00Z", "seconds": 0.1, "prompt": 0,
+    "output": 5, "end": 9, "genuine": True,
+}  # fmt: skip
+RECORDING = {
+    "recording_id": "r_1", "session_id": "t_1", "name": "one", "state": "stopped", "by": "me",
+    "principal": "p", "started_at": "2026-01-01T00:00:00Z", "ended_at": "2026-01-01T00:00:01Z",
+    "seconds": 1.0, "bytes": 9, "commands": 1, "cols": 80, "rows": 24,
+}  # fmt: skip
+MATCH = {
+    "session_id": "t_1", "name": "one", "recording_id": None, "line": 1, "offset": 0,
+    "seconds": None, "text": "here it is", "at": 0, "to": 4, "command": None,
+}  # fmt: skip
 SESSION = {
     "session_id": "t_1",
     "name": "one",
@@ -175,6 +189,7 @@ class ScriptedRuntime:
         app.router.add_get("/files/content", self._content)
         app.router.add_get("/files/archive", self._content)
         app.router.add_get("/files/watch", self._output)
+        app.router.add_get("/recordings/r_1", self._cast)
         app.router.add_route("*", "/{rest:.*}", self._rest)
         return app
 
@@ -212,6 +227,12 @@ class ScriptedRuntime:
             ("POST", "/sessions/t_1/ask"): (202, AGENT),
             ("GET", "/sessions/t_1/cards"): (200, CARDS),
             ("POST", "/sessions/t_1/cards/c_1/answer"): (200, CARD),
+            ("GET", "/sessions/t_1/marks"): (200, {"marks": [MARK], "seq": 1, "dropped": 0}),
+            ("GET", "/sessions/t_1/text"): (200, {"text": "", "from": 0, "to": 0, "cut": False}),
+            ("POST", "/sessions/t_1/recording"): (201, RECORDING),
+            ("DELETE", "/sessions/t_1/recording"): (200, RECORDING),
+            ("GET", "/recordings"): (200, {"recordings": [RECORDING]}),
+            ("GET", "/search"): (200, {"matches": [MATCH], "complete": True}),
             ("GET", "/execs"): (200, {"execs": [EXEC]}),
             ("POST", "/execs"): (201 if b'"background": true' in body else 200, EXEC),
             ("GET", "/execs/e_1"): (200, EXEC),
@@ -226,7 +247,7 @@ class ScriptedRuntime:
         if known is not None:
             return web.json_response(known[1], status=known[0])
         parts = request.path.split("/")
-        if request.path == "/files" or (len(parts) > 2 and parts[2] in {"t_1", "e_1"}):
+        if request.path == "/files" or (len(parts) > 2 and parts[2] in {"t_1", "e_1", "r_1"}):
             return web.Response(status=204)
         if request.path == "/journal/ack":
             return web.Response(status=204)
@@ -253,6 +274,10 @@ class ScriptedRuntime:
             content_type="text/html",
             headers={"Set-Cookie": "evil=1", "Access-Control-Allow-Origin": "*"},
         )
+
+    async def _cast(self, request: web.Request) -> web.StreamResponse:
+        line = b'{"version":3,"term":{"cols":80,"rows":24}}\n'
+        return web.Response(body=line, content_type="application/x-asciicast")
 
     async def _attach(self, request: web.Request) -> web.StreamResponse:
         self.attached.append(request.query_string)
