@@ -72,7 +72,7 @@ for pid in others:
 for pid in {1, *alien}:
     attempt(f"environ of {pid}")(lambda: open(f"/proc/{pid}/environ", "rb").read(1))
     attempt(f"memory of {pid}")(lambda: os.open(f"/proc/{pid}/mem", os.O_RDWR))
-    attempt(f"descriptors of {pid}")(lambda: os.listdir(f"/proc/{pid}/fd"))
+    attempt(f"descriptors of {pid}")(lambda: os.readlink(f"/proc/{pid}/fd/1"))
     attempt(f"root of {pid}")(lambda: os.listdir(f"/proc/{pid}/root"))
     attempt(f"trace {pid}")(lambda: libc.ptrace(16, pid, 0, 0) == 0)
     attempt(f"descriptor of {pid}")(lambda: libc.syscall(438, os.pidfd_open(pid), 0, 0) >= 0)
