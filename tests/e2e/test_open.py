@@ -50,6 +50,11 @@ def box(atoll: TestServer) -> str:
     return "op"
 
 
+def _hear_interrupts() -> None:
+    # Tests started in the background ignore SIGINT, and their children would, too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @contextmanager
 def forwarded(atoll: TestServer, box: str, port: int, *words: str) -> Iterator[tuple[int, Path]]:
     """The local port, and a file with what was said to the person."""
@@ -58,7 +63,7 @@ def forwarded(atoll: TestServer, box: str, port: int, *words: str) -> Iterator[t
     with said.open("wb") as errors:
         running = subprocess.Popen(
             [atoll_command(), "open", box, str(port), *words],
-            stdout=subprocess.PIPE, stderr=errors, env=env,
+            stdout=subprocess.PIPE, stderr=errors, env=env, preexec_fn=_hear_interrupts,
         )  # fmt: skip
     try:
         assert running.stdout is not None

@@ -59,3 +59,18 @@ def test_recorded_agents_read_the_same_in_any_split(name: str) -> None:
 def test_any_bytes_become_lines_without_control_characters(data: bytes) -> None:
     for line in lines_of(data):
         assert not any(ord(letter) < 32 for letter in line)
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        (b"abcd\b\b\x1b[Kx", "abx"),
+        (b"abcd\b\b\x1b[1Kx", "  xd"),
+        (b"abcd\x1b[2Kx", "    x"),
+        (b"abcd\x1b[3Kx", "abcdx"),
+        (b"abcd\r\x1b[2P", "cd"),
+    ],
+)
+def test_line_that_was_partly_erased_reads_as_it_looked(data: bytes, line: str) -> None:
+    lines = PlainLines()
+    assert [one.text for one in (*lines.feed(data), *lines.finish())] == [line]

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import msgspec
 
+from atoll.wire.unreadable import UNREADABLE
 from atoll.wire.zygote import MAX_MESSAGE_BYTES, AbsolutePath, Malformed, Text
 
 SIGNALS = (1, 2, 3, 15)
@@ -60,7 +61,7 @@ def decode_asked(packet: bytes) -> Run | Pass:
     """What a runtime says. Raises `Malformed`."""
     try:
         return _ASKED.decode(packet)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as err:
+    except UNREADABLE as err:
         raise Malformed(f"a runtime's message cannot be read: {err}") from err
 
 
@@ -68,5 +69,5 @@ def decode_over(packet: bytes) -> Over:
     """What the zygote says. Raises `Malformed`."""
     try:
         return _OVER.decode(packet)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as err:
+    except UNREADABLE as err:
         raise Malformed(f"the zygote's message cannot be read: {err}") from err
