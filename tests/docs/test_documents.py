@@ -64,3 +64,9 @@ def test_every_dependency_has_its_reason() -> None:
 
 def test_architecture_is_a_page() -> None:
     assert len((ROOT / "ARCHITECTURE.md").read_text().splitlines()) <= 150
+
+
+def test_every_folder_of_tests_is_run_by_a_script() -> None:
+    folders = {path.relative_to(ROOT).parts[1] for path in ROOT.glob("tests/*/**/test_*.py")}
+    run = set(re.findall(r"tests/(\w+)", (ROOT / "scripts" / "test").read_text()))
+    assert folders <= run
