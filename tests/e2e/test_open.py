@@ -72,10 +72,12 @@ def forwarded(atoll: TestServer, box: str, port: int, *words: str) -> Iterator[t
         yield int(line.rpartition(":")[2]), said
     finally:
         running.send_signal(signal.SIGINT)
-        running.wait(20)
-        if running.stdout is not None:
-            running.stdout.close()
-        assert running.returncode == 0
+        try:
+            assert running.wait(20) == 0
+        finally:
+            running.kill()
+            if running.stdout is not None:
+                running.stdout.close()
 
 
 @pytest.mark.parametrize("port", [4000, 4001], ids=["v4", "v6"])

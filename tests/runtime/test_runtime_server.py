@@ -1,6 +1,7 @@
 """The whole runtime as it is born: forked, no imports left, one control socket, four doors."""
 
 import contextlib
+import gc
 import http.client
 import json
 import os
@@ -72,9 +73,13 @@ class Forked:
             init=host_program(),
             shell=("/bin/sh",),
         )
+        # As the zygote does: what a collection in the child would touch is no longer shared.
+        gc.collect()
+        gc.freeze()
         self.pid = os.fork()
         if self.pid == 0:
             self._be(boot)
+        gc.unfreeze()
         for each in (ours, listener, *doors):
             each.close()
         if keys_fd is not None:
