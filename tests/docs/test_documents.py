@@ -68,5 +68,5 @@ def test_architecture_is_a_page() -> None:
 
 def test_every_folder_of_tests_is_run_by_a_script() -> None:
     folders = {path.relative_to(ROOT).parts[1] for path in ROOT.glob("tests/*/**/test_*.py")}
-    run = set(re.findall(r"tests/(\w+)", (ROOT / "scripts" / "test").read_text()))
-    assert folders <= run
+    scripts = "".join((ROOT / "scripts" / name).read_text() for name in ("test", "check"))
+    assert folders <= set(re.findall(r"tests/(\w+)", scripts))
