@@ -96,3 +96,10 @@ def test_close_frame_cuts_a_long_reason_at_a_character() -> None:
     assert frame[:4] == bytes((0x88, len(frame) - 2)) + (1013).to_bytes(2, "big")
     assert len(frame) <= 127
     frame[4:].decode()
+
+
+@pytest.mark.parametrize("size", [5, 200, 70_000])
+def test_frame_whose_head_comes_byte_by_byte_is_one_message(size: int) -> None:
+    frame = client(Opcode.BINARY, b"x" * size)
+    pieces = [frame[at : at + 1] for at in range(14)]
+    assert read(*pieces, frame[14:]) == [Message(Opcode.BINARY, b"x" * size)]
