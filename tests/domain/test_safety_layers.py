@@ -24,11 +24,16 @@ def layers(profile: Profile) -> tuple[Layer, ...]:
 def test_plain_profile_turns_on_what_always_holds_only() -> None:
     found = layers(PLAIN)
     assert [layer.number for layer in found] == [1, 2, 3, 4, 5, 6]
-    assert [layer.in_force for layer in found] == [False, True, True, False, True, True]
+    assert [layer.in_force for layer in found] == [False, True, False, False, True, True]
     assert [layer.bypassable for layer in found] == [True, False, True, False, False, False]
     assert found[0].text.startswith("off")
-    assert found[2].text.endswith("no command asks by itself")
+    assert found[2].text.startswith("off")
     assert found[3].text == "sudo does nothing here"
+
+
+def test_any_layer_brings_the_word_for_asking_a_person() -> None:
+    layer = layers(replace(PLAIN, safety=Safety(shell=True)))[2]
+    assert layer.in_force and layer.text.endswith("no command asks by itself")
 
 
 def test_layers_that_are_turned_on_name_their_rules() -> None:

@@ -7,7 +7,7 @@ and the wall they are part of, cannot.
 from dataclasses import dataclass
 
 from atoll.domain.network_switch import rules_of
-from atoll.domain.profile import NetworkMode, Profile, RootMode
+from atoll.domain.profile import NetworkMode, Profile, RootMode, Safety
 from atoll.domain.sandbox import Sandbox
 
 
@@ -28,7 +28,7 @@ def layers_of(sandbox: Sandbox) -> tuple[Layer, ...]:
     return (
         Layer(1, "shell warnings", profile.safety.shell, True, _shell(profile)),
         Layer(2, "redaction", True, False, "what a terminal shows is masked; a net, not a wall"),
-        Layer(3, "operator approval", True, True, _operator(profile)),
+        Layer(3, "operator approval", profile.safety != Safety(), True, _operator(profile)),
         Layer(4, "sudo allowlist", bool(profile.safety.sudo), False, _sudo(profile)),
         Layer(5, "network", True, False, _network(sandbox)),
         Layer(6, "read-only root", profile.root is RootMode.READ_ONLY, False, _root(profile)),
@@ -43,6 +43,8 @@ def _shell(profile: Profile) -> str:
 
 def _operator(profile: Profile) -> str:
     rules = profile.safety.operator
+    if profile.safety == Safety():
+        return "off: the profile turns no layer on, so operator-approve is not there"
     if not rules:
         return "operator-approve asks for a person's word; no command asks by itself"
     shown = ", ".join(" ".join(rule) for rule in rules[:8])
