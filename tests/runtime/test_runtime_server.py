@@ -154,8 +154,9 @@ def test_forked_runtime_without_imports_serves_the_contract_and_stops_on_term(ca
         assert child.call("PUT", "/health")[0] == 405
         assert child.call("GET", "/files")[0] == 200
         assert child.call("POST", "/files/mkdir", {"path": "made"})[0] == 201
-        # Not shared with its parent, one terminal open; about 7 MiB when measured.
-        assert child.private_kib() < 16 * 1024
+        # Not shared with its parent, one terminal open; about 10 MiB forked from a fresh process,
+        # up to 18 from one as large as a whole test run.
+        assert child.private_kib() < 24 * 1024
         os.kill(child.pid, signal.SIGTERM)
         assert child.wait() == 0
         assert child.init.wait(10) == 0
