@@ -47,12 +47,12 @@ class Tree:
         return self.git("rev-parse", "HEAD")
 
 
-def new_tree(path: Path, *, branch: str = "main") -> Tree:
-    """A checkout with one commit."""
+def new_tree(path: Path, *, branch: str = "main", text: str = "hello\n") -> Tree:
+    """A checkout with one commit; of the same text and second, it is the same commit."""
     path.mkdir(parents=True)
     tree = Tree(path)
     tree.git("init", "-q", f"--initial-branch={branch}")
-    tree.commit("README.md", "hello\n", "begin")
+    tree.commit("README.md", text, "begin")
     return tree
 
 

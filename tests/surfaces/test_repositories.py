@@ -135,9 +135,7 @@ async def test_pull_never_touches_what_is_checked_out_or_would_be_lost(
         await pulled(atoll, sandbox, tree)
     assert caught.value.code == "not_fast_forward"
     assert (await pulled(atoll, sandbox, tree, wanted=Wanted(force=True))).branch == "fix"
-    elsewhere = new_tree(tmp_path / "elsewhere", branch="trunk")
-    # Made within the same second, its first commit would be the very same.
-    elsewhere.git("commit", "-q", "--amend", "-m", "another beginning")
+    elsewhere = new_tree(tmp_path / "elsewhere", branch="trunk", text="another beginning\n")
     with pytest.raises(Conflict) as caught:
         await pulled(atoll, sandbox, elsewhere)
     assert caught.value.code == "base_missing"
