@@ -262,6 +262,7 @@ async def test_files_are_written_moved_made_and_removed(atoll: World) -> None:
         assert (
             await client.put(f"{base}/files/content?path=a&mode=rwx", content=b"")
         ).status_code == 422
+        assert (await client.get(f"{base}/files/stat")).status_code == 422
 
 
 async def test_runtime_that_is_gone_is_unavailable_with_a_sentence(atoll: World) -> None:

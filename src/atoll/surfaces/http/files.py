@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
+from atoll.domain.errors import Invalid
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.fields import SandboxRef
 from atoll.surfaces.http.forward import BYTES, SSE, Forwarded
@@ -51,6 +52,13 @@ Secrets = Annotated[
 ]
 
 
+def _place(path: str, path_b64: str | None) -> dict[str, str | None]:
+    """Which file is meant, in the runtime's words. Raises `Invalid` when neither names one."""
+    if not path and not path_b64:
+        raise Invalid("say which: path, or path_b64", field="path")
+    return {"path": path, "path_b64": path_b64}
+
+
 def _upload(media_type: str) -> dict[str, Any]:
     return {"requestBody": {"content": {media_type: _BINARY}}}
 
@@ -90,7 +98,7 @@ async def stat_file(
     path_b64: ExactPath = None,
 ) -> Response:
     """One entry; a link is not followed."""
-    return passed(await atoll.files.stat(caller, sandbox, _query(path=path, path_b64=path_b64)))
+    return passed(await atoll.files.stat(caller, sandbox, _query(**_place(path, path_b64))))
 
 
 @router.get(
@@ -118,7 +126,7 @@ async def read_file(
     opened = atoll.files.read(
         caller,
         sandbox,
-        _query(path=path, path_b64=path_b64, secrets=secrets),
+        _query(**_place(path, path_b64), secrets=secrets),
         byte_range=byte_range,
     )
     return Forwarded(opened, media_type=BYTES, headers=_SAVED)
@@ -144,7 +152,7 @@ async def write_file(
     request: Request,
 ) -> Response:
     """Write a file whole or not at all."""
-    query = _query(path=path, path_b64=path_b64, mode=mode, parents=parents)
+    query = _query(**_place(path, path_b64), mode=mode, parents=parents)
     body = bounded(request, MAX_UPLOAD_BYTES)
     return passed(await atoll.files.write(caller, sandbox, query, body=body))
 
@@ -160,7 +168,7 @@ async def remove_file(
     recursive: Annotated[bool | None, Query(description="Whole trees too.")] = None,
 ) -> Response:
     """Delete a file, a link or a directory."""
-    query = _query(path=path, path_b64=path_b64, recursive=recursive)
+    query = _query(**_place(path, path_b64), recursive=recursive)
     return passed(await atoll.files.remove(caller, sandbox, query))
 
 
