@@ -8,6 +8,7 @@ import asyncio
 from typing import Protocol
 
 from atoll.domain.terminal.turn import Act, Change, Party, Refusal, Turn
+from atoll.runtime.alarm import Alarm
 from atoll.runtime.terminals.ledger import Ledger
 from atoll.wire.attach import ControlExpired, ControlState, Member, ServerMessage
 
@@ -34,7 +35,7 @@ class Control:
         self._room = room
         self._ledger = ledger
         self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = None
+        self._alarm = Alarm(self._tick)
         self._shown: ControlState | None = None
         self._driver: str | None = None
         self._closed = False
@@ -101,9 +102,7 @@ class Control:
         """The terminal has ended: no more time passes, and everything is written down."""
         self._closed = True
         self._ledger.close()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._alarm.cancel()
 
     @property
     def _epoch(self) -> int:
@@ -125,7 +124,7 @@ class Control:
         if state != self._shown:
             self._shown = state
             self._room.tell(state)
-        self._arm()
+        self._alarm.set(None if self._closed else self.turn.deadline)
 
     def _announce(self, change: Change) -> None:
         if not self._closed:
@@ -134,20 +133,7 @@ class Control:
         if reason is not None and change.party is not None:
             self._room.tell(ControlExpired(change.party.principal, change.party.client, reason))
 
-    def _arm(self) -> None:
-        """Have `_tick` called when the turn next changes by itself. A deadline that moves away
-        meanwhile costs one tick that changes nothing."""
-        deadline = None if self._closed else self.turn.deadline
-        if self._timer is not None:
-            if deadline is not None and self._timer.when() <= deadline:
-                return
-            self._timer.cancel()
-            self._timer = None
-        if deadline is not None:
-            self._timer = self._loop.call_at(deadline, self._tick)
-
     def _tick(self) -> None:
-        self._timer = None
         self.turn.tick(self._loop.time())
         self._settle()
 

@@ -15,6 +15,7 @@ from atoll.domain.terminal.driver import Driving, watermarks
 from atoll.domain.terminal.size import Size, nudged
 from atoll.domain.terminal.turn import Turn
 from atoll.ports.spawner import Process
+from atoll.runtime.alarm import Alarm
 from atoll.runtime.ends import End, end_of
 from atoll.runtime.stage import Flow, Stage
 from atoll.runtime.terminals.control import Control
@@ -79,7 +80,7 @@ class Terminal:
         self._wishes: dict[str, Size] = {}
         self._title = ""
         self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = None
+        self._alarm = Alarm(self._tick)
         self._nudge: asyncio.TimerHandle | None = None
         self._sizing = Sizing(self._set_size)
         self._drained = asyncio.Event()
@@ -369,21 +370,9 @@ class Terminal:
                 self._master.pause()
             else:
                 self._master.unpause()
-            self._arm()
-
-    def _arm(self) -> None:
-        """Have `_tick` called when the driver's state next changes by itself."""
-        deadline = self._driving.deadline
-        if self._timer is not None:
-            if deadline == self._timer.when():
-                return
-            self._timer.cancel()
-            self._timer = None
-        if deadline is not None:
-            self._timer = self._loop.call_at(deadline, self._tick)
+            self._alarm.set(self._driving.deadline)
 
     def _tick(self) -> None:
-        self._timer = None
         self._driving.tick(self._loop.time())
         self._settle()
 
@@ -398,7 +387,7 @@ class Terminal:
 
     def _cancel_timers(self) -> None:
         self._sizing.close()
-        for timer in (self._timer, self._nudge):
-            if timer is not None:
-                timer.cancel()
-        self._timer = self._nudge = None
+        self._alarm.cancel()
+        if self._nudge is not None:
+            self._nudge.cancel()
+            self._nudge = None
