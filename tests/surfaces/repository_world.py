@@ -25,28 +25,19 @@ from atoll.adapters.workspaces.empty import HostAgents
 from atoll.domain.ids import SandboxId
 from atoll.domain.isolation import Isolation, IsolationLevel
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
-from atoll.services.agents import Agents
-from atoll.services.approvals import Approvals
 from atoll.services.events import Events
-from atoll.services.execs import Execs
-from atoll.services.files import Files
 from atoll.services.identifiers import Identifiers
 from atoll.services.logins import Logins
 from atoll.services.profiles import Profiles
-from atoll.services.recordings import Recordings
 from atoll.services.repositories import Repositories
 from atoll.services.sandboxes import Sandboxes, Surroundings
 from atoll.services.sandboxes import Settings as SandboxSettings
-from atoll.services.secrets import Secrets
-from atoll.services.shares import Ground as ShareGround
-from atoll.services.shares import Shares
-from atoll.services.terminals import Terminals
 from atoll.services.workspaces import Workspaces
 from atoll.surfaces.cli.api import Api
 from atoll.surfaces.cli.server import find_server
 from atoll.surfaces.http import repositories
 from atoll.surfaces.http.app import create_app
-from atoll.surfaces.http.context import Services
+from atoll.wiring.use_cases import Core, services_over
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.surfaces.http.world import served, short_folder
 
@@ -150,27 +141,11 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
         async def ready() -> str | None:
             return None
 
-        services = Services(
-            sandboxes=sandboxes,
-            terminals=Terminals(sandboxes),
-            recordings=Recordings(sandboxes, Terminals(sandboxes)),
-            agents=Agents(sandboxes, Terminals(sandboxes)),
-            shares=Shares(
-                ShareGround(store, bus, clock, identifiers), sandboxes, wrong=logins.wrong
-            ),
-            secrets=Secrets(sandboxes.transitions, sandboxes, vault=vault, masters=vault),
-            approvals=Approvals(sandboxes.transitions, sandboxes),
-            execs=Execs(sandboxes),
-            files=Files(sandboxes),
-            profiles=profiles,
-            events=events,
-            logins=logins,
-            extensions=around.extensions,
-            readiness=ready,
-            repositories=Repositories(
-                shelf, workspaces, sandboxes=sandboxes, events=events, allow_loopback=True
-            ),
+        repos = Repositories(
+            shelf, workspaces, sandboxes=sandboxes, events=events, allow_loopback=True
         )
+        core = Core(sandboxes, profiles, events, logins, vault, around.extensions)
+        services = services_over(core, repos, readiness=ready)
         app = create_app(services, more=(repositories.router,))
         group = await stack.enter_async_context(asyncio.TaskGroup())
         background = group.create_task(sandboxes.run())

@@ -25,22 +25,11 @@ from atoll.domain.share import (
     principal_of,
     shown_name,
 )
-from atoll.ports import Bus, Clock, Store
-from atoll.services.identifiers import Identifiers
 from atoll.services.sandboxes import Sandboxes
+from atoll.services.transitions import Transitions
 
 Wrong = Callable[[str, str], AtollError]
 """Counts a wrong secret from a source and gives the error to raise for it, with a sentence."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """What share links stand on."""
-
-    store: Store
-    bus: Bus
-    clock: Clock
-    identifiers: Identifiers
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +43,7 @@ class Entered:
 class Shares:
     """Use cases on share links. Only a sandbox's owner makes, sees and revokes them."""
 
-    def __init__(self, ground: Ground, sandboxes: Sandboxes, *, wrong: Wrong) -> None:
+    def __init__(self, ground: Transitions, sandboxes: Sandboxes, *, wrong: Wrong) -> None:
         self._store, self._bus = ground.store, ground.bus
         self._clock, self._identifiers = ground.clock, ground.identifiers
         self._sandboxes = sandboxes
@@ -155,19 +144,21 @@ class Shares:
 
     async def holder(self, session: str) -> Principal | None:
         """Which guest holds this session now; nobody once its link is over."""
-        async with self._store.read() as rows:
-            found = await rows.shares.guest(fingerprint(session))
-        if found is None or found[1].expires_at <= self._clock.now():
-            return None
-        return principal_of(*found)
+        found = await self._seat(session)
+        return None if found is None else principal_of(*found)
 
     async def _returning(self, session: str, secret: str) -> Entered | None:
-        async with self._store.read() as rows:
-            found = await rows.shares.guest(fingerprint(session))
+        found = await self._seat(session)
         if found is None or found[1].mark != fingerprint(secret):
             return None
-        over = found[1].expires_at <= self._clock.now()
-        return None if over else Entered(session, principal_of(*found))
+        return Entered(session, principal_of(*found))
+
+    async def _seat(self, session: str) -> tuple[Guest, Share] | None:
+        """A session's guest and its link, while that lives."""
+        async with self._store.read() as rows:
+            found = await rows.shares.guest(fingerprint(session))
+        over = found is not None and found[1].expires_at <= self._clock.now()
+        return None if over else found
 
     async def leave(self, session: str) -> None:
         """End a guest's session; an unknown one is not an error."""

@@ -40,26 +40,18 @@ from atoll.domain.principal import Principal
 from atoll.ports.extension import Extension
 from atoll.runtime.zygote.home import Home
 from atoll.services.admission import Settings as SandboxSettings
-from atoll.services.agents import Agents
-from atoll.services.approvals import Approvals
 from atoll.services.events import Events, Note
-from atoll.services.execs import Execs
-from atoll.services.files import Files
 from atoll.services.identifiers import Identifiers
 from atoll.services.logins import Logins
 from atoll.services.policies import DoorRules
 from atoll.services.profiles import Profiles
-from atoll.services.recordings import Recordings
 from atoll.services.repositories import Repositories
 from atoll.services.sandboxes import Sandboxes, Surroundings
-from atoll.services.secrets import Secrets
-from atoll.services.shares import Ground as ShareGround
-from atoll.services.shares import Shares
-from atoll.services.terminals import Terminals
 from atoll.services.workspaces import Workspaces
 from atoll.surfaces.http.context import Readiness, Services
 from atoll.wire import zygote as wire
 from atoll.wiring.settings import ControlSettings
+from atoll.wiring.use_cases import Core, services_over
 from atoll.wiring.vaulting import door_limits, open_vault
 
 if TYPE_CHECKING:
@@ -95,33 +87,15 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Services]:
         sandboxes = Sandboxes(around, profiles, settings=rules, identifiers=ids)
         events = Events(store, ground.bus, clock=ground.clock, identifiers=ground.identifiers)
         logins = await _logins(settings.home, ground.clock, events)
-        yield Services(
+        repositories = Repositories(
+            shelf,
+            workspaces,
             sandboxes=sandboxes,
-            terminals=Terminals(sandboxes),
-            recordings=Recordings(sandboxes, Terminals(sandboxes)),
-            agents=Agents(sandboxes, Terminals(sandboxes)),
-            shares=Shares(
-                ShareGround(store, ground.bus, ground.clock, ground.identifiers),
-                sandboxes,
-                wrong=logins.wrong,
-            ),
-            execs=Execs(sandboxes),
-            files=Files(sandboxes),
-            profiles=profiles,
             events=events,
-            logins=logins,
-            extensions=around.extensions,
-            readiness=_readiness(store, sandboxes),
-            repositories=Repositories(
-                shelf,
-                workspaces,
-                sandboxes=sandboxes,
-                events=events,
-                allow_loopback=settings.allow_loopback_remotes,
-            ),
-            secrets=Secrets(sandboxes.transitions, sandboxes, vault=vault, masters=vault),
-            approvals=Approvals(sandboxes.transitions, sandboxes),
+            allow_loopback=settings.allow_loopback_remotes,
         )
+        core = Core(sandboxes, profiles, events, logins, vault, around.extensions)
+        yield services_over(core, repositories, readiness=_readiness(store, sandboxes))
 
 
 def _rules(settings: ControlSettings) -> SandboxSettings:

@@ -32,25 +32,17 @@ from atoll.domain.isolation import Isolation, IsolationLevel
 from atoll.domain.principal import Principal
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
 from atoll.services.admission import Settings as SandboxSettings
-from atoll.services.agents import Agents
-from atoll.services.approvals import Approvals
 from atoll.services.events import Events, Note
-from atoll.services.execs import Execs
-from atoll.services.files import Files
 from atoll.services.identifiers import Identifiers
 from atoll.services.logins import Logins
 from atoll.services.profiles import Profiles
-from atoll.services.recordings import Recordings
 from atoll.services.repositories import Repositories
 from atoll.services.sandboxes import Sandboxes, Surroundings
-from atoll.services.secrets import Secrets
-from atoll.services.shares import Ground as ShareGround
-from atoll.services.shares import Shares
-from atoll.services.terminals import Terminals
 from atoll.services.workspaces import Workspaces
 from atoll.surfaces.http import repositories
 from atoll.surfaces.http.app import create_app
 from atoll.surfaces.http.context import Services
+from atoll.wiring.use_cases import Core, services_over
 
 
 class TurnedClock:
@@ -479,25 +471,9 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
         shelf = Shelf(ShelfSettings(folder / "repos", folder / "imports"), DirectImporter())
         shelf.sweep()
         workspaces = Workspaces(shelf, clock)
-        services = Services(
-            sandboxes=sandboxes,
-            terminals=Terminals(sandboxes),
-            recordings=Recordings(sandboxes, Terminals(sandboxes)),
-            agents=Agents(sandboxes, Terminals(sandboxes)),
-            shares=Shares(
-                ShareGround(store, bus, clock, identifiers), sandboxes, wrong=logins.wrong
-            ),
-            execs=Execs(sandboxes),
-            files=Files(sandboxes),
-            profiles=profiles,
-            events=events,
-            logins=logins,
-            extensions=around.extensions,
-            readiness=_ready,
-            secrets=Secrets(sandboxes.transitions, sandboxes, vault=vault, masters=vault),
-            approvals=Approvals(sandboxes.transitions, sandboxes),
-            repositories=Repositories(shelf, workspaces, sandboxes=sandboxes, events=events),
-        )
+        repos = Repositories(shelf, workspaces, sandboxes=sandboxes, events=events)
+        core = Core(sandboxes, profiles, events, logins, vault, around.extensions)
+        services = services_over(core, repos, readiness=_ready)
         app = create_app(services, more=(repositories.router,))
         group = await stack.enter_async_context(asyncio.TaskGroup())
         background = group.create_task(sandboxes.run())

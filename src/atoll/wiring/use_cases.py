@@ -1,0 +1,64 @@
+"""Every use case a surface may call, over one set of sandboxes; made in one place, so that a
+server and the tests' worlds never differ in what they have.
+
+What lies below (store, vault, extensions) is chosen by whoever calls.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from atoll.ports import Extension, Masters, Vault
+from atoll.services.agents import Agents
+from atoll.services.approvals import Approvals
+from atoll.services.events import Events
+from atoll.services.execs import Execs
+from atoll.services.files import Files
+from atoll.services.logins import Logins
+from atoll.services.profiles import Profiles
+from atoll.services.recordings import Recordings
+from atoll.services.repositories import Repositories
+from atoll.services.sandboxes import Sandboxes
+from atoll.services.secrets import Secrets
+from atoll.services.shares import Shares
+from atoll.services.terminals import Terminals
+from atoll.surfaces.http.context import Readiness, Services
+
+
+class OwnVault(Vault, Masters, Protocol):
+    """A vault that looks after its master keys itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """What is made first, each from what lies below it."""
+
+    sandboxes: Sandboxes
+    profiles: Profiles
+    events: Events
+    logins: Logins
+    vault: OwnVault
+    extensions: Mapping[str, Extension]
+
+
+def services_over(core: Core, repositories: Repositories, *, readiness: Readiness) -> Services:
+    """The services of a control plane."""
+    sandboxes, transitions = core.sandboxes, core.sandboxes.transitions
+    terminals = Terminals(sandboxes)
+    return Services(
+        sandboxes=sandboxes,
+        terminals=terminals,
+        recordings=Recordings(sandboxes, terminals),
+        agents=Agents(sandboxes, terminals),
+        shares=Shares(transitions, sandboxes, wrong=core.logins.wrong),
+        execs=Execs(sandboxes),
+        files=Files(sandboxes),
+        profiles=core.profiles,
+        events=core.events,
+        logins=core.logins,
+        extensions=core.extensions,
+        readiness=readiness,
+        secrets=Secrets(transitions, sandboxes, vault=core.vault, masters=core.vault),
+        approvals=Approvals(transitions, sandboxes),
+        repositories=repositories,
+    )
