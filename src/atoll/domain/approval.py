@@ -213,15 +213,18 @@ def overtaken(approval: Approval, *, reason: str, now: datetime) -> Approval:
 
 def holds(approval: Approval, now: datetime) -> bool:
     """Whether a yes still stands."""
-    fresh = approval.until is None or now < approval.until
-    return approval.verdict is Verdict.GRANTED and fresh
+    return approval.verdict is Verdict.GRANTED and not _over(approval, now)
+
+
+def late(approval: Approval, now: datetime) -> bool:
+    """Whether nobody decided while it was open."""
+    return approval.verdict is Verdict.PENDING and _over(approval, now)
 
 
 def silences(approval: Approval, now: datetime) -> bool:
     """Whether it keeps the same question from being put again: it is open, or was answered no
     a short while ago."""
-    fresh = approval.until is None or now < approval.until
-    return approval.verdict in (Verdict.PENDING, Verdict.DENIED) and fresh
+    return approval.verdict in (Verdict.PENDING, Verdict.DENIED) and not _over(approval, now)
 
 
 def check_command(argv: Sequence[str], cwd: str) -> CommandAsk:
@@ -234,8 +237,12 @@ def check_command(argv: Sequence[str], cwd: str) -> CommandAsk:
 def _check_open(approval: Approval, now: datetime) -> None:
     if approval.verdict is not Verdict.PENDING:
         raise Conflict(f"{approval.id} is {approval.verdict} already.", code="already_decided")
-    if approval.until is not None and now >= approval.until:
+    if late(approval, now):
         raise Conflict(f"{approval.id} is too old to be decided.", code="already_decided")
+
+
+def _over(approval: Approval, now: datetime) -> bool:
+    return approval.until is not None and now >= approval.until
 
 
 def _in_url(host: str) -> str:

@@ -11,7 +11,6 @@ from atoll.domain.profile import Network, NetworkMode, Safety
 from atoll.domain.yaml_fields import Fields, text, whole
 from atoll.domain.yaml_tree import Node
 
-MAX_COMMANDS = 50
 MAX_WORDS = 50
 MOST_MB = 1 << 30
 

@@ -23,6 +23,7 @@ from atoll.domain.approval import (
     denied,
     digest,
     granted,
+    late,
     overtaken,
     revoked,
 )
@@ -58,7 +59,6 @@ class _Issued:
     """A confirmation given out, and to whom."""
 
     confirmation: Confirmation
-    approval_id: ApprovalId
     caller: Principal
     tries: int = 0
 
@@ -78,7 +78,8 @@ class Approvals:
         query = ApprovalQuery(caller.org_id, caller.id, verdicts, max(1, min(limit, MAX_PAGE)))
         async with self._transitions.store.read() as rows:
             found = await rows.approvals.page(query)
-        if any(self._late(one) for one in found):
+        now = self._transitions.clock.now()
+        if any(late(one, now) for one in found):
             async with self._transitions.store.begin() as rows:
                 drafts, found = await sweep(rows, self._transitions, found)
                 if drafts:
@@ -96,12 +97,12 @@ class Approvals:
         again replaces them. Raises `Conflict` when there is nothing left to decide."""
         _check_person(caller)
         approval = await self.get(caller, approval_id)
-        if approval.verdict is not Verdict.PENDING or self._late(approval):
+        now = self._transitions.clock.now()
+        if approval.verdict is not Verdict.PENDING or late(approval, now):
             raise Conflict(f"{approval.id} is not open any more.", code="already_decided")
         words = "-".join("".join(secrets.choice(_SYLLABLES) for _ in range(2)) for _ in range(2))
-        ends = self._transitions.clock.now() + CONFIRMATION_LIFE
-        made = Confirmation(words, digest(approval), ends)
-        self._issued[approval.id] = _Issued(made, approval.id, caller)
+        made = Confirmation(words, digest(approval), now + CONFIRMATION_LIFE)
+        self._issued[approval.id] = _Issued(made, caller)
         self._issued.move_to_end(approval.id)
         while len(self._issued) > MAX_CONFIRMATIONS:
             self._issued.popitem(last=False)
@@ -192,11 +193,10 @@ class Approvals:
                 return await self._answer(approval, caller)
 
     async def _answer(self, approval: Approval, caller: Principal) -> Approval:
+        """Once, as a command is asked: a yes is used up by telling it."""
         decision: Literal["allow", "deny"] = (
             "allow" if approval.verdict is Verdict.GRANTED else "deny"
         )
-        if approval.verdict not in (Verdict.GRANTED, Verdict.DENIED):
-            return approval
         try:
             sandbox = await self._sandboxes.get(caller, approval.asker.sandbox_id)
             client = self._sandboxes.runtime_of(sandbox)
@@ -205,26 +205,20 @@ class Approvals:
         except AtollError as err:
             if decision == "deny":
                 return approval
-            await self._expire(approval)
+            now, reason = self._transitions.clock.now(), "Its asker was gone."
+            await self._settle(replace(approval, verdict=Verdict.EXPIRED, reason=reason, until=now))
             raise Conflict(
                 f"Nobody waits for {approval.id} any more ({err.message}): nothing was run.",
                 code="nobody_waits",
             ) from err
         if decision == "allow":
-            return await self._use(approval)
+            return await self._settle(replace(approval, verdict=Verdict.USED))
         return approval
 
-    async def _expire(self, approval: Approval) -> None:
-        now = self._transitions.clock.now()
-        after = replace(approval, verdict=Verdict.EXPIRED, reason="Its asker was gone.", until=now)
+    async def _settle(self, approval: Approval) -> Approval:
         async with self._transitions.store.begin() as rows:
-            await self._keep(rows, after, actor=SYSTEM)
-
-    async def _use(self, approval: Approval) -> Approval:
-        after = replace(approval, verdict=Verdict.USED)
-        async with self._transitions.store.begin() as rows:
-            await self._keep(rows, after, actor=SYSTEM)
-        return after
+            await self._keep(rows, approval, actor=SYSTEM)
+        return approval
 
     async def _keep(self, rows: Transaction, approval: Approval, *, actor: Principal) -> None:
         await rows.approvals.put(approval)
@@ -242,11 +236,6 @@ class Approvals:
         if not isinstance(approval.ask, SecretAsk):
             return None
         return await rows.secrets.get(approval.org_id, SecretId(approval.ask.secret_id))
-
-    def _late(self, approval: Approval) -> bool:
-        now = self._transitions.clock.now()
-        over = approval.until is not None and now >= approval.until
-        return approval.verdict is Verdict.PENDING and over
 
 
 def _stale(approval: Approval, secret: Secret | None) -> bool:

@@ -22,6 +22,7 @@ from atoll.domain.approval import (
     SecretAsk,
     Verdict,
     check_command,
+    late,
     overtaken,
     same_question,
     silences,
@@ -32,9 +33,10 @@ from atoll.domain.host import canonical_host
 from atoll.domain.ids import ApprovalId, PrincipalId, SecretId
 from atoll.domain.principal import SYSTEM
 from atoll.domain.sandbox import Sandbox
-from atoll.domain.secret import Purpose, Whose, in_scope
+from atoll.domain.secret import Purpose, in_scope
 from atoll.ports import RuntimeCall, Transaction
 from atoll.services.approval_voiding import approval_event, approval_words
+from atoll.services.policies import whose
 from atoll.services.transitions import Transitions
 
 _log = structlog.get_logger(__name__)
@@ -107,7 +109,7 @@ class Asks:
             return Taken()
         approval = self._approval(sandbox, told, owner=owner, ask=ask)
         others = await rows.approvals.open(sandbox.org_id, sandbox_id=sandbox.id, owner=owner)
-        expired, others = await self._sweep(rows, others)
+        expired, others = await sweep(rows, self._transitions, others)
         refused = await self._silenced(rows, approval, others)
         if refused is not None:
             return Taken(expired, refused.call)
@@ -142,8 +144,7 @@ class Asks:
             return sandbox.owner, check_command(command.argv, command.cwd)
         subject = msgspec.convert(told.subject, _SecretSubject)
         secret = await rows.secrets.get(sandbox.org_id, SecretId(subject.secret_id))
-        whose = Whose(sandbox.org_id, sandbox.owner, sandbox.id, sandbox.profile.id)
-        if secret is None or not in_scope(secret, whose):
+        if secret is None or not in_scope(secret, whose(sandbox)):
             raise Invalid("it asks for a secret that is not this sandbox's")
         if (secret.name, secret.version) != (subject.secret, subject.version):
             raise Invalid("it asks for another version of the secret")
@@ -174,12 +175,6 @@ class Asks:
             asked_at=now,
             until=now + life,
         )
-
-    async def _sweep(
-        self, rows: Transaction, approvals: list[Approval]
-    ) -> tuple[tuple[EventDraft, ...], list[Approval]]:
-        """Close the open ones whose time is over."""
-        return await sweep(rows, self._transitions, approvals)
 
     async def _silenced(
         self, rows: Transaction, approval: Approval, others: list[Approval]
@@ -216,14 +211,11 @@ async def sweep(
     drafts: list[EventDraft] = []
     left: list[Approval] = []
     for approval in approvals:
-        late = approval.until is not None and now >= approval.until
-        if late and approval.verdict is Verdict.PENDING:
-            after = overtaken(approval, reason="Nobody decided in time.", now=now)
-            await rows.approvals.put(after)
-            drafts.append(approval_event(transitions, after, actor=SYSTEM))
-            left.append(after)
-        else:
-            left.append(approval)
+        if late(approval, now):
+            approval = overtaken(approval, reason="Nobody decided in time.", now=now)
+            await rows.approvals.put(approval)
+            drafts.append(approval_event(transitions, approval, actor=SYSTEM))
+        left.append(approval)
     return tuple(drafts), left
 
 

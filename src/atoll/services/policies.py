@@ -4,7 +4,7 @@ Each is composed anew from the store and set whole. Values are opened here, go t
 and are kept nowhere. A value that does not open is left out, so its door stays closed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -25,11 +25,9 @@ from atoll.services.passing import accepted, read_reply
 from atoll.services.transitions import Transitions
 from atoll.wire.policy import (
     Approved,
-    Commands,
     CustomSecret,
     DoorLimits,
     GitRemote,
-    Network,
     Policy,
     ProviderKey,
     Redacted,
@@ -45,11 +43,9 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class DoorRules:
-    """What does not come from the store: the network and commands of a sandbox, the broker's
-    limits, and whether plain http to loopback may carry a secret (development)."""
+    """What is the same for every sandbox: the broker's limits, and whether plain http to
+    loopback may carry a secret (development)."""
 
-    network_of: Callable[[Sandbox], Network] = network_of
-    commands_of: Callable[[Sandbox], Commands] = commands_of
     limits: DoorLimits = field(default_factory=DoorLimits)
     dev: bool = False
 
@@ -94,7 +90,6 @@ class Policies:
         # The number is taken before the store is read: what is newer by number is newer by
         # content, whoever is faster.
         revision = self._next_revision()
-        whose = _whose(sandbox)
         async with self._transitions.store.read() as rows:
             kept = await rows.secrets.sealed(sandbox.org_id, sandbox.owner)
             approvals = (
@@ -106,7 +101,7 @@ class Policies:
             )
         check_secrets(sandbox, [one.secret for one in kept])
         opened = self._open(sandbox, kept)
-        chosen = {secret.id for secret in applied((one.secret for one in opened), whose)}
+        chosen = {secret.id for secret in applied((one.secret for one in opened), whose(sandbox))}
         mine = [one for one in opened if one.secret.id in chosen]
         rules = self._rules
         policy = Policy(
@@ -114,10 +109,10 @@ class Policies:
             providers=tuple(_provider(one) for one in mine if _is(one, Purpose.PROVIDER)),
             customs=tuple(_custom(one) for one in mine if _is(one, Purpose.CUSTOM)),
             approvals=self._approved(sandbox, mine, approvals),
-            network=rules.network_of(sandbox),
+            network=network_of(sandbox),
             redacted=tuple(Redacted(name=one.secret.name, value=one.value) for one in opened),
             limits=rules.limits,
-            commands=rules.commands_of(sandbox),
+            commands=commands_of(sandbox),
             remotes=tuple(_remote(one) for one in mine if _is(one, Purpose.GIT)),
             env=_environment(sandbox, mine),
             record=sandbox.profile.recording is Recording.ALWAYS,
@@ -208,7 +203,7 @@ def check_secrets(sandbox: Sandbox, secrets: Sequence[Secret]) -> None:
     wanted = references(sandbox)
     if not wanted:
         return
-    here = applied(secrets, _whose(sandbox))
+    here = applied(secrets, whose(sandbox))
     known = {one.name for one in here} | {str(one.id) for one in here}
     missing = [ref for ref in dict.fromkeys(wanted) if ref not in known]
     if missing:
@@ -220,7 +215,8 @@ def check_secrets(sandbox: Sandbox, secrets: Sequence[Secret]) -> None:
         )
 
 
-def _whose(sandbox: Sandbox) -> Whose:
+def whose(sandbox: Sandbox) -> Whose:
+    """Everything a secret's scope can mean to it."""
     return Whose(sandbox.org_id, sandbox.owner, sandbox.id, sandbox.profile.id)
 
 

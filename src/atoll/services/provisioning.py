@@ -36,7 +36,6 @@ from atoll.services.passing import read_reply
 from atoll.services.policies import Policies
 from atoll.services.start_folder import stand_at
 
-BRING_UP_SECONDS = 120.0
 TAKE_DOWN_SECONDS = 120.0
 """A backend that hangs must not hold its sandbox for ever."""
 

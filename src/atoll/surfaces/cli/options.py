@@ -9,7 +9,6 @@ from atoll.surfaces.cli.candidates import listed, profiles
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Decorator = Callable[[Callable[P, R]], Callable[P, R]]
 
 
 def sandbox_argument(*, required: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
