@@ -5,6 +5,7 @@
  * nudge to look again, so nothing missed while away can leave the page wrong.
  */
 
+import { retryDelay } from '../retry';
 import { address, reportLoggedOut } from './client';
 import { SseParser } from './sse';
 import type { Envelope } from './types';
@@ -15,8 +16,7 @@ export interface EventHandlers {
   onConnection(connected: boolean): void;
 }
 
-const RETRY_FIRST_MS = 500;
-const RETRY_CAP_MS = 8_000;
+const PACE = { firstMs: 500, mostMs: 8_000 };
 /** A page out of view gives its connection back: browsers allow six per server. */
 const HIDDEN_LINGER_MS = 30_000;
 
@@ -40,9 +40,8 @@ export function followEvents(handlers: EventHandlers): () => void {
     }
     if (stopped || abort !== mine || mine.signal.aborted) return;
     handlers.onConnection(false);
-    const wait = Math.min(RETRY_CAP_MS, RETRY_FIRST_MS * 2 ** attempts) * (0.5 + Math.random() / 2);
+    timer = window.setTimeout(() => void run(), retryDelay(attempts, PACE, Math.random()));
     attempts += 1;
-    timer = window.setTimeout(() => void run(), wait);
   }
 
   async function read(signal: AbortSignal): Promise<void> {

@@ -3,7 +3,7 @@
 import type { Terminal } from '../api/types';
 import { login } from '../state/login';
 import { useStore } from '../state/store';
-import type { AttachStatus } from '../terminal/attach';
+import type { AttachStatus } from '../terminal/status';
 import { actWords, controlActs, roleWords, type ControlAct } from '../terminal/turns';
 import type { TerminalView } from '../terminal/view';
 import { Icon, type IconName } from './icons';

@@ -1,7 +1,7 @@
 /** What lies over a terminal's lower edge when it is not simply live. */
 
 import { useEffect, useState } from 'react';
-import type { AttachStatus } from '../terminal/attach';
+import type { AttachStatus } from '../terminal/status';
 import type { TerminalView } from '../terminal/view';
 import { TurnNotice } from './TurnNotice';
 import { exitWords } from './words';

@@ -1,6 +1,6 @@
 /** Who is at a terminal, who drives it, and handing control on. */
 
-import type { AttachStatus } from '../terminal/attach';
+import type { AttachStatus } from '../terminal/status';
 import { everybody, type Control, type Party } from '../terminal/party';
 import type { TerminalView } from '../terminal/view';
 import { Avatar } from './Avatar';

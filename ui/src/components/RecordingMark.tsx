@@ -2,7 +2,7 @@
 
 import { api } from '../api/client';
 import { notifyFailure } from '../state/announce';
-import type { AttachStatus } from '../terminal/attach';
+import type { AttachStatus } from '../terminal/status';
 import { Icon } from './icons';
 
 interface RecordingMarkProps {

@@ -1,7 +1,7 @@
 /** One terminal's tab: what runs there, how it ended, and its close button. */
 
 import type { Terminal } from '../api/types';
-import type { AttachStatus } from '../terminal/attach';
+import type { AttachStatus } from '../terminal/status';
 import { Icon } from './icons';
 import { exitWords, terminalWords } from './words';
 

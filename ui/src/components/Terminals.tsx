@@ -8,7 +8,7 @@ import { announce, notifyFailure } from '../state/announce';
 import { go, route } from '../state/route';
 import { agentsMoved, loadTerminals, terminals } from '../state/sandboxes';
 import { useStore } from '../state/store';
-import type { AttachStatus } from '../terminal/attach';
+import type { AttachStatus } from '../terminal/status';
 import { clientId } from '../terminal/client-id';
 import { Confirm } from './Dialog';
 import { CardsView } from './CardsView';

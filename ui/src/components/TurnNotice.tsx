@@ -1,7 +1,7 @@
 /** Over a live terminal's lower edge: who asks for control, and why keys went nowhere. */
 
 import { useState } from 'react';
-import type { AttachStatus } from '../terminal/attach';
+import type { AttachStatus } from '../terminal/status';
 import { controlActs } from '../terminal/turns';
 import type { TerminalView } from '../terminal/view';
 

@@ -5,7 +5,7 @@ import { announce, notify } from '../state/announce';
 import { phone } from '../state/screen';
 import { useStore } from '../state/store';
 import { shade } from '../state/theme';
-import type { AttachStatus } from '../terminal/attach';
+import type { AttachStatus } from '../terminal/status';
 import { refusalWords } from '../terminal/turns';
 import { TerminalView } from '../terminal/view';
 

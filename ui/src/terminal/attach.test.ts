@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { Attachment, type AttachSocket, type AttachStatus } from './attach';
+import { Attachment, type AttachSocket } from './attach';
+import type { AttachStatus } from './status';
 
 /** A socket whose server side is the test. */
 class ScriptedSocket implements AttachSocket {

@@ -1,5 +1,5 @@
 /**
- * One browser's attachment to one terminal: offsets, acknowledgements, resume.
+ * One browser's attachment to one terminal: connecting, resuming, and what frames say.
  *
  * It knows the wire contract and nothing of xterm, React or the DOM: bytes go to a
  * `Screen`, the socket and the clock come in. The promise it keeps: every byte of the
@@ -7,17 +7,13 @@
  * reconnects, or the screen is told to start afresh (`resync`).
  */
 
+import { retryDelay } from '../retry';
+import { Alarm, type Timers } from './alarm';
 import { parseFrame } from './frames';
-import type { ClientFrame, Exit, PeopleFrame, ServerFrame } from './frames';
-import type { AgentState, Control, Party, Recording } from './party';
-
-/** Where bytes go. Calls are in order, and so must the `done` callbacks be. */
-export interface Screen {
-  /** Appends bytes; `done` is called once they are parsed. */
-  write(bytes: Uint8Array, done: () => void): void;
-  /** The terminal's size changed; called between the writes it belongs between. */
-  resize(cols: number, rows: number): void;
-}
+import type { ClientFrame, PeopleFrame, ServerFrame } from './frames';
+import type { Control, Party } from './party';
+import { UNTOLD, type AttachStatus } from './status';
+import { Stream, type Screen } from './stream';
 
 /** The part of WebSocket that is used, so that tests can script one. */
 export interface AttachSocket {
@@ -26,54 +22,6 @@ export interface AttachSocket {
   onclose: ((event: { code: number }) => void) | null;
   send(data: string | Uint8Array): void;
   close(code?: number): void;
-}
-
-/** Time, in milliseconds. */
-export interface AttachTimers {
-  set(run: () => void, afterMs: number): number;
-  clear(timer: number): void;
-  now(): number;
-}
-
-/** What a person can be told about the connection. */
-export type Phase =
-  /** The first connection, or one being made again. */
-  | 'connecting'
-  /** Bytes flow. */
-  | 'live'
-  /** Disconnected; another try is due at `retryAt`. */
-  | 'waiting'
-  /** The same client attached elsewhere: stays so until `takeBack`, never fights. */
-  | 'parked'
-  /** The program ended; see `exit`. */
-  | 'ended'
-  /** There is no such terminal any more. */
-  | 'gone'
-  /** The login or the share link is over. */
-  | 'revoked'
-  /** `dispose` was called. */
-  | 'closed';
-
-export interface AttachStatus {
-  readonly phase: Phase;
-  readonly driver: string | null;
-  readonly drives: boolean;
-  /** Who is here and who waits; null until told. */
-  readonly control: Control | null;
-  /** This client among them. */
-  readonly me: Party | null;
-  readonly agent: AgentState | null;
-  readonly recording: Recording | null;
-  readonly cols: number;
-  readonly rows: number;
-  readonly title: string;
-  readonly exit: Exit | null;
-  /** When the next try is due (the timers' clock), while waiting. */
-  readonly retryAt: number | null;
-  /** Bytes were shown already: a connection in the making resumes them. */
-  readonly resumes: boolean;
-  /** Times the stream could not be continued and was started afresh. */
-  readonly resyncs: number;
 }
 
 export interface AttachOptions {
@@ -87,19 +35,13 @@ export interface AttachOptions {
   readonly onStatus: (status: AttachStatus) => void;
   /** Somebody, perhaps this client, lost control without giving it. */
   readonly onExpired: (name: string, mine: boolean, reason: string) => void;
-  /** Sees every counted byte in order; for tests. */
+  /** See `Stream`. */
   readonly tap?: ((bytes: Uint8Array, offset: number) => void) | undefined;
-  readonly timers: AttachTimers;
+  readonly timers: Timers;
   /** 0 ≤ n < 1. */
   readonly random: () => number;
 }
 
-/** Bytes handed to the screen at once, so acknowledgements stay fine-grained. */
-const PIECE_BYTES = 32 * 1024;
-/** An idle screen acknowledges after this. */
-const IDLE_ACK_MS = 60;
-/** xterm throws data away past 50 MB unparsed; leave long before that. */
-const BACKLOG_BYTES = 8 * 1024 * 1024;
 const RETRY_FIRST_MS = 250;
 /** At first often: a driver whose connection is gone is waited for, for 10 s. */
 const RETRY_SOON_CAP_MS = 1_500;
@@ -113,44 +55,26 @@ const CLOSE_SUPERSEDED = 4000;
 const CLOSE_REVOKED = 4401;
 const CLOSE_NO_SUCH_TERMINAL = 4404;
 const CLOSE_SANDBOX_NOT_RUNNING = 4409;
-const NOTHING = new Uint8Array(0);
 
 /** See the file's head. Create, `open()`, and in the end `dispose()`. */
 export class Attachment {
   readonly #options: AttachOptions;
   readonly #encoder = new TextEncoder();
-  #status: AttachStatus = {
-    phase: 'connecting',
-    driver: null,
-    drives: false,
-    control: null,
-    me: null,
-    agent: null,
-    recording: null,
-    cols: 0,
-    rows: 0,
-    title: '',
-    exit: null,
-    retryAt: null,
-    resumes: false,
-    resyncs: 0,
-  };
+  readonly #stream: Stream;
+  readonly #retry: Alarm;
+  readonly #start: Alarm;
+  #status = UNTOLD;
   #socket: AttachSocket | null = null;
-  /** Offset of the next byte to come; null before the first `start`. */
-  #received: number | null = null;
-  /** Offset up to which the screen has parsed. */
-  #shown = 0;
-  #acked = -1;
-  #ackEvery = 65_536;
   #client = '';
   #attempts = 0;
-  #retryTimer: number | null = null;
-  #ackTimer: number | null = null;
-  #startTimer: number | null = null;
-  #draining = false;
 
   constructor(options: AttachOptions) {
     this.#options = options;
+    const { screen, timers, tap } = options;
+    const onAck = (offset: number): void => this.#say({ type: 'ack', offset });
+    this.#stream = new Stream({ screen, timers, tap, onAck });
+    this.#retry = new Alarm(timers);
+    this.#start = new Alarm(timers);
   }
 
   get status(): AttachStatus {
@@ -220,18 +144,16 @@ export class Attachment {
 
   /** Ends the attachment for good; the terminal itself lives on. */
   dispose(): void {
-    this.#dropSocket();
-    this.#clearTimers();
+    this.#hangUp();
     this.#set({ phase: 'closed', retryAt: null });
   }
 
   #connect(): void {
-    this.#dropSocket();
-    this.#clearTimers();
-    this.#draining = false;
+    this.#hangUp();
     this.#set({ phase: 'connecting', retryAt: null });
     const query = new URLSearchParams({ client: this.#options.clientId });
-    if (this.#received !== null) query.set('since', String(this.#received));
+    const { received } = this.#stream;
+    if (received !== null) query.set('since', String(received));
     const size = this.#options.size();
     if (size !== null) {
       query.set('cols', String(size.cols));
@@ -242,13 +164,12 @@ export class Attachment {
     socket.onmessage = ({ data }) => this.#onMessage(data);
     socket.onclose = ({ code }) => this.#onClose(code);
     this.#socket = socket;
-    this.#acked = -1;
-    this.#startTimer = this.#options.timers.set(() => this.#onClose(0), START_TIMEOUT_MS);
+    this.#start.set(() => this.#onClose(0), START_TIMEOUT_MS);
   }
 
   #onMessage(data: unknown): void {
     if (data instanceof ArrayBuffer) {
-      this.#onBytes(new Uint8Array(data));
+      if (!this.#stream.push(new Uint8Array(data))) this.#drain();
     } else if (typeof data === 'string') {
       const frame = parseFrame(data);
       if (frame !== null) this.#onFrame(frame);
@@ -261,7 +182,7 @@ export class Attachment {
         this.#onStart(frame);
         break;
       case 'resync':
-        this.#restartAt(frame.to, frame.preamble);
+        this.#stream.restartAt(frame.to, frame.preamble);
         this.#set({ resyncs: this.#status.resyncs + 1 });
         break;
       case 'size':
@@ -316,13 +237,12 @@ export class Attachment {
   }
 
   #onStart(frame: Extract<ServerFrame, { type: 'start' }>): void {
-    this.#clear('start');
+    this.#start.clear();
     this.#attempts = 0;
-    this.#ackEvery = frame.ackEvery;
     this.#client = frame.client ?? this.#options.clientId;
     this.#resizeScreen(frame.cols, frame.rows);
-    if (frame.offset !== this.#received || frame.preamble.length > 0) {
-      this.#restartAt(frame.offset, frame.preamble);
+    if (frame.offset !== this.#stream.received || frame.preamble.length > 0) {
+      this.#stream.restartAt(frame.offset, frame.preamble);
     }
     this.#set({
       phase: 'live',
@@ -333,71 +253,23 @@ export class Attachment {
       // Told again after `start` where there is one.
       recording: null,
     });
-    this.#ack();
-  }
-
-  /** The stream goes on at another offset; the preamble makes the screen fit for it. */
-  #restartAt(offset: number, preamble: Uint8Array): void {
-    this.#received = offset;
-    this.#options.screen.write(preamble, () => this.#onShown(offset));
+    this.#stream.begin(frame.ackEvery);
   }
 
   #resizeScreen(cols: number, rows: number): void {
-    const { screen } = this.#options;
-    // Through the write queue: bytes that came before were laid out for the old size.
-    screen.write(NOTHING, () => {
+    // Bytes that came before were laid out for the old size.
+    this.#stream.afterward(() => {
       if (this.#status.phase === 'closed') return;
-      screen.resize(cols, rows);
+      this.#options.screen.resize(cols, rows);
       this.#set({ cols, rows });
     });
   }
 
-  #onBytes(bytes: Uint8Array): void {
-    let offset = this.#received ?? 0;
-    this.#options.tap?.(bytes, offset);
-    for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
-      const piece = bytes.subarray(at, at + PIECE_BYTES);
-      const end = offset + piece.length;
-      this.#options.screen.write(piece, () => this.#onShown(end));
-      offset = end;
-    }
-    this.#received = offset;
-    if (offset - this.#shown > BACKLOG_BYTES) this.#drain();
-  }
-
-  #onShown(offset: number): void {
-    this.#shown = offset;
-    if (this.#status.phase === 'closed') return;
-    const idle = offset === this.#received;
-    if (this.#draining && idle) {
-      this.#connect();
-      return;
-    }
-    // Half of what the server allows: the next ack is under way before it waits for it.
-    if (offset - this.#acked >= this.#ackEvery / 2) this.#ack();
-    else if (idle) this.#ackSoon();
-  }
-
   /** The screen cannot keep up: stop receiving until it has, then resume. */
   #drain(): void {
-    this.#dropSocket();
-    this.#clearTimers();
-    this.#draining = true;
+    this.#hangUp();
+    this.#stream.drain(() => this.#connect());
     this.#set({ phase: 'waiting', retryAt: null });
-  }
-
-  #ackSoon(): void {
-    this.#ackTimer ??= this.#options.timers.set(() => {
-      this.#ackTimer = null;
-      this.#ack();
-    }, IDLE_ACK_MS);
-  }
-
-  #ack(): void {
-    if (this.#status.phase !== 'live' || this.#shown === this.#acked) return;
-    this.#clear('ack');
-    this.#acked = this.#shown;
-    this.#say({ type: 'ack', offset: this.#shown });
   }
 
   #say(frame: ClientFrame): void {
@@ -405,8 +277,7 @@ export class Attachment {
   }
 
   #onClose(code: number): void {
-    this.#dropSocket();
-    this.#clearTimers();
+    this.#hangUp();
     if (this.#status.exit !== null) this.#set({ phase: 'ended' });
     else if (code === CLOSE_SUPERSEDED) this.#set({ phase: 'parked', drives: false });
     else if (code === CLOSE_REVOKED) this.#set({ phase: 'revoked', drives: false });
@@ -417,42 +288,26 @@ export class Attachment {
 
   #retryLater(code: number): void {
     const { timers, random } = this.#options;
-    const most = this.#attempts < RETRY_SOON_TIMES ? RETRY_SOON_CAP_MS : RETRY_CAP_MS;
-    const cap = Math.min(most, RETRY_FIRST_MS * 2 ** this.#attempts);
+    const mostMs = this.#attempts < RETRY_SOON_TIMES ? RETRY_SOON_CAP_MS : RETRY_CAP_MS;
     // A clean end without an exit frame is a server going down in good order: it will
-    // need a moment. Jitter keeps a hundred panes from coming back in one instant.
-    const delay = (code === CLOSE_NORMAL ? RETRY_FIRST_MS : 0) + cap * (0.5 + random() / 2);
+    // need a moment.
+    const moment = code === CLOSE_NORMAL ? RETRY_FIRST_MS : 0;
+    const pace = { firstMs: RETRY_FIRST_MS, mostMs };
+    const delay = moment + retryDelay(this.#attempts, pace, random());
     this.#attempts += 1;
-    this.#retryTimer = timers.set(() => this.#connect(), delay);
+    this.#retry.set(() => this.#connect(), delay);
     this.#set({ phase: 'waiting', drives: false, retryAt: timers.now() + delay });
   }
 
-  #dropSocket(): void {
+  #hangUp(): void {
+    this.#stream.pause();
+    this.#start.clear();
+    this.#retry.clear();
     const socket = this.#socket;
     if (socket === null) return;
     this.#socket = null;
     socket.onmessage = socket.onclose = null;
     socket.close(CLOSE_NORMAL);
-  }
-
-  #clearTimers(): void {
-    this.#clear('start');
-    this.#clear('ack');
-    this.#clear('retry');
-  }
-
-  #clear(which: 'start' | 'ack' | 'retry'): void {
-    const { timers } = this.#options;
-    if (which === 'start' && this.#startTimer !== null) {
-      timers.clear(this.#startTimer);
-      this.#startTimer = null;
-    } else if (which === 'ack' && this.#ackTimer !== null) {
-      timers.clear(this.#ackTimer);
-      this.#ackTimer = null;
-    } else if (which === 'retry' && this.#retryTimer !== null) {
-      timers.clear(this.#retryTimer);
-      this.#retryTimer = null;
-    }
   }
 
   #set(change: Partial<AttachStatus>): void {

@@ -1,10 +1,10 @@
 /** Follows the cards of one terminal or machine over reconnects, each resumed where it ended. */
 
 import { api } from '../api/client';
+import { retryDelay } from '../retry';
 import { NO_CARDS, readPage, withPage, type CardList } from './cards';
 
-const RETRY_FIRST_MS = 300;
-const RETRY_CAP_MS = 5_000;
+const PACE = { firstMs: 300, mostMs: 5_000 };
 /** The terminal, the sandbox or the way in is gone: coming back is of no use. */
 const FINAL_CODES = [4401, 4404, 4409];
 
@@ -34,9 +34,8 @@ export function followCards(
       if (over || socket !== made) return;
       onCards(list, false);
       if (FINAL_CODES.includes(code)) return;
-      const wait = Math.min(RETRY_CAP_MS, RETRY_FIRST_MS * 2 ** attempts);
+      timer = window.setTimeout(connect, retryDelay(attempts, PACE, Math.random()));
       attempts += 1;
-      timer = window.setTimeout(connect, wait * (0.5 + Math.random() / 2));
     };
   }
 

@@ -1,6 +1,6 @@
 /** What a person may do about control right now, and the words for it. Pure. */
 
-import type { AttachStatus } from './attach';
+import type { AttachStatus } from './status';
 import type { Control, Party } from './party';
 
 /** What the one button about control does. `take` is the owner's right. */

@@ -1,0 +1,63 @@
+/** What an attachment tells the page about itself. */
+
+import type { Exit } from './frames';
+import type { AgentState, Control, Party, Recording } from './party';
+
+/** What a person can be told about the connection. */
+export type Phase =
+  /** The first connection, or one being made again. */
+  | 'connecting'
+  /** Bytes flow. */
+  | 'live'
+  /** Disconnected; another try is due at `retryAt`. */
+  | 'waiting'
+  /** The same client attached elsewhere: stays so until `takeBack`, never fights. */
+  | 'parked'
+  /** The program ended; see `exit`. */
+  | 'ended'
+  /** There is no such terminal any more. */
+  | 'gone'
+  /** The login or the share link is over. */
+  | 'revoked'
+  /** `dispose` was called. */
+  | 'closed';
+
+export interface AttachStatus {
+  readonly phase: Phase;
+  readonly driver: string | null;
+  readonly drives: boolean;
+  /** Who is here and who waits; null until told. */
+  readonly control: Control | null;
+  /** This client among them. */
+  readonly me: Party | null;
+  readonly agent: AgentState | null;
+  readonly recording: Recording | null;
+  readonly cols: number;
+  readonly rows: number;
+  readonly title: string;
+  readonly exit: Exit | null;
+  /** When the next try is due (the timers' clock), while waiting. */
+  readonly retryAt: number | null;
+  /** Bytes were shown already: a connection in the making resumes them. */
+  readonly resumes: boolean;
+  /** Times the stream could not be continued and was started afresh. */
+  readonly resyncs: number;
+}
+
+/** Before anything was heard. */
+export const UNTOLD: AttachStatus = {
+  phase: 'connecting',
+  driver: null,
+  drives: false,
+  control: null,
+  me: null,
+  agent: null,
+  recording: null,
+  cols: 0,
+  rows: 0,
+  title: '',
+  exit: null,
+  retryAt: null,
+  resumes: false,
+  resyncs: 0,
+};
