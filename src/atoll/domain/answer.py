@@ -1,6 +1,6 @@
 """What passes the broker door on its way back in: which headers, and which answers at all.
 
-Pure: `runtime.doors` performs it. Keys in heads and bodies are `domain.key_mask`'s.
+Pure: `runtime.doors` performs it. Keys in heads and bodies are `domain.redaction`'s.
 """
 
 from urllib.parse import urlsplit

@@ -6,7 +6,7 @@ control characters, where a secret coloured letter by letter or folded into line
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from atoll.domain.redaction.forms import SHORTEST, forms, without_controls
@@ -31,6 +31,9 @@ class Findings:
 
     spans: tuple[Span, ...]
     live: tuple[tuple[int, int], ...]
+
+
+NOTHING = Findings((), ())
 
 
 class Lexicon:
@@ -65,9 +68,13 @@ class Lexicon:
                 live.append((_tail_begin(data, size), size))
         return Findings(joined(spans), tuple(live))
 
+    def mask(self, data: bytes, spans: Iterable[Span]) -> bytes:
+        """Asterisks in these intervals, as wide on a screen as what they hide."""
+        return mask(data, spans, starred=_starred)
+
     def redact(self, data: bytes) -> bytes:
         """A whole text with every secret in it masked."""
-        return mask(data, self.find(data).spans) if self else data
+        return self.mask(data, self.find(data).spans) if self else data
 
     def redact_text(self, text: str) -> str:
         """The same for words of ours: messages, logs, event payloads."""
@@ -88,19 +95,18 @@ def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
     return tuple(apart)
 
 
-def mask(data: bytes, spans: Iterable[Span]) -> bytes:
-    """`data` with asterisks in these intervals, as wide on a screen as what they hide.
-    Escape sequences and control characters in between stay."""
+def mask(data: bytes, spans: Iterable[Span], *, starred: Callable[[bytes], bytes]) -> bytes:
+    """`data` with what `starred` makes of these intervals in their place."""
     pieces: list[bytes] = []
     at = 0
     for begin, end in spans:
-        pieces += (data[at:begin], _starred(data[begin:end]))
+        pieces += (data[at:begin], starred(data[begin:end]))
         at = end
     return b"".join((*pieces, data[at:]))
 
 
 def _starred(data: bytes) -> bytes:
-    """One asterisk for each column."""
+    """One asterisk for each column; escape sequences' control characters stay."""
     if data.isascii() and data.isalnum():
         return b"*" * len(data)
     text = data.decode("utf-8", "replace")

@@ -5,7 +5,10 @@ tick of a clock that does not depend on the data; of eight and more, until it is
 the stream ends. What went out too early is remembered, so that the rest is still masked.
 """
 
-from atoll.domain.redaction.lexicon import Findings, Lexicon, Span, joined, mask
+from collections.abc import Iterable
+from typing import Protocol
+
+from atoll.domain.redaction.lexicon import Findings, Span, joined
 
 TICK_SECONDS = 0.02
 """Of that clock: the most that a letter somebody types is delayed."""
@@ -17,12 +20,23 @@ ROOM_BYTES = 64 * 1024
 """How far escape sequences may stretch an unfinished secret before it is masked as it is."""
 
 
+class Finder(Protocol):
+    """What is looked for (false when that is nothing), and what stands in its place. `longest`
+    is in bytes."""
+
+    longest: int
+
+    def __bool__(self) -> bool: ...
+    def find(self, data: bytes) -> Findings: ...
+    def mask(self, data: bytes, spans: Iterable[Span]) -> bytes: ...
+
+
 class Redactor:
     """One stream, over a lexicon that may be replaced while it flows (`lexicon`)."""
 
     __slots__ = ("__weakref__", "_held", "_shown", "_spans", "_stays", "lexicon")
 
-    def __init__(self, lexicon: Lexicon) -> None:
+    def __init__(self, lexicon: Finder) -> None:
         self.lexicon = lexicon
         self._held = b""
         """What may still become a secret; its first `_shown` bytes have gone out already."""
@@ -41,6 +55,8 @@ class Redactor:
             return data
         whole = self._held + data
         found = self.lexicon.find(whole)
+        if not (self._held or found.spans or found.live):
+            return data
         # A secret found before may reach into what was kept; its beginning is gone by now.
         self._spans = joined((*self._spans, *found.spans))
         begin = min((begin for begin, _ in found.live), default=len(whole))
@@ -93,4 +109,5 @@ class Redactor:
             for first, last in self._spans
             if first < end and last > begin
         )
-        return mask(whole[begin:end], spans)
+        out = whole[begin:end]
+        return self.lexicon.mask(out, spans) if spans else out

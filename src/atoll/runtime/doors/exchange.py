@@ -5,23 +5,22 @@ gathered but the head, so streams pass as they come; each side is paused while t
 slow, and whoever goes takes the other along.
 """
 
-import asyncio
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from atoll.domain.answer import judge_answer
-from atoll.domain.key_mask import KeyMasks, masked
 from atoll.domain.passage import Headers, Passage, Refusal
+from atoll.domain.redaction.literals import Literals
+from atoll.domain.redaction.redactor import Redactor
 from atoll.runtime.doors.call import Call
 from atoll.runtime.doors.gate import Gate
 from atoll.runtime.doors.holdings import Grant
 from atoll.runtime.doors.outbound import Outbound
+from atoll.runtime.stage import Flow
 from atoll.wire.usage import UsageReader
 
 PENDING_BYTES = 256 * 1024
 MAX_BODY_BYTES = 1024 * 1024 * 1024
-TICK_SECONDS = 0.05
-"""How long a short beginning of a key is held back when a stream pauses."""
 
 
 class Client(Protocol):
@@ -81,14 +80,15 @@ class Exchange:
         self.asked_head = bytearray()
         self._client = client
         self._owner = owner
-        self._masks = KeyMasks(order.passage.masks)
+        self._keys = Literals(order.passage.masks)
+        self._flow = Flow(Redactor(self._keys), self._show)
         self._pending: list[bytes] = []
         self._waiting = 0
         self._asked_all = order.length == 0
         self._answered = self._over = self._chunked = self._raw = self._close = False
         self._shown_head = b""
         self._out: list[bytes] = []
-        self._tick: asyncio.TimerHandle | None = None
+        self._gathering = False
 
     # The client's side.
 
@@ -178,7 +178,7 @@ class Exchange:
         head = _answer_head(status, reason, kept, chunked=self._chunked, close=self._close)
         if self._raw:
             head = head[:-2] + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
-        self._shown_head = self._client.reply_head(masked(head, passage.masks), raw=self._raw)
+        self._shown_head = self._client.reply_head(self._keys.redact(head), raw=self._raw)
         if self._raw:
             self._flush()
 
@@ -192,22 +192,18 @@ class Exchange:
         if not self._owner.took(len(data)):
             self.cut("bytes_used_up")
             return
-        shown = self._masks.feed(data)
-        if shown:
-            self._out.append(shown)
+        self._gathering = True
+        self._flow.feed(data)
 
     def answer_pause(self) -> None:
         """That is all for now: what came goes on, in one piece."""
+        self._gathering = False
         self._flush()
-        self._flush_soon()
 
     def answer_raw(self, data: bytes) -> None:
         """Bytes of a protocol both sides went over to."""
         self.call.bytes_out += len(data)
-        shown = self._masks.feed(data)
-        if shown:
-            self._client.reply_data(shown)
-        self._flush_soon()
+        self._flow.feed(data)
         if not self._owner.took(len(data)):
             self.cut("bytes_used_up")
 
@@ -215,16 +211,13 @@ class Exchange:
         """The answer is whole."""
         if self._over:
             return
-        rest = self._masks.end()
+        self._gathering = True
+        self._flow.end()
+        self._flush(last=True)
         if self._raw:
-            if rest:
-                self._client.reply_data(rest)
             self._finish("passed", reuse=False)
             self._client.drop()
             return
-        if rest:
-            self._out.append(rest)
-        self._flush(last=True)
         self._finish("passed", reuse=self._asked_all)
         self._client.reply_end(close=self._close)
 
@@ -276,8 +269,7 @@ class Exchange:
     def _finish(self, outcome: str, *, reuse: bool) -> None:
         self._over = True
         self.call.outcome = outcome
-        if self._tick is not None:
-            self._tick.cancel()
+        self._flow.stop()
         if self.outbound is not None and not reuse:
             self.outbound.close()
         self._owner.over(self)
@@ -289,6 +281,12 @@ class Exchange:
             if self._waiting > PENDING_BYTES:
                 self._client.hold(True)
 
+    def _show(self, data: bytes) -> None:
+        """Bytes of an answer that may be seen; alone they go on at once."""
+        self._out.append(data)
+        if not self._gathering:
+            self._flush()
+
     def _flush(self, *, last: bool = False) -> None:
         out, self._out = self._out, []
         data = out[0] if len(out) == 1 else b"".join(out)
@@ -298,19 +296,6 @@ class Exchange:
         data = head + data
         if data:
             self._client.reply_data(data)
-
-    def _flush_soon(self) -> None:
-        """Give a short beginning of a key a tick to become the key."""
-        if self._tick is None and not self._over and self._masks.held:
-            loop = asyncio.get_running_loop()
-            self._tick = loop.call_later(TICK_SECONDS, self._release)
-
-    def _release(self) -> None:
-        self._tick = None
-        shown = self._masks.release()
-        if shown and not self._over:
-            self._out.append(shown)
-            self._flush()
 
 
 def _request_head(order: Order) -> bytes:

@@ -1,0 +1,61 @@
+"""A few texts looked for letter by letter, where only they can come back: keys in an answer.
+
+Pure, and cheap to make for one stream. An encoded or split-up text passes; finding those is
+`lexicon.Lexicon`'s. What stands in a text's place has as many bytes, so that lengths told
+before (of a body, of a WebSocket's frames) stay true.
+"""
+
+from collections.abc import Iterable
+
+from atoll.domain.redaction.lexicon import NOTHING, Findings, Span, joined, mask
+
+
+class Literals:
+    """Immutable. Raises `ValueError` for an empty text."""
+
+    __slots__ = ("_texts", "longest")
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts = tuple([each.encode() for each in texts])
+        if b"" in self._texts:
+            raise ValueError("an empty text would be everywhere")
+        self.longest = max(map(len, self._texts), default=0)
+
+    def __bool__(self) -> bool:
+        return bool(self._texts)
+
+    def find(self, data: bytes) -> Findings:
+        """Everything in `data`, and the longest beginning of a text at its end."""
+        spans: list[Span] = []
+        live = 0
+        for text in self._texts:
+            begin = data.find(text)
+            while begin != -1:
+                spans.append((begin, begin + len(text)))
+                begin = data.find(text, begin + 1)
+            live = max(live, _beginning(text, data))
+        if not spans and not live:
+            return NOTHING
+        return Findings(joined(spans), ((len(data) - live, live),) if live else ())
+
+    def mask(self, data: bytes, spans: Iterable[Span]) -> bytes:
+        """An asterisk for each byte in these intervals."""
+        return mask(data, spans, starred=_starred)
+
+    def redact(self, data: bytes) -> bytes:
+        """A whole text with each of them masked."""
+        return self.mask(data, self.find(data).spans)
+
+
+def _starred(data: bytes) -> bytes:
+    return b"*" * len(data)
+
+
+def _beginning(text: bytes, data: bytes) -> int:
+    """How many of the last bytes of `data` are an unfinished `text`."""
+    at = data.find(text[:1], max(0, len(data) - len(text) + 1))
+    while at != -1:
+        if text.startswith(data[at:]):
+            return len(data) - at
+        at = data.find(text[:1], at + 1)
+    return 0
