@@ -46,6 +46,5 @@ class Ring:
         count = max(0, min(limit, self.end - offset))
         at = offset % self.capacity
         head = min(count, self.capacity - at)
-        if head == count:
-            return bytes(self._buffer[at : at + head])
-        return bytes(self._buffer[at:]) + bytes(self._buffer[: count - head])
+        with memoryview(self._buffer) as held:
+            return b"".join((held[at : at + head], held[: count - head]))

@@ -99,7 +99,8 @@ class Scanner:
         opened = _OPEN.match(buffer, last) if last >= 0 else None
         stop = len(buffer) if opened is None else last
         self._held = b""
-        queries = self._scan(buffer, stop)
+        # Most output is plain text: a byte is looked for many times faster than a sequence.
+        queries = self._scan(buffer, stop) if last >= 0 or _shifts(buffer) else ()
         if opened is None:
             self._partial = _partial_character(self._partial + buffer[-4:])
         else:
@@ -240,10 +241,15 @@ class Scanner:
 def _events(buffer: bytes, stop: int) -> list[int]:
     """Where something that matters besides the pen begins, up to `stop`."""
     found = [match.start() for match in _EVENT.finditer(buffer, 0, stop)]
-    if b"\x0e" in buffer or b"\x0f" in buffer:
+    if _shifts(buffer):
         found += [match.start() for match in _SHIFT.finditer(buffer, 0, stop) if match[1]]
         found.sort()
     return found
+
+
+def _shifts(buffer: bytes) -> bool:
+    """Whether SO or SI may be in it."""
+    return b"\x0e" in buffer or b"\x0f" in buffer
 
 
 def _query(found: re.Match[bytes], begin: int) -> Query:

@@ -1,10 +1,12 @@
 """The master side of a PTY on the event loop: reading, typing, size and signals.
 
-One read of at most 16 KiB per loop turn keeps a flooding terminal from starving its
-neighbours. What the bytes mean is not known here.
+At most 16 KiB a loop turn keep a flooding terminal from starving its neighbours. The kernel
+gives them in pieces, joined here: what is done for each costs the same for a whole turn. What
+the bytes mean is not known here.
 """
 
 import asyncio
+import contextlib
 import errno
 import fcntl
 import os
@@ -15,6 +17,8 @@ from collections.abc import Callable
 from atoll.domain.terminal.size import Size
 
 READ_BYTES = 16 * 1024
+FULL_PIECE = 4095
+"""All a terminal holds (Linux's N_TTY_BUF_SIZE, less one): after so much there may be more."""
 MAX_TYPED_BYTES = 256 * 1024
 HUNG_RETRY_SECONDS = 0.2
 TIOCSIG = 0x40045436
@@ -104,7 +108,7 @@ class Master:
 
     def _read(self) -> None:
         try:
-            data = os.read(self._fd, READ_BYTES)
+            data = self._drained()
         except BlockingIOError:
             return
         except OSError as error:
@@ -118,6 +122,16 @@ class Master:
         # Polling a hung-up terminal would spin: look again now and then.
         self._retry = self._loop.call_later(HUNG_RETRY_SECONDS, self.resume)
         self._on_hangup()
+
+    def _drained(self) -> bytes:
+        """What one turn takes. Raises `OSError` when there is nothing, as read(2) does."""
+        piece = data = os.read(self._fd, READ_BYTES)
+        # What ends it after a first piece says so again at the next turn.
+        with contextlib.suppress(OSError):
+            while len(piece) >= FULL_PIECE and len(data) <= READ_BYTES - FULL_PIECE:
+                piece = os.read(self._fd, READ_BYTES - len(data))
+                data += piece
+        return data
 
     def _type(self) -> None:
         try:
