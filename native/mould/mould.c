@@ -5,6 +5,11 @@
  * whoever is forked later gives up its own copy of a page that says the same (`mould_settle`), and
  * sees the file's again. Without libc and without data of its own: it replaces the memory that
  * libc and Python live in while it runs. What may be replaced is for the caller to know.
+ *
+ * Whose memory it is does not matter (Python's, libc's, an extension's own heap): a page is given
+ * up by what it says in every word, compared where nobody can write meanwhile. The one exception
+ * is a marked word, the count of an object that never ends, so that its memory is never used
+ * for anything else; and even that word must still look like such a count.
  */
 
 #include <stdint.h>
@@ -16,6 +21,10 @@ typedef uint64_t u64;
 #define BATCH 256UL
 #define EIO 5
 #define EVERY_SIGNAL (~0ULL)
+
+/* Bits of a pinned count that no number of uses changes; of a pointer, a length, or the count of
+ * a younger object they differ. */
+#define USES 32
 
 /* Linux: Documentation/admin-guide/mm/pagemap.rst */
 #define PRESENT (1ULL << 63)
@@ -66,6 +75,19 @@ static long call(long number, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
 #error "no system calls known for this architecture"
 #endif
 
+/* A signal's handler would write to memory that is just compared or copied: none runs between. */
+static u64 hush(void)
+{
+    u64 all = EVERY_SIGNAL, before = 0;
+    call(SIGPROCMASK, SIG_SETMASK, (u64)&all, (u64)&before, sizeof(u64), 0, 0);
+    return before;
+}
+
+static void hear(u64 before)
+{
+    call(SIGPROCMASK, SIG_SETMASK, (u64)&before, 0, sizeof(u64), 0, 0);
+}
+
 /* Add `much` to the first word of each object: a reference count that never falls to nothing. */
 void mould_pin(u64 *const *objects, long count, u64 much)
 {
@@ -85,34 +107,61 @@ void mould_mark(const struct range *ranges, long n, const u64 *objects, long cou
             }
 }
 
+static long lay(struct range r, long file)
+{
+    for (u64 done = 0; done < r.size;) {
+        long got = call(PWRITE, (u64)file, r.start + done, r.size - done, r.offset + done, 0, 0);
+        if (got <= 0)
+            return got ? got : -EIO;
+        done += (u64)got;
+    }
+    long at = call(MMAP, r.start, r.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+                   (u64)file, r.offset);
+    if (at < 0 && at > -(long)PAGE)
+        return at;
+    /* Children inherit what is mapped, and need not look for it. */
+    call(MADVISE, r.start, r.size, MADV_POPULATE_READ, 0, 0, 0);
+    return 0;
+}
+
 /* Copy each range into the file and map that over it. 0 or a negative errno; what any page says
- * is the same in either case. */
+ * is the same in either case. No other thread may run. */
 long mould_lay(const struct range *ranges, long n, long file)
 {
-    for (long i = 0; i < n; i++) {
-        struct range r = ranges[i];
-        for (u64 done = 0; done < r.size;) {
-            long got = call(PWRITE, (u64)file, r.start + done, r.size - done, r.offset + done, 0, 0);
-            if (got <= 0)
-                return got ? got : -EIO;
-            done += (u64)got;
-        }
-        long at = call(MMAP, r.start, r.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
-                       (u64)file, r.offset);
-        if (at < 0 && at > -(long)PAGE)
-            return at;
-        /* Children inherit what is mapped, and need not look for it. */
-        call(MADVISE, r.start, r.size, MADV_POPULATE_READ, 0, 0, 0);
-    }
-    return 0;
+    u64 before = hush();
+    long result = 0;
+    for (long i = 0; i < n && !result; i++)
+        result = lay(ranges[i], file);
+    hear(before);
+    return result;
 }
 
 static int same(const u64 *ours, const u64 *given, const unsigned char *counts)
 {
-    for (u64 word = 0; word < WORDS; word++)
-        if (ours[word] != given[word] && !(counts[word / 8] >> word % 8 & 1))
+    for (u64 word = 0; word < WORDS; word++) {
+        u64 differs = ours[word] ^ given[word];
+        if (differs && (!(counts[word / 8] >> word % 8 & 1) || differs >> USES))
             return 0;
+    }
     return 1;
+}
+
+/* Whether the page went. The ranges were read some moments ago: if no file lies under this page
+ * any more, it comes back empty, and what it said is written again. */
+static int give_up(volatile u64 *ours, const u64 *given)
+{
+    u64 kept[WORDS];
+    int gone = 1;
+    for (u64 word = 0; word < WORDS; word++)
+        kept[word] = ours[word];
+    if (call(MADVISE, (u64)ours, PAGE, MADV_DONTNEED, 0, 0, 0))
+        return 0;
+    for (u64 word = 0; word < WORDS; word++)
+        if (ours[word] != given[word])
+            gone = 0;
+    for (u64 word = 0; !gone && word < WORDS; word++)
+        ours[word] = kept[word];
+    return gone;
 }
 
 static long settle(struct range r, const unsigned char *given, const unsigned char *counts,
@@ -130,9 +179,8 @@ static long settle(struct range r, const unsigned char *given, const unsigned ch
             u64 at = (first + k) * PAGE, place = r.offset + at;
             if ((seen[k] & (PRESENT | ONLY_OURS | OF_A_FILE)) != (PRESENT | ONLY_OURS))
                 continue;
-            if (same((u64 *)(r.start + at), (u64 *)(given + place), counts + place / 64) &&
-                !call(MADVISE, r.start + at, PAGE, MADV_DONTNEED, 0, 0, 0))
-                gone++;
+            if (same((u64 *)(r.start + at), (u64 *)(given + place), counts + place / 64))
+                gone += give_up((u64 *)(r.start + at), (u64 *)(given + place));
         }
     }
     return gone;
@@ -140,17 +188,16 @@ static long settle(struct range r, const unsigned char *given, const unsigned ch
 
 /* Give up every page of ours that differs from the file in marked counts at most. `given` is a
  * second, unwritten mapping of the file. The number of pages, or a negative errno. No other
- * thread may run, and no signal is taken: either could write between comparing and giving up. */
+ * thread may run: it could write between comparing and giving up. */
 long mould_settle(const struct range *ranges, long n, const unsigned char *given,
                   const unsigned char *counts, long pagemap)
 {
-    u64 all = EVERY_SIGNAL, before;
+    u64 before = hush();
     long gone = 0;
-    call(SIGPROCMASK, SIG_SETMASK, (u64)&all, (u64)&before, sizeof(u64), 0, 0);
     for (long i = 0; i < n && gone >= 0; i++) {
         long more = settle(ranges[i], given, counts, pagemap);
         gone = more < 0 ? more : gone + more;
     }
-    call(SIGPROCMASK, SIG_SETMASK, (u64)&before, 0, sizeof(u64), 0, 0);
+    hear(before);
     return gone;
 }

@@ -1,5 +1,8 @@
 """Memory that idle runtimes share again: what it says stays the same, and it is theirs alone."""
 
+import ctypes
+import mmap
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from atoll.runtime.zygote import mould
+from atoll.testing.zygote_rig import zygote_rig
+from atoll.wire import zygote as wire
+from atoll.wiring import doctor
 
 pytestmark = pytest.mark.skipif(
     not any((Path(mould.__file__).parent / "bin").glob("mould-*.so")),
@@ -122,5 +128,94 @@ def body():
     assert mapped
     assert not shared, shared
 child(body)
+"""
+    )
+
+
+_COUNT, _TEXT = 0, 8
+"""Where in the page below a marked count lies, and what is not one."""
+
+
+def _settled_page(*, count: int, text: bytes, of_the_file: bool = True) -> tuple[int, bytes]:
+    """One page that began as the mould's and then got this count and text: how many pages the
+    library gave up, and what the page says afterwards. Not `of_the_file`, another mapping lies
+    there by then."""
+    library, _why = mould._library()
+    assert library is not None
+    first = mould.PINNED.to_bytes(8, "little") + b"text"
+    file = os.memfd_create("page")
+    os.ftruncate(file, mould.PAGE_BYTES)
+    os.pwrite(file, first, 0)
+    given = mmap.mmap(file, mould.PAGE_BYTES, mmap.MAP_PRIVATE)
+    ours = mmap.mmap(file if of_the_file else -1, mould.PAGE_BYTES, mmap.MAP_PRIVATE)
+    ours[_COUNT : _COUNT + 8] = count.to_bytes(8, "little")
+    ours[_TEXT : _TEXT + len(text)] = text
+    counts = (ctypes.c_ubyte * (mould.PAGE_BYTES // 64))(1)
+    places = [ctypes.addressof(ctypes.c_ubyte.from_buffer(each)) for each in (ours, given)]
+    ranges = (mould._Range * 1)(mould._Range(places[0], mould.PAGE_BYTES, 0))
+    pagemap = os.open("/proc/self/pagemap", os.O_RDONLY)
+    gone = library.mould_settle(ranges, 1, places[1], counts, pagemap)
+    os.close(pagemap)
+    os.close(file)
+    return gone, ours[: _TEXT + 4]
+
+
+def test_mould_page_with_another_count_goes_back_to_the_first() -> None:
+    gone, said = _settled_page(count=mould.PINNED + 3, text=b"text")
+    assert gone == 1
+    assert said == mould.PINNED.to_bytes(8, "little") + b"text"
+
+
+@pytest.mark.parametrize("count", [1, 0, 0x7F00_DEAD_BEE0, 2**63, mould.PINNED << 1])
+def test_mould_marked_word_that_is_no_pinned_count_keeps_its_page(count: int) -> None:
+    assert _settled_page(count=count, text=b"text") == (0, count.to_bytes(8, "little") + b"text")
+
+
+def test_mould_page_with_another_text_is_kept() -> None:
+    count = mould.PINNED + 3
+    assert _settled_page(count=count, text=b"Text") == (0, count.to_bytes(8, "little") + b"Text")
+
+
+def test_mould_page_no_longer_of_the_file_says_what_it_said() -> None:
+    count = mould.PINNED + 3
+    settled = _settled_page(count=count, text=b"text", of_the_file=False)
+    assert settled == (0, count.to_bytes(8, "little") + b"text")
+
+
+def test_mould_on_larger_pages_is_not_used_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mmap, "PAGESIZE", 65536)
+    refused = mould.Mould()
+    assert "65536" in refused.lacking
+    assert refused.settle() == 0
+
+
+def test_doctor_says_that_the_mould_is_in_use() -> None:
+    with zygote_rig() as rig:
+        report = rig.ask(wire.Report())
+        assert isinstance(report, wire.Reported)
+        assert report.unshared == ""
+        told = {each.name: each.level for each in doctor.findings(rig.home)}
+    assert told["memory"] == "ok"
+
+
+def test_doctor_says_why_the_mould_is_not_in_use() -> None:
+    report = wire.Reported(root=True, pid=1, bwrap="", init="c", unshared="no compiler")
+    (told,) = doctor._memory(report)
+    assert told.level == "warn"
+    assert "no compiler" in told.text
+
+
+def test_mould_beside_a_thread_is_not_laid() -> None:
+    _try(
+        """
+go = threading.Event()
+other = threading.Thread(target=go.wait)
+other.start()
+late = Mould()
+late.lay()
+assert "thread" in late.lacking, late.lacking
+go.set()
+other.join()
+assert mould.lacking == ""
 """
     )

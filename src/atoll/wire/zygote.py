@@ -243,13 +243,15 @@ class Listed(msgspec.Struct, frozen=True, tag_field="answer", tag="listed"):
 
 
 class Reported(msgspec.Struct, frozen=True, tag_field="answer", tag="reported"):
-    """What this host gives: `degraded` names each limit a sandbox will lack."""
+    """What this host gives: `degraded` names each limit a sandbox will lack, `unshared` says why
+    idle runtimes give no memory back (empty: they do)."""
 
     root: bool
     pid: int
     bwrap: str
     init: str
     degraded: tuple[str, ...] = ()
+    unshared: str = "the zygote is of an older version"
 
 
 class Imported(msgspec.Struct, frozen=True, tag_field="answer", tag="imported"):

@@ -38,6 +38,7 @@ def findings(home: Home) -> list[Finding]:
         _disk_images,
         _terminals,
         lambda: _zygote(report),
+        lambda: _memory(report),
         lambda: _covered(home),
         lambda: docker_host.findings(home.root),
         lambda: _disk(home),
@@ -224,6 +225,16 @@ def _zygote(report: wire.Reported | None) -> Iterator[Finding]:
         )
     else:
         yield Finding("zygote", "ok", f"pid {report.pid}, in a cgroup of its own")
+
+
+def _memory(report: wire.Reported | None) -> Iterator[Finding]:
+    if report is None:
+        return
+    if report.unshared:
+        text = f"each idle sandbox takes 4 MiB more: {report.unshared}"
+        yield Finding("memory", "warn", text, "See docs/performance.md, the mould.")
+    else:
+        yield Finding("memory", "ok", "idle runtimes share what they began with")
 
 
 def _covered(home: Home) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ anyway) are given up and shared by all runtimes again. The work itself is native
 without it, or where the host refuses, runtimes keep their copies. What any page says never changes.
 """
 
+import contextlib
 import ctypes
 import fcntl
 import gc
@@ -28,8 +29,15 @@ NAME = "atoll-mould"
 SMALLEST_BYTES = 128 * 1024
 """Of a mapping that is worth it: one of less may be the kernel's or a thread's."""
 
-PINNED = 1 << 40
-"""Added to a reference count that can then be wrong by any number of uses, and never ends."""
+PINNED = (1 << 40) + (1 << 31)
+"""Added to a reference count that can then be wrong by any number of uses, and never ends; half
+of what the library takes for uses (`USES`), so that these change no higher bit."""
+
+PAGE_BYTES = 4096
+"""What the library gives up at once: where the kernel's pages are larger, too much would go."""
+
+COUNT_FIRST_BYTES = 16
+"""The size of a bare object, a count and a type: with more, the first word is something else."""
 
 IMMORTAL_SINCE = (3, 12)
 """From this Python on the counts of what everybody uses are not written."""
@@ -52,10 +60,11 @@ class _Range(ctypes.Structure):
 
 
 class Mould:
-    """One in the zygote; every child has its copy."""
+    """One in the zygote; every child has its copy. `lacking` says why it gives nothing back, and
+    is empty once it may."""
 
     def __init__(self) -> None:
-        self._library = _library()
+        self._library, self.lacking = _library()
         self._given = self._size = 0
         self._counts: ctypes.Array[ctypes.c_ubyte] | None = None
         self._pagemap = -1
@@ -64,6 +73,8 @@ class Mould:
         """Put all that this process has in memory into the file. Call it once, single-threaded,
         when nothing is left to be prepared; freezes the garbage collector's objects."""
         library = self._library
+        if library is not None and not _alone():
+            library, self.lacking = None, "the zygote had a second thread when it began"
         objects = _pinned(library) if library is not None else None
         gc.collect()
         gc.freeze()
@@ -81,20 +92,22 @@ class Mould:
         finally:
             os.close(file)
         if result < 0:
-            log.warning("runtimes will share less memory: %s", os.strerror(-result))
+            self.lacking = f"the zygote's memory could not be laid: {os.strerror(-result)}"
         else:
-            self._given, self._counts = given, counts
+            self._given, self._counts, self.lacking = given, counts, ""
 
     def open_eyes(self) -> None:
-        """In a child, still dumpable: a process that is not may not look at its own pages."""
+        """In a child, still dumpable: a process that is not may not look at its own pages. Nor
+        may any where the kernel keeps no such file: it keeps its copies then."""
         if self._given:
-            self._pagemap = os.open(_PAGEMAP, os.O_RDONLY | os.O_CLOEXEC)
+            with contextlib.suppress(OSError):
+                self._pagemap = os.open(_PAGEMAP, os.O_RDONLY | os.O_CLOEXEC)
 
     def settle(self) -> int:
         """In a child: share again what is as it was; the number of pages. With another thread
         nothing is done: it could write to a page that is just given up."""
         library = self._library
-        if library is None or self._pagemap < 0 or len(list(_TASKS.iterdir())) > 1:
+        if library is None or self._pagemap < 0 or not _alone():
             return 0
         ranges = _laid()
         pages: int = library.mould_settle(
@@ -107,11 +120,16 @@ class Mould:
         return max(0, pages)
 
 
-def _library() -> ctypes.PyDLL | None:
-    """native/mould, if the build had a compiler. PyDLL keeps the interpreter's lock."""
+def _library() -> tuple[ctypes.PyDLL | None, str]:
+    """native/mould, and why there is none or it is of no use yet. PyDLL keeps the interpreter's
+    lock."""
     path = Path(__file__).parent / "bin" / f"mould-{platform.machine()}.so"
     if not path.is_file():
-        return None
+        return None, "native/mould was not built: no C compiler was at hand"
+    if mmap.PAGESIZE != PAGE_BYTES:
+        return None, f"this machine's pages are of {mmap.PAGESIZE} bytes, not {PAGE_BYTES}"
+    if not Path(_PAGEMAP).exists():
+        return None, f"this kernel has no {_PAGEMAP}"
     library = ctypes.PyDLL(str(path))
     much, many, place = ctypes.c_uint64, ctypes.c_long, ctypes.c_void_p
     library.mould_pin.argtypes = (place, many, much)
@@ -120,7 +138,11 @@ def _library() -> ctypes.PyDLL | None:
     library.mould_settle.argtypes = (place, many, place, place, many)
     for function in (library.mould_lay, library.mould_settle):
         function.restype = many
-    return library
+    return library, "the zygote has not begun to serve"
+
+
+def _alone() -> bool:
+    return len(list(_TASKS.iterdir())) == 1
 
 
 def _private(size: int) -> ctypes.Array[ctypes.c_ubyte]:
@@ -132,7 +154,8 @@ def _private(size: int) -> ctypes.Array[ctypes.c_ubyte]:
 def _pinned(library: ctypes.PyDLL) -> ctypes.Array[ctypes.c_uint64]:
     """Let no object of this process ever end; where they are. The array is mapped by itself (not
     private memory, which would be laid), and is nobody else's."""
-    if sys.version_info >= IMMORTAL_SINCE or sys.implementation.name != "cpython":
+    known = sys.implementation.name == "cpython" and object.__basicsize__ == COUNT_FIRST_BYTES
+    if sys.version_info >= IMMORTAL_SINCE or not known:
         return (ctypes.c_uint64 * 0)()
     objects = _objects()
     memory = mmap.mmap(-1, len(objects) * _WORD_BYTES)

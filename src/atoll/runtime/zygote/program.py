@@ -10,6 +10,7 @@ import os
 import resource
 import stat
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from atoll.domain.errors import Conflict, Failed
@@ -71,7 +72,7 @@ def run(
         server.tell_everyone(death)
 
     boxes = Boxes(Births(loop, nursery, take_uids), ended, kept, spares)
-    server = Server(loop, boxes, Importer(home, programs, control_uid), _report(nursery))
+    server = Server(loop, boxes, Importer(home, programs, control_uid), partial(_report, nursery))
     listener = bind(str(home.socket), control_uid)
     server.listen(listener)
     ready()
@@ -97,6 +98,7 @@ def _report(nursery: Nursery) -> wire.Reported:
         bwrap=nursery.programs.bwrap_version,
         init=nursery.programs.init_kind,
         degraded=nursery.degraded(),
+        unshared=nursery.mould.lacking,
     )
 
 

@@ -8,6 +8,7 @@ import os
 import socket
 import sys
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from atoll.domain.errors import AtollError, Invalid
@@ -35,7 +36,7 @@ class Server:
     loop: Loop
     boxes: Boxes
     importer: Importer
-    report: wire.Reported
+    report: Callable[[], wire.Reported]
     _connections: dict[int, socket.socket] = field(default_factory=dict)
     _unsent: dict[int, deque[bytes]] = field(default_factory=dict)
     _imports: int = 0
@@ -94,7 +95,7 @@ class Server:
             case wire.ListBoxes():
                 reply(self.boxes.page(request.after))
             case wire.Report():
-                reply(self.report)
+                reply(self.report())
             case wire.Import():
                 self._import(request, reply)
 
