@@ -110,14 +110,14 @@ class Shares:
         self, secret: str, name: str | None, *, source: str, session: str | None = None
     ) -> Entered:
         """Open a link: a new guest and its session, or the one whose `session` came by this very
-        link before. Raises `Unauthenticated` for a link that is
-        unknown, revoked or over, `LimitReached` beyond 64 guests or after too many wrong ones."""
+        link before. Raises `Unauthenticated` for a link that is unknown, revoked or over,
+        `Invalid` for a name, `LimitReached` beyond 64 guests or after too many wrong ones."""
         known = None if session is None else await self._returning(session, secret)
         if known is not None:
             return known
         now, session = self._clock.now(), spell_secret(secrets.token_bytes(SECRET_BYTES))
         guest_id = self._identifiers.guest()
-        shown = shown_name(name) if name else guest_name(guest_id)
+        shown = guest_name(guest_id) if name is None else shown_name(name)
         async with self._store.begin() as rows:
             share = await rows.shares.marked(fingerprint(secret))
             if share is None or share.expires_at <= now:

@@ -6,10 +6,9 @@ terminal's id, so its cards and its bytes are found at one place.
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, WebSocket
+from fastapi import APIRouter, Path, Query, WebSocket
 from starlette.responses import Response
 
-from atoll.domain.errors import Unauthenticated
 from atoll.surfaces.http.agent_bodies import (
     ActionBody,
     AgentBody,
@@ -22,7 +21,7 @@ from atoll.surfaces.http.agent_bodies import (
 )
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.fields import ItemId, SandboxRef
-from atoll.surfaces.http.json_body import JsonRoute
+from atoll.surfaces.http.json_body import JsonRoute, RawBody
 from atoll.surfaces.http.passing import passed
 from atoll.surfaces.http.problems import problems
 from atoll.surfaces.http.relay import relay
@@ -41,11 +40,11 @@ async def list_agents(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> R
 
 @router.post("/agents", status_code=201, response_model=AgentView, responses=_FAILURES)
 async def open_agent(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: AgentBody, request: Request
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: AgentBody, raw: RawBody
 ) -> Response:
     """Start an agent at a terminal (`tui`) or driven by programs (`machine`)."""
     del body
-    return passed(await atoll.agents.open(caller, sandbox, await request.body()))
+    return passed(await atoll.agents.open(caller, sandbox, raw))
 
 
 @router.get("/agents/{agent}", response_model=AgentView, responses=_FAILURES)
@@ -64,12 +63,11 @@ async def act_on_agent(
     sandbox: SandboxRef,
     terminal: ItemId,
     body: ActionBody,
-    request: Request,
+    raw: RawBody,
 ) -> Response:
     """Pause, resume, interrupt or stop the agent; `start` and `yield` say whose turn it is
     where the agent itself cannot."""
     del body
-    raw = await request.body()
     return passed(await atoll.agents.act(caller, sandbox, terminal, body=raw))
 
 
@@ -83,11 +81,10 @@ async def ask_agent(
     sandbox: SandboxRef,
     terminal: ItemId,
     body: PromptBody,
-    request: Request,
+    raw: RawBody,
 ) -> Response:
     """Give the agent a prompt, in its turn."""
     del body
-    raw = await request.body()
     return passed(await atoll.agents.ask(caller, sandbox, terminal, body=raw))
 
 
@@ -115,21 +112,18 @@ async def answer_card(
     terminal: ItemId,
     card: Annotated[str, Path(min_length=1, max_length=200)],
     body: AnswerBody,
-    request: Request,
+    raw: RawBody,
 ) -> Response:
     """Answer what a card asks, by one of its options or in words."""
     del body
-    raw = await request.body()
     return passed(await atoll.agents.answer(caller, sandbox, terminal, card=card, body=raw))
 
 
 @router.websocket("/terminals/{terminal}/cards")
-async def follow_cards(socket: WebSocket, sandbox: str, terminal: str) -> None:
+async def follow_cards(
+    socket: WebSocket, atoll: Atoll, caller: Caller, *, sandbox: str, terminal: str
+) -> None:
     """The cards as they change: the runtime's frames, untouched."""
-    caller = getattr(socket.state, "caller", None)
-    if caller is None:
-        raise Unauthenticated("following cards needs a login")
     since = socket.query_params.get("since")
     asked = None if since is None else since[:_MAX_SINCE]
-    agents = socket.app.state.services.agents
-    await relay(socket, agents.follow(caller, sandbox, terminal, since=asked))
+    await relay(socket, atoll.agents.follow(caller, sandbox, terminal, since=asked))

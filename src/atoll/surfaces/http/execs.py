@@ -8,7 +8,7 @@ from starlette.responses import Response
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.fields import ItemId, SandboxRef
 from atoll.surfaces.http.forward import NDJSON, Forwarded
-from atoll.surfaces.http.json_body import JsonRoute, bounded
+from atoll.surfaces.http.json_body import JsonRoute, RawBody, bounded
 from atoll.surfaces.http.passing import passed
 from atoll.surfaces.http.problems import problems
 from atoll.surfaces.http.runtime_bodies import ExecBody, ExecList, ExecView, SignalBody, stream_of
@@ -48,12 +48,11 @@ async def run_command(
     *,
     sandbox: SandboxRef,
     body: ExecBody,
-    request: Request,
+    raw: RawBody,
     accept: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Response:
     """Run a command. Waits for its end, or with `background` answers at once; with
     `Accept: application/x-ndjson` its output comes as it is written."""
-    raw = await request.body()
     if NDJSON in accept.lower() and not body.background:
         return Forwarded(atoll.execs.stream(caller, sandbox, raw), media_type=NDJSON)
     return passed(await atoll.execs.run(caller, sandbox, raw))
@@ -125,9 +124,8 @@ async def signal_command(
     sandbox: SandboxRef,
     command: ItemId,
     body: SignalBody,
-    request: Request,
+    raw: RawBody,
 ) -> Response:
     """Signal a command and all its descendants."""
     del body
-    raw = await request.body()
     return passed(await atoll.execs.signal(caller, sandbox, command, body=raw))

@@ -12,7 +12,7 @@ from atoll.domain.errors import Invalid
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.fields import SandboxRef
 from atoll.surfaces.http.forward import BYTES, SSE, Forwarded
-from atoll.surfaces.http.json_body import JsonRoute, bounded
+from atoll.surfaces.http.json_body import JsonRoute, RawBody, bounded
 from atoll.surfaces.http.passing import passed
 from atoll.surfaces.http.problems import problems
 from atoll.surfaces.http.runtime_bodies import (
@@ -174,20 +174,20 @@ async def remove_file(
 
 @router.post("/mkdir", status_code=201, response_model=EntryView, responses=_FAILURES)
 async def make_directory(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: MkdirBody, request: Request
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: MkdirBody, raw: RawBody
 ) -> Response:
     """Make a directory."""
     del body
-    return passed(await atoll.files.mkdir(caller, sandbox, await request.body()))
+    return passed(await atoll.files.mkdir(caller, sandbox, raw))
 
 
 @router.post("/move", response_model=EntryView, responses=_FAILURES)
 async def move_file(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: MoveBody, request: Request
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: MoveBody, raw: RawBody
 ) -> Response:
     """Give a file or directory another name."""
     del body
-    return passed(await atoll.files.move(caller, sandbox, await request.body()))
+    return passed(await atoll.files.move(caller, sandbox, raw))
 
 
 @router.get(

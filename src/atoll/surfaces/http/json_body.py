@@ -6,8 +6,9 @@ with a sentence, before any model sees it.
 
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any
+from typing import Annotated, Any
 
+from fastapi import Depends
 from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -56,6 +57,14 @@ class JsonRoute(APIRoute):
             return await handle(admitted)
 
         return strict
+
+
+async def _raw_of(request: Request) -> bytes:
+    return await request.body()
+
+
+RawBody = Annotated[bytes, Depends(_raw_of)]
+"""A route parameter beside a body: the bytes that were judged, to be handed on untouched."""
 
 
 def parse(data: bytes) -> Any:

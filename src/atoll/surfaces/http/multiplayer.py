@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Path, Query, Request, WebSocket
 from starlette.responses import Response
 
-from atoll.domain.errors import Unauthenticated
 from atoll.domain.sandbox import Sandbox, State
 from atoll.services.passing import renamed
 from atoll.surfaces.http import files
@@ -17,7 +16,7 @@ from atoll.surfaces.http.answers import Json, instant, no_content
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.fields import ItemId, Shown, Waiting
 from atoll.surfaces.http.forward import BYTES
-from atoll.surfaces.http.json_body import JsonRoute
+from atoll.surfaces.http.json_body import JsonRoute, RawBody
 from atoll.surfaces.http.passing import passed
 from atoll.surfaces.http.problems import problems
 from atoll.surfaces.http.runtime_bodies import (
@@ -28,7 +27,7 @@ from atoll.surfaces.http.runtime_bodies import (
     UnpackedView,
     stream_of,
 )
-from atoll.surfaces.http.sandboxes import CreateBody, IdempotencyKey
+from atoll.surfaces.http.sandboxes import CreateBody, IdempotencyKey, create
 from atoll.surfaces.http.terminals import seat
 
 router = APIRouter(prefix="/sessions", tags=["multiplayer"], route_class=JsonRoute)
@@ -79,13 +78,9 @@ async def make_session(
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Make a session; the body is that of `POST /v1/sandboxes`, and may be left out."""
-    wish = (body or CreateBody.model_validate({})).wish()
-    sandbox = await atoll.sandboxes.create(caller, wish, idempotency_key=idempotency_key)
-    if wait.seconds is None:
-        return Json(_view(sandbox), 202)
-    sandbox = await atoll.sandboxes.wait(caller, sandbox.id, timeout_seconds=wait.seconds)
-    status = 202 if sandbox.state in {State.REQUESTED, State.PROVISIONING} else 201
-    return Json(_view(sandbox), status)
+    wish = body or CreateBody.model_validate({})
+    made, status = await create(atoll, caller, wish, wait=wait, key=idempotency_key)
+    return Json(_view(made), status)
 
 
 @router.delete("/{session}", status_code=204, responses=_FAILURES)
@@ -108,11 +103,11 @@ async def open_pty(
     *,
     session: SessionRef,
     body: TerminalBody | None = None,
-    request: Request,
+    raw: RawBody,
 ) -> Response:
     """Open a PTY: an agent's, a command's, or the profile's shell."""
     del body
-    reply = await atoll.terminals.open(caller, session, await request.body())
+    reply = await atoll.terminals.open(caller, session, raw)
     return passed(renamed(reply, _WORDS))
 
 
@@ -123,12 +118,11 @@ async def close_pty(atoll: Atoll, caller: Caller, *, session: SessionRef, pty: I
 
 
 @router.websocket("/{session}/ptys/{pty}/ws")
-async def attach_pty(socket: WebSocket, session: str, pty: str) -> None:
+async def attach_pty(
+    socket: WebSocket, atoll: Atoll, caller: Caller, *, session: str, pty: str
+) -> None:
     """The PTY: binary frames are its bytes, both ways; text frames are JSON."""
-    caller = getattr(socket.state, "caller", None)
-    if caller is None:
-        raise Unauthenticated("attaching needs a login")
-    await seat(socket, caller, session, pty)
+    await seat(socket, atoll.terminals, caller, sandbox=session, terminal=pty)
 
 
 @router.get("/{session}/files", response_model=EntryPage, responses=_FAILURES)

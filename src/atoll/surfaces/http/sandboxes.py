@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from atoll.domain.errors import Invalid
 from atoll.domain.host_mount import MAX_MOUNTS, HostMount
-from atoll.domain.principal import ActorKind
+from atoll.domain.principal import ActorKind, Principal
 from atoll.domain.profile import Access, NetworkMode, Scope, WorkspaceMode
 from atoll.domain.profile_schema import workspace_mode
 from atoll.domain.sandbox import (
@@ -21,7 +21,7 @@ from atoll.domain.sandbox import (
     State,
 )
 from atoll.surfaces.http.answers import Json, instant
-from atoll.surfaces.http.context import Atoll, Caller
+from atoll.surfaces.http.context import Atoll, Caller, Services
 from atoll.surfaces.http.fields import (
     Address,
     Body,
@@ -222,12 +222,19 @@ async def create_sandbox(
 ) -> Response:
     """Ask for a sandbox. Answers at once with 202; `?wait=ready` answers 201 once it is
     ready (or has failed: `state` and `reason` say so)."""
-    made = await atoll.sandboxes.create(caller, body.wish(), idempotency_key=idempotency_key)
-    status = 202
-    if wait.seconds is not None:
-        made = await atoll.sandboxes.wait(caller, made.id, timeout_seconds=wait.seconds)
-        status = 202 if made.state in {State.REQUESTED, State.PROVISIONING} else 201
+    made, status = await create(atoll, caller, body, wait=wait, key=idempotency_key)
     return Json(sandbox_view(made), status, headers={"Location": f"/v1/sandboxes/{made.id}"})
+
+
+async def create(
+    atoll: Services, caller: Principal, body: CreateBody, *, wait: Wait, key: str | None
+) -> tuple[Sandbox, int]:
+    """A new sandbox, waited for as was asked, and the status to answer with."""
+    made = await atoll.sandboxes.create(caller, body.wish(), idempotency_key=key)
+    if wait.seconds is None:
+        return made, 202
+    made = await atoll.sandboxes.wait(caller, made.id, timeout_seconds=wait.seconds)
+    return made, 202 if made.state in {State.REQUESTED, State.PROVISIONING} else 201
 
 
 @router.get("", response_model=SandboxPage, responses=problems())

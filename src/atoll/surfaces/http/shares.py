@@ -7,10 +7,9 @@ on; the page takes it from there and sends it in a body, once.
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
-from pydantic import AfterValidator, Field
+from pydantic import Field
 from starlette.responses import Response
 
-from atoll.domain.errors import Invalid
 from atoll.domain.ids import TerminalId
 from atoll.domain.share import DEFAULT_SECONDS, MAX_NAME, Share, ShareWish
 from atoll.domain.terminal.turn import Role
@@ -26,17 +25,11 @@ router = APIRouter(prefix="/v1/sandboxes/{sandbox}/shares", tags=["shares"], rou
 entrance = APIRouter(prefix="/auth", tags=["auth"], route_class=JsonRoute)
 
 
-def _not_owner(role: Role) -> Role:
-    if role is Role.OWNER:
-        raise ValueError("a link makes viewers or controllers, not owners")
-    return role
-
-
 class ShareBody(Body):
     """A link to make. Without `terminal_id` it opens every terminal of the sandbox."""
 
     terminal_id: Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,64}$", strict=True)] | None = None
-    role: Annotated[Role, AfterValidator(_not_owner)] = Role.VIEWER
+    role: Role = Role.VIEWER
     ttl: Seconds = DEFAULT_SECONDS
     name: Annotated[str, Field(max_length=MAX_NAME, strict=True)] | None = None
 
@@ -110,8 +103,6 @@ async def revoke_share(
 @entrance.post("/guests", status_code=201, response_model=MeView, responses=problems(409, 413))
 async def come_in(atoll: Atoll, request: Request, body: GuestBody) -> Response:
     """Trade the secret of a share link for the cookie `atoll_guest`; answers like `/auth/me`."""
-    if body.name is not None and not body.name.strip():
-        raise Invalid("a name has at least one character that can be seen", field="name")
     source = request.client.host if request.client else "a local socket"
     before = request.cookies.get(GUEST_COOKIE)
     entered = await atoll.shares.enter(body.ticket, body.name, source=source, session=before)

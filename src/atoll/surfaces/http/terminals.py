@@ -5,15 +5,14 @@ A terminal lives in its sandbox's runtime; these routes hand on.
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, WebSocket
+from fastapi import APIRouter, Query, WebSocket
 from starlette.responses import Response
 
-from atoll.domain.errors import Unauthenticated
 from atoll.domain.principal import Principal
-from atoll.services.terminals import ATTACH_WORDS
+from atoll.services.terminals import ATTACH_WORDS, Terminals
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.fields import ItemId, SandboxRef
-from atoll.surfaces.http.json_body import JsonRoute
+from atoll.surfaces.http.json_body import JsonRoute, RawBody
 from atoll.surfaces.http.passing import passed
 from atoll.surfaces.http.problems import problems
 from atoll.surfaces.http.relay import relay, sit
@@ -47,11 +46,11 @@ async def open_terminal(
     *,
     sandbox: SandboxRef,
     body: TerminalBody | None = None,
-    request: Request,
+    raw: RawBody,
 ) -> Response:
     """Open a terminal: an agent's, a command's, or the profile's shell."""
     del body
-    return passed(await atoll.terminals.open(caller, sandbox, await request.body()))
+    return passed(await atoll.terminals.open(caller, sandbox, raw))
 
 
 @router.get("/{terminal}", response_model=TerminalView, responses=_FAILURES)
@@ -86,11 +85,10 @@ async def resize_terminal(
     sandbox: SandboxRef,
     terminal: ItemId,
     body: SizeBody,
-    request: Request,
+    raw: RawBody,
 ) -> Response:
     """Set a terminal's size."""
     del body
-    raw = await request.body()
     return passed(await atoll.terminals.resize(caller, sandbox, terminal, body=raw))
 
 
@@ -102,26 +100,26 @@ async def signal_terminal(
     sandbox: SandboxRef,
     terminal: ItemId,
     body: SignalBody,
-    request: Request,
+    raw: RawBody,
 ) -> Response:
     """Signal what a terminal runs."""
     del body
-    raw = await request.body()
     return passed(await atoll.terminals.signal(caller, sandbox, terminal, body=raw))
 
 
 @router.websocket("/{terminal}/attach")
-async def attach_terminal(socket: WebSocket, sandbox: str, terminal: str) -> None:
+async def attach_terminal(
+    socket: WebSocket, atoll: Atoll, caller: Caller, *, sandbox: str, terminal: str
+) -> None:
     """A seat at the terminal: the runtime's frames, untouched, both ways."""
-    caller = getattr(socket.state, "caller", None)
-    if caller is None:
-        raise Unauthenticated("attaching needs a login")
-    await seat(socket, caller, sandbox, terminal)
+    await seat(socket, atoll.terminals, caller, sandbox=sandbox, terminal=terminal)
 
 
-async def seat(socket: WebSocket, caller: Principal, sandbox: str, terminal: str) -> None:
+async def seat(
+    socket: WebSocket, terminals: Terminals, caller: Principal, *, sandbox: str, terminal: str
+) -> None:
     """Let a caller sit down there, as far as they may."""
-    terminals, query = socket.app.state.services.terminals, attach_query(socket)
+    query = attach_query(socket)
     opened = terminals.attach(caller, sandbox, terminal, query=query)
     if ("mode", "cards") in query:
         await relay(socket, opened)
