@@ -5,7 +5,7 @@ Pure: `runtime.doors` performs it. Keys in heads and bodies are `domain.redactio
 
 from urllib.parse import urlsplit
 
-from atoll.domain.passage import HOP_BY_HOP, Passage, Refusal
+from atoll.domain.passage import HOP_BY_HOP, Headers, Passage, Refusal, named_hop_by_hop
 
 _WITHHELD = frozenset(
     {
@@ -16,6 +16,7 @@ _WITHHELD = frozenset(
 )  # fmt: skip
 """Headers of an answer that are the broker's business, not the sandbox's."""
 
+_STRIPPED = HOP_BY_HOP | _WITHHELD
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _LEADING = _REDIRECTS | {201, 202}
 """Statuses whose `Location` means something."""
@@ -23,31 +24,29 @@ _USUAL_PORTS = {"https": 443, "http": 80}
 SWITCHING = 101
 
 
-def judge_answer(
-    passage: Passage, status: int, headers: tuple[tuple[str, str], ...]
-) -> tuple[tuple[str, str], ...] | Refusal:
+def judge_answer(passage: Passage, status: int, headers: Headers) -> Headers | Refusal:
     """The headers that go in, or why the whole answer does not."""
     if status == SWITCHING and not passage.websocket:
         return Refusal(502, "bad_answer", "the provider switched protocols unasked")
-    if any(_packed(name.lower(), value) for name, value in headers):
+    lows = [name.lower() for name, _ in headers]
+    if any(map(_packed, lows, [value for _, value in headers])):
         # It was asked for plain bytes; in packed ones nobody could see the key.
         return Refusal(502, "packed_answer", "the provider answered with packed bytes")
-    named: set[str] = set()
-    for name, value in headers:
-        if name.lower() == "connection":
-            named.update(token.strip().lower() for token in value.split(","))
-    kept = [(name, value) for name, value in headers if _stays(name.lower(), named)]
-    for name, value in headers:
-        if name.lower() == "location" and status in _LEADING:
+    named = named_hop_by_hop(lows, headers)
+    kept = [
+        header
+        for low, header in zip(lows, headers, strict=True)
+        if low not in _STRIPPED and low not in named
+    ]
+    if "location" in lows and status in _LEADING:
+        for name, value in headers:
+            if name.lower() != "location":
+                continue
             shown = _location(passage, value)
             if shown is None and status in _REDIRECTS:
                 return Refusal(502, "redirect_blocked", "the provider redirects elsewhere")
             kept += [(name, shown)] if shown is not None else []
     return tuple(kept)
-
-
-def _stays(low: str, named: set[str]) -> bool:
-    return low not in HOP_BY_HOP and low not in _WITHHELD and low not in named
 
 
 def _packed(low: str, value: str) -> bool:

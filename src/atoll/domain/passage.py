@@ -46,10 +46,11 @@ _CREDENTIAL_PARAMETERS = frozenset(
 
 _REWRITTEN = frozenset({"host", "content-length", "accept-encoding", "expect"})
 _STRIPPED = HOP_BY_HOP | _CREDENTIALS | _REWRITTEN
+_WEBSOCKET = "sec-websocket-"
 _HANDSHAKE = frozenset({"sec-websocket-key", "sec-websocket-version"})
 """What a WebSocket's opening keeps (RFC 6455 §4.1); extensions would pack its frames."""
 
-_SAFE_PATH = re.compile(r"/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2}|/)*")
+_SAFE_PATH = re.compile(r"/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]++|%[0-9A-Fa-f]{2})*")
 _TRICKY_ESCAPE = re.compile(r"%(?:2e|2f|5c|00|25)", re.IGNORECASE)
 _METHOD = re.compile(r"GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS")
 
@@ -125,8 +126,9 @@ def judge(upstream: Upstream, asked: Asked) -> Passage | Refusal:
     refusal = plain_path(asked.path)
     if refusal is not None:
         return refusal
-    websocket = asked.upgrade == "websocket" and asked.method == "GET"
-    if asked.upgrade and not websocket:
+    upgrade = asked.upgrade
+    websocket = upgrade == "websocket" and asked.method == "GET"
+    if upgrade and not websocket:
         return Refusal(426, "upgrade_not_offered", "this door speaks HTTP/1.1 and WebSocket")
     method = WEBSOCKET if websocket else asked.method
     rule = next((r for r in provider.rules if _matches(r, method, asked.path)), None)
@@ -136,14 +138,14 @@ def judge(upstream: Upstream, asked: Asked) -> Passage | Refusal:
     if rule is None:
         message = f"{asked.method} {asked.path} is not an inference endpoint of {provider.name}"
         return Refusal(403, "not_allowed", f"{message} that sandboxes may use")
-    origin, base = _base(upstream.base_url)
+    origin, authority, base = _place(upstream.base_url)
     query = without_parameters(asked.query, _CREDENTIAL_PARAMETERS)
     credential = (provider.header, provider.scheme + upstream.key)
     return Passage(
         origin=origin,
         target=base + asked.path + (f"?{query}" if query else ""),
         rule=rule.name,
-        headers=dressed(asked, _authority(origin), (credential,), websocket=_protocols(
+        headers=dressed(asked, authority, (credential,), websocket=_protocols(
             asked, provider) if websocket else None),
         masks=(upstream.key,),
         door=f"/broker/{provider.name}",
@@ -190,7 +192,7 @@ def plain_path(raw_path: str) -> Refusal | None:
     """Why a path, still percent-encoded, is not one that everybody reads alike."""
     if not _SAFE_PATH.fullmatch(raw_path) or _TRICKY_ESCAPE.search(raw_path):
         return Refusal(400, "bad_path", f"{raw_path!r:.200} is not a plain path")
-    if any(part in {".", ".."} for part in raw_path.split("/")):
+    if "/." in raw_path and any(part in {".", ".."} for part in raw_path.split("/")):
         return Refusal(400, "bad_path", "dot segments are not allowed in a broker path")
     return None
 
@@ -201,20 +203,29 @@ def dressed(
     """The headers that go out: the client's without hop-by-hop ones and anything that could be
     a credential, then ours. `websocket` holds the subprotocols of an opening, None for plain
     requests."""
-    named = {name.lower() for name, _ in credentials}
-    for name, value in asked.headers:
-        if name.lower() == "connection":
-            named.update(token.strip().lower() for token in value.split(","))
-    kept = tuple(
-        (name, value)
-        for name, value in asked.headers
-        if _stays(name.lower(), named, websocket is not None)
-    )
+    lows = [name.lower() for name, _ in asked.headers]
+    named = {name.lower() for name, _ in credentials} | named_hop_by_hop(lows, asked.headers)
+    kept = [
+        header
+        for low, header in zip(lows, asked.headers, strict=True)
+        if low not in _STRIPPED
+        and low not in named
+        and (not low.startswith(_WEBSOCKET) or (websocket is not None and low in _HANDSHAKE))
+    ]
     ours: Headers = (("Host", authority), *credentials, ("Accept-Encoding", "identity"))
     if websocket is None:
         return (*ours, *kept)
     offered: Headers = (("Sec-WebSocket-Protocol", websocket),) if websocket else ()
     return (*ours, ("Connection", "Upgrade"), ("Upgrade", "websocket"), *offered, *kept)
+
+
+def named_hop_by_hop(lows: list[str], headers: Headers) -> set[str]:
+    """The headers that `Connection` names as good for one hop only (RFC 9110 §7.6.1), lower
+    case; `lows` are the names of `headers` so."""
+    if "connection" not in lows:
+        return set()
+    told = [value for low, (_, value) in zip(lows, headers, strict=True) if low == "connection"]
+    return {token.strip().lower() for token in ",".join(told).split(",")}
 
 
 def without_parameters(query: str, names: frozenset[str]) -> str:
@@ -235,12 +246,6 @@ def basic(user: str, password: str) -> tuple[str, str]:
     """An `Authorization` header (RFC 7617)."""
     token = base64.b64encode(f"{user}:{password}".encode()).decode()
     return "Authorization", f"Basic {token}"
-
-
-def _stays(low: str, named: set[str], websocket: bool) -> bool:
-    if low.startswith("sec-websocket-"):
-        return websocket and low in _HANDSHAKE
-    return low not in _STRIPPED and low not in named
 
 
 def _matches(rule: Rule, method: str, path: str) -> bool:
@@ -280,13 +285,10 @@ def _spellings(secret: Secret) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=64)
-def _base(base_url: str) -> tuple[Origin, str]:
-    """Where a provider's base URL leads, and the path below which it lives."""
+def _place(base_url: str) -> tuple[Origin, str, str]:
+    """Where a provider's base URL leads, its `Host`, and the path below which it lives."""
     parts = urlsplit(base_url)
     host = canonical_host(parts.hostname or "")
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    return Origin(parts.scheme, host, port), parts.path.rstrip("/")
-
-
-def _authority(origin: Origin) -> str:
-    return Target(origin.scheme, origin.host, origin.port, "/", "").authority
+    authority = Target(parts.scheme, host, port, "/", "").authority
+    return Origin(parts.scheme, host, port), authority, parts.path.rstrip("/")

@@ -28,7 +28,7 @@ from atoll.runtime.doors.exchange import Exchange, Order
 from atoll.runtime.doors.holdings import Holdings, holdings_of
 from atoll.runtime.doors.inbound import Inbound, Request
 from atoll.runtime.doors.opened import opened
-from atoll.runtime.doors.routing import Routed, route
+from atoll.runtime.doors.routing import route
 from atoll.runtime.standing_policy import StandingPolicy
 from atoll.runtime.tasks import Tasks
 from atoll.wire.policy import DoorLimits, Policy
@@ -123,42 +123,32 @@ class Broker:
 
     def _begin(self, request: Request, client: Inbound) -> Exchange | Refusal:
         """Every step up to dialling, in one breath."""
-        call = Call(request.asked.method)
-        verdict = route(request, self._holdings, used=self._used, call=call)
-        refusal = verdict if isinstance(verdict, Refusal) else self._admit(verdict, call)
+        call = Call(request.method)
+        order = route(request, self._holdings, used=self._used, call=call)
+        refusal = order if isinstance(order, Refusal) else self._admit(call)
         if refusal is not None:
             call.outcome, call.status = refusal.error, refusal.status
             self._ledger.record(call)
             self._asking.heard(call, refusal)
             return refusal
-        assert isinstance(verdict, Routed)  # noqa: S101  a refusal was returned above
-        return self._dispatch(request, verdict, call, client=client)
+        assert isinstance(order, Order)  # noqa: S101  a refusal was returned above
+        return self._dispatch(order, call, client)
 
-    def _admit(self, routed: Routed, call: Call) -> Refusal | None:
+    def _admit(self, call: Call) -> Refusal | None:
         call.step = "admit"
         met = self._allowance.enter(call.who, monotonic())
         return None if met is None else Refusal(429, "limit_reached", met)
 
-    def _dispatch(
-        self, request: Request, routed: Routed, call: Call, *, client: Inbound
-    ) -> Exchange:
-        order = Order(
-            passage=routed.passage,
-            grant=routed.grant,
-            method=request.asked.method,
-            length=request.length,
-            chunked_back=request.http11,
-            gate=routed.gate,
-        )
-        if routed.grant.once:
-            self._used.add(routed.grant.approval_id)
-            self._audit("approval.used", {"approval_id": routed.grant.approval_id})
-        call.step, call.rule = "dial", routed.passage.rule
+    def _dispatch(self, order: Order, call: Call, client: Inbound) -> Exchange:
+        if order.grant.once:
+            self._used.add(order.grant.approval_id)
+            self._audit("approval.used", {"approval_id": order.grant.approval_id})
+        call.step, call.rule = "dial", order.passage.rule
         exchange = Exchange(order, call, client, owner=self)
-        if routed.passage.rule != "models" and call.who in PRICES:
+        if order.passage.rule != "models" and call.who in PRICES:
             exchange.usage = UsageReader()
         self._live.add(exchange)
-        idle = self._connections.take(routed.passage.origin)
+        idle = self._connections.take(order.passage.origin)
         if idle is not None:
             exchange.connected(idle)
         else:

@@ -9,12 +9,13 @@ import json
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import chain
 from time import monotonic
 from typing import cast
 
 import httptools
 
-from atoll.domain.passage import Asked, Refusal
+from atoll.domain.passage import Headers, Refusal
 from atoll.runtime.doors.exchange import Exchange
 
 MAX_HEAD_BYTES = 32 * 1024
@@ -33,8 +34,9 @@ class Request:
     """One request, and what of its body came before its turn. `target` is as sent; `length` is
     None for a body in chunks."""
 
-    asked: Asked
+    method: str
     target: str
+    headers: Headers
     length: int | None
     keep_alive: bool
     http11: bool
@@ -133,7 +135,7 @@ class Inbound(asyncio.Protocol):
         self._in_head, self._head_bytes = False, 0
         headers = tuple(self._headers)
         request = _request(self._url, headers, self._parser)
-        size = len(self._url) + sum(len(name) + len(value) for name, value in headers)
+        size = len(self._url) + sum(map(len, chain.from_iterable(headers)))
         if request is None or size > MAX_HEAD_BYTES or self._broken:
             self._newest = None
             self._break()
@@ -306,27 +308,29 @@ class Inbound(asyncio.Protocol):
             self._transport.write(data)
 
 
-def _request(
-    url: bytes, headers: tuple[tuple[str, str], ...], parser: httptools.HttpRequestParser
-) -> Request | None:
+def _request(url: bytes, headers: Headers, parser: httptools.HttpRequestParser) -> Request | None:
     """A request of its head; None when it is one that nobody should read."""
-    names = [name.lower() for name, _ in headers]
-    if len(headers) > MAX_HEADERS or names.count("host") > 1 or not url.isascii():
-        return None
     told = {name.lower(): value for name, value in headers}
+    if len(headers) > MAX_HEADERS or not url.isascii():
+        return None
+    if len(told) < len(headers) and _ambiguous([name.lower() for name, _ in headers]):
+        return None
     coding, length = told.get("transfer-encoding"), told.get("content-length", "0")
-    if coding is not None and (coding.lower() != "chunked" or names.count("content-length")):
+    if coding is not None and (coding.lower() != "chunked" or "content-length" in told):
         return None
-    if names.count("transfer-encoding") > 1 or not (length.isascii() and length.isdigit()):
+    if not (length.isascii() and length.isdigit()):
         return None
-    version = parser.get_http_version()
-    target = url.decode("ascii")
-    path, _, query = target.partition("?")
     return Request(
-        asked=Asked(parser.get_method().decode("ascii"), path, query, headers),
-        target=target,
+        method=parser.get_method().decode("ascii"),
+        target=url.decode("ascii"),
+        headers=headers,
         length=None if coding is not None else int(length),
         keep_alive=parser.should_keep_alive(),
-        http11=version == "1.1",
+        http11=parser.get_http_version() == "1.1",
         expects=told.get("expect", "").lower() == "100-continue",
     )
+
+
+def _ambiguous(lows: list[str]) -> bool:
+    """Whether what may be said once is said more often."""
+    return any(lows.count(one) > 1 for one in ("host", "transfer-encoding", "content-length"))

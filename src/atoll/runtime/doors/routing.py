@@ -4,12 +4,12 @@ One breath over one set of holdings: what is checked is what is used. Judging is
 """
 
 import time
-from dataclasses import dataclass, field
 
 from atoll.domain.git_remote import judge_git
 from atoll.domain.host import read_target
 from atoll.domain.passage import Asked, Passage, Refusal, judge, judge_custom
 from atoll.runtime.doors.call import Call
+from atoll.runtime.doors.exchange import Order
 from atoll.runtime.doors.gate import Gate
 from atoll.runtime.doors.holdings import (
     Grant,
@@ -28,57 +28,48 @@ _OUTSIDE = Refusal(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Routed:
-    """A request that passes, and what it leans on."""
-
-    passage: Passage = field(repr=False)
-    grant: Grant
-    gate: Gate | None = None
-
-
-def route(request: Request, holdings: Holdings, *, used: set[str], call: Call) -> Routed | Refusal:
+def route(request: Request, holdings: Holdings, *, used: set[str], call: Call) -> Order | Refusal:
     """Decide one request. `used` are the approvals that were good once; `call` notes how far
     it came."""
-    asked = request.asked
     if not request.target.startswith("/"):
         # Absolute forms are for proxies: who names another server means another server.
         return Refusal(400, "bad_path", "a path must begin with /broker/ or /git/")
     call.step = "route"
-    parts = asked.path.split("/", 3)
-    rest = "/" + (parts[3] if len(parts) == 4 else "")
-    match parts[1]:
-        case "git":
-            call.who = "git"
-            return _git(asked, holdings, call)
-        case "broker" if len(parts) > 2 and parts[2] == "custom":
-            call.who = "custom"
-            return _custom(asked, rest[1:], holdings, used=used, call=call)
-        case "broker" if len(parts) > 2:
-            call.who = parts[2]
-            return _provider(asked, parts[2], rest, holdings=holdings, call=call)
-        case _:
-            return _OUTSIDE
+    path, _, query = request.target.partition("?")
+    _, place, *parts = path.split("/", 3)
+    if place == "broker" and parts:
+        call.who = parts[0]
+        rest = parts[1] if len(parts) == 2 else ""
+        if call.who == "custom":
+            asked = Asked(request.method, rest, query, request.headers)
+            return _custom(request, asked, holdings, used=used, call=call)
+        asked = Asked(request.method, "/" + rest, query, request.headers)
+        return _provider(request, asked, holdings, call)
+    if place == "git":
+        call.who = "git"
+        asked = Asked(request.method, path.removeprefix("/git"), query, request.headers)
+        return _git(request, asked, holdings, call)
+    return _OUTSIDE
 
 
-def _provider(
-    asked: Asked, name: str, path: str, *, holdings: Holdings, call: Call
-) -> Routed | Refusal:
+def _provider(request: Request, asked: Asked, holdings: Holdings, call: Call) -> Order | Refusal:
+    name = call.who
     upstream = holdings.upstreams.get(name)
     if upstream is None:
         known = ", ".join(sorted(holdings.upstreams)) or "none yet; the owner sets them"
         message = f"no such provider here, or it has no key; with a key: {known}"
         return Refusal(404, "unknown_provider", message)
     call.step = "judge"
-    verdict = judge(upstream, Asked(asked.method, path, asked.query, asked.headers))
+    verdict = judge(upstream, asked)
     if isinstance(verdict, Refusal):
         return verdict
-    return Routed(verdict, Grant("provider", name))
+    return _order(request, verdict, Grant("provider", name))
 
 
 def _custom(
-    asked: Asked, name: str, holdings: Holdings, *, used: set[str], call: Call
-) -> Routed | Refusal:
+    request: Request, asked: Asked, holdings: Holdings, *, used: set[str], call: Call
+) -> Order | Refusal:
+    name = asked.path
     custom = holdings.customs.get(name)
     if custom is None:
         return _NO_SECRET
@@ -106,16 +97,27 @@ def _custom(
         once=approval.once,
         until=approval.until,
     )
-    return Routed(verdict, grant)
+    return _order(request, verdict, grant)
 
 
-def _git(asked: Asked, holdings: Holdings, call: Call) -> Routed | Refusal:
-    path = asked.path.removeprefix("/git")
+def _git(request: Request, asked: Asked, holdings: Holdings, call: Call) -> Order | Refusal:
     call.step = "judge"
-    verdict = judge_git(holdings.remotes, Asked(asked.method, path, asked.query, asked.headers))
+    verdict = judge_git(holdings.remotes, asked)
     if isinstance(verdict, Refusal):
         return verdict
     remote, passage = verdict
     call.more = {"host": remote.target.host}
     pushing = asked.method == "POST" and passage.rule == "git-push"
-    return Routed(passage, grant_of_remote(remote), Gate(remote) if pushing else None)
+    gate = Gate(remote) if pushing else None
+    return _order(request, passage, grant_of_remote(remote), gate)
+
+
+def _order(request: Request, passage: Passage, grant: Grant, gate: Gate | None = None) -> Order:
+    return Order(
+        passage=passage,
+        grant=grant,
+        method=request.method,
+        length=request.length,
+        chunked_back=request.http11,
+        gate=gate,
+    )
