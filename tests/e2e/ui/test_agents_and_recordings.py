@@ -17,6 +17,12 @@ KINDS = (
     *("text", "thinking", "tool-call", "bash", "diff", "file", "plan", "question"),
     *("approval", "preview-link", "status", "turn", "not-invented-yet"),
 )
+#: How far apart a terminal's letters are drawn, in pixels more than their width, at most.
+LETTERS_APART = """() => {
+  const spans = [...document.querySelectorAll('.pane-screen .xterm-rows span')];
+  const apart = spans.map(span => parseFloat(getComputedStyle(span).letterSpacing) || 0);
+  return spans.length === 0 ? null : Math.max(0.01, ...apart);
+}"""
 RUNNING = {"type": "agent_state", "agent_state": "running", "turn": "working", "agent": "codex"}
 CAST = "\n".join(
     json.dumps(line)
@@ -81,6 +87,8 @@ async def test_phone_shows_an_agent_as_cards_and_answers_it(
     assert wide <= 390
     await phone.get_by_role("button", name="Show the terminal").tap()
     await expect(phone.locator(".pane-screen")).to_be_visible()
+    await phone.wait_for_function(LETTERS_APART)
+    assert await phone.evaluate(LETTERS_APART) < 2
 
 
 async def test_cards_of_every_kind_hold_no_markup(server: ScriptedServer, phone: Page) -> None:

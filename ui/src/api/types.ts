@@ -138,7 +138,7 @@ export interface Agent {
   readonly watched: boolean;
 }
 
-export type AgentAction = 'pause' | 'resume' | 'stop' | 'interrupt' | 'yield';
+export type AgentAction = 'pause' | 'resume' | 'stop' | 'interrupt';
 
 export interface CardOption {
   readonly id: string;

@@ -21,7 +21,6 @@ const WORDS: Readonly<Record<AgentAction, { words: string; icon: IconName }>> = 
   resume: { words: 'Resume', icon: 'start' },
   interrupt: { words: 'Interrupt', icon: 'interrupt' },
   stop: { words: 'Stop', icon: 'stop' },
-  yield: { words: 'Unlock', icon: 'check' },
 };
 
 export function AgentBar({ sandboxId, terminalId, agent, owner }: AgentBarProps) {

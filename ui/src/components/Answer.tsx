@@ -10,7 +10,8 @@ interface AnswerProps {
   readonly sandboxId: string;
   readonly terminalId: string;
   readonly owner: boolean;
-  readonly onTerminal: () => void;
+  /** Null: there is none to go to. */
+  readonly onTerminal: (() => void) | null;
 }
 
 export function Answer({ card, sandboxId, terminalId, owner, onTerminal }: AnswerProps) {
@@ -19,12 +20,14 @@ export function Answer({ card, sandboxId, terminalId, owner, onTerminal }: Answe
   if (card.state !== 'pending') return null;
   if (!owner) return <p className="quiet">Its owner answers this.</p>;
   if (card.data['answerable'] !== true) {
+    if (onTerminal === null) return <p className="quiet">It cannot be answered from here.</p>;
     return (
-      <button type="button" className="button button-small" onClick={onTerminal}>
+      <button type="button" className="button button-small talk-elsewhere" onClick={onTerminal}>
         Answer at the terminal
       </button>
     );
   }
+  const first = card.options.find(({ effect }) => effect === 'allow');
 
   async function answer(body: { option?: string; text?: string }): Promise<void> {
     setBusy(true);
@@ -39,15 +42,15 @@ export function Answer({ card, sandboxId, terminalId, owner, onTerminal }: Answe
 
   return (
     <div className="talk-answers">
-      {card.options.map(({ id, label, effect }) => (
+      {card.options.map((option) => (
         <button
-          key={id}
+          key={option.id}
           type="button"
           disabled={busy}
-          className={effect === 'allow' ? 'button button-primary' : 'button'}
-          onClick={() => void answer({ option: id })}
+          className={option === first ? 'button button-primary' : 'button'}
+          onClick={() => void answer({ option: option.id })}
         >
-          {label}
+          {option.label}
         </button>
       ))}
       {card.kind === 'question' && (

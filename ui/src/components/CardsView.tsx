@@ -11,7 +11,8 @@ interface CardsViewProps {
   /** A terminal's or a machine's id. */
   readonly id: string;
   readonly owner: boolean;
-  readonly onTerminal: () => void;
+  /** Shows the terminal itself; null for a machine, which has none. */
+  readonly onTerminal: (() => void) | null;
 }
 
 /** Closer to the end than this, the view follows what comes. */

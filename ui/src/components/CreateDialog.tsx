@@ -9,6 +9,7 @@ import { keep } from '../state/sandboxes';
 import { Dialog } from './Dialog';
 import { Field, type FieldName, fieldOf } from './Field';
 import { ProfilePicker } from './ProfilePicker';
+import { Segments } from './Segments';
 import { Wants } from './Wants';
 import { profileWords, shortRepo, sizeWords } from './words';
 
@@ -190,26 +191,18 @@ function SourceFields({ draft, known, at, change }: SourceProps) {
     ...(known.length > 0 ? [{ value: 'known' as const, words: 'Already here' }] : []),
   ];
   return (
-    <fieldset className="form-group">
-      <legend>Repository</legend>
-      <div className="segments">
-        {sources.map(({ value, words }) => (
-          <label key={value} className="segment">
-            <input
-              type="radio"
-              name="source"
-              checked={draft.source === value}
-              onChange={() =>
-                change({
-                  source: value,
-                  ...(value === 'known' ? { known: draft.known || (known[0]?.key ?? '') } : {}),
-                })
-              }
-            />
-            <span>{words}</span>
-          </label>
-        ))}
-      </div>
+    <div className="form-group">
+      <Segments
+        legend="Repository"
+        choices={sources}
+        chosen={draft.source}
+        onChoose={(source) =>
+          change({
+            source,
+            ...(source === 'known' ? { known: draft.known || (known[0]?.key ?? '') } : {}),
+          })
+        }
+      />
       {draft.source !== 'none' && (
         <div className="form-row">
           {draft.source === 'url' ? (
@@ -260,7 +253,7 @@ function SourceFields({ draft, known, at, change }: SourceProps) {
           </Field>
         </div>
       )}
-    </fieldset>
+    </div>
   );
 }
 

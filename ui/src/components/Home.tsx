@@ -10,6 +10,7 @@ import { useStore } from '../state/store';
 import { ExposedMark } from './ExposedMark';
 import { Icon, Mark } from './icons';
 import { Inbox } from './Inbox';
+import { MenuButton } from './MenuButton';
 import { StateMark } from './StateMark';
 import { profileWords, repoWords } from './words';
 
@@ -34,14 +35,9 @@ export function Home({ list, missing, onNew, onMenu }: HomeProps) {
 
   return (
     <main className="home">
-      <button
-        type="button"
-        className="button-icon narrow-only home-menu"
-        aria-label="Sandboxes"
-        onClick={onMenu}
-      >
-        <Icon name="menu" />
-      </button>
+      <div className="home-menu">
+        <MenuButton onMenu={onMenu} />
+      </div>
       <div className="home-body">
         <Mark />
         <h1>{title}</h1>

@@ -8,6 +8,7 @@ import { age, tick } from '../state/clock';
 import { loadRefusals, refusals, type Refusal } from '../state/refusals';
 import { useStore } from '../state/store';
 import { Dialog } from './Dialog';
+import { Segments } from './Segments';
 
 interface NetworkDialogProps {
   readonly sandbox: Sandbox;
@@ -15,10 +16,10 @@ interface NetworkDialogProps {
 }
 
 const MODES = [
-  { mode: 'none', words: 'None', note: 'Nothing leaves but model calls through the broker.' },
-  { mode: 'limited', words: 'Limited', note: 'Only the rules below; everything else is refused.' },
-  { mode: 'host-only', words: 'Host only', note: 'Chosen ports of this machine, and its ranges.' },
-  { mode: 'full', words: 'Full', note: 'Every public address; private ones stay refused.' },
+  { value: 'none', words: 'None', note: 'Nothing leaves but model calls through the broker.' },
+  { value: 'limited', words: 'Limited', note: 'Only the rules below; everything else is refused.' },
+  { value: 'host-only', words: 'Host only', note: 'Chosen ports of this machine, and its ranges.' },
+  { value: 'full', words: 'Full', note: 'Every public address; private ones stay refused.' },
 ];
 
 export function NetworkDialog({ sandbox, onClose }: NetworkDialogProps) {
@@ -45,29 +46,20 @@ export function NetworkDialog({ sandbox, onClose }: NetworkDialogProps) {
   }
 
   const allow = (host: string): void => void change({ allow: [host] }, `${host} is allowed.`);
-  const mode = MODES.find((one) => one.mode === network?.mode);
+  const mode = MODES.find(({ value }) => value === network?.mode);
   return (
     <Dialog title={`Network of ${sandbox.name}`} onClose={onClose} wide>
       <div className="form">
-        <fieldset className="form-group" disabled={busy || network === null}>
-          <legend>What it may reach</legend>
-          <div className="segments">
-            {MODES.map((one) => (
-              <label key={one.mode} className="segment">
-                <input
-                  type="radio"
-                  name="mode"
-                  checked={network?.mode === one.mode}
-                  onChange={() =>
-                    void change({ mode: one.mode }, `The network is ${one.mode} now.`)
-                  }
-                />
-                <span>{one.words}</span>
-              </label>
-            ))}
-          </div>
+        <div className="form-group">
+          <Segments
+            legend="What it may reach"
+            choices={MODES}
+            chosen={mode?.value ?? null}
+            disabled={busy || network === null}
+            onChoose={(one) => void change({ mode: one }, `The network is ${one} now.`)}
+          />
           <p className="field-hint">{mode?.note ?? '\u00a0'}</p>
-        </fieldset>
+        </div>
         <Refused
           list={refused.filter((one) => network?.allowed.includes(targetOf(one)) !== true)}
           busy={busy}

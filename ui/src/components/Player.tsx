@@ -2,6 +2,7 @@
 
 import { Terminal } from '@xterm/xterm';
 import { useEffect, useMemo, useRef, useState } from 'react';
+import { useStore } from '../state/store';
 import { shade } from '../state/theme';
 import { CastClock, chapters, findIn, type Cast, type CastEvent } from '../terminal/cast';
 import { colours } from '../terminal/colours';
@@ -15,7 +16,8 @@ interface PlayerProps {
 
 const SPEEDS = [0.5, 1, 2, 4, 8];
 const FONT_PX = 13;
-/** Longer seeks are written in pieces of this, so that the page stays alive. */
+const FONT_MIN_PX = 5;
+/** What came due is shown this often. */
 const SHOWN_MS = 100;
 
 export function Player({ cast, start }: PlayerProps) {
@@ -26,6 +28,7 @@ export function Player({ cast, start }: PlayerProps) {
   const [playing, setPlaying] = useState(true);
   const [at, setAt] = useState(start);
   const [speed, setSpeed] = useState(1);
+  const colour = useStore(shade);
 
   useEffect(() => {
     if (host.current === null) return;
@@ -40,13 +43,22 @@ export function Player({ cast, start }: PlayerProps) {
       linkHandler: { activate: () => undefined },
     });
     made.open(host.current);
+    const fits = (): void => fit(made, host.current);
+    fits();
+    made.onResize(fits);
+    const observer = new ResizeObserver(fits);
+    observer.observe(host.current);
     term.current = made;
     show(made, clock.seek(start));
     return () => {
       term.current = null;
+      observer.disconnect();
       made.dispose();
     };
   }, [cast, clock, start]);
+  useEffect(() => {
+    if (term.current !== null) term.current.options.theme = colours[colour];
+  }, [colour]);
 
   useEffect(() => {
     if (!playing) return;
@@ -80,7 +92,7 @@ export function Player({ cast, start }: PlayerProps) {
             setPlaying(!playing);
           }}
         >
-          <Icon name={playing ? 'pause' : 'play'} />
+          <Icon name={playing ? 'pause' : 'start'} />
         </button>
         <input
           type="range"
@@ -165,6 +177,17 @@ function Find({ cast, at, onSeek }: FindProps) {
       <span role="status">{none ? 'none' : ''}</span>
     </form>
   );
+}
+
+/** The largest letters, up to the usual ones, with which whole lines are in view. */
+function fit(term: Terminal, host: HTMLElement | null): void {
+  const screen = host?.querySelector<HTMLElement>('.xterm-screen');
+  if (host == null || screen == null || screen.offsetWidth === 0) return;
+  const now = term.options.fontSize ?? FONT_PX;
+  const { paddingLeft, paddingRight } = getComputedStyle(host);
+  const room = host.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+  const px = Math.floor((now * room * 2) / screen.offsetWidth) / 2;
+  term.options.fontSize = Math.min(FONT_PX, Math.max(FONT_MIN_PX, px));
 }
 
 function show(term: Terminal, events: readonly CastEvent[]): void {

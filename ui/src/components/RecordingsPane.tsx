@@ -78,7 +78,7 @@ export function RecordingsPane({ sandboxId }: { readonly sandboxId: string }) {
               className="button button-small"
               onClick={() => void play(one.recording_id, 0)}
             >
-              <Icon name="play" />
+              <Icon name="start" />
               Play
             </button>
             <button

@@ -8,6 +8,7 @@ import { useStore } from '../state/store';
 import { ExposedMark } from './ExposedMark';
 import { Icon } from './icons';
 import { IsolationMark } from './IsolationMark';
+import { MenuButton } from './MenuButton';
 import { NetworkDialog } from './NetworkDialog';
 import { StateMark } from './StateMark';
 import { Terminals } from './Terminals';
@@ -29,14 +30,7 @@ export function SandboxView({ sandbox, onAct, onPalette, onMenu }: SandboxViewPr
     <main className="sandbox" aria-label={`Sandbox ${sandbox.name}`}>
       <header className="sandbox-head">
         <div className="sandbox-title">
-          <button
-            type="button"
-            className="button-icon narrow-only"
-            aria-label="Sandboxes"
-            onClick={onMenu}
-          >
-            <Icon name="menu" />
-          </button>
+          <MenuButton onMenu={onMenu} />
           <h1 title={sandbox.sandbox_id}>{sandbox.name}</h1>
           <StateMark state={sandbox.state} />
           <ExposedMark sandbox={sandbox} />

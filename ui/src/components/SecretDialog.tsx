@@ -8,17 +8,18 @@ import { sandboxes } from '../state/sandboxes';
 import { useStore } from '../state/store';
 import { Dialog } from './Dialog';
 import { Field } from './Field';
+import { Segments } from './Segments';
 
 interface DialogProps {
   readonly onClose: () => void;
   readonly onDone: () => void;
 }
 
-const KINDS: readonly { kind: SecretKind; words: string }[] = [
-  { kind: 'provider', words: 'Model provider' },
-  { kind: 'custom', words: 'Any HTTPS service' },
-  { kind: 'git', words: 'Git remote' },
-  { kind: 'env', words: 'Variable' },
+const KINDS: readonly { value: SecretKind; words: string }[] = [
+  { value: 'provider', words: 'Model provider' },
+  { value: 'custom', words: 'Any HTTPS service' },
+  { value: 'git', words: 'Git remote' },
+  { value: 'env', words: 'Variable' },
 ];
 const PROVIDERS = [
   'anthropic',
@@ -115,22 +116,12 @@ export function SecretDialog({ onClose, onDone }: DialogProps) {
             {trouble.text}
           </p>
         )}
-        <fieldset className="form-group">
-          <legend>What it is for</legend>
-          <div className="segments">
-            {KINDS.map(({ kind, words }) => (
-              <label key={kind} className="segment">
-                <input
-                  type="radio"
-                  name="kind"
-                  checked={draft.kind === kind}
-                  onChange={() => change({ kind })}
-                />
-                <span>{words}</span>
-              </label>
-            ))}
-          </div>
-        </fieldset>
+        <Segments
+          legend="What it is for"
+          choices={KINDS}
+          chosen={draft.kind}
+          onChoose={(kind) => change({ kind })}
+        />
         <div className="form-row">
           <Field label="Name" hint="How you will find it" trouble={at('name')}>
             {(props) => (

@@ -10,7 +10,9 @@ import { useStore } from '../state/store';
 import { Confirm } from './Dialog';
 import { Icon } from './icons';
 import { Inbox, Lines } from './Inbox';
+import { MenuButton } from './MenuButton';
 import { RotateDialog, SecretDialog } from './SecretDialog';
+import { profileWords } from './words';
 
 /** What lies over the page. */
 type Over =
@@ -33,15 +35,8 @@ export function SecretsPage({ onMenu }: { readonly onMenu: () => void }) {
     <main className="page" aria-label="Secrets">
       <div className="page-body">
         <header className="page-head">
-          <button
-            type="button"
-            className="button-icon narrow-only"
-            aria-label="Sandboxes"
-            onClick={onMenu}
-          >
-            <Icon name="menu" />
-          </button>
-          <h1>Secrets</h1>
+          <MenuButton onMenu={onMenu} />
+          <h1>Secrets and approvals</h1>
           <span className="spring" />
           <button
             type="button"
@@ -138,7 +133,9 @@ function Row({ secret, onRotate, onRemove }: RowProps) {
 function Scope({ scope }: { readonly scope: string }) {
   const list = useStore(sandboxes) ?? [];
   const [kind, id] = scope.split(':');
-  if (kind !== 'sandbox') return <>{id ?? kind}</>;
+  if (kind === 'person') return <>all my sandboxes</>;
+  if (kind === 'organization') return <>the organization</>;
+  if (kind === 'profile' && id !== undefined) return <>profile {profileWords(id)}</>;
   return <>sandbox {list.find(({ sandbox_id: one }) => one === id)?.name ?? id}</>;
 }
 

@@ -7,6 +7,7 @@ import { notify, notifyFailure } from '../state/announce';
 import { duration, secondsUntil, tick } from '../state/clock';
 import { useStore } from '../state/store';
 import { Dialog } from './Dialog';
+import { Segments } from './Segments';
 import { terminalWords } from './words';
 
 interface ShareDialogProps {
@@ -15,6 +16,10 @@ interface ShareDialogProps {
   readonly onClose: () => void;
 }
 
+const ROLES: readonly { value: Share['role']; words: string }[] = [
+  { value: 'viewer', words: 'Watch' },
+  { value: 'controller', words: 'Watch and ask to type' },
+];
 const TTLS = [
   { value: '15m', words: '15 minutes' },
   { value: '1h', words: '1 hour' },
@@ -68,28 +73,21 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
           void make();
         }}
       >
-        <fieldset className="form-group">
-          <legend>Whoever has the link can</legend>
-          <div className="segments">
-            <Choice name="role" on={role === 'viewer'} onChoose={() => setRole('viewer')}>
-              Watch
-            </Choice>
-            <Choice name="role" on={role === 'controller'} onChoose={() => setRole('controller')}>
-              Watch and ask to type
-            </Choice>
-          </div>
-        </fieldset>
-        <fieldset className="form-group">
-          <legend>At</legend>
-          <div className="segments">
-            <Choice name="place" on={!all} onChoose={() => setAll(false)}>
-              {terminalWords(terminal, '')}
-            </Choice>
-            <Choice name="place" on={all} onChoose={() => setAll(true)}>
-              Every terminal here
-            </Choice>
-          </div>
-        </fieldset>
+        <Segments
+          legend="Whoever has the link can"
+          choices={ROLES}
+          chosen={role}
+          onChoose={setRole}
+        />
+        <Segments
+          legend="At"
+          choices={[
+            { value: 'one', words: terminalWords(terminal, '') },
+            { value: 'all', words: 'Every terminal here' },
+          ]}
+          chosen={all ? 'all' : 'one'}
+          onChoose={(place) => setAll(place === 'all')}
+        />
         <div className="share-make">
           <label className="share-ttl">
             For
@@ -124,22 +122,6 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
         )}
       </form>
     </Dialog>
-  );
-}
-
-interface ChoiceProps {
-  readonly name: string;
-  readonly on: boolean;
-  readonly onChoose: () => void;
-  readonly children: string;
-}
-
-function Choice({ name, on, onChoose, children }: ChoiceProps) {
-  return (
-    <label className="segment">
-      <input type="radio" name={name} checked={on} onChange={onChoose} />
-      <span>{children}</span>
-    </label>
   );
 }
 

@@ -12,7 +12,8 @@ interface TalkCardProps {
   readonly terminalId: string;
   /** Whether this person may answer. */
   readonly owner: boolean;
-  readonly onTerminal: () => void;
+  /** Shows the terminal itself; null where there is none. */
+  readonly onTerminal: (() => void) | null;
 }
 
 const ICONS: Readonly<Record<string, IconName>> = {
@@ -118,7 +119,8 @@ function Body({ card }: { readonly card: Card }) {
     return (
       <p className="quiet">
         Port {typeof port === 'number' ? port : '?'}
-        {typeof path === 'string' && path}: <code>atoll open</code> brings it to your machine.
+        {typeof path === 'string' && path !== '/' && `, ${path}`}: <code>atoll open</code> brings it
+        to your machine.
       </p>
     );
   }

@@ -1,6 +1,6 @@
 /** One terminal's pane: the screen or its cards, who is here, search, text view. */
 
-import { useEffect, useState } from 'react';
+import { useCallback, useEffect, useState } from 'react';
 import type { Terminal } from '../api/types';
 import { login } from '../state/login';
 import { phone, prefersCards } from '../state/screen';
@@ -37,6 +37,7 @@ export function TerminalPane(props: TerminalPaneProps) {
   const agent = status?.agent ?? null;
   const [cards, setCards] = useCards(agent !== null);
   const idle = over === null;
+  const toTerminal = useCallback(() => setCards(false), [setCards]);
 
   useEffect(() => {
     if (view === null) return;
@@ -55,7 +56,7 @@ export function TerminalPane(props: TerminalPaneProps) {
       />
       {agent !== null && <AgentBar {...{ sandboxId, terminalId, agent, owner }} />}
       {cards && visible && (
-        <CardsView {...{ sandboxId, owner }} id={terminalId} onTerminal={() => setCards(false)} />
+        <CardsView {...{ sandboxId, owner }} id={terminalId} onTerminal={toTerminal} />
       )}
       <Screen
         {...{ terminal, viewed }}

@@ -107,7 +107,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
           .filter((machine) => machine.id === chosen)
           .map((machine) => (
             <div key={machine.id} className="pane">
-              <CardsView sandboxId={id} id={machine.id} owner onTerminal={() => undefined} />
+              <CardsView sandboxId={id} id={machine.id} owner onTerminal={null} />
             </div>
           ))}
         {live && chosen === RECORDINGS && <RecordingsPane sandboxId={id} />}

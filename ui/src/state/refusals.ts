@@ -43,6 +43,15 @@ export function hearRefusal(id: string, event: Envelope): void {
 export async function loadRefusals(id: string): Promise<void> {
   if (read.has(id)) return;
   read.add(id);
+  try {
+    await readLog(id);
+  } catch (reason) {
+    read.delete(id);
+    throw reason;
+  }
+}
+
+async function readLog(id: string): Promise<void> {
   let found: readonly Refusal[] = [];
   let after = 0;
   for (let page = 0; page < PAGES; page += 1) {

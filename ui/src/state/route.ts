@@ -5,7 +5,7 @@ import { Store } from './store';
 export interface Route {
   readonly page: 'sandboxes' | 'secrets';
   readonly sandbox: string | null;
-  /** A terminal's id, `log`, or null for whatever fits. */
+  /** A terminal's or machine's id, `log`, `recordings`, or null for whatever fits. */
   readonly tab: string | null;
 }
 

@@ -1,6 +1,7 @@
 /** The cards of one terminal or machine, put together from pages of upserts. Pure. */
 
 import type { Agent, Card, CardsPage } from '../api/types';
+import { fieldsOf, parseJson, whole, word } from './fields';
 
 export interface CardList {
   /** In their order, each in its newest revision. */
@@ -28,52 +29,37 @@ export function withPage(list: CardList, page: CardsPage): CardList {
 
 /** Reads a text frame; null when it is none of ours. Cards that are broken are left out. */
 export function readPage(text: string): CardsPage | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return null;
-  }
-  if (!isRecord(value) || value['type'] !== 'cards' || !Array.isArray(value['cards'])) return null;
+  const fields = fieldsOf(parseJson(text));
+  if (fields?.['type'] !== 'cards' || !Array.isArray(fields['cards'])) return null;
   return {
-    cards: value['cards'].map(readCard).filter((card) => card !== null),
-    seq: number(value['seq']),
-    reset: value['reset'] === true,
-    dropped: number(value['dropped']),
-    agent: isRecord(value['agent']) ? (value['agent'] as unknown as Agent) : null,
+    cards: fields['cards'].map(readCard).filter((card) => card !== null),
+    seq: whole(fields['seq']),
+    reset: fields['reset'] === true,
+    dropped: whole(fields['dropped']),
+    agent: fieldsOf(fields['agent']) as Agent | null,
   };
 }
 
 function readCard(value: unknown): Card | null {
-  if (!isRecord(value) || typeof value['id'] !== 'string') return null;
-  const options = Array.isArray(value['options']) ? value['options'].filter(isRecord) : [];
+  const fields = fieldsOf(value);
+  if (typeof fields?.['id'] !== 'string') return null;
+  const { options } = fields;
   return {
-    n: number(value['n']),
-    id: value['id'],
-    rev: number(value['rev']),
-    kind: words(value['kind']),
-    state: STATES.find((state) => state === value['state']) ?? 'done',
-    at: words(value['at']),
-    title: words(value['title']),
-    text: words(value['text']),
-    data: isRecord(value['data']) ? value['data'] : {},
-    options: options.map((option) => ({
-      id: words(option['id']),
-      label: words(option['label']) || words(option['id']),
-      effect: words(option['effect']),
-    })),
-    cut: value['cut'] === true,
+    n: whole(fields['n']),
+    id: fields['id'],
+    rev: whole(fields['rev']),
+    kind: word(fields['kind']),
+    state: STATES.find((state) => state === fields['state']) ?? 'done',
+    at: word(fields['at']),
+    title: word(fields['title']),
+    text: word(fields['text']),
+    data: fieldsOf(fields['data']) ?? {},
+    options: Array.isArray(options) ? options.map(readOption).filter(({ id }) => id !== '') : [],
+    cut: fields['cut'] === true,
   };
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function number(value: unknown): number {
-  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
-}
-
-function words(value: unknown): string {
-  return typeof value === 'string' ? value : '';
+function readOption(value: unknown): Card['options'][number] {
+  const { id, label, effect } = fieldsOf(value) ?? {};
+  return { id: word(id), label: word(label) || word(id), effect: word(effect) };
 }

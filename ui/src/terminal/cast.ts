@@ -5,6 +5,8 @@
  * Source: docs.asciinema.org/manual/asciicast/v3.
  */
 
+import { fieldsOf, parseJson } from './fields';
+
 export interface CastEvent {
   /** Seconds since the start. */
   readonly at: number;
@@ -26,15 +28,13 @@ export interface Chapter {
   readonly words: string;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /** Reads a whole file; null when it is no recording. Lines that are broken are passed over. */
 export function readCast(text: string): Cast | null {
   const [first = '', ...lines] = text.split('\n');
-  const header = fieldsOf(parse(first));
+  const header = fieldsOf(parseJson(first)) ?? {};
   const version = header['version'];
   if (version !== 2 && version !== 3) return null;
-  const term = fieldsOf(header['term']);
+  const term = fieldsOf(header['term']) ?? {};
   const events: CastEvent[] = [];
   let now = 0;
   for (const line of lines) {
@@ -51,15 +51,11 @@ export function readCast(text: string): Cast | null {
 
 /** One line with its own time; null for a comment and for what is broken. */
 function readEvent(line: string): CastEvent | null {
-  const value = line.startsWith('#') ? null : parse(line);
+  const value = line.startsWith('#') ? null : parseJson(line);
   if (!Array.isArray(value)) return null;
   const [at, code, text] = value as unknown[];
   if (typeof at !== 'number' || !(at >= 0)) return null;
   return typeof code === 'string' && typeof text === 'string' ? { at, code, text } : null;
-}
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 
 /** The commands of a recording, for jumping to them. */
@@ -141,14 +137,6 @@ export class CastClock {
     const from = this.#next;
     while (this.#next < events.length && (events[this.#next]?.at ?? 0) <= this.at) this.#next += 1;
     return events.slice(from, this.#next);
-  }
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
   }
 }
 

@@ -5,6 +5,7 @@
  * that a newer server can say more without breaking an older page.
  */
 
+import { fieldsOf, parseJson, whole, word, type Fields } from './fields';
 import { agentOf, controlOf, recordingOf } from './party';
 import type { AgentState, Control, Recording } from './party';
 
@@ -56,20 +57,12 @@ export type ClientFrame =
   | { readonly type: 'grant_control'; readonly to?: string }
   | { readonly type: 'revoke_control' };
 
-type Fields = Readonly<Record<string, unknown>>;
-
 const DEFAULT_ACK_EVERY = 65_536;
 
 /** Reads one text frame; null when it is not one of ours. */
 export function parseFrame(text: string): ServerFrame | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return null;
-  }
-  if (typeof value !== 'object' || value === null) return null;
-  const fields = value as Fields;
+  const fields = fieldsOf(parseJson(text));
+  if (fields === null) return null;
   switch (fields['type']) {
     case 'start':
       return start(fields);
@@ -112,7 +105,7 @@ function aboutPeople(fields: Fields): PeopleFrame | null {
   }
 }
 
-/** An exit as the runtime writes it: `code` or `signal`; null when it has neither. */
+/** An exit as the runtime writes it: `signal`, or else `code`. */
 export function exitOf(fields: Fields): Exit {
   const signal = fields['signal'];
   if (typeof signal === 'string') return { kind: 'signal', signal };
@@ -137,14 +130,6 @@ function start(fields: Fields): ServerFrame {
 function decodeBase64(value: unknown): Uint8Array {
   if (typeof value !== 'string' || value === '') return new Uint8Array(0);
   return Uint8Array.from(atob(value), (char) => char.charCodeAt(0));
-}
-
-function whole(value: unknown): number {
-  return typeof value === 'number' && Number.isFinite(value) ? Math.trunc(value) : 0;
-}
-
-function word(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }
 
 function wordOrNull(value: unknown): string | null {

@@ -1,5 +1,7 @@
 /** Who is at a terminal and what goes on there, as its text frames tell it. Pure. */
 
+import { fieldsOf, whole, word, type Fields } from './fields';
+
 /** One client and the person or guest behind it. */
 export interface Party {
   readonly principal: string;
@@ -33,14 +35,12 @@ export interface Recording {
   readonly by: string;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 const ROLES = ['viewer', 'controller', 'owner'] as const;
 
 export function controlOf(fields: Fields): Control {
   return {
     driver: partyOf(fields['driver']),
-    epoch: typeof fields['epoch'] === 'number' ? fields['epoch'] : 0,
+    epoch: whole(fields['epoch']),
     waiting: partiesOf(fields['waiting']),
     watchers: partiesOf(fields['watchers']),
     away: fields['away'] === true,
@@ -51,19 +51,18 @@ export function controlOf(fields: Fields): Control {
 export function agentOf(fields: Fields): AgentState {
   const state = fields['agent_state'];
   return {
-    agent: words(fields['agent']) || 'agent',
+    agent: word(fields['agent']) || 'agent',
     state: state === 'paused' || state === 'stopped' ? state : 'running',
     turn: fields['turn'] === 'working' ? 'working' : 'waiting',
   };
 }
 
 export function recordingOf(fields: Fields): Recording {
-  const by = fields['by'];
-  const name = typeof by === 'object' && by !== null ? (by as Fields)['name'] : by;
-  return { on: fields['on'] === true, by: words(name) };
+  const { by } = fields;
+  return { on: fields['on'] === true, by: word(fieldsOf(by)?.['name'] ?? by) };
 }
 
-/** Everybody at the terminal once, the driver first; `mine` is this client's own id. */
+/** Everybody at the terminal once, the driver first. */
 export function everybody({ driver, watchers }: Control): readonly Party[] {
   const others = watchers.filter(({ client }) => client !== driver?.client);
   return driver === null ? others : [driver, ...others];
@@ -81,17 +80,12 @@ function partiesOf(value: unknown): readonly Party[] {
 }
 
 function partyOf(value: unknown): Party | null {
-  if (typeof value !== 'object' || value === null) return null;
-  const { principal, name, client, role } = value as Fields;
+  const { principal, name, client, role } = fieldsOf(value) ?? {};
   if (typeof client !== 'string') return null;
   return {
-    principal: words(principal),
-    name: words(name) || words(principal) || 'somebody',
+    principal: word(principal),
+    name: word(name) || word(principal) || 'somebody',
     client,
     role: ROLES.find((known) => known === role) ?? 'viewer',
   };
-}
-
-function words(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

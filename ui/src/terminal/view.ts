@@ -114,6 +114,7 @@ export class TerminalView {
 
   /** In view or not: the GPU and the size follow. */
   show(visible: boolean): void {
+    if (visible && !this.#visible) this.#measureAgain();
     this.#visible = visible;
     if (!visible) {
       this.#gpu.release();
@@ -369,6 +370,13 @@ export class TerminalView {
     event.stopPropagation();
     if (event.type === 'keydown') act();
     return false;
+  }
+
+  /** What was first drawn out of view was found to be nothing wide, and drawn so since. */
+  #measureAgain(): void {
+    const px = this.#term.options.fontSize ?? FONT_PX;
+    this.#setFont(px + 1);
+    this.#setFont(px);
   }
 
   #layoutSoon(): void {
