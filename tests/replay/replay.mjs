@@ -1,10 +1,15 @@
-// Judges replays with @xterm/headless. Reads {cols, rows, stream, cuts: [{at, preamble, rest}], whole}
-// from stdin (bytes in base64), and prints what differs, one JSON line each.
+// Judges replays with @xterm/headless. Reads {cols, rows, stream, cuts: [{at, preamble, rest}], late}
+// from stdin (bytes in base64), and prints what differs, one JSON line each, then the counts.
 //
 // For every cut: a live terminal fed all before it, against one that gets the preamble only: is
 // each in the same state? For cuts with `rest` both then go on to the end of the stream, the
 // live one with its picture wiped at the cut: do both show the same? And where the program
 // painted everything anew after the cut: is it what the live one shows that lost nothing?
+// `late` is what viewers get who come at each place: the bytes that this one gets more than the one
+// before. Do they see what those see who were there all the time?
+//
+// The replayed terminal is one and the same for all cuts: a preamble must do for one in any state.
+// Bytes are parsed at once, since the queue of `Terminal.write` costs a millisecond a time.
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 
@@ -13,13 +18,16 @@ const { Terminal } = require("@xterm/headless");
 const job = JSON.parse(readFileSync(0, "utf8"));
 const stream = Buffer.from(job.stream, "base64");
 let differences = 0;
+let pictures = 0;
+let whole = 0;
 
 function terminal() {
   return new Terminal({ cols: job.cols, rows: job.rows, scrollback: 0, allowProposedApi: true });
 }
 
 function write(term, data) {
-  return new Promise((done) => term.write(data, done));
+  // Nothing here waits: no handler of ours is asynchronous.
+  if (data.length > 0) term._core._inputHandler.parse(data);
 }
 
 function pen(attributes) {
@@ -46,20 +54,47 @@ function state(term) {
   };
 }
 
-function picture(term) {
-  const buffer = term.buffer.active;
-  const rows = [];
-  for (let y = 0; y < term.rows; y += 1) {
-    const line = buffer.getLine(buffer.baseY + y);
-    let row = "";
-    for (let x = 0; x < term.cols; x += 1) {
-      const cell = line.getCell(x);
-      const blank = cell.getChars() === "" || cell.getChars() === " ";
-      row += `${blank ? " " : cell.getChars()}\u0001${cell.bg}\u0001${blank ? "" : cell.fg}\u0002`;
-    }
-    rows.push(row);
+const SPACE = 32;
+const NARROW = 1 << 22;
+const COMBINED = 1 << 21;
+const EXTENDED = 1 << 28;
+
+function same(one, other) {
+  // Cell by cell in the rows as they are kept: content, foreground, background. A cell never
+  // written to looks like a blank, and the foreground of a blank cannot be seen.
+  const [now, then] = [one._data, other._data];
+  for (let at = 0; at < now.length; at += 3) {
+    const [seen, told] = [visible(now[at]), visible(then[at])];
+    if (seen !== told || now[at + 2] !== then[at + 2]) return false;
+    if (seen === SPACE) continue;
+    if (now[at + 1] !== then[at + 1]) return false;
+    const x = at / 3;
+    if (seen & COMBINED && one._combined[x] !== other._combined[x]) return false;
+    if (now[at + 2] & EXTENDED && lines(one, x) !== lines(other, x)) return false;
   }
-  return { rows, cursor: [buffer.cursorX, buffer.cursorY] };
+  return true;
+}
+
+function visible(content) {
+  return content === 0 || content === NARROW || content === (NARROW | SPACE) ? SPACE : content;
+}
+
+function lines(row, x) {
+  const kept = row._extendedAttrs[x];
+  return kept === undefined ? "" : `${kept.underlineStyle} ${kept.underlineColor}`;
+}
+
+function rowsOf(term) {
+  const { buffer } = term._core._bufferService;
+  return Array.from({ length: term.rows }, (_, y) => buffer.lines.get(buffer.ybase + y));
+}
+
+function text(row) {
+  let found = "";
+  for (let x = 0; x < job.cols; x += 1) {
+    found += `${row.getString(x) || " "}\u0001${row.getFg(x)}\u0001${row.getBg(x)}\u0002`;
+  }
+  return found;
 }
 
 function wipe(term) {
@@ -83,52 +118,59 @@ function tell(what, at, live, replayed) {
   if (differences <= 20) console.log(JSON.stringify({ what, at, live, replayed }));
 }
 
-function compare(what, at, live, replayed) {
-  if (JSON.stringify(live) === JSON.stringify(replayed)) return;
-  for (const key of Object.keys(live)) {
-    const [one, other] = [live[key], replayed[key]];
-    if (JSON.stringify(one) === JSON.stringify(other)) continue;
-    const row = key === "rows" ? one.findIndex((each, y) => each !== other[y]) : -1;
-    tell(`${what}: ${key}${row < 0 ? "" : ` ${row}`}`, at, row < 0 ? one : one[row], row < 0 ? other : other[row]);
+function compareStates(what, at, live, replayed) {
+  const [one, other] = [state(live), state(replayed)];
+  for (const key of Object.keys(one)) {
+    if (JSON.stringify(one[key]) === JSON.stringify(other[key])) continue;
+    tell(`${what}: ${key}`, at, one[key], other[key]);
     return;
   }
 }
 
-const live = terminal();
-let fed = 0;
-const whole = terminal();
-await write(whole, stream);
-const end = picture(whole);
-const replayed = terminal();
-for (const cut of job.cuts) {
-  await write(live, stream.subarray(fed, cut.at));
-  fed = cut.at;
-  const preamble = Buffer.from(cut.preamble, "base64");
-  await write(replayed, preamble);
-  compare("state", cut.at, state(live), state(replayed));
-  if (cut.rest !== undefined) {
-    const rest = Buffer.from(cut.rest, "base64");
-    const lost = terminal();
-    await write(lost, stream.subarray(0, cut.at));
-    wipe(lost);
-    await write(lost, stream.subarray(cut.at));
-    const fresh = terminal();
-    await write(fresh, preamble);
-    await write(fresh, rest);
-    compare("picture", cut.at, picture(lost), picture(fresh));
-    if (cut.repainted) compare("whole picture", cut.at, end, picture(fresh));
-    lost.dispose();
-    fresh.dispose();
+function comparePictures(what, at, live, replayed) {
+  const [one, other] = [rowsOf(live), rowsOf(replayed)];
+  const y = one.findIndex((row, place) => !same(row, other[place]));
+  if (y >= 0) tell(`${what}: row ${y}`, at, text(one[y]), text(other[y]));
+  const [from, to] = [live.buffer.active, replayed.buffer.active];
+  const places = [from.cursorX, from.cursorY, to.cursorX, to.cursorY];
+  if (y < 0 && (places[0] !== places[2] || places[1] !== places[3])) {
+    tell(`${what}: cursor`, at, places.slice(0, 2), places.slice(2));
   }
 }
-for (const [at, data] of job.whole) {
-  const early = terminal();
-  await write(early, stream.subarray(0, at));
-  const late = terminal();
-  await write(late, Buffer.from(data, "base64"));
-  compare("late viewer", at, picture(early), picture(late));
-  compare("late viewer state", at, state(early), state(late));
-  early.dispose();
-  late.dispose();
+
+const end = terminal();
+write(end, stream);
+const live = terminal();
+const fresh = terminal();
+let fed = 0;
+for (const cut of job.cuts) {
+  write(live, stream.subarray(fed, cut.at));
+  fed = cut.at;
+  write(fresh, Buffer.from(cut.preamble, "base64"));
+  compareStates("state", cut.at, live, fresh);
+  if (!cut.rest) continue;
+  const rest = stream.subarray(cut.at);
+  const lost = terminal();
+  write(lost, stream.subarray(0, cut.at));
+  wipe(lost);
+  write(lost, rest);
+  write(fresh, rest);
+  pictures += 1;
+  comparePictures("picture", cut.at, lost, fresh);
+  compareStates("state at the end", cut.at, lost, fresh);
+  lost.dispose();
+  if (!cut.repainted) continue;
+  whole += 1;
+  comparePictures("whole picture", cut.at, end, fresh);
 }
-console.log(JSON.stringify({ differences, cuts: job.cuts.length, whole: job.whole.length }));
+const [early, late] = [terminal(), terminal()];
+fed = 0;
+for (const [at, more] of job.late) {
+  write(early, stream.subarray(fed, at));
+  fed = at;
+  write(late, Buffer.from(more, "base64"));
+  comparePictures("late viewer", at, early, late);
+  compareStates("late viewer", at, early, late);
+}
+const counts = { cuts: job.cuts.length, pictures, whole, late: job.late.length };
+console.log(JSON.stringify({ differences, ...counts }));
