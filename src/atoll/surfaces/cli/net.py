@@ -10,11 +10,18 @@ from atoll.surfaces.cli.api import get, put
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.options import json_option, sandbox_argument
 from atoll.surfaces.cli.output import clean, say, show_json, show_table
+from atoll.surfaces.cli.usual_verb import UsualVerb
 
 MODES = [mode.value for mode in NetworkMode]
 
 
-@click.group("net")
+class _Network(UsualVerb):
+    """A name alone shows."""
+
+    usual = "show"
+
+
+@click.group("net", cls=_Network)
 def command() -> None:
     """Show and switch what a sandbox may reach."""
 
@@ -111,7 +118,8 @@ def _switch(
     if as_json:
         show_json(found.value)
     else:
-        say(f"{clean(name)}: {found.text('mode')}, {len(found.children('rules'))} rules")
+        count = len(found.children("rules"))
+        say(f"{clean(name)}: {found.text('mode')}, {count} rule{'' if count == 1 else 's'}")
     return found
 
 

@@ -7,16 +7,13 @@ from atoll.surfaces.cli.api import Call, at, get, post
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.options import json_option, sandbox_argument
 from atoll.surfaces.cli.output import note, say, show_json, show_table
+from atoll.surfaces.cli.usual_verb import UsualVerb
 
 
-class _Sharing(click.Group):
-    """A group whose first word may be a sandbox's name: then it makes a link."""
+class _Sharing(UsualVerb):
+    """A name alone makes a link."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the verb in where none was said."""
-        if args and not args[0].startswith("-") and args[0] not in self.commands:
-            args = ["new", *args]
-        return super().parse_args(ctx, args)
+    usual = "new"
 
 
 @click.group("share", cls=_Sharing)
