@@ -28,8 +28,22 @@ COUNTING = ("/bin/sh", "-c", f"stty -echo; echo go; read line; seq 1 {NUMBERS}")
 FEWER = NUMBERS // 4
 
 
+@pytest.fixture(scope="module")
+def standing() -> Iterator[TestServer]:
+    """One for the tests after which it serves as before, killed control plane or not."""
+    with test_server() as started:
+        yield started
+
+
 @pytest.fixture
-def server() -> Iterator[TestServer]:
+def server(standing: TestServer) -> Iterator[TestServer]:
+    yield standing
+    emptied(standing)
+
+
+@pytest.fixture
+def lone() -> Iterator[TestServer]:
+    """One for a test that leaves nothing of it to go on with."""
     with test_server() as started:
         yield started
 
@@ -38,6 +52,19 @@ def server() -> Iterator[TestServer]:
 def api(server: TestServer) -> Iterator[Api]:
     with api_of(server) as made:
         yield made
+
+
+@pytest.fixture
+def api_of_lone(lone: TestServer) -> Iterator[Api]:
+    with api_of(lone) as made:
+        yield made
+
+
+def emptied(server: TestServer) -> None:
+    """End every sandbox, so that the next test finds none."""
+    with api_of(server) as api:
+        for one in api.call("GET", "/v1/sandboxes")["sandboxes"]:
+            api.act(one["sandbox_id"], "destroy")
 
 
 def restart(server: TestServer) -> None:
@@ -251,7 +278,10 @@ def connects(network: int, port: int) -> bool:
     return done.returncode == 0
 
 
-def test_killed_zygote_is_said_and_the_next_start_cleans_up(server: TestServer, api: Api) -> None:
+def test_killed_zygote_is_said_and_the_next_start_cleans_up(
+    lone: TestServer, api_of_lone: Api
+) -> None:
+    server, api = lone, api_of_lone
     empty = remains(server.home)
     sandbox = api.create()["sandbox_id"]
     api.run(sandbox, "echo kept > file")
@@ -271,8 +301,7 @@ def test_killed_zygote_is_said_and_the_next_start_cleans_up(server: TestServer, 
     until(lambda: pids_of(uids), lambda pids: not pids)
     api.act(sandbox, "start")
     assert api.run(sandbox, "cat file") == "kept\n"
-    for one in api.call("GET", "/v1/sandboxes")["sandboxes"]:
-        api.act(one["sandbox_id"], "destroy")
+    emptied(server)
     assert settled(server.home, empty, uids) == empty
 
 
@@ -299,10 +328,11 @@ def test_destroyed_sandbox_leaves_nothing_on_the_machine(server: TestServer, api
 
 
 def test_sandboxes_nobody_has_written_down_are_ended_at_the_start(
-    server: TestServer, api: Api
+    lone: TestServer, api_of_lone: Api
 ) -> None:
+    server = lone
     before = remains(server.home)
-    api.create()
+    api_of_lone.create()
     uids = uids_of(server.home)
     server.kill()
     for path in server.home.glob("atoll.db*"):
@@ -311,11 +341,12 @@ def test_sandboxes_nobody_has_written_down_are_ended_at_the_start(
     assert settled(server.home, before, uids) == before
 
 
-def test_whole_atoll_ends_and_leaves_no_process_mount_or_socket(server: TestServer) -> None:
-    with api_of(server) as api:
-        api.create()
-        uids = uids_of(server.home)
-    server.down()
-    left = remains(server.home, uids)
+def test_whole_atoll_ends_and_leaves_no_process_mount_or_socket(
+    lone: TestServer, api_of_lone: Api
+) -> None:
+    api_of_lone.create()
+    uids = uids_of(lone.home)
+    lone.down()
+    left = remains(lone.home, uids)
     assert (left.processes, left.mounts, left.loops) == (frozenset(), frozenset(), frozenset())
     assert not left.cgroups and not left.sockets

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from atoll.testing.server import TestServer, test_server
 from tests.e2e.test_crashes import (
+    emptied,
     test_control_plane_killed_while_a_terminal_prints_costs_no_byte,
     test_destroyed_sandbox_leaves_nothing_on_the_machine,
     test_exec_running_over_a_killed_control_plane_resumes_by_offset,
@@ -61,8 +63,8 @@ def daemon() -> Iterator[DockerDaemon]:
         yield running
 
 
-@pytest.fixture
-def server(daemon: DockerDaemon) -> Iterator[TestServer]:
+@contextmanager
+def server_on(daemon: DockerDaemon) -> Iterator[TestServer]:
     env = {"ATOLL_EXTENSIONS": "namespaces,docker", "ATOLL_DOCKER_HOST": daemon.host}
     with test_server(env, start=False) as made:
         add_profile(made, "small", IMAGE)
@@ -72,9 +74,35 @@ def server(daemon: DockerDaemon) -> Iterator[TestServer]:
         assert daemon.containers() == []
 
 
+@pytest.fixture(scope="module")
+def standing(daemon: DockerDaemon) -> Iterator[TestServer]:
+    with server_on(daemon) as made:
+        yield made
+
+
+@pytest.fixture
+def server(standing: TestServer, daemon: DockerDaemon) -> Iterator[TestServer]:
+    yield standing
+    emptied(standing)
+    assert daemon.containers() == []
+
+
+@pytest.fixture
+def lone(daemon: DockerDaemon) -> Iterator[TestServer]:
+    with server_on(daemon) as made:
+        yield made
+
+
 @pytest.fixture
 def api(server: TestServer) -> Iterator[Api]:
     made = DockerApi(server)
+    yield made
+    made.client.close()
+
+
+@pytest.fixture
+def api_of_lone(lone: TestServer) -> Iterator[Api]:
+    made = DockerApi(lone)
     yield made
     made.client.close()
 
@@ -230,12 +258,12 @@ def test_daemon_that_dies_costs_no_terminal_and_its_return_is_noticed(
 
 
 def test_whole_atoll_on_docker_ends_and_leaves_nothing(
-    server: TestServer, api: Api, daemon: DockerDaemon
+    lone: TestServer, api_of_lone: Api, daemon: DockerDaemon
 ) -> None:
-    api.create()
-    uids = uids_of(server.home)
-    server.down()
-    left = remains(server.home, uids)
+    api_of_lone.create()
+    uids = uids_of(lone.home)
+    lone.down()
+    left = remains(lone.home, uids)
     assert (left.processes, left.mounts, left.loops) == (frozenset(), frozenset(), frozenset())
     assert not left.cgroups and not left.sockets
     assert daemon.containers() == []
