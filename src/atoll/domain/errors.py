@@ -1,7 +1,7 @@
 """Errors named by what the caller can do about them.
 
-A message says what failed, which id, why, and what to do. Surfaces map each class to
-a status code in one table; `code` is a stable word clients may switch on.
+A message says what failed, which id, why, and what to do. `error_status` maps each class
+to a status code; `code` is a stable word clients may switch on.
 """
 
 

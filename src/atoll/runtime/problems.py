@@ -9,31 +9,11 @@ import msgspec
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from atoll.domain.errors import (
-    AtollError,
-    Conflict,
-    Failed,
-    Forbidden,
-    Invalid,
-    LimitReached,
-    NotFound,
-    Unauthenticated,
-    Unavailable,
-)
+from atoll.domain.error_status import status_of
+from atoll.domain.errors import AtollError
 
 log = logging.getLogger("atoll.runtime")
 
-STATUS: dict[type[AtollError], int] = {
-    Invalid: 422,
-    Unauthenticated: 401,
-    Forbidden: 403,
-    NotFound: 404,
-    Conflict: 409,
-    LimitReached: 429,
-    Unavailable: 503,
-    Failed: 502,
-}
-_BY_CODE = {"too_large": 413}
 _TITLES = {
     401: "Not authenticated",
     403: "Not allowed",
@@ -74,8 +54,7 @@ def respond(status: int, code: str, detail: str, field: str | None = None) -> we
 
 def from_error(error: AtollError) -> web.Response:
     """The answer that says what `error` says."""
-    status = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
-    return respond(_BY_CODE.get(error.code, status), error.code, error.message, error.field)
+    return respond(status_of(error), error.code, error.message, error.field)
 
 
 @web.middleware

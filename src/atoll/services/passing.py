@@ -9,16 +9,11 @@ from typing import TypeVar
 
 import msgspec
 
+from atoll.domain.error_status import kind_of
 from atoll.domain.errors import (
     AtollError,
-    Conflict,
     Failed,
-    Forbidden,
-    Invalid,
-    LimitReached,
     NotFound,
-    Unauthenticated,
-    Unavailable,
 )
 from atoll.domain.event import Json
 from atoll.ports import RuntimeReply
@@ -27,21 +22,6 @@ from atoll.wire.unreadable import UNREADABLE
 T = TypeVar("T")
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
-
-_BY_STATUS: dict[int, type[AtollError]] = {
-    400: Invalid,
-    401: Unauthenticated,
-    403: Forbidden,
-    404: NotFound,
-    405: Invalid,
-    409: Conflict,
-    413: LimitReached,
-    415: Invalid,
-    416: Invalid,
-    422: Invalid,
-    429: LimitReached,
-    503: Unavailable,
-}
 
 
 class _Problem(msgspec.Struct):
@@ -66,9 +46,8 @@ def problem(status: int, body: bytes) -> AtollError:
         found = msgspec.json.decode(body, type=_Problem)
     except UNREADABLE:
         found = _Problem()
-    kind = _BY_STATUS.get(status, Failed)
     words = found.detail or found.title or f"The sandbox's runtime answered with status {status}."
-    return kind(words, code=found.code, field=found.field)
+    return kind_of(status)(words, code=found.code, field=found.field)
 
 
 def accepted(reply: RuntimeReply) -> RuntimeReply:

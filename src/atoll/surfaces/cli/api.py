@@ -14,15 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
+from atoll.domain.error_status import kind_of
 from atoll.domain.errors import (
     AtollError,
-    Conflict,
     Failed,
-    Forbidden,
-    Invalid,
-    LimitReached,
-    NotFound,
-    Unauthenticated,
     Unavailable,
 )
 from atoll.surfaces.cli.answer import Answer, Json, answer
@@ -32,19 +27,6 @@ CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 60.0
 LINE_BYTES = 32 * 1024 * 1024
 """Longest line of a stream we accept: a stream is read from the server, not trusted."""
-
-_ERRORS: dict[int, type[AtollError]] = {
-    400: Invalid,
-    401: Unauthenticated,
-    403: Forbidden,
-    404: NotFound,
-    405: Invalid,
-    409: Conflict,
-    413: LimitReached,
-    422: Invalid,
-    429: LimitReached,
-    503: Unavailable,
-}
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -174,7 +156,7 @@ class Api:
 
 def problem_of(status: int, body: bytes) -> AtollError:
     """The error a problem document (RFC 9457) stands for; works without one, too."""
-    kind = _ERRORS.get(status, Failed)
+    kind = kind_of(status)
     try:
         document = answer(json.loads(body))
         detail = document.text("detail") or document.text("title")

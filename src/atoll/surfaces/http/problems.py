@@ -13,32 +13,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
+from atoll.domain.error_status import INTERNAL, status_of
 from atoll.domain.errors import (
     AtollError,
-    Conflict,
-    Failed,
-    Forbidden,
     Invalid,
-    LimitReached,
-    NotFound,
-    Unauthenticated,
-    Unavailable,
 )
 from atoll.surfaces.http.answers import Json
 
 PROBLEM_TYPE: Final = "application/problem+json"
 
-STATUS_OF_CLASS: Final[tuple[tuple[type[AtollError], int], ...]] = (
-    (Invalid, 422),
-    (Unauthenticated, 401),
-    (Forbidden, 403),
-    (NotFound, 404),
-    (Conflict, 409),
-    (LimitReached, 429),
-    (Unavailable, 503),
-    (Failed, 502),
-)
-STATUS_OF_CODE: Final = {"too_large": 413, "method_not_allowed": 405, "misdirected": 421}
 CODE_OF_STATUS: Final = {
     400: "invalid",
     404: "not_found",
@@ -46,7 +29,6 @@ CODE_OF_STATUS: Final = {
     413: "too_large",
     415: "invalid",
 }
-_INTERNAL: Final = 500
 _SHOWN_CHARACTERS: Final = 2000
 
 
@@ -75,13 +57,6 @@ def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def status_of(error: AtollError) -> int:
-    """The status of an error: by its code when that has one of its own, else by its class."""
-    if error.code in STATUS_OF_CODE:
-        return STATUS_OF_CODE[error.code]
-    return next((code for kind, code in STATUS_OF_CLASS if isinstance(error, kind)), _INTERNAL)
-
-
 def problem(error: AtollError) -> Json:
     """The answer that says this error."""
     status = status_of(error)
@@ -96,7 +71,7 @@ def problem(error: AtollError) -> Json:
 def internal_problem(incident: str) -> Json:
     """The answer to an error nobody foresaw: an id to look for in the log, nothing else."""
     detail = f"something broke inside Atoll; the log has the reason under incident {incident}"
-    return _document(_INTERNAL, "internal", detail)
+    return _document(INTERNAL, "internal", detail)
 
 
 async def refuse(error: AtollError, scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,0 +1,53 @@
+"""Which HTTP status says which error, and which error a status stands for (RFC 9110 §15).
+
+One table for the control plane, the runtimes and all who read their answers. How a problem is
+written down is theirs.
+"""
+
+from typing import Final
+
+from atoll.domain.errors import (
+    AtollError,
+    Conflict,
+    Failed,
+    Forbidden,
+    Invalid,
+    LimitReached,
+    NotFound,
+    Unauthenticated,
+    Unavailable,
+)
+
+INTERNAL: Final = 500
+
+_STATUSES: Final[dict[type[AtollError], int]] = {
+    Invalid: 422,
+    Unauthenticated: 401,
+    Forbidden: 403,
+    NotFound: 404,
+    Conflict: 409,
+    LimitReached: 429,
+    Unavailable: 503,
+    Failed: 502,
+}
+_OF_CODE: Final = {"too_large": 413, "method_not_allowed": 405, "misdirected": 421}
+"""Codes that have a status of their own."""
+
+_KINDS: Final = {status: kind for kind, status in _STATUSES.items()} | {
+    400: Invalid,
+    405: Invalid,
+    413: LimitReached,
+    415: Invalid,
+    416: Invalid,
+}
+
+
+def status_of(error: AtollError) -> int:
+    """The status of an error: by its code when that has one of its own, else by its class."""
+    by_class = (_STATUSES[kind] for kind in type(error).__mro__ if kind in _STATUSES)
+    return _OF_CODE.get(error.code) or next(by_class, INTERNAL)
+
+
+def kind_of(status: int) -> type[AtollError]:
+    """The error that an answer with this status stands for; `Failed` for one that names none."""
+    return _KINDS.get(status, Failed)
