@@ -26,6 +26,15 @@ def test_answer_keeps_what_is_the_sandboxs() -> None:
     assert kept(200, kind, *own, length, ("Transfer-Encoding", "chunked")) == (kind, length)
 
 
+def test_answer_with_nothing_to_judge_passes_as_it_is() -> None:
+    headers = (("content-type", "text/plain"), ("X-Request-Id", "1"), ("content-type", "b"))
+    assert kept(200, *headers) == headers
+    assert kept(307, *headers, ("Location", "/base/x")) == (
+        *headers,
+        ("Location", "/broker/openai/x"),
+    )
+
+
 @pytest.mark.parametrize(
     ("location", "shown"),
     [

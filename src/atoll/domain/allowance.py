@@ -51,7 +51,9 @@ class Allowance:
         """Count one request in, or say which bound it meets: a sentence for whoever asks."""
         bounds = self.bounds
         self._flow(now)
-        purse = self._purses.setdefault(provider, _Purse())
+        purse = self._purses.get(provider)
+        if purse is None:
+            purse = self._purses[provider] = _Purse()
         cap = bounds.spend_micros.get(provider)
         if self._open >= bounds.concurrent:
             return f"{bounds.concurrent} requests are under way; wait for one to end"

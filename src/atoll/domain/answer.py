@@ -17,6 +17,8 @@ _WITHHELD = frozenset(
 """Headers of an answer that are the broker's business, not the sandbox's."""
 
 _STRIPPED = HOP_BY_HOP | _WITHHELD
+_PACKING = frozenset({"content-encoding", "sec-websocket-extensions"})
+_JUDGED = _STRIPPED | _PACKING
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _LEADING = _REDIRECTS | {201, 202}
 """Statuses whose `Location` means something."""
@@ -29,6 +31,8 @@ def judge_answer(passage: Passage, status: int, headers: Headers) -> Headers | R
     if status == SWITCHING and not passage.websocket:
         return Refusal(502, "bad_answer", "the provider switched protocols unasked")
     lows = [name.lower() for name, _ in headers]
+    if _JUDGED.isdisjoint(lows):
+        return headers
     if any(map(_packed, lows, [value for _, value in headers])):
         # It was asked for plain bytes; in packed ones nobody could see the key.
         return Refusal(502, "packed_answer", "the provider answered with packed bytes")

@@ -57,20 +57,20 @@ MakeStage = Callable[[], Stage]
 class Flow:
     """A stage with its clock: what comes out of it is given to `onward`, never empty."""
 
-    __slots__ = ("_loop", "_onward", "_stage", "_timer")
+    __slots__ = ("_onward", "_stage", "_timer")
 
     def __init__(self, stage: Stage, onward: Callable[[bytes], None]) -> None:
         self._stage = stage
         self._onward = onward
-        self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes of the stream."""
         self._pass(self._stage.feed(data))
         if self._timer is None and self._stage.waiting:
-            ticks = math.floor(self._loop.time() / TICK_SECONDS) + 1
-            self._timer = self._loop.call_at(ticks * TICK_SECONDS, self._tick)
+            loop = asyncio.get_running_loop()
+            ticks = math.floor(loop.time() / TICK_SECONDS) + 1
+            self._timer = loop.call_at(ticks * TICK_SECONDS, self._tick)
 
     def end(self) -> None:
         """The stream is over: what was held goes on."""
@@ -83,6 +83,12 @@ class Flow:
             self._timer.cancel()
             self._timer = None
 
+    def close(self) -> None:
+        """Nobody will listen again. Lets go of who did, who mostly holds this one too: such a
+        ring waits for the garbage collector."""
+        self.stop()
+        self._onward = _unheard
+
     def _tick(self) -> None:
         self._timer = None
         self._pass(self._stage.tick())
@@ -90,3 +96,7 @@ class Flow:
     def _pass(self, data: bytes) -> None:
         if data:
             self._onward(data)
+
+
+def _unheard(data: bytes) -> None:
+    """What comes after the end goes nowhere."""

@@ -33,7 +33,9 @@ class Literals:
             while begin != -1:
                 spans.append((begin, begin + len(text)))
                 begin = data.find(text, begin + 1)
-            live = max(live, _beginning(text, data))
+            beginning = _beginning(text, data)
+            if beginning > live:
+                live = beginning
         if not spans and not live:
             return NOTHING
         return Findings(joined(spans), ((len(data) - live, live),) if live else ())
@@ -44,7 +46,8 @@ class Literals:
 
     def redact(self, data: bytes) -> bytes:
         """A whole text with each of them masked."""
-        return self.mask(data, self.find(data).spans)
+        spans = self.find(data).spans
+        return self.mask(data, spans) if spans else data
 
 
 def _starred(data: bytes) -> bytes:

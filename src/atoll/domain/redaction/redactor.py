@@ -51,7 +51,7 @@ class Redactor:
 
     def feed(self, data: bytes) -> bytes:
         """What may go out, now that `data` has come."""
-        if not self.lexicon and not self._held:
+        if not self._held and not self.lexicon:
             return data
         whole = self._held + data
         found = self.lexicon.find(whole)

@@ -24,11 +24,13 @@ from atoll.domain.provider import Upstream
 from atoll.runtime.doors.asking import Asking
 from atoll.runtime.doors.call import Audit, Call, Ledger
 from atoll.runtime.doors.connections import AddressRefused, Connections
-from atoll.runtime.doors.exchange import Exchange, Order
+from atoll.runtime.doors.exchange import Exchange
 from atoll.runtime.doors.holdings import Holdings, holdings_of
-from atoll.runtime.doors.inbound import Inbound, Request
+from atoll.runtime.doors.inbound import Inbound
 from atoll.runtime.doors.opened import opened
-from atoll.runtime.doors.routing import route
+from atoll.runtime.doors.request import Heads, Request
+from atoll.runtime.doors.routing import Ways
+from atoll.runtime.doors.way import Way
 from atoll.runtime.standing_policy import StandingPolicy
 from atoll.runtime.tasks import Tasks
 from atoll.wire.policy import DoorLimits, Policy
@@ -61,7 +63,8 @@ class Broker:
         self._tasks = tasks
         self._connections = Connections(parts.trust)
         self._allowance = Allowance(monotonic())
-        self._holdings = Holdings(upstreams=parts.floor)
+        self._heads = Heads()
+        self._ways = Ways(Holdings(upstreams=parts.floor))
         self._used: set[str] = set()
         self._live: set[Exchange] = set()
         self._crowd: set[Inbound] = set()
@@ -70,11 +73,11 @@ class Broker:
     def protocol(self) -> Inbound:
         """A new connection from inside."""
         self._busy.set()
-        return Inbound(self._begin, self._crowd)
+        return Inbound(self._begin, self._heads, self._crowd)
 
     def heed(self, policy: Policy) -> None:
         """Live by this policy from now on: what leans on something that is gone is cut."""
-        self._holdings = holdings_of(self._parts.floor, policy, self._parts.places)
+        self._ways = Ways(holdings_of(self._parts.floor, policy, self._parts.places))
         self._allowance.bounds = _bounds(policy.limits)
         self._connections.close()
         self._cut_ungranted()
@@ -123,42 +126,43 @@ class Broker:
 
     def _begin(self, request: Request, client: Inbound) -> Exchange | Refusal:
         """Every step up to dialling, in one breath."""
-        call = Call(request.method)
-        order = route(request, self._holdings, used=self._used, call=call)
-        refusal = order if isinstance(order, Refusal) else self._admit(call)
+        call = Call(request.head.method)
+        way = self._ways.route(request.head, used=self._used, call=call)
+        refusal = way if isinstance(way, Refusal) else self._admit(call)
         if refusal is not None:
             call.outcome, call.status = refusal.error, refusal.status
             self._ledger.record(call)
             self._asking.heard(call, refusal)
             return refusal
-        assert isinstance(order, Order)  # noqa: S101  a refusal was returned above
-        return self._dispatch(order, call, client)
+        assert isinstance(way, Way)  # noqa: S101  a refusal was returned above
+        exchange = Exchange(way, request, call=call, client=client, owner=self)
+        self._dispatch(exchange)
+        return exchange
 
     def _admit(self, call: Call) -> Refusal | None:
         call.step = "admit"
         met = self._allowance.enter(call.who, monotonic())
         return None if met is None else Refusal(429, "limit_reached", met)
 
-    def _dispatch(self, order: Order, call: Call, client: Inbound) -> Exchange:
-        if order.grant.once:
-            self._used.add(order.grant.approval_id)
-            self._audit("approval.used", {"approval_id": order.grant.approval_id})
-        call.step, call.rule = "dial", order.passage.rule
-        exchange = Exchange(order, call, client, owner=self)
-        if order.passage.rule != "models" and call.who in PRICES:
+    def _dispatch(self, exchange: Exchange) -> None:
+        call, grant, passage = exchange.call, exchange.way.grant, exchange.way.passage
+        if grant.once:
+            self._used.add(grant.approval_id)
+            self._audit("approval.used", {"approval_id": grant.approval_id})
+        call.step, call.rule = "dial", passage.rule
+        if passage.rule != "models" and call.who in PRICES:
             exchange.usage = UsageReader()
         self._live.add(exchange)
-        idle = self._connections.take(order.passage.origin)
+        idle = self._connections.take(passage.origin)
         if idle is not None:
             exchange.connected(idle)
         else:
             self._tasks.spawn(self._dial(exchange), "broker dial")
-        return exchange
 
     async def _dial(self, exchange: Exchange) -> None:
         who = exchange.call.who
         try:
-            outbound = await self._connections.dial(exchange.order.passage.origin)
+            outbound = await self._connections.dial(exchange.way.passage.origin)
         except AddressRefused as error:
             exchange.fail(Refusal(403, "address_refused", str(error)))
         except (OSError, UnicodeError) as error:
@@ -180,7 +184,7 @@ class Broker:
     def _cut_ungranted(self) -> None:
         now = time.time()
         for exchange in list(self._live):
-            if not self._holdings.still(exchange.order.grant, now):
+            if not self._ways.holdings.still(exchange.way.grant, now):
                 message = "what this request was allowed by was taken back"
                 exchange.fail(Refusal(403, "revoked", message))
 

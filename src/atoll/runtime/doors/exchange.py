@@ -5,17 +5,16 @@ gathered but the head, so streams pass as they come; each side is paused while t
 slow, and whoever goes takes the other along.
 """
 
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from atoll.domain.answer import judge_answer
-from atoll.domain.passage import Headers, Passage, Refusal
-from atoll.domain.redaction.literals import Literals
+from atoll.domain.passage import Headers, Refusal
 from atoll.domain.redaction.redactor import Redactor
 from atoll.runtime.doors.call import Call
 from atoll.runtime.doors.gate import Gate
-from atoll.runtime.doors.holdings import Grant
 from atoll.runtime.doors.outbound import Outbound
+from atoll.runtime.doors.request import Request
+from atoll.runtime.doors.way import Way
 from atoll.runtime.stage import Flow
 from atoll.wire.usage import UsageReader
 
@@ -56,35 +55,26 @@ class Owner(Protocol):
         """It ended: the connection, if any, may be used again when `usable`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What was decided for one request. `length` is its body's, None when it comes in chunks;
-    `chunked_back` says whether the client reads chunks."""
-
-    passage: Passage = field(repr=False)
-    grant: Grant
-    method: str
-    length: int | None
-    chunked_back: bool
-    gate: Gate | None = None
-
-
 class Exchange:
     """From `began` until `Owner.over`."""
 
-    def __init__(self, order: Order, call: Call, client: Client, *, owner: Owner) -> None:
-        self.order = order
+    def __init__(
+        self, way: Way, request: Request, *, call: Call, client: Client, owner: Owner
+    ) -> None:
+        self.way = way
         self.call = call
         self.outbound: Outbound | None = None
         self.usage: UsageReader | None = None
         self.asked_head = bytearray()
         self._client = client
         self._owner = owner
-        self._keys = Literals(order.passage.masks)
-        self._flow = Flow(Redactor(self._keys), self._show)
+        self._length = request.length
+        self._chunks_read = request.head.http11
+        self._gate = Gate(way.pushed) if way.pushed is not None else None
+        self._flow = Flow(Redactor(way.keys), self._show)
         self._pending: list[bytes] = []
         self._waiting = 0
-        self._asked_all = order.length == 0
+        self._asked_all = request.length == 0
         self._answered = self._over = self._chunked = self._raw = self._close = False
         self._shown_head = b""
         self._out: list[bytes] = []
@@ -98,8 +88,8 @@ class Exchange:
             outbound.close()
             return
         self.outbound = outbound
-        outbound.begin(self, bodyless=self.order.method == "HEAD")
-        self._pending.insert(0, _request_head(self.order))
+        outbound.begin(self, bodyless=self.way.method == "HEAD")
+        self._pending.insert(0, self.way.head(self._length))
         if self._waiting > PENDING_BYTES:
             self._client.hold(False)
         self._waiting = 0
@@ -117,11 +107,11 @@ class Exchange:
             return
         if len(self.asked_head) < PENDING_BYTES // 4:
             self.asked_head += data[: PENDING_BYTES // 4]
-        passed = self.order.gate.feed(data) if self.order.gate else data
+        passed = self._gate.feed(data) if self._gate else data
         if isinstance(passed, Refusal):
             self.fail(passed)
         elif passed:
-            self._send(passed if self.order.length is not None else _chunk(passed))
+            self._send(passed if self._length is not None else _chunk(passed))
 
     def asked(self) -> None:
         """That is all of the request for now: what came goes on, in one piece."""
@@ -134,10 +124,10 @@ class Exchange:
         self._asked_all = True
         if self._over:
             return
-        answer = self.order.gate.end() if self.order.gate else None
+        answer = self._gate.end() if self._gate else None
         if answer is not None:
             self._own_answer(answer)
-        elif self.order.length is None:
+        elif self._length is None:
             self._send(b"0\r\n\r\n")
 
     def raw(self, data: bytes) -> None:
@@ -162,23 +152,22 @@ class Exchange:
 
     def answer_head(self, status: int, reason: str, headers: Headers) -> None:
         """Judge an answer and pass its head in."""
-        passage = self.order.passage
         self.call.step, self.call.status = "answer", status
-        kept = judge_answer(passage, status, headers)
+        kept = judge_answer(self.way.passage, status, headers)
         if isinstance(kept, Refusal):
             self.fail(kept)
             return
         self._answered, self.call.step = True, "pass"
         self._raw = status == 101
         told = {name.lower() for name, _ in kept}
-        sized = "content-length" in told or self.order.method == "HEAD"
+        sized = "content-length" in told or self.way.method == "HEAD"
         unbodied = status in (204, 304) or status < 200
-        self._chunked = not (sized or unbodied) and self.order.chunked_back
+        self._chunked = not (sized or unbodied) and self._chunks_read
         self._close = not (sized or unbodied or self._chunked)
         head = _answer_head(status, reason, kept, chunked=self._chunked, close=self._close)
         if self._raw:
             head = head[:-2] + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
-        self._shown_head = self._client.reply_head(self._keys.redact(head), raw=self._raw)
+        self._shown_head = self._client.reply_head(self.way.keys.redact(head), raw=self._raw)
         if self._raw:
             self._flush()
 
@@ -269,7 +258,7 @@ class Exchange:
     def _finish(self, outcome: str, *, reuse: bool) -> None:
         self._over = True
         self.call.outcome = outcome
-        self._flow.stop()
+        self._flow.close()
         if self.outbound is not None and not reuse:
             self.outbound.close()
         self._owner.over(self)
@@ -298,22 +287,12 @@ class Exchange:
             self._client.reply_data(data)
 
 
-def _request_head(order: Order) -> bytes:
-    passage = order.passage
-    lines = [f"{order.method} {passage.target} HTTP/1.1"]
-    lines += [f"{name}: {value}" for name, value in passage.headers]
-    if order.length is None:
-        lines.append("Transfer-Encoding: chunked")
-    elif order.length or order.method in {"POST", "PUT", "PATCH"}:
-        lines.append(f"Content-Length: {order.length}")
-    return "\r\n".join([*lines, "", ""]).encode("latin-1")
-
-
 def _answer_head(
     status: int, reason: str, headers: Headers, *, chunked: bool, close: bool
 ) -> bytes:
-    shown = "".join(each for each in reason if " " <= each <= "~")
-    lines = [f"HTTP/1.1 {status} {shown}", *(f"{name}: {value}" for name, value in headers)]
+    if not (reason.isascii() and reason.isprintable()):
+        reason = "".join(each for each in reason if " " <= each <= "~")
+    lines = [f"HTTP/1.1 {status} {reason}", *map(": ".join, headers)]
     if chunked:
         lines.append("Transfer-Encoding: chunked")
     if close:

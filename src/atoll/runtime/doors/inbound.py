@@ -8,49 +8,32 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from itertools import chain
 from time import monotonic
 from typing import cast
 
 import httptools
 
-from atoll.domain.passage import Headers, Refusal
+from atoll.domain.passage import Refusal
 from atoll.runtime.doors.exchange import Exchange
+from atoll.runtime.doors.request import MAX_HEAD_BYTES, Heads, Request
 
-MAX_HEAD_BYTES = 32 * 1024
-MAX_HEADERS = 128
 MAX_EARLY_BYTES = 256 * 1024
 MAX_DRAINED_BYTES = 64 * 1024 * 1024
+_LENGTH = b"content-length"
 _SECURED = b"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
 _UNREADABLE = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
-Begin = Callable[["Request", "Inbound"], Exchange | Refusal]
+Begin = Callable[[Request, "Inbound"], Exchange | Refusal]
 """Starts what a request asks for; the exchange may be over when this returns."""
-
-
-@dataclass(slots=True)
-class Request:
-    """One request, and what of its body came before its turn. `target` is as sent; `length` is
-    None for a body in chunks."""
-
-    method: str
-    target: str
-    headers: Headers
-    length: int | None
-    keep_alive: bool
-    http11: bool
-    expects: bool
-    early: list[bytes] = field(default_factory=list)
-    whole: bool = False
 
 
 class Inbound(asyncio.Protocol):
     """`begin` is called for each request when its turn comes."""
 
-    def __init__(self, begin: Begin, crowd: "set[Inbound]") -> None:
+    def __init__(self, begin: Begin, heads: Heads, crowd: "set[Inbound]") -> None:
         self.idle_since = monotonic()
         self._begin = begin
+        self._heads = heads
         self._crowd = crowd
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpRequestParser(self)
@@ -58,9 +41,11 @@ class Inbound(asyncio.Protocol):
         self._current: Request | None = None
         self._exchange: Exchange | None = None
         self._answered = self._raw = self._broken = self._pumping = self._feeding = False
+        self._paused = False
         self._early = self._drained = self._head_bytes = 0
         self._url = b""
-        self._headers: list[tuple[str, str]] = []
+        self._said: list[bytes] = []
+        self._lengths: list[bytes] = []
         self._in_head = False
         self._newest: Request | None = None
 
@@ -119,7 +104,7 @@ class Inbound(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         """A head begins."""
-        self._url, self._headers, self._in_head = b"", [], True
+        self._url, self._said, self._lengths, self._in_head = b"", [], [], True
 
     def on_url(self, url: bytes) -> None:
         """The target, in pieces."""
@@ -127,16 +112,18 @@ class Inbound(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """One header; trailers are not kept."""
-        if self._in_head:
-            self._headers.append((name.decode("latin-1"), value.decode("latin-1")))
+        if not self._in_head:
+            return
+        if len(name) == len(_LENGTH) and name.lower() == _LENGTH:
+            self._lengths.append(value)
+        else:
+            self._said += (name, value)
 
     def on_headers_complete(self) -> None:
         """A head is whole: queue its request."""
         self._in_head, self._head_bytes = False, 0
-        headers = tuple(self._headers)
-        request = _request(self._url, headers, self._parser)
-        size = len(self._url) + sum(map(len, chain.from_iterable(headers)))
-        if request is None or size > MAX_HEAD_BYTES or self._broken:
+        request = self._heads.request(self._parser, self._url, self._said, self._lengths)
+        if request is None or self._broken:
             self._newest = None
             self._break()
             return
@@ -216,7 +203,7 @@ class Inbound(asyncio.Protocol):
     @property
     def _keeps(self) -> bool:
         current = self._current
-        return current is not None and current.keep_alive and not self._broken
+        return current is not None and current.head.keep_alive and not self._broken
 
     def _pump(self) -> None:
         """Begin requests in turn, until one has to wait."""
@@ -236,8 +223,9 @@ class Inbound(asyncio.Protocol):
 
     def _start(self, request: Request) -> None:
         self._current, self._answered = request, False
-        self._early -= sum(map(len, request.early))
-        if request.expects and not request.whole:
+        if request.early:
+            self._early -= sum(map(len, request.early))
+        if request.head.expects and not request.whole:
             self._write(b"HTTP/1.1 100 Continue\r\n\r\n")
         begun = self._begin(request, self)
         if isinstance(begun, Refusal):
@@ -265,7 +253,7 @@ class Inbound(asyncio.Protocol):
 
     def _after(self, request: Request) -> None:
         """A request is answered and whole. Not before: who still sends might not read."""
-        if not request.keep_alive and self._transport is not None:
+        if not request.head.keep_alive and self._transport is not None:
             self._transport.close()
             return
         self._current, self._drained = None, 0
@@ -300,37 +288,12 @@ class Inbound(asyncio.Protocol):
             self._write(_UNREADABLE)
 
     def _read(self, on: bool) -> None:
-        if self._transport is not None and not self._transport.is_closing():
+        if self._transport is None or on is not self._paused:
+            return
+        self._paused = not on
+        if not self._transport.is_closing():
             (self._transport.resume_reading if on else self._transport.pause_reading)()
 
     def _write(self, data: bytes) -> None:
         if self._transport is not None:
             self._transport.write(data)
-
-
-def _request(url: bytes, headers: Headers, parser: httptools.HttpRequestParser) -> Request | None:
-    """A request of its head; None when it is one that nobody should read."""
-    told = {name.lower(): value for name, value in headers}
-    if len(headers) > MAX_HEADERS or not url.isascii():
-        return None
-    if len(told) < len(headers) and _ambiguous([name.lower() for name, _ in headers]):
-        return None
-    coding, length = told.get("transfer-encoding"), told.get("content-length", "0")
-    if coding is not None and (coding.lower() != "chunked" or "content-length" in told):
-        return None
-    if not (length.isascii() and length.isdigit()):
-        return None
-    return Request(
-        method=parser.get_method().decode("ascii"),
-        target=url.decode("ascii"),
-        headers=headers,
-        length=None if coding is not None else int(length),
-        keep_alive=parser.should_keep_alive(),
-        http11=parser.get_http_version() == "1.1",
-        expects=told.get("expect", "").lower() == "100-continue",
-    )
-
-
-def _ambiguous(lows: list[str]) -> bool:
-    """Whether what may be said once is said more often."""
-    return any(lows.count(one) > 1 for one in ("host", "transfer-encoding", "content-length"))

@@ -38,7 +38,7 @@ class Outbound(asyncio.Protocol):
         self.heard_at = monotonic()
         self._transport: asyncio.Transport | None = None
         self._parser: httptools.HttpResponseParser | None = None
-        self._raw = False
+        self._raw = self._paused = False
         self._bodyless = False
         self._ended = True
         self._keep = True
@@ -59,7 +59,8 @@ class Outbound(asyncio.Protocol):
     def begin(self, hearer: Hearer, *, bodyless: bool) -> None:
         """A request follows; its answer goes to `hearer`. `bodyless` is a HEAD."""
         self.hearer, self._bodyless, self._ended, self._raw = hearer, bodyless, False, False
-        self._parser = httptools.HttpResponseParser(self)
+        if self._parser is None:
+            self._parser = httptools.HttpResponseParser(self)
         self._begin()
         self.heard_at = monotonic()
         self.pause(False)
@@ -77,7 +78,8 @@ class Outbound(asyncio.Protocol):
 
     def pause(self, paused: bool) -> None:
         """Stop or go on reading the answer."""
-        if self._transport is not None and self._open:
+        if self._transport is not None and paused is not self._paused and self._open:
+            self._paused = paused
             (self._transport.pause_reading if paused else self._transport.resume_reading)()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -138,6 +140,11 @@ class Outbound(asyncio.Protocol):
         """It caught up."""
         if self.hearer is not None:
             self.hearer.asking_paused(False)
+
+    def on_message_begin(self) -> None:
+        """An answer begins; one that was not asked for makes all that follows doubtful."""
+        if self._ended:
+            self._keep = False
 
     def on_status(self, status: bytes) -> None:
         """The reason phrase, in pieces."""

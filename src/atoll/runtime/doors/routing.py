@@ -1,16 +1,15 @@
 """From a request at the broker door to what it may have: provider, custom secret, or remote.
 
 One breath over one set of holdings: what is checked is what is used. Judging is the domain's.
+What leads to a provider depends on nothing but the head and the holdings, and may be kept.
 """
 
 import time
 
 from atoll.domain.git_remote import judge_git
 from atoll.domain.host import read_target
-from atoll.domain.passage import Asked, Passage, Refusal, judge, judge_custom
+from atoll.domain.passage import Asked, Refusal, judge, judge_custom
 from atoll.runtime.doors.call import Call
-from atoll.runtime.doors.exchange import Order
-from atoll.runtime.doors.gate import Gate
 from atoll.runtime.doors.holdings import (
     Grant,
     Holdings,
@@ -18,7 +17,8 @@ from atoll.runtime.doors.holdings import (
     read_target_query,
     secret_of,
 )
-from atoll.runtime.doors.inbound import Request
+from atoll.runtime.doors.request import KEPT_HEADS, Head
+from atoll.runtime.doors.way import Way, way_of
 
 _NO_SECRET = Refusal(404, "unknown_secret", "no such secret here")
 """The same for one that is not there and one that is somebody else's."""
@@ -28,31 +28,52 @@ _OUTSIDE = Refusal(
 )
 
 
-def route(request: Request, holdings: Holdings, *, used: set[str], call: Call) -> Order | Refusal:
-    """Decide one request. `used` are the approvals that were good once; `call` notes how far
-    it came."""
-    if not request.target.startswith("/"):
+class Ways:
+    """The ways out under one set of holdings. With other holdings there are other ways."""
+
+    __slots__ = ("_kept", "holdings")
+
+    def __init__(self, holdings: Holdings) -> None:
+        self.holdings = holdings
+        self._kept: dict[Head, Way] = {}
+
+    def route(self, head: Head, *, used: set[str], call: Call) -> Way | Refusal:
+        """Decide one request. `used` are the approvals that were good once; `call` notes how far
+        it came."""
+        kept = self._kept.get(head)
+        if kept is not None:
+            call.who, call.step = kept.grant.name, "judge"
+            return kept
+        way = _route(head, self.holdings, used=used, call=call)
+        if isinstance(way, Way) and way.grant.kind == "provider":
+            if len(self._kept) >= KEPT_HEADS:
+                del self._kept[next(iter(self._kept))]
+            self._kept[head] = way
+        return way
+
+
+def _route(head: Head, holdings: Holdings, *, used: set[str], call: Call) -> Way | Refusal:
+    if not head.target.startswith("/"):
         # Absolute forms are for proxies: who names another server means another server.
         return Refusal(400, "bad_path", "a path must begin with /broker/ or /git/")
     call.step = "route"
-    path, _, query = request.target.partition("?")
+    path, _, query = head.target.partition("?")
     _, place, *parts = path.split("/", 3)
     if place == "broker" and parts:
         call.who = parts[0]
         rest = parts[1] if len(parts) == 2 else ""
         if call.who == "custom":
-            asked = Asked(request.method, rest, query, request.headers)
-            return _custom(request, asked, holdings, used=used, call=call)
-        asked = Asked(request.method, "/" + rest, query, request.headers)
-        return _provider(request, asked, holdings, call)
+            asked = Asked(head.method, rest, query, head.headers)
+            return _custom(asked, holdings, used=used, call=call)
+        return _provider(Asked(head.method, "/" + rest, query, head.headers), holdings, call)
     if place == "git":
         call.who = "git"
-        asked = Asked(request.method, path.removeprefix("/git"), query, request.headers)
-        return _git(request, asked, holdings, call)
+        asked = Asked(head.method, path.removeprefix("/git"), query, head.headers)
+        return _git(asked, holdings, call)
     return _OUTSIDE
 
 
-def _provider(request: Request, asked: Asked, holdings: Holdings, call: Call) -> Order | Refusal:
+def _provider(asked: Asked, holdings: Holdings, call: Call) -> Way | Refusal:
     name = call.who
     upstream = holdings.upstreams.get(name)
     if upstream is None:
@@ -63,12 +84,10 @@ def _provider(request: Request, asked: Asked, holdings: Holdings, call: Call) ->
     verdict = judge(upstream, asked)
     if isinstance(verdict, Refusal):
         return verdict
-    return _order(request, verdict, Grant("provider", name))
+    return way_of(asked.method, verdict, Grant("provider", name))
 
 
-def _custom(
-    request: Request, asked: Asked, holdings: Holdings, *, used: set[str], call: Call
-) -> Order | Refusal:
+def _custom(asked: Asked, holdings: Holdings, *, used: set[str], call: Call) -> Way | Refusal:
     name = asked.path
     custom = holdings.customs.get(name)
     if custom is None:
@@ -97,10 +116,10 @@ def _custom(
         once=approval.once,
         until=approval.until,
     )
-    return _order(request, verdict, grant)
+    return way_of(asked.method, verdict, grant)
 
 
-def _git(request: Request, asked: Asked, holdings: Holdings, call: Call) -> Order | Refusal:
+def _git(asked: Asked, holdings: Holdings, call: Call) -> Way | Refusal:
     call.step = "judge"
     verdict = judge_git(holdings.remotes, asked)
     if isinstance(verdict, Refusal):
@@ -108,16 +127,5 @@ def _git(request: Request, asked: Asked, holdings: Holdings, call: Call) -> Orde
     remote, passage = verdict
     call.more = {"host": remote.target.host}
     pushing = asked.method == "POST" and passage.rule == "git-push"
-    gate = Gate(remote) if pushing else None
-    return _order(request, passage, grant_of_remote(remote), gate)
-
-
-def _order(request: Request, passage: Passage, grant: Grant, gate: Gate | None = None) -> Order:
-    return Order(
-        passage=passage,
-        grant=grant,
-        method=request.method,
-        length=request.length,
-        chunked_back=request.http11,
-        gate=gate,
-    )
+    grant = grant_of_remote(remote)
+    return way_of(asked.method, passage, grant, remote if pushing else None)
