@@ -11,6 +11,7 @@ import pytest
 
 from atoll.adapters.extensions.namespaces.environment import environment
 from atoll.adapters.extensions.namespaces.extension import Namespaces, Settings, hostname
+from atoll.adapters.extensions.namespaces.link import Link
 from atoll.domain.errors import Invalid, Unavailable
 from atoll.domain.profile import Profile
 from atoll.ports.extension import Extension, Handle, Mount, Provision
@@ -103,6 +104,41 @@ class TestNamespaces(ExtensionContract):
         report = await extension.report()
         assert report.root is (rig.uid == 0)
         assert any("disk" in each for each in report.degraded) is (rig.uid != 0)
+
+
+async def test_zygote_replaced_while_others_ask_is_noticed_once() -> None:
+    folder = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
+    link = Link(folder / "z.sock")
+
+    def zygote() -> socket.socket:
+        link.path.unlink(missing_ok=True)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        listener.bind(str(link.path))
+        listener.listen()
+        return listener
+
+    try:
+        with zygote() as first:
+            async with asyncio.TaskGroup() as tasks:
+                waiting = tasks.create_task(link.next_death())
+                await asyncio.sleep(0)
+                old, _ = first.accept()
+                waiting.cancel()
+            old.close()
+        with zygote() as second:
+            # Somebody else finds the connection gone, and makes a new one, before the next look.
+            with pytest.raises(Unavailable):
+                await link.ask(wire.Report(), seconds=5)
+            link.connect()
+            new, _ = second.accept()
+            assert await link.next_death() is None
+            new.send(wire.encode_answer(0, wire.Ended("sb_a", 1, "it fell")))
+            told = await link.next_death()
+            assert told is not None and told.sandbox_id == "sb_a"
+            new.close()
+    finally:
+        link.close()
+        shutil.rmtree(folder)
 
 
 async def test_namespaces_without_a_zygote_are_unavailable(tmp_path: Path) -> None:

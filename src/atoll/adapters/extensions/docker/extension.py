@@ -52,7 +52,6 @@ START_SECONDS = 60.0
 STOP_SECONDS = 60.0
 ASK_SECONDS = 10.0
 HEALTH_SECONDS = 10.0
-RECONNECT_SECONDS = 0.5
 MAX_TOLD = 1024
 OUT_OF_MEMORY = "it ran out of memory"
 _log = structlog.get_logger(__name__)
@@ -308,17 +307,10 @@ class Docker:
     async def ended(self) -> AsyncIterator[Ended]:
         """Deaths: those the zygote tells, and those of containers whose runtime did not notice.
         Raises `Unavailable` when another zygote answers: the old one's dead are told by nobody."""
-        gone = False
         while True:
-            try:
-                self._link.connect()
-            except AtollError:
-                gone = True
-                await asyncio.sleep(RECONNECT_SECONDS)
-                continue
-            if gone:
-                raise Unavailable("the zygote went away and is back: compare what lives")
             for told in await self._heard():
+                if told is None:
+                    raise Unavailable("the zygote went away and is back: compare what lives")
                 death = await self._death(told)
                 if death is not None and self._new(death):
                     yield death
@@ -335,7 +327,7 @@ class Docker:
                 each.cancel()
         return [each.result() for each in waits if not each.cancelled()]
 
-    async def _death(self, told: wire.Ended | Died | Answers | None) -> Ended | None:
+    async def _death(self, told: wire.Ended | Died | Answers) -> Ended | None:
         try:
             match told:
                 case wire.Ended():
@@ -344,8 +336,6 @@ class Docker:
                     return await self._container_died(told)
                 case Answers():
                     await self.survey()
-                case None:
-                    pass
         except AtollError as err:
             _log.warning("death_not_looked_at", told=str(told), reason=err.message)
         return None

@@ -14,7 +14,7 @@ from atoll.adapters.extensions.namespaces.environment import imaged
 from atoll.adapters.extensions.namespaces.link import Link
 from atoll.adapters.extensions.namespaces.probe import healthy
 from atoll.adapters.extensions.namespaces.roots import check_needs, shell_of
-from atoll.domain.errors import AtollError, Failed, Invalid, Unavailable
+from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.image import HOST
 from atoll.domain.isolation import Isolation, IsolationLevel
@@ -36,7 +36,6 @@ START_SECONDS = 60.0
 STOP_SECONDS = 60.0
 ASK_SECONDS = 10.0
 HEALTH_SECONDS = 10.0
-RECONNECT_SECONDS = 0.5
 MIB = 2**20
 _NOT_IN_HOSTNAMES = re.compile(r"[^A-Za-z0-9]+")
 
@@ -149,21 +148,10 @@ class Namespaces:
     async def ended(self) -> AsyncIterator[Ended]:
         """Deaths, as long as one zygote lives. Raises `Unavailable` when another answers: what
         the old one held has ended, and it told nobody."""
-        gone = False
-        while True:
-            try:
-                self._link.connect()
-            except AtollError:
-                gone = True
-                await asyncio.sleep(RECONNECT_SECONDS)
-                continue
-            if gone:
-                raise Unavailable("the zygote went away and is back: compare what lives")
-            death = await self._link.next_death()
-            if death is None:
-                gone = True
-            elif death.wall == WALL:
+        while (death := await self._link.next_death()) is not None:
+            if death.wall == WALL:
                 yield Ended(SandboxId(death.sandbox_id), death.generation, death.reason)
+        raise Unavailable("the zygote went away and is back: compare what lives")
 
     async def report(self) -> wire.Reported:
         """What walls the zygote can build here. Raises `Unavailable`."""

@@ -28,6 +28,7 @@ MAX_UNREAD_DEATHS = 1024
 """Kept for whoever listens; past it the oldest go, `survey` shows what is true anyway."""
 
 MAX_UNSENT = 4096
+RECONNECT_SECONDS = 0.5
 LIST_SECONDS = 10.0
 
 _CLASSES: dict[wire.Kind, type[AtollError]] = {
@@ -50,6 +51,10 @@ class Link:
     _waiting: dict[int, asyncio.Future[wire.Answer]] = field(default_factory=dict)
     _outbox: deque[bytes] = field(default_factory=deque)
     _number: int = 0
+    _connection: int = 0
+    _heard: int = 0
+    """The connection whose deaths were listened for last; 0 for none, -1 once one was lost."""
+
     _deaths: deque[wire.Ended] = field(default_factory=lambda: deque(maxlen=MAX_UNREAD_DEATHS))
     _stirred: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -116,9 +121,17 @@ class Link:
         loop.remove_writer(link.fileno())
 
     async def next_death(self) -> wire.Ended | None:
-        """The next death, in order; None when the connection was lost instead."""
+        """The next death, in order; None, once, when another zygote answers than the one heard
+        before: what that one held has ended, and it told nobody. Cancelling it loses nothing."""
         while not self._deaths:
-            if self._socket is None:
+            try:
+                self.connect()
+            except Unavailable:
+                self._heard = -1
+                await asyncio.sleep(RECONNECT_SECONDS)
+                continue
+            before, self._heard = self._heard, self._connection
+            if before not in {0, self._connection}:
                 return None
             self._stirred.clear()
             await self._stirred.wait()
@@ -139,6 +152,7 @@ class Link:
                 f"no zygote listens on {self.path} ({err.strerror}): run `atoll up`"
             ) from err
         self._socket = link
+        self._connection += 1
         asyncio.get_running_loop().add_reader(link.fileno(), self._read)
 
     def _read(self) -> None:
