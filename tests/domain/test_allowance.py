@@ -40,3 +40,12 @@ def test_allowance_money_is_reserved_for_what_is_under_way() -> None:
     assert count.enter("openai", 0.0) is None
     count.leave("openai", 5_000)
     assert "$0.0200" in str(count.enter("openai", 0.0))
+
+
+def test_allowance_goes_on_with_what_earlier_lives_cost() -> None:
+    count = Allowance(0.0, {"openai": 15_000})
+    count.bounds = Bounds(spend_micros={"openai": 2 * LEAST_RESERVE_MICROS})
+    assert count.enter("openai", 0.0) is None
+    count.leave("openai", 5_000)
+    assert "$0.0200" in str(count.enter("openai", 0.0))
+    assert count.spent == {"openai": 20_000}

@@ -1,10 +1,12 @@
 """A broker door on a loopback port, with keys and a policy of the test's own."""
 
+import asyncio
 import socket
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from atoll.domain.provider import PROVIDERS, Upstream
 from atoll.runtime.doors.broker import BrokerParts, brokering
@@ -17,11 +19,17 @@ TRUST = ssl.create_default_context()
 
 @dataclass
 class Door:
-    """Where it listens, what it lives by, what it wrote down."""
+    """Where it listens, what it lives by, what it wrote down; `news` has each kind as it comes."""
 
     port: int
     policy: StandingPolicy
     journal: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
+    news: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
+
+    def write(self, kind: str, said: Mapping[str, object]) -> None:
+        """Into the journal."""
+        self.journal.append((kind, said))
+        self.news.put_nowait(kind)
 
     @property
     def url(self) -> str:
@@ -45,8 +53,10 @@ async def broker_door(
     *,
     key: str = KEY,
     trust: ssl.SSLContext = TRUST,
+    spent: Path | None = None,
 ) -> AsyncIterator[Door]:
-    """A door with `key` for each provider of `upstreams` (base URLs by name)."""
+    """A door with `key` for each provider of `upstreams` (base URLs by name), which keeps what they
+    cost in `spent`."""
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setblocking(False)
     standing = StandingPolicy()
@@ -54,6 +64,6 @@ async def broker_door(
         standing.replace(policy)
     door = Door(listener.getsockname()[1], standing)
     floor = {name: Upstream(PROVIDERS[name], url, key) for name, url in (upstreams or {}).items()}
-    parts = BrokerParts(floor, lambda kind, said: door.journal.append((kind, said)), trust)
+    parts = BrokerParts(floor, door.write, trust, spent=spent)
     async with brokering(parts, standing, (listener,)):
         yield door

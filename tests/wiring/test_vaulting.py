@@ -62,6 +62,12 @@ def test_limits_of_the_doors_are_read(tmp_path: Path) -> None:
         read_settings(tmp_path, {}, {})
 
 
+def test_cap_on_a_provider_without_prices_is_refused_rather_than_useless(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("[door_limits.spend_micros]\ndeepgram = 5\n")
+    with pytest.raises(Invalid, match=r"deepgram.*would hold nothing; known are anthropic"):
+        read_settings(tmp_path, {}, {})
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has somebody to hand it to")
 def test_key_laid_there_before_the_first_start_is_the_control_planes() -> None:
     with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as folder:

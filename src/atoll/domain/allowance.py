@@ -38,14 +38,20 @@ class Allowance:
 
     __slots__ = ("_at", "_bytes", "_bytes_at", "_left", "_open", "_purses", "bounds")
 
-    def __init__(self, now: float) -> None:
+    def __init__(self, now: float, spent: Mapping[str, int] | None = None) -> None:
+        """`spent` is what earlier lives of the sandbox cost, by provider."""
         self.bounds = Bounds()
         self._at = now
         self._left = float(REQUESTS_PER_MINUTE)
         self._bytes_at = now
         self._bytes = 0.0
         self._open = 0
-        self._purses: dict[str, _Purse] = {}
+        self._purses = {name: _Purse(micros) for name, micros in (spent or {}).items()}
+
+    @property
+    def spent(self) -> dict[str, int]:
+        """Micros by provider: of all lives, as far as they were told."""
+        return {name: purse.spent for name, purse in self._purses.items()}
 
     def enter(self, provider: str, now: float) -> str | None:
         """Count one request in, or say which bound it meets: a sentence for whoever asks."""

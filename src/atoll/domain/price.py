@@ -1,11 +1,21 @@
 """What model tokens cost, as data: enough to stop a loop that burns money, not an invoice.
 
 Prices are US dollars for a million tokens, which is millionths of a dollar (micros) for one.
-Vendors change them; a model that is not listed counts as its vendor's dearest, so that a cap
-holds. Pure.
+Vendors change them; a model that is not listed counts as its vendor's dearest of today, so that
+a cap holds. Pure.
+
+Anthropic, OpenAI, Gemini and Mistral are as the vendors' public lists, gathered by
+llm-prices.com, had them in November 2026. The others are one high figure each, not checked.
 """
 
+import re
 from dataclasses import dataclass
+
+LONG_READ = 200_000
+"""Past this many tokens read some vendors charge more: twice for reading, half more for writing."""
+
+_SAME = re.compile(r"-\d{4,8}(-\d\d-\d\d)?|-latest|-preview[\w\-]*|@[\w\-]+")
+"""What may follow a model's name without making it another: a date, a stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,47 +30,78 @@ class Price:
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens of one answer. `read` counts those from the cache too; `estimated` when the answer
-    told none and bytes were counted instead."""
+    told none, or not all, and something else was counted instead. `surcharge` are tokens more that
+    reading cost, for writing the vendor's cache."""
 
     model: str = ""
     read: int = 0
     written: int = 0
     cached: int = 0
     estimated: bool = False
+    surcharge: int = 0
 
 
 PRICES: dict[str, tuple[tuple[str, Price], ...]] = {
     "anthropic": (
-        ("claude-opus-4-5", Price(5, 25, 0.5)),
+        ("claude-opus-5-5", Price(4, 20, 0.2)),
+        ("claude-opus-5", Price(5, 25, 0.5)),
+        ("claude-opus-4-8", Price(5, 25, 0.5)),
+        ("claude-opus-4-7", Price(5, 25, 0.5)),
         ("claude-opus-4-6", Price(5, 25, 0.5)),
-        ("claude-opus", Price(15, 75, 1.5)),
-        ("claude-sonnet", Price(3, 15, 0.3)),
-        ("claude-haiku-4", Price(1, 5, 0.1)),
+        ("claude-opus-4-5", Price(5, 25, 0.5)),
+        ("claude-fable-5-1", Price(10, 50, 0.25)),
+        ("claude-fable-5", Price(10, 50, 1)),
+        ("claude-mythos-5", Price(10, 50, 1)),
+        ("claude-sonnet-5-5", Price(2, 10, 0.2)),
+        ("claude-sonnet-5", Price(2, 10, 0.2)),
+        ("claude-sonnet-4-6", Price(3, 15, 0.3)),
+        ("claude-sonnet-4-5", Price(3, 15, 0.3)),
+        ("claude-sonnet-4", Price(3, 15, 0.3)),
+        ("claude-3-7-sonnet", Price(3, 15, 0.3)),
+        ("claude-3-5-sonnet", Price(3, 15, 0.3)),
+        ("claude-haiku-4-5", Price(1, 5, 0.1)),
         ("claude-3-5-haiku", Price(0.8, 4, 0.08)),
         ("claude-3-haiku", Price(0.25, 1.25, 0.03)),
         ("", Price(15, 75, 1.5)),
     ),
     "openai": (
-        ("gpt-5-nano", Price(0.05, 0.4, 0.005)),
-        ("gpt-5-mini", Price(0.25, 2, 0.025)),
-        ("gpt-5-pro", Price(15, 120, 15)),
+        ("gpt-5.5", Price(5, 30, 0.5)),
+        ("gpt-5.4", Price(2.5, 15, 0.25)),
+        ("gpt-5.4-mini", Price(0.75, 4.5, 0.075)),
+        ("gpt-5.4-nano", Price(0.2, 1.25, 0.02)),
+        ("gpt-5.2", Price(1.75, 14, 0.175)),
+        ("gpt-5.2-pro", Price(21, 168, 21)),
+        ("gpt-5.1", Price(1.25, 10, 0.125)),
+        ("gpt-5.1-codex", Price(1.25, 10, 0.125)),
+        ("gpt-5.1-codex-mini", Price(0.25, 2, 0.025)),
         ("gpt-5", Price(1.25, 10, 0.125)),
-        ("gpt-4.1-nano", Price(0.1, 0.4, 0.025)),
-        ("gpt-4.1-mini", Price(0.4, 1.6, 0.1)),
+        ("gpt-5-codex", Price(1.25, 10, 0.125)),
+        ("gpt-5-mini", Price(0.25, 2, 0.025)),
+        ("gpt-5-nano", Price(0.05, 0.4, 0.005)),
+        ("gpt-5-pro", Price(15, 120, 15)),
         ("gpt-4.1", Price(2, 8, 0.5)),
-        ("gpt-4o-mini", Price(0.15, 0.6, 0.075)),
+        ("gpt-4.1-mini", Price(0.4, 1.6, 0.1)),
+        ("gpt-4.1-nano", Price(0.1, 0.4, 0.025)),
         ("gpt-4o", Price(2.5, 10, 1.25)),
+        ("gpt-4o-mini", Price(0.15, 0.6, 0.075)),
+        ("o1-pro", Price(150, 600, 150)),
         ("o3", Price(2, 8, 0.5)),
+        ("o3-mini", Price(1.1, 4.4, 0.55)),
+        ("o3-pro", Price(20, 80, 20)),
         ("o4-mini", Price(1.1, 4.4, 0.275)),
         ("text-embedding-3-small", Price(0.02, 0, 0.02)),
         ("text-embedding-3-large", Price(0.13, 0, 0.13)),
-        ("", Price(15, 120, 15)),
+        ("", Price(30, 180, 30)),
     ),
     "gemini": (
-        ("gemini-2.5-flash-lite", Price(0.1, 0.4, 0.025)),
-        ("gemini-2.5-flash", Price(0.3, 2.5, 0.075)),
-        ("gemini-2.5-pro", Price(2.5, 15, 0.625)),
-        ("gemini-2.0-flash", Price(0.1, 0.4, 0.025)),
+        ("gemini-3.6-flash", Price(1.5, 7.5, 0.15)),
+        ("gemini-3.5-flash", Price(1.5, 9, 0.15)),
+        ("gemini-3.5-flash-lite", Price(0.3, 2.5, 0.03)),
+        ("gemini-3.1-flash-lite", Price(0.25, 1.5, 0.025)),
+        ("gemini-2.5-pro", Price(1.25, 10, 0.125)),
+        ("gemini-2.5-flash", Price(0.3, 2.5, 0.03)),
+        ("gemini-2.5-flash-lite", Price(0.1, 0.4, 0.01)),
+        ("gemini-2.0-flash", Price(0.1, 0.4, 0.1)),
         ("", Price(4, 18, 1)),
     ),
     "groq": (("", Price(1, 3, 1)),),
@@ -80,7 +121,7 @@ PRICES: dict[str, tuple[tuple[str, Price], ...]] = {
     "huggingface": (("", Price(3.5, 7, 3.5)),),
 }
 PRICES["google"] = PRICES["gemini"]
-"""By provider: prices by the beginning of the model's name, the last for all others. Providers
+"""By provider: prices by the model's name, the last for all others. Providers
 that do not count in tokens (speech, pictures, seconds of a machine) are not here."""
 
 
@@ -90,7 +131,16 @@ def cost_micros(provider: str, usage: Usage) -> int | None:
     if prices is None:
         return None
     model = usage.model.rpartition("/")[2]
-    price = next(one for start, one in prices if model.startswith(start))
+    price = next(one for name, one in prices if _is(model, name))
     cached = min(usage.cached, usage.read)
-    micros = (usage.read - cached) * price.read + cached * price.cached
-    return -int(-(micros + usage.written * price.written) // 1)
+    read = (usage.read - cached + usage.surcharge) * price.read + cached * price.cached
+    written = usage.written * price.written
+    if usage.read > LONG_READ:
+        read, written = read * 2, written * 1.5
+    return -int(-(read + written) // 1)
+
+
+def _is(model: str, name: str) -> bool:
+    if not name:
+        return True
+    return model.startswith(name) and (model == name or bool(_SAME.fullmatch(model[len(name) :])))

@@ -1,8 +1,8 @@
 """How many tokens an answer says it took: read off its bytes as they pass, JSON or SSE.
 
 Pure. It keeps the first and the last bytes only, since vendors tell usage at the beginning
-(Anthropic's `message_start`) or at the end; a name in a text the model wrote is before an
-escaped quote and does not count.
+(Anthropic's `message_start`) or at the end. What the caller can have echoed or written (a tool's
+schema, its arguments, text) comes before the vendor's own counts: the last object of counts holds.
 """
 
 import re
@@ -13,8 +13,12 @@ TAIL_BYTES = 16384
 _COUNT = re.compile(
     rb'"(input_tokens|prompt_tokens|promptTokenCount|output_tokens|completion_tokens'
     rb"|candidatesTokenCount|thoughtsTokenCount|cached_tokens|cache_read_input_tokens"
-    rb'|cache_creation_input_tokens|cachedContentTokenCount)"\s*:\s*(\d{1,12})'
+    rb'|cache_creation_input_tokens|ephemeral_1h_input_tokens|cachedContentTokenCount)"\s*:\s*(\d{1,12})'
 )
+_TOLD = re.compile(rb'"(?:usage|usageMetadata|billed_units)"\s*:\s*\{')
+_BRACE = re.compile(rb"[{}]")
+MAX_TOLD_BYTES = 4096
+_BEGINS_WITH_COUNTS = b"event: message_start"
 _MODEL = re.compile(rb'"(?:model|modelVersion)"\s*:\s*"([\w\-.:/]{1,128})"')
 
 
@@ -41,19 +45,39 @@ class UsageReader:
             self._tail = (self._tail + piece)[-TAIL_BYTES:]
 
     def counts(self) -> dict[str, int]:
-        """The largest count told under each name: totals only grow over a stream."""
-        found: dict[str, int] = {}
+        """What the last whole object of counts tells; in a stream that begins with one of the
+        vendor's own, under what that told."""
         # One text, so that a count on the seam is seen; where bytes between are gone, a
         # newline keeps the two sides apart.
         gap = b"" if self.bytes <= HEAD_BYTES + TAIL_BYTES else b"\n"
-        for match in _COUNT.finditer(self._head + gap + self._tail):
-            name = match[1].decode()
-            found[name] = max(found.get(name, 0), int(match[2]))
-        return found
+        text = self._head + gap + self._tail
+        objects = (_object(text, match.end()) for match in _TOLD.finditer(text))
+        told = [found for found in map(_counts, objects) if found]
+        if not told:
+            return {}
+        return told[0] | told[-1] if text.startswith(_BEGINS_WITH_COUNTS) else told[-1]
 
     def model(self) -> str:
         """The model that answered, empty when it did not say."""
         return read_model(self._head) or read_model(self._tail)
+
+
+def _object(text: bytes, start: int) -> bytes:
+    """From behind an opening brace to the one that closes it; nothing when that is not there."""
+    depth = 1
+    for brace in _BRACE.finditer(text, start, start + MAX_TOLD_BYTES):
+        depth += 1 if brace[0] == b"{" else -1
+        if depth == 0:
+            return text[start : brace.start()]
+    return b""
+
+
+def _counts(told: bytes) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for match in _COUNT.finditer(told):
+        name = match[1].decode()
+        found[name] = max(found.get(name, 0), int(match[2]))
+    return found
 
 
 def read_model(body: bytes) -> str:

@@ -194,7 +194,8 @@ async def _serve_broker(
 ) -> None:
     """The broker on its listeners; without keys it refuses everything, and says so."""
     append = laid.parts.journal.append
-    parts = BrokerParts(upstreams, append, laid.trust, dict(boot.broker))
+    spent = boot.journal_dir / "spent.json"
+    parts = BrokerParts(upstreams, append, laid.trust, dict(boot.broker), spent)
     doors = boot.doors[:BROKER_DOORS]
     await stack.enter_async_context(brokering(parts, laid.parts.policy, doors))
 

@@ -17,6 +17,7 @@ from atoll.adapters.agents.catalogue import find
 from atoll.adapters.extensions.docker.build_rules import USUAL_RULES, BuildRules
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.host_mount import check_source
+from atoll.domain.price import PRICES
 from atoll.domain.provider import safe_base_url
 
 DEFAULT_DOCKER_HOST = "unix:///var/run/docker.sock"
@@ -161,6 +162,7 @@ def _check(settings: ControlSettings) -> None:
     if settings.public_url is not None:
         _check_url("public_url", settings.public_url)
     _check_agents(settings.agent_catalogue or ())
+    _check_caps(settings.door_limits.spend_micros)
     _check_places(settings)
 
 
@@ -173,6 +175,15 @@ def _check_places(settings: ControlSettings) -> None:
             raise Invalid(
                 f"upstreams.{name} must be https://…, or http:// to this machine", field="upstreams"
             )
+
+
+def _check_caps(caps: Mapping[str, int]) -> None:
+    for name in caps.keys() - PRICES.keys():
+        raise Invalid(
+            f"door_limits.spend_micros.{name}: what {name} costs is not known here, so a cap would "
+            f"hold nothing; known are {', '.join(sorted(PRICES))}",
+            field="door_limits",
+        )
 
 
 def _check_agents(names: tuple[str, ...]) -> None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -28,6 +29,7 @@ class World:
     seen: list[web.Request] = field(default_factory=list)
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     usage: dict[str, int] = field(default_factory=dict)
+    arrived: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
 
     def set(self, **fields: object) -> Policy:
         """A new policy, one revision later."""
@@ -63,12 +65,15 @@ async def world() -> AsyncIterator[World]:
 
 
 @asynccontextmanager
-async def serve() -> AsyncIterator[World]:
+async def serve(spent: Path | None = None) -> AsyncIterator[World]:
     held: list[World] = []
 
     async def upstream(request: web.Request) -> web.StreamResponse:
         here = held[0]
         here.seen.append(request)
+        here.arrived.put_nowait(request.path)
+        if request.query.get("silent"):
+            await here.gate.wait()
         if request.path.endswith("/stream") or request.query.get("stream"):
             response = web.StreamResponse()
             await response.prepare(request)
@@ -88,7 +93,7 @@ async def serve() -> AsyncIterator[World]:
     url = f"http://127.0.0.1:{port}"
     try:
         async with (
-            broker_door({"openai": url}, Policy(customs=(SECRET,), dev=True)) as door,
+            broker_door({"openai": url}, Policy(customs=(SECRET,), dev=True), spent=spent) as door,
             aiohttp.ClientSession() as client,
         ):
             held.append(World(door, client, url, port))
@@ -316,3 +321,78 @@ async def test_limit_of_money_stops_a_loop_of_costly_calls(world: World) -> None
     assert (entry["model"], entry["tokens_in"], entry["tokens_out"]) == ("gpt-5", 10_000, 10_000)
     assert (entry["cost_micros"], entry["estimated"]) == (112_500, False)
     assert KEY not in str(world.door.journal) and VALUE not in str(world.door.journal)
+
+
+async def test_limit_of_money_outlives_its_runtime(tmp_path: Path) -> None:
+    spent = tmp_path / "spent.json"
+    cap = DoorLimits(spend_micros={"openai": 400_000})
+    for life, statuses in enumerate(([200, 200], [200, 200, 429], [429])):
+        async with serve(spent) as world:
+            world.usage = {"input_tokens": 10_000, "output_tokens": 10_000}
+            world.set(limits=cap if life else DoorLimits())  # the first had no cap yet
+            url = f"{world.door.url}/broker/openai/v1/responses"
+            assert [(await world.ask(url, "POST"))[0] for _ in statuses] == statuses
+    assert json.loads(spent.read_bytes()) == {"openai": 450_000}
+
+
+async def test_money_spent_under_a_cap_is_written_before_the_answer_is_over(
+    tmp_path: Path,
+) -> None:
+    spent = tmp_path / "spent.json"
+    async with serve(spent) as world:
+        world.usage = {"input_tokens": 10_000, "output_tokens": 10_000}
+        world.set(limits=DoorLimits(spend_micros={"openai": 400_000}))
+        await world.ask(f"{world.door.url}/broker/openai/v1/responses", "POST")
+        assert json.loads(spent.read_bytes()) == {"openai": 112_500}
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b'{"openai":"much"}', b"\xff"])
+async def test_money_of_an_unreadable_record_counts_from_nothing(
+    tmp_path: Path, damage: bytes
+) -> None:
+    spent = tmp_path / "spent.json"
+    spent.write_bytes(damage)
+    async with serve(spent) as world:
+        world.usage = {"input_tokens": 10_000, "output_tokens": 10_000}
+        await world.ask(f"{world.door.url}/broker/openai/v1/responses", "POST")
+    assert json.loads(spent.read_bytes()) == {"openai": 112_500}
+
+
+@pytest.mark.parametrize("begun", [False, True])
+async def test_limit_of_money_holds_for_whoever_hangs_up_before_the_count(
+    world: World, begun: bool
+) -> None:
+    world.set(limits=DoorLimits(spend_micros={"openai": 25_000}))
+    path = "/v1/responses?stream=1" if begun else "/v1/responses?silent=1"
+    for _ in range(3):
+        reader, writer = await asyncio.open_connection("127.0.0.1", world.door.port)
+        writer.write(f"POST /broker/openai{path} HTTP/1.1\r\nHost: x\r\n".encode())
+        writer.write(b"Content-Length: 2\r\n\r\n{}")
+        async with asyncio.timeout(10):
+            if begun:
+                await reader.readuntil(b"first")
+            await world.arrived.get()
+            writer.close()
+            await writer.wait_closed()
+            assert await world.door.news.get() == "door.request"
+    for entry in world.door.audit:
+        assert (entry["outcome"], entry["estimated"]) == ("client_gone", True)
+        assert int(str(entry["cost_micros"])) >= 10_000
+    status, text = await world.ask(f"{world.door.url}/broker/openai/v1/responses", "POST")
+    assert (status, json.loads(text)["error"]) == (429, "limit_reached")
+
+
+async def test_websocket_under_a_money_cap_is_refused_since_nobody_can_count_it(
+    world: World,
+) -> None:
+    world.set(limits=DoorLimits(spend_micros={"openai": 25_000}))
+    opening = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+        "Sec-WebSocket-Version": "13",
+    }
+    url = f"{world.door.url}/broker/openai/v1/realtime?model=gpt-realtime"
+    status, text = await world.ask(url, headers=opening)
+    assert (status, json.loads(text)["error"]) == (403, "not_metered")
+    assert world.seen == []

@@ -14,10 +14,11 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from time import monotonic
 
-from atoll.domain.allowance import Allowance, Bounds
-from atoll.domain.metering import usage_of
+from atoll.domain.allowance import LEAST_RESERVE_MICROS, Allowance, Bounds
+from atoll.domain.metering import cut_short, model_of_path, usage_of
 from atoll.domain.passage import Refusal
 from atoll.domain.price import PRICES, cost_micros
 from atoll.domain.provider import Upstream
@@ -30,6 +31,7 @@ from atoll.runtime.doors.inbound import Inbound
 from atoll.runtime.doors.opened import opened
 from atoll.runtime.doors.request import Heads, Request
 from atoll.runtime.doors.routing import Ways
+from atoll.runtime.doors.spending import Spending
 from atoll.runtime.doors.way import Way
 from atoll.runtime.standing_policy import StandingPolicy
 from atoll.runtime.tasks import Tasks
@@ -44,12 +46,14 @@ CLIENT_IDLE_SECONDS = 75.0
 @dataclass(frozen=True, slots=True)
 class BrokerParts:
     """What a broker is made of. `floor` are the installation's own keys, under whatever the
-    policy gives; `places` base URLs by provider; `trust` checks certificates."""
+    policy gives; `places` base URLs by provider; `trust` checks certificates; in `spent` is kept
+    what providers cost."""
 
     floor: Mapping[str, Upstream]
     audit: Audit
     trust: ssl.SSLContext
     places: Mapping[str, str] = field(default_factory=dict)
+    spent: Path | None = None
 
 
 class Broker:
@@ -62,7 +66,8 @@ class Broker:
         self._asking = Asking(audit)
         self._tasks = tasks
         self._connections = Connections(parts.trust)
-        self._allowance = Allowance(monotonic())
+        self._spending = Spending(parts.spent)
+        self._allowance = Allowance(monotonic(), self._spending.kept)
         self._heads = Heads()
         self._ways = Ways(Holdings(upstreams=parts.floor))
         self._used: set[str] = set()
@@ -91,6 +96,7 @@ class Broker:
             now = monotonic()
             self._connections.sweep(now)
             self._cut_ungranted()
+            self._spending.keep(self._allowance.spent)
             for exchange in list(self._live):
                 outbound = exchange.outbound
                 if outbound and now - outbound.heard_at > UPSTREAM_SILENCE_SECONDS:
@@ -108,6 +114,7 @@ class Broker:
         for client in list(self._crowd):
             client.drop()
         self._connections.close()
+        self._spending.keep(self._allowance.spent)
 
     def took(self, count: int) -> bool:
         """Bytes passed; False when there may be no more."""
@@ -117,9 +124,12 @@ class Broker:
         """An exchange ended: meter it, write it down, keep its connection."""
         self._live.discard(exchange)
         call = exchange.call
-        if exchange.usage is not None and 200 <= call.status < 300 and call.bytes_out:
+        if exchange.usage is not None and exchange.outbound is not None:
             self._meter(exchange, exchange.usage)
         self._allowance.leave(call.who, call.cost_micros or 0)
+        if call.cost_micros and call.who in self._allowance.bounds.spend_micros:
+            # Under a cap every cent counts, also when this process is killed.
+            self._spending.keep(self._allowance.spent)
         self._ledger.record(call)
         if exchange.outbound is not None:
             self._connections.give(exchange.outbound)
@@ -128,7 +138,7 @@ class Broker:
         """Every step up to dialling, in one breath."""
         call = Call(request.head.method)
         way = self._ways.route(request.head, used=self._used, call=call)
-        refusal = way if isinstance(way, Refusal) else self._admit(call)
+        refusal = way if isinstance(way, Refusal) else self._admit(way, call)
         if refusal is not None:
             call.outcome, call.status = refusal.error, refusal.status
             self._ledger.record(call)
@@ -139,8 +149,11 @@ class Broker:
         self._dispatch(exchange)
         return exchange
 
-    def _admit(self, call: Call) -> Refusal | None:
+    def _admit(self, way: Way, call: Call) -> Refusal | None:
         call.step = "admit"
+        if way.passage.websocket and call.who in self._allowance.bounds.spend_micros:
+            message = f"what a WebSocket costs cannot be counted, and {call.who} has a money cap"
+            return Refusal(403, "not_metered", message + "; use plain requests")
         met = self._allowance.enter(call.who, monotonic())
         return None if met is None else Refusal(429, "limit_reached", met)
 
@@ -174,12 +187,23 @@ class Broker:
             exchange.asked()
 
     def _meter(self, exchange: Exchange, reader: UsageReader) -> None:
+        """Count what an answer cost; one that was refused by the vendor cost nothing."""
         call = exchange.call
-        model = reader.model() or read_model(bytes(exchange.asked_head))
-        call.usage = usage_of(
+        whole = call.outcome == "passed"
+        if not 200 <= call.status < 300 and (whole or exchange.answered):
+            return
+        if (whole and not call.bytes_out) or call.outcome == "upstream_unreachable":
+            return
+        asked = read_model(bytes(exchange.asked_head))
+        model = model_of_path(exchange.way.passage.target) or reader.model() or asked
+        usage = usage_of(
             reader.counts(), model=model, bytes_in=call.bytes_in, bytes_out=call.bytes_out
         )
-        call.cost_micros = cost_micros(call.who, call.usage)
+        if not whole:
+            seconds = monotonic() - call.started
+            usage = cut_short(usage, bytes_in=call.bytes_in, seconds=seconds)
+        call.usage, cost = usage, cost_micros(call.who, usage)
+        call.cost_micros = cost if whole or cost is None else max(cost, LEAST_RESERVE_MICROS)
 
     def _cut_ungranted(self) -> None:
         now = time.time()

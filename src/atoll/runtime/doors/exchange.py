@@ -80,6 +80,11 @@ class Exchange:
         self._out: list[bytes] = []
         self._gathering = False
 
+    @property
+    def answered(self) -> bool:
+        """Whether the upstream's answer has begun, and may be passed in."""
+        return self._answered
+
     # The client's side.
 
     def connected(self, outbound: Outbound) -> None:
