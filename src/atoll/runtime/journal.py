@@ -99,9 +99,13 @@ class Journal:
             self._mark.dropped += 1
             log.error("journal entry %d (%s) is lost: %s", self.last, kind, error)
         if kind in URGENT:
-            self._urgent = self.last
-            self._ring()
+            self.alert()
         return self.last
+
+    def alert(self) -> None:
+        """Let whoever waits hear of what stands here by now."""
+        self._urgent = self.last
+        self._ring()
 
     async def urgent(self, after: int, seconds: float) -> None:
         """Return when something urgent stands above `after`, after `seconds`, or when the

@@ -1,7 +1,8 @@
-"""Attendance: hears at once when something inside asks for a person's word.
+"""Attendance: hears at once when something inside asks for a person's word, or is refused anew.
 
-Only sandboxes that can ask are attended: each by one request that its runtime answers when
-there is something urgent. All the others' journals are collected now and then, as ever.
+Attended are sandboxes that can ask, and those where something went on lately: each by one
+request that its runtime answers when there is something urgent. All the others' journals are
+collected now and then, as ever.
 """
 
 import asyncio
@@ -26,6 +27,9 @@ PAUSE_SECONDS = 0.25
 WAIT_SECONDS = 45
 """How long a runtime holds a request without news; below the client's limit of a minute."""
 
+LATELY = timedelta(minutes=10)
+"""A sandbox in which nothing went on for longer costs no request."""
+
 AFTER_SILENCE_SECONDS = 5.0
 """Before a runtime that did not answer is asked again."""
 
@@ -33,7 +37,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Attendance:
-    """Bounded by the number of running sandboxes that can ask."""
+    """Bounded by the number of running sandboxes."""
 
     def __init__(
         self,
@@ -52,7 +56,7 @@ class Attendance:
     async def run(self, tasks: asyncio.TaskGroup) -> None:
         """Attend whoever can ask, for ever."""
         while True:
-            for sandbox_id in [*self._policies.askers]:
+            for sandbox_id in self._wanted():
                 sandbox = self._transitions.directory.known_by(sandbox_id)
                 if sandbox is None or sandbox.state not in RUNNING | {State.PROVISIONING}:
                     self._policies.askers.discard(sandbox_id)
@@ -61,9 +65,12 @@ class Attendance:
                     tasks.create_task(self._attend(sandbox_id))
             await self._pause(LOOK_SECONDS)
 
+    def _wanted(self) -> set[SandboxId]:
+        return self._policies.askers.union(self._journals.stirred(LATELY))
+
     async def _attend(self, sandbox_id: SandboxId) -> None:
         try:
-            while sandbox_id in self._policies.askers:
+            while sandbox_id in self._wanted():
                 sandbox = self._transitions.directory.known_by(sandbox_id)
                 if sandbox is None or sandbox.state not in RUNNING:
                     return

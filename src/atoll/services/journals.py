@@ -7,13 +7,13 @@ a crash between storing and acknowledging repeats nothing.
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 import structlog
 
 from atoll.domain.event import KINDS, EventDraft, Json, Kind, sandbox_stream
-from atoll.domain.ids import PrincipalId
+from atoll.domain.ids import PrincipalId, SandboxId
 from atoll.domain.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.sandbox import Sandbox
 from atoll.ports import RuntimeCall, RuntimeClient, Transaction
@@ -60,6 +60,17 @@ class Journals:
         self._transitions = transitions
         self._takers = takers or {}
         self._actors: OrderedDict[tuple[str, str], Principal] = OrderedDict()
+        self._stirred: dict[SandboxId, datetime] = {}
+
+    def stir(self, sandbox_id: SandboxId) -> None:
+        """Something goes on in it."""
+        self._stirred[sandbox_id] = self._transitions.clock.now()
+
+    def stirred(self, within: timedelta) -> list[SandboxId]:
+        """Where something went on lately; forgets the others."""
+        since = self._transitions.clock.now() - within
+        self._stirred = {one: at for one, at in self._stirred.items() if at >= since}
+        return [*self._stirred]
 
     def remember(self, sandbox: Sandbox, thing_id: str, actor: Principal) -> None:
         """`actor` began this terminal or exec. The oldest fall out beyond 10 000."""
@@ -120,6 +131,7 @@ class Journals:
                 calls += () if taken.call is None else (taken.call,)
             if drafts:
                 await rows.events.append(drafts)
+                self.stir(sandbox.id)
             if fresh:
                 await rows.logs.set_collected(sandbox, fresh[-1].n)
         if drafts:

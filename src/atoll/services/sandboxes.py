@@ -236,6 +236,7 @@ class Sandboxes:
         if activity:
             self._reconciler.touch(sandbox)
             self._watch.heard(sandbox)
+            self._journals.stir(sandbox.id)
         return sandbox, self._provisioning.client(sandbox)
 
     async def changed(self, org_id: OrgId, owner: PrincipalId | None) -> None:

@@ -26,6 +26,7 @@ from atoll.runtime.doors.broker import BrokerParts, brokering
 from atoll.runtime.doors.egress import Egress, proxying
 from atoll.runtime.doors.egress_call import serving
 from atoll.runtime.doors.keys import read_keys
+from atoll.runtime.doors.refusals import Refusals
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.files.files import Files
 from atoll.runtime.health import Activity
@@ -111,8 +112,9 @@ async def _live(
     stack.push_async_callback(runner.cleanup)
     # Readers who wait for news would hold the server's end up.
     stack.callback(journal.release)
-    await _serve_egress(boot, parts, stack)
-    await _serve_broker(boot, laid, upstreams, stack)
+    audit = Refusals(journal)
+    await _serve_egress(boot, parts, audit, stack)
+    await _serve_broker(boot, laid, upstreams, audit=audit, stack=stack)
     tasks.spawn(_watch_init(spawner, gone, stop), "init")
     stack.callback(laid.settling.close)
     laid.settling.begin(boot.settle)
@@ -178,9 +180,11 @@ def _fill_terminals(
     parts.policy.heed(parts.recordings.heed)
 
 
-async def _serve_egress(boot: RuntimeBoot, parts: Parts, stack: AsyncExitStack) -> None:
+async def _serve_egress(
+    boot: RuntimeBoot, parts: Parts, audit: Refusals, stack: AsyncExitStack
+) -> None:
     """The egress proxy on its listeners; without rules it refuses everything, and says so."""
-    egress = Egress(boot.sandbox_id, parts.journal.append)
+    egress = Egress(boot.sandbox_id, audit)
     parts.policy.heed(egress.heed)
     sudo = Sudo(boot.zygote, parts.journal.append)
     stack.callback(sudo.close)
@@ -190,12 +194,16 @@ async def _serve_egress(boot: RuntimeBoot, parts: Parts, stack: AsyncExitStack) 
 
 
 async def _serve_broker(
-    boot: RuntimeBoot, laid: Laid, upstreams: dict[str, Upstream], stack: AsyncExitStack
+    boot: RuntimeBoot,
+    laid: Laid,
+    upstreams: dict[str, Upstream],
+    *,
+    audit: Refusals,
+    stack: AsyncExitStack,
 ) -> None:
     """The broker on its listeners; without keys it refuses everything, and says so."""
-    append = laid.parts.journal.append
     spent = boot.journal_dir / "spent.json"
-    parts = BrokerParts(upstreams, append, laid.trust, dict(boot.broker), spent)
+    parts = BrokerParts(upstreams, audit, laid.trust, dict(boot.broker), spent)
     doors = boot.doors[:BROKER_DOORS]
     await stack.enter_async_context(brokering(parts, laid.parts.policy, doors))
 

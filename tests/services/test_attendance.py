@@ -1,0 +1,58 @@
+"""Whose journals are waited for, and for how long."""
+
+import asyncio
+
+from atoll.domain.principal import LOCAL_PERSON
+from atoll.domain.sandbox import Sandbox
+from atoll.services.attendance import LATELY, LOOK_SECONDS
+from tests.services.scene import Scene, scene
+from tests.services.test_journals import entry
+
+
+async def turns(s: Scene, count: int, seconds: float = LOOK_SECONDS) -> int:
+    """Let that much time pass; how often a runtime was asked to tell of urgent things."""
+    before = len(s.runtime.calls)
+    for _ in range(count):
+        s.clock.turn(seconds)
+        for _ in range(20):
+            await asyncio.sleep(0)
+    return sum("wait" in dict(call.query) for call in s.runtime.calls[before:])
+
+
+async def stirred(s: Scene) -> Sandbox:
+    sandbox = await s.ready()
+    assert await turns(s, 20) == 0
+    await s.sandboxes.runtime(LOCAL_PERSON, sandbox.id, activity=True)
+    return sandbox
+
+
+async def test_sandbox_in_which_nothing_went_on_costs_no_request() -> None:
+    async with scene() as s:
+        await s.ready()
+        assert await turns(s, 40) == 0
+
+
+async def test_sandbox_that_somebody_uses_is_waited_for() -> None:
+    async with scene() as s:
+        await stirred(s)
+        assert await turns(s, 20) > 0
+
+
+async def test_sandbox_that_fell_quiet_is_waited_for_no_longer_until_it_tells_something() -> None:
+    async with scene() as s:
+        await stirred(s)
+        assert await turns(s, 20) > 0
+        await turns(s, 70, LATELY.total_seconds() / 60)
+        assert await turns(s, 20) == 0
+        s.runtime.journal.append(entry(1, "exec.started", id="e_1", argv0="true"))
+        await turns(s, 40)
+        assert await turns(s, 20) > 0
+
+
+async def test_sandbox_that_was_stopped_is_waited_for_no_longer() -> None:
+    async with scene() as s:
+        sandbox = await stirred(s)
+        assert await turns(s, 20) > 0
+        await s.sandboxes.stop(LOCAL_PERSON, sandbox.id)
+        await turns(s, 40)
+        assert await turns(s, 20) == 0
