@@ -1,7 +1,10 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from atoll.domain.host import read_target
 from atoll.domain.passage import (
+    DECIDING,
     Asked,
     Headers,
     Origin,
@@ -259,3 +262,26 @@ def test_judge_custom_plain_http_to_loopback_is_judged_as_such() -> None:
     verdict = judge_custom(Secret("S", "v"), target, Asked("GET", "/"), approved=True, dev=True)
     assert isinstance(verdict, Passage)
     assert verdict.origin == Origin("http", "127.0.0.1", 9, judged=True, loopback=True)
+
+
+NAMES = st.sampled_from(
+    ["Connection", "upgrade", "X-A", "x-b", "Authorization", "Cookie", "Expect", "Host", "TE",
+     "Sec-WebSocket-Protocol", "Content-Length", "Accept"]
+)  # fmt: skip
+VALUES = st.sampled_from(["", "x-a", "X-B, close", "websocket", "gzip", "1"])
+
+
+@given(st.lists(st.tuples(NAMES, VALUES, VALUES), max_size=6))
+def test_judge_looks_at_no_values_but_those_that_decide(rows: list[tuple[str, str, str]]) -> None:
+    one = ask(headers=tuple((name, value) for name, value, _ in rows))
+    changed = tuple(
+        (name, value if name.lower() in DECIDING else other) for name, value, other in rows
+    )
+    two = ask(headers=changed)
+    if isinstance(one, Refusal) or isinstance(two, Refusal):
+        assert one == two
+        return
+    assert (one.target, one.rule, one.passed) == (two.target, two.rule, two.passed)
+    count = len(two.headers) - len(two.passed)
+    assert one.headers[:count] == two.headers[:count]
+    assert two.headers[count:] == tuple(changed[at] for at in two.passed)

@@ -55,11 +55,13 @@ def judge_git(remotes: tuple[Remote, ...], asked: Asked) -> tuple[Remote, Passag
         origin = Origin(target.scheme, target.host, target.port, judged=True, loopback=loopback)
         credential = basic(USER, remote.token)
         spelled = credential[1].removeprefix("Basic ")
+        headers, passed = dressed(asked, target.authority, (credential,))
         passage = Passage(
             origin=origin,
             target=f"/{rest}" + (f"?{asked.query}" if asked.query else ""),
             rule=f"git-{act}",
-            headers=dressed(asked, target.authority, (credential,)),
+            headers=headers,
+            passed=passed,
             masks=(remote.token, spelled),
             door=f"/git/{target.authority}",
         )

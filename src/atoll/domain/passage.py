@@ -50,6 +50,10 @@ _WEBSOCKET = "sec-websocket-"
 _HANDSHAKE = frozenset({"sec-websocket-key", "sec-websocket-version"})
 """What a WebSocket's opening keeps (RFC 6455 §4.1); extensions would pack its frames."""
 
+DECIDING = frozenset({"connection", "upgrade"})
+"""The headers whose values decide what passes: requests that differ in other values only are
+judged alike, but for `WEBSOCKET` ones."""
+
 _SAFE_PATH = re.compile(r"/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]++|%[0-9A-Fa-f]{2})*")
 _TRICKY_ESCAPE = re.compile(r"%(?:2e|2f|5c|00|25)", re.IGNORECASE)
 _METHOD = re.compile(r"GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS")
@@ -96,13 +100,14 @@ class Origin:
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A request that passes: where it goes, the target and headers it takes (`Host` among
-    them), and the texts that may not come back. A `Location` below `base` is shown inside below
-    `door`."""
+    them; the last are the client's own, which stood at the places `passed`), and the texts that
+    may not come back. A `Location` below `base` is shown inside below `door`."""
 
     origin: Origin
     target: str
     rule: str
     headers: Headers = field(repr=False)
+    passed: tuple[int, ...]
     masks: tuple[str, ...] = field(repr=False)
     door: str
     base: str = ""
@@ -141,17 +146,19 @@ def judge(upstream: Upstream, asked: Asked) -> Passage | Refusal:
     origin, authority, base = _place(upstream.base_url)
     query = without_parameters(asked.query, _CREDENTIAL_PARAMETERS)
     credential = (provider.header, provider.scheme + upstream.key)
+    offered = _protocols(asked, provider) if websocket else None
+    headers, passed = dressed(asked, authority, (credential,), websocket=offered)
     return Passage(
         origin=origin,
         target=base + asked.path + (f"?{query}" if query else ""),
         rule=rule.name,
-        headers=dressed(asked, authority, (credential,), websocket=_protocols(
-            asked, provider) if websocket else None),
+        headers=headers,
+        passed=passed,
         masks=(upstream.key,),
         door=f"/broker/{provider.name}",
         base=base,
         websocket=websocket,
-    )  # fmt: skip
+    )
 
 
 def judge_custom(
@@ -178,11 +185,13 @@ def judge_custom(
         pair = f"{quote(secret.slot_name, safe='')}={quote(secret.value, safe='')}"
         query = f"{query}&{pair}" if query else pair
     loopback = dev and target.scheme == "http"
+    headers, passed = dressed(asked, shown, credentials)
     return Passage(
         origin=Origin(target.scheme, target.host, target.port, judged=True, loopback=loopback),
         target=target.path + (f"?{query}" if query else ""),
         rule="custom",
-        headers=dressed(asked, shown, credentials),
+        headers=headers,
+        passed=passed,
         masks=_spellings(secret),
         door=f"/broker/custom/{secret.name}?target={target.scheme}://{shown}",
     )
@@ -199,24 +208,26 @@ def plain_path(raw_path: str) -> Refusal | None:
 
 def dressed(
     asked: Asked, authority: str, credentials: Headers, *, websocket: str | None = None
-) -> Headers:
-    """The headers that go out: the client's without hop-by-hop ones and anything that could be
-    a credential, then ours. `websocket` holds the subprotocols of an opening, None for plain
-    requests."""
+) -> tuple[Headers, tuple[int, ...]]:
+    """The headers that go out: ours, then the client's without hop-by-hop ones and anything that
+    could be a credential; and the places where those stood. `websocket` holds the subprotocols of
+    an opening, None for plain requests."""
     lows = [name.lower() for name, _ in asked.headers]
     named = {name.lower() for name, _ in credentials} | named_hop_by_hop(lows, asked.headers)
-    kept = [
-        header
-        for low, header in zip(lows, asked.headers, strict=True)
+    passed = tuple(
+        at
+        for at, low in enumerate(lows)
         if low not in _STRIPPED
         and low not in named
         and (not low.startswith(_WEBSOCKET) or (websocket is not None and low in _HANDSHAKE))
-    ]
+    )
+    kept = tuple(asked.headers[at] for at in passed)
     ours: Headers = (("Host", authority), *credentials, ("Accept-Encoding", "identity"))
     if websocket is None:
-        return (*ours, *kept)
+        return (*ours, *kept), passed
     offered: Headers = (("Sec-WebSocket-Protocol", websocket),) if websocket else ()
-    return (*ours, ("Connection", "Upgrade"), ("Upgrade", "websocket"), *offered, *kept)
+    ours = (*ours, ("Connection", "Upgrade"), ("Upgrade", "websocket"), *offered)
+    return (*ours, *kept), passed
 
 
 def named_hop_by_hop(lows: list[str], headers: Headers) -> set[str]:

@@ -7,13 +7,14 @@ from contextlib import asynccontextmanager
 import httptools
 import pytest
 
-from atoll.runtime.doors.request import KEPT_HEAD_BYTES, KEPT_HEADS, Heads, Request
+from atoll.runtime.doors.request import KEPT_SHAPE_BYTES, KEPT_SHAPES, Lines, Request, Shapes
 from atoll.wire.policy import Policy, ProviderKey
 from tests.peers.broker import KEY, Door
 from tests.peers.raw_upstream import OK, attacked, closing, say
 
 NEW_KEY = "sk-changed-9876543210fedcba"
 MODELS = b"GET /broker/openai/v1/models HTTP/1.1\r\nHost: x\r\n\r\n"
+MANY = MODELS.replace(b"Host: x", b"X-Id: 1\r\nHost: x\r\nConnection: keep-alive")
 POST = b"POST /broker/openai/v1/responses HTTP/1.1\r\nHost: x\r\n"
 
 
@@ -21,25 +22,20 @@ class Said:
     """One head as llhttp reads it."""
 
     def __init__(self, head: bytes) -> None:
-        self.url = b""
-        self.said: list[bytes] = []
-        self.lengths: list[bytes] = []
+        self.lines = Lines()
         self.parser = httptools.HttpRequestParser(self)
         self.parser.feed_data(head)
 
     def on_url(self, url: bytes) -> None:
-        self.url += url
+        self.lines.url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if name.lower() == b"content-length":
-            self.lengths.append(value)
-        else:
-            self.said += (name, value)
+        self.lines.add(name, value)
 
 
-def read(heads: Heads, head: bytes) -> Request:
+def read(shapes: Shapes, head: bytes) -> Request:
     said = Said(head)
-    request = heads.request(said.parser, said.url, said.said, said.lengths)
+    request = shapes.request(said.parser, said.lines)
     assert request is not None
     return request
 
@@ -52,41 +48,48 @@ async def talking(door: Door) -> AsyncIterator[tuple[asyncio.StreamReader, async
     await writer.wait_closed()
 
 
-def test_head_that_comes_again_is_read_once_whatever_the_length() -> None:
-    heads = Heads()
-    first = read(heads, POST + b"Content-Length: 3\r\n\r\n")
-    second = read(heads, POST + b"Content-Length: 0044\r\n\r\n")
-    assert first.head is second.head
+def test_head_alike_in_what_decides_is_read_once_and_keeps_its_values() -> None:
+    shapes = Shapes()
+    first = read(shapes, POST + b"X-Id: 1\r\nContent-Length: 3\r\n\r\n")
+    second = read(shapes, POST + b"X-Id: 2\xff\r\nContent-Length: 0044\r\n\r\n")
+    assert first.shape is second.shape
     assert (first.length, second.length) == (3, 44)
+    assert first.headers == (("Host", "x"), ("X-Id", "1"))
+    assert second.headers == (("Host", "x"), ("X-Id", "2\xff"))
 
 
 @pytest.mark.parametrize(
-    "other",
+    ("part", "other"),
     [
-        MODELS.replace(b"GET", b"HEAD"),
-        MODELS.replace(b"/v1/models", b"/v1/models/x"),
-        MODELS.replace(b"1.1", b"1.0"),
-        MODELS.replace(b"Host: x", b"Host: y"),
-        MODELS.replace(b"Host", b"HOST"),
-        MODELS.replace(b"\r\n\r\n", b"\r\nX: \r\n\r\n"),
-        closing(MODELS),
+        (b"GET", b"HEAD"),
+        (b"/v1/models", b"/v1/models/x"),
+        (b"1.1", b"1.0"),
+        (b"Host", b"HOST"),
+        (b"keep-alive", b"close"),
+        (b"keep-alive", b"x-id"),
+        (b"\r\n\r\n", b"\r\nUpgrade: websocket\r\n\r\n"),
+        (b"\r\n\r\n", b"\r\nExpect: 100-continue\r\n\r\n"),
+        (b"\r\n\r\n", b"\r\nX: \r\n\r\n"),
+        (b"X-Id: 1\r\nHost: x", b"Host: x\r\nX-Id: 1"),
     ],
 )
-def test_head_that_differs_in_anything_is_read_anew(other: bytes) -> None:
-    heads = Heads()
-    assert read(heads, MODELS).head is not read(heads, other).head
+def test_head_that_differs_in_what_decides_is_read_anew(part: bytes, other: bytes) -> None:
+    shapes = Shapes()
+    changed = MANY.replace(part, other)
+    assert changed != MANY
+    assert read(shapes, MANY).shape is not read(shapes, changed).shape
 
 
-def test_heads_kept_are_bounded_in_number_and_in_bytes() -> None:
-    heads = Heads()
-    first = read(heads, MODELS).head
-    long = MODELS.replace(b"Host: x", b"Host: " + b"x" * KEPT_HEAD_BYTES)
-    assert read(heads, long).head is not read(heads, long).head
-    for number in range(KEPT_HEADS - 1):
-        read(heads, MODELS.replace(b"Host: x", b"Host: %d" % number))
-    assert read(heads, MODELS).head is first
-    read(heads, closing(MODELS))
-    assert read(heads, MODELS).head is not first
+def test_shapes_kept_are_bounded_in_number_and_in_bytes() -> None:
+    shapes = Shapes()
+    first = read(shapes, MODELS).shape
+    long = MODELS.replace(b"Host: x", b"Host: x\r\nX-Long: " + b"x" * KEPT_SHAPE_BYTES)
+    assert read(shapes, long).shape is not read(shapes, long).shape
+    for number in range(KEPT_SHAPES - 1):
+        read(shapes, MODELS.replace(b"Host: x", b"Host: x\r\nX-%d: x" % number))
+    assert read(shapes, MODELS).shape is first
+    read(shapes, closing(MODELS))
+    assert read(shapes, MODELS).shape is not first
 
 
 async def test_key_that_changes_is_the_one_sent_with_the_next_head_alike() -> None:
@@ -103,6 +106,31 @@ async def test_key_that_changes_is_the_one_sent_with_the_next_head_alike() -> No
             door.policy.replace(Policy(revision=1, providers=(changed,)))
     assert [NEW_KEY.encode() in head for head in peer.heads] == [False] * 3 + [True] * 3
     assert [KEY.encode() in head for head in peer.heads] == [True] * 3 + [False] * 3
+
+
+async def test_values_are_each_requests_own_and_named_ones_are_stripped_by_its_own_word() -> None:
+    async with attacked() as (peer, door):
+        for number, connection in enumerate((b"x-a", b"x-a", b"x-b", b"x-a")):
+            head = b"X-A: a%d\r\nX-B: b%d\r\nConnection: close, %b" % (number, number, connection)
+            await say(door, MODELS.replace(b"Host: x", b"Host: x\r\n" + head))
+    assert [b"X-A: a%d\r\n" % at in head for at, head in enumerate(peer.heads)] == [
+        False, False, True, False,
+    ]  # fmt: skip
+    assert [b"X-B: b%d\r\n" % at in head for at, head in enumerate(peer.heads)] == [
+        True, True, False, True,
+    ]  # fmt: skip
+
+
+async def test_websocket_is_judged_by_values_that_others_are_not() -> None:
+    offer = b"GET /broker/openai/v1/realtime HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n"
+    offer += b"Upgrade: websocket\r\nSec-WebSocket-Key: a\r\nSec-WebSocket-Protocol: "
+    async with attacked() as (peer, door):
+        for offered in (b"realtime", b"openai-insecure-api-key.x", b"other"):
+            await say(door, offer + offered + b"\r\n\r\n")
+    assert [b"Sec-WebSocket-Protocol: realtime\r\n" in one for one in peer.heads] == [
+        True, False, False,
+    ]  # fmt: skip
+    assert b"insecure" not in b"".join(peer.heads) and len(peer.heads) == 3
 
 
 async def test_lengths_are_told_of_each_request_though_the_head_is_alike() -> None:

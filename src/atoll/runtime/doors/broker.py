@@ -29,7 +29,7 @@ from atoll.runtime.doors.exchange import Exchange
 from atoll.runtime.doors.holdings import Holdings, holdings_of
 from atoll.runtime.doors.inbound import Inbound
 from atoll.runtime.doors.opened import opened
-from atoll.runtime.doors.request import Heads, Request
+from atoll.runtime.doors.request import Request, Shapes
 from atoll.runtime.doors.routing import Ways
 from atoll.runtime.doors.spending import Spending
 from atoll.runtime.doors.way import Way
@@ -68,7 +68,7 @@ class Broker:
         self._connections = Connections(parts.trust)
         self._spending = Spending(parts.spent)
         self._allowance = Allowance(monotonic(), self._spending.kept)
-        self._heads = Heads()
+        self._shapes = Shapes()
         self._ways = Ways(Holdings(upstreams=parts.floor))
         self._used: set[str] = set()
         self._live: set[Exchange] = set()
@@ -78,7 +78,7 @@ class Broker:
     def protocol(self) -> Inbound:
         """A new connection from inside."""
         self._busy.set()
-        return Inbound(self._begin, self._heads, self._crowd)
+        return Inbound(self._begin, self._shapes, self._crowd)
 
     def heed(self, policy: Policy) -> None:
         """Live by this policy from now on: what leans on something that is gone is cut."""
@@ -136,8 +136,8 @@ class Broker:
 
     def _begin(self, request: Request, client: Inbound) -> Exchange | Refusal:
         """Every step up to dialling, in one breath."""
-        call = Call(request.head.method)
-        way = self._ways.route(request.head, used=self._used, call=call)
+        call = Call(request.shape.method)
+        way = self._ways.route(request, used=self._used, call=call)
         refusal = way if isinstance(way, Refusal) else self._admit(way, call)
         if refusal is not None:
             call.outcome, call.status = refusal.error, refusal.status

@@ -68,8 +68,7 @@ class Exchange:
         self.asked_head = bytearray()
         self._client = client
         self._owner = owner
-        self._length = request.length
-        self._chunks_read = request.head.http11
+        self._request = request
         self._gate = Gate(way.pushed) if way.pushed is not None else None
         self._flow = Flow(Redactor(way.keys), self._show)
         self._pending: list[bytes] = []
@@ -94,7 +93,7 @@ class Exchange:
             return
         self.outbound = outbound
         outbound.begin(self, bodyless=self.way.method == "HEAD")
-        self._pending.insert(0, self.way.head(self._length))
+        self._pending.insert(0, self.way.head(self._request))
         if self._waiting > PENDING_BYTES:
             self._client.hold(False)
         self._waiting = 0
@@ -116,7 +115,7 @@ class Exchange:
         if isinstance(passed, Refusal):
             self.fail(passed)
         elif passed:
-            self._send(passed if self._length is not None else _chunk(passed))
+            self._send(passed if self._request.length is not None else _chunk(passed))
 
     def asked(self) -> None:
         """That is all of the request for now: what came goes on, in one piece."""
@@ -132,7 +131,7 @@ class Exchange:
         answer = self._gate.end() if self._gate else None
         if answer is not None:
             self._own_answer(answer)
-        elif self._length is None:
+        elif self._request.length is None:
             self._send(b"0\r\n\r\n")
 
     def raw(self, data: bytes) -> None:
@@ -167,7 +166,7 @@ class Exchange:
         told = {name.lower() for name, _ in kept}
         sized = "content-length" in told or self.way.method == "HEAD"
         unbodied = status in (204, 304) or status < 200
-        self._chunked = not (sized or unbodied) and self._chunks_read
+        self._chunked = not (sized or unbodied) and self._request.shape.http11
         self._close = not (sized or unbodied or self._chunked)
         head = _answer_head(status, reason, kept, chunked=self._chunked, close=self._close)
         if self._raw:

@@ -15,11 +15,10 @@ import httptools
 
 from atoll.domain.passage import Refusal
 from atoll.runtime.doors.exchange import Exchange
-from atoll.runtime.doors.request import MAX_HEAD_BYTES, Heads, Request
+from atoll.runtime.doors.request import MAX_HEAD_BYTES, Lines, Request, Shapes
 
 MAX_EARLY_BYTES = 256 * 1024
 MAX_DRAINED_BYTES = 64 * 1024 * 1024
-_LENGTH = b"content-length"
 _SECURED = b"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
 _UNREADABLE = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
@@ -30,10 +29,10 @@ Begin = Callable[[Request, "Inbound"], Exchange | Refusal]
 class Inbound(asyncio.Protocol):
     """`begin` is called for each request when its turn comes."""
 
-    def __init__(self, begin: Begin, heads: Heads, crowd: "set[Inbound]") -> None:
+    def __init__(self, begin: Begin, shapes: Shapes, crowd: "set[Inbound]") -> None:
         self.idle_since = monotonic()
         self._begin = begin
-        self._heads = heads
+        self._shapes = shapes
         self._crowd = crowd
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpRequestParser(self)
@@ -43,9 +42,7 @@ class Inbound(asyncio.Protocol):
         self._answered = self._raw = self._broken = self._pumping = self._feeding = False
         self._paused = False
         self._early = self._drained = self._head_bytes = 0
-        self._url = b""
-        self._said: list[bytes] = []
-        self._lengths: list[bytes] = []
+        self._lines = Lines()
         self._in_head = False
         self._newest: Request | None = None
 
@@ -104,25 +101,21 @@ class Inbound(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         """A head begins."""
-        self._url, self._said, self._lengths, self._in_head = b"", [], [], True
+        self._lines, self._in_head = Lines(), True
 
     def on_url(self, url: bytes) -> None:
         """The target, in pieces."""
-        self._url += url
+        self._lines.url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """One header; trailers are not kept."""
-        if not self._in_head:
-            return
-        if len(name) == len(_LENGTH) and name.lower() == _LENGTH:
-            self._lengths.append(value)
-        else:
-            self._said += (name, value)
+        if self._in_head:
+            self._lines.add(name, value)
 
     def on_headers_complete(self) -> None:
         """A head is whole: queue its request."""
         self._in_head, self._head_bytes = False, 0
-        request = self._heads.request(self._parser, self._url, self._said, self._lengths)
+        request = self._shapes.request(self._parser, self._lines)
         if request is None or self._broken:
             self._newest = None
             self._break()
@@ -203,7 +196,7 @@ class Inbound(asyncio.Protocol):
     @property
     def _keeps(self) -> bool:
         current = self._current
-        return current is not None and current.head.keep_alive and not self._broken
+        return current is not None and current.shape.keep_alive and not self._broken
 
     def _pump(self) -> None:
         """Begin requests in turn, until one has to wait."""
@@ -225,7 +218,7 @@ class Inbound(asyncio.Protocol):
         self._current, self._answered = request, False
         if request.early:
             self._early -= sum(map(len, request.early))
-        if request.head.expects and not request.whole:
+        if request.shape.expects and not request.whole:
             self._write(b"HTTP/1.1 100 Continue\r\n\r\n")
         begun = self._begin(request, self)
         if isinstance(begun, Refusal):
@@ -253,7 +246,7 @@ class Inbound(asyncio.Protocol):
 
     def _after(self, request: Request) -> None:
         """A request is answered and whole. Not before: who still sends might not read."""
-        if not request.head.keep_alive and self._transport is not None:
+        if not request.shape.keep_alive and self._transport is not None:
             self._transport.close()
             return
         self._current, self._drained = None, 0

@@ -1,7 +1,7 @@
 """From a request at the broker door to what it may have: provider, custom secret, or remote.
 
 One breath over one set of holdings: what is checked is what is used. Judging is the domain's.
-What leads to a provider depends on nothing but the head and the holdings, and may be kept.
+What leads to a provider depends on a head's shape and the holdings alone, and may be kept.
 """
 
 import time
@@ -17,7 +17,7 @@ from atoll.runtime.doors.holdings import (
     read_target_query,
     secret_of,
 )
-from atoll.runtime.doors.request import KEPT_HEADS, Head
+from atoll.runtime.doors.request import KEPT_SHAPES, Request, Shape
 from atoll.runtime.doors.way import Way, way_of
 
 _NO_SECRET = Refusal(404, "unknown_secret", "no such secret here")
@@ -35,45 +35,47 @@ class Ways:
 
     def __init__(self, holdings: Holdings) -> None:
         self.holdings = holdings
-        self._kept: dict[Head, Way] = {}
+        self._kept: dict[Shape, Way] = {}
 
-    def route(self, head: Head, *, used: set[str], call: Call) -> Way | Refusal:
+    def route(self, request: Request, *, used: set[str], call: Call) -> Way | Refusal:
         """Decide one request. `used` are the approvals that were good once; `call` notes how far
         it came."""
-        kept = self._kept.get(head)
+        kept = self._kept.get(request.shape)
         if kept is not None:
             call.who, call.step = kept.grant.name, "judge"
             return kept
-        way = _route(head, self.holdings, used=used, call=call)
-        if isinstance(way, Way) and way.grant.kind == "provider":
-            if len(self._kept) >= KEPT_HEADS:
+        way = _route(request, self.holdings, used=used, call=call)
+        # An approval may end, and be used up; a WebSocket's opening is judged by more values.
+        if isinstance(way, Way) and way.grant.kind == "provider" and not way.passage.websocket:
+            if len(self._kept) >= KEPT_SHAPES:
                 del self._kept[next(iter(self._kept))]
-            self._kept[head] = way
+            self._kept[request.shape] = way
         return way
 
 
-def _route(head: Head, holdings: Holdings, *, used: set[str], call: Call) -> Way | Refusal:
-    if not head.target.startswith("/"):
+def _route(request: Request, holdings: Holdings, *, used: set[str], call: Call) -> Way | Refusal:
+    method, target, headers = request.shape.method, request.shape.target, request.headers
+    if not target.startswith("/"):
         # Absolute forms are for proxies: who names another server means another server.
         return Refusal(400, "bad_path", "a path must begin with /broker/ or /git/")
     call.step = "route"
-    path, _, query = head.target.partition("?")
+    path, _, query = target.partition("?")
     _, place, *parts = path.split("/", 3)
     if place == "broker" and parts:
         call.who = parts[0]
         rest = parts[1] if len(parts) == 2 else ""
         if call.who == "custom":
-            asked = Asked(head.method, rest, query, head.headers)
-            return _custom(asked, holdings, used=used, call=call)
-        return _provider(Asked(head.method, "/" + rest, query, head.headers), holdings, call)
+            asked = Asked(method, rest, query, headers)
+            return _custom(request, asked, holdings, used=used, call=call)
+        return _provider(request, Asked(method, "/" + rest, query, headers), holdings, call)
     if place == "git":
         call.who = "git"
-        asked = Asked(head.method, path.removeprefix("/git"), query, head.headers)
-        return _git(asked, holdings, call)
+        asked = Asked(method, path.removeprefix("/git"), query, headers)
+        return _git(request, asked, holdings, call)
     return _OUTSIDE
 
 
-def _provider(asked: Asked, holdings: Holdings, call: Call) -> Way | Refusal:
+def _provider(request: Request, asked: Asked, holdings: Holdings, call: Call) -> Way | Refusal:
     name = call.who
     upstream = holdings.upstreams.get(name)
     if upstream is None:
@@ -84,10 +86,12 @@ def _provider(asked: Asked, holdings: Holdings, call: Call) -> Way | Refusal:
     verdict = judge(upstream, asked)
     if isinstance(verdict, Refusal):
         return verdict
-    return way_of(asked.method, verdict, Grant("provider", name))
+    return way_of(request, verdict, Grant("provider", name))
 
 
-def _custom(asked: Asked, holdings: Holdings, *, used: set[str], call: Call) -> Way | Refusal:
+def _custom(
+    request: Request, asked: Asked, holdings: Holdings, *, used: set[str], call: Call
+) -> Way | Refusal:
     name = asked.path
     custom = holdings.customs.get(name)
     if custom is None:
@@ -116,10 +120,10 @@ def _custom(asked: Asked, holdings: Holdings, *, used: set[str], call: Call) -> 
         once=approval.once,
         until=approval.until,
     )
-    return way_of(asked.method, verdict, grant)
+    return way_of(request, verdict, grant)
 
 
-def _git(asked: Asked, holdings: Holdings, call: Call) -> Way | Refusal:
+def _git(request: Request, asked: Asked, holdings: Holdings, call: Call) -> Way | Refusal:
     call.step = "judge"
     verdict = judge_git(holdings.remotes, asked)
     if isinstance(verdict, Refusal):
@@ -128,4 +132,4 @@ def _git(asked: Asked, holdings: Holdings, call: Call) -> Way | Refusal:
     call.more = {"host": remote.target.host}
     pushing = asked.method == "POST" and passage.rule == "git-push"
     grant = grant_of_remote(remote)
-    return way_of(asked.method, passage, grant, remote if pushing else None)
+    return way_of(request, passage, grant, remote if pushing else None)

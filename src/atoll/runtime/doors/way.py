@@ -1,7 +1,7 @@
-"""A way out of the broker door: a passage made ready, which any number of requests may take.
+"""A way out of the broker door: a passage made ready, for every request of one shape.
 
-What all of them share is made once: the head as it goes out, and the search for its keys in
-what comes back. Decides nothing.
+What they share is made once: the head as it goes out, but for the values that each brings, and
+the search for its keys in what comes back. Decides nothing.
 """
 
 from dataclasses import dataclass, field
@@ -10,33 +10,49 @@ from atoll.domain.git_remote import Remote
 from atoll.domain.passage import Passage
 from atoll.domain.redaction.literals import Literals
 from atoll.runtime.doors.holdings import Grant
+from atoll.runtime.doors.request import Request
 
 _BODIED = frozenset({"POST", "PUT", "PATCH"})
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A passage, and what it leans on. `opening` is its head up to where a body's length is
-    told; `keys` are the texts that may not come back; a push to `pushed` is gated."""
+    """A passage, and what it leans on. `opening` is its head as far as it is ours, `passed` are
+    the lines of the client's, up to the value, by its place; `keys` are the texts that may not
+    come back; a push to `pushed` is gated."""
 
     passage: Passage = field(repr=False)
     grant: Grant
     method: str
     opening: bytes = field(repr=False)
+    passed: tuple[tuple[int, bytes], ...]
     keys: Literals = field(repr=False)
     pushed: Remote | None = field(default=None, repr=False)
 
-    def head(self, length: int | None) -> bytes:
-        """The head of a request whose body has this length, None for one in chunks."""
+    def head(self, request: Request) -> bytes:
+        """The head of this request as it goes out."""
+        values, length = request.values, request.length
+        lines = [self.opening, *[begun + values[at] for at, begun in self.passed]]
         if length is None:
-            return self.opening + b"Transfer-Encoding: chunked\r\n\r\n"
-        if length or self.method in _BODIED:
-            return b"%bContent-Length: %d\r\n\r\n" % (self.opening, length)
-        return self.opening + b"\r\n"
+            lines.append(b"\r\nTransfer-Encoding: chunked")
+        elif length or self.method in _BODIED:
+            lines.append(b"\r\nContent-Length: %d" % length)
+        lines.append(b"\r\n\r\n")
+        return b"".join(lines)
 
 
-def way_of(method: str, passage: Passage, grant: Grant, pushed: Remote | None = None) -> Way:
+def way_of(request: Request, passage: Passage, grant: Grant, pushed: Remote | None = None) -> Way:
     """Make a passage ready."""
-    lines = [f"{method} {passage.target} HTTP/1.1", *map(": ".join, passage.headers), ""]
-    opening = "\r\n".join(lines).encode("latin-1")
-    return Way(passage, grant, method, opening, Literals(passage.masks), pushed)
+    shape = request.shape
+    ours = passage.headers[: len(passage.headers) - len(passage.passed)]
+    opening = [f"{shape.method} {passage.target} HTTP/1.1", *map(": ".join, ours)]
+    passed = [(at, f"\r\n{shape.names[at]}: ".encode("latin-1")) for at in passage.passed]
+    return Way(
+        passage,
+        grant,
+        method=shape.method,
+        opening="\r\n".join(opening).encode("latin-1"),
+        passed=tuple(passed),
+        keys=Literals(passage.masks),
+        pushed=pushed,
+    )
