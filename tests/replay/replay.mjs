@@ -1,10 +1,11 @@
-// Judges replays with @xterm/headless. Reads {cols, rows, stream, cuts: [{at, preamble, rest}], late}
-// from stdin (bytes in base64), and prints what differs, one JSON line each, then the counts.
+// Judges replays with @xterm/headless. Reads {cols, rows, stream, stops, cuts: [{at, preamble, rest}],
+// late} from stdin (bytes in base64), and prints what differs, one JSON line each, then the counts.
 //
 // For every cut: a live terminal fed all before it, against one that gets the preamble only: is
 // each in the same state? For cuts with `rest` both then go on to the end of the stream, the
-// live one with its picture wiped at the cut: do both show the same? And where the program
-// painted everything anew after the cut: is it what the live one shows that lost nothing?
+// live one with its picture wiped at the cut: do both show the same at every stop on the way? A
+// stop is [at, repainted]: where the program painted everything anew at `repainted`, and that was
+// not before the cut: is it what the live one shows there that lost nothing?
 // `late` is what viewers get who come at each place: the bytes that this one gets more than the one
 // before. Do they see what those see who were there all the time?
 //
@@ -138,8 +139,11 @@ function comparePictures(what, at, live, replayed) {
   }
 }
 
-const end = terminal();
-write(end, stream);
+const stops = job.stops.map(([at, repainted]) => {
+  const there = terminal();
+  write(there, stream.subarray(0, at));
+  return { at, repainted, there };
+});
 const live = terminal();
 const fresh = terminal();
 let fed = 0;
@@ -149,19 +153,23 @@ for (const cut of job.cuts) {
   write(fresh, Buffer.from(cut.preamble, "base64"));
   compareStates("state", cut.at, live, fresh);
   if (!cut.rest) continue;
-  const rest = stream.subarray(cut.at);
   const lost = terminal();
   write(lost, stream.subarray(0, cut.at));
   wipe(lost);
-  write(lost, rest);
-  write(fresh, rest);
-  pictures += 1;
-  comparePictures("picture", cut.at, lost, fresh);
-  compareStates("state at the end", cut.at, lost, fresh);
+  let shown = cut.at;
+  for (const { at, repainted, there } of stops.filter((stop) => stop.at > cut.at)) {
+    const more = stream.subarray(shown, at);
+    shown = at;
+    write(lost, more);
+    write(fresh, more);
+    pictures += 1;
+    comparePictures(`picture at ${at}`, cut.at, lost, fresh);
+    compareStates(`state at ${at}`, cut.at, lost, fresh);
+    if (repainted < cut.at) continue;
+    whole += 1;
+    comparePictures(`whole picture at ${at}`, cut.at, there, fresh);
+  }
   lost.dispose();
-  if (!cut.repainted) continue;
-  whole += 1;
-  comparePictures("whole picture", cut.at, end, fresh);
 }
 const [early, late] = [terminal(), terminal()];
 fed = 0;
