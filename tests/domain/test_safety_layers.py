@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 import pytest
 
 from atoll.domain.ids import SandboxId
+from atoll.domain.isolation import Isolation, IsolationLevel
 from atoll.domain.principal import LOCAL_PERSON
 from atoll.domain.profile import Network, NetworkMode, Profile, RootMode, Safety
-from atoll.domain.safety_layers import Layer, layers_of
-from atoll.domain.sandbox import CreateSandbox
+from atoll.domain.safety_layers import Layer, layers_of, wall_of
+from atoll.domain.sandbox import Attachment, CreateSandbox, Sandbox
 from atoll.domain.wish import Circumstances, grant
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -19,6 +20,15 @@ AROUND = Circumstances(LOCAL_PERSON, NOW, frozenset(), SandboxId("sb_abcdefghij2
 
 def layers(profile: Profile) -> tuple[Layer, ...]:
     return layers_of(grant(CreateSandbox(), profile, AROUND))
+
+
+BWRAP = Isolation(IsolationLevel.CONTAINER, "bubblewrap", host_uid=700_001, init="c")
+ALL_ON = Safety(True, (("git", "push"),), (("apt-get", "update"),))
+
+
+def standing(isolation: Isolation | None, safety: Safety = ALL_ON) -> Sandbox:
+    made = grant(CreateSandbox(), replace(PLAIN, safety=safety), AROUND)
+    return replace(made, attachment=Attachment(isolation=isolation))
 
 
 def test_plain_profile_turns_on_what_always_holds_only() -> None:
@@ -64,3 +74,50 @@ def test_network_says_how_far_it_reaches(network: Network, text: str) -> None:
 def test_root_that_can_be_written_is_no_layer_in_force() -> None:
     overlay = layers(replace(PLAIN, root=RootMode.OVERLAY))[5]
     assert not overlay.in_force and "layer of this sandbox's own" in overlay.text
+
+
+@pytest.mark.parametrize(
+    ("isolation", "why"),
+    [
+        (replace(BWRAP, mechanism="docker"), "docker cannot give that"),
+        (replace(BWRAP, init="python"), "needs Atoll's compiled init"),
+        (replace(BWRAP, degraded=("disk: x", "uid: rootless")), "without root"),
+    ],
+)
+def test_sudo_that_a_wall_refuses_is_no_layer_in_force(isolation: Isolation, why: str) -> None:
+    layer = layers_of(standing(isolation))[3]
+    assert not layer.in_force
+    assert layer.text.startswith("refuses all of the profile's 1 commands here") and (
+        why in layer.text
+    )
+
+
+def test_sudo_where_it_can_be_had_is_in_force() -> None:
+    assert layers_of(standing(BWRAP))[3].in_force
+    assert layers_of(standing(None))[3].in_force
+
+
+def test_backend_without_a_wall_claims_none() -> None:
+    none = Isolation(IsolationLevel.NONE, "in-memory", weak=True)
+    found = layers_of(standing(none))
+    assert [layer.in_force for layer in found[4:]] == [False, False]
+    assert not found[3].in_force
+    assert {layer.text for layer in found[4:]} == {wall_of(standing(none))[0].text}
+    assert [part.in_force for part in wall_of(standing(none))] == [False]
+
+
+def test_wall_says_what_stands_and_which_filter() -> None:
+    wall, calls = wall_of(standing(BWRAP))
+    assert wall.text == "bubblewrap, a static init, user 700001 of this machine"
+    assert (wall.in_force, wall.weakened, calls.weakened) == (True, False, False)
+    assert "ptrace is refused" in calls.text
+    twin = replace(BWRAP, init="python", weak=True)
+    wall, calls = wall_of(standing(twin, Safety(debug=True)))
+    assert "the Python init" in wall.text and wall.weakened
+    assert calls.weakened and "debug variant" in calls.text
+    assert wall_of(standing(None)) == ()
+
+
+def test_redaction_names_what_its_owner_put_inside() -> None:
+    exposed = replace(standing(BWRAP), exposed_secrets=("ONE", "TWO"))
+    assert layers_of(exposed)[1].text.endswith("by the owner's own word: ONE, TWO")

@@ -184,6 +184,10 @@ def test_doctor_tells_the_layers_of_each_sandbox(atoll: TestServer) -> None:
         (1, True), (2, True), (3, True), (4, True), (5, True), (6, True),
     ]  # fmt: skip
     assert [one["number"] for one in told if one["bypassable"]] == [1, 3]
+    wall = json.loads(atoll.run("doctor", "box", "--json").stdout)["wall"]
+    assert [(one["name"], one["in_force"]) for one in wall] == [
+        ("wall", True), ("system calls", True),
+    ]  # fmt: skip
     plain = json.loads(atoll.run("doctor", "plain", "--json").stdout)["layers"]
     assert [one["number"] for one in plain if not one["in_force"]] == [1, 3, 4]
     assert (

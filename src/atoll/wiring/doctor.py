@@ -33,7 +33,9 @@ def findings(home: Home) -> list[Finding]:
         _proc,
         _bubblewrap,
         _init,
+        _system_calls,
         lambda: _privilege(home),
+        _sudo,
         lambda: _limits(report),
         _disk_images,
         _terminals,
@@ -155,6 +157,40 @@ def _init() -> Iterator[Finding]:
         )
     else:
         yield Finding("init", "fail", "there is no init", "Install gcc and run scripts/install.")
+
+
+def _system_calls() -> Iterator[Finding]:
+    known = _text(Path("/proc/sys/kernel/seccomp/actions_avail")).split()
+    if "errno" in known:
+        yield Finding(
+            "system calls",
+            "ok",
+            "filtered; a profile's `safety.debug` lets ptrace pass, others not",
+        )
+    else:
+        yield Finding(
+            "system calls",
+            "fail",
+            "this kernel has no filter for them (seccomp)",
+            "Use a kernel with CONFIG_SECCOMP_FILTER.",
+        )
+
+
+def _sudo() -> Iterator[Finding]:
+    """Layer 4: whether the zygote that would be started from here can run commands of `sudo`."""
+    if os.geteuid() != 0:
+        yield Finding(
+            "sudo", "warn", "refused to every sandbox: Atoll runs without root", "Run it as root."
+        )
+    elif init_kind() != "c":
+        yield Finding(
+            "sudo",
+            "warn",
+            "refused to every sandbox: it needs the compiled init",
+            "Install gcc and run scripts/install.",
+        )
+    else:
+        yield Finding("sudo", "ok", "a profile's list can be had, but not in containers")
 
 
 def _privilege(home: Home) -> Iterator[Finding]:

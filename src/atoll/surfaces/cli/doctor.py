@@ -52,6 +52,9 @@ def _sandbox(invocation: Invocation, name: str, *, as_json: bool) -> None:
             state = "soft"
         what = f"{layer.number('number')} {layer.text('name')}"
         click.echo(f"{painted(state, 6)}{clean(what):<22}{clean(layer.text('text'))}")
+    for part in found.children("wall"):
+        state = "off" if not part.flag("in_force") else "soft" if part.flag("weakened") else "ok"
+        click.echo(f"{painted(state, 6)}{clean(part.text('name')):<22}{clean(part.text('text'))}")
     for note in found.texts("degraded"):
         click.echo(f"{painted('warn', 6)}{'wall':<22}{clean(note)}")
 

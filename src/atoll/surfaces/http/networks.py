@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from atoll.domain.network_switch import NetworkChange, rules_of
 from atoll.domain.profile import NetworkMode
-from atoll.domain.safety_layers import layers_of
+from atoll.domain.safety_layers import layers_of, wall_of
 from atoll.domain.sandbox import Sandbox
 from atoll.surfaces.http.answers import Json
 from atoll.surfaces.http.context import Atoll, Caller
@@ -69,10 +69,20 @@ class LayerView(Shown):
     text: str
 
 
+class PartView(Shown):
+    """A part of the wall itself. `weakened`: this sandbox has it in a weaker form."""
+
+    name: str
+    in_force: bool
+    weakened: bool
+    text: str
+
+
 class SafetyView(Shown):
-    """The six of them, and what the sandbox's wall lacks."""
+    """The six of them, the wall they stand before (once it stood), and what that lacks."""
 
     layers: list[LayerView]
+    wall: list[PartView]
     degraded: list[str]
 
 
@@ -112,8 +122,18 @@ async def get_safety(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Re
         }
         for layer in layers_of(found)
     ]
+    wall = [
+        {
+            "name": part.name,
+            "in_force": part.in_force,
+            "weakened": part.weakened,
+            "text": part.text,
+        }
+        for part in wall_of(found)
+    ]
     isolation = found.attachment.isolation
-    return Json({"layers": layers, "degraded": [*isolation.degraded] if isolation else []})
+    degraded = [*isolation.degraded] if isolation else []
+    return Json({"layers": layers, "wall": wall, "degraded": degraded})
 
 
 def _view(sandbox: Sandbox) -> dict[str, Any]:
