@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import gc
 import json
 import socket
 import ssl
@@ -108,6 +109,9 @@ async def broker(port: int) -> None:
         listener.setblocking(False)
         known = {"openai": Upstream(PROVIDERS["openai"], f"http://127.0.0.1:{port}", KEY)}
         parts = BrokerParts(known, journal.append, ssl.create_default_context())
+        # A runtime is forked from a zygote that has done the same.
+        gc.collect()
+        gc.freeze()
         async with brokering(parts, policy, (listener,)):
             print(listener.getsockname()[1], flush=True)
             await asyncio.Event().wait()

@@ -29,7 +29,7 @@ class UsageReader:
 
     def __init__(self) -> None:
         self._head = b""
-        self._tail = b""
+        self._tail = bytearray()
         self.bytes = 0
 
     def feed(self, piece: bytes) -> None:
@@ -39,10 +39,11 @@ class UsageReader:
             taken = HEAD_BYTES - len(self._head)
             self._head += piece[:taken]
             piece = piece[taken:]
-        if len(piece) >= TAIL_BYTES:
-            self._tail = piece[-TAIL_BYTES:]
-        elif piece:
-            self._tail = (self._tail + piece)[-TAIL_BYTES:]
+        if piece:
+            self._tail += piece[-TAIL_BYTES:]
+            if len(self._tail) > 2 * TAIL_BYTES:
+                # Now and then, not with every event of a stream.
+                del self._tail[:-TAIL_BYTES]
 
     def counts(self) -> dict[str, int]:
         """What the last whole object of counts tells; in a stream that begins with one of the
@@ -50,7 +51,7 @@ class UsageReader:
         # One text, so that a count on the seam is seen; where bytes between are gone, a
         # newline keeps the two sides apart.
         gap = b"" if self.bytes <= HEAD_BYTES + TAIL_BYTES else b"\n"
-        text = self._head + gap + self._tail
+        text = self._head + gap + self._tail[-TAIL_BYTES:]
         objects = (_object(text, match.end()) for match in _TOLD.finditer(text))
         told = [found for found in map(_counts, objects) if found]
         if not told:
@@ -59,7 +60,7 @@ class UsageReader:
 
     def model(self) -> str:
         """The model that answered, empty when it did not say."""
-        return read_model(self._head) or read_model(self._tail)
+        return read_model(self._head) or read_model(self._tail[-TAIL_BYTES:])
 
 
 def _object(text: bytes, start: int) -> bytes:
@@ -80,7 +81,7 @@ def _counts(told: bytes) -> dict[str, int]:
     return found
 
 
-def read_model(body: bytes) -> str:
+def read_model(body: bytes | bytearray) -> str:
     """The model a request's body asks for, from its first bytes; empty when not seen."""
     found = _MODEL.search(body)
     return found[1].decode() if found else ""

@@ -194,8 +194,8 @@ class Broker:
             return
         if (whole and not call.bytes_out) or call.outcome == "upstream_unreachable":
             return
-        asked = read_model(bytes(exchange.asked_head))
-        model = model_of_path(exchange.way.passage.target) or reader.model() or asked
+        model = model_of_path(exchange.way.passage.target) or reader.model()
+        model = model or read_model(exchange.asked_head)
         usage = usage_of(
             reader.counts(), model=model, bytes_in=call.bytes_in, bytes_out=call.bytes_out
         )

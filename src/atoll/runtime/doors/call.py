@@ -57,16 +57,18 @@ class Call:
 
 
 class Ledger:
-    """Writes calls down while the budget lasts; what it leaves out is summed into the next."""
+    """Writes calls down while the budget lasts; what it leaves out is summed into the next.
+    `clock` is a steady one, in seconds."""
 
-    def __init__(self, audit: Audit) -> None:
+    def __init__(self, audit: Audit, clock: Callable[[], float] = monotonic) -> None:
         self._audit = audit
-        self._budget = AuditBudget(monotonic())
+        self._clock = clock
+        self._budget = AuditBudget(clock())
         self._missed: dict[str, int] = {}
 
     def record(self, call: Call) -> None:
         """Write one request down, or count it."""
-        unrecorded = self._budget.take(monotonic())
+        unrecorded = self._budget.take(self._clock())
         if unrecorded is None:
             self._add(call)
             return

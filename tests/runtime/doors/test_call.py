@@ -1,0 +1,40 @@
+"""What a flood of calls leaves in the audit: a bounded number of records, and every byte counted."""
+
+from collections.abc import Mapping
+
+from atoll.domain.audit_budget import BURST
+from atoll.domain.price import Usage
+from atoll.runtime.doors.call import Call, Ledger
+
+CALLS = 5000
+COUNTED = ("bytes_in", "bytes_out", "tokens_in", "tokens_out", "cost_micros")
+
+
+def call() -> Call:
+    usage = Usage("gpt-5-mini", 11, 7)
+    return Call("POST", "openai", bytes_in=3, bytes_out=5, usage=usage, cost_micros=2)
+
+
+def test_ledger_in_a_flood_writes_a_burst_and_sums_the_rest_into_the_next() -> None:
+    now = 100.0
+    written: list[Mapping[str, object]] = []
+    ledger = Ledger(lambda _kind, said: written.append(said), lambda: now)
+    for _ in range(CALLS):
+        ledger.record(call())
+    assert len(written) == BURST
+    now += 1.0
+    ledger.record(call())
+    ledger.record(call())
+    assert len(written) == BURST + 1
+    assert written[-1]["unrecorded"] == CALLS - BURST
+    now += 1.0
+    ledger.record(call())
+    assert written[-1]["unrecorded"] == 1
+    totals = [
+        sum(
+            int(str(one.get(name, 0))) + int(str(one.get(f"unrecorded_{name}", 0)))
+            for one in written
+        )
+        for name in COUNTED
+    ]
+    assert totals == [each * (CALLS + 3) for each in (3, 5, 11, 7, 2)]
