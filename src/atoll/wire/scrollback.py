@@ -16,6 +16,8 @@ from atoll.wire.vtquery import Query
 MIN_CAPACITY = 2 * MAX_SEQUENCE
 CUTS = 32
 """About how many places a full ring offers to begin at."""
+MIN_STRIDE = 4096
+"""Fewer bytes at a time cost more than a nearer place is worth."""
 MAX_HELD_BYTES = 64
 """An unfinished sequence up to this long waits for its end before viewers see it: it may turn
 out to be a question. None of the questions is longer."""
@@ -26,7 +28,7 @@ MAX_FRESH = 64
 class Scrollback:
     """Ring and scanner of one terminal, fed together."""
 
-    __slots__ = ("_cuts", "_finished", "_fresh", "_ring", "_scanner", "_spacing")
+    __slots__ = ("_cuts", "_finished", "_fresh", "_ring", "_scanner", "_spacing", "_stride")
 
     def __init__(self, capacity: int) -> None:
         """`capacity` in bytes; small ones could not hold the longest sequence."""
@@ -35,6 +37,7 @@ class Scrollback:
         self._ring = Ring(capacity)
         self._scanner = Scanner()
         self._spacing = capacity // CUTS
+        self._stride = max(self._spacing, MIN_STRIDE)
         self._cuts: deque[Cut] = deque([self._scanner.cut()])
         self._fresh: deque[tuple[int, bytes]] = deque(maxlen=MAX_FRESH)
         self._finished = False
@@ -63,15 +66,17 @@ class Scrollback:
 
     def append(self, data: bytes) -> tuple[Query, ...]:
         """Take output; returns the questions in it, oldest first."""
-        queries = self._scanner.feed(data)
+        # A cut can only be where one feed of the scanner ends: not too far from the last.
+        step = self._stride
+        pieces = (data,) if len(data) <= step else _pieces(data, step)
+        queries: tuple[Query, ...] = ()
+        for piece in pieces:
+            queries += self._scanner.feed(piece)
+            if self._scanner.settled - self._cuts[-1].offset >= self._spacing:
+                self._cuts.append(self._scanner.cut())
         self._ring.append(data)
         for query in queries:
-            size = query.end - query.start
-            if size <= MAX_HELD_BYTES and query.start >= self._ring.start:
-                self._fresh.append((query.start, self._ring.read(query.start, size)))
-                self._ring.blank(query.start, query.end)
-        if self._scanner.settled - self._cuts[-1].offset >= self._spacing:
-            self._cuts.append(self._scanner.cut())
+            self._blank(query)
         while self._cuts[0].offset < self._ring.start and len(self._cuts) > 1:
             self._cuts.popleft()
         return queries
@@ -96,6 +101,12 @@ class Scrollback:
             return data
         return self._freshened(offset, data, fresh_from)
 
+    def _blank(self, query: Query) -> None:
+        size = query.end - query.start
+        if size <= MAX_HELD_BYTES and query.start >= self._ring.start:
+            self._fresh.append((query.start, self._ring.read(query.start, size)))
+            self._ring.blank(query.start, query.end)
+
     def _freshened(self, offset: int, data: bytes, fresh_from: int) -> bytes:
         patched: bytearray | None = None
         for start, text in self._fresh:
@@ -111,3 +122,7 @@ class Scrollback:
         if at < len(self._cuts):
             return self._cuts[at]
         return self._scanner.cut()
+
+
+def _pieces(data: bytes, size: int) -> list[bytes]:
+    return [data[at : at + size] for at in range(0, len(data), size)]

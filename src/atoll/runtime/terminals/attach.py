@@ -1,13 +1,14 @@
 """A WebSocket on a terminal: the handshake, the frames a client sends, and silence.
 
-Sending is `viewer`'s. This reads, and ends the connection for the reasons of the contract.
+Sending is `viewer`'s. This is told what the client says, each message as it comes, and ends the
+connection for the reasons of the contract.
 """
 
 import asyncio
 import logging
 import time
 
-from aiohttp import WSMessage, WSMsgType, web
+from aiohttp import web
 
 from atoll.domain.errors import Invalid, LimitReached, NotFound
 from atoll.domain.terminal.size import clamp
@@ -17,6 +18,7 @@ from atoll.runtime.terminals.arrival import Arrival, fresh_client, read_arrival
 from atoll.runtime.terminals.connection import Connection
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.runtime.terminals.terminals import Terminals
+from atoll.runtime.terminals.upgraded import UpgradedConnection
 from atoll.runtime.terminals.viewer import (
     CLOSE_EXPIRED,
     CLOSE_FAILED,
@@ -38,6 +40,7 @@ from atoll.wire.attach import (
     decode_client,
     pack,
 )
+from atoll.wire.ws_frames import Opcode
 
 log = logging.getLogger("atoll.runtime")
 
@@ -67,7 +70,8 @@ async def attach(
     await connection.accept()
     client = terminal.client_for(arrival.principal, arrival.client, fresh_client())
     party = Party(arrival.principal, arrival.name, client, arrival.role)
-    await Sitting(terminal, Viewer(party, connection, terminal), activity).serve(arrival)
+    viewer = Viewer(party, UpgradedConnection(connection), terminal)
+    await Sitting(terminal, viewer, activity).serve(arrival)
     return connection.response
 
 
@@ -77,20 +81,20 @@ class Sitting:
     def __init__(self, terminal: Terminal, viewer: Viewer, activity: Activity) -> None:
         self._terminal = terminal
         self._viewer = viewer
-        self._connection = viewer.connection
+        self._link = viewer.link
         self._activity = activity
-        self._heard = asyncio.get_running_loop().time()
-        self._turns_from, self._turns = self._heard, 0
+        self._turns_from, self._turns = asyncio.get_running_loop().time(), 0
 
     async def serve(self, arrival: Arrival) -> None:
         """Send and receive until either side ends it."""
         try:
             await self._begin(arrival)
             async with asyncio.TaskGroup() as group:
-                work = (self._send(), self._ping(), self._expire(arrival.expires))
-                tasks = [group.create_task(part) for part in work]
+                tasks = [group.create_task(self._ping())]
+                if arrival.expires is not None:
+                    tasks.append(group.create_task(self._expire(arrival.expires)))
                 try:
-                    await self._receive()
+                    await self._link.run()
                 finally:
                     for task in tasks:
                         task.cancel()
@@ -100,9 +104,10 @@ class Sitting:
         except Exception:
             # The root of a connection: its defect must not end the terminal.
             log.exception("a viewer of terminal %s broke", self._terminal.spec.id)
-            await self._connection.close(CLOSE_FAILED, "the runtime's log says why")
+            await self._link.close(CLOSE_FAILED, "the runtime's log says why")
         finally:
             self._terminal.leave(self._viewer)
+            self._viewer.leave()
 
     async def _begin(self, arrival: Arrival) -> None:
         """Decide where this client's bytes begin, seat it, and say so."""
@@ -120,11 +125,11 @@ class Sitting:
                 lost = Resync(since, cut.offset, pack(preamble))
         exact = not preamble
         viewer.marked = self._terminal.marks.seq if arrival.marks else None
-        await self._terminal.join(viewer, viewer.cursor, wish=arrival.wish, take=arrival.take)
-        await self._connection.opened()
-        await self._connection.tell(self._start(b"" if lost else preamble, lost))
-        if lost is not None:
-            await self._connection.tell(lost)
+        self._terminal.join(viewer, viewer.cursor, wish=arrival.wish, take=arrival.take)
+        await self._link.opened()
+        self._link.attend(self._heard, viewer.pump)
+        start = self._start(b"" if lost else preamble, lost)
+        viewer.begin(start, *(() if lost is None else (lost,)))
         if not exact:
             self._terminal.nudge()
 
@@ -141,57 +146,40 @@ class Sitting:
             ack_every=self._terminal.ack_every,
         )
 
-    async def _send(self) -> None:
-        """The sender; a connection that breaks under it ends by the receiver."""
-        try:
-            await self._viewer.run()
-        except ConnectionError:
-            return
-
     async def _ping(self) -> None:
         """Ask for a sign of life; close a connection that gives none."""
         clock = asyncio.get_running_loop().time
-        while not self._connection.closed:
+        while not self._link.closed:
             await asyncio.sleep(PING_SECONDS)
-            if clock() - self._heard > PING_SECONDS * MISSED_PONGS:
-                await self._connection.close(CLOSE_SILENT, "no pong")
-                return
-            try:
-                async with asyncio.timeout(PING_SECONDS):
-                    await self._connection.ping()
-            except TimeoutError:
-                # A peer that reads nothing holds even a ping; its silence ends it above.
-                continue
-            except ConnectionError:
-                return
+            if clock() - self._link.heard_at > PING_SECONDS * MISSED_PONGS:
+                await self._link.close(CLOSE_SILENT, "no pong")
+            elif self._link.roomy:
+                # A peer that reads nothing is not asked; its silence ends it above.
+                self._link.send(Opcode.PING, b"")
 
-    async def _expire(self, expires: float | None) -> None:
+    async def _expire(self, expires: float) -> None:
         """End the connection when its credential does."""
-        if expires is None:
-            return
         await asyncio.sleep(max(0.0, expires - time.time()))
-        await self._connection.close(CLOSE_EXPIRED, "expired")
+        await self._link.close(CLOSE_EXPIRED, "expired")
 
-    async def _receive(self) -> None:
-        """Take frames until the connection closes."""
-        clock = asyncio.get_running_loop().time
-        while (message := await self._connection.receive()) is not None:
-            self._heard = clock()
-            await self._take(message)
-
-    async def _take(self, message: WSMessage) -> None:
-        if message.type == WSMsgType.BINARY:
-            self._typed(message.data)
-        elif message.type == WSMsgType.TEXT:
-            self._told(message.data)
-        elif message.type == WSMsgType.PING:
-            await self._connection.pong(message.data)
+    def _heard(self, opcode: Opcode, data: bytes) -> None:
+        """One message of the client's."""
+        try:
+            if opcode is Opcode.BINARY:
+                self._typed(data)
+            else:
+                self._told(data.decode())
+        except Exception:
+            # The root of a message: a defect must not end the terminal.
+            log.exception("a viewer of terminal %s broke", self._terminal.spec.id)
+            self._link.end(CLOSE_FAILED, "the runtime's log says why")
 
     def _typed(self, data: bytes) -> None:
         if not data:
             return
         refusal = self._terminal.type(self._viewer, data)
         if refusal is None:
+            self._viewer.typed()
             self._activity.touch()
         else:
             self._viewer.notify(refusal)

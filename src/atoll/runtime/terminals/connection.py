@@ -1,56 +1,10 @@
-"""A WebSocket whose end is bounded in time: a peer that reads nothing cannot hold us."""
+"""A WebSocket over HTTP whose end is bounded in time: a peer that reads nothing cannot hold us."""
 
 import asyncio
-from typing import Protocol
 
 from aiohttp import WSMessage, web
 
-from atoll.wire.attach import ServerMessage, encode
-
-MAX_FRAME_BYTES = 256 * 1024
-CLOSE_SECONDS = 3.0
-
-
-class Link(Protocol):
-    """What a viewer needs of its connection. Every send raises `ConnectionError` once the peer
-    is gone."""
-
-    @property
-    def closed(self) -> bool:
-        """Whether either side has closed it."""
-        ...
-
-    async def opened(self) -> None:
-        """The client has a seat: return once it can be sent something."""
-        ...
-
-    async def tell(self, message: ServerMessage) -> None:
-        """Send a text frame."""
-        ...
-
-    async def send_text(self, text: str) -> None:
-        """Send a text frame that is JSON already."""
-        ...
-
-    async def send(self, data: bytes) -> None:
-        """Send a binary frame; waits while the peer takes nothing."""
-        ...
-
-    async def ping(self) -> None:
-        """Ask for a pong."""
-        ...
-
-    async def pong(self, data: bytes) -> None:
-        """Answer a ping."""
-        ...
-
-    async def receive(self) -> WSMessage | None:
-        """The next frame; None once the connection is over."""
-        ...
-
-    async def close(self, code: int, reason: str) -> None:
-        """Close politely; break the connection when that takes too long."""
-        ...
+from atoll.runtime.terminals.link import CLOSE_SECONDS, MAX_FRAME_BYTES
 
 
 class Connection:
@@ -84,15 +38,8 @@ class Connection:
         """Answer the upgrade."""
         await self._socket.prepare(self._request)
 
-    async def opened(self) -> None:
-        """It is open since `accept`."""
-
-    async def tell(self, message: ServerMessage) -> None:
-        """Send a text frame."""
-        await self._socket.send_str(encode(message))
-
     async def send_text(self, text: str) -> None:
-        """Send a text frame that is JSON already."""
+        """Send a text frame."""
         await self._socket.send_str(text)
 
     async def send(self, data: bytes) -> None:
@@ -120,5 +67,9 @@ class Connection:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._socket.close(code=code, message=reason.encode())
         except (TimeoutError, ConnectionError):
-            if self._request.transport is not None:
-                self._request.transport.abort()
+            self.abort()
+
+    def abort(self) -> None:
+        """Break the connection."""
+        if self._request.transport is not None:
+            self._request.transport.abort()

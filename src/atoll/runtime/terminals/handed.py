@@ -1,18 +1,16 @@
 """A client's own connection, handed to the runtime once the control plane let it in.
 
 It is upgraded to a WebSocket already, so nothing but frames passes here. What it may do and
-how long it may stay is said by its tether (`runtime.terminals.seat`).
+how long it may stay is said by its tether (`runtime.terminals.seat`). The socket is read and
+written without a transport between: a frame is with the kernel when `send` returns.
 """
 
 import asyncio
-from collections import deque
-from collections.abc import Callable
-from typing import cast
+import socket
+from collections.abc import Callable, Sequence
+from itertools import islice
 
-from aiohttp import WSMessage, WSMsgType
-
-from atoll.runtime.terminals.connection import CLOSE_SECONDS, MAX_FRAME_BYTES
-from atoll.wire.attach import ServerMessage, encode
+from atoll.runtime.terminals.link import CLOSE_SECONDS, MAX_FRAME_BYTES, Heard
 from atoll.wire.ws_frames import (
     CLOSE_TEXT,
     BadStream,
@@ -23,79 +21,46 @@ from atoll.wire.ws_frames import (
     header,
 )
 
-WAITING_BYTES = 64 * 1024
-"""How much may wait for a client that takes nothing, besides the frame that fills it."""
-
-UNREAD_MESSAGES = 64
-"""With so many messages not looked at yet, no more are read from the client."""
-
-_KINDS = {
-    Opcode.BINARY: WSMsgType.BINARY,
-    Opcode.PING: WSMsgType.PING,
-    Opcode.PONG: WSMsgType.PONG,
-}
+READ_BYTES = 16 * 1024
+MESSAGES = 32
+"""So many are looked at in one turn of the loop, so that no client starves the others."""
 
 
-class HandedConnection(asyncio.Protocol):
-    """`runtime.terminals.connection.Link` over a transport of its own."""
+class HandedConnection:
+    """`runtime.terminals.link.Link` over a socket of its own."""
 
-    def __init__(self, announce: Callable[[], None]) -> None:
+    def __init__(self, own: socket.socket, announce: Callable[[], None]) -> None:
         """`announce` is called when the client has its seat; `open` answers it."""
+        own.setblocking(False)
+        if own.family in (socket.AF_INET, socket.AF_INET6):
+            own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket = own
+        self._fd = own.fileno()
         self._announce = announce
-        self._open = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        self._transport: asyncio.Transport
         self._reader = FrameReader(MAX_FRAME_BYTES)
-        self._messages: deque[WSMessage] = deque()
-        self._news = asyncio.Event()
-        self._room = asyncio.Event()
-        self._room.set()
+        self._unsent = bytearray()
+        self._pong: bytes | None = None
+        self._open = asyncio.Event()
+        self._over = asyncio.Event()
+        """Nothing can be heard any more."""
         self._gone = asyncio.Event()
+        """The socket is closed."""
         self._closing = False
-        self._over = False
-
-    # The transport's side.
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection can be used."""
-        # uvloop's are transports by what they do, and not by their class.
-        self._transport = cast(asyncio.Transport, transport)
-        self._transport.set_write_buffer_limits(high=WAITING_BYTES)
-
-    def data_received(self, data: bytes) -> None:
-        """Bytes of the client's."""
-        if self._over:
-            return
-        try:
-            for message in self._reader.feed(data):
-                self._heard(message)
-        except BadStream as error:
-            self._end(error.code, str(error))
-        if len(self._messages) >= UNREAD_MESSAGES:
-            self._transport.pause_reading()
-
-    def pause_writing(self) -> None:
-        """The client takes nothing."""
-        self._room.clear()
-
-    def resume_writing(self) -> None:
-        """It takes something again."""
-        self._room.set()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing comes and nothing goes any more."""
-        self._closing = self._over = True
-        self._gone.set()
-        self._open.set()
-        self._room.set()
-        self._news.set()
-
-    # The terminal's side.
+        self._patience: asyncio.TimerHandle | None = None
+        self.heard_at = self._loop.time()
+        self._heard: Heard
+        self._room: Callable[[], None]
 
     @property
     def closed(self) -> bool:
         """Whether either side has closed it."""
         return self._closing
+
+    @property
+    def roomy(self) -> bool:
+        """Whether it is open and nothing waits to be sent."""
+        return not (self._unsent or self._closing)
 
     def open(self) -> None:
         """The client knows that this is a WebSocket."""
@@ -108,95 +73,170 @@ class HandedConnection(asyncio.Protocol):
         if self._closing:
             raise ConnectionResetError("the client is gone")
 
-    async def tell(self, message: ServerMessage) -> None:
-        """Send a text frame."""
-        await self._send(Opcode.TEXT, encode(message).encode())
+    def attend(self, heard: Heard, room: Callable[[], None]) -> None:
+        """Read from now on."""
+        self._heard, self._room = heard, room
+        if not self._gone.is_set():
+            self._loop.add_reader(self._fd, self._readable)
 
-    async def send_text(self, text: str) -> None:
-        """Send a text frame that is JSON already."""
-        await self._send(Opcode.TEXT, text.encode())
+    def send(self, opcode: Opcode, data: bytes) -> None:
+        """Send one frame, as far as the kernel takes it now."""
+        if not self._closing:
+            self._put((header(opcode, len(data)), data))
 
-    async def send(self, data: bytes) -> None:
-        """Send a binary frame; waits while the peer takes nothing."""
-        await self._send(Opcode.BINARY, data)
+    async def run(self) -> None:
+        """Wait until nothing can be heard any more."""
+        await self._over.wait()
 
-    async def ping(self) -> None:
-        """Ask for a pong."""
-        await self._send(Opcode.PING, b"")
-
-    async def pong(self, data: bytes) -> None:
-        """Answer a ping."""
-        await self._send(Opcode.PONG, data)
-
-    async def receive(self) -> WSMessage | None:
-        """The next frame; None once the connection is over."""
-        while not self._messages:
-            if self._over:
-                return None
-            self._news.clear()
-            await self._news.wait()
-        message = self._messages.popleft()
-        if len(self._messages) == UNREAD_MESSAGES // 2 and not self._over:
-            self._transport.resume_reading()
-        return message
-
-    async def close(self, code: int, reason: str) -> None:
+    def end(self, code: int, reason: str) -> None:
         """Close politely; break the connection when that takes too long."""
+        if self._closing:
+            return
+        self._closing = True
         if not self._open.is_set():
             # Nothing may be said on it yet.
-            self._closing = True
-            self._transport.abort()
-        elif not self._closing:
-            self._closing = True
-            self._transport.write(close_frame(code, reason))
-            # Unread input must not keep the client's own close from being heard.
-            self._messages.clear()
-            self._transport.resume_reading()
-        try:
-            async with asyncio.timeout(CLOSE_SECONDS):
-                await self._gone.wait()
-        except TimeoutError:
-            self._transport.abort()
-
-    async def _send(self, opcode: Opcode, data: bytes) -> None:
-        if self._closing:
-            raise ConnectionResetError("the client is gone")
-        self._transport.writelines((header(opcode, len(data)), data))
-        if not self._room.is_set():
-            await self._room.wait()
-            if self._over:
-                raise ConnectionResetError("the client is gone")
-
-    def _heard(self, message: Message) -> None:
-        if self._over:
+            self._break()
             return
+        self._put((close_frame(code, reason),))
+        self._hurry()
+
+    async def close(self, code: int, reason: str) -> None:
+        """`end`, and wait until it is over."""
+        self.end(code, reason)
+        self._hurry()
+        await self._gone.wait()
+
+    # Reading.
+
+    def _readable(self) -> None:
+        try:
+            data = self._socket.recv(READ_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._break()
+            return
+        self.heard_at = self._loop.time()
+        self._hear(data)
+
+    def _hear(self, data: bytes) -> None:
+        """Some of the messages in it; the others at the next turn, before more is read."""
+        try:
+            count = 0
+            for message in islice(self._reader.feed(data), MESSAGES):
+                count += 1
+                self._take(message)
+                if self._over.is_set():
+                    return
+        except BadStream as error:
+            self._let_go(error.code, str(error))
+            return
+        if count == MESSAGES:
+            self._loop.remove_reader(self._fd)
+            self._loop.call_soon(self._hear_more)
+
+    def _hear_more(self) -> None:
+        if not self._over.is_set():
+            self._loop.add_reader(self._fd, self._readable)
+            self._hear(b"")
+
+    def _take(self, message: Message) -> None:
         match message.opcode:
+            case Opcode.BINARY | Opcode.TEXT:
+                if message.opcode is Opcode.TEXT and not _is_text(message.data):
+                    raise BadStream(CLOSE_TEXT, "a text frame is not UTF-8")
+                if not self._closing:
+                    self._heard(message.opcode, message.data)
+            case Opcode.PING if self._unsent:
+                # Only the newest has to be answered (RFC 6455 §5.5.3): one waits at most.
+                self._pong = message.data
+            case Opcode.PING:
+                self.send(Opcode.PONG, message.data)
             case Opcode.CLOSE:
                 code = int.from_bytes(message.data[:2], "big") if len(message.data) > 1 else 1000
-                self._end(code, "")
-            case Opcode.TEXT:
-                self._push(WSMessage(WSMsgType.TEXT, _text(message.data), None))
-            case opcode:
-                if not self._closing:
-                    self._push(WSMessage(_KINDS[opcode], message.data, None))
+                self._let_go(code, "")
+            case Opcode.PONG | Opcode.CONTINUATION:
+                pass
 
-    def _push(self, message: WSMessage) -> None:
-        self._messages.append(message)
-        self._news.set()
+    # Writing.
 
-    def _end(self, code: int, reason: str) -> None:
-        """The client said good-bye or makes no sense: answer once, and let go."""
+    def _put(self, pieces: Sequence[bytes]) -> None:
+        """Give a frame to the kernel; what it does not take waits."""
+        if self._unsent:
+            for piece in pieces:
+                self._unsent += piece
+            return
+        try:
+            count = self._socket.sendmsg(pieces)
+        except (BlockingIOError, InterruptedError):
+            count = 0
+        except OSError:
+            self._break()
+            return
+        if count < sum(map(len, pieces)):
+            self._unsent += b"".join(pieces)[count:]
+            self._loop.add_writer(self._fd, self._writable)
+
+    def _writable(self) -> None:
+        try:
+            count = self._socket.send(self._unsent)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            self._break()
+            return
+        del self._unsent[:count]
+        if self._unsent:
+            return
+        self._loop.remove_writer(self._fd)
+        pong, self._pong = self._pong, None
+        if self._over.is_set():
+            self._break()
+        elif pong is not None:
+            self.send(Opcode.PONG, pong)
+        if self.roomy:
+            self._room()
+
+    # The end.
+
+    def _let_go(self, code: int, reason: str) -> None:
+        """The client said good-bye or makes no sense: answer once, and end it."""
+        self._over.set()
+        self._loop.remove_reader(self._fd)
         if self._open.is_set() and not self._closing:
-            self._transport.write(close_frame(code, reason))
-        self._closing = self._over = True
-        self._news.set()
-        self._transport.close()
-        # A client that takes nothing would keep the last frame waiting for ever.
-        self._loop.call_later(CLOSE_SECONDS, self._transport.abort)
+            self._put((close_frame(code, reason),))
+        self._closing = True
+        if self._unsent:
+            # A client that takes nothing would keep the last frame waiting for ever.
+            self._hurry()
+        else:
+            self._break()
+
+    def _hurry(self) -> None:
+        """The end comes soon, whatever the client does."""
+        if self._patience is None and not self._gone.is_set():
+            self._patience = self._loop.call_later(CLOSE_SECONDS, self._break)
+
+    def _break(self) -> None:
+        """Nothing comes and nothing goes any more."""
+        if self._gone.is_set():
+            return
+        self._closing = True
+        self._loop.remove_reader(self._fd)
+        self._loop.remove_writer(self._fd)
+        if self._patience is not None:
+            self._patience.cancel()
+        self._socket.close()
+        self._unsent.clear()
+        for event in (self._open, self._over, self._gone):
+            event.set()
 
 
-def _text(data: bytes) -> str:
+def _is_text(data: bytes) -> bool:
     try:
-        return data.decode()
+        data.decode()
     except UnicodeDecodeError:
-        raise BadStream(CLOSE_TEXT, "a text frame is not UTF-8") from None
+        return False
+    return True

@@ -20,6 +20,8 @@ READ_BYTES = 16 * 1024
 FULL_PIECE = 4095
 """All a terminal holds (Linux's N_TTY_BUF_SIZE, less one): after so much there may be more."""
 MAX_TYPED_BYTES = 256 * 1024
+PACE_SECONDS = 0.001
+"""A terminal that gives way rests so long after each `READ_BYTES`."""
 HUNG_RETRY_SECONDS = 0.2
 TIOCSIG = 0x40045436
 """Signals the foreground process group, from outside its pid namespace too (tty_ioctl(2),
@@ -28,15 +30,24 @@ Linux's pty_signal: INT, QUIT and TSTP only)."""
 
 class Master:
     """Owns the descriptor. `on_data` gets output, `on_hangup` is told each time no process
-    holds the other side; a process inside may open it again, so reading is tried again."""
+    holds the other side; a process inside may open it again, so reading is tried again.
+    `gives_way` says whether reading has to leave time for others."""
 
     def __init__(
-        self, fd: int, on_data: Callable[[bytes], None], on_hangup: Callable[[], None]
+        self,
+        fd: int,
+        *,
+        on_data: Callable[[bytes], None],
+        on_hangup: Callable[[], None],
+        gives_way: Callable[[], bool],
     ) -> None:
         os.set_blocking(fd, False)
         self._fd = fd
         self._on_data = on_data
         self._on_hangup = on_hangup
+        self._gives_way = gives_way
+        self._taken = 0
+        self._taken_since = 0.0
         self._loop = asyncio.get_running_loop()
         self._reading = False
         self._wanted = False
@@ -79,10 +90,11 @@ class Master:
         """Type `data`, all of it or nothing: False when too much is waiting already."""
         if self.closed or len(self._typed) + len(data) > MAX_TYPED_BYTES:
             return False
-        idle = not self._typed
-        self._typed += data
-        if idle:
-            self._type()
+        if self._typed:
+            self._typed += data
+        elif (count := self._put(data)) < len(data):
+            self._typed += data[count:]
+            self._loop.add_writer(self._fd, self._type)
         return True
 
     def resize(self, size: Size) -> None:
@@ -116,12 +128,25 @@ class Master:
                 raise
             data = b""
         if data:
+            if self._gives_way():
+                self._pace(len(data))
             self._on_data(data)
             return
         self._unwatch()
         # Polling a hung-up terminal would spin: look again now and then.
         self._retry = self._loop.call_later(HUNG_RETRY_SECONDS, self.resume)
         self._on_hangup()
+
+    def _pace(self, count: int) -> None:
+        """Rest when much was taken in a short time."""
+        now = self._loop.time()
+        if now >= self._taken_since + PACE_SECONDS:
+            self._taken, self._taken_since = 0, now
+        self._taken += count
+        if self._taken >= READ_BYTES:
+            self._taken = 0
+            self._unwatch()
+            self._retry = self._loop.call_later(PACE_SECONDS, self.resume)
 
     def _drained(self) -> bytes:
         """What one turn takes. Raises `OSError` when there is nothing, as read(2) does."""
@@ -134,20 +159,20 @@ class Master:
         return data
 
     def _type(self) -> None:
+        del self._typed[: self._put(self._typed)]
+        if not self._typed:
+            self._loop.remove_writer(self._fd)
+
+    def _put(self, data: bytes | bytearray) -> int:
+        """How many bytes the terminal took; a hung-up one takes all there is."""
         try:
-            count = os.write(self._fd, self._typed)
+            return os.write(self._fd, data)
         except BlockingIOError:
-            count = 0
+            return 0
         except OSError as error:
             if error.errno != errno.EIO:
                 raise
-            count = len(self._typed)
-        pending = len(self._typed) > count
-        del self._typed[:count]
-        if pending:
-            self._loop.add_writer(self._fd, self._type)
-        else:
-            self._loop.remove_writer(self._fd)
+            return len(data)
 
     def _unwatch(self) -> None:
         if self._reading:

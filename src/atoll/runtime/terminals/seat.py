@@ -51,10 +51,7 @@ async def seat(
         await response.prepare(request)
         handed = await tether.handed()
         if handed is not None:
-            loop = asyncio.get_running_loop()
-            _, connection = await loop.connect_accepted_socket(
-                lambda: HandedConnection(tether.announce), handed
-            )
+            connection = HandedConnection(handed, tether.announce)
             client = terminal.client_for(arrival.principal, arrival.client, fresh_client())
             party = Party(arrival.principal, arrival.name, client, arrival.role)
             sitting = Sitting(terminal, Viewer(party, connection, terminal), activity)

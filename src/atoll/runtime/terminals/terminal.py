@@ -19,6 +19,7 @@ from atoll.runtime.alarm import Alarm
 from atoll.runtime.ends import End, end_of
 from atoll.runtime.stage import Flow, Stage
 from atoll.runtime.terminals.control import Control
+from atoll.runtime.terminals.courtesy import Courtesy
 from atoll.runtime.terminals.ledger import Ledger, Record
 from atoll.runtime.terminals.marks import Marks
 from atoll.runtime.terminals.master import Master
@@ -50,9 +51,10 @@ class Terminal:
     """Lives from a spawned process to `close`. `on_left` is called each time a viewer has left.
     `lock` gives the reason why nobody may type now, None while they may; `observers` are told
     of everything that passes, `marks` first; `greeting`, and `recording` while there is one,
-    are told to each who joins; `record` writes who had control and who typed into the journal.
-    `hushed`: what was typed last went to a program that showed nothing of it, as one does that
-    asks for a password."""
+    are told to each who joins; `courtesy` is the runtime's; `record` writes who had control and
+    who typed into the journal.
+    `hushed`, kept while there is a recording: what was typed last went to a program that showed
+    nothing of it, as one does that asks for a password."""
 
     def __init__(self, spec: TerminalSpec, master_fd: int, process: Process, stage: Stage) -> None:
         self.spec = spec
@@ -85,7 +87,13 @@ class Terminal:
         self._sizing = Sizing(self._set_size)
         self._drained = asyncio.Event()
         self._ended = asyncio.Event()
-        self._master = Master(master_fd, self._take, self._hung_up)
+        self.courtesy = Courtesy()
+        self._master = Master(
+            master_fd,
+            on_data=self._flow.feed,
+            on_hangup=self._hung_up,
+            gives_way=lambda: self.courtesy.owed(spec.id),
+        )
         self._master.resume()
 
     @property
@@ -115,7 +123,7 @@ class Terminal:
 
     # Viewers.
 
-    async def join(
+    def join(
         self, viewer: Viewer, offset: int, *, wish: Size | None = None, take: bool = False
     ) -> None:
         """Seat a viewer whose first byte will be `offset`; the same client's older connection
@@ -137,7 +145,7 @@ class Terminal:
             if greeting is not None:
                 viewer.notify(greeting)
         if older is not None:
-            await older.connection.close(CLOSE_SUPERSEDED, "superseded")
+            older.link.end(CLOSE_SUPERSEDED, "superseded")
 
     def leave(self, viewer: Viewer) -> None:
         """Unseat a viewer, unless its client is here by a newer connection."""
@@ -199,6 +207,7 @@ class Terminal:
             return InputRefused("ended", "the terminal has ended")
         if not self._write(data):
             return InputRefused("input_full", "the program reads no input; this was dropped")
+        self.courtesy.typed(self.spec.id)
         self.control.typed(viewer.party, len(data))
         for observer in self.observers:
             observer.typed(Author.of(viewer.party), data)
@@ -214,8 +223,9 @@ class Terminal:
         return True
 
     def _write(self, data: bytes) -> bool:
-        # Asked before the program can answer: it may show lines again as soon as it has this.
-        self.hushed = self._master.hushed
+        if self.recording is not None:
+            # Asked before the program can answer: it may show lines again as soon as it has this.
+            self.hushed = self._master.hushed
         return self._master.write(data)
 
     def _refusal(self, viewer: Viewer) -> InputRefused | None:
@@ -313,10 +323,6 @@ class Terminal:
 
     # What comes from below.
 
-    def _take(self, data: bytes) -> None:
-        """Output, straight from the PTY."""
-        self._flow.feed(data)
-
     def _keep(self, data: bytes) -> None:
         if not data:
             return
@@ -348,7 +354,7 @@ class Terminal:
         for observer in self.observers:
             observer.ended(self.ending)
         for viewer in self._viewers.values():
-            viewer.finish()
+            viewer.pump()
 
     # Keeping the driver's state and the world in line.
 

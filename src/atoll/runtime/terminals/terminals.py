@@ -18,6 +18,7 @@ from atoll.runtime.clock import timestamp
 from atoll.runtime.journal import Journal
 from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.tasks import Tasks
+from atoll.runtime.terminals.courtesy import Courtesy
 from atoll.runtime.terminals.marks import NONCE_VARIABLE
 from atoll.runtime.terminals.record import TerminalSpec
 from atoll.runtime.terminals.terminal import Terminal
@@ -77,6 +78,7 @@ class Terminals:
         self.opened: Callable[[Terminal], None] = lambda _: None
         self._terminals: dict[TerminalId, Terminal] = {}
         self._opening = 0
+        self._courtesy = Courtesy()
         self._closed: OrderedDict[str, None] = OrderedDict()
         self._policy_env: Mapping[str, str] = {}
         self._reapers: dict[TerminalId, asyncio.TimerHandle] = {}
@@ -125,6 +127,7 @@ class Terminals:
             self._opening -= 1
         terminal = Terminal(spec, pty.master, process, self._make_stage())
         terminal.on_left = self._linger
+        terminal.courtesy = self._courtesy
         terminal.record = self._journal.append
         self._terminals[spec.id] = terminal
         self._journal.append("terminal.opened", _payload(spec))

@@ -1,23 +1,31 @@
-"""One connection that watches a terminal: a cursor, and a sender that pulls from the ring.
+"""One connection that watches a terminal: a cursor, and a pump that sends from the ring.
 
-There is no queue of output. What a slow connection misses falls off the ring, and it is
-told so. Sends are coalesced here, apart from reading, which is never delayed for them.
+There is no queue of output, and one way to send it: `_pump` sends what there is for as long as
+the connection is roomy. It is called by whatever may change the answer (new output, a notice,
+room, a time), so a connection that keeps up has an echo as soon as it was read, and one that
+does not costs nothing until it has room. What it misses falls off the ring, and it is told so.
 """
 
 import asyncio
+import logging
 from typing import Protocol
 
 import msgspec
 
 from atoll.domain.terminal.mark import MarkLog
 from atoll.domain.terminal.turn import Party
-from atoll.runtime.terminals.connection import Link
-from atoll.wire.attach import Exited, Resync, ServerMessage, pack
+from atoll.runtime.alarm import Alarm
+from atoll.runtime.terminals.link import Link
+from atoll.wire.attach import Exited, Resync, ServerMessage, encode, pack
 from atoll.wire.scrollback import Scrollback
+from atoll.wire.ws_frames import Opcode
+
+log = logging.getLogger("atoll.runtime")
 
 FRAME_BYTES = 64 * 1024
 FLUSH_BYTES = 48 * 1024
 FLUSH_SECONDS = 0.002
+"""Output that follows other output is gathered: so much, or so long."""
 RESYNC_SECONDS = 1.0
 """A viewer that cannot keep up is resynced at most this often: it sees a picture a second."""
 
@@ -58,102 +66,132 @@ class Source(Protocol):
 
 class Viewer:
     """`cursor` is the offset of the next byte to send, `marked` the `seq` of the last mark sent
-    (None: marks are not wanted). Only the newest message of each kind
-    waits to be sent, so a stuck connection costs no memory."""
+    (None: marks are not wanted). Only the newest message of each kind waits to be sent, so a
+    stuck connection costs no memory. Nothing is sent before `begin`."""
 
-    def __init__(self, party: Party, connection: Link, source: Source) -> None:
+    def __init__(self, party: Party, link: Link, source: Source) -> None:
         self.party = party
         self.client = party.client
         self.cursor = 0
         self.marked: int | None = None
         self.live_from = source.scrollback.end
-        self.connection = connection
+        self.link = link
         self._source = source
         self._notices: dict[type[ServerMessage], ServerMessage] = {}
         self._loop = asyncio.get_running_loop()
-        self._wake = asyncio.Event()
-        self._flushed = 0.0
-        self._resynced = 0.0
-        self._timer: asyncio.TimerHandle | None = None
+        self._begun = False
+        self._marks_next = False
+        self._called = False
+        self._flush_at = 0.0
+        self._resync_at = 0.0
+        self._alarm = Alarm(self.pump)
+
+    def begin(self, *opening: ServerMessage) -> None:
+        """Send these first, then everything there is."""
+        for message in opening:
+            self._tell(message)
+        self._begun = True
+        self.pump()
 
     def notify(self, message: ServerMessage) -> None:
-        """Send `message` before the next bytes; a newer one of its kind replaces it."""
+        """Send `message` before the next bytes; a newer one of its kind replaces it. It goes out
+        at the loop's next turn: of several that one cause makes, the last of a kind will do."""
         self._notices.pop(type(message), None)
         self._notices[type(message)] = message
-        self._wake.set()
+        if not self._called:
+            self._called = True
+            self._loop.call_soon(self._answer_call)
 
     def poke(self) -> None:
-        """There is more to read. Wakes the sender at once when it is idle or enough has come,
+        """There is more to read: sent at once when enough has come or little has gone lately,
         else when the time of the next flush is there."""
-        if self._wake.is_set():
+        if not self.link.roomy:
             return
-        now = self._loop.time()
-        due = self._flushed + FLUSH_SECONDS
-        if now >= due or self._source.scrollback.ready - self.cursor >= FLUSH_BYTES:
-            self._wake.set()
-        elif self._timer is None:
-            self._timer = self._loop.call_at(due, self._ring)
+        enough = self._source.scrollback.ready - self.cursor >= FLUSH_BYTES
+        if enough or self._loop.time() >= self._flush_at:
+            self.pump()
+        else:
+            self._alarm.set(self._flush_at)
 
-    def finish(self) -> None:
-        """The terminal has ended: send what is left, then say so."""
-        self._wake.set()
+    def typed(self) -> None:
+        """The person here waits for an echo: what comes next is not gathered."""
+        self._flush_at = 0.0
 
-    async def run(self) -> None:
-        """Send until the terminal ends or the connection does (`ConnectionError`)."""
+    def leave(self) -> None:
+        """The connection is over."""
+        self._alarm.cancel()
+
+    def pump(self) -> None:
+        """Send all there is, as far as the connection takes it."""
+        if not self._begun:
+            return
         try:
-            while not await self._send_some():
-                await self._wake.wait()
-        finally:
-            if self._timer is not None:
-                self._timer.cancel()
+            self._pump()
+        except Exception:
+            # The root of sending: one connection's defect must not end the terminal.
+            log.exception("sending to client %s broke", self.client)
+            self.link.end(CLOSE_FAILED, "the runtime's log says why")
 
-    def _ring(self) -> None:
-        self._timer = None
-        self._wake.set()
+    def _answer_call(self) -> None:
+        self._called = False
+        self.pump()
 
-    async def _send_some(self) -> bool:
-        """Send everything there is now; True once the end has been sent."""
-        self._wake.clear()
-        while True:
-            await self._send_notices()
-            scrollback = self._source.scrollback
-            if self.cursor < scrollback.start:
-                await self._resync()
-                continue
-            fresh_from = self.live_from if self._source.drives(self) else None
-            data = scrollback.read(self.cursor, FRAME_BYTES, fresh_from=fresh_from)
-            if not data:
-                break
-            self.cursor += len(data)
-            self._flushed = self._loop.time()
-            await self.connection.send(data)
-            await self._send_marks()
-        ending = self._source.ending
-        if ending is None or self.cursor < self._source.scrollback.end:
+    def _pump(self) -> None:
+        source, scrollback, link = self._source, self._source.scrollback, self.link
+        while link.roomy:
+            if self._notices:
+                self._tell(self._notices.pop(next(iter(self._notices))))
+            elif self.cursor < scrollback.start:
+                if not self._resync():
+                    return
+            elif not self._send_next():
+                if source.ending is not None and self.cursor >= scrollback.end:
+                    self._tell(source.ending)
+                    link.end(CLOSE_ENDED, "ended")
+                return
+
+    def _send_next(self) -> bool:
+        """A frame of output, then the marks there are by then, and so on in turn."""
+        if self._marks_next and self._send_mark():
+            return True
+        sent = self._send_output()
+        self._marks_next = sent and self.marked is not None
+        return sent or self._send_mark()
+
+    def _send_output(self) -> bool:
+        """Send the next frame of output, if there is one."""
+        fresh_from = self.live_from if self._source.drives(self) else None
+        data = self._source.scrollback.read(self.cursor, FRAME_BYTES, fresh_from=fresh_from)
+        if not data:
             return False
-        await self._send_notices()
-        await self._send_marks()
-        await self.connection.tell(ending)
-        await self.connection.close(CLOSE_ENDED, "ended")
+        self.cursor += len(data)
+        self._flush_at = self._loop.time() + FLUSH_SECONDS
+        self.link.send(Opcode.BINARY, data)
         return True
 
-    async def _send_notices(self) -> None:
-        while self._notices:
-            kind = next(iter(self._notices))
-            await self.connection.tell(self._notices.pop(kind))
-
-    async def _send_marks(self) -> None:
+    def _send_mark(self) -> bool:
         """Marks have a cursor, too: a stuck connection finds the newest ones later."""
-        while self.marked is not None and (marks := self._source.marks.since(self.marked)):
-            self.marked = marks[0].seq
-            await self.connection.send_text(msgspec.json.encode(marks[0]).decode())
+        marks = self._source.marks.since(self.marked) if self.marked is not None else ()
+        if not marks:
+            return False
+        self.marked = marks[0].seq
+        self.link.send(Opcode.TEXT, msgspec.json.encode(marks[0]))
+        return True
 
-    async def _resync(self) -> None:
-        """Skip what is gone, at a place where a terminal can be put into the right state."""
-        await asyncio.sleep(max(0.0, self._resynced + RESYNC_SECONDS - self._loop.time()))
-        self._resynced = self._loop.time()
+    def _resync(self) -> bool:
+        """Skip what is gone, at a place where a terminal can be put into the right state; not
+        too often."""
+        now = self._loop.time()
+        if now < self._resync_at:
+            self._alarm.set(self._resync_at)
+            return False
+        self._resync_at = now + RESYNC_SECONDS
         cut = self._source.scrollback.middle_cut()
         message = Resync(self.cursor, cut.offset, pack(cut.preamble()))
         self.cursor = cut.offset
         self._source.resynced(self)
-        await self.connection.tell(message)
+        self._tell(message)
+        return True
+
+    def _tell(self, message: ServerMessage) -> None:
+        self.link.send(Opcode.TEXT, encode(message).encode())

@@ -1,0 +1,63 @@
+"""What a viewer needs of its connection: frames go out at once, and what comes in is told at once.
+
+Nothing is awaited on the way, so that a keystroke costs one turn of the event loop and its
+echo another. A connection takes one frame after the other while it is `roomy`; what does not
+fit into the kernel's buffer waits in it, a frame at most, and then it says when it has room.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from atoll.wire.ws_frames import Opcode
+
+MAX_FRAME_BYTES = 256 * 1024
+"""A client's longest message."""
+CLOSE_SECONDS = 3.0
+"""So long a closed connection may take to end politely."""
+
+Heard = Callable[[Opcode, bytes], None]
+"""Gets each text or binary message, whole; a text is UTF-8."""
+
+
+class Link(Protocol):
+    """One client's WebSocket. It answers pings itself, and once it is closed sending is nothing."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether either side has closed it."""
+        ...
+
+    @property
+    def roomy(self) -> bool:
+        """Whether it is open and nothing waits to be sent."""
+        ...
+
+    @property
+    def heard_at(self) -> float:
+        """When the client last gave a sign of life, on the loop's clock."""
+        ...
+
+    def attend(self, heard: Heard, room: Callable[[], None]) -> None:
+        """Whom to tell of messages, and of being `roomy` again; before this nothing is read."""
+        ...
+
+    async def opened(self) -> None:
+        """The client has a seat: return once it can be sent something. Raises `ConnectionError`
+        when it is gone."""
+        ...
+
+    def send(self, opcode: Opcode, data: bytes) -> None:
+        """Send one frame. It may wait, so look at `roomy` before a long one."""
+        ...
+
+    def end(self, code: int, reason: str) -> None:
+        """Close politely, after what waits; break the connection when that takes too long."""
+        ...
+
+    async def run(self) -> None:
+        """Carry frames until nothing can be heard any more."""
+        ...
+
+    async def close(self, code: int, reason: str) -> None:
+        """`end`, and wait until it is over."""
+        ...
