@@ -110,10 +110,13 @@ def test_network_and_safety_are_read_and_written_back() -> None:
 
 def test_aliases_and_defaults_are_understood() -> None:
     profile = read_profile(
-        HEAD + "extension: in_memory\nworkspace: {mode: remote}\nttl: {default: 2d}\n"
+        HEAD + "extension: in_memory\nresume_agents: false\n"
+        "workspace: {mode: remote}\nttl: {default: 2d}\n"
         "isolation: {}\nnetwork: {mode: full}\nmetadata: {}\n"
     )
     assert profile.extension == "ext.in-memory"
+    assert not profile.resume_agents
+    assert read_profile(HEAD).resume_agents
     assert profile.workspace.mode is WorkspaceMode.REMOTE_CANONICAL
     assert profile.ttl.max_seconds == profile.ttl.default_seconds == 172800
     assert profile.isolation is IsolationLevel.CONTAINER
@@ -127,6 +130,7 @@ def test_aliases_and_defaults_are_understood() -> None:
     ("extra", "line", "field"),
     [
         ("surprise: 1", 3, "surprise"),
+        ("resume_agents: perhaps", 3, "resume_agents"),
         ("id: profile.y", 3, "id"),
         ("extension: Docker!", 3, "extension"),
         ("extension: [a]", 3, "extension"),

@@ -10,6 +10,7 @@ key gets the vendor's 401. Run it: `python -m tests.peers.model_server PORT KEY`
 import json
 import re
 import sys
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ class ModelServer:
     url: str = ""
     requests: list[tuple[str, str]] = field(default_factory=list)
     rejected: int = 0
+    bodies: deque[str] = field(default_factory=lambda: deque(maxlen=32))
 
     def app(self) -> web.Application:
         """Routes of the three APIs."""
@@ -51,6 +53,7 @@ class ModelServer:
             self.rejected += 1
             error = {"type": "authentication_error", "message": "invalid x-api-key"}
             return web.json_response({"type": "error", "error": error}, status=401)
+        self.bodies.append(await request.text())
         answer: web.StreamResponse = await handler(request)
         return answer
 

@@ -63,7 +63,8 @@ class Machine:
 @dataclass(frozen=True, slots=True)
 class Agent:
     """One agent: `argv` starts it at a terminal, `task_argv` runs one prompt (appended) and
-    ends, `resume_argv` goes on with its last conversation.
+    ends, `resume_argv` goes on with its last conversation, `conversation_argv` with the one
+    whose id is appended.
 
     `providers` are the broker's it can speak to. `state` are folders below the home that
     outlive a stop, `transcripts` a pattern below the home. `aliases` are other names people
@@ -77,6 +78,7 @@ class Agent:
     argv: tuple[str, ...]
     task_argv: tuple[str, ...]
     resume_argv: tuple[str, ...] = ()
+    conversation_argv: tuple[str, ...] = ()
     package: Package | None = None
     providers: tuple[str, ...] = ()
     state: tuple[str, ...] = ()

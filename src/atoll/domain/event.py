@@ -146,6 +146,21 @@ KINDS: Mapping[str, Kind] = dict(
             "unrecorded",
             "An agent began, waits, was paused or resumed, or has ended.",
         ),
+        _kind(
+            "agent.started",
+            _INSIDE + " agent mode",
+            "name cwd by asks otherwise conversation",
+            "An agent was started, or goes on after a start.",
+        ),
+        _kind(
+            "agent.conversation",
+            _INSIDE + " agent conversation",
+            "",
+            "An agent named the conversation it has.",
+        ),
+        _kind(
+            "agent.ended", _INSIDE + " agent why", "", "An agent ended by itself, or was stopped."
+        ),
         _kind("agent.reported", "sandbox_id generation n", "*", "An agent told its state."),
         _kind(
             "safety.sudo",

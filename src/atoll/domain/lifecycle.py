@@ -11,12 +11,17 @@ sandbox has moved on) changes nothing.
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from atoll.domain import agent_seat
 from atoll.domain.errors import Conflict
 from atoll.domain.event import Json
 from atoll.domain.instruction import Append, Instruction, Provision, SaveCommits, Teardown
 from atoll.domain.network_switch import NetworkChange, changed, told
 from atoll.domain.sandbox import KEPT, LIVE, RUNNING, Attachment, Sandbox, State
 from atoll.domain.stimulus import (
+    AgentConversed,
+    AgentLeft,
+    AgentSat,
+    AgentWord,
     Broke,
     Destroy,
     Due,
@@ -27,6 +32,7 @@ from atoll.domain.stimulus import (
     Recreate,
     Renewed,
     Requested,
+    RuntimeBegan,
     Start,
     Stimulus,
     Stop,
@@ -53,6 +59,8 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
             return _in_time(sandbox, stimulus, now)
         case Exposed(names):
             return _exposed(sandbox, names)
+        case AgentSat() | AgentConversed() | AgentLeft() | RuntimeBegan():
+            return _told_of_agents(sandbox, stimulus)
         case (
             Requested() | Reached() | Renewed() | Broke() | TornDown() | TeardownFailed()
         ):  # pragma: no branch - the cases are all
@@ -87,8 +95,8 @@ def _asked(
     match stimulus:
         case Stop():
             return _stop(sandbox, now)
-        case Start():
-            return _start(sandbox, now)
+        case Start(resume_agents):
+            return _start(sandbox, now, resume_agents)
         case Recreate():
             return _recreate(sandbox, now)
         case Destroy(keep_worktree):
@@ -147,7 +155,8 @@ def _reached(sandbox: Sandbox, report: Reached, now: datetime) -> Outcome:
     if report.generation != sandbox.generation or sandbox.state is not State.PROVISIONING:
         return sandbox, ()
     ready = replace(_enter(sandbox, State.READY, now), attachment=report.attachment, ready_at=now)
-    return ready, (Append("sandbox.ready"),)
+    # Those that went on are told of by the new runtime, under their new ids.
+    return replace(ready, agents=(), resuming=False), (Append("sandbox.ready"),)
 
 
 def _renewed(sandbox: Sandbox, generation: int) -> Outcome:
@@ -162,6 +171,20 @@ def _exposed(sandbox: Sandbox, names: tuple[str, ...]) -> Outcome:
     return (
         sandbox if both == sandbox.exposed_secrets else replace(sandbox, exposed_secrets=both)
     ), ()
+
+
+def _told_of_agents(sandbox: Sandbox, word: AgentWord) -> Outcome:
+    seats = sandbox.agents
+    match word:
+        case AgentSat(seat):
+            seats = agent_seat.taken(seats, seat)
+        case AgentConversed(seat_id, conversation):
+            seats = agent_seat.conversing(seats, seat_id, conversation)
+        case AgentLeft(seat_id):
+            seats = agent_seat.left(seats, seat_id)
+        case RuntimeBegan():  # pragma: no branch - the cases are all
+            seats = ()
+    return (sandbox if seats == sandbox.agents else replace(sandbox, agents=seats)), ()
 
 
 def _left_standing(sandbox: Sandbox, report: TeardownFailed, now: datetime) -> Outcome:
@@ -226,14 +249,18 @@ def _stop(sandbox: Sandbox, now: datetime) -> Outcome:
     )
 
 
-def _start(sandbox: Sandbox, now: datetime) -> Outcome:
+def _start(sandbox: Sandbox, now: datetime, resume_agents: bool | None) -> Outcome:
     fell = sandbox.state is State.FAILED and sandbox.ready_at is not None
     if sandbox.state is not State.STOPPED and not fell:
         hint = "only a stopped one can be, or one that failed after it was ready"
         raise _refused(sandbox, "started", hint)
     if fell and now >= sandbox.expires_at:
         raise _refused(sandbox, "started", "its time to live ran out meanwhile; recreate it")
-    return replace(_enter(sandbox, State.PROVISIONING, now), retained_until=None), (
+    resuming = sandbox.profile.resume_agents if resume_agents is None else resume_agents
+    begun = replace(
+        _enter(sandbox, State.PROVISIONING, now), retained_until=None, resuming=resuming
+    )
+    return begun, (
         Append("sandbox.provisioning", "started"),
         Provision(sandbox.generation),
     )
@@ -253,6 +280,8 @@ def _recreate(sandbox: Sandbox, now: datetime) -> Outcome:
         expires_at=min(now + timedelta(seconds=sandbox.ttl_seconds), latest),
         max_expires_at=latest,
         retained_until=None,
+        agents=(),
+        resuming=False,
     )
     return fresh, (
         Append("sandbox.provisioning", "recreated"),

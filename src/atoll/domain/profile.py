@@ -155,7 +155,8 @@ class Repo:
 @dataclass(frozen=True, slots=True)
 class Profile:
     """A whole recipe. `image` is `host`, a root tree, or an OCI reference; `root` says whether
-    a layer to write lies above it."""
+    a layer to write lies above it. `resume_agents`: those that ran when it stopped go on when
+    it starts."""
 
     id: str
     version: str
@@ -176,6 +177,7 @@ class Profile:
     shell: tuple[str, ...] = ("/bin/bash",)
     env: tuple[tuple[str, str], ...] = ()
     recording: Recording = Recording.OFF
+    resume_agents: bool = True
     description: str = ""
     cost_class: str = "self-hosted"
     latency_class: str = "standard"

@@ -52,10 +52,10 @@ def read_safety(part: Fields | None) -> Safety:
     if part is None:
         return Safety()
     safety = Safety(
-        shell=_switch(part.take("shell")),
+        shell=part.switch("shell", False),
         operator=part.items("operator", _command),
         sudo=part.items("sudo", _command),
-        debug=_switch(part.take("debug")),
+        debug=part.switch("debug", False),
     )
     part.done()
     return safety
@@ -69,14 +69,6 @@ def safety_document(safety: Safety) -> dict[str, Json]:
         "sudo": [[*rule] for rule in safety.sudo],
         "debug": safety.debug,
     }
-
-
-def _switch(node: Node | None) -> bool:
-    if node is None:
-        return False
-    if not isinstance(node.value, bool):
-        raise node.wrong("must be true or false")
-    return node.value
 
 
 def _egress(node: Node) -> str:

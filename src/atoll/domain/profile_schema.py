@@ -116,6 +116,7 @@ def read_profile(document: str) -> Profile:
         shell=_shell(fields.take("shell")),
         env=_env(fields),
         recording=fields.choice("recording", Recording.OFF),
+        resume_agents=fields.switch("resume_agents", True),
         description=fields.text("description", ""),
         cost_class=_cost_class(metadata),
         latency_class=_latency_class(metadata),
@@ -160,6 +161,7 @@ def profile_document(profile: Profile) -> dict[str, Json]:
         "shell": [*profile.shell],
         "env": dict(profile.env),
         "recording": profile.recording.value,
+        "resume_agents": profile.resume_agents,
         "metadata": {
             "cost_class": profile.cost_class,
             "latency_class": profile.latency_class,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from atoll.domain.agent_seat import AgentSeat
 from atoll.domain.host_mount import HostMount
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.isolation import Isolation
@@ -136,6 +137,8 @@ class Sandbox:
     `renewing`: a recreate still owes saving and dropping the old workspace.
     `keep_worktree`: destroy leaves the workspace on disk.
     `exposed_secrets`: names of secrets whose values were put inside in this life of it.
+    `agents`: those that run, or ran when it stopped; `resuming`: a start owes them their
+    conversations.
     """
 
     id: SandboxId
@@ -168,3 +171,5 @@ class Sandbox:
     renewing: bool = False
     keep_worktree: bool = False
     exposed_secrets: tuple[str, ...] = ()
+    agents: tuple[AgentSeat, ...] = ()
+    resuming: bool = False

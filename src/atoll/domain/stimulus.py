@@ -5,6 +5,7 @@ What becomes of it is `domain.lifecycle`. A report carries the generation it spe
 
 from dataclasses import dataclass
 
+from atoll.domain.agent_seat import AgentSeat
 from atoll.domain.network_switch import NetworkChange
 from atoll.domain.sandbox import Attachment
 
@@ -61,7 +62,10 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Bring a stopped one up, or a failed one that had been ready: its workspace was kept."""
+    """Bring a stopped one up, or a failed one that had been ready: its workspace was kept.
+    `resume_agents`: whether the agents that ran go on; None takes the profile's word."""
+
+    resume_agents: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,36 @@ class Exposed:
     names: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class AgentSat:
+    """An agent was started in it."""
+
+    seat: AgentSeat
+
+
+@dataclass(frozen=True, slots=True)
+class AgentConversed:
+    """An agent named the conversation it has."""
+
+    seat_id: str
+    conversation: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLeft:
+    """An agent ended, or was stopped, while the sandbox ran on."""
+
+    seat_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeBegan:
+    """Another runtime began: whatever ran before does not any more."""
+
+
+AgentWord = AgentSat | AgentConversed | AgentLeft | RuntimeBegan
+"""What a runtime tells of its agents."""
+
 Stimulus = (
     Requested
     | Reached
@@ -131,4 +165,8 @@ Stimulus = (
     | TornDown
     | TeardownFailed
     | Exposed
+    | AgentSat
+    | AgentConversed
+    | AgentLeft
+    | RuntimeBegan
 )

@@ -61,6 +61,15 @@ class Fields:
         node = self.take(name)
         return default if node is None else choice(node, type(default))
 
+    def switch(self, name: str, default: bool) -> bool:
+        """A field that is true or false."""
+        node = self.take(name)
+        if node is None:
+            return default
+        if not isinstance(node.value, bool):
+            raise node.wrong("must be true or false")
+        return node.value
+
     def seconds(self, name: str, default: int | None) -> int | None:
         """A duration."""
         node = self.take(name)

@@ -29,6 +29,7 @@ class Agent:
     argv: tuple[str, ...]
     env: tuple[tuple[str, str], ...] = ()
     resume_argv: tuple[str, ...] = ()
+    conversation_argv: tuple[str, ...] = ()
     watch_argv: tuple[str, ...] = ()
     transcript: str = ""
     prompt_argv: tuple[str, ...] | None = None

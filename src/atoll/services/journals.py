@@ -17,6 +17,7 @@ from atoll.domain.ids import PrincipalId, SandboxId
 from atoll.domain.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.sandbox import Sandbox
 from atoll.ports import RuntimeCall, RuntimeClient, Transaction
+from atoll.services.agent_words import read_word
 from atoll.services.asks import Heard, Taken, Taker
 from atoll.services.passing import accepted, read_reply
 from atoll.services.transitions import Transitions
@@ -30,7 +31,7 @@ but what it tells of happened inside."""
 
 REMEMBERED_ACTORS = 10_000
 
-_NOT_LOGGED = frozenset({"runtime.stopped"})
+_NOT_LOGGED = frozenset({"runtime.began", "runtime.stopped"})
 """What a runtime notes for whoever reads its journal: the sandbox's own transition tells it."""
 
 _SEATED = ("terminal.input", "terminal.control")
@@ -142,6 +143,9 @@ class Journals:
         taker = self._takers.get(entry.kind)
         if taker is not None:
             return await taker(rows, sandbox, Heard(entry.n, entry.at, entry.payload))
+        word = read_word(entry.kind, entry.payload)
+        if word is not None:
+            await self._transitions.within(rows, sandbox, word)
         draft = self._draft(sandbox, entry)
         return Taken() if draft is None else Taken((draft,))
 

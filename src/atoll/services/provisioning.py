@@ -34,6 +34,7 @@ from atoll.ports import (
 from atoll.services.agent_seeds import lay, plant
 from atoll.services.passing import read_reply
 from atoll.services.policies import Policies
+from atoll.services.resumption import resume_agents
 from atoll.services.start_folder import stand_at
 
 TAKE_DOWN_SECONDS = 120.0
@@ -120,6 +121,7 @@ class Provisioning:
             await self._workspaces.prepare(sandbox, client, report)
         await stand_at(sandbox, client)
         await self._furnish(sandbox, client, report, mechanism=reach.isolation.mechanism)
+        await resume_agents(sandbox, client, report)
         report("Ready.")
         return Attachment(handle.data, reach.address, reach.token, reach.isolation)
 

@@ -6,6 +6,7 @@ alarm clock, the watch over deaths, adoption at the start, and the journals.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 import structlog
@@ -161,6 +162,7 @@ class Reconciler:
         lines = self._live_lines[sandbox.id] = []
         report = self._reporter(lines)
         try:
+            sandbox = await self._with_agents(sandbox)
             if work.renew:
                 await self._provisioning.renew(sandbox, report)
                 sandbox = await self.apply(sandbox.id, Renewed(work.generation))
@@ -178,6 +180,14 @@ class Reconciler:
         self.follow(ready, rest)
         if ready.state in RUNNING:
             self._begin(lambda _: self._provisioning.settle(ready), sandbox.id)
+
+    async def _with_agents(self, sandbox: Sandbox) -> Sandbox:
+        """With the agents it had at last: a stop just before this took in their last words."""
+        if not sandbox.resuming:
+            return sandbox
+        async with self._transitions.store.read() as rows:
+            known = await rows.sandboxes.get(sandbox.id)
+        return sandbox if known is None else replace(sandbox, agents=known.agents)
 
     def _reporter(self, lines: list[LogLine]) -> Callable[[str], None]:
         def report(text: str) -> None:

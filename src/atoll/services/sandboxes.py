@@ -188,9 +188,12 @@ class Sandboxes:
         """End its processes, keep its workspace."""
         return await self._act(caller, ref, Stop())
 
-    async def start(self, caller: Principal, ref: str) -> Sandbox:
-        """Bring a stopped one up again."""
-        return await self._act(caller, ref, Start())
+    async def start(
+        self, caller: Principal, ref: str, *, resume_agents: bool | None = None
+    ) -> Sandbox:
+        """Bring a stopped one up again; agents that ran go on as the profile says, unless
+        `resume_agents` says otherwise."""
+        return await self._act(caller, ref, Start(resume_agents))
 
     async def recreate(self, caller: Principal, ref: str) -> Sandbox:
         """Provision it afresh under the same id, after saving unpulled commits."""

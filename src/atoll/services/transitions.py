@@ -55,6 +55,17 @@ class Transitions:
         self.spread(after)
         return after, work
 
+    async def within(self, rows: Transaction, sandbox: Sandbox, stimulus: Stimulus) -> None:
+        """The same inside a transaction of somebody else's, for what decides nothing to be done
+        and has no event of its own."""
+        before = await rows.sandboxes.get(sandbox.id)
+        if before is None:
+            return
+        after, _ = step(before, stimulus, self.clock.now())
+        if after is not before:
+            await rows.sandboxes.update(after)
+            self.directory.put(after)
+
     async def append(
         self,
         rows: Transaction,

@@ -82,6 +82,7 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     argv: tuple[Text, ...]
     env: tuple[tuple[Text, Text], ...] = ()
     resume_argv: tuple[Text, ...] = ()
+    conversation_argv: tuple[Text, ...] = ()
     watch_argv: tuple[Text, ...] = ()
     transcript: Text = ""
     prompt_argv: tuple[Text, ...] | None = None

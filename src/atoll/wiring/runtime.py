@@ -101,6 +101,7 @@ async def _live(
     redactions = parts.redactions = Redactions(keys)
     journal = Journal(boot.journal_dir, boot.journal_bytes, redact=redactions.payload)
     parts.journal = journal
+    journal.append("runtime.began", {})
     stack.callback(journal.close)
     spawner = InitSpawner(boot.control, program=boot.init, root=boot.workspace)
     stack.push_async_callback(spawner.close)

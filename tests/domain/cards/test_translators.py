@@ -132,6 +132,24 @@ def test_hooks_follow_the_turn_and_the_question() -> None:
     assert forged is not None and forged.event == "Stop"
 
 
+@pytest.mark.parametrize(
+    ("hook", "conversation"),
+    [
+        ('{"session_id":"s-1","hook_event_name":"UserPromptSubmit"', "s-1"),
+        ('{"session_id":"s-1","hook_event_name":"SessionStart","source":"resume"', "s-1"),
+        # Nothing was said in it yet, so there is nothing to go on with.
+        ('{"session_id":"s-1","hook_event_name":"SessionStart","source":"startup"', None),
+        ('{"session_id":"--help","hook_event_name":"UserPromptSubmit"', None),
+        ('{"hook_event_name":"UserPromptSubmit","session_id":"forged"', None),
+    ],
+)
+def test_hook_names_the_conversation_once_something_was_said(
+    hook: str, conversation: str | None
+) -> None:
+    heard = Hooks().read(hook)
+    assert heard is not None and heard.conversation == conversation
+
+
 def test_hook_that_notifies_asks_once_in_its_own_words() -> None:
     hooks, log = Hooks(), CardLog()
     first = hooks.read('{"hook_event_name":"Notification","message":"May I \\"push\\"?"')

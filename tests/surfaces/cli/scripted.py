@@ -206,6 +206,8 @@ class Scripted:
                 if found["state"] == "provisioning":
                     found["state"] = found.pop("becomes", "ready")
                 return web.json_response(found)
+            case ["agents"]:
+                return web.json_response({"agents": []})
             case ["logs"]:
                 lines = [{"at": "2026-01-01T00:00:00Z", "text": "made the \x1b[31mwall"}]
                 return web.json_response({"lines": lines})

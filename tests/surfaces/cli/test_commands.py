@@ -129,6 +129,21 @@ def test_stop_start_recreate_extend_and_destroy_call_their_verbs(
     assert asked.query == {"wait": "true", "keep_worktree": "true"}
 
 
+def test_start_says_which_agents_went_on_and_may_ask_for_none(cli: Cli, server: Scripted) -> None:
+    server.add("one")["agent"] = "codex"
+    assert "one is ready\n" in cli("start", "one", "--no-resume-agent").out
+    asked = server.requests("POST", "/v1/sandboxes/one/start")[0]
+    assert asked.query == {"resume_agents": "false"}
+    assert cli("start", "one", "--resume-agent").code == 0
+    (opened,) = server.requests("POST", "/v1/sandboxes/sb_one/agents")
+    assert opened.json == {"agent": "codex", "resume": True}
+    running = [{"agent": "codex", "agent_state": "running"}]
+    server.answers["GET /v1/sandboxes/sb_one/agents"] = lambda _: web.json_response(
+        {"agents": running}
+    )
+    assert "one is ready, codex with it" in cli("start", "one").out
+
+
 def test_destroy_without_a_terminal_or_yes_destroys_nothing(cli: Cli, server: Scripted) -> None:
     server.add("one")
     ran = cli("destroy", "one")

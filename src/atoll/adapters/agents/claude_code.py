@@ -31,6 +31,7 @@ CLAUDE_CODE = Agent(
         "--dangerously-skip-permissions",
     ),
     resume_argv=("claude", "--continue", "--dangerously-skip-permissions"),
+    conversation_argv=("claude", "--dangerously-skip-permissions", "--resume"),
     package=Package(
         registry="npm",
         name="@anthropic-ai/claude-code",

@@ -37,6 +37,7 @@ CODEX = Agent(
     argv=("codex", "--no-daemon"),
     task_argv=("codex", "exec", "--json", "--skip-git-repo-check", "--disable", "plugins"),
     resume_argv=("codex", "resume", "--last", "--no-daemon"),
+    conversation_argv=("codex", "resume", "--no-daemon"),
     package=Package(
         registry="npm",
         name="@openai/codex",

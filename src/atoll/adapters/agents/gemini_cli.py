@@ -13,6 +13,7 @@ GEMINI_CLI = Agent(
     argv=("gemini", "--yolo", "--skip-trust"),
     task_argv=("gemini", "--yolo", "--skip-trust", "--output-format", "stream-json", "-p"),
     resume_argv=("gemini", "--yolo", "--skip-trust", "--resume", "latest"),
+    conversation_argv=("gemini", "--yolo", "--skip-trust", "--resume"),
     package=Package(
         registry="npm",
         name="@google/gemini-cli",

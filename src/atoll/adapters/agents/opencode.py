@@ -15,6 +15,7 @@ OPENCODE = Agent(
     argv=("opencode",),
     task_argv=("opencode", "run", "--format", "json"),
     resume_argv=("opencode", "--continue"),
+    conversation_argv=("opencode", "--session"),
     package=Package(
         registry="npm",
         name="opencode-ai",

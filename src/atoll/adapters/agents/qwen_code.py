@@ -26,6 +26,7 @@ QWEN_CODE = Agent(
     argv=_QWEN,
     task_argv=(*_QWEN, "--output-format", "stream-json", "-p"),
     resume_argv=(*_QWEN, "--continue"),
+    conversation_argv=(*_QWEN, "--resume"),
     package=Package(
         registry="npm",
         name="@qwen-code/qwen-code",

@@ -8,11 +8,14 @@ worst a forged one does is to lock or free its own sandbox's terminal.
 import re
 from dataclasses import dataclass
 
+from atoll.domain.agent_seat import is_conversation
 from atoll.domain.terminal.card import Began, Draft, Kind, Said, State, Yielded
 
 _EVENT = re.compile(r'"hook_event_name"\s*:\s*"([A-Za-z]{1,40})"')
 _TRANSCRIPT = re.compile(r'"transcript_path"\s*:\s*"((?:[^"\\\x00-\x1f]|\\["\\/]){1,1024})"')
 _TOOL = re.compile(r'"tool_name"\s*:\s*"([^"\\\x00-\x1f]{1,80})"')
+_SESSION = re.compile(r'"session_id"\s*:\s*"([^"\\\x00-\x1f]{1,80})"')
+_RESUMED = re.compile(r'"source"\s*:\s*"resume"')
 _MESSAGE = re.compile(r'"message"\s*:\s*"((?:[^"\\\x00-\x1f]|\\["\\/n]){1,400})"')
 
 ASKING_TOOLS = frozenset({"AskUserQuestion", "ExitPlanMode"})
@@ -30,11 +33,13 @@ WAITING_EVENTS = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What one message tells. `transcript` is an absolute path inside."""
+    """What one message tells. `transcript` is an absolute path inside; `conversation` names
+    the conversation, once something was said in it: before that there is none to go on with."""
 
     event: str
     transcript: str | None
     said: tuple[Said, ...]
+    conversation: str | None = None
 
 
 class Hooks:
@@ -49,9 +54,11 @@ class Hooks:
         event = _EVENT.search(line)
         if event is None:
             return None
-        path = _TRANSCRIPT.search(line[: event.start()])
+        before, after = line[: event.start()], line[event.end() :]
+        path = _TRANSCRIPT.search(before)
         transcript = _plain(path[1]) if path is not None and path[1].startswith("/") else None
-        return Heard(event[1], transcript, self._said(event[1], line[event.end() :]))
+        said = self._said(event[1], after)
+        return Heard(event[1], transcript, said, _conversation(event[1], before, after))
 
     def _said(self, event: str, rest: str) -> tuple[Said, ...]:
         tool = _TOOL.search(rest)
@@ -83,6 +90,16 @@ class Hooks:
             return ()
         self._asking = False
         return (Draft(id=f"asking:{self._asked}", kind=Kind.STATUS, state=State.DONE, text=""),)
+
+
+def _conversation(event: str, before: str, after: str) -> str | None:
+    """The conversation's id. Like the transcript's path it stands before the event's name, where
+    nothing a person or a program has said can stand."""
+    named = _SESSION.search(before)
+    if named is None or not is_conversation(named[1]):
+        return None
+    spoken = event in WORKING_EVENTS or (event == "SessionStart" and _RESUMED.search(after))
+    return named[1] if spoken else None
 
 
 def _plain(text: str) -> str:

@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from atoll.domain.agent_seat import Otherwise
 from atoll.domain.conversation.step import Terms
 from atoll.domain.errors import AtollError, Invalid, LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, TerminalId, spell
@@ -15,6 +16,7 @@ from atoll.runtime.agents.driven import Driven, Identity
 from atoll.runtime.agents.hold import Hold, Watching
 from atoll.runtime.agents.lines import Program, lines
 from atoll.runtime.agents.machine import Talking, conversation
+from atoll.runtime.agents.register import Arrival, Register
 from atoll.runtime.agents.screen import Screen
 from atoll.runtime.agents.tui import Watch, ear_path
 from atoll.runtime.boot import Agent
@@ -34,12 +36,13 @@ TUI, MACHINE = "tui", "machine"
 @dataclass(frozen=True, slots=True)
 class Order:
     """How an agent is to be started: with a first `prompt`, going on with its last conversation
-    (`resume`), asking before it acts (`ask`; machines only: at a terminal its own settings
-    count)."""
+    (`resume`) or with one by its id, asking before it acts (`ask`; machines only: at a terminal
+    its own settings count)."""
 
     prompt: str | None = None
     resume: bool = False
     ask: bool = False
+    conversation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,7 @@ class _Starting:
     protocol: str
     terms: Terms
     program: Program
+    arrival: Arrival
     started: asyncio.Future[Driven]
 
 
@@ -72,6 +76,7 @@ class Agents:
         self._journal = journal
         self._tasks = tasks
         self._clean = clean
+        self._register = Register(spawner, journal, tasks)
         self._driven: dict[str, Driven] = {}
         self._screens: dict[str, Screen] = {}
 
@@ -106,8 +111,8 @@ class Agents:
         `LimitReached`, `Unavailable`."""
         if wish.argv is not None:
             raise Invalid("name an agent or an argv, not both", field="agent")
-        agent, terminal_id = self._find(name), fresh_id()
-        argv = _at_terminal(agent, order or Order())
+        agent, terminal_id, order = self._find(name), fresh_id(), order or Order()
+        argv = _at_terminal(agent, order)
         env = {**dict(agent.env), **wish.env}
         identity = Identity(terminal_id, agent.name, TUI, timestamp())
         watching = self._watching(identity, agent)
@@ -122,11 +127,26 @@ class Agents:
             if watching is not None:
                 watching.cancel()
             raise
-        self._seat(identity, terminal, watching)
+        self._register.arrived(
+            self._seat(identity, terminal, watching),
+            Arrival(
+                wish.name,
+                wish.cwd,
+                wish.creator,
+                otherwise=_otherwise(agent, order),
+                conversation=order.conversation,
+            ),
+        )
         return terminal
 
     async def open_machine(
-        self, name: str, order: Order, *, cwd: str | None, env: Mapping[str, str]
+        self,
+        name: str,
+        order: Order,
+        *,
+        cwd: str | None,
+        env: Mapping[str, str],
+        by: str | None = None,
     ) -> Driven:
         """Start an agent in its machine mode. Raises `Invalid` when it has none, and what the
         spawner raises."""
@@ -143,6 +163,7 @@ class Agents:
             agent.machine.protocol,
             Terms(where, ask=order.ask, resume=order.resume),
             Program(_as_machine(agent, order), tuple(known.items()), where),
+            Arrival(cwd=cwd, by=by, asks=order.ask, otherwise=_machine_otherwise(agent)),
             asyncio.get_running_loop().create_future(),
         )
         self._tasks.spawn(self._talk(start), f"agent {start.identity.id}")
@@ -167,15 +188,17 @@ class Agents:
             return None
         program = Program((), self._terminals.environment, "/")
         watch = Watch(identity.id, self._spawner, program, agent.transcript)
+        watch.on_conversation = self._register.converses
         return Watching(watch, self._tasks.spawn(watch.run(), f"watch {identity.id}"))
 
-    def _seat(self, identity: Identity, terminal: Terminal, watching: Watching | None) -> None:
+    def _seat(self, identity: Identity, terminal: Terminal, watching: Watching | None) -> Driven:
         """Bring lock, cards and terminal together."""
         driven = self._make(identity, terminal.process)
         Hold(driven, terminal, watching)
         if watching is not None:
             watching.watch.attend(driven)
         self._driven[identity.id] = driven
+        return driven
 
     def _make(self, identity: Identity, process: Process) -> Driven:
         return Driven(identity, process, record=self._journal.append, clean=self._clean)
@@ -191,6 +214,7 @@ class Agents:
                 driven.way = talking
                 talking.begin()
                 self._driven[start.identity.id] = driven
+                self._register.arrived(driven, start.arrival)
                 start.started.set_result(driven)
                 await talking.run()
         except AtollError as error:
@@ -215,14 +239,42 @@ class Agents:
 
 def _at_terminal(agent: Agent, order: Order) -> tuple[str, ...]:
     """The argv at a terminal."""
-    if order.resume and not agent.resume_argv:
-        raise Invalid(f"{agent.name} cannot resume a conversation", field="resume")
-    argv = (agent.resume_argv if order.resume else agent.argv) + agent.watch_argv
+    argv = _begun(agent, order) + agent.watch_argv
     if not order.prompt:
         return argv
     if agent.prompt_argv is None:
         raise Invalid(f"{agent.name} takes no first prompt: ask it once it runs", field="prompt")
     return (*argv, *agent.prompt_argv, order.prompt)
+
+
+def _begun(agent: Agent, order: Order) -> tuple[str, ...]:
+    """Its argv for the conversation it is to have."""
+    if order.conversation is not None:
+        if not agent.conversation_argv:
+            raise Invalid(f"{agent.name} cannot go on with a conversation by its id",
+                          field="conversation")  # fmt: skip
+        return (*agent.conversation_argv, order.conversation)
+    if not order.resume:
+        return agent.argv
+    if not agent.resume_argv:
+        raise Invalid(f"{agent.name} cannot resume a conversation", field="resume")
+    return agent.resume_argv
+
+
+def _otherwise(agent: Agent, order: Order) -> Otherwise:
+    """How one at a terminal goes on while its conversation is not known: one that names it as
+    soon as something is said has none."""
+    if agent.watch_argv and not order.resume:
+        return Otherwise.AFRESH
+    return Otherwise.LAST if agent.resume_argv else Otherwise.NEVER
+
+
+def _machine_otherwise(agent: Agent) -> Otherwise:
+    """The same for a machine: it never names its conversation to us."""
+    machine = agent.machine
+    if machine is None or not (machine.resume_argv or machine.protocol == "codex"):
+        return Otherwise.NEVER
+    return Otherwise.LAST
 
 
 def _as_machine(agent: Agent, order: Order) -> tuple[str, ...]:

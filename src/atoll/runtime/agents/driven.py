@@ -80,6 +80,7 @@ class Driven:
         self.way: Way | None = None
         self.listeners: set[Callable[[], None]] = set()
         self.on_state: Callable[[AgentStateChanged], None] = lambda _: None
+        self.on_end: Callable[[Driven], None] = lambda _: None
         self._process = process
         self._record = record
         self._budget = AuditBudget(asyncio.get_running_loop().time())
@@ -139,6 +140,7 @@ class Driven:
                     gone = Draft(card.id, card.kind, State.DECLINED)
                     self.cards.put(gone, timestamp())
             self._announce("ended")
+            self.on_end(self)
 
     # What people do.
 
@@ -178,10 +180,10 @@ class Driven:
         self._stopping = asyncio.get_running_loop().create_future()
         try:
             await stop(self._process, gaps)
+            self.ended()
         finally:
             self._stopping.set_result(None)
             self._stopping = None
-        self.ended()
 
     async def ask(self, words: str) -> None:
         """Give it a prompt, in its turn. Raises `Conflict` with the lock's reason."""

@@ -5,6 +5,7 @@ from typing import Literal
 import msgspec
 from aiohttp import web
 
+from atoll.domain.agent_seat import is_conversation
 from atoll.domain.errors import Invalid
 from atoll.domain.terminal.size import clamp
 from atoll.runtime.agents.agents import Order
@@ -36,6 +37,7 @@ class OpenAgentBody(msgspec.Struct, forbid_unknown_fields=True):
     mode: Literal["tui", "machine"] = "tui"
     prompt: str | None = None
     resume: bool = False
+    conversation: str | None = None
     permissions: Literal["allow", "ask"] = "allow"
     cwd: str | None = None
     env: dict[str, str] | None = None
@@ -94,15 +96,16 @@ class _Handlers:
         forbid_viewers(request.query.get("role", ""))
         body = await read_json(request, OpenAgentBody)
         prompt = None if body.prompt is None else _prompt(body.prompt)
-        order = Order(prompt=prompt, resume=body.resume, ask=body.permissions == "ask")
+        order = Order(prompt, body.resume, body.permissions == "ask", _conversation(body))
+        principal = request.query.get("principal")
         self._parts.activity.touch()
         if body.mode == "machine":
             cwd = None if body.cwd is None else check_cwd(body.cwd)
             driven = await self._parts.agents.open_machine(
-                body.agent, order, cwd=cwd, env=check_env(body.env or {})
+                body.agent, order, cwd=cwd, env=check_env(body.env or {}), by=principal
             )
             return answer(driven.shown(), 201)
-        wish = _wish(body, request.query.get("principal"))
+        wish = _wish(body, principal)
         terminal = await self._parts.agents.open_at_terminal(body.agent, wish, order)
         return answer(self._parts.agents.get(terminal.spec.id).shown(), 201)
 
@@ -180,6 +183,15 @@ def _prompt(words: str) -> str:
     if not words.strip() or len(words) > MAX_PROMPT or "\0" in words:
         raise Invalid(f"a prompt is 1 to {MAX_PROMPT} characters without NUL", field="prompt")
     return words
+
+
+def _conversation(body: OpenAgentBody) -> str | None:
+    """The conversation it is to go on with. It becomes a word of the agent's argv."""
+    if body.conversation is None or is_conversation(body.conversation):
+        return body.conversation
+    raise Invalid(
+        "conversation is an agent's id of one: letters, digits, - and _", field="conversation"
+    )
 
 
 def _wish(body: OpenAgentBody, creator: str | None) -> Wish:

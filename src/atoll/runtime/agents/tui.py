@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import logging
 import re
+from collections.abc import Callable
 
 import msgspec
 
@@ -129,6 +130,8 @@ class Watch:
         self._path = asyncio.Queue[str](1)
         self._named = ""
         self._switched = -SWITCH_SECONDS
+        self._conversed = -SWITCH_SECONDS
+        self.on_conversation: Callable[[Driven, str], None] = lambda _, __: None
         self.listening = asyncio.Event()
 
     def attend(self, driven: Driven) -> None:
@@ -168,6 +171,7 @@ class Watch:
             self._driven.watched = True
             self._driven.heard(heard.said)
         now = asyncio.get_running_loop().time()
+        self._converse(heard.conversation, now)
         named = heard.transcript
         if named is None or named == self._named or now < self._switched + SWITCH_SECONDS:
             return
@@ -175,6 +179,13 @@ class Watch:
         if self._path.full():
             self._path.get_nowait()
         self._path.put_nowait(named)
+
+    def _converse(self, conversation: str | None, now: float) -> None:
+        """The hooks named the conversation: passed on at most so often, since every hook does."""
+        if self._driven is None or conversation is None or now < self._conversed + SWITCH_SECONDS:
+            return
+        self._conversed = now
+        self.on_conversation(self._driven, conversation)
 
     async def _follow(self) -> None:
         """Follow the transcript the hooks named last."""

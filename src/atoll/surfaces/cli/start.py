@@ -1,9 +1,10 @@
-"""`atoll start`: stopped sandboxes come up again with the workspace they had."""
+"""`atoll start`: stopped sandboxes come up again with the workspace they had, and their agents
+with the conversations."""
 
 import click
 
-from atoll.surfaces.cli.answer import Json
-from atoll.surfaces.cli.api import post
+from atoll.surfaces.cli.answer import Answer, Json
+from atoll.surfaces.cli.api import Api, get, post
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.memory import remember
 from atoll.surfaces.cli.options import json_option, sandboxes_argument
@@ -14,25 +15,40 @@ from atoll.surfaces.cli.waiting import name_of, wait_ready
 @click.command("start")
 @sandboxes_argument()
 @click.option(
-    "--resume-agent", is_flag=True, help="Open its agent again, in its last conversation."
+    "--resume-agent/--no-resume-agent",
+    default=None,
+    help="Whether agents that ran go on, whatever the profile says; with none, its own is opened.",
 )
 @json_option()
 @pass_invocation
 def command(
-    invocation: Invocation, names: tuple[str, ...], *, resume_agent: bool, as_json: bool
+    invocation: Invocation, names: tuple[str, ...], *, resume_agent: bool | None, as_json: bool
 ) -> None:
-    """Bring stopped sandboxes up again, and failed ones whose files were kept."""
+    """Bring stopped sandboxes up again, and failed ones whose files were kept.
+
+    Agents that ran when they stopped go on in the conversations they had."""
     api = invocation.api()
-    asked = [api.call(post("sandboxes", name, "start")) for name in names]
+    query = () if resume_agent is None else (("resume_agents", str(resume_agent).lower()),)
+    asked = [api.call(post("sandboxes", name, "start", query=query)) for name in names]
     ready: list[Json] = []
     for sandbox in asked:
         up = wait_ready(api, sandbox, title=f"starting {name_of(sandbox)}")
         remember(invocation.environ, up.text("sandbox_id"))
         ready.append(up.value)
-        if resume_agent and up.text("agent"):
-            wish: dict[str, Json] = {"agent": up.text("agent"), "resume": True}
-            api.call(post("sandboxes", up.text("sandbox_id"), "agents", value=wish))
+        agents = _agents(api, up, own=bool(resume_agent))
         if not as_json:
-            say(f"{name_of(up)} is {up.text('state')}")
+            going = f", {', '.join(agents)} with it" if agents else ""
+            say(f"{name_of(up)} is {up.text('state')}{going}")
     if as_json:
         show_json({"sandboxes": ready})
+
+
+def _agents(api: Api, up: Answer, *, own: bool) -> list[str]:
+    """The agents that went on; with `own` and none, its own is opened in its last conversation."""
+    where = ("sandboxes", up.text("sandbox_id"), "agents")
+    listed = api.call(get(*where)).children("agents")
+    running = [one.text("agent") for one in listed if one.text("agent_state") != "stopped"]
+    if running or not own or not up.text("agent"):
+        return running
+    wish: dict[str, Json] = {"agent": up.text("agent"), "resume": True}
+    return [api.call(post(*where, value=wish)).text("agent")]

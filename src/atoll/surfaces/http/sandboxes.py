@@ -272,10 +272,19 @@ async def stop_sandbox(
 
 @router.post("/{sandbox}/start", **_ACT)
 async def start_sandbox(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, wait: Waiting
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    wait: Waiting,
+    resume_agents: Annotated[
+        bool | None,
+        Query(description="Whether agents that ran go on; left out, the profile's word counts."),
+    ] = None,
 ) -> Response:
-    """Bring a stopped sandbox up again."""
-    return await _settled(atoll, caller, await atoll.sandboxes.start(caller, sandbox), wait=wait)
+    """Bring a stopped sandbox up again, its agents in the conversations they had."""
+    changed = await atoll.sandboxes.start(caller, sandbox, resume_agents=resume_agents)
+    return await _settled(atoll, caller, changed, wait=wait)
 
 
 @router.post("/{sandbox}/recreate", **_ACT)

@@ -1,0 +1,93 @@
+"""The register: tells the journal which agents run here, so that a start can open them again.
+
+What ends with the whole sandbox is not written down as ended: that is what goes on later.
+"""
+
+import logging
+import os
+from dataclasses import dataclass
+
+from atoll.domain.agent_seat import Otherwise, is_conversation
+from atoll.domain.errors import AtollError, Unavailable
+from atoll.ports.spawner import Spawner
+from atoll.runtime.agents.driven import Driven
+from atoll.runtime.journal import Journal
+from atoll.runtime.tasks import Tasks
+
+log = logging.getLogger("atoll.runtime")
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """How an agent was opened: `name`, `cwd` and `by` as they were wished. `otherwise`: how it
+    goes on while its conversation is not known."""
+
+    name: str | None = None
+    cwd: str | None = None
+    by: str | None = None
+    asks: bool = False
+    otherwise: Otherwise = Otherwise.NEVER
+    conversation: str | None = None
+
+
+class Register:
+    """Written once at an agent's start, at its end, and when its conversation is another."""
+
+    def __init__(self, spawner: Spawner, journal: Journal, tasks: Tasks) -> None:
+        self._spawner = spawner
+        self._journal = journal
+        self._tasks = tasks
+        self._conversations: dict[str, str | None] = {}
+
+    def arrived(self, driven: Driven, how: Arrival) -> None:
+        """It runs; from now on its end is heard of."""
+        identity = driven.identity
+        entry: dict[str, object] = {
+            "id": identity.id,
+            "agent": identity.name,
+            "mode": identity.mode,
+            "asks": how.asks,
+            "otherwise": how.otherwise,
+        }
+        chosen = {
+            "name": how.name,
+            "cwd": how.cwd,
+            "by": how.by,
+            "conversation": how.conversation,
+        }
+        entry |= {key: value for key, value in chosen.items() if value is not None}
+        self._conversations[identity.id] = how.conversation
+        self._journal.append("agent.started", entry)
+        driven.on_end = self._left
+
+    def converses(self, driven: Driven, conversation: str) -> None:
+        """It named the conversation it has."""
+        identity = driven.identity
+        known = self._conversations.get(identity.id)
+        if conversation == known or not is_conversation(conversation):
+            return
+        self._conversations[identity.id] = conversation
+        entry = {"id": identity.id, "agent": identity.name, "conversation": conversation}
+        self._journal.append("agent.conversation", entry)
+
+    def _left(self, driven: Driven) -> None:
+        self._conversations.pop(driven.identity.id, None)
+        if driven.stopping:
+            self._note(driven, "stopped")
+        else:
+            self._tasks.spawn(self._ended(driven), f"end of {driven.identity.id}")
+
+    async def _ended(self, driven: Driven) -> None:
+        """By itself, or because everything did?"""
+        try:
+            os.close(await self._spawner.open_file(".", os.O_RDONLY | os.O_DIRECTORY))
+        except Unavailable:
+            return
+        except AtollError as error:
+            log.info("whether the sandbox stands is not known: %s", error.message)
+        self._note(driven, "ended")
+
+    def _note(self, driven: Driven, why: str) -> None:
+        identity = driven.identity
+        entry = {"id": identity.id, "agent": identity.name, "why": why}
+        self._journal.append("agent.ended", entry)

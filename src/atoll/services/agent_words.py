@@ -1,0 +1,56 @@
+"""What a runtime's journal tells of its agents, read into the lifecycle's words.
+
+Entries that do not fit mean nothing here; whether they become events is the journal's business.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import msgspec
+
+from atoll.domain.agent_seat import AgentSeat, Otherwise
+from atoll.domain.stimulus import AgentConversed, AgentLeft, AgentSat, AgentWord, RuntimeBegan
+from atoll.wire.unreadable import UNREADABLE
+
+_Id = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
+
+
+class _Conversed(msgspec.Struct):
+    id: _Id
+    conversation: str
+
+
+class _Left(msgspec.Struct):
+    id: _Id
+
+
+class _Sat(msgspec.Struct):
+    id: _Id
+    agent: Annotated[str, msgspec.Meta(max_length=256)]
+    mode: Annotated[str, msgspec.Meta(max_length=16)]
+    name: Annotated[str, msgspec.Meta(max_length=256)] | None = None
+    cwd: Annotated[str, msgspec.Meta(max_length=4096)] | None = None
+    by: Annotated[str, msgspec.Meta(max_length=256)] | None = None
+    asks: bool = False
+    otherwise: Otherwise = Otherwise.NEVER
+    conversation: str | None = None
+
+
+def read_word(kind: str, payload: Mapping[str, object]) -> AgentWord | None:
+    """The word in an entry; None for one that is none."""
+    try:
+        match kind:
+            case "agent.started":
+                sat = msgspec.convert(payload, _Sat)
+                return AgentSat(msgspec.convert(sat, AgentSeat, from_attributes=True))
+            case "agent.conversation":
+                told = msgspec.convert(payload, _Conversed)
+                return AgentConversed(told.id, told.conversation)
+            case "agent.ended":
+                return AgentLeft(msgspec.convert(payload, _Left).id)
+            case "runtime.began":
+                return RuntimeBegan()
+            case _:
+                return None
+    except UNREADABLE:
+        return None
