@@ -139,6 +139,7 @@ async def test_terminal_queries_are_answered_live_by_driver_only(seat: Seat) -> 
     terminal = seat.terminal
     await seat.notices("You drive")
     await terminal.print(b"\x1b[c")
+    await terminal.received(b"\x1b[?")
     await seat.type("a")
     await terminal.received(b"a")
     assert terminal.typed.startswith(b"\x1b[?")
