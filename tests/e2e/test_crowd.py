@@ -32,6 +32,7 @@ def server() -> Iterator[TestServer]:
         yield started
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "count",
     [8, pytest.param(100, marks=[pytest.mark.slow, pytest.mark.timeout(600)])],

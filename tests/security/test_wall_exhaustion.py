@@ -13,9 +13,10 @@ import pytest
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire import zygote as wire
 
-pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0, reason="needs root: the limits are root's to set"
-)
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: the limits are root's to set"),
+]
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
 LIMITS = wire.Limits(

@@ -349,6 +349,7 @@ async def test_list_pages_through_all_newest_first() -> None:
             await s.sandboxes.list(LOCAL_PERSON, limit=0)
 
 
+@pytest.mark.alone
 async def test_create_to_ready_adds_little_over_the_extension() -> None:
     async with scene() as s:
         await s.ready()

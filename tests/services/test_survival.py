@@ -24,6 +24,7 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
+@pytest.mark.alone
 async def test_restart_with_a_hundred_sandboxes_reaches_all_at_once(folder: Path) -> None:
     async with opened(folder, max_sandboxes=200) as before:
         made = [
