@@ -1,4 +1,4 @@
-"""What a flood of calls leaves in the audit: a bounded number of records, and every byte counted."""
+"""What a flood of calls leaves in the audit: a bounded number of records, and each byte counted."""
 
 from collections.abc import Mapping
 
