@@ -66,12 +66,11 @@ async def seated(
     target = f"/sessions/{terminal}/seat"
     async with unix_tether(str(rt.socket_path), target, query, None) as tether:
         assert tether is not None
+        assert await tether.seated()
         theirs, ours = socket.socketpair()
         ours.setblocking(False)
         tether.hand(theirs.fileno())
         theirs.close()
-        assert await tether.seated()
-        tether.go()
         try:
             async with asyncio.timeout(30):
                 yield Wire(ours), tether

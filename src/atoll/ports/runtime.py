@@ -66,18 +66,14 @@ class Tether(Protocol):
     """What remains of a client's connection that was handed to a runtime: whoever holds it
     answers for the client, whom the runtime closes when it is let go."""
 
-    def hand(self, client: int) -> None:
-        """Pass the client's descriptor, of which the runtime gets its own copy; once only.
-        Raises `OSError` when the runtime is gone."""
-        ...
-
     async def seated(self) -> bool:
-        """Whether the client has its seat now; False when it gets none."""
+        """Whether the client, who is not there yet, has its seat; False when it gets none."""
         ...
 
-    def go(self) -> None:
-        """The client's handshake is done and nobody else writes to it: the runtime may. Leaving
-        the context no longer lets go. Raises `OSError` when the runtime is gone."""
+    def hand(self, client: int) -> None:
+        """Pass the client's descriptor, of which the runtime gets its own copy, once the client's
+        handshake is done and nobody else writes to it. Leaving the context no longer lets go.
+        Raises `OSError` when the runtime is gone."""
         ...
 
     async def ended(self) -> None:

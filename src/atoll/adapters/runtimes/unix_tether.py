@@ -24,22 +24,22 @@ class UnixTether:
         self._own = own
         self._loop = asyncio.get_running_loop()
         self.kept = False
-
-    def hand(self, client: int) -> None:
-        """Pass the descriptor; raises `OSError` when the runtime is gone."""
-        socket.send_fds(self._own, [b"\1"], [client])
+        self.early = b""
 
     async def seated(self) -> bool:
-        """Whether the client has its seat now."""
+        """Whether the client has its seat."""
+        if self.early:
+            return self.early == b"\1"
         with contextlib.suppress(OSError, TimeoutError):
             async with asyncio.timeout(ASK_SECONDS):
                 return await self._loop.sock_recv(self._own, 1) == b"\1"
         return False
 
-    def go(self) -> None:
-        """The client may be spoken to; from now on `let_go` ends this."""
+    def hand(self, client: int) -> None:
+        """Pass the descriptor; from now on `let_go` ends this. Raises `OSError` when the runtime
+        is gone."""
+        socket.send_fds(self._own, [b"\1"], [client])
         self.kept = True
-        self._own.send(b"\1")
 
     async def ended(self) -> None:
         """Return once the runtime has let go."""
@@ -66,7 +66,10 @@ async def unix_tether(
     own.setblocking(False)
     tether = UnixTether(own)
     try:
-        yield tether if await _granted(own, path, _head(target, query, token)) else None
+        asked = await _asked(own, path, _head(target, query, token))
+        # A runtime that seats at once says so behind its answer.
+        answer, blank, tether.early = asked.partition(b"\r\n\r\n")
+        yield tether if blank and answer.startswith(b"HTTP/1.1 101 ") else None
     finally:
         if not tether.kept:
             own.close()
@@ -84,7 +87,8 @@ def _head(target: str, query: tuple[tuple[str, str], ...], token: str | None) ->
     return "\r\n".join([*lines, "", ""]).encode()
 
 
-async def _granted(own: socket.socket, path: str, head: bytes) -> bool:
+async def _asked(own: socket.socket, path: str, head: bytes) -> bytes:
+    """What is answered, empty when nothing is."""
     loop = asyncio.get_running_loop()
     answer = b""
     try:
@@ -94,8 +98,8 @@ async def _granted(own: socket.socket, path: str, head: bytes) -> bool:
             while b"\r\n\r\n" not in answer and len(answer) < MAX_HEAD_BYTES:
                 more = await loop.sock_recv(own, 4096)
                 if not more:
-                    return False
+                    return b""
                 answer += more
     except (OSError, TimeoutError):
-        return False
-    return answer.startswith(b"HTTP/1.1 101 ") and answer.endswith(b"\r\n\r\n")
+        return b""
+    return answer

@@ -1,8 +1,9 @@
 """A client's own connection, handed to the runtime once the control plane let it in.
 
-It is upgraded to a WebSocket already, so nothing but frames passes here. What it may do and
-how long it may stay is said by its tether (`runtime.terminals.seat`). The socket is read and
-written without a transport between: a frame is with the kernel when `send` returns.
+A client has its seat before its connection is here. That is upgraded to a WebSocket already, so
+nothing but frames passes. What it may do and how long it may stay is said by its tether
+(`runtime.terminals.seat`). The socket is read and written without a transport between: a frame is
+with the kernel when `send` returns.
 """
 
 import asyncio
@@ -29,13 +30,10 @@ MESSAGES = 32
 class HandedConnection:
     """`runtime.terminals.link.Link` over a socket of its own."""
 
-    def __init__(self, own: socket.socket, announce: Callable[[], None]) -> None:
-        """`announce` is called when the client has its seat; `open` answers it."""
-        own.setblocking(False)
-        if own.family in (socket.AF_INET, socket.AF_INET6):
-            own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._socket = own
-        self._fd = own.fileno()
+    def __init__(self, announce: Callable[[], None]) -> None:
+        """`announce` is called when the client has its seat; `take` answers it."""
+        self._socket: socket.socket
+        self._fd = -1
         self._announce = announce
         self._loop = asyncio.get_running_loop()
         self._reader = FrameReader(MAX_FRAME_BYTES)
@@ -62,12 +60,19 @@ class HandedConnection:
         """Whether it is open and nothing waits to be sent."""
         return not (self._unsent or self._closing)
 
-    def open(self) -> None:
-        """The client knows that this is a WebSocket."""
+    def take(self, own: socket.socket) -> None:
+        """Speak on this socket, whose peer knows that it is a WebSocket."""
+        if self._gone.is_set():
+            own.close()
+            return
+        own.setblocking(False)
+        if own.family in (socket.AF_INET, socket.AF_INET6):
+            own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket, self._fd = own, own.fileno()
         self._open.set()
 
     async def opened(self) -> None:
-        """Say that the client has its seat, and wait until it knows. Raises `ConnectionError`."""
+        """Say that the client has its seat, and wait until it comes. Raises `ConnectionError`."""
         self._announce()
         await self._open.wait()
         if self._closing:
@@ -94,7 +99,7 @@ class HandedConnection:
             return
         self._closing = True
         if not self._open.is_set():
-            # Nothing may be said on it yet.
+            # Nobody came yet, and nobody shall.
             self._break()
             return
         self._put((close_frame(code, reason),))
@@ -224,11 +229,12 @@ class HandedConnection:
         if self._gone.is_set():
             return
         self._closing = True
-        self._loop.remove_reader(self._fd)
-        self._loop.remove_writer(self._fd)
+        if self._fd >= 0:
+            self._loop.remove_reader(self._fd)
+            self._loop.remove_writer(self._fd)
+            self._socket.close()
         if self._patience is not None:
             self._patience.cancel()
-        self._socket.close()
         self._unsent.clear()
         for event in (self._open, self._over, self._gone):
             event.set()

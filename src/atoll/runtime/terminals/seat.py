@@ -1,8 +1,8 @@
 """A seat at a terminal for a client whose own connection is handed over (docs/runtime-contract.md).
 
-The control plane asks on its unix socket, is answered 101, and passes the client's socket with
-SCM_RIGHTS (unix(7)). Once the client has its seat one byte says so; the control plane finishes
-the handshake, and its byte opens the connection here. What it asked on stays as the tether:
+The control plane asks on its unix socket and is answered 101; once the client has its seat one
+byte says so. Then the control plane finishes the client's handshake and passes its socket with
+SCM_RIGHTS (unix(7)): nothing but frames passes on it here. What it asked on stays as the tether:
 its word closes the client, and its end too: nobody stays for whom no control plane answers.
 """
 
@@ -24,9 +24,10 @@ from atoll.runtime.terminals.terminals import Terminals
 from atoll.runtime.terminals.viewer import Viewer
 
 PROTOCOL = "atoll-seat"
-HAND_OVER_SECONDS = 5.0
+HAND_OVER_SECONDS = 10.0
 MAX_WORDS = 256
 CLOSE_UNTETHERED = 1013
+NEVER_CAME = CLOSE_UNTETHERED, "the client never came"
 
 
 async def seat(
@@ -49,13 +50,11 @@ async def seat(
     tether = _Tether(socket.socket(fileno=os.dup(own.fileno())))
     try:
         await response.prepare(request)
-        handed = await tether.handed()
-        if handed is not None:
-            connection = HandedConnection(handed, tether.announce)
-            client = terminal.client_for(arrival.principal, arrival.client, fresh_client())
-            party = Party(arrival.principal, arrival.name, client, arrival.role)
-            sitting = Sitting(terminal, Viewer(party, connection, terminal), activity)
-            await _held(sitting.serve(arrival), connection, tether)
+        connection = HandedConnection(tether.announce)
+        client = terminal.client_for(arrival.principal, arrival.client, fresh_client())
+        party = Party(arrival.principal, arrival.name, client, arrival.role)
+        sitting = Sitting(terminal, Viewer(party, connection, terminal), activity)
+        await _held(sitting.serve(arrival), connection, tether)
     finally:
         tether.close()
     return response
@@ -67,10 +66,12 @@ async def _held(
     """Serve until the sitting is over; the tether may end it."""
 
     async def heed() -> None:
-        if await tether.go():
-            connection.open()
-        code, reason = await tether.word()
-        await connection.close(code, reason)
+        handed = await tether.handed()
+        if handed is None:
+            await connection.close(*NEVER_CAME)
+        else:
+            connection.take(handed)
+            await connection.close(*await tether.word())
 
     async with asyncio.TaskGroup() as group:
         heeding = group.create_task(heed())
@@ -95,23 +96,16 @@ class _Tether:
             _, fds, _, _ = socket.recv_fds(self._own, 1, 4)
             if not fds:
                 return None
-            first, *rest = (socket.socket(fileno=fd) for fd in fds)
+            first, *rest = fds
             for other in rest:
-                other.close()
-            first.setblocking(False)
-            return first
+                os.close(other)
+            return _connection(first)
         return None
 
     def announce(self) -> None:
         """The client has its seat."""
         with contextlib.suppress(OSError):
             self._own.send(b"\1")
-
-    async def go(self) -> bool:
-        """Whether the client has been told that it may speak, and the connection is ours alone."""
-        with contextlib.suppress(OSError):
-            return await self._loop.sock_recv(self._own, 1) == b"\1"
-        return False
 
     async def word(self) -> tuple[int, str]:
         """Why the client must go: a code in two bytes, and a reason."""
@@ -133,3 +127,12 @@ class _Tether:
             await ready.wait()
         finally:
             self._loop.remove_reader(self._own)
+
+
+def _connection(fd: int) -> socket.socket | None:
+    """What was handed over, as a socket; None, and closed, when that is nothing of the kind."""
+    try:
+        return socket.socket(fileno=fd)
+    except OSError:
+        os.close(fd)
+        return None

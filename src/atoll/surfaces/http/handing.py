@@ -1,8 +1,10 @@
 """uvicorn's WebSocket protocol, from whose hands an accepted connection can be taken.
 
 A route finds it as the ASGI extension `atoll.handing`. Before it accepts, it asks `ready`, and
-`offer` seats the client at a runtime; after it, `release` leaves the client there. This process
-keeps only the tether: what server and guard would say to the client, they say to the runtime.
+`offer` has a runtime seat the client; after it, `release` hands the connection over. Not before:
+a runtime with a connection on which an answer of this server is awaited could speak in its name,
+to a browser or to a proxy that shares connections. This process keeps only the tether: what server
+and guard would say to the client, they say to the runtime.
 """
 
 import asyncio
@@ -14,6 +16,7 @@ from atoll.ports.runtime import Tether
 
 EXTENSION: Final = "atoll.handing"
 FLUSH_SECONDS: Final = 5.0
+FLUSH_PAUSE_SECONDS: Final = 0.01
 GOING_AWAY: Final = 1012
 
 
@@ -45,15 +48,10 @@ class HandingProtocol(WebSocketsSansIOProtocol):
         return True
 
     async def offer(self, tether: Tether) -> bool:
-        """Let the runtime seat the client, which is not answered yet. False when it does not:
-        then this connection goes on as it was."""
-        try:
-            # The runtime's own copy: closing one of them shuts nothing down.
-            tether.hand(self.transport.get_extra_info("socket").fileno())
-            if await tether.seated():
-                return True
-        except OSError:
-            pass
+        """Whether the runtime has a seat for the client, which is not answered yet. Without one
+        this connection goes on as it was."""
+        if await tether.seated():
+            return True
         self.transport.resume_reading()
         return False
 
@@ -62,16 +60,24 @@ class HandingProtocol(WebSocketsSansIOProtocol):
         them is gone; the connection is broken then."""
         self.stop_keepalive()
         try:
-            async with asyncio.timeout(FLUSH_SECONDS):
-                # Nothing tells of an empty buffer; the loop writes it at the end of a turn.
-                while self.transport.get_write_buffer_size():  # noqa: ASYNC110
-                    await asyncio.sleep(0)
-            if self.transport.is_closing():
-                raise ConnectionResetError("the client is gone")
-            tether.go()
+            await self._flush()
+            # The runtime's own copy: closing one of them shuts nothing down.
+            tether.hand(self.transport.get_extra_info("socket").fileno())
             self._tether = tether
         finally:
             self.transport.abort()
+
+    async def _flush(self) -> None:
+        """Return once the client's handshake is answered to the last byte."""
+        pause = 0.0
+        async with asyncio.timeout(FLUSH_SECONDS):
+            # Nothing tells of an empty buffer; the loop writes it at the end of a turn, and
+            # whoever takes nothing is not waited for turn by turn.
+            while self.transport.get_write_buffer_size():
+                await asyncio.sleep(pause)
+                pause = FLUSH_PAUSE_SECONDS
+        if self.transport.is_closing():
+            raise ConnectionResetError("the client is gone")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Ours is lost by handing it over, too; then the server goes on counting it."""
