@@ -55,7 +55,7 @@ async def opened(w: World, sandbox: str, agent: str) -> str:
     return str(made.json()["id"])
 
 
-@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+@pytest.mark.parametrize("agent", ["claude-code", pytest.param("codex", marks=pytest.mark.slow)])
 async def test_agent_goes_on_in_its_conversation_after_a_stop_and_start(
     agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:

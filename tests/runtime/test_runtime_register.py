@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from atoll.runtime.boot import Agent
+from atoll.runtime.boot import Agent, WatchFile
 from tests.runtime.stage import Runtime, runtime
 from tests.runtime.test_runtime_agents import act, at
 
@@ -27,7 +28,12 @@ NAMER = Agent(
     watch_argv=("--watched",),
 )
 PLAIN = Agent("plain", ("sh", "-c", "echo ready; read -r line"), resume_argv=("sh", "-c", "cat"))
-AGENTS = (NAMER, PLAIN)
+FILED = Agent(
+    "filed",
+    ("sh", "-c", 'cat "$MEMO"; echo; read -r line'),
+    watch_files=(WatchFile(".json", "tell {ear} 'so'", "MEMO"), WatchFile(".js", "more")),
+)
+AGENTS = (NAMER, PLAIN, FILED)
 
 
 def told(rt: Runtime) -> list[tuple[str, dict[str, object]]]:
@@ -94,6 +100,22 @@ async def test_agent_goes_on_with_the_conversation_it_is_opened_with() -> None:
         ((_, started),) = told(rt)
         assert (started["conversation"], started["name"]) == ("c-7", "mine")
         assert (started["cwd"], started["by"]) == ("/tmp", "me")
+
+
+async def test_files_that_make_an_agent_tell_lie_beside_its_ear_while_it_lives() -> None:
+    async with runtime(agents=AGENTS) as rt:
+        async with at(rt, "filed") as (agent_id, person):
+            ear = Path(f"/tmp/.atoll-{agent_id}")
+            await person.sees(f"tell {ear} 'so'".encode())
+            beside = [ear.with_name(ear.name + suffix) for suffix in (".json", ".js")]
+            assert [path.stat().st_mode & 0o777 for path in (ear, *beside)] == [0o600] * 3
+            await act(rt, agent_id, "stop", gaps=[0, 0, 0, 0])
+            await until(lambda: not any(path.exists() for path in (ear, *beside)))
+        own = {"agent": "filed", "env": {"MEMO": "/dev/null"}}
+        _, shown = await rt.call("POST", "/agents", own)
+        async with rt.attach(shown["id"]) as watcher:
+            await watcher.until_bytes(b"\n")
+            assert b"tell" not in watcher.seen
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,17 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
+class WatchFile:
+    """A file that makes an agent at a terminal tell of its turns: written beside its ear, whose
+    path `{ear}` stands for in `content`, at the ear's path and `suffix`; `variable`, where there
+    is one, tells the agent of it. A person who sets that variable goes without."""
+
+    suffix: str
+    content: str
+    variable: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Agent:
     """One agent: `argv` starts it at a terminal, `task_argv` runs one prompt (appended) and
     ends, `resume_argv` goes on with its last conversation, `conversation_argv` with the one
@@ -68,9 +79,10 @@ class Agent:
 
     `providers` are the broker's it can speak to. `state` are folders below the home that
     outlive a stop, `transcripts` a pattern below the home. `aliases` are other names people
-    type, `hint` says how to get it where Atoll cannot install it. `watch_argv` makes the agent
-    at a terminal tell of its turns (`domain.terminal.hooks`), `transcript` names who reads the
-    file it then writes; `prompt_argv` comes before a first prompt (None: it takes none).
+    type, `hint` says how to get it where Atoll cannot install it. `watch_argv` or `watch_files`
+    make the agent at a terminal tell of its turns (`domain.terminal.hooks`), `transcript` names
+    who reads the file it then writes; `prompt_argv` comes before a first prompt (None: it takes
+    none).
     `machine` is the mode in which programs drive it."""
 
     name: str
@@ -88,7 +100,8 @@ class Agent:
     aliases: tuple[str, ...] = ()
     hint: str = ""
     watch_argv: tuple[str, ...] = ()
-    transcript: Literal["", "claude", "codex"] = ""
+    watch_files: tuple[WatchFile, ...] = ()
+    transcript: Literal["", "claude", "codex", "gemini", "opencode", "qwen"] = ""
     prompt_argv: tuple[str, ...] | None = None
     machine: Machine | None = None
 

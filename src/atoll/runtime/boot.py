@@ -22,6 +22,15 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
+class WatchFile:
+    """A file that makes an agent tell of its turns (`domain.agent.WatchFile`)."""
+
+    suffix: str
+    content: str
+    variable: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Agent:
     """A coding agent the sandbox knows by name (`domain.agent.Agent`)."""
 
@@ -31,6 +40,7 @@ class Agent:
     resume_argv: tuple[str, ...] = ()
     conversation_argv: tuple[str, ...] = ()
     watch_argv: tuple[str, ...] = ()
+    watch_files: tuple[WatchFile, ...] = ()
     transcript: str = ""
     prompt_argv: tuple[str, ...] | None = None
     machine: Machine | None = None

@@ -75,6 +75,14 @@ class HostMount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     grant: Annotated[str, msgspec.Meta(max_length=64)] = ""
 
 
+class WatchFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A file that makes an agent tell of its turns (`domain.agent.WatchFile`)."""
+
+    suffix: Annotated[str, msgspec.Meta(pattern=r"^\.[a-z]{1,16}\Z")]
+    content: Text
+    variable: Text = ""
+
+
 class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An agent the runtime may start by name (`domain.agent.Agent`)."""
 
@@ -84,6 +92,7 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     resume_argv: tuple[Text, ...] = ()
     conversation_argv: tuple[Text, ...] = ()
     watch_argv: tuple[Text, ...] = ()
+    watch_files: tuple[WatchFile, ...] = ()
     transcript: Text = ""
     prompt_argv: tuple[Text, ...] | None = None
     machine: Machine | None = None

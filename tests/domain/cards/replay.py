@@ -4,9 +4,9 @@
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -16,6 +16,9 @@ from atoll.domain.terminal.cards_acp import AcpCards
 from atoll.domain.terminal.cards_claude import ClaudeCards
 from atoll.domain.terminal.cards_codex import CodexCards
 from atoll.domain.terminal.cards_codex_files import CodexExecCards, CodexRolloutCards
+from atoll.domain.terminal.cards_opencode import OpencodeCards
+from atoll.domain.terminal.cards_parts import GeminiCards, QwenCards
+from atoll.domain.terminal.loose import Message
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "agents"
 AT = "2026-01-01T00:00:00.000Z"
@@ -59,9 +62,21 @@ def acp(lines: list[Any]) -> Iterator[Said]:
             yield from cards.answered(str(message["id"]), accepted=True)
 
 
-def plain(
-    cards: ClaudeCards | CodexExecCards | CodexRolloutCards, lines: list[Any]
-) -> Iterator[Said]:
+class Plain(Protocol):
+    def take(self, message: Message) -> list[Said]: ...
+
+
+PLAIN: dict[str, Callable[[], Plain]] = {
+    "claude-transcript": ClaudeCards,
+    "codex-exec": CodexExecCards,
+    "codex-rollout": CodexRolloutCards,
+    "gemini-transcript": GeminiCards,
+    "opencode-events": OpencodeCards,
+    "qwen-transcript": QwenCards,
+}
+
+
+def plain(cards: Plain, lines: list[Any]) -> Iterator[Said]:
     for line in lines:
         yield from cards.take(line)
 
@@ -74,12 +89,8 @@ def said(name: str) -> list[Said]:
             return list(claude_stream(lines))
         case "codex-app-server":
             return list(codex_server(lines))
-        case "claude-transcript":
-            return list(plain(ClaudeCards(), lines))
-        case "codex-exec":
-            return list(plain(CodexExecCards(), lines))
-        case "codex-rollout":
-            return list(plain(CodexRolloutCards(), lines))
+        case _ if name in PLAIN:
+            return list(plain(PLAIN[name](), lines))
         case _:
             return list(acp(lines))
 

@@ -16,6 +16,8 @@ from atoll.domain.terminal.card import Draft, Kind, State
 from atoll.domain.terminal.cardlog import CardLog
 from atoll.domain.terminal.cards_claude import ClaudeCards
 from atoll.domain.terminal.cards_codex_files import CodexExecCards, CodexRolloutCards
+from atoll.domain.terminal.cards_opencode import OpencodeCards
+from atoll.domain.terminal.cards_parts import GeminiCards, QwenCards
 from atoll.domain.terminal.hooks import Hooks
 from atoll.domain.terminal.previews import previews
 from tests.domain.cards.replay import AT
@@ -26,6 +28,8 @@ WORDS = st.sampled_from([
     "toolCallId", "changes", "commandExecution", "fileChange", "input", "questions", "options",
     "status", "payload", "event_msg", "item_completed", "event", "stream_event", "control_request",
     "request", "can_use_tool", "subtype", "request_id", "session/request_permission", "result",
+    "gemini", "parts", "functionCall", "functionResponse", "toolCalls", "thoughts", "properties",
+    "message.part.updated", "part", "tool", "reasoning", "messageID", "session.error", "error",
     "turn/started", "turn", "plan", "tool_call", "kind", "execute", "edit", "diff", "oldText",
 ])  # fmt: skip
 VALUES = st.recursive(
@@ -36,7 +40,10 @@ VALUES = st.recursive(
 MESSAGES = st.dictionaries(WORDS, VALUES, max_size=6)
 
 
-@pytest.mark.parametrize("make", [ClaudeCards, CodexExecCards, CodexRolloutCards])
+@pytest.mark.parametrize(
+    "make",
+    [ClaudeCards, CodexExecCards, CodexRolloutCards, GeminiCards, OpencodeCards, QwenCards],
+)
 @given(messages=st.lists(MESSAGES, max_size=5))
 @settings(max_examples=50, deadline=None)
 def test_translator_of_anything_makes_cards_or_nothing(
@@ -160,6 +167,11 @@ def test_hook_that_notifies_asks_once_in_its_own_words() -> None:
     (card,) = log.all()
     assert (card.title, card.rev, card.state) == ("The agent asks for you", 2, State.PENDING)
     assert first is not None and first.said[0].title == 'May I "push"?'
+
+
+def test_hook_that_only_says_that_it_is_idle_asks_nothing() -> None:
+    idle = Hooks().read('{"hook_event_name":"Notification","notification_type":"idle_prompt"')
+    assert idle is not None and [type(one).__name__ for one in idle.said] == ["Yielded"]
 
 
 def test_hook_of_a_tool_that_waits_for_the_person_yields_and_unknown_events_say_nothing() -> None:

@@ -1,11 +1,30 @@
-"""Gemini CLI: its key's kind is chosen beforehand, folders are trusted, nothing is reported."""
+"""Gemini CLI: its key's kind is chosen beforehand, folders are trusted, nothing is reported.
 
-from atoll.domain.agent import Agent, Machine, Package, Seed
+Its hooks stand in its settings: others it reads from folders of root alone. Outside an agent's
+terminal they do nothing.
+"""
 
+import json
+
+from atoll.domain.agent import HOOK_COMMAND, Agent, Machine, Package, Seed
+
+_EVENTS = (
+    "SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "Notification", "AfterAgent",
+    "SessionEnd",
+)  # fmt: skip
+# Its timeouts are milliseconds.
+_HOOK = {"hooks": [{"type": "command", "timeout": 5000, "command": HOOK_COMMAND}]}
 _SETTINGS = (
-    '{"security":{"auth":{"selectedType":"gemini-api-key"},"folderTrust":{"enabled":false}},'
-    '"privacy":{"usageStatisticsEnabled":false},"general":{"enableAutoUpdate":false}}\n'
-)
+    json.dumps({
+        "security": {
+            "auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False},
+        },
+        "privacy": {"usageStatisticsEnabled": False},
+        "general": {"enableAutoUpdate": False},
+        "hooks": {event: [_HOOK] for event in _EVENTS},
+    })
+    + "\n"
+)  # fmt: skip
 
 GEMINI_CLI = Agent(
     name="gemini-cli",
@@ -27,6 +46,7 @@ GEMINI_CLI = Agent(
     transcripts=".gemini/tmp/*/chats/session-*",
     seeds=(Seed(".gemini/settings.json", _SETTINGS),),
     aliases=("gemini",),
+    transcript="gemini",
     prompt_argv=("--prompt-interactive",),
     machine=Machine(protocol="acp", argv=("gemini", "--skip-trust", "--acp")),
 )

@@ -1,6 +1,8 @@
 """opencode: no update, no sharing, models and plugins as they are, edits allowed."""
 
-from atoll.domain.agent import Agent, Machine, Package, Seed
+import json
+
+from atoll.domain.agent import Agent, Machine, Package, Seed, WatchFile
 
 _CONFIG = (
     '{"$schema":"https://opencode.ai/config.json","autoupdate":false,"share":"disabled",'
@@ -8,6 +10,43 @@ _CONFIG = (
     '"openai":{"options":{"baseURL":"http://127.0.0.1:8082/broker/openai/v1"}},'
     '"anthropic":{"options":{"baseURL":"http://127.0.0.1:8082/broker/anthropic/v1"}}}}\n'
 )
+
+# It tells by its ear what hooks of others tell, and writes down the events that cards are made
+# of. A child session is a sub-agent's: its turns are not the person's.
+_PLUGIN = """\
+import { appendFileSync, closeSync, constants, openSync, writeSync } from "node:fs";
+const ear = "{ear}", list = ear + ".jsonl", children = new Set();
+const words = { "permission.asked": "PermissionRequest", "permission.replied": "PostToolUse",
+  "question.asked": "PermissionRequest", "question.replied": "PostToolUse",
+  "question.rejected": "PostToolUse", "session.idle": "Stop" };
+function told(name, session, tool) {
+  const line = JSON.stringify({ session_id: session, transcript_path: list,
+    hook_event_name: name, tool_name: tool });
+  const pipe = openSync(ear, constants.O_WRONLY | constants.O_NONBLOCK);
+  try { writeSync(pipe, line.slice(0, 3000) + "\\n"); } finally { closeSync(pipe); }
+}
+function kept(type, part) {
+  if (["message.updated", "session.idle", "session.error"].includes(type)) return true;
+  if (type !== "message.part.updated") return false;
+  if (part.type === "tool") return part.state.status !== "pending";
+  return part.text && (part.time === undefined || part.time.end !== undefined);
+}
+export const Atoll = async () => ({
+  event: async ({ event: { type, properties: heard } }) => {
+    try {
+      const session = heard.sessionID ?? heard.info?.sessionID ?? heard.part?.sessionID;
+      if (type === "session.created" && heard.info.parentID) children.add(heard.info.id);
+      if (!session || children.has(session)) return;
+      if (kept(type, heard.part))
+        appendFileSync(list, JSON.stringify({ type, properties: heard }) + "\\n", { mode: 0o600 });
+      if (type === "session.status" && heard.status.type !== "idle")
+        told("UserPromptSubmit", session);
+      if (words[type]) told(words[type], session, String(heard.permission ?? "a tool"));
+    } catch {}
+  },
+});
+"""
+_WATCH = json.dumps({"plugin": ["file://{ear}.js"]})
 
 OPENCODE = Agent(
     name="opencode",
@@ -37,6 +76,8 @@ OPENCODE = Agent(
         ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
     ),
     seeds=(Seed(".config/opencode/opencode.json", _CONFIG),),
+    watch_files=(WatchFile(".js", _PLUGIN), WatchFile(".json", _WATCH, "OPENCODE_CONFIG")),
+    transcript="opencode",
     prompt_argv=("--prompt",),
     machine=Machine(protocol="acp", argv=("opencode", "acp")),
 )

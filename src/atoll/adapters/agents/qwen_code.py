@@ -5,7 +5,9 @@ NO_PROXY says, so it starts without; the shells of its tools get the proxy back.
 The model is the person's choice: `OPENAI_MODEL` in `--env` or the profile.
 """
 
-from atoll.domain.agent import Agent, Machine, Package, Seed
+import json
+
+from atoll.domain.agent import HOOK_COMMAND, Agent, Machine, Package, Seed, WatchFile
 
 _SETTINGS = (
     '{"security":{"auth":{"selectedType":"openai"}},'
@@ -19,6 +21,14 @@ _QWEN = (
     "--auth-type", "openai", "--yolo",
 )  # fmt: skip
 _TOOLS = "".join(f'export {name}="${{{name}-http://127.0.0.1:3128}}"\n' for name in _PROXIES)
+
+_EVENTS = (
+    "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
+    "PermissionRequest", "Notification", "Stop", "StopFailure", "SessionEnd",
+)  # fmt: skip
+# Its timeouts are milliseconds. Defaults are the least of its settings: a person's own win.
+_HOOK = {"hooks": [{"type": "command", "timeout": 5000, "command": HOOK_COMMAND}]}
+_WATCH = json.dumps({"hooks": {event: [_HOOK] for event in _EVENTS}})
 
 QWEN_CODE = Agent(
     name="qwen-code",
@@ -41,6 +51,8 @@ QWEN_CODE = Agent(
     env=(("BASH_ENV", "/home/agent/.qwen/tools.sh"),),
     seeds=(Seed(".qwen/settings.json", _SETTINGS), Seed(".qwen/tools.sh", _TOOLS)),
     aliases=("qwen",),
+    watch_files=(WatchFile(".json", _WATCH, "QWEN_CODE_SYSTEM_DEFAULTS_PATH"),),
+    transcript="qwen",
     prompt_argv=("--prompt-interactive",),
     machine=Machine(protocol="acp", argv=(*_QWEN[:-1], "--acp")),
 )

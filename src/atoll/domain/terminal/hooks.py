@@ -15,6 +15,7 @@ _EVENT = re.compile(r'"hook_event_name"\s*:\s*"([A-Za-z]{1,40})"')
 _TRANSCRIPT = re.compile(r'"transcript_path"\s*:\s*"((?:[^"\\\x00-\x1f]|\\["\\/]){1,1024})"')
 _TOOL = re.compile(r'"tool_name"\s*:\s*"([^"\\\x00-\x1f]{1,80})"')
 _SESSION = re.compile(r'"session_id"\s*:\s*"([^"\\\x00-\x1f]{1,80})"')
+_IDLE = re.compile(r'"notification_type"\s*:\s*"idle_prompt"')
 _RESUMED = re.compile(r'"source"\s*:\s*"resume"')
 _MESSAGE = re.compile(r'"message"\s*:\s*"((?:[^"\\\x00-\x1f]|\\["\\/n]){1,400})"')
 
@@ -64,6 +65,8 @@ class Hooks:
         tool = _TOOL.search(rest)
         if event == "PermissionRequest":
             return self._asks(f"The agent asks to use {tool[1] if tool else 'a tool'}")
+        if event == "Notification" and _IDLE.search(rest):
+            return (*self._answered(), Yielded())
         if event == "Notification":
             message = _MESSAGE.search(rest)
             return self._asks(_plain(message[1]) if message else "The agent asks for you")

@@ -18,7 +18,7 @@ from atoll.runtime.agents.lines import Program, lines
 from atoll.runtime.agents.machine import Talking, conversation
 from atoll.runtime.agents.register import Arrival, Register
 from atoll.runtime.agents.screen import Screen
-from atoll.runtime.agents.tui import Watch, ear_path
+from atoll.runtime.agents.tui import Means, Watch, ear_path
 from atoll.runtime.boot import Agent
 from atoll.runtime.clock import timestamp
 from atoll.runtime.journal import Journal
@@ -117,7 +117,9 @@ class Agents:
         identity = Identity(terminal_id, agent.name, TUI, timestamp())
         watching = self._watching(identity, agent)
         if watching is not None:
-            env["ATOLL_EAR"] = ear_path(terminal_id)
+            ear = ear_path(terminal_id)
+            told = {one.variable: ear + one.suffix for one in agent.watch_files if one.variable}
+            env = {**told, **env, "ATOLL_EAR": ear}
             await watching.ready()
         named = wish.name or agent.name
         dressed = replace(wish, argv=argv, env=env, name=named, id=terminal_id, lead=True)
@@ -184,10 +186,11 @@ class Agents:
 
     def _watching(self, identity: Identity, agent: Agent) -> Watching | None:
         """Begin to listen for an agent that can be made to tell of its turns."""
-        if not agent.watch_argv:
+        if not _tells(agent):
             return None
         program = Program((), self._terminals.environment, "/")
-        watch = Watch(identity.id, self._spawner, program, agent.transcript)
+        means = Means(agent.transcript, agent.watch_files)
+        watch = Watch(identity.id, self._spawner, program, means)
         watch.on_conversation = self._register.converses
         return Watching(watch, self._tasks.spawn(watch.run(), f"watch {identity.id}"))
 
@@ -261,10 +264,15 @@ def _begun(agent: Agent, order: Order) -> tuple[str, ...]:
     return agent.resume_argv
 
 
+def _tells(agent: Agent) -> bool:
+    """Whether it can be made to tell of its turns at a terminal."""
+    return bool(agent.watch_argv or agent.watch_files or agent.transcript)
+
+
 def _otherwise(agent: Agent, order: Order) -> Otherwise:
     """How one at a terminal goes on while its conversation is not known: one that names it as
     soon as something is said has none."""
-    if agent.watch_argv and not order.resume:
+    if _tells(agent) and not order.resume:
         return Otherwise.AFRESH
     return Otherwise.LAST if agent.resume_argv else Otherwise.NEVER
 

@@ -9,18 +9,24 @@ import asyncio
 import contextlib
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
 
 import msgspec
 
 from atoll.domain.errors import AtollError, Conflict
-from atoll.domain.terminal.card import Card
+from atoll.domain.terminal.card import Card, Said
 from atoll.domain.terminal.cards_claude import ClaudeCards
 from atoll.domain.terminal.cards_codex_files import CodexRolloutCards
+from atoll.domain.terminal.cards_opencode import OpencodeCards
+from atoll.domain.terminal.cards_parts import GeminiCards, QwenCards
 from atoll.domain.terminal.hooks import Heard, Hooks
+from atoll.domain.terminal.loose import Message
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.driven import Driven
 from atoll.runtime.agents.lines import Program, lines
+from atoll.runtime.boot import WatchFile
 from atoll.runtime.terminals.observer import Author
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.wire.unreadable import UNREADABLE
@@ -43,7 +49,13 @@ EAR_SECONDS = 5.0
 FORGET_SECONDS = 2.0
 MAX_PROMPT = 64 * 1024
 _UNTYPED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_EAR_SCRIPT = 'mkfifo -m 600 "$1" && echo && exec cat <>"$1"'
+_EAR_SCRIPT = """
+umask 077; ear=$1; shift
+while [ $# -gt 1 ]; do printf %s "$2" >"$ear$1" || exit; shift 2; done
+mkfifo "$ear" && echo && exec cat <>"$ear"
+"""
+_LISTS = ".jsonl"
+"""What an agent that has no transcript of its own writes one to, beside its ear."""
 _AGENT = Author("agent", "agent", "agent")
 
 
@@ -117,15 +129,40 @@ class Typing:
             raise Conflict("the agent's terminal takes no input now", code="input_full")
 
 
+class Transcript(Protocol):
+    """Makes cards of the lines an agent writes down."""
+
+    def take(self, message: Message) -> list[Said]:
+        """What one line means."""
+        ...
+
+
+_READERS: Mapping[str, Callable[[], Transcript]] = {
+    "claude": ClaudeCards,
+    "codex": CodexRolloutCards,
+    "gemini": GeminiCards,
+    "opencode": OpencodeCards,
+    "qwen": QwenCards,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """By what an agent is watched: who reads its transcript, and the files that make it tell."""
+
+    reader: str = ""
+    files: tuple[WatchFile, ...] = ()
+
+
 class Watch:
     """Reads one agent's hooks and transcript until it is cancelled."""
 
-    def __init__(self, terminal_id: str, spawner: Spawner, program: Program, reader: str) -> None:
+    def __init__(self, terminal_id: str, spawner: Spawner, program: Program, means: Means) -> None:
         self._ear = ear_path(terminal_id)
         self._driven: Driven | None = None
         self._spawner = spawner
         self._program = program
-        self._reader = reader
+        self._means = means
         self._hooks = Hooks()
         self._path = asyncio.Queue[str](1)
         self._named = ""
@@ -155,11 +192,19 @@ class Watch:
         """Remove the pipe, as far as there still is anybody to do it."""
         with contextlib.suppress(AtollError, TimeoutError):
             async with asyncio.timeout(FORGET_SECONDS):
-                async with lines(self._spawner, self._run("rm", "-f", self._ear)) as removal:
+                beside = [self._ear + one.suffix for one in self._means.files]
+                gone = self._run("rm", "-f", self._ear, self._ear + _LISTS, *beside)
+                async with lines(self._spawner, gone) as removal:
                     await removal.process.wait()
 
     async def _listen(self) -> None:
-        async with lines(self._spawner, self._run("sh", "-c", _EAR_SCRIPT, "sh", self._ear)) as ear:
+        files = [
+            word
+            for one in self._means.files
+            for word in (one.suffix, one.content.replace("{ear}", self._ear))
+        ]
+        listener = self._run("sh", "-c", _EAR_SCRIPT, "sh", self._ear, *files)
+        async with lines(self._spawner, listener) as ear:
             async for line in ear.said():
                 self.listening.set()
                 heard = self._hooks.read(line.decode("utf-8", "replace"))
@@ -197,7 +242,7 @@ class Watch:
                 reading.cancel()
 
     async def _read(self, path: str) -> None:
-        cards = ClaudeCards() if self._reader == "claude" else CodexRolloutCards()
+        cards = _READERS.get(self._means.reader, CodexRolloutCards)()
         tail = self._run("tail", "-n", "+1", "-F", "--", path)
         async with lines(self._spawner, tail) as transcript:
             async for line in transcript.said():
