@@ -2,7 +2,9 @@
 
 All three are asked in turns by one client over kept connections, and both proxies keep theirs to
 the same upstream, in the clear. Each call brings an id and a length of its own, as agents' do. The
-first 300 calls are written into a journal and the rest is counted, as at every door.
+first 300 calls are written into a journal and the rest is counted, as at every door. Before each
+there is a breath, in which whoever answered last can write its books: else the next one would be
+measured beside it.
 """
 
 import asyncio
@@ -26,6 +28,7 @@ REQUESTS = 1500
 STREAMS = 700
 WARM = 50
 CROWD = 200
+BREATH_SECONDS = 0.0003
 BODY = b'{"model":"gpt-5-mini","input":"' + b"x" * 990 + b'"}'
 NGINX = """
 daemon off; master_process off; error_log stderr crit; pid {folder}/pid;
@@ -68,6 +71,7 @@ def _calls(ports: dict[str, int], title: str, path: str, count: int) -> None:
     first_only = path.endswith("completions")
     for n in range(count + WARM):
         for name, client in clients.items():
+            _breathe()
             taken = client.first_bytes() if first_only else client.call()
             if n >= WARM:
                 series[name].samples.append(taken)
@@ -83,6 +87,13 @@ def _calls(ports: dict[str, int], title: str, path: str, count: int) -> None:
         verdict("times nginx's overhead, p50", added["broker"][0] / added["nginx"][0], 3)
     else:
         print("  nginx is not here and could not be installed: not compared", flush=True)
+
+
+def _breathe() -> None:
+    """Wide awake: a processor that went to sleep would be measured, too."""
+    until = time.perf_counter() + BREATH_SECONDS
+    while time.perf_counter() < until:
+        pass
 
 
 def _crowd(port: int) -> None:

@@ -96,3 +96,10 @@ def test_literals_of_several_keys_take_each_out() -> None:
 def test_literals_mask_byte_for_byte_whatever_the_letters() -> None:
     key = "pass-wörd\t字"
     assert stream(key).feed(f"[{key}]".encode()) == b"[" + b"*" * len(key.encode()) + b"]"
+
+
+@given(st.lists(st.sampled_from(["aba", "ab", "sk-1", "b"]), min_size=1), st.text("absk-1x"))
+def test_literals_touch_exactly_what_they_find_something_in(keys: list[str], text: str) -> None:
+    literals = Literals(keys)
+    found = literals.find(text.encode())
+    assert literals.touches(text.encode()) == bool(found.spans or found.live)

@@ -24,6 +24,14 @@ class Literals:
     def __bool__(self) -> bool:
         return bool(self._texts)
 
+    def touches(self, data: bytes) -> bool:
+        """Whether one of them stands in `data`, or begins at its end: without that a stream that
+        holds nothing back passes it as it is."""
+        for text in self._texts:  # noqa: SIM110  a generator costs as much as the search
+            if text in data or _beginning(text, data):
+                return True
+        return False
+
     def find(self, data: bytes) -> Findings:
         """Everything in `data`, and the longest beginning of a text at its end."""
         spans: list[Span] = []
@@ -33,9 +41,7 @@ class Literals:
             while begin != -1:
                 spans.append((begin, begin + len(text)))
                 begin = data.find(text, begin + 1)
-            beginning = _beginning(text, data)
-            if beginning > live:
-                live = beginning
+            live = max(live, _beginning(text, data))
         if not spans and not live:
             return NOTHING
         return Findings(joined(spans), ((len(data) - live, live),) if live else ())
@@ -46,8 +52,7 @@ class Literals:
 
     def redact(self, data: bytes) -> bytes:
         """A whole text with each of them masked."""
-        spans = self.find(data).spans
-        return self.mask(data, spans) if spans else data
+        return self.mask(data, self.find(data).spans) if self.touches(data) else data
 
 
 def _starred(data: bytes) -> bytes:

@@ -20,7 +20,7 @@ from time import monotonic
 from atoll.domain.allowance import LEAST_RESERVE_MICROS, Allowance, Bounds
 from atoll.domain.metering import cut_short, model_of_path, usage_of
 from atoll.domain.passage import Refusal
-from atoll.domain.price import PRICES, cost_micros
+from atoll.domain.price import cost_micros
 from atoll.domain.provider import Upstream
 from atoll.runtime.doors.asking import Asking
 from atoll.runtime.doors.call import Audit, Call, Ledger
@@ -163,8 +163,6 @@ class Broker:
             self._used.add(grant.approval_id)
             self._audit("approval.used", {"approval_id": grant.approval_id})
         call.step, call.rule = "dial", passage.rule
-        if passage.rule != "models" and call.who in PRICES:
-            exchange.usage = UsageReader()
         self._live.add(exchange)
         idle = self._connections.take(passage.origin)
         if idle is not None:

@@ -64,13 +64,13 @@ class Exchange:
         self.way = way
         self.call = call
         self.outbound: Outbound | None = None
-        self.usage: UsageReader | None = None
+        self.usage = UsageReader() if way.costs else None
         self.asked_head = bytearray()
         self._client = client
         self._owner = owner
         self._request = request
         self._gate = Gate(way.pushed) if way.pushed is not None else None
-        self._flow = Flow(Redactor(way.keys), self._show)
+        self._flow: Flow | None = None
         self._pending: list[bytes] = []
         self._waiting = 0
         self._asked_all = request.length == 0
@@ -186,7 +186,7 @@ class Exchange:
             self.cut("bytes_used_up")
             return
         self._gathering = True
-        self._flow.feed(data)
+        self._mask(data)
 
     def answer_pause(self) -> None:
         """That is all for now: what came goes on, in one piece."""
@@ -195,8 +195,10 @@ class Exchange:
 
     def answer_raw(self, data: bytes) -> None:
         """Bytes of a protocol both sides went over to."""
+        if self._over:
+            return
         self.call.bytes_out += len(data)
-        self._flow.feed(data)
+        self._mask(data)
         if not self._owner.took(len(data)):
             self.cut("bytes_used_up")
 
@@ -205,7 +207,8 @@ class Exchange:
         if self._over:
             return
         self._gathering = True
-        self._flow.end()
+        if self._flow is not None:
+            self._flow.end()
         self._flush(last=True)
         if self._raw:
             self._finish("passed", reuse=False)
@@ -262,7 +265,8 @@ class Exchange:
     def _finish(self, outcome: str, *, reuse: bool) -> None:
         self._over = True
         self.call.outcome = outcome
-        self._flow.close()
+        if self._flow is not None:
+            self._flow.close()
         if self.outbound is not None and not reuse:
             self.outbound.close()
         self._owner.over(self)
@@ -273,6 +277,16 @@ class Exchange:
             self._waiting += len(data)
             if self._waiting > PENDING_BYTES:
                 self._client.hold(True)
+
+    def _mask(self, data: bytes) -> None:
+        """Show bytes of an answer without the keys in them. Most answers have none, and nothing
+        that begins like one: those need no stream that remembers."""
+        if self._flow is None:
+            if not self.way.keys.touches(data):
+                self._show(data)
+                return
+            self._flow = Flow(Redactor(self.way.keys), self._show)
+        self._flow.feed(data)
 
     def _show(self, data: bytes) -> None:
         """Bytes of an answer that may be seen; alone they go on at once."""

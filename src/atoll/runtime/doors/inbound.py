@@ -15,7 +15,7 @@ import httptools
 
 from atoll.domain.passage import Refusal
 from atoll.runtime.doors.exchange import Exchange
-from atoll.runtime.doors.request import MAX_HEAD_BYTES, Lines, Request, Shapes
+from atoll.runtime.doors.request import MAX_HEAD_BYTES, Request, Shapes
 
 MAX_EARLY_BYTES = 256 * 1024
 MAX_DRAINED_BYTES = 64 * 1024 * 1024
@@ -42,7 +42,8 @@ class Inbound(asyncio.Protocol):
         self._answered = self._raw = self._broken = self._pumping = self._feeding = False
         self._paused = False
         self._early = self._drained = self._head_bytes = 0
-        self._lines = Lines()
+        self._url = b""
+        self._said: list[bytes] = []
         self._in_head = False
         self._newest: Request | None = None
 
@@ -101,21 +102,21 @@ class Inbound(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         """A head begins."""
-        self._lines, self._in_head = Lines(), True
+        self._url, self._said, self._in_head = b"", [], True
 
     def on_url(self, url: bytes) -> None:
         """The target, in pieces."""
-        self._lines.url += url
+        self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """One header; trailers are not kept."""
         if self._in_head:
-            self._lines.add(name, value)
+            self._said += (name, value)
 
     def on_headers_complete(self) -> None:
         """A head is whole: queue its request."""
         self._in_head, self._head_bytes = False, 0
-        request = self._shapes.request(self._parser, self._lines)
+        request = self._shapes.request(self._parser, self._url, self._said)
         if request is None or self._broken:
             self._newest = None
             self._break()

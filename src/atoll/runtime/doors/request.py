@@ -16,14 +16,11 @@ KEPT_SHAPES = 32
 KEPT_SHAPE_BYTES = 4 * 1024
 _LENGTH = b"content-length"
 _LONGEST_LENGTH = 20
-_ONCE = ("host", "transfer-encoding")
+_ONCE = (b"host", b"transfer-encoding", _LENGTH)
 _DECIDING = frozenset(
     {*(name.encode() for name in DECIDING), b"transfer-encoding", b"expect"}
 )  # fmt: skip
 """The headers whose values are looked at, here or when a request is judged."""
-
-
-_Key = tuple[bytes, str, bytes, tuple[bytes, ...], tuple[bytes, ...]]
 
 
 class Read(Protocol):
@@ -34,38 +31,11 @@ class Read(Protocol):
     def should_keep_alive(self) -> bool: ...
 
 
-@dataclass(slots=True)
-class Lines:
-    """A head as it is heard, without its `Content-Length`, whose values are `lengths`;
-    `deciding` are those values that are looked at."""
-
-    url: bytes = b""
-    names: list[bytes] = field(default_factory=list)
-    values: list[bytes] = field(default_factory=list)
-    deciding: list[bytes] = field(default_factory=list)
-    lengths: list[bytes] = field(default_factory=list)
-
-    def add(self, name: bytes, value: bytes) -> None:
-        """The next header."""
-        low = name.lower()
-        if low == _LENGTH:
-            self.lengths.append(value)
-            return
-        self.names.append(name)
-        self.values.append(value)
-        if low in _DECIDING:
-            self.deciding.append(value)
-
-    @property
-    def size(self) -> int:
-        """Bytes of it all."""
-        return len(self.url) + sum(map(len, self.names)) + sum(map(len, self.values))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """What heads have in common that are decided alike. `target` is as sent; `chunked` when the
-    body comes in chunks. Equal to itself only, so that something can be remembered by it."""
+    """What heads have in common that are decided alike. `names` are their headers'; `target` is
+    as sent; `chunked` when the body comes in chunks. Equal to itself only, so that something can
+    be remembered by it."""
 
     method: str
     target: str
@@ -89,65 +59,88 @@ class Request:
 
     @property
     def headers(self) -> Headers:
-        """Its headers but for `Content-Length`, as sent."""
+        """Its headers, as sent."""
         values = [value.decode("latin-1") for value in self.values]
         return tuple(zip(self.shape.names, values, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """Heads of one target and one row of names: where the values stand that decide, and the
+    shapes there were by those; where the length stands, if it is told."""
+
+    deciding: tuple[int, ...]
+    length: int | None
+    shapes: dict[tuple[bytes, ...], Shape] = field(default_factory=dict)
 
 
 class Shapes:
     """The last shapes that heads came in at one door."""
 
-    __slots__ = ("_kept",)
+    __slots__ = ("_count", "_kept")
 
     def __init__(self) -> None:
-        self._kept: dict[_Key, Shape] = {}
+        self._kept: dict[tuple[object, ...], _Alike] = {}
+        self._count = 0
 
-    def request(self, parser: Read, lines: Lines) -> Request | None:
-        """A request of its head; None when it is one that nobody should read."""
-        if lines.size > MAX_HEAD_BYTES:
+    def request(self, parser: Read, url: bytes, said: list[bytes]) -> Request | None:
+        """A request of its head; None when it is one that nobody should read. `said` are its
+        names and values in turns."""
+        names, values = said[0::2], said[1::2]
+        key = (parser.get_method(), parser.get_http_version(), url, *names)
+        alike = self._kept.get(key) or _alike(names)
+        size = len(url) + sum(map(len, said))
+        if alike is None or size > MAX_HEAD_BYTES:
             return None
-        names, deciding = tuple(lines.names), tuple(lines.deciding)
-        key = (parser.get_method(), parser.get_http_version(), lines.url, names, deciding)
-        shape = self._kept.get(key)
+        deciding = tuple([values[at] for at in alike.deciding])
+        shape = alike.shapes.get(deciding)
         if shape is None:
-            shape = _shape(parser, lines)
+            shape = _shape(parser, url, names, values)
             if shape is None:
                 return None
-            if lines.size <= KEPT_SHAPE_BYTES:
-                self._keep(key, shape)
-        if not lines.lengths:
-            return Request(shape, lines.values, None if shape.chunked else 0)
-        told = lines.lengths[0]
-        if len(lines.lengths) > 1 or shape.chunked:
+            if size <= KEPT_SHAPE_BYTES:
+                self._keep(key, alike, deciding, shape)
+        if alike.length is None:
+            return Request(shape, values, None if shape.chunked else 0)
+        told = values[alike.length]
+        if shape.chunked or not told.isdigit() or len(told) > _LONGEST_LENGTH:
             return None
-        if not told.isdigit() or len(told) > _LONGEST_LENGTH:
-            return None
-        return Request(shape, lines.values, int(told))
+        return Request(shape, values, int(told))
 
-    def _keep(self, key: _Key, shape: Shape) -> None:
-        if len(self._kept) >= KEPT_SHAPES:
-            del self._kept[next(iter(self._kept))]
-        self._kept[key] = shape
+    def _keep(
+        self, key: tuple[object, ...], alike: _Alike, deciding: tuple[bytes, ...], shape: Shape
+    ) -> None:
+        if self._count >= KEPT_SHAPES:
+            self._kept.clear()
+            alike.shapes.clear()
+            self._count = 0
+        self._count += 1
+        alike.shapes[deciding] = shape
+        self._kept[key] = alike
 
 
-def _shape(parser: Read, lines: Lines) -> Shape | None:
-    """Take a head apart; None when it says two things."""
-    if len(lines.names) > MAX_HEADERS or not lines.url.isascii():
-        return None
-    names = tuple([name.decode("latin-1") for name in lines.names])
+def _alike(names: list[bytes]) -> _Alike | None:
+    """Where what is looked at stands in a head with these names; None when it says two things."""
     lows = [name.lower() for name in names]
-    if any(lows.count(one) > 1 for one in _ONCE):
+    if len(lows) > MAX_HEADERS or any(lows.count(one) > 1 for one in _ONCE):
         return None
-    told = dict(zip(lows, lines.values, strict=True))
-    coding = told.get("transfer-encoding")
-    if coding is not None and coding.lower() != b"chunked":
+    deciding = tuple(at for at, low in enumerate(lows) if low in _DECIDING)
+    return _Alike(deciding, lows.index(_LENGTH) if _LENGTH in lows else None)
+
+
+def _shape(parser: Read, url: bytes, names: list[bytes], values: list[bytes]) -> Shape | None:
+    """Take a head apart; None when its target or its framing is not one we read."""
+    lows = [name.lower() for name in names]
+    told = dict(zip(lows, values, strict=True))
+    coding = told.get(b"transfer-encoding")
+    if not url.isascii() or (coding is not None and coding.lower() != b"chunked"):
         return None
     return Shape(
         method=parser.get_method().decode("ascii"),
-        target=lines.url.decode("ascii"),
-        names=names,
+        target=url.decode("ascii"),
+        names=tuple([name.decode("latin-1") for name in names]),
         chunked=coding is not None,
         keep_alive=parser.should_keep_alive(),
         http11=parser.get_http_version() == "1.1",
-        expects=told.get("expect", b"").lower() == b"100-continue",
+        expects=told.get(b"expect", b"").lower() == b"100-continue",
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from atoll.domain.git_remote import Remote
 from atoll.domain.passage import Passage
+from atoll.domain.price import PRICES
 from atoll.domain.redaction.literals import Literals
 from atoll.runtime.doors.holdings import Grant
 from atoll.runtime.doors.request import Request
@@ -19,7 +20,7 @@ _BODIED = frozenset({"POST", "PUT", "PATCH"})
 class Way:
     """A passage, and what it leans on. `opening` is its head as far as it is ours, `passed` are
     the lines of the client's, up to the value, by its place; `keys` are the texts that may not
-    come back; a push to `pushed` is gated."""
+    come back; a push to `pushed` is gated; what `costs` is metered."""
 
     passage: Passage = field(repr=False)
     grant: Grant
@@ -27,6 +28,7 @@ class Way:
     opening: bytes = field(repr=False)
     passed: tuple[tuple[int, bytes], ...]
     keys: Literals = field(repr=False)
+    costs: bool
     pushed: Remote | None = field(default=None, repr=False)
 
     def head(self, request: Request) -> bytes:
@@ -54,5 +56,6 @@ def way_of(request: Request, passage: Passage, grant: Grant, pushed: Remote | No
         opening="\r\n".join(opening).encode("latin-1"),
         passed=tuple(passed),
         keys=Literals(passage.masks),
+        costs=grant.kind == "provider" and grant.name in PRICES and passage.rule != "models",
         pushed=pushed,
     )
