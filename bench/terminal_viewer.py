@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 BINARY, TEXT = 0x82, 0x81
 TAIL = 256
+ROOM_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,19 @@ class Viewer:
     offset: int = 0
     tail: bytes = b""
     wire: socket.socket = field(init=False)
+    _room: bytearray = field(default_factory=lambda: bytearray(ROOM_BYTES), repr=False)
     _rest: bytes = b""
+    _kind: int = 0
+    _left: int = 0
+    """Bytes still to come of a frame of this kind."""
+    _said: bytes = b""
     _acked: int = 0
     _ack_every: int = 1
 
     def __post_init__(self) -> None:
+        self._atoll = self.seat.dialect == "atoll"
+        # Only Atoll is told how far it was read.
+        self.acks = self.acks and self._atoll
         self.wire = socket.create_connection(("127.0.0.1", self.seat.port))
         self.wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         lines = [
@@ -56,12 +65,12 @@ class Viewer:
         self.wire.sendall("\r\n".join([*lines, "", ""]).encode())
         head = b""
         while b"\r\n\r\n" not in head:
-            head += self._received(65536)
+            head += self._received()
         if not head.startswith(b"HTTP/1.1 101"):
             raise RuntimeError(f"{self.seat.dialect}: {head[:400]!r}")
         if self.seat.dialect == "ttyd":
             self._send(BINARY, b'{"AuthToken":"","columns":80,"rows":24}')
-        self._take(head.partition(b"\r\n\r\n")[2])
+        self._take(memoryview(head.partition(b"\r\n\r\n")[2]))
 
     def type(self, keys: bytes) -> None:
         """Send keystrokes."""
@@ -76,7 +85,7 @@ class Viewer:
     def read(self) -> int:
         """Wait for the next bytes; how many of output came."""
         before = self.delivered
-        self._take(self._received(1 << 20))
+        self._take(self._received())
         return self.delivered - before
 
     def sees(self, words: bytes) -> None:
@@ -88,42 +97,64 @@ class Viewer:
         """Leave."""
         self.wire.close()
 
-    def _received(self, count: int) -> bytes:
-        data = self.wire.recv(count)
-        if not data:
+    def _received(self) -> memoryview:
+        """What has come; it stands in the same room each time, as asking for another costs."""
+        count = self.wire.recv_into(self._room)
+        if not count:
             raise RuntimeError(f"{self.seat.dialect} hung up; its last words: {self.tail!r}")
-        return data
+        return memoryview(self._room)[:count]
 
-    def _take(self, data: bytes) -> None:
-        """Walk over frames; a payload that is not whole yet waits."""
-        buffer = self._rest + data if self._rest else data
+    def _take(self, data: memoryview) -> None:
+        """Walk over frames, wherever they are cut; output is counted as it comes."""
         at = 0
-        while (found := _frame(buffer, at)) is not None:
-            kind, begin, end = found
-            self._frame(kind, buffer, begin, end)
-            at = end
-        self._rest = buffer[at:]
+        while at < len(data):
+            if not self._left:
+                at = self._begin(data, at)
+            piece = data[at : at + self._left]
+            at += len(piece)
+            self._left -= len(piece)
+            if self._kind == BINARY & 15 or (self._kind == TEXT & 15 and not self._atoll):
+                self._saw(piece)
+            else:
+                self._said += piece
+                if self._rest == b"" and not self._left:
+                    self._told(self._said)
+                    self._said = b""
         if self.acks and self.offset - self._acked >= self._ack_every:
             self._acked = self.offset
             self._send(TEXT, b'{"type":"ack","offset":%d}' % self.offset)
 
-    def _frame(self, kind: int, buffer: bytes, begin: int, end: int) -> None:
-        atoll = self.seat.dialect == "atoll"
-        if kind == 9:
-            self._send(0x8A, buffer[begin:end])
-        elif kind == 8:
-            raise RuntimeError(f"closed: {buffer[begin:end]!r}")
-        elif atoll and kind == 1:
-            said = json.loads(buffer[begin:end])
+    def _begin(self, data: memoryview, at: int) -> int:
+        """Read the head of a frame as far as it is there; where it ends."""
+        head = self._rest
+        while at < len(data) and len(head) < _head_size(head):
+            head += data[at : at + 1]
+            at += 1
+        whole = len(head) == _head_size(head)
+        self._rest = b"" if whole else head
+        if whole:
+            self._kind = head[0] & 15
+            self._left = int.from_bytes(head[2:], "big") if len(head) > 2 else head[1] & 127
+        return at
+
+    def _saw(self, output: memoryview) -> None:
+        count = len(output)
+        self.delivered += count
+        self.offset += count
+        recent = bytes(output[-TAIL:])
+        self.tail = recent if len(recent) == TAIL else (self.tail + recent)[-TAIL:]
+
+    def _told(self, payload: bytes) -> None:
+        if self._kind == 9:
+            self._send(0x8A, payload)
+        elif self._kind == 8:
+            raise RuntimeError(f"closed: {payload!r}")
+        elif self._kind == TEXT & 15:
+            said = json.loads(payload)
             self._ack_every = said.get("ack_every", self._ack_every)
             self.offset = {"start": said.get("offset"), "resync": said.get("to")}.get(
                 said["type"], self.offset
             )
-        else:
-            self.delivered += end - begin
-            self.offset += (end - begin) if atoll else 0
-            recent = buffer[max(begin, end - TAIL) : end]
-            self.tail = recent if len(recent) == TAIL else (self.tail + recent)[-TAIL:]
 
     def _send(self, kind: int, payload: bytes) -> None:
         size = len(payload)
@@ -132,18 +163,9 @@ class Viewer:
         self.wire.sendall(bytes([kind]) + length + b"\0\0\0\0" + payload)
 
 
-def _frame(buffer: bytes, at: int) -> tuple[int, int, int] | None:
-    """Opcode, begin and end of the payload of the frame at `at`, when it is whole."""
-    if len(buffer) < at + 2:
-        return None
-    kind, size, begin = buffer[at] & 15, buffer[at + 1] & 127, at + 2
-    if size >= 126:
-        width = 2 if size == 126 else 8
-        begin += width
-        if len(buffer) < begin:
-            return None
-        size = int.from_bytes(buffer[begin - width : begin], "big")
-    return (kind, begin, begin + size) if begin + size <= len(buffer) else None
+def _head_size(head: bytes) -> int:
+    """How long the head of a server's frame is, by as much of it as is there."""
+    return 2 if len(head) < 2 else {126: 4, 127: 10}.get(head[1] & 127, 2)
 
 
 def together(viewers: list[Viewer], words: bytes) -> float:

@@ -120,3 +120,23 @@ def test_scrollback_read_off_the_ring_is_refused() -> None:
     scrollback.append(b"x" * (MIN_CAPACITY + MAX_SEQUENCE))
     with pytest.raises(ValueError, match="outside"):
         scrollback.read(0, 1)
+
+
+def test_scrollback_read_twice_is_read_once_until_more_comes() -> None:
+    scrollback = Scrollback(MIN_CAPACITY)
+    scrollback.append(b"a" * 100)
+    first = scrollback.read(0, 100)
+    assert scrollback.read(0, 100) is first
+    assert scrollback.read(0, 50) == b"a" * 50
+    scrollback.forget()
+    assert scrollback.read(0, 100) == first
+    scrollback.append(b"b" * MIN_CAPACITY)
+    assert scrollback.read(scrollback.start, 100) == b"b" * 100
+
+
+def test_scrollback_cuts_stand_as_near_after_large_appends_as_after_small_ones() -> None:
+    scrollback = Scrollback(16 * MIN_STRIDE)
+    for _ in range(8):
+        scrollback.append(b"line of text \x1b[31mred\x1b[m\r\n" * 512)
+    cut = scrollback.first_cut()
+    assert scrollback.start <= cut.offset <= scrollback.start + MIN_STRIDE

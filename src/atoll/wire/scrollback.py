@@ -23,12 +23,23 @@ MAX_HELD_BYTES = 64
 out to be a question. None of the questions is longer."""
 MAX_FRESH = 64
 """Unblanked questions kept for the driver; a program that asks more is not answered."""
+_NOWHERE = (-1, 0)
 
 
 class Scrollback:
     """Ring and scanner of one terminal, fed together."""
 
-    __slots__ = ("_cuts", "_finished", "_fresh", "_ring", "_scanner", "_spacing", "_stride")
+    __slots__ = (
+        "_cuts",
+        "_finished",
+        "_fresh",
+        "_ring",
+        "_scanner",
+        "_shared",
+        "_shared_place",
+        "_spacing",
+        "_stride",
+    )
 
     def __init__(self, capacity: int) -> None:
         """`capacity` in bytes; small ones could not hold the longest sequence."""
@@ -41,6 +52,7 @@ class Scrollback:
         self._cuts: deque[Cut] = deque([self._scanner.cut()])
         self._fresh: deque[tuple[int, bytes]] = deque(maxlen=MAX_FRESH)
         self._finished = False
+        self._shared_place, self._shared = _NOWHERE, b""
 
     @property
     def start(self) -> int:
@@ -66,20 +78,26 @@ class Scrollback:
 
     def append(self, data: bytes) -> tuple[Query, ...]:
         """Take output; returns the questions in it, oldest first."""
-        # A cut can only be where one feed of the scanner ends: not too far from the last.
-        step = self._stride
-        pieces = (data,) if len(data) <= step else _pieces(data, step)
-        queries: tuple[Query, ...] = ()
-        for piece in pieces:
-            queries += self._scanner.feed(piece)
-            if self._scanner.settled - self._cuts[-1].offset >= self._spacing:
-                self._cuts.append(self._scanner.cut())
+        self.forget()
+        if len(data) <= self._stride:
+            queries = self._scan(data)
+        else:
+            # A cut can only be where one feed of the scanner ends: not too far from the last.
+            pieces = range(0, len(data), self._stride)
+            scanned = [self._scan(data[at : at + self._stride]) for at in pieces]
+            queries = tuple(query for some in scanned for query in some)
         self._ring.append(data)
         for query in queries:
             self._blank(query)
-        while self._cuts[0].offset < self._ring.start and len(self._cuts) > 1:
+        start = self._ring.start
+        while self._cuts[0].offset < start and len(self._cuts) > 1:
             self._cuts.popleft()
         return queries
+
+    def forget(self) -> None:
+        """Everybody who wanted it has read what there is: the bytes read last, which are kept
+        because viewers of a flood all want the same, are let go."""
+        self._shared_place, self._shared = _NOWHERE, b""
 
     def finish(self) -> None:
         """There will be no more: an unfinished end is all there is."""
@@ -96,10 +114,21 @@ class Scrollback:
     def read(self, offset: int, limit: int, *, fresh_from: int | None = None) -> bytes:
         """Up to `limit` bytes from `offset` to `ready`. With `fresh_from`, questions asked at or
         after that offset are as the program wrote them. Raises `ValueError` off the ring."""
-        data = self._ring.read(offset, min(limit, max(0, self.ready - offset)))
+        count = min(limit, max(0, self.ready - offset))
+        if (offset, count) == self._shared_place:
+            data = self._shared
+        else:
+            data = self._ring.read(offset, count)
+            self._shared_place, self._shared = (offset, count), data
         if fresh_from is None or not self._fresh or not data:
             return data
         return self._freshened(offset, data, fresh_from)
+
+    def _scan(self, data: bytes) -> tuple[Query, ...]:
+        queries = self._scanner.feed(data)
+        if self._scanner.settled - self._cuts[-1].offset >= self._spacing:
+            self._cuts.append(self._scanner.cut())
+        return queries
 
     def _blank(self, query: Query) -> None:
         size = query.end - query.start
@@ -122,7 +151,3 @@ class Scrollback:
         if at < len(self._cuts):
             return self._cuts[at]
         return self._scanner.cut()
-
-
-def _pieces(data: bytes, size: int) -> list[bytes]:
-    return [data[at : at + size] for at in range(0, len(data), size)]

@@ -150,13 +150,14 @@ class Master:
 
     def _drained(self) -> bytes:
         """What one turn takes. Raises `OSError` when there is nothing, as read(2) does."""
-        piece = data = os.read(self._fd, READ_BYTES)
+        pieces = [os.read(self._fd, READ_BYTES)]
+        left = READ_BYTES - len(pieces[0])
         # What ends it after a first piece says so again at the next turn.
         with contextlib.suppress(OSError):
-            while len(piece) >= FULL_PIECE and len(data) <= READ_BYTES - FULL_PIECE:
-                piece = os.read(self._fd, READ_BYTES - len(data))
-                data += piece
-        return data
+            while len(pieces[-1]) >= FULL_PIECE <= left:
+                pieces.append(os.read(self._fd, left))
+                left -= len(pieces[-1])
+        return b"".join(pieces)
 
     def _type(self) -> None:
         del self._typed[: self._put(self._typed)]

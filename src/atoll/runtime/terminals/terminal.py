@@ -338,6 +338,7 @@ class Terminal:
             self.tell(Titled(self._title))
         for viewer in self._viewers.values():
             viewer.poke()
+        self.scrollback.forget()
         self._settle()
 
     def _hung_up(self) -> None:
