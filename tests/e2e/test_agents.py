@@ -16,7 +16,7 @@ from atoll.adapters.agents.catalogue import find
 from atoll.domain.provider import PROVIDERS
 from atoll.testing.server import TestServer, test_server
 from tests.peers.api import api_of
-from tests.peers.canary import answers_with, files_with
+from tests.peers.canary import HUNT, answers_with, files_with, memory_holds, pids_of
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
 from tests.peers.model_server import ModelServer, model_server
 
@@ -39,8 +39,6 @@ CHOICES = {
 """What a person has to choose: the model."""
 
 PROFILE = f"id: profile.small\nversion: '1.0.0'\nextension: ext.docker\nimage: {IMAGE}\n"
-PAGE = os.sysconf("SC_PAGESIZE")
-BLOCK = 65536
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 
@@ -166,19 +164,14 @@ async def _assert_key_is_nowhere_inside(w: World, sandbox: str, agent: str) -> N
     recorded = await w.api.post(f"{path}/recording")
     assert recorded.is_success, recorded.text
     await _until_the_agent_draws(w, sandbox, opened.json()["terminal_id"])
-    hunt = (
-        f"grep -rsl {KEY[3:]} /workspace /home /tmp /run /var /opt/atoll/agents/{agent}/bin/../bin"
-    )
-    _, found = await run(
-        w, sandbox, "/bin/sh", "-c", f"{hunt}; cat /proc/[0-9]*/environ | grep -a {KEY[3:]}"
-    )
-    assert KEY[3:].encode() not in found.replace(b"grep", b"")
+    code, found = await run(w, sandbox, "/bin/sh", "-c", HUNT, "sh", KEY[3:])
+    assert (code, found) == (0, b""), found.decode()
     told = (await w.api.get(f"/v1/sandboxes/{sandbox}")).json()
     if os.geteuid() == 0:
         uid = told["isolation"]["host_uid"]
-        inside = [pid for pid in _pids() if _uid(pid) == uid]
+        inside = pids_of(uid)
         assert inside
-        assert not [pid for pid in inside if _memory_holds(pid, KEY.encode())]
+        assert not [pid for pid in inside if memory_holds(pid, KEY.encode())]
 
 
 def _assert_key_is_kept_nowhere(w: World, sandbox: str) -> None:
@@ -201,57 +194,6 @@ async def _until_the_agent_draws(w: World, sandbox: str, terminal: str) -> None:
                 break
             await asyncio.sleep(0.1)
     assert told["state"] == "running", told
-
-
-def _pids() -> list[int]:
-    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-
-
-def _uid(pid: int) -> int:
-    try:
-        return Path(f"/proc/{pid}").stat().st_uid
-    except OSError:
-        return -1
-
-
-def _memory_holds(pid: int, needle: bytes) -> bool:
-    """Whether any written page of a process holds `needle`. Only pages that are there are read:
-    agents reserve address space by the terabyte."""
-    try:
-        lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
-        spans = [line.split()[0] for line in lines if line.split()[1].startswith("rw")]
-        with (
-            Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory,
-            Path(f"/proc/{pid}/pagemap").open("rb", buffering=0) as pages,
-        ):
-            return any(
-                needle in os.pread(memory.fileno(), length, start)
-                for span in spans
-                for start, length in _present(
-                    pages.fileno(), *(int(x, 16) for x in span.split("-"))
-                )
-            )
-    except OSError:
-        return False  # it ended meanwhile
-
-
-def _present(pagemap: int, low: int, high: int) -> Iterator[tuple[int, int]]:
-    """Runs (address, length) of pages in memory or swap (Linux, pagemap(5): bits 63 and 62)."""
-    start = None
-    for at in range(low // PAGE, high // PAGE, BLOCK):
-        count = min(BLOCK, high // PAGE - at)
-        entries = os.pread(pagemap, count * 8, at * 8)
-        if not any(entries) and start is None:
-            continue
-        for n in range(len(entries) // 8):
-            there = entries[n * 8 + 7] & 0xC0
-            if there and start is None:
-                start = at + n
-            elif not there and start is not None:
-                yield start * PAGE, (at + n - start) * PAGE
-                start = None
-    if start is not None:
-        yield start * PAGE, high - start * PAGE
 
 
 async def test_agent_with_a_key_the_provider_rejects_is_told_so(

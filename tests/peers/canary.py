@@ -1,5 +1,8 @@
-"""Looking for a value that must be nowhere: every file of a home, holes left out, and every answer
-that tells of what happened."""
+"""Looking for a value that must be nowhere: inside a sandbox, in every file of a home, holes left
+out, in the memory of processes, and in every answer that tells of what happened.
+
+`tests/security/test_canary_hunt.py` hides a value in each of these places and sees it found.
+"""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -7,6 +10,17 @@ from pathlib import Path
 from typing import Any
 
 STEP = 8 << 20
+PAGE = os.sysconf("SC_PAGESIZE")
+BLOCK = 65536
+# Prints names only: what a command prints is masked, so a value in it would not be seen there.
+HUNT = """
+grep -rsl -- "$1" /workspace /home /tmp /run /var /dev/shm /etc /root /opt
+for file in /proc/[0-9]*/environ; do
+  if grep -qsa -- "$1" "$file"; then echo "$file"; fi
+done
+true
+"""
+"""For `sh -c HUNT sh NEEDLE`: the files and environments inside that hold it."""
 TOLD = ("/v1/events?limit=500", "/v1/secrets", "/v1/approvals", "/v1/sandboxes")
 
 
@@ -59,3 +73,56 @@ def answers_with(client: Any, needle: str, *, sandbox: str) -> list[str]:
         if not told["events"]:
             return found
         after = told["next"]
+
+
+def pids_of(uid: int) -> list[int]:
+    """Processes of one user of this machine."""
+    found = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    return [pid for pid in found if _uid(pid) == uid]
+
+
+def _uid(pid: int) -> int:
+    try:
+        return Path(f"/proc/{pid}").stat().st_uid
+    except OSError:
+        return -1
+
+
+def memory_holds(pid: int, needle: bytes) -> bool:
+    """Whether any written page of a process holds `needle`. Only pages that are there are read:
+    agents reserve address space by the terabyte."""
+    try:
+        lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
+        spans = [line.split()[0] for line in lines if line.split()[1].startswith("rw")]
+        with (
+            Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory,
+            Path(f"/proc/{pid}/pagemap").open("rb", buffering=0) as pages,
+        ):
+            return any(
+                needle in os.pread(memory.fileno(), length, start)
+                for span in spans
+                for start, length in _present(
+                    pages.fileno(), *(int(x, 16) for x in span.split("-"))
+                )
+            )
+    except OSError:
+        return False  # it ended meanwhile
+
+
+def _present(pagemap: int, low: int, high: int) -> Iterator[tuple[int, int]]:
+    """Runs (address, length) of pages in memory or swap (Linux, pagemap(5): bits 63 and 62)."""
+    start = None
+    for at in range(low // PAGE, high // PAGE, BLOCK):
+        count = min(BLOCK, high // PAGE - at)
+        entries = os.pread(pagemap, count * 8, at * 8)
+        if not any(entries) and start is None:
+            continue
+        for n in range(len(entries) // 8):
+            there = entries[n * 8 + 7] & 0xC0
+            if there and start is None:
+                start = at + n
+            elif not there and start is not None:
+                yield start * PAGE, (at + n - start) * PAGE
+                start = None
+    if start is not None:
+        yield start * PAGE, high - start * PAGE
