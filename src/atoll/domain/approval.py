@@ -32,6 +32,8 @@ MAX_PENDING = 20
 """Questions one sandbox may have open: what comes beyond is dropped, not queued."""
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Letters and marks by their class, and nothing to see."""
 
 
 class Verdict(StrEnum):
@@ -252,12 +254,19 @@ def _in_url(host: str) -> str:
 def _spelled(char: str) -> str:
     if char == "\\":
         return "\\\\"
-    if " " <= char <= "~" or unicodedata.category(char) not in _HIDDEN:
+    if " " <= char <= "~" or not _hides(char):
         return char
     number = ord(char)
     if number < 0x100:
         return f"\\x{number:02x}"
     return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+def _hides(char: str) -> bool:
+    """Whether it shows nothing, a space that is not one, or only changes what stands before."""
+    kind = unicodedata.category(char)
+    variation = "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
+    return kind in _HIDDEN or kind == "Zs" or char in _BLANK or variation
 
 
 def _framed(parts: Sequence[str]) -> bytes:
