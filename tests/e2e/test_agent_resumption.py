@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 from atoll.testing.server import TestServer
 from tests.e2e.test_agent_control import Scene, reading, seated
 from tests.e2e.test_agents import KEY, World, sandbox_for, world
+from tests.peers.api import Api, api_of, until
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 
@@ -83,6 +86,33 @@ async def test_agent_goes_on_in_its_conversation_after_a_stop_and_start(
         assert len(running) == 1
         assert await restarted(w, sandbox, "--no-resume-agent") == []
         assert await restarted(w, sandbox) == []
+
+
+@pytest.mark.slow
+async def test_agent_goes_on_after_its_sandbox_was_lost(
+    repository: Path, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    async with world(KEY) as w:
+        await asyncio.to_thread(provide_agent, w.server, "claude-code")
+        sandbox = await sandbox_for(w, "claude-code", repository)
+        first = await opened(w, sandbox, "claude-code")
+        await talked_with(w, sandbox, first, f"Remember the word {WORD}.", turns=1)
+        await asyncio.to_thread(_lose, w, sandbox)
+        await atoll(w, "start", sandbox)
+        assert "goes on in its conversation" in await atoll(w, "logs", sandbox)
+        assert [one["agent"] for one in await agents(w, sandbox)] == ["claude-code"]
+
+
+def _kinds(api: Api, sandbox: str) -> set[str]:
+    return {one["event_type"] for one in api.events(sandbox)}
+
+
+def _lose(w: World, sandbox: str) -> None:
+    """Kill its runtime, once it is written down which conversation the agent has."""
+    with api_of(w.server) as api:
+        until(lambda: _kinds(api, sandbox), lambda told: "agent.conversation" in told)
+        os.kill(api.box(sandbox).runtime_pid, signal.SIGKILL)
+        api.until(sandbox, lambda told: told["state"] == "failed", seconds=20)
 
 
 @pytest.mark.slow
