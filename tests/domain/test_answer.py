@@ -1,6 +1,8 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from atoll.domain.answer import judge_answer
+from atoll.domain.answer import DECIDING, judge_answer
 from atoll.domain.passage import Asked, Headers, Passage, Refusal, judge
 from atoll.domain.provider import OPENAI, Upstream
 
@@ -12,7 +14,8 @@ PASSAGE = FOUND
 def kept(status: int, *headers: tuple[str, str]) -> Headers:
     verdict = judge_answer(PASSAGE, status, headers)
     assert not isinstance(verdict, Refusal), verdict
-    return verdict
+    passed, ours = verdict
+    return (*(headers[at] for at in passed), *ours)
 
 
 def test_answer_keeps_what_is_the_sandboxs() -> None:
@@ -60,7 +63,7 @@ def test_answer_redirect_stays_below_the_base_of_its_origin(
         assert isinstance(verdict, Refusal) and verdict.error == "redirect_blocked"
         assert kept(201, ("Location", location)) == ()
     else:
-        assert verdict == (("Location", shown),)
+        assert verdict == ((), (("Location", shown),))
 
 
 def test_answer_location_of_other_statuses_means_nothing() -> None:
@@ -79,3 +82,22 @@ def test_answer_packed_is_refused(header: tuple[str, str]) -> None:
 def test_answer_that_switches_protocols_unasked_is_refused() -> None:
     verdict = judge_answer(PASSAGE, 101, ())
     assert isinstance(verdict, Refusal) and verdict.error == "bad_answer"
+
+
+NAMES = st.sampled_from(
+    ["Connection", "content-encoding", "Location", "Set-Cookie", "X-A", "x-b", "Date", "Alt-Svc",
+     "Content-Length", "Transfer-Encoding", "Sec-WebSocket-Extensions"]
+)  # fmt: skip
+VALUES = st.sampled_from(["", "x-a", "X-B, close", "identity", "gzip", "/base/v1/x", "//b", "1"])
+
+
+@given(
+    st.sampled_from([101, 200, 201, 204, 307, 400]),
+    st.lists(st.tuples(NAMES, VALUES, VALUES), max_size=6),
+)
+def test_answer_is_judged_by_no_values_but_those_that_decide(
+    status: int, rows: list[tuple[str, str, str]]
+) -> None:
+    one = tuple((name, value) for name, value, _ in rows)
+    two = tuple((name, value if name.lower() in DECIDING else other) for name, value, other in rows)
+    assert judge_answer(PASSAGE, status, one) == judge_answer(PASSAGE, status, two)

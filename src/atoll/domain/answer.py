@@ -17,8 +17,9 @@ _WITHHELD = frozenset(
 """Headers of an answer that are the broker's business, not the sandbox's."""
 
 _STRIPPED = HOP_BY_HOP | _WITHHELD
-_PACKING = frozenset({"content-encoding", "sec-websocket-extensions"})
-_JUDGED = _STRIPPED | _PACKING
+DECIDING = frozenset({"connection", "content-encoding", "location"})
+"""The headers whose values decide what passes: answers that differ in other values only are
+judged alike."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _LEADING = _REDIRECTS | {201, 202}
 """Statuses whose `Location` means something."""
@@ -26,31 +27,29 @@ _USUAL_PORTS = {"https": 443, "http": 80}
 SWITCHING = 101
 
 
-def judge_answer(passage: Passage, status: int, headers: Headers) -> Headers | Refusal:
-    """The headers that go in, or why the whole answer does not."""
+def judge_answer(
+    passage: Passage, status: int, headers: Headers
+) -> tuple[tuple[int, ...], Headers] | Refusal:
+    """The places of the headers that go in as they are, and those that do so in words of ours;
+    or why the whole answer does not."""
     if status == SWITCHING and not passage.websocket:
         return Refusal(502, "bad_answer", "the provider switched protocols unasked")
     lows = [name.lower() for name, _ in headers]
-    if _JUDGED.isdisjoint(lows):
-        return headers
     if any(map(_packed, lows, [value for _, value in headers])):
         # It was asked for plain bytes; in packed ones nobody could see the key.
         return Refusal(502, "packed_answer", "the provider answered with packed bytes")
-    named = named_hop_by_hop(lows, headers)
-    kept = [
-        header
-        for low, header in zip(lows, headers, strict=True)
-        if low not in _STRIPPED and low not in named
-    ]
+    withheld = _STRIPPED | named_hop_by_hop(lows, headers)
+    passed = tuple([at for at, low in enumerate(lows) if low not in withheld])
+    ours: Headers = ()
     if "location" in lows and status in _LEADING:
-        for name, value in headers:
-            if name.lower() != "location":
+        for low, (name, value) in zip(lows, headers, strict=True):
+            if low != "location":
                 continue
             shown = _location(passage, value)
             if shown is None and status in _REDIRECTS:
                 return Refusal(502, "redirect_blocked", "the provider redirects elsewhere")
-            kept += [(name, shown)] if shown is not None else []
-    return tuple(kept)
+            ours += ((name, shown),) if shown is not None else ()
+    return passed, ours
 
 
 def _packed(low: str, value: str) -> bool:

@@ -7,9 +7,10 @@ slow, and whoever goes takes the other along.
 
 from typing import Protocol
 
-from atoll.domain.answer import judge_answer
-from atoll.domain.passage import Headers, Refusal
+from atoll.domain.answer import SWITCHING
+from atoll.domain.passage import Refusal
 from atoll.domain.redaction.redactor import Redactor
+from atoll.runtime.doors.back import Told
 from atoll.runtime.doors.call import Call
 from atoll.runtime.doors.gate import Gate
 from atoll.runtime.doors.outbound import Outbound
@@ -154,24 +155,20 @@ class Exchange:
 
     # The upstream's side.
 
-    def answer_head(self, status: int, reason: str, headers: Headers) -> None:
+    def answer_head(self, status: int, reason: bytes, said: list[bytes]) -> None:
         """Judge an answer and pass its head in."""
         self.call.step, self.call.status = "answer", status
-        kept = judge_answer(self.way.passage, status, headers)
-        if isinstance(kept, Refusal):
-            self.fail(kept)
+        http11 = self._request.shape.http11
+        told = Told(status, reason, tuple(said[0::2]), said[1::2], http11)
+        back = self.way.backs.judge(told)
+        if isinstance(back, Refusal):
+            self.fail(back)
             return
         self._answered, self.call.step = True, "pass"
-        self._raw = status == 101
-        told = {name.lower() for name, _ in kept}
-        sized = "content-length" in told or self.way.method == "HEAD"
-        unbodied = status in (204, 304) or status < 200
-        self._chunked = not (sized or unbodied) and self._request.shape.http11
-        self._close = not (sized or unbodied or self._chunked)
-        head = _answer_head(status, reason, kept, chunked=self._chunked, close=self._close)
-        if self._raw:
-            head = head[:-2] + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
-        self._shown_head = self._client.reply_head(self.way.keys.redact(head), raw=self._raw)
+        self._raw = status == SWITCHING
+        self._chunked, self._close = back.chunked, back.close
+        head = self.way.keys.redact(back.head(told))
+        self._shown_head = self._client.reply_head(head, raw=self._raw)
         if self._raw:
             self._flush()
 
@@ -257,9 +254,8 @@ class Exchange:
         self.call.status = 200
         self._finish("push_refused", reuse=False)
         kind = "application/x-git-receive-pack-result"
-        kept = (("Content-Type", kind), ("Content-Length", str(len(answer))))
-        head = _answer_head(200, "OK", kept, chunked=False, close=False)
-        self._client.reply_data(self._client.reply_head(head, raw=False) + answer)
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(answer)}\r\n\r\n"
+        self._client.reply_data(self._client.reply_head(head.encode(), raw=False) + answer)
         self._client.reply_end(close=False)
 
     def _finish(self, outcome: str, *, reuse: bool) -> None:
@@ -303,19 +299,6 @@ class Exchange:
         data = head + data
         if data:
             self._client.reply_data(data)
-
-
-def _answer_head(
-    status: int, reason: str, headers: Headers, *, chunked: bool, close: bool
-) -> bytes:
-    if not (reason.isascii() and reason.isprintable()):
-        reason = "".join(each for each in reason if " " <= each <= "~")
-    lines = [f"HTTP/1.1 {status} {reason}", *map(": ".join, headers)]
-    if chunked:
-        lines.append("Transfer-Encoding: chunked")
-    if close:
-        lines.append("Connection: close")
-    return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
 def _chunk(data: bytes) -> bytes:

@@ -10,16 +10,17 @@ from typing import Protocol, cast
 
 import httptools
 
-from atoll.domain.passage import Headers, Origin
+from atoll.domain.passage import Origin
 
 MAX_HEAD_BYTES = 64 * 1024
 SWITCHING = 101
 
 
 class Hearer(Protocol):
-    """Who asked, and hears the answer."""
+    """Who asked, and hears the answer; what is `said` in its head are names and values in
+    turns."""
 
-    def answer_head(self, status: int, reason: str, headers: Headers) -> None: ...
+    def answer_head(self, status: int, reason: bytes, said: list[bytes]) -> None: ...
     def answer_body(self, data: bytes) -> None: ...
     def answer_end(self) -> None: ...
     def answer_raw(self, data: bytes) -> None: ...
@@ -42,7 +43,7 @@ class Outbound(asyncio.Protocol):
         self._bodyless = False
         self._ended = True
         self._keep = True
-        self._headers: list[tuple[str, str]] = []
+        self._said: list[bytes] = []
         self._reason = b""
         self._headed = self._by_end = False
         self._unheaded = 0
@@ -153,7 +154,7 @@ class Outbound(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         """One header; trailers are not kept."""
         if not self._headed:
-            self._headers.append((name.decode("latin-1"), value.decode("latin-1")))
+            self._said += (name, value)
 
     def on_headers_complete(self) -> None:
         """The head is whole. Interim answers (RFC 9110 §15.2) are passed over."""
@@ -161,15 +162,14 @@ class Outbound(asyncio.Protocol):
             return
         status = self._parser.get_status_code()
         if status < 200 and status != SWITCHING:
-            self._headers, self._reason = [], b""
+            self._said, self._reason = [], b""
             return
         self._headed, self._raw = True, status == SWITCHING
-        names = {name.lower() for name, _ in self._headers}
-        self._by_end = not names & {"content-length", "transfer-encoding"}
+        names = [name.lower() for name in self._said[0::2]]
+        self._by_end = not (b"content-length" in names or b"transfer-encoding" in names)
         self._keep = self._parser.should_keep_alive() and not self._by_end
         if self.hearer is not None:
-            reason = self._reason.decode("latin-1")
-            self.hearer.answer_head(status, reason, tuple(self._headers))
+            self.hearer.answer_head(status, self._reason, self._said)
         if self._bodyless and not self._raw:
             self._end(keep=False)
 
@@ -188,7 +188,7 @@ class Outbound(asyncio.Protocol):
         return self._parser is not None and self._parser.get_status_code() in (204, 304)
 
     def _begin(self) -> None:
-        self._headers, self._reason = [], b""
+        self._said, self._reason = [], b""
         self._headed = self._by_end = False
         self._unheaded = 0
 

@@ -10,6 +10,7 @@ from atoll.domain.git_remote import Remote
 from atoll.domain.passage import Passage
 from atoll.domain.price import PRICES
 from atoll.domain.redaction.literals import Literals
+from atoll.runtime.doors.back import Backs
 from atoll.runtime.doors.holdings import Grant
 from atoll.runtime.doors.request import Request
 
@@ -20,7 +21,8 @@ _BODIED = frozenset({"POST", "PUT", "PATCH"})
 class Way:
     """A passage, and what it leans on. `opening` is its head as far as it is ours, `passed` are
     the lines of the client's, up to the value, by its place; `keys` are the texts that may not
-    come back; a push to `pushed` is gated; what `costs` is metered."""
+    come back; a push to `pushed` is gated; what `costs` is metered;
+    by `backs` answers come back in."""
 
     passage: Passage = field(repr=False)
     grant: Grant
@@ -29,6 +31,7 @@ class Way:
     passed: tuple[tuple[int, bytes], ...]
     keys: Literals = field(repr=False)
     costs: bool
+    backs: Backs
     pushed: Remote | None = field(default=None, repr=False)
 
     def head(self, request: Request) -> bytes:
@@ -57,5 +60,6 @@ def way_of(request: Request, passage: Passage, grant: Grant, pushed: Remote | No
         passed=tuple(passed),
         keys=Literals(passage.masks),
         costs=grant.kind == "provider" and grant.name in PRICES and passage.rule != "models",
+        backs=Backs(passage, shape.method),
         pushed=pushed,
     )

@@ -1,0 +1,95 @@
+"""Answers alike are judged once, and each comes in with its own values, none of them a key."""
+
+import pytest
+
+from atoll.domain.passage import Asked, Passage, Refusal, judge
+from atoll.domain.provider import OPENAI, Upstream
+from atoll.runtime.doors.back import KEPT_BACK_BYTES, KEPT_BACKS, Back, Backs, Told
+from tests.peers.broker import KEY
+from tests.peers.raw_upstream import attacked, closing, say
+
+MODELS = b"GET /broker/openai/v1/models HTTP/1.1\r\nHost: x\r\n\r\n"
+PASSAGE = judge(Upstream(OPENAI, "https://a.example", KEY), Asked("POST", "/v1/responses"))
+assert isinstance(PASSAGE, Passage)
+
+
+def told(*headers: tuple[bytes, bytes], status: int = 200, reason: bytes = b"OK") -> Told:
+    names = tuple(name for name, _ in headers)
+    return Told(status, reason, names, [value for _, value in headers], http11=True)
+
+
+def judged(backs: Backs, answer: Told) -> Back:
+    back = backs.judge(answer)
+    assert isinstance(back, Back)
+    return back
+
+
+def backs() -> Backs:
+    assert isinstance(PASSAGE, Passage)
+    return Backs(PASSAGE, "POST")
+
+
+def test_answers_alike_in_what_decides_are_judged_once_and_keep_their_values() -> None:
+    all_, length = backs(), (b"Content-Length", b"2")
+    first, second = told((b"Date", b"1"), length), told((b"Date", b"2"), length)
+    assert judged(all_, first) is judged(all_, second)
+    head = judged(all_, second).head(second)
+    assert head == b"HTTP/1.1 200 OK\r\nDate: 2\r\nContent-Length: 2\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        told((b"Connection", b"keep-alive"), (b"X", b"1"), status=201),
+        told((b"Connection", b"keep-alive"), (b"X", b"1"), reason=b"Fine"),
+        told((b"Connection", b"x"), (b"X", b"1")),
+        told((b"connection", b"keep-alive"), (b"X", b"1")),
+        told((b"X", b"1"), (b"Connection", b"keep-alive")),
+        Told(200, b"OK", (b"Connection", b"X"), [b"keep-alive", b"1"], http11=False),
+    ],
+)
+def test_answer_that_differs_in_what_decides_is_judged_anew(other: Told) -> None:
+    all_ = backs()
+    one = judged(all_, told((b"Connection", b"keep-alive"), (b"X", b"1")))
+    assert judged(all_, other) is not one
+
+
+def test_answers_kept_are_bounded_in_number_and_in_bytes() -> None:
+    all_ = backs()
+    first = judged(all_, told())
+    long = told((b"x" * KEPT_BACK_BYTES, b""))
+    assert judged(all_, long) is not judged(all_, long)
+    for number in range(KEPT_BACKS - 1):
+        judged(all_, told(status=400 + number))
+    assert judged(all_, told()) is first
+    judged(all_, told(status=500))
+    assert judged(all_, told()) is not first
+
+
+def test_answer_that_is_refused_is_refused_again() -> None:
+    all_ = backs()
+    for value in (b"identity", b"gzip", b"gzip", b"identity"):
+        packed = isinstance(all_.judge(told((b"Content-Encoding", value))), Refusal)
+        assert packed == (value == b"gzip")
+
+
+async def test_answers_on_one_connection_have_each_its_own_values_and_never_the_key() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"
+    async with attacked() as (peer, door):
+        got = []
+        for more in (
+            b"X-A: 1\r\n",
+            b"X-A: 2\r\n",
+            b"X-A: " + KEY.encode() + b"\r\n",
+            b"X-A: 4\r\n",
+        ):
+            peer.answer = head + more + b"\r\n"
+            got.append(await say(door, closing(MODELS)))
+        for named in (b"x-b", b"x-a"):
+            peer.answer = head + b"X-A: 5\r\nConnection: keep-alive, " + named + b"\r\n\r\n"
+            got.append(await say(door, closing(MODELS)))
+    assert [b"X-A: %d\r\n" % number in one for number, one in enumerate(got, 1)] == [
+        True, True, False, True, True, False,
+    ]  # fmt: skip
+    assert KEY.encode() not in b"".join(got)
+    assert b"X-A: " + b"*" * len(KEY) + b"\r\n" in got[2]
