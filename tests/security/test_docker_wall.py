@@ -19,6 +19,7 @@ from atoll.runtime.zygote import image
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire import zygote as wire
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
+from tests.security.test_limits import SOCKETS
 from tests.security.test_wall import (
     SYSCALL,
     python,
@@ -100,6 +101,14 @@ def container(rig: ZygoteRig) -> str:
 
 def init_of(rig: ZygoteRig, daemon: DockerDaemon) -> str:
     return daemon.run("inspect", "-f", "{{.State.Pid}}", container(rig))
+
+
+def test_what_waits_in_sockets_of_a_container_is_held_back(rig: ZygoteRig, box: wire.Box) -> None:
+    assert not [note for note in box.degraded if note.startswith("sockets")]
+    status, said = rig.inside(box, "/usr/bin/python3", "-c", SOCKETS)
+    ended = os.waitstatus_to_exitcode(status)
+    # v1 holds back what is sent; v2 counts it as memory, and may end the process.
+    assert ended == -9 or (ended == 0 and int(said) < 200), said
 
 
 def test_container_identity_is_a_uid_of_its_own_without_capabilities(

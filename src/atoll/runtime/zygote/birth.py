@@ -22,6 +22,7 @@ from atoll.runtime.zygote.adoption import await_adoption
 from atoll.runtime.zygote.bwrap_argv import Wall, wall_argv
 from atoll.runtime.zygote.cgroups import UNBOUNDED, caps
 from atoll.runtime.zygote.children import detach
+from atoll.runtime.zygote.container_sockets import bound_sockets
 from atoll.runtime.zygote.doorstep import lay_doorstep
 from atoll.runtime.zygote.home import BoxPlaces
 from atoll.runtime.zygote.host_mounts import attach_host_mounts, host_mounts, opened
@@ -186,7 +187,11 @@ def _foreign_wall(
     lender.take_back(places)
     for fd in lender.descriptors:
         os.close(fd)
-    standing = _Standing(guest.doors, (guest.pid,), (guest.pidfd,), loan.degraded)
+    degraded = loan.degraded
+    if nursery.root:
+        memory = caps(parentage.request.limits).memory_bytes
+        degraded += bound_sockets(guest.pid, guest.pidfd, memory)
+    standing = _Standing(guest.doors, (guest.pid,), (guest.pidfd,), degraded)
     return _Building(guest.control, lambda: standing)
 
 

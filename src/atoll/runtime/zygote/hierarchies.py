@@ -54,6 +54,12 @@ def hierarchies(proc: Path = Path("/proc/self")) -> list[Hierarchy]:
     return sorted(found.values(), key=lambda each: -each.version)
 
 
+def groups_of(pid: int) -> list[tuple[str, str]]:
+    """A process's group in each hierarchy: controllers, and the path as seen from here. Raises
+    `OSError` when it is gone."""
+    return [*_own_groups(Path(f"/proc/{pid}/cgroup").read_text())]
+
+
 def _own_groups(text: str) -> Iterator[tuple[str, str]]:
     for line in text.splitlines():
         _number, controllers, path = line.split(":", 2)
