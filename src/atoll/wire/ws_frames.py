@@ -28,6 +28,9 @@ class Opcode(IntEnum):
     PONG = 10
 
 
+_OPCODES: Final = {opcode.value: opcode for opcode in Opcode}
+
+
 class BadStream(ValueError):
     """The peer breaks the protocol; `code` is what to close with."""
 
@@ -74,7 +77,7 @@ class FrameReader:
 
     def feed(self, data: bytes) -> Iterator[Message]:
         """The messages that `data` completes. Raises `BadStream`; nothing may follow that."""
-        buffer, at = self._buffer + data, 0
+        buffer, at = self._buffer + data if self._buffer else data, 0
         while (found := self._frame(buffer, at)) is not None:
             final, opcode, payload, at = found
             message = self._take(final, opcode, payload)
@@ -112,6 +115,9 @@ class FrameReader:
         if (opcode is Opcode.CONTINUATION) is (self._kind is None):
             raise BadStream(CLOSE_PROTOCOL, "a message began inside another, or never did")
         self._kind = opcode if self._kind is None else self._kind
+        if final and not self._parts:
+            kind, self._kind = self._kind, None
+            return Message(kind, payload)
         self._parts.append(payload)
         self._size += len(payload)
         if not final:
@@ -125,10 +131,9 @@ class FrameReader:
 
 def _opcode(first: int, second: int) -> Opcode:
     """The opcode of a frame by its first two bytes. Raises `BadStream`."""
-    try:
-        opcode = Opcode(first & 0x0F)
-    except ValueError:
-        raise BadStream(CLOSE_PROTOCOL, f"there is no opcode {first & 0x0F}") from None
+    opcode = _OPCODES.get(first & 0x0F)
+    if opcode is None:
+        raise BadStream(CLOSE_PROTOCOL, f"there is no opcode {first & 0x0F}")
     if first & 0x70:
         raise BadStream(CLOSE_PROTOCOL, "reserved bits are set, and no extension was agreed on")
     if not second & _MASKED:

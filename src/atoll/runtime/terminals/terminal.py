@@ -189,7 +189,8 @@ class Terminal:
     def acknowledge(self, viewer: Viewer, offset: int) -> bool:
         """A viewer has everything before `offset` on its screen. False for an impossible one."""
         taken = self._driving.acked(viewer.client, offset, self._loop.time())
-        self._settle()
+        if self.drives(viewer):
+            self._settle()
         return taken
 
     def type(self, viewer: Viewer, data: bytes) -> InputRefused | None:
@@ -329,15 +330,17 @@ class Terminal:
         queries = self.scrollback.append(data)
         for observer in self.observers:
             observer.showed(data)
-        self._driving.produced(self.scrollback.end, self._loop.time())
+        now = self._loop.time()
+        self._driving.produced(self.scrollback.end, now)
         if queries and not self._driving.present:
             modes = self.scrollback.modes
             self._master.write(b"".join(answer(query, modes) for query in queries))
         if self.scrollback.modes.title != self._title:
             self._title = self.scrollback.modes.title
             self.tell(Titled(self._title))
+        ready = self.scrollback.ready
         for viewer in self._viewers.values():
-            viewer.poke()
+            viewer.poke(ready, now)
         self.scrollback.forget()
         self._settle()
 

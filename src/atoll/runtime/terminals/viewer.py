@@ -102,15 +102,12 @@ class Viewer:
             self._called = True
             self._loop.call_soon(self._answer_call)
 
-    def poke(self) -> None:
-        """There is more to read: sent at once when enough has come or little has gone lately,
-        else when the time of the next flush is there."""
-        if not self.link.roomy:
-            return
-        enough = self._source.scrollback.ready - self.cursor >= FLUSH_BYTES
-        if enough or self._loop.time() >= self._flush_at:
+    def poke(self, ready: int, now: float) -> None:
+        """There is output up to `ready`: sent at once when enough has come or little has gone
+        lately, else when the time of the next flush is there."""
+        if ready - self.cursor >= FLUSH_BYTES or now >= self._flush_at:
             self.pump()
-        else:
+        elif self.link.roomy:
             self._alarm.set(self._flush_at)
 
     def typed(self) -> None:
@@ -160,10 +157,11 @@ class Viewer:
 
     def _send_output(self) -> bool:
         """Send the next frame of output, if there is one."""
-        fresh_from = self.live_from if self._source.drives(self) else None
-        data = self._source.scrollback.read(self.cursor, FRAME_BYTES, fresh_from=fresh_from)
-        if not data:
+        source = self._source
+        if self.cursor >= source.scrollback.ready:
             return False
+        fresh_from = self.live_from if source.drives(self) else None
+        data = source.scrollback.read(self.cursor, FRAME_BYTES, fresh_from=fresh_from)
         self.cursor += len(data)
         self._flush_at = self._loop.time() + FLUSH_SECONDS
         self.link.send(Opcode.BINARY, data)
