@@ -105,6 +105,14 @@ def test_owner_may_grant_while_another_drives() -> None:
     assert turn.driver == CYD
 
 
+def test_driver_that_asks_or_is_given_what_it_has_changes_nothing() -> None:
+    turn = seated(OWNER, BOB)
+    turn.drain()
+    assert turn.requested("a1", 1.0) is None
+    assert turn.granted("a1", "a1", 1.0) is None
+    assert (turn.driver, turn.epoch, turn.drain()) == (OWNER, 1, [])
+
+
 def test_driver_that_revokes_releases_to_nobody_or_to_who_waits() -> None:
     turn = seated(OWNER, BOB)
     assert turn.revoked("a1", 1.0) is None
