@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from atoll.testing.server import TestServer, atoll_command, test_server
+from tests.peers.boxed import make_box
 
 PROFILE = """
 id: profile.asking
@@ -25,14 +26,7 @@ PATIENCE_SECONDS = 60
 @pytest.fixture(scope="module")
 def atoll() -> Iterator[TestServer]:
     with test_server() as server:
-        file = server.home.parent / "asking.yaml"
-        file.write_text(PROFILE)
-        for words in (
-            ("profile", "save", str(file)),
-            ("new", "--name", "box", "--profile", "asking", "--detach"),
-        ):
-            done = server.run(*words)
-            assert done.returncode == 0, done.stderr
+        make_box(server, PROFILE)
         yield server
 
 

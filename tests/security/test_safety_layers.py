@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from atoll.testing.server import TestServer, test_server
+from tests.peers.boxed import inside, make_box
 
 PROFILE = """
 id: profile.guarded
@@ -28,21 +29,8 @@ SHIMS = "/opt/atoll/agents/.safety"
 @pytest.fixture(scope="module")
 def atoll() -> Iterator[TestServer]:
     with test_server() as server:
-        file = server.home.parent / "guarded.yaml"
-        file.write_text(PROFILE)
-        for words in (
-            ("profile", "save", str(file)),
-            ("new", "--name", "box", "--profile", "guarded", "--detach"),
-            ("new", "--name", "plain", "--detach"),
-        ):
-            done = server.run(*words)
-            assert done.returncode == 0, done.stderr
+        make_box(server, PROFILE, "plain")
         yield server
-
-
-def inside(atoll: TestServer, *argv: str, name: str = "box") -> tuple[int, str, str]:
-    done = atoll.run("exec", name, "--", *argv)
-    return done.returncode, done.stdout, done.stderr
 
 
 class _Unix(HTTPConnection):

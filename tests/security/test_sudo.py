@@ -14,6 +14,7 @@ import pytest
 
 from atoll.runtime.spawners.binary import init_binary
 from atoll.testing.server import TestServer, test_server
+from tests.peers.boxed import make_box, says
 
 pytestmark = [
     pytest.mark.root,
@@ -144,20 +145,8 @@ print("\n".join(won) or "nothing")
 @pytest.fixture(scope="module")
 def atoll() -> Iterator[TestServer]:
     with test_server() as server:
-        file = server.home.parent / "trusting.yaml"
-        file.write_text(PROFILE)
-        for words in (
-            ("profile", "save", str(file)),
-            ("new", "--name", "box", "--profile", "trusting", "--detach"),
-        ):
-            done = server.run(*words)
-            assert done.returncode == 0, done.stderr
+        make_box(server, PROFILE)
         yield server
-
-
-def inside(atoll: TestServer, script: str, name: str = "box") -> str:
-    done = atoll.run("exec", "--timeout", "30", name, "--", "sh", "-c", script)
-    return (done.stdout + done.stderr).strip()
 
 
 def write(atoll: TestServer, path: str, content: str) -> None:
@@ -168,9 +157,9 @@ def write(atoll: TestServer, path: str, content: str) -> None:
 def test_sudo_attempts_of_seeming_root_win_nothing(atoll: TestServer) -> None:
     write(atoll, "/workspace/attack.py", ATTACK)
     before = Path("/proc/sys/kernel/core_pattern").read_text()
-    assert inside(atoll, "sudo python3 /workspace/attack.py") == "nothing"
+    assert says(atoll, "sudo python3 /workspace/attack.py") == "nothing"
     assert Path("/proc/sys/kernel/core_pattern").read_text() == before
-    assert inside(atoll, "hostname; cat /proc/1/comm").splitlines()[1] == "init"
+    assert says(atoll, "hostname; cat /proc/1/comm").splitlines()[1] == "init"
 
 
 def test_sudo_seeming_root_cannot_be_entered_from_inside_either(atoll: TestServer) -> None:
@@ -182,7 +171,7 @@ def test_sudo_seeming_root_cannot_be_entered_from_inside_either(atoll: TestServe
         "readlink /proc/$sleep/fd/0 /proc/$sleep/root /proc/$sleep/exe; "
         "kill $sleep && echo ended"
     )
-    assert {*inside(atoll, script).splitlines()} - {"Terminated"} == {"ready", "ended"}
+    assert {*says(atoll, script).splitlines()} - {"Terminated"} == {"ready", "ended"}
 
 
 def test_sudo_programs_the_agent_replaced_run_as_nobody_more(atoll: TestServer) -> None:
@@ -193,15 +182,15 @@ def test_sudo_programs_the_agent_replaced_run_as_nobody_more(atoll: TestServer) 
         "LD_PRELOAD=/workspace/none.so PATH=/workspace sudo id -u 2>/dev/null; "
         "LD_PRELOAD=/workspace/none.so /opt/atoll/agents/.safety/bin/sudo id -u 2>/dev/null"
     )
-    said = inside(atoll, script).splitlines()
+    said = says(atoll, script).splitlines()
     assert said == ["0", "CapEff:\t0000000000000000", "1000", "0"]
 
 
 def test_sudo_keeps_streams_and_codes_apart(atoll: TestServer) -> None:
-    assert inside(atoll, "printf 'a\\0b' | sudo cat | od -An -c").split() == ["a", "\\0", "b"]
+    assert says(atoll, "printf 'a\\0b' | sudo cat | od -An -c").split() == ["a", "\\0", "b"]
     done = atoll.run("exec", "box", "--", "sudo", "tool", "--help")
     assert (done.returncode, "word for word" in done.stderr) == (1, True)
-    assert inside(atoll, "sudo cat <&- >/dev/null 2>&1; echo $?") in {"0", "1"}
+    assert says(atoll, "sudo cat <&- >/dev/null 2>&1; echo $?") in {"0", "1"}
 
 
 TYPED = """
@@ -227,7 +216,7 @@ def test_sudo_ends_with_whoever_asked(atoll: TestServer, how: str, code: str) ->
     write(atoll, "/workspace/typed.py", TYPED)
     gone = "while pgrep -fx 'sleep 900' >/dev/null; do sleep 0.1; done"
     script = f"python3 /workspace/typed.py '{how}'; {gone}"
-    assert inside(atoll, script) == code
+    assert says(atoll, script) == code
 
 
 def test_sudo_what_it_left_running_ends_with_the_sandbox(atoll: TestServer) -> None:
@@ -238,7 +227,7 @@ def test_sudo_what_it_left_running_ends_with_the_sandbox(atoll: TestServer) -> N
         "for fd in range(3): os.close(fd)\ntime.sleep(900)\n"
     )
     write(atoll, "/workspace/attack.py", daemon)
-    assert inside(atoll, "sudo python3 /workspace/attack.py; echo $?") == "0"
+    assert says(atoll, "sudo python3 /workspace/attack.py; echo $?") == "0"
     told = json.loads(atoll.run("info", "box", "--json").stdout)
     kept = json.loads((atoll.home / "boxes" / told["sandbox_id"] / "box.json").read_text())
     assert alive(kept["sandbox_uid"])
