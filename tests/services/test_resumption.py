@@ -91,6 +91,15 @@ async def test_agent_that_cannot_go_on_is_logged_and_the_sandbox_is_ready() -> N
         assert words in await logged(s, sandbox)
 
 
+async def test_runtime_that_does_not_know_its_agents_is_ready_all_the_same() -> None:
+    async with scene() as s:
+        sandbox = await stopped(s, STARTED[:4])
+        s.runtime.answers["GET", "/agents"] = (404, {"detail": "no such route"})
+        assert await started(s, sandbox) == []
+        assert (await s.sandboxes.get(LOCAL_PERSON, sandbox.id)).state == "ready"
+        assert "No agent goes on by itself: no such route" in await logged(s, sandbox)
+
+
 async def test_start_that_is_told_not_to_opens_nothing() -> None:
     async with scene() as s:
         sandbox = await stopped(s, STARTED)

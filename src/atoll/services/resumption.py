@@ -22,10 +22,14 @@ class _Agents(msgspec.Struct):
 async def resume_agents(
     sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
 ) -> None:
-    """Open what ran before. Raises what a runtime that does not answer raises."""
+    """Open what ran before. Raises nothing: what went wrong is reported."""
     if not sandbox.resuming or not sandbox.agents:
         return
-    listed = read_reply(await client.call(RuntimeCall("GET", "/agents")), _Agents)
+    try:
+        listed = read_reply(await client.call(RuntimeCall("GET", "/agents")), _Agents)
+    except AtollError as error:
+        report(f"No agent goes on by itself: {error.message}")
+        return
     if listed.agents:
         # A start that was broken off had got that far.
         return

@@ -3,6 +3,7 @@ with the conversations."""
 
 import click
 
+from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.answer import Answer, Json
 from atoll.surfaces.cli.api import Api, get, post
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
@@ -46,7 +47,11 @@ def command(
 def _agents(api: Api, up: Answer, *, own: bool) -> list[str]:
     """The agents that went on; with `own` and none, its own is opened in its last conversation."""
     where = ("sandboxes", up.text("sandbox_id"), "agents")
-    listed = api.call(get(*where)).children("agents")
+    try:
+        listed = api.call(get(*where)).children("agents")
+    except AtollError:
+        # The sandbox is up, which is what was asked for; this would only have been told.
+        return []
     running = [one.text("agent") for one in listed if one.text("agent_state") != "stopped"]
     if running or not own or not up.text("agent"):
         return running
