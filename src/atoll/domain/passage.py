@@ -12,6 +12,8 @@ from functools import lru_cache
 from typing import Literal
 from urllib.parse import quote, unquote_plus, urlsplit
 
+import msgspec
+
 from atoll.domain.host import Target, canonical_host
 from atoll.domain.provider import PROVIDERS, WEBSOCKET, Provider, Rule, Upstream
 
@@ -85,8 +87,7 @@ class Refusal:
     fields: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """Where to dial. `host` is canonical, or a base URL's own; one that is `judged` must lead
     to public addresses only, or to loopback when `loopback` says so."""
 

@@ -6,6 +6,8 @@ remembered by its status, its names and the few values that decide, for as long 
 
 from dataclasses import dataclass, field
 
+import msgspec
+
 from atoll.domain.answer import DECIDING, SWITCHING, judge_answer
 from atoll.domain.passage import Headers, Passage, Refusal
 
@@ -15,8 +17,7 @@ _DECIDING = frozenset(name.encode() for name in DECIDING)
 _UPGRADE: Headers = (("Connection", "Upgrade"), ("Upgrade", "websocket"))
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(msgspec.Struct, frozen=True):
     """An answer's head as it came: `names` and `values` by their places. `http11` says whether
     the client reads chunks."""
 

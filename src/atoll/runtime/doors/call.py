@@ -4,8 +4,9 @@ Never a body, a key, a header's value or a whole path.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from time import monotonic
+
+import msgspec
 
 from atoll.domain.audit_budget import AuditBudget
 from atoll.domain.price import Usage
@@ -14,8 +15,7 @@ Audit = Callable[[str, Mapping[str, object]], object]
 """Called with a kind and what happened."""
 
 
-@dataclass(slots=True)
-class Call:
+class Call(msgspec.Struct):
     """What became of one request. `step` is the last one it reached: read, route, admit, judge,
     dial, answer, pass; `outcome` how that ended. `who` is a provider's name, `custom` or `git`."""
 
@@ -27,10 +27,10 @@ class Call:
     status: int = 0
     bytes_in: int = 0
     bytes_out: int = 0
-    started: float = field(default_factory=monotonic)
+    started: float = msgspec.field(default_factory=monotonic)
     usage: Usage | None = None
     cost_micros: int | None = None
-    more: dict[str, object] = field(default_factory=dict)
+    more: dict[str, object] = msgspec.field(default_factory=dict)
 
     def payload(self) -> dict[str, object]:
         """As it is written down."""

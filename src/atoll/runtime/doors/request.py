@@ -8,6 +8,8 @@ head that is alike in them. Knows nothing of keys and rules.
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import msgspec
+
 from atoll.domain.passage import DECIDING, Headers
 
 MAX_HEAD_BYTES = 32 * 1024
@@ -46,15 +48,14 @@ class Shape:
     expects: bool
 
 
-@dataclass(slots=True)
-class Request:
+class Request(msgspec.Struct):
     """One request, and what of its body came before its turn. `values` are its headers', by the
     places of their names; `length` is None for a body in chunks."""
 
     shape: Shape
     values: list[bytes]
     length: int | None
-    early: list[bytes] = field(default_factory=list)
+    early: list[bytes] = msgspec.field(default_factory=list)
     whole: bool = False
 
     @property
