@@ -4,6 +4,7 @@ set -eu
 out=${1:?"usage: build.sh OUT"}
 here=$(cd "$(dirname "$0")" && pwd)
 flags="-shared -nostdlib -fPIC -O2 -s -std=c11 -Wall -Wextra -Werror -ffreestanding -fno-stack-protector"
+[ ! -e "$out" ] || [ -f "$out" ] || { echo "$out is no ordinary file: name another" >&2; exit 2; }
 mkdir -p "$(dirname "$out")"
 for compiler in gcc cc; do
     command -v "$compiler" >/dev/null 2>&1 || continue

@@ -56,3 +56,9 @@ def test_mount_of_any_words_stays_in_its_places(source: str, target: str) -> Non
     assert below_any(target, TARGETS)
     assert ".." not in (source + target).split("/")
     assert not below_any(source, NEVER)
+
+
+@pytest.mark.parametrize("source", ["data", "//data", "/data/", "/a/../b", "/a:b", "/a\nb"])
+def test_mount_of_a_path_that_is_not_plain_is_refused(source: str) -> None:
+    with pytest.raises(Invalid, match="plain absolute path"):
+        read_host_mounts((HostMount(source, "/mnt/data"),), ("/data",))

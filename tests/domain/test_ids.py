@@ -17,3 +17,7 @@ def test_spell_is_prefix_and_sixteen_lower_case_characters(entropy: bytes) -> No
 def test_spell_too_little_randomness_is_refused() -> None:
     with pytest.raises(ValueError, match="random bytes"):
         spell("sb", b"short")
+
+
+def test_spell_of_zeros_is_sixteen_letters() -> None:
+    assert spell("sb", bytes(ID_ENTROPY_BYTES)) == "sb_" + "a" * 16

@@ -39,3 +39,7 @@ def test_free_name_is_free_and_fits(wanted: str, rivals: int) -> None:
         assert name not in taken
         assert read_name(name)
         taken.add(name)
+
+
+def test_free_name_counts_on_until_one_is_free() -> None:
+    assert free_name("box", {"box", "box-2", "box-3"}) == "box-4"

@@ -42,3 +42,8 @@ def test_pattern_made_to_hurt_is_answered() -> None:
     # A backtracking engine would still be at it when the test's own time is over.
     pattern = read_pattern("a?" * 60 + "*" + "?a" * 39 + "b", glob=True, match_case=False)
     assert pattern.find("a" * 4096) is None
+
+
+def test_pattern_of_one_letter_for_any_stands_where_it_is_found() -> None:
+    assert read_pattern("l?o*d", glob=True, match_case=True).find("hello world") == (2, 11)
+    assert read_pattern("l?o*d", glob=True, match_case=True).find("help") is None

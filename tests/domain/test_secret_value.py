@@ -59,3 +59,8 @@ def test_no_refusal_quotes_the_value(value: str) -> None:
         check_value(value, Purpose.CUSTOM)
     except Invalid as refused:
         assert value not in refused.message
+
+
+def test_shown_end_of_a_long_value_is_four_letters() -> None:
+    assert last4("sk-" + "a1B2" * 8 + "w\tyz") == "w?yz"
+    assert last4("short") == ""

@@ -45,3 +45,9 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     except BadChunks:
         return
     assert len(out) <= len(data)
+
+
+def test_chunk_is_spelled_as_it_is_read_and_trailers_are_read_over() -> None:
+    reader = Chunks()
+    body = spell_chunk(b"hello") + b"0\r\nX: a\r\n\r\nrest"
+    assert (reader.feed(body), reader.done, reader.rest) == (b"hello", True, b"rest")

@@ -68,3 +68,12 @@ def test_exit_code_that_is_none_is_empty() -> None:
     assert told(MarkScanner("").feed(b"\x1b]133;D;-1;x\x07")) == [("D", "", False)]
     line = b"\x1b]133;C;cmdline_url=a%20b\x07"
     assert told(MarkScanner("").feed(line)) == [("C", "a b", False)]
+
+
+def test_mark_cut_in_two_is_read_and_a_broken_beginning_is_dropped() -> None:
+    scanner = MarkScanner("N")
+    assert scanner.feed(b"plain text") == ()
+    assert scanner.feed(b"\x1b]633;C;") == ()
+    assert told(scanner.feed(b"N\x07")) == [("C", "", True)]
+    assert scanner.feed(b"\x1b]633;C\x18 \x1b") == ()
+    assert scanner.feed(b"[m") == ()

@@ -22,6 +22,7 @@ def lines_of(data: bytes, **more: bool) -> list[str]:
         (b"abc\x1b[2Dx\x1b[P", ["ax"]),
         (b"left\x1b[5;1Hnext\x1b[2J", ["left", "next"]),
         (b"a\tb", ["a       b"]),
+        (b"a\x07b\x0ec", ["abc"]),
         (b"\x1b[10Gx", ["         x"]),
         ("grün 世界\r\n".encode(), ["grün 世界"]),
         (b"\xff\xfe", ["\ufffd\ufffd"]),

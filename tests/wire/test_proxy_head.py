@@ -167,3 +167,9 @@ def test_spelled_head_never_carries_two_framings(lines: list[bytes]) -> None:
     framings = spelled.count(b"\r\ncontent-length:") + spelled.count(b"\r\ntransfer-encoding:")
     assert framings <= 1
     assert spelled.count(b"\r\nhost:") == 1
+
+
+def test_head_of_a_request_without_a_body_tells_no_length() -> None:
+    assert b"Content-Length" not in spell(read_head(GET + b"\r\n"), authority="a.example")
+    told = spell(read_head(GET + b"Content-Length: 0\r\n\r\n"), authority="a.example")
+    assert told.count(b"Content-Length: 0\r\n") == 1

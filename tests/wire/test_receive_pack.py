@@ -71,3 +71,15 @@ def test_push_refusal_tells_ref_by_ref() -> None:
     )  # fmt: skip
     banded = refusal(Commands(updates, frozenset({"side-band-64k"})), {})
     assert banded[4:5] == b"\x01" and banded.endswith(b"0000")
+
+
+def test_push_list_that_never_ends_is_refused_and_one_that_ended_takes_no_more() -> None:
+    reader = CommandReader()
+    for byte in PUSH:
+        reader.feed(bytes([byte]))
+    read = reader.commands
+    reader.feed(b"0000")
+    assert reader.commands is read
+    endless = CommandReader()
+    with pytest.raises(BadPush, match="too long"):
+        endless.feed(packet("x" * 60_000) * 5)
