@@ -18,13 +18,26 @@ class AuditBudget:
         self._left = float(BURST)
         self._missed = 0
 
-    def take(self, now: float) -> int | None:
-        """How many were not recorded before this one; None when this one is not either."""
+    @property
+    def missed(self) -> int:
+        """How many were not recorded since the last one that was."""
+        return self._missed
+
+    def affords(self, now: float) -> bool:
+        """Whether one more may be recorded now."""
         self._left = min(BURST, self._left + (now - self._at) * PER_SECOND)
         self._at = now
-        if self._left < 1:
+        return self._left >= 1
+
+    def take(self, now: float) -> int | None:
+        """How many were not recorded before this one; None when this one is not either."""
+        if not self.affords(now):
             self._missed += 1
             return None
         self._left -= 1
+        return self.told()
+
+    def told(self) -> int:
+        """How many were not recorded, which is said now."""
         missed, self._missed = self._missed, 0
         return missed

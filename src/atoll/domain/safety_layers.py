@@ -131,7 +131,8 @@ def _network(sandbox: Sandbox) -> str:
         case NetworkMode.NONE:
             return "none: nothing leaves but model calls through the broker"
         case NetworkMode.LIMITED:
-            return f"limited: {len(rules_of(network))} rules, everything else refused"
+            count = len(rules_of(network))
+            return f"limited: {count} rule{'' if count == 1 else 's'}, everything else refused"
         case NetworkMode.HOST_ONLY:
             ports = ", ".join(str(port) for port in network.host_ports) or "none"
             return f"host-only: ports {ports} of this machine, {len(network.ranges)} ranges"

@@ -38,3 +38,24 @@ def test_ledger_in_a_flood_writes_a_burst_and_sums_the_rest_into_the_next() -> N
         for name in COUNTED
     ]
     assert totals == [each * (CALLS + 3) for each in (3, 5, 11, 7, 2)]
+
+
+def test_ledger_tells_what_it_counted_when_no_call_follows() -> None:
+    now = 100.0
+    written: list[Mapping[str, object]] = []
+    ledger = Ledger(lambda _kind, said: written.append(said), lambda: now)
+    for _ in range(BURST + 2):
+        ledger.record(call())
+    ledger.settle()
+    assert len(written) == BURST
+    now += 1.0
+    ledger.settle()
+    ledger.settle()
+    assert len(written) == BURST + 1
+    assert written[-1]["unrecorded"] == 2
+    assert written[-1]["unrecorded_cost_micros"] == 4
+    ledger.record(call())
+    ledger.settle(last=True)
+    assert written[-1]["unrecorded"] == 1
+    ledger.settle(last=True)
+    assert len(written) == BURST + 2

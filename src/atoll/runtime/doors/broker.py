@@ -97,6 +97,7 @@ class Broker:
             self._connections.sweep(now)
             self._cut_ungranted()
             self._spending.keep(self._allowance.spent)
+            self._ledger.settle()
             for exchange in list(self._live):
                 outbound = exchange.outbound
                 if outbound and now - outbound.heard_at > UPSTREAM_SILENCE_SECONDS:
@@ -115,6 +116,7 @@ class Broker:
             client.drop()
         self._connections.close()
         self._spending.keep(self._allowance.spent)
+        self._ledger.settle(last=True)
 
     def took(self, count: int) -> bool:
         """Bytes passed; False when there may be no more."""

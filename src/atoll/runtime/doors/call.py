@@ -57,7 +57,8 @@ class Call(msgspec.Struct):
 
 
 class Ledger:
-    """Writes calls down while the budget lasts; what it leaves out is summed into the next.
+    """Writes calls down while the budget lasts; what it leaves out is summed into the next, or told
+    by itself when none comes (`settle`).
     `clock` is a steady one, in seconds."""
 
     def __init__(self, audit: Audit, clock: Callable[[], float] = monotonic) -> None:
@@ -74,10 +75,20 @@ class Ledger:
             return
         said = call.payload()
         if unrecorded:
-            said["unrecorded"] = unrecorded
-            said.update(self._missed)
-            self._missed = {}
+            said.update(self._sums(unrecorded))
         self._audit("door.request", said)
+
+    def settle(self, *, last: bool = False) -> None:
+        """Tell of what was counted and is followed by nothing; `last` whatever the budget says."""
+        now = self._clock()
+        if self._budget.missed and (last or self._budget.affords(now)):
+            unrecorded = self._budget.told() if last else self._budget.take(now)
+            self._audit("door.request", {"door": "broker", **self._sums(unrecorded or 0)})
+
+    def _sums(self, unrecorded: int) -> dict[str, object]:
+        sums: dict[str, object] = {"unrecorded": unrecorded, **self._missed}
+        self._missed = {}
+        return sums
 
     def _add(self, call: Call) -> None:
         usage = call.usage or Usage()
