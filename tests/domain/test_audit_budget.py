@@ -16,3 +16,11 @@ def test_budget_of_a_flood_is_spent_and_the_next_record_tells_how_many_were_miss
     assert budget.take(2.0) == 0
     assert budget.take(2.0) is None
     assert budget.take(3.0) == 1
+
+
+def test_budget_says_what_it_missed_without_a_record() -> None:
+    budget = AuditBudget(0.0)
+    for _ in range(BURST + 3):
+        budget.take(0.0)
+    assert (budget.missed, budget.affords(0.0), budget.affords(1.0)) == (3, False, True)
+    assert (budget.told(), budget.missed, budget.told()) == (3, 0, 0)
