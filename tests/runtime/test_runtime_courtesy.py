@@ -44,7 +44,13 @@ async def test_master_that_gives_way_reads_every_byte_in_order() -> None:
         if len(got) >= len(sent):
             done.set()
 
-    master = Master(own, on_data=take, on_hangup=lambda: None, gives_way=lambda: True)
+    master = Master(
+        own,
+        on_data=take,
+        on_turn=lambda: None,
+        on_hangup=lambda: None,
+        gives_way=lambda: True,
+    )
     master.resume()
     writing = asyncio.to_thread(_write_all, inside, sent)
     async with asyncio.timeout(30), asyncio.TaskGroup() as group:

@@ -21,7 +21,7 @@ async def follow(seat: Watcher, stop_at: int | None = None) -> Exited | None:
         if isinstance(got, Exited):
             return got
         assert got is not None
-        if seat.offset - acked >= 65536:
+        if seat.offset - acked >= seat.start.ack_every:
             acked = seat.offset
             await seat.say(Ack(acked))
     return None

@@ -8,23 +8,30 @@ the runtime reads `paused` after each stimulus and acts on the difference.
 from dataclasses import dataclass, field
 
 HIGH_WATER_BYTES = 128 * 1024
-LOW_WATER_BYTES = 32 * 1024
 STALL_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Watermarks:
-    """Unacknowledged bytes at which output pauses (`high`) and goes on again (`low`)."""
+    """Unacknowledged bytes at which output pauses (`high`) and goes on again (`low`). `low` is
+    far above what a client may leave unacknowledged (`ack_every`) and what waits for the end of
+    a sequence, or a driver that does all it should would be waited for; and near `high`, so that
+    the program goes on while there is still much to show."""
 
     high: int
     low: int
+
+    @property
+    def ack_every(self) -> int:
+        """How many bytes a client may take before it acknowledges them."""
+        return self.high // 4
 
 
 def watermarks(ring_bytes: int) -> Watermarks:
     """The contract's marks, lower for a small ring: what pauses must still be in the ring, and
     a read already under way must fit as well."""
     high = min(HIGH_WATER_BYTES, ring_bytes // 2)
-    return Watermarks(high, min(LOW_WATER_BYTES, high // 4))
+    return Watermarks(high, 3 * high // 4)
 
 
 @dataclass(slots=True)

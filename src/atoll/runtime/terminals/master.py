@@ -1,12 +1,11 @@
 """The master side of a PTY on the event loop: reading, typing, size and signals.
 
 At most 16 KiB a loop turn keep a flooding terminal from starving its neighbours. The kernel
-gives them in pieces, joined here: what is done for each costs the same for a whole turn. What
-the bytes mean is not known here.
+gives them in pieces and needs its time for each: so each is handed on as it comes, and the next
+is ready when that is done. What the bytes mean is not known here.
 """
 
 import asyncio
-import contextlib
 import errno
 import fcntl
 import os
@@ -29,21 +28,25 @@ Linux's pty_signal: INT, QUIT and TSTP only)."""
 
 
 class Master:
-    """Owns the descriptor. `on_data` gets output, `on_hangup` is told each time no process
-    holds the other side; a process inside may open it again, so reading is tried again.
-    `gives_way` says whether reading has to leave time for others."""
+    """Owns the descriptor. `on_data` gets output piece by piece, and `on_turn` is told when there
+    is no more of it for now; `on_hangup` each time no process holds the other side: a process
+    inside may open it again, so reading is tried again. `gives_way` says whether reading has to
+    leave time for others. `taking`: a turn of reading is under way."""
 
     def __init__(
         self,
         fd: int,
         *,
         on_data: Callable[[bytes], None],
+        on_turn: Callable[[], None],
         on_hangup: Callable[[], None],
         gives_way: Callable[[], bool],
     ) -> None:
         os.set_blocking(fd, False)
         self._fd = fd
+        self.taking = False
         self._on_data = on_data
+        self._on_turn = on_turn
         self._on_hangup = on_hangup
         self._gives_way = gives_way
         self._taken = 0
@@ -120,22 +123,41 @@ class Master:
 
     def _read(self) -> None:
         try:
-            data = self._drained()
+            count = self._take_turn()
         except BlockingIOError:
             return
         except OSError as error:
             if error.errno != errno.EIO:
                 raise
-            data = b""
-        if data:
+            count = 0
+        if count:
             if self._gives_way():
-                self._pace(len(data))
-            self._on_data(data)
+                self._pace(count)
+            self._on_turn()
             return
         self._unwatch()
         # Polling a hung-up terminal would spin: look again now and then.
         self._retry = self._loop.call_later(HUNG_RETRY_SECONDS, self.resume)
         self._on_hangup()
+
+    def _take_turn(self) -> int:
+        """How many bytes one turn took. Raises `OSError` when there are none, as read(2) does."""
+        piece = os.read(self._fd, READ_BYTES)
+        count = len(piece)
+        self.taking = True
+        try:
+            self._on_data(piece)
+            while len(piece) >= FULL_PIECE <= READ_BYTES - count:
+                try:
+                    piece = os.read(self._fd, READ_BYTES - count)
+                except OSError:
+                    # It says so again at the next turn.
+                    break
+                count += len(piece)
+                self._on_data(piece)
+        finally:
+            self.taking = False
+        return count
 
     def _pace(self, count: int) -> None:
         """Rest when much was taken in a short time."""
@@ -147,17 +169,6 @@ class Master:
             self._taken = 0
             self._unwatch()
             self._retry = self._loop.call_later(PACE_SECONDS, self.resume)
-
-    def _drained(self) -> bytes:
-        """What one turn takes. Raises `OSError` when there is nothing, as read(2) does."""
-        pieces = [os.read(self._fd, READ_BYTES)]
-        left = READ_BYTES - len(pieces[0])
-        # What ends it after a first piece says so again at the next turn.
-        with contextlib.suppress(OSError):
-            while len(pieces[-1]) >= FULL_PIECE <= left:
-                pieces.append(os.read(self._fd, left))
-                left -= len(pieces[-1])
-        return b"".join(pieces)
 
     def _type(self) -> None:
         del self._typed[: self._put(self._typed)]

@@ -76,7 +76,7 @@ class Terminal:
         self._process = process
         self._flow = Flow(stage, self._keep)
         levels = watermarks(spec.ring_bytes)
-        self.ack_every = levels.low
+        self.ack_every = levels.ack_every
         self._driving = Driving(levels)
         self._viewers: dict[str, Viewer] = {}
         self._wishes: dict[str, Size] = {}
@@ -91,6 +91,7 @@ class Terminal:
         self._master = Master(
             master_fd,
             on_data=self._flow.feed,
+            on_turn=self._show,
             on_hangup=self._hung_up,
             gives_way=lambda: self.courtesy.owed(spec.id),
         )
@@ -338,7 +339,12 @@ class Terminal:
         if self.scrollback.modes.title != self._title:
             self._title = self.scrollback.modes.title
             self.tell(Titled(self._title))
-        ready = self.scrollback.ready
+        if not self._master.taking:
+            self._show()
+
+    def _show(self) -> None:
+        """There is no more output for now: show what has come."""
+        now, ready = self._loop.time(), self.scrollback.ready
         for viewer in self._viewers.values():
             viewer.poke(ready, now)
         self.scrollback.forget()

@@ -23,7 +23,7 @@ from atoll.wire.ws_frames import Opcode
 log = logging.getLogger("atoll.runtime")
 
 FRAME_BYTES = 64 * 1024
-FLUSH_BYTES = 48 * 1024
+FLUSH_BYTES = 60 * 1024
 FLUSH_SECONDS = 0.002
 """Output that follows other output is gathered: so much, or so long."""
 RESYNC_SECONDS = 1.0
