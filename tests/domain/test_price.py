@@ -10,8 +10,8 @@ def test_prices_end_with_the_dearest_of_each_vendor() -> None:
         assert provider in PROVIDERS
         last = prices[-1]
         assert last[0] == ""
-        dearer = [name for name, one in prices if one.read > last[1].read]
-        assert dearer in ([], ["o1-pro"])  # that one has its price under its own name
+        assert all(last[1].read >= one.read for _, one in prices)
+        assert all(last[1].written >= one.written for _, one in prices)
 
 
 @pytest.mark.parametrize(
@@ -23,8 +23,8 @@ def test_prices_end_with_the_dearest_of_each_vendor() -> None:
         ("anthropic", Usage("unheard-of", 1, 1), 90),
         ("fireworks", Usage("accounts/fireworks/models/x", 1, 0), 3),
         ("openai", Usage("gpt-5-nano", 1, 0), 1),
-        ("openai", Usage("gpt-5.9-pro", 1, 1), 210),
-        ("openai", Usage("gpt-4o-realtime-preview", 1, 0), 30),
+        ("openai", Usage("gpt-5.9-pro", 1, 1), 750),
+        ("openai", Usage("gpt-4o-realtime-preview", 1, 0), 150),
         ("anthropic", Usage("claude-opus-4-1-20250805", 1, 0), 15),
         ("anthropic", Usage("claude-opus-4-5-20251101", 1, 0), 5),
         ("anthropic", Usage("claude-haiku-4-5", 100, 0, surcharge=25), 125),

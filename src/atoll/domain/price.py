@@ -91,7 +91,7 @@ PRICES: dict[str, tuple[tuple[str, Price], ...]] = {
         ("o4-mini", Price(1.1, 4.4, 0.275)),
         ("text-embedding-3-small", Price(0.02, 0, 0.02)),
         ("text-embedding-3-large", Price(0.13, 0, 0.13)),
-        ("", Price(30, 180, 30)),
+        ("", Price(150, 600, 150)),
     ),
     "gemini": (
         ("gemini-3.6-flash", Price(1.5, 7.5, 0.15)),
