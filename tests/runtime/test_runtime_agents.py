@@ -19,7 +19,9 @@ T=$PWD/transcript; : > "$T"
 stty -echo; trap '' INT; echo ready
 while read -r line; do
   tell UserPromptSubmit
-  printf '{"type":"user","uuid":"u-%s","message":{"content":"%s"}}\n' "$line" "$line" >> "$T"
+  now=$(date -u +%FT%T.%3NZ)
+  said='{"type":"user","uuid":"u-%s","timestamp":"%s","message":{"content":"%s"}}'
+  printf "$said\n" "$line" "$now" "$line" >> "$T"
   printf '{"type":"\377"}\n' >> "$T"
   echo "working-on-$line"
   while [ ! -e "$PWD/done-$line" ]; do sleep 0.01; done
@@ -117,6 +119,10 @@ async def until_cards(rt: Runtime, agent_id: str, holds) -> list[dict]:
                     return ordered
 
 
+def _turns(shown: list[dict]) -> list[tuple[str, str]]:
+    return [(card["title"], card["state"]) for card in shown if card["kind"] == "turn"]
+
+
 async def test_lock_follows_the_turn_and_cards_the_transcript() -> None:
     async with runtime(agents=AGENTS) as rt, at(rt, "talker") as (agent_id, person):
         await person.sees(b"ready")
@@ -132,6 +138,9 @@ async def test_lock_follows_the_turn_and_cards_the_transcript() -> None:
         shown = await until_cards(rt, agent_id, lambda all: any(c["id"] == "a-one:0" for c in all))
         assert [card["kind"] for card in shown][:3] == ["turn", "text", "text"]
         assert [card["text"] for card in shown if card["kind"] == "text"][:2] == ["one", "did one"]
+        # It never wrote that its turn ended: its hooks said so.
+        turns = [("one", "done"), ("three", "running")]
+        await until_cards(rt, agent_id, lambda all: _turns(all) == turns)
 
 
 async def test_paused_agent_gets_nothing_that_was_typed_and_goes_on_when_resumed() -> None:

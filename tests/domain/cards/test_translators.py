@@ -12,7 +12,7 @@ from atoll.domain.conversation.claude import ClaudeConversation
 from atoll.domain.conversation.codex import CodexConversation
 from atoll.domain.conversation.step import Conversation, Terms
 from atoll.domain.errors import Conflict, Invalid, NotFound
-from atoll.domain.terminal.card import Draft, Kind, State
+from atoll.domain.terminal.card import Draft, Ended, Kind, State, Yielded
 from atoll.domain.terminal.cardlog import CardLog
 from atoll.domain.terminal.cards_claude import ClaudeCards
 from atoll.domain.terminal.cards_codex_files import CodexExecCards, CodexRolloutCards
@@ -171,7 +171,15 @@ def test_hook_that_notifies_asks_once_in_its_own_words() -> None:
 
 def test_hook_that_only_says_that_it_is_idle_asks_nothing() -> None:
     idle = Hooks().read('{"hook_event_name":"Notification","notification_type":"idle_prompt"')
-    assert idle is not None and [type(one).__name__ for one in idle.said] == ["Yielded"]
+    assert idle is not None and idle.said == (Ended(),)
+
+
+def test_hook_at_the_end_of_a_turn_says_how_it_ended_and_one_at_the_start_yields() -> None:
+    for event, state in (("Stop", State.DONE), ("StopFailure", State.FAILED)):
+        heard = Hooks().read(f'{{"hook_event_name":"{event}"')
+        assert heard is not None and heard.said == (Ended(state),)
+    started = Hooks().read('{"hook_event_name":"SessionStart","source":"clear"')
+    assert started is not None and started.said == (Yielded(),)
 
 
 def test_hook_of_a_tool_that_waits_for_the_person_yields_and_unknown_events_say_nothing() -> None:

@@ -94,9 +94,16 @@ class Yielded(msgspec.Struct, frozen=True):
     """The agent is done, or waits for its person."""
 
 
+class Ended(msgspec.Struct, frozen=True):
+    """The agent's turn is over, and every turn that still runs with it: an agent does not
+    always write down that one ended."""
+
+    state: State = State.DONE
+
+
 class Interrupted(msgspec.Struct, frozen=True):
     """The agent's turn was broken off. Hooks never tell of this, so it is a word of its own."""
 
 
-Said: TypeAlias = Draft | Began | Yielded | Interrupted
+Said: TypeAlias = Draft | Began | Yielded | Ended | Interrupted
 """What a translator makes of one message."""

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from atoll.domain.agent_seat import is_conversation
-from atoll.domain.terminal.card import Began, Draft, Kind, Said, State, Yielded
+from atoll.domain.terminal.card import Began, Draft, Ended, Kind, Said, State, Yielded
 
 _EVENT = re.compile(r'"hook_event_name"\s*:\s*"([A-Za-z]{1,40})"')
 _TRANSCRIPT = re.compile(r'"transcript_path"\s*:\s*"((?:[^"\\\x00-\x1f]|\\["\\/]){1,1024})"')
@@ -26,10 +26,11 @@ WORKING_EVENTS = frozenset({
     "UserPromptSubmit", "PreToolUse", "PostToolUse", "PreCompact", "SubagentStart",
     "BeforeAgent", "BeforeTool", "AfterTool", "BeforeModel",
 })  # fmt: skip
-WAITING_EVENTS = frozenset({
-    "SessionStart", "Stop", "StopFailure", "SessionEnd", "Notification", "PermissionRequest",
-    "AfterAgent",
-})  # fmt: skip
+ENDING_EVENTS = {
+    "Stop": State.DONE, "AfterAgent": State.DONE, "SessionEnd": State.DONE,
+    "StopFailure": State.FAILED,
+}  # fmt: skip
+"""After these its turn is over, and how."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Hooks:
         if event == "PermissionRequest":
             return self._asks(f"The agent asks to use {tool[1] if tool else 'a tool'}")
         if event == "Notification" and _IDLE.search(rest):
-            return (*self._answered(), Yielded())
+            return (*self._answered(), Ended())
         if event == "Notification":
             message = _MESSAGE.search(rest)
             return self._asks(_plain(message[1]) if message else "The agent asks for you")
@@ -74,7 +75,9 @@ class Hooks:
             return (Yielded(),)
         if event in WORKING_EVENTS:
             return (*self._answered(), Began())
-        return (*self._answered(), Yielded()) if event in WAITING_EVENTS else ()
+        if event in ENDING_EVENTS:
+            return (*self._answered(), Ended(ENDING_EVENTS[event]))
+        return (*self._answered(), Yielded()) if event == "SessionStart" else ()
 
     def _asks(self, title: str) -> tuple[Said, ...]:
         if not self._asking:

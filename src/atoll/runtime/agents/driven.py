@@ -13,10 +13,20 @@ import msgspec
 
 from atoll.domain.audit_budget import AuditBudget
 from atoll.domain.errors import Conflict, Forbidden, NotFound
-from atoll.domain.terminal.card import Began, Card, Draft, Interrupted, Kind, Said, State, Yielded
+from atoll.domain.terminal.card import (
+    Began,
+    Card,
+    Draft,
+    Ended,
+    Interrupted,
+    Kind,
+    Said,
+    State,
+    Yielded,
+)
 from atoll.domain.terminal.cardlog import CardLog, Clean
 from atoll.domain.terminal.previews import previews
-from atoll.domain.terminal.softlock import REASONS, AgentState, Locked, SoftLock
+from atoll.domain.terminal.softlock import REASONS, AgentState, Locked, SoftLock, Work
 from atoll.ports.spawner import Process
 from atoll.runtime.agents.stopping import Gaps, stop
 from atoll.runtime.clock import timestamp
@@ -86,6 +96,7 @@ class Driven:
         self._budget = AuditBudget(asyncio.get_running_loop().time())
         self._stopping: asyncio.Future[None] | None = None
         self._began_at = ""
+        self._over_at = identity.started_at
         self._told: AgentStateChanged | None = None
 
     def shown(self) -> AgentRecord:
@@ -120,11 +131,13 @@ class Driven:
         for one in said:
             match one:
                 case Draft():
-                    changed = self._put(one, at or now) or changed
+                    changed = self._put(self._placed(one, at), at or now) or changed
                 case Began():
                     changed = (turns and self._began(now)) or changed
                 case Yielded():
                     changed = (turns and self.lock.yielded()) or changed
+                case Ended():
+                    changed = self._over(one.state, now) or changed
                 case Interrupted():
                     # One read late, from before the turn that runs, is history.
                     late = at is not None and at < self._began_at
@@ -137,8 +150,7 @@ class Driven:
         if self.lock.stopped():
             for card in self.cards.all():
                 if card.state in (State.PENDING, State.RUNNING):
-                    gone = Draft(card.id, card.kind, State.DECLINED)
-                    self.cards.put(gone, timestamp())
+                    self.cards.put(Draft(card.id, card.kind, State.DECLINED), timestamp())
             self._announce("ended")
             self.on_end(self)
 
@@ -237,6 +249,22 @@ class Driven:
             return False
         self._began_at = now
         return True
+
+    def _over(self, state: State, now: str) -> bool:
+        """Its turn has ended: no card of one runs on."""
+        self._over_at = now
+        changed = self.lock.yielded()
+        for card in self.cards.all():
+            if card.kind is Kind.TURN and card.state is State.RUNNING:
+                changed = self._put(Draft(card.id, card.kind, state), now) or changed
+        return changed
+
+    def _placed(self, draft: Draft, at: str | None) -> Draft:
+        """A turn that is read late, from before the end of the last one, is over."""
+        late = at is not None and at < self._over_at and self.lock.work is Work.WAITING
+        if late and draft.kind is Kind.TURN and draft.state is State.RUNNING:
+            return msgspec.structs.replace(draft, state=State.DONE)
+        return draft
 
     def _announce(self, reason: str) -> None:
         """Tell of the lock if it is not as it was told, and of the cards."""
