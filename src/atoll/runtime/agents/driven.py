@@ -26,7 +26,7 @@ from atoll.domain.terminal.card import (
 )
 from atoll.domain.terminal.cardlog import CardLog, Clean
 from atoll.domain.terminal.previews import previews
-from atoll.domain.terminal.softlock import REASONS, AgentState, Locked, SoftLock, Work
+from atoll.domain.terminal.softlock import REASONS, AgentState, Locked, SoftLock
 from atoll.ports.spawner import Process
 from atoll.runtime.agents.stopping import Gaps, stop
 from atoll.runtime.clock import timestamp
@@ -261,7 +261,7 @@ class Driven:
 
     def _placed(self, draft: Draft, at: str | None) -> Draft:
         """A turn that is read late, from before the end of the last one, is over."""
-        late = at is not None and at < self._over_at and self.lock.work is Work.WAITING
+        late = at is not None and at < self._over_at
         if late and draft.kind is Kind.TURN and draft.state is State.RUNNING:
             return msgspec.structs.replace(draft, state=State.DONE)
         return draft
