@@ -27,8 +27,10 @@ def paused_by(client: str, *others: str) -> Driving:
 
 
 def test_marks_of_a_small_ring_stay_below_it() -> None:
-    assert watermarks(256 * KIB) == Watermarks(128 * KIB, 96 * KIB)
-    assert watermarks(64 * KIB) == Watermarks(32 * KIB, 24 * KIB)
+    assert watermarks(2048 * KIB) == Watermarks(192 * KIB, 144 * KIB)
+    assert watermarks(256 * KIB) == Watermarks(192 * KIB, 144 * KIB)
+    assert watermarks(64 * KIB) == Watermarks(16 * KIB, 12 * KIB)
+    assert [watermarks(ring * KIB).ack_every for ring in (256, 64)] == [16 * KIB, 4 * KIB]
 
 
 def test_driver_that_acknowledges_as_it_was_told_is_never_waited_for() -> None:

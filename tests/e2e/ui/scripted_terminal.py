@@ -15,7 +15,7 @@ from typing import Any
 
 from aiohttp import WSMsgType, web
 
-HIGH_WATER = 128 * 1024
+HIGH_WATER = 192 * 1024
 CHUNK = 16 * 1024
 PROMPT = b"\x1b[1;36m/workspace\x1b[0m \x1b[32m$\x1b[0m "
 

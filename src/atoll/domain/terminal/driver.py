@@ -7,7 +7,10 @@ the runtime reads `paused` after each stimulus and acts on the difference.
 
 from dataclasses import dataclass, field
 
-HIGH_WATER_BYTES = 128 * 1024
+HIGH_WATER_BYTES = 192 * 1024
+SPARE_BYTES = 64 * 1024
+"""Of the ring, for a read already under way when the mark is reached, and what the kernel holds."""
+MAX_ACK_BYTES = 16 * 1024
 STALL_SECONDS = 10.0
 
 
@@ -24,13 +27,12 @@ class Watermarks:
     @property
     def ack_every(self) -> int:
         """How many bytes a client may take before it acknowledges them."""
-        return self.high // 4
+        return min(MAX_ACK_BYTES, self.high // 4)
 
 
 def watermarks(ring_bytes: int) -> Watermarks:
-    """The contract's marks, lower for a small ring: what pauses must still be in the ring, and
-    a read already under way must fit as well."""
-    high = min(HIGH_WATER_BYTES, ring_bytes // 2)
+    """The contract's marks, lower for a small ring: what pauses must still be in the ring."""
+    high = min(HIGH_WATER_BYTES, max(ring_bytes - SPARE_BYTES, ring_bytes // 4))
     return Watermarks(high, 3 * high // 4)
 
 

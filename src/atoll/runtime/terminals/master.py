@@ -1,8 +1,9 @@
 """The master side of a PTY on the event loop: reading, typing, size and signals.
 
-At most 16 KiB a loop turn keep a flooding terminal from starving its neighbours. The kernel
-gives them in pieces and needs its time for each: so each is handed on as it comes, and the next
-is ready when that is done. What the bytes mean is not known here.
+At most 32 KiB a loop turn keep a flooding terminal from starving its neighbours, and half of
+that while it gives way. The kernel gives them in pieces and needs its time for each: so each is
+handed on as it comes, and the next is ready when that is done, or soon (`lookout`). What the bytes
+mean is not known here.
 """
 
 import asyncio
@@ -14,13 +15,15 @@ import termios
 from collections.abc import Callable
 
 from atoll.domain.terminal.size import Size
+from atoll.runtime.terminals.lookout import look_for
 
-READ_BYTES = 16 * 1024
+READ_BYTES = 32 * 1024
+PACED_BYTES = 16 * 1024
 FULL_PIECE = 4095
 """All a terminal holds (Linux's N_TTY_BUF_SIZE, less one): after so much there may be more."""
 MAX_TYPED_BYTES = 256 * 1024
 PACE_SECONDS = 0.001
-"""A terminal that gives way rests so long after each `READ_BYTES`."""
+"""A terminal that gives way rests so long after each `PACED_BYTES`."""
 HUNG_RETRY_SECONDS = 0.2
 TIOCSIG = 0x40045436
 """Signals the foreground process group, from outside its pid namespace too (tty_ioctl(2),
@@ -122,8 +125,9 @@ class Master:
         os.close(fd)
 
     def _read(self) -> None:
+        giving_way = self._gives_way()
         try:
-            count = self._take_turn()
+            count = self._take_turn(PACED_BYTES if giving_way else READ_BYTES)
         except BlockingIOError:
             return
         except OSError as error:
@@ -131,7 +135,7 @@ class Master:
                 raise
             count = 0
         if count:
-            if self._gives_way():
+            if giving_way:
                 self._pace(count)
             self._on_turn()
             return
@@ -140,16 +144,18 @@ class Master:
         self._retry = self._loop.call_later(HUNG_RETRY_SECONDS, self.resume)
         self._on_hangup()
 
-    def _take_turn(self) -> int:
+    def _take_turn(self, most: int) -> int:
         """How many bytes one turn took. Raises `OSError` when there are none, as read(2) does."""
-        piece = os.read(self._fd, READ_BYTES)
+        piece = os.read(self._fd, most)
         count = len(piece)
         self.taking = True
         try:
             self._on_data(piece)
-            while len(piece) >= FULL_PIECE <= READ_BYTES - count:
+            while len(piece) >= FULL_PIECE <= most - count:
                 try:
-                    piece = os.read(self._fd, READ_BYTES - count)
+                    if most > PACED_BYTES:
+                        look_for(FULL_PIECE, self._fd)
+                    piece = os.read(self._fd, most - count)
                 except OSError:
                     # It says so again at the next turn.
                     break
@@ -165,7 +171,7 @@ class Master:
         if now >= self._taken_since + PACE_SECONDS:
             self._taken, self._taken_since = 0, now
         self._taken += count
-        if self._taken >= READ_BYTES:
+        if self._taken >= PACED_BYTES:
             self._taken = 0
             self._unwatch()
             self._retry = self._loop.call_later(PACE_SECONDS, self.resume)
