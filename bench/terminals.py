@@ -30,7 +30,7 @@ from bench.terminal_peers import (
 from bench.terminal_viewer import Seat, Viewer, drain, together
 
 FLOOD_BYTES = 100_000_000
-ROUNDS = 3
+ROUNDS = 7
 CROWD = 8
 KEYS = 400
 ECHO_ROUNDS = 4
