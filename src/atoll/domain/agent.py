@@ -52,12 +52,15 @@ Protocol = Literal["claude", "codex", "acp"]
 @dataclass(frozen=True, slots=True)
 class Machine:
     """An agent's machine mode: `argv` starts it so that it asks before it acts, `allow_argv` is
-    added where everything is allowed, `resume_argv` to go on with its last conversation."""
+    added where everything is allowed, `resume_argv` to go on with its last conversation,
+    `conversation_argv` with the one whose id is appended: empty where its protocol says which,
+    None where it cannot."""
 
     protocol: Protocol
     argv: tuple[str, ...]
     allow_argv: tuple[str, ...] = ()
     resume_argv: tuple[str, ...] = ()
+    conversation_argv: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ class Machine:
     argv: tuple[str, ...]
     allow_argv: tuple[str, ...] = ()
     resume_argv: tuple[str, ...] = ()
+    conversation_argv: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,7 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     argv: tuple[Text, ...]
     allow_argv: tuple[Text, ...] = ()
     resume_argv: tuple[Text, ...] = ()
+    conversation_argv: tuple[Text, ...] | None = None
 
 
 class HostMount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

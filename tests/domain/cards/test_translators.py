@@ -117,6 +117,12 @@ def test_claude_conversation_repeats_the_input_of_what_it_allows() -> None:
     assert line["response"]["response"] == {"behavior": "allow", "updatedInput": {"command": "ls"}}
 
 
+def test_claude_names_its_conversation_when_it_introduces_itself() -> None:
+    talk = ClaudeConversation()
+    assert talk.take({"type": "assistant", "session_id": "s"}).conversation == ""
+    assert talk.take({"type": "system", "subtype": "init", "session_id": "s"}).conversation == "s"
+
+
 def test_hooks_follow_the_turn_and_the_question() -> None:
     hooks, log = Hooks(), CardLog()
     begun = hooks.read('{"session_id":"x","transcript_path":"/h/a \\"b.jsonl","hook_event_name":"UserPromptSubmit","prompt":"hook_event_name')  # fmt: skip # noqa: E501

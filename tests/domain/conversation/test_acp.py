@@ -148,3 +148,41 @@ def test_flood_of_permissions_keeps_the_newest_only() -> None:
     with pytest.raises(NotFound):
         talk.answer(cards[0], "yes", None)
     assert states(talk.answer(cards[-1], "yes", None)) == [State.DONE]
+
+
+LOADING = {"id": 1, "result": {"agentCapabilities": {"loadSession": True}}}
+
+
+def taking_up(initialized: dict[str, Any]) -> tuple[AcpConversation, Step]:
+    talk = AcpConversation(Terms("/workspace", conversation="old"))
+    talk.begin()
+    return talk, talk.take(initialized)
+
+
+def test_conversation_is_taken_up_by_its_id_and_what_was_said_is_not_told_again() -> None:
+    talk, step = taking_up(LOADING)
+    (load,) = step.send
+    assert (load["method"], load["params"]) == (
+        "session/load",
+        {"sessionId": "old", "cwd": "/workspace", "mcpServers": []},
+    )
+    said = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "before"}}
+    update = {"method": "session/update", "params": {"update": said}}
+    assert talk.take(update) == Step()
+    assert talk.take({"id": 2, "result": None}) == Step()
+    step = talk.ask("go on")
+    assert step.send[0]["params"]["sessionId"] == "old"
+    assert step.conversation == "old"
+    assert talk.take(update).said != ()
+
+
+@pytest.mark.parametrize("able", [True, False])
+def test_conversation_that_cannot_be_taken_up_is_followed_by_a_new_one(able: bool) -> None:
+    talk, step = taking_up(LOADING if able else {"id": 1, "result": {}})
+    if able:
+        step = talk.take({"id": 2, "error": {"message": "no such session"}})
+    (new,) = step.send
+    assert (new["method"], states(step)) == ("session/new", [State.FAILED])
+    talk.take({"id": new["id"], "result": {"sessionId": "s"}})
+    # One that cannot be taken up is not named: nobody could go on with it.
+    assert talk.ask("hello").conversation == ("s" if able else "")

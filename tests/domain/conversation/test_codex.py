@@ -60,6 +60,22 @@ def test_resuming_takes_the_last_thread_or_a_new_one(threads: list[Any], method:
     assert opened["params"].get("threadId") == ("last" if threads else None)
 
 
+def test_resuming_by_an_id_takes_that_thread_and_a_new_one_where_it_is_gone() -> None:
+    talk = CodexConversation(Terms("/w", conversation="mine"))
+    talk.begin()
+    _, opened = talk.take({"id": 1, "result": {}}).send
+    assert (opened["method"], opened["params"]["threadId"]) == ("thread/resume", "mine")
+    step = talk.take({"id": 2, "error": {"message": "no rollout"}})
+    (fresh,) = step.send
+    assert (fresh["method"], shown(step).text) == ("thread/start", "no rollout")
+
+
+def test_thread_is_named_once_a_turn_began_in_it() -> None:
+    talk = standing()
+    assert talk.ask("go").conversation == ""
+    assert talk.take({"method": "turn/started", "params": {}}).conversation == "th"
+
+
 def test_turn_is_interrupted_by_its_id_while_it_lasts() -> None:
     talk = standing()
     assert talk.interrupt() == Step()

@@ -60,5 +60,6 @@ CLAUDE_CODE = Agent(
         ),
         allow_argv=("--dangerously-skip-permissions",),
         resume_argv=("--continue",),
+        conversation_argv=("--resume",),
     ),
 )  # fmt: skip

@@ -56,5 +56,5 @@ CODEX = Agent(
     watch_argv=("--dangerously-bypass-hook-trust", *_WATCH),
     transcript="codex",
     prompt_argv=("--",),
-    machine=Machine(protocol="codex", argv=("codex", "app-server")),
+    machine=Machine(protocol="codex", argv=("codex", "app-server"), conversation_argv=()),
 )

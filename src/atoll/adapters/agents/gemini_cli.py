@@ -48,5 +48,5 @@ GEMINI_CLI = Agent(
     aliases=("gemini",),
     transcript="gemini",
     prompt_argv=("--prompt-interactive",),
-    machine=Machine(protocol="acp", argv=("gemini", "--skip-trust", "--acp")),
+    machine=Machine(protocol="acp", argv=("gemini", "--skip-trust", "--acp"), conversation_argv=()),
 )

@@ -79,5 +79,5 @@ OPENCODE = Agent(
     watch_files=(WatchFile(".js", _PLUGIN), WatchFile(".json", _WATCH, "OPENCODE_CONFIG")),
     transcript="opencode",
     prompt_argv=("--prompt",),
-    machine=Machine(protocol="acp", argv=("opencode", "acp")),
+    machine=Machine(protocol="acp", argv=("opencode", "acp"), conversation_argv=()),
 )

@@ -54,5 +54,5 @@ QWEN_CODE = Agent(
     watch_files=(WatchFile(".json", _WATCH, "QWEN_CODE_SYSTEM_DEFAULTS_PATH"),),
     transcript="qwen",
     prompt_argv=("--prompt-interactive",),
-    machine=Machine(protocol="acp", argv=(*_QWEN[:-1], "--acp")),
+    machine=Machine(protocol="acp", argv=(*_QWEN[:-1], "--acp"), conversation_argv=()),
 )

@@ -26,13 +26,14 @@ class AcpConversation:
         self._session = ""
         self._prompt: str | None = None
         self._working = False
+        self._loads = False
 
     def begin(self) -> Step:
-        """Introduce ourselves. Raises `Invalid` when a conversation is to be resumed: the
-        protocol needs its id, which nobody here knows."""
-        if self._terms.resume:
+        """Introduce ourselves. Raises `Invalid` when its last conversation is to be resumed: the
+        protocol needs the id of one."""
+        if self._terms.resume and self._terms.conversation is None:
             raise Invalid(
-                "this agent cannot resume a conversation in machine mode; use mode tui",
+                "in machine mode this agent resumes a conversation by its id only",
                 field="resume",
             )
         files: dict[str, Value] = {"readTextFile": False, "writeTextFile": False}
@@ -48,6 +49,9 @@ class AcpConversation:
         method = text(message, "method")
         if not method:
             return self._replied(message)
+        if method == "session/update" and not self._session:
+            # One that is taken up is told again from its beginning, before it stands.
+            return Step()
         said = tuple(self._cards.take(message))
         if "id" not in message:
             return Step(said=said)
@@ -108,12 +112,15 @@ class AcpConversation:
         result, error = part(message, "result"), _error(message)
         match call:
             case "initialize" if not error:
-                params: dict[str, Value] = {"cwd": self._terms.cwd, "mcpServers": []}
-                return Step(send=(self._call("session/new", params),))
+                able = part(result, "agentCapabilities").get("loadSession")
+                self._loads = able is True
+                return self._open_session()
             case "session/new" if not error:
-                self._session = text(result, "sessionId")
-                prompt, self._prompt = self._prompt, None
-                return Step() if prompt is None else self._start(prompt)
+                return self._seated(text(result, "sessionId"))
+            case "session/load" if not error:
+                return self._seated(self._terms.conversation or "")
+            case "session/load":
+                return self._new_session(error)
             case "session/prompt":
                 self._working = False
                 self._requests.clear()
@@ -124,12 +131,37 @@ class AcpConversation:
                 card = Draft(f"failed:{call}", Kind.STATUS, State.FAILED, f"{call} failed", error)
                 return Step(said=(card,))
 
+    def _open_session(self) -> Step:
+        wanted = self._terms.conversation
+        if wanted is None:
+            return Step(send=(self._call("session/new", self._place()),))
+        if not self._loads:
+            return self._new_session("This agent cannot take up a conversation.")
+        params: dict[str, Value] = {"sessionId": wanted, **self._place()}
+        return Step(send=(self._call("session/load", params),))
+
+    def _new_session(self, instead: str) -> Step:
+        """One that cannot be taken up is not the end: there can be another, which is said."""
+        title = "A new conversation begins"
+        card = Draft("failed:load", Kind.STATUS, State.FAILED, title, instead)
+        return Step(said=(card,), send=(self._call("session/new", self._place()),))
+
+    def _place(self) -> dict[str, Value]:
+        return {"cwd": self._terms.cwd, "mcpServers": []}
+
+    def _seated(self, session: str) -> Step:
+        """The session stands; what a prompt was waiting for."""
+        self._session = session
+        prompt, self._prompt = self._prompt, None
+        return Step() if prompt is None else self._start(prompt)
+
     def _start(self, words: str) -> Step:
         self._working = True
         prompt: list[Value] = [{"type": "text", "text": words}]
         params: dict[str, Value] = {"sessionId": self._session, "prompt": prompt}
         said = tuple(self._cards.asked(words))
-        return Step(said=said, send=(self._call("session/prompt", params),))
+        named = self._session if self._loads else ""
+        return Step(said, (self._call("session/prompt", params),), named)
 
     def _call(self, method: str, params: dict[str, Value]) -> Outgoing:
         self._sent += 1

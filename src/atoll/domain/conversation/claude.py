@@ -36,7 +36,9 @@ class ClaudeConversation:
         if kind == "result":
             self._working = False
             self._requests.clear()
-        return Step(said=said)
+        # It introduces itself at the first prompt of each turn.
+        introduces = kind == "system" and text(message, "subtype") == "init"
+        return Step(said=said, conversation=text(message, "session_id") if introduces else "")
 
     def ask(self, words: str) -> Step:
         """A prompt."""

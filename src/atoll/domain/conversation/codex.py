@@ -43,6 +43,7 @@ class CodexConversation:
             return self._requested(message, method, said)
         if method == "turn/started":
             self._turn, self._working = text(part(params, "turn"), "id"), True
+            return Step(said=said, conversation=self._thread)
         if method == "turn/completed":
             self._turn, self._working = "", False
             self._requests.clear()
@@ -108,12 +109,14 @@ class CodexConversation:
         title = "Codex refused" if call != "turn/start" else "The turn could not begin"
         self._working = self._working and call != "turn/start"
         card = Draft(f"failed:{self._sent}", Kind.STATUS, State.FAILED, title=title, text=error)
+        if call == "thread/resume":
+            return Step(said=(card,), send=(self._resume_or_start(""),))
         return Step(said=(card, Yielded()) if call == "turn/start" else (card,))
 
     def _open_thread(self) -> Outgoing:
-        if self._terms.resume:
+        if self._terms.conversation is None and self._terms.resume:
             return self._call("thread/list", {"limit": 1})
-        return self._call("thread/start", self._thread_params())
+        return self._resume_or_start(self._terms.conversation or "")
 
     def _resume_or_start(self, thread: str) -> Outgoing:
         if not thread:

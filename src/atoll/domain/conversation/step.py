@@ -14,20 +14,24 @@ Outgoing: TypeAlias = Mapping[str, Value]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`said` goes to cards and lock, `send` to the agent, in this order."""
+    """`said` goes to cards and lock, `send` to the agent, in this order. `conversation` names
+    the one it has, once something was said in it: there is one to go on with."""
 
     said: tuple[Said, ...] = ()
     send: tuple[Outgoing, ...] = ()
+    conversation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
     """How an agent is started. With `ask` it asks before it acts, otherwise everything is
-    allowed: the sandbox is the wall. `resume` goes on with its last conversation."""
+    allowed: the sandbox is the wall. `resume` goes on with its last conversation,
+    `conversation` with the one it names so."""
 
     cwd: str
     ask: bool = False
     resume: bool = False
+    conversation: str | None = None
 
 
 class Conversation(Protocol):

@@ -19,7 +19,7 @@ from atoll.runtime.agents.machine import Talking, conversation
 from atoll.runtime.agents.register import Arrival, Register
 from atoll.runtime.agents.screen import Screen
 from atoll.runtime.agents.tui import Means, Watch, ear_path
-from atoll.runtime.boot import Agent
+from atoll.runtime.boot import Agent, Machine
 from atoll.runtime.clock import timestamp
 from atoll.runtime.journal import Journal
 from atoll.runtime.tasks import Tasks
@@ -163,9 +163,15 @@ class Agents:
         start = _Starting(
             Identity(spell("g", os.urandom(ID_ENTROPY_BYTES)), agent.name, MACHINE, timestamp()),
             agent.machine.protocol,
-            Terms(where, ask=order.ask, resume=order.resume),
-            Program(_as_machine(agent, order), tuple(known.items()), where),
-            Arrival(cwd=cwd, by=by, asks=order.ask, otherwise=_machine_otherwise(agent)),
+            Terms(where, ask=order.ask, resume=order.resume, conversation=order.conversation),
+            Program(_as_machine(agent.name, agent.machine, order), tuple(known.items()), where),
+            Arrival(
+                cwd=cwd,
+                by=by,
+                asks=order.ask,
+                otherwise=_machine_otherwise(agent.machine, order),
+                conversation=order.conversation,
+            ),
             asyncio.get_running_loop().create_future(),
         )
         self._tasks.spawn(self._talk(start), f"agent {start.identity.id}")
@@ -213,7 +219,7 @@ class Agents:
             async with lines(self._spawner, start.program, spoken_to=True) as program:
                 driven = self._make(start.identity, program.process)
                 driven.watched = True
-                talking = Talking(driven, talk, program)
+                talking = Talking(driven, talk, program, self._register.converses)
                 driven.way = talking
                 talking.begin()
                 self._driven[start.identity.id] = driven
@@ -254,8 +260,7 @@ def _begun(agent: Agent, order: Order) -> tuple[str, ...]:
     """Its argv for the conversation it is to have."""
     if order.conversation is not None:
         if not agent.conversation_argv:
-            raise Invalid(f"{agent.name} cannot go on with a conversation by its id",
-                          field="conversation")  # fmt: skip
+            raise _no_such_return(agent.name)
         return (*agent.conversation_argv, order.conversation)
     if not order.resume:
         return agent.argv
@@ -277,21 +282,26 @@ def _otherwise(agent: Agent, order: Order) -> Otherwise:
     return Otherwise.LAST if agent.resume_argv else Otherwise.NEVER
 
 
-def _machine_otherwise(agent: Agent) -> Otherwise:
-    """The same for a machine: it never names its conversation to us."""
-    machine = agent.machine
-    if machine is None or not (machine.resume_argv or machine.protocol == "codex"):
+def _machine_otherwise(machine: Machine, order: Order) -> Otherwise:
+    """The same for a machine: one that can go on by a name names its conversation, too."""
+    if machine.conversation_argv is None:
         return Otherwise.NEVER
-    return Otherwise.LAST
+    return Otherwise.LAST if order.resume else Otherwise.AFRESH
 
 
-def _as_machine(agent: Agent, order: Order) -> tuple[str, ...]:
+def _as_machine(name: str, machine: Machine, order: Order) -> tuple[str, ...]:
     """The argv of its machine mode."""
-    if agent.machine is None:
-        return ()
-    allowing = () if order.ask else agent.machine.allow_argv
-    resuming = agent.machine.resume_argv if order.resume else ()
-    return (*agent.machine.argv, *allowing, *resuming)
+    argv = machine.argv if order.ask else (*machine.argv, *machine.allow_argv)
+    if order.conversation is None:
+        return (*argv, *machine.resume_argv) if order.resume else argv
+    if machine.conversation_argv is None:
+        raise _no_such_return(name)
+    own = machine.conversation_argv
+    return (*argv, *own, order.conversation) if own else argv
+
+
+def _no_such_return(name: str) -> Invalid:
+    return Invalid(f"{name} cannot go on with a conversation by its id", field="conversation")
 
 
 def _lives(driven: Driven) -> bool:

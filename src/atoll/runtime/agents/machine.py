@@ -39,8 +39,16 @@ def conversation(protocol: str, terms: Terms) -> Conversation:
 class Talking:
     """A `Way` over one conversation."""
 
-    def __init__(self, driven: Driven, talk: Conversation, program: Lines) -> None:
+    def __init__(
+        self,
+        driven: Driven,
+        talk: Conversation,
+        program: Lines,
+        on_conversation: Callable[[Driven, str], None],
+    ) -> None:
+        """`on_conversation` is told which one it has, with the agent's own name for it."""
         self._driven = driven
+        self._on_conversation = on_conversation
         self._talk = talk
         self._program = program
 
@@ -88,3 +96,5 @@ class Talking:
             if not self._program.tell(msgspec.json.encode(line) + b"\n"):
                 raise Conflict("the agent does not read what it is told: stop it", code="deaf")
         self._driven.heard(step.said)
+        if step.conversation:
+            self._on_conversation(self._driven, step.conversation)
