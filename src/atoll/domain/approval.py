@@ -17,6 +17,7 @@ import msgspec
 
 from atoll.domain.errors import Conflict, Invalid
 from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
+from atoll.domain.unseen import code_of, is_unseen
 
 MAX_WORDS = 256
 MAX_WORD = 4096
@@ -30,10 +31,6 @@ ONCE_LIFE: Final = timedelta(minutes=10)
 MAX_TTL: Final = timedelta(days=30)
 MAX_PENDING = 20
 """Questions one sandbox may have open: what comes beyond is dropped, not queued."""
-
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Letters and marks by their class, and nothing to see."""
 
 
 class Verdict(StrEnum):
@@ -254,19 +251,13 @@ def _in_url(host: str) -> str:
 def _spelled(char: str) -> str:
     if char == "\\":
         return "\\\\"
-    if " " <= char <= "~" or not _hides(char):
-        return char
-    number = ord(char)
-    if number < 0x100:
-        return f"\\x{number:02x}"
-    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+    return code_of(char) if is_unseen(char) or _misleads(char) else char
 
 
-def _hides(char: str) -> bool:
-    """Whether it shows nothing, a space that is not one, or only changes what stands before."""
-    kind = unicodedata.category(char)
+def _misleads(char: str) -> bool:
+    """Whether it is a space that is not one, or only changes what stands before."""
     variation = "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
-    return kind in _HIDDEN or kind == "Zs" or char in _BLANK or variation
+    return variation or (char != " " and unicodedata.category(char) == "Zs")
 
 
 def _framed(parts: Sequence[str]) -> bytes:

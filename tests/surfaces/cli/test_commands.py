@@ -36,9 +36,9 @@ def test_list_with_many_pages_follows_the_cursor(cli: Cli, server: Scripted) -> 
 
 
 def test_list_with_hostile_names_prints_no_control_character(cli: Cli, server: Scripted) -> None:
-    server.add("x\x1b]0;owned\x07\u202egnp.\x9bA")
+    server.add("x\x1b]0;owned\x07\u202egnp.\x9b\u3164A")
     ran = cli("list")
-    assert "\\x1b]0;owned\\x07\\u202egnp.\\x9bA" in ran.out
+    assert "\\x1b]0;owned\\x07\\u202egnp.\\x9b\\u3164A" in ran.out
     assert not set(ran.out) & {"\x1b", "\x07", "\u202e", "\x9b"}
     assert "\x9b" not in cli("list", "--json").out
 

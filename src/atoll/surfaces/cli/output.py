@@ -8,12 +8,12 @@ before `clean` took every control character out of it. Not for a command's own s
 import json
 import os
 import sys
-import unicodedata
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 import click
 
+from atoll.domain.unseen import code_of, is_unseen
 from atoll.surfaces.cli.answer import Json
 
 _STATE_COLOURS = {
@@ -28,24 +28,12 @@ _STATE_COLOURS = {
     "warn": "yellow",
     "fail": "red",
 }
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def clean(text: str) -> str:
-    """`text` with every control, formatting (bidi, zero-width) and surrogate character
-    spelled out as `\\x1b` or `\\u202e`, so that it can neither move the cursor nor lie."""
-    return "".join(_spelled(char) if _hides(char) else char for char in text)
-
-
-def _hides(char: str) -> bool:
-    return not (" " <= char <= "~") and unicodedata.category(char) in _HIDDEN
-
-
-def _spelled(char: str) -> str:
-    number = ord(char)
-    if number < 0x100:
-        return f"\\x{number:02x}"
-    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+    """`text` with every character that shows nothing of itself (control, bidi, zero-width,
+    blank letters) spelled out as `\\x1b` or `\\u202e`: it can neither move the cursor nor lie."""
+    return "".join(code_of(char) if is_unseen(char) else char for char in text)
 
 
 def say(text: str) -> None:
