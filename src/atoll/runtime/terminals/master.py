@@ -127,7 +127,7 @@ class Master:
     def _read(self) -> None:
         giving_way = self._gives_way()
         try:
-            count = self._take_turn(PACED_BYTES if giving_way else READ_BYTES)
+            count = self._take_turn(giving_way=giving_way)
         except BlockingIOError:
             return
         except OSError as error:
@@ -144,8 +144,9 @@ class Master:
         self._retry = self._loop.call_later(HUNG_RETRY_SECONDS, self.resume)
         self._on_hangup()
 
-    def _take_turn(self, most: int) -> int:
+    def _take_turn(self, *, giving_way: bool) -> int:
         """How many bytes one turn took. Raises `OSError` when there are none, as read(2) does."""
+        most = PACED_BYTES if giving_way else READ_BYTES
         piece = os.read(self._fd, most)
         count = len(piece)
         self.taking = True
@@ -153,7 +154,7 @@ class Master:
             self._on_data(piece)
             while len(piece) >= FULL_PIECE <= most - count:
                 try:
-                    if most > PACED_BYTES:
+                    if not giving_way:
                         look_for(FULL_PIECE, self._fd)
                     piece = os.read(self._fd, most - count)
                 except OSError:
