@@ -118,8 +118,10 @@ def test_sudo_runs_nothing_itself_and_ends_as_the_command_did(twin: bool) -> Non
 @pytest.mark.parametrize("twin", INITS)
 def test_sudo_passes_signals_on_and_waits_all_the_same(twin: bool) -> None:
     asking = [*host_program(twin=twin), "ask", "sudo", "--", "sleep", "9"]
-    # Before it hears the signal it would only die of it, and be no question of passing on.
-    hears = "grep -q '^SigCgt:.*[2367abef]$' /proc/$child/status"
+    # Before it hears the signal it would only die of it, and be no question of passing on. The
+    # shell that becomes it hears it, too.
+    told = "/proc/$child/status"
+    hears = f"! grep -q '^Name:.sh$' {told} && grep -q '^SigCgt:.*[2367abef]$' {told}"
     pressing = f"until {hears}; do sleep 0.02; done; while kill -INT $child; do sleep 0.1; done"
     line = f"{shlex.join(asking)} & child=$!; {{ {pressing}; }} 2>/dev/null & wait $child"
     answer = "200 OK\r\nAtoll-Exit: WAIT"
