@@ -35,6 +35,9 @@ from atoll.wire.attach import AgentStateChanged
 Record = Callable[[str, Mapping[str, object]], object]
 """Writes one journal entry: kind and payload."""
 
+WRITING_SECONDS = 1.0
+"""An agent that is done may still write down what it did: its turn's card waits so long after
+the last of that."""
 _PREVIEWED = frozenset({Kind.TEXT, Kind.BASH, Kind.TOOL_CALL})
 
 
@@ -96,7 +99,8 @@ class Driven:
         self._budget = AuditBudget(asyncio.get_running_loop().time())
         self._stopping: asyncio.Future[None] | None = None
         self._began_at = ""
-        self._over_at = identity.started_at
+        self._over_at, self._over_as = identity.started_at, State.DONE
+        self._closing: asyncio.TimerHandle | None = None
         self._told: AgentStateChanged | None = None
 
     def shown(self) -> AgentRecord:
@@ -127,26 +131,15 @@ class Driven:
         """Take in what a translator made. Without `turns`, its word on turns does not count:
         somebody better tells of them. `at` is when the agent wrote it, if it says so."""
         now = timestamp()
-        changed = False
-        for one in said:
-            match one:
-                case Draft():
-                    changed = self._put(self._placed(one, at), at or now) or changed
-                case Began():
-                    changed = (turns and self._began(now)) or changed
-                case Yielded():
-                    changed = (turns and self.lock.yielded()) or changed
-                case Ended():
-                    changed = self._over(one.state, now) or changed
-                case Interrupted():
-                    # One read late, from before the turn that runs, is history.
-                    late = at is not None and at < self._began_at
-                    changed = (not late and self.lock.yielded()) or changed
-        if changed:
+        changed = [self._take(one, now, turns=turns, at=at) for one in said]
+        if any(changed):
             self._announce("the agent")
+        if self._closing is not None or any(map(_tells_of_turns, said)):
+            self._close_soon()
 
     def ended(self) -> None:
         """Its process is gone."""
+        self._let_be()
         if self.lock.stopped():
             for card in self.cards.all():
                 if card.state in (State.PENDING, State.RUNNING):
@@ -235,6 +228,22 @@ class Driven:
         if self._put(draft, timestamp()):
             self._tell()
 
+    def _take(self, one: Said, now: str, *, turns: bool, at: str | None) -> bool:
+        match one:
+            case Draft():
+                return self._put(one, at or now)
+            case Began():
+                return turns and self._began(now)
+            case Yielded():
+                return turns and self.lock.yielded()
+            case Ended():
+                self._over_at, self._over_as = now, one.state
+                return self.lock.yielded()
+            case Interrupted():  # pragma: no branch - the cases are all
+                # One read late, from before the turn that runs, is history.
+                late = at is not None and at < self._began_at
+                return not late and self.lock.yielded()
+
     def _put(self, draft: Draft, at: str) -> bool:
         card = self.cards.put(draft, at)
         if card is None:
@@ -250,21 +259,30 @@ class Driven:
         self._began_at = now
         return True
 
-    def _over(self, state: State, now: str) -> bool:
-        """Its turn has ended: no card of one runs on."""
-        self._over_at = now
-        changed = self.lock.yielded()
-        for card in self.cards.all():
-            if card.kind is Kind.TURN and card.state is State.RUNNING:
-                changed = self._put(Draft(card.id, card.kind, state), now) or changed
-        return changed
+    def _overdue(self) -> list[Card]:
+        """Turns that run although the last one is over: an agent does not always write down that
+        one ended, or not in the order it happened."""
+        return [
+            card
+            for card in self.cards.all()
+            if card.kind is Kind.TURN and card.state is State.RUNNING and card.at <= self._over_at
+        ]
 
-    def _placed(self, draft: Draft, at: str | None) -> Draft:
-        """A turn that is read late, from before the end of the last one, is over."""
-        late = at is not None and at < self._over_at
-        if late and draft.kind is Kind.TURN and draft.state is State.RUNNING:
-            return msgspec.structs.replace(draft, state=State.DONE)
-        return draft
+    def _close_soon(self) -> None:
+        self._let_be()
+        if self._overdue():
+            loop = asyncio.get_running_loop()
+            self._closing = loop.call_later(WRITING_SECONDS, self._close)
+
+    def _close(self) -> None:
+        for card in self._overdue():
+            self._put(Draft(card.id, card.kind, self._over_as), timestamp())
+        self._tell()
+
+    def _let_be(self) -> None:
+        if self._closing is not None:
+            self._closing.cancel()
+            self._closing = None
 
     def _announce(self, reason: str) -> None:
         """Tell of the lock if it is not as it was told, and of the cards."""
@@ -302,6 +320,10 @@ class Driven:
         if self.way is None:
             raise Conflict(f"the agent {self.identity.name} cannot be spoken to")
         return self.way
+
+
+def _tells_of_turns(said: Said) -> bool:
+    return isinstance(said, Ended) or (isinstance(said, Draft) and said.kind is Kind.TURN)
 
 
 def forbid_viewers(role: str) -> None:
