@@ -44,7 +44,7 @@ async def test_end_of_the_turn_ends_its_card_after_what_is_still_written(driven:
     driven.heard([TEXT], turns=False)
     assert (states(driven), driven.lock.work) == (["running"], "waiting")
     await closed(driven)
-    assert states(driven) == ["failed"]
+    assert (states(driven), driven._closing) == (["failed"], None)
 
 
 async def test_turn_written_down_after_its_end_ends_as_well(driven: Driven) -> None:

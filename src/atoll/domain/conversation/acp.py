@@ -112,8 +112,7 @@ class AcpConversation:
         result, error = part(message, "result"), _error(message)
         match call:
             case "initialize" if not error:
-                able = part(result, "agentCapabilities").get("loadSession")
-                self._loads = able is True
+                self._loads = part(result, "agentCapabilities").get("loadSession") is True
                 return self._open_session()
             case "session/new" if not error:
                 return self._seated(text(result, "sessionId"))

@@ -36,7 +36,7 @@ class ClaudeConversation:
         if kind == "result":
             self._working = False
             self._requests.clear()
-        # It introduces itself at the first prompt of each turn.
+        # It introduces itself at each prompt.
         introduces = kind == "system" and text(message, "subtype") == "init"
         return Step(said=said, conversation=text(message, "session_id") if introduces else "")
 

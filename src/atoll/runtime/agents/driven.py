@@ -275,6 +275,7 @@ class Driven:
             self._closing = loop.call_later(WRITING_SECONDS, self._close)
 
     def _close(self) -> None:
+        self._closing = None
         for card in self._overdue():
             self._put(Draft(card.id, card.kind, self._over_as), timestamp())
         self._tell()
