@@ -3,14 +3,18 @@
 Paths go to the runtime as they are; it opens them inside, beneath the workspace.
 """
 
+from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
 from atoll.domain.errors import Invalid
+from atoll.ports.runtime import RuntimeReply
+from atoll.surfaces.http.answers import Json
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.fields import SandboxRef
+from atoll.surfaces.http.form_files import store_files
 from atoll.surfaces.http.forward import BYTES, SSE, Forwarded
 from atoll.surfaces.http.json_body import JsonRoute, RawBody, bounded
 from atoll.surfaces.http.passing import passed
@@ -30,6 +34,7 @@ MAX_UPLOAD_BYTES = 16 * 1024 * 1024 * 1024
 """One upload; it streams through, and the workspace's quota is the true limit."""
 
 TAR = "application/x-tar"
+FORM = "multipart/form-data"
 
 # A sandbox's file is never a page of ours: it is saved, whatever it claims to be.
 _SAVED = {"Content-Disposition": "attachment"}
@@ -155,6 +160,23 @@ async def write_file(
     query = _query(**_place(path, path_b64), mode=mode, parents=parents)
     body = bounded(request, MAX_UPLOAD_BYTES)
     return passed(await atoll.files.write(caller, sandbox, query, body=body))
+
+
+async def write_form(
+    atoll: Atoll, caller: Caller, *, sandbox: str, directory: str, request: Request, boundary: bytes
+) -> Response:
+    """Write each file of a form into `directory`, which is made when it is missing. Files that
+    were complete stay when a later one is refused."""
+    replies: list[RuntimeReply] = []
+
+    async def store(name: str, content: AsyncIterator[bytes]) -> None:
+        path = f"{directory.removesuffix('/')}/{name}" if directory else name
+        query = _query(path=path, parents=True)
+        replies.append(await atoll.files.write(caller, sandbox, query, body=content))
+
+    await store_files(bounded(request, MAX_UPLOAD_BYTES), boundary, store)
+    entries = b",".join(reply.body for reply in replies)
+    return Json(b'{"entries":[%b]}' % entries, max(reply.status for reply in replies))
 
 
 @router.delete("", status_code=204, responses=_FAILURES)

@@ -15,6 +15,7 @@ from atoll.surfaces.http import files
 from atoll.surfaces.http.answers import Json, instant, no_content
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.fields import ItemId, Shown, Waiting
+from atoll.surfaces.http.form_files import form_boundary
 from atoll.surfaces.http.forward import BYTES
 from atoll.surfaces.http.json_body import JsonRoute, RawBody
 from atoll.surfaces.http.passing import passed
@@ -25,6 +26,7 @@ from atoll.surfaces.http.runtime_bodies import (
     TerminalBody,
     TerminalFields,
     UnpackedView,
+    UploadedView,
     stream_of,
 )
 from atoll.surfaces.http.sandboxes import CreateBody, IdempotencyKey, create
@@ -39,7 +41,12 @@ _WORDS = {"terminal_id": "pty_id", "terminals": "ptys"}
 _FAILURES: dict[int | str, dict[str, Any]] = problems(400, 404, 409, 413, 416, 502)
 _BINARY: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 _BYTES_IN = {"requestBody": {"content": {BYTES: _BINARY}}}
-_BYTES_OR_TAR_IN = {"requestBody": {"content": {BYTES: _BINARY, files.TAR: _BINARY}}}
+_FORM: dict[str, Any] = {
+    "schema": {"type": "object", "additionalProperties": {"type": "string", "format": "binary"}}
+}
+_ANY_UPLOAD_IN = {
+    "requestBody": {"content": {BYTES: _BINARY, files.TAR: _BINARY, files.FORM: _FORM}}
+}
 
 
 class SessionView(Shown):
@@ -197,9 +204,12 @@ async def remove_session_file(
 
 @router.post(
     "/{session}/upload",
-    response_model=EntryView | UnpackedView,
-    responses={201: {"model": EntryView, "description": "A new file."}, **_FAILURES},
-    openapi_extra=_BYTES_OR_TAR_IN,
+    response_model=EntryView | UnpackedView | UploadedView,
+    responses={
+        201: {"model": EntryView | UploadedView, "description": "A new file."},
+        **_FAILURES,
+    },
+    openapi_extra=_ANY_UPLOAD_IN,
 )
 async def upload(
     atoll: Atoll,
@@ -210,9 +220,21 @@ async def upload(
     request: Request,
 ) -> Response:
     """Put something there: with `Content-Type: application/x-tar` a tree, laid out beneath
-    `path`; anything else is the bytes of the file `path`."""
-    if request.headers.get("content-type", "").partition(";")[0].strip() == files.TAR:
+    `path`; with `multipart/form-data` the form's files, into the directory `path`; anything
+    else is the bytes of the file `path`."""
+    content_type = request.headers.get("content-type", "")
+    if content_type.partition(";")[0].strip() == files.TAR:
         return await files.unpack_files(atoll, caller, sandbox=session, path=path, request=request)
+    boundary = form_boundary(content_type)
+    if boundary is not None:
+        return await files.write_form(
+            atoll,
+            caller,
+            sandbox=session,
+            directory=path,
+            request=request,
+            boundary=boundary,
+        )
     return await files.write_file(
         atoll, caller, sandbox=session, path=path, mode=None, parents=True, request=request
     )

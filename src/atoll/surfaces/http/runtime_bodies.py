@@ -210,6 +210,12 @@ class UnpackedView(Shown):
     bytes: int
 
 
+class UploadedView(Shown):
+    """Files that a form brought, in its order."""
+
+    entries: list[EntryView]
+
+
 def stream_of(media_type: str, text: str) -> dict[int | str, dict[str, Any]]:
     """The `responses=` of a route that answers with a stream."""
     schema = {"type": "string", "format": "binary"}
