@@ -16,6 +16,7 @@ from aiohttp import web
 from atoll.runtime.agents.agents import Agents
 from atoll.runtime.app import build
 from atoll.runtime.boot import Agent
+from atoll.runtime.control_plane import ControlPlane
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.health import Activity
 from atoll.runtime.journal import Journal
@@ -146,6 +147,8 @@ async def runtime(
             parts.agents = Agents(spawner, agents, terminals, journal=journal, tasks=tasks)
             recordings = Recordings(Shelf(home / "rec", bounds), journal=journal, **more)
             parts.recordings, terminals.opened = recordings, recordings.opened
+            parts.control_plane = ControlPlane(terminals.resume)
+            terminals.held_until = parts.control_plane.held_until
             parts.activity = Activity("sb_test", 1)
             app = build(parts, token=token)
             runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)

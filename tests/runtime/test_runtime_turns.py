@@ -1,6 +1,7 @@
 import asyncio
 import contextlib
 
+import aiohttp
 import pytest
 
 from atoll.domain.terminal.size import Size
@@ -24,6 +25,7 @@ from tests.runtime.stage import Runtime, Watcher, runtime
 ANN = {"principal": "ann", "name": "Ann", "role": "owner"}
 BOB = {"principal": "bob", "name": "Bob", "role": "controller"}
 EVE = {"principal": "eve", "name": "Eve", "role": "viewer"}
+AWAY_SECONDS = 60
 
 
 async def state(seat: Watcher, driver: str | None, waiting: tuple[str, ...] = ()) -> ControlState:
@@ -173,6 +175,37 @@ async def test_driver_gone_for_the_grace_leaves_the_terminal_free(
             await bob.type(b"hello\n")
             await bob.until_bytes(b"hello")
             assert rt.terminals.get(terminal).driver == "b"
+
+
+async def test_driver_gone_with_its_control_plane_keeps_control_until_that_asks_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("atoll.domain.terminal.turn.GRACE_SECONDS", 0.3)
+    async with runtime() as rt:
+        terminal = await rt.open("cat")
+        turn = rt.terminals.get(terminal).control.turn
+        async with rt.attach(terminal, client="b", **BOB) as bob:
+            async with rt.attach(terminal, client="a", **ANN), control_plane(rt):
+                await state(bob, "a")
+            while not (await state(bob, "a")).away:
+                pass
+            left_at = turn.left_at
+            while turn.deadline != left_at + AWAY_SECONDS:
+                assert turn.driver is not None, "the grace ended with nobody to come back to"
+                await asyncio.sleep(0.01)
+            async with control_plane(rt):
+                assert (await bob.until(ControlExpired)).client == "a"
+
+
+@contextlib.asynccontextmanager
+async def control_plane(rt: Runtime):
+    """A reader of the journal that says who it is; its connection ends with the block."""
+    connector = aiohttp.UnixConnector(str(rt.socket_path))
+    async with aiohttp.ClientSession(connector=connector) as client:
+        async with client.get(f"http://runtime/journal?away={AWAY_SECONDS}") as reply:
+            assert reply.status == 200
+            await reply.read()
+        yield
 
 
 async def test_driver_back_within_the_grace_holds_the_same_lease() -> None:

@@ -28,6 +28,7 @@ JOURNAL_PAGE = 200
 MAX_JOURNAL_PAGE = 1000
 MAX_JOURNAL_WAIT = 60
 """Seconds a reader may wait for something urgent."""
+MAX_AWAY_SECONDS = 3600
 
 
 class JournalPage(msgspec.Struct):
@@ -76,6 +77,9 @@ def _own_routes(parts: Parts) -> list[web.RouteDef]:
         after = query_integer(request, "after", 0)
         limit = query_integer(request, "limit", JOURNAL_PAGE, most=MAX_JOURNAL_PAGE)
         wait = query_integer(request, "wait", 0, most=MAX_JOURNAL_WAIT)
+        away = query_integer(request, "away", -1, most=MAX_AWAY_SECONDS)
+        if away >= 0 and request.transport is not None:
+            parts.control_plane.asked(request.transport, away)
         if wait:
             await parts.journal.urgent(after, wait)
         page = parts.journal.read(after, max(1, limit))

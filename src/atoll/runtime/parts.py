@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from atoll.runtime.agents.agents import Agents
 from atoll.runtime.asks import Asks
+from atoll.runtime.control_plane import ControlPlane
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.files.files import Files
 from atoll.runtime.health import Activity
@@ -32,5 +33,6 @@ class Parts:
     asks: Asks = field(init=False)
     ports: Ports = field(init=False)
     recordings: Recordings = field(init=False)
+    control_plane: ControlPlane = field(init=False)
     policy: StandingPolicy = field(default_factory=StandingPolicy)
     redactions: Redactions = field(default_factory=Redactions)

@@ -38,11 +38,13 @@ Admitted = tuple[Sandbox, tuple[Work, ...]]
 class Settings:
     """`max_sandboxes` counts per owner whatever is neither destroying nor destroyed;
     `allow_loopback_repositories` is for development; `mount_roots` are folders of the host below
-    which anybody may mount."""
+    which anybody may mount; `away_seconds` is how long terminals wait for their drivers while no
+    control plane is there."""
 
     max_sandboxes: int = 50
     allow_loopback_repositories: bool = False
     mount_roots: tuple[str, ...] = ()
+    away_seconds: int = 120
 
 
 class Admission:

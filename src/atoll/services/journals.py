@@ -56,9 +56,17 @@ class Journals:
     """Reads journals into the log. Terminals and execs begun by a known person carry that
     person as actor for as long as this process remembers."""
 
-    def __init__(self, transitions: Transitions, takers: Mapping[str, Taker] | None = None) -> None:
-        """`takers` take in the kinds that are more than an event."""
+    def __init__(
+        self,
+        transitions: Transitions,
+        takers: Mapping[str, Taker] | None = None,
+        *,
+        away_seconds: int = 120,
+    ) -> None:
+        """`takers` take in the kinds that are more than an event. `away_seconds` is what each
+        runtime is told: how long it waits for drivers while its journal has no reader."""
         self._transitions = transitions
+        self._away_seconds = away_seconds
         self._takers = takers or {}
         self._actors: OrderedDict[tuple[str, str], Principal] = OrderedDict()
         self._stirred: dict[SandboxId, datetime] = {}
@@ -105,7 +113,8 @@ class Journals:
         self, client: RuntimeClient, after: int, *, wait: int = 0, limit: int = PAGE
     ) -> _Page:
         waiting = (("wait", str(wait)),) if wait else ()
-        query = (("after", str(after)), ("limit", str(limit)), *waiting)
+        away = ("away", str(self._away_seconds))
+        query = (("after", str(after)), ("limit", str(limit)), away, *waiting)
         return read_reply(await client.call(RuntimeCall("GET", "/journal", query)), _Page)
 
     async def wait(self, sandbox: Sandbox, client: RuntimeClient, seconds: int) -> bool:

@@ -106,7 +106,11 @@ class Sandboxes:
             agents=around.agents,
             settings=settings,
         )
-        self._journals = Journals(self._transitions, Asks(self._transitions).takers)
+        self._journals = Journals(
+            self._transitions,
+            Asks(self._transitions).takers,
+            away_seconds=settings.away_seconds,
+        )
         self._attendance = Attendance(
             self._transitions, self._provisioning, policies=policies, journals=self._journals
         )

@@ -103,6 +103,7 @@ def _rules(settings: ControlSettings) -> SandboxSettings:
         max_sandboxes=settings.max_sandboxes,
         allow_loopback_repositories=settings.allow_loopback_remotes,
         mount_roots=settings.mount_roots,
+        away_seconds=settings.away_seconds,
     )
 
 

@@ -21,6 +21,7 @@ from atoll.runtime.agents.agents import Agents
 from atoll.runtime.app import build
 from atoll.runtime.asks import Asks
 from atoll.runtime.boot import RuntimeBoot, Stand
+from atoll.runtime.control_plane import ControlPlane
 from atoll.runtime.doors.ask_desk import AskDesk
 from atoll.runtime.doors.broker import BrokerParts, brokering
 from atoll.runtime.doors.egress import Egress, proxying
@@ -172,6 +173,8 @@ def _fill_terminals(
     parts.terminals = Terminals(
         spawner, defaults, journal=journal, tasks=tasks, make_stage=make_stage
     )
+    parts.control_plane = ControlPlane(parts.terminals.resume)
+    parts.terminals.held_until = parts.control_plane.held_until
     stack.callback(parts.terminals.hang_up)
     shelf = Shelf(boot.journal_dir / "recordings", Bounds())
     parts.recordings = Recordings(shelf, journal=journal, make_stage=make_stage)

@@ -23,6 +23,7 @@ from atoll.domain.provider import safe_base_url
 DEFAULT_DOCKER_HOST = "unix:///var/run/docker.sock"
 MAX_CONFIG_BYTES = 64 * 1024
 MAX_PORT = 65535
+MAX_AWAY_SECONDS = 3600
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -57,6 +58,7 @@ class ControlSettings:
     `door_limits`: bounds of each sandbox's broker: `requests_per_minute`, `concurrent`,
     `bytes_per_hour`, and `spend_micros`, millionths of a US dollar by provider.
     `mount_roots`: folders of the host below which anybody may mount; the file alone says so.
+    `away_seconds`: how long terminals wait for their drivers while no control plane is there.
     `allow_loopback_remotes`: repositories on this machine may be fetched (development).
     """
 
@@ -66,6 +68,7 @@ class ControlSettings:
     public_url: str | None = None
     hosts: tuple[str, ...] = ()
     max_sandboxes: int = 50
+    away_seconds: int = 120
     log_level: str = "info"
     database_url: str | None = field(default=None, repr=False)
     extensions: tuple[str, ...] = ("namespaces",)
@@ -124,7 +127,7 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, object]:
     }
     numbers = {
         name: _number(name, environ[f"ATOLL_{name.upper()}"])
-        for name in ("port", "max_sandboxes")
+        for name in ("port", "max_sandboxes", "away_seconds")
         if environ.get(f"ATOLL_{name.upper()}")
     }
     lists = {
@@ -152,6 +155,11 @@ def _check(settings: ControlSettings) -> None:
         raise Invalid(f"port {settings.port} lies outside 0 to {MAX_PORT}", field="port")
     if settings.max_sandboxes < 1:
         raise Invalid("max_sandboxes must be at least 1", field="max_sandboxes")
+    if not 0 <= settings.away_seconds <= MAX_AWAY_SECONDS:
+        raise Invalid(
+            f"away_seconds {settings.away_seconds} lies outside 0 to {MAX_AWAY_SECONDS}",
+            field="away_seconds",
+        )
     if settings.log_level not in LOG_LEVELS:
         raise Invalid(f"log_level is one of {', '.join(LOG_LEVELS)}", field="log_level")
     if not settings.docker_host.startswith("unix:///"):

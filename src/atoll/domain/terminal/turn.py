@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 GRACE_SECONDS = 10.0
-"""A driver whose connection is gone keeps control for so long, and no longer."""
+"""A driver whose connection is gone keeps control for so long, and no longer; while the control
+plane is away, the grace is held (`hold`)."""
 
 IDLE_SECONDS = 15 * 60.0
 """A driver who types nothing for so long loses control, but only while somebody waits."""
@@ -82,6 +83,7 @@ class Turn:
     driver: Party | None = None
     left_at: float | None = None
     agent: str | None = None
+    _held_until: float | None = None
     _used: float = 0.0
     _present: dict[str, Party] = field(default_factory=dict)
     _waiting: dict[str, Party] = field(default_factory=dict)
@@ -136,6 +138,16 @@ class Turn:
         self._present.pop(client, None)
         self._waiting.pop(client, None)
         if self.drives(client) and self.left_at is None:
+            self.left_at, self._held_until = now, None
+
+    def hold(self, until: float) -> None:
+        """The control plane is away: the grace of a driver who left ends at `until`, or later."""
+        self._held_until = until
+
+    def resume(self, now: float) -> None:
+        """The control plane answers again: the grace of a driver who left begins now."""
+        self._held_until = None
+        if self.left_at is not None:
             self.left_at = now
 
     # Asking, giving, taking.
@@ -240,8 +252,14 @@ class Turn:
         if self.driver is None:
             return None
         idle = self._used + IDLE_SECONDS if self._waiting else None
-        grace = None if self.left_at is None else self.left_at + GRACE_SECONDS
-        return min((when for when in (idle, grace) if when is not None), default=None)
+        return min((when for when in (idle, self._grace_end) if when is not None), default=None)
+
+    @property
+    def _grace_end(self) -> float | None:
+        if self.left_at is None:
+            return None
+        end = self.left_at + GRACE_SECONDS
+        return end if self._held_until is None else max(end, self._held_until)
 
     def _sits_down(self, party: Party) -> bool:
         opened = party.role is Role.CONTROLLER and party.principal == self.creator

@@ -5,6 +5,7 @@ sizes and backlog are the terminal's.
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Protocol
 
 from atoll.domain.terminal.turn import Act, Change, Party, Refusal, Turn
@@ -28,7 +29,9 @@ class Room(Protocol):
 
 
 class Control:
-    """One terminal's turn on the event loop. Call `close` when the terminal has ended."""
+    """One terminal's turn on the event loop. Call `close` when the terminal has ended.
+    `held_until` gives, for the time a driver left, how long its grace is held because the control
+    plane is away; None while it is there."""
 
     def __init__(self, turn: Turn, room: Room, ledger: Ledger) -> None:
         self.turn = turn
@@ -36,6 +39,7 @@ class Control:
         self._ledger = ledger
         self._loop = asyncio.get_running_loop()
         self._alarm = Alarm(self._tick)
+        self.held_until: Callable[[float], float | None] = lambda _: None
         self._shown: ControlState | None = None
         self._driver: str | None = None
         self._closed = False
@@ -55,6 +59,7 @@ class Control:
     def join(self, party: Party, *, take: bool = False) -> None:
         """A client is attached; with `take` it wants control at once, as far as it may."""
         now = self._loop.time()
+        self._hold()
         self.turn.joined(party, now)
         if take:
             self.turn.taken(party.client, now)
@@ -63,6 +68,11 @@ class Control:
     def leave(self, client: str) -> None:
         """A client is gone."""
         self.turn.left(client, self._loop.time())
+        self._settle()
+
+    def resume(self) -> None:
+        """The control plane answers again."""
+        self.turn.resume(self._loop.time())
         self._settle()
 
     def request(self, client: str) -> Refusal | None:
@@ -133,7 +143,15 @@ class Control:
         if reason is not None and change.party is not None:
             self._room.tell(ControlExpired(change.party.principal, change.party.client, reason))
 
+    def _hold(self) -> None:
+        """Hold the grace of a driver who left, where the control plane is away."""
+        left_at = self.turn.left_at
+        until = None if left_at is None else self.held_until(left_at)
+        if until is not None:
+            self.turn.hold(until)
+
     def _tick(self) -> None:
+        self._hold()
         self.turn.tick(self._loop.time())
         self._settle()
 

@@ -59,7 +59,8 @@ class Defaults:
 
 class Terminals:
     """All terminals, by id. `make_stage` gives each terminal its own output transform;
-    `opened` is called with each new one before anything of its output has come."""
+    `opened` is called with each new one before anything of its output has come; `held_until` is
+    what `Control` asks."""
 
     def __init__(
         self,
@@ -76,6 +77,7 @@ class Terminals:
         self._tasks = tasks
         self._make_stage = make_stage
         self.opened: Callable[[Terminal], None] = lambda _: None
+        self.held_until: Callable[[float], float | None] = lambda _: None
         self._terminals: dict[TerminalId, Terminal] = {}
         self._opening = 0
         self._courtesy = Courtesy()
@@ -129,6 +131,7 @@ class Terminals:
         terminal.on_left = self._linger
         terminal.courtesy = self._courtesy
         terminal.record = self._journal.append
+        terminal.control.held_until = self.held_until
         self._terminals[spec.id] = terminal
         self._journal.append("terminal.opened", _payload(spec))
         self.opened(terminal)
@@ -150,6 +153,11 @@ class Terminals:
         self._remember(terminal_id)
         if not terminal.viewers:
             self._forget(terminal.spec.id)
+
+    def resume(self) -> None:
+        """The control plane answers again: the grace of each driver who left begins now."""
+        for terminal in self._terminals.values():
+            terminal.control.resume()
 
     def hang_up(self) -> None:
         """Let go of every PTY: what runs on them gets a hang-up."""

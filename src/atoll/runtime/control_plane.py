@@ -1,0 +1,42 @@
+"""The control plane as a runtime sees it: the connections on which the journal is read.
+
+A connection that ends reports nothing to a route, so each is asked whether it is closing when
+somebody wants to know.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from atoll.domain.terminal.contact import Contact
+
+
+class ControlPlane:
+    """Calls `on_return` when the control plane asks for the journal after an absence."""
+
+    def __init__(self, on_return: Callable[[], None]) -> None:
+        self._on_return = on_return
+        self._contact = Contact()
+        self._transports: dict[int, asyncio.BaseTransport] = {}
+        self._count = 0
+
+    def asked(self, transport: asyncio.BaseTransport, away_seconds: float) -> None:
+        """The control plane reads the journal on this connection. `away_seconds` is how long
+        drivers are waited for once it is gone."""
+        self._look()
+        self._contact.away_seconds = away_seconds
+        if transport not in self._transports.values():
+            self._count += 1
+            self._transports[self._count] = transport
+            if self._contact.asked(self._count):
+                self._on_return()
+
+    def held_until(self, left_at: float) -> float | None:
+        """As `Contact.held_until`."""
+        self._look()
+        return self._contact.held_until(left_at)
+
+    def _look(self) -> None:
+        over = [number for number, one in self._transports.items() if one.is_closing()]
+        for number in over:
+            del self._transports[number]
+            self._contact.closed(number)
