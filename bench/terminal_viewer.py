@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 BINARY, TEXT = 0x82, 0x81
 TAIL = 256
+TTYD_OUTPUT = ord("0")
 ROOM_BYTES = 1 << 20
 
 
@@ -43,12 +44,16 @@ class Viewer:
     _kind: int = 0
     _left: int = 0
     """Bytes still to come of a frame of this kind."""
+    _code: int | None = None
+    """What ttyd says of the frame that is being read (`0` output, `1` title, `2` settings) in its
+    first byte; None until that has come. The title holds the command line."""
     _said: bytes = b""
     _acked: int = 0
     _ack_every: int = 1
 
     def __post_init__(self) -> None:
         self._atoll = self.seat.dialect == "atoll"
+        self._ttyd = self.seat.dialect == "ttyd"
         # Only Atoll is told how far it was read.
         self.acks = self.acks and self._atoll
         self.wire = socket.create_connection(("127.0.0.1", self.seat.port))
@@ -113,6 +118,10 @@ class Viewer:
             piece = data[at : at + self._left]
             at += len(piece)
             self._left -= len(piece)
+            if self._ttyd and self._code is None and len(piece):
+                self._code, piece = piece[0], piece[1:]
+            if self._ttyd and self._kind == BINARY & 15 and self._code != TTYD_OUTPUT:
+                continue
             if self._kind == BINARY & 15 or (self._kind == TEXT & 15 and not self._atoll):
                 self._saw(piece)
             else:
@@ -133,7 +142,7 @@ class Viewer:
         whole = len(head) == _head_size(head)
         self._rest = b"" if whole else head
         if whole:
-            self._kind = head[0] & 15
+            self._kind, self._code = head[0] & 15, None
             self._left = int.from_bytes(head[2:], "big") if len(head) > 2 else head[1] & 127
         return at
 
