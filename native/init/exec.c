@@ -189,7 +189,7 @@ static void reap_until_alone(const struct world *world, struct slot *slot, uint3
 			return;
 		}
 		if (seen.si_pid == leader)
-			slot->leader = 0;
+			slot->leader = ENDED;
 		if (wait4(seen.si_pid, &status, 0, &used) == leader) {
 			report_exit(world, tag, status, &used);
 			leader = -1;

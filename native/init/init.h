@@ -8,8 +8,8 @@
 #include <sys/types.h>
 
 enum { VERSION = 1, MAX_PACKET = 65536, MAX_FDS = 32, MAX_DOORS = 8, MAX_SLOTS = 4096 };
-enum { EXEC = 1, PTY = 2, SIGNAL = 3, OPEN = 4 };
-enum { READY = 64, STARTED = 65, FAILED = 66, EXITED = 67, FDS = 68, DONE = 69 };
+enum { EXEC = 1, PTY = 2, SIGNAL = 3, OPEN = 4, LEFT = 5 };
+enum { READY = 64, STARTED = 65, FAILED = 66, EXITED = 67, FDS = 68, DONE = 69, KIN = 70 };
 enum { STEP_CHDIR = 1, STEP_EXEC = 2, STEP_OTHER = 3, STEP_DOOR = 4 };
 enum { FLAG_TTY = 1, FLAG_MEMFD = 2, FLAG_LEAD = 4 };
 
@@ -32,8 +32,10 @@ struct packet {
 struct slot {
 	uint32_t tag;
 	volatile pid_t warden;
-	volatile pid_t leader; /* 0 before it runs and from just before it is reaped */
+	volatile pid_t leader; /* 0 before it runs, ENDED from just before it is reaped */
 };
+
+enum { ENDED = -1 };
 
 struct world {
 	int control;
@@ -64,7 +66,11 @@ void start_exec(struct world *world, struct packet *in);
 typedef int (*spares)(const struct world *world, pid_t pid);
 int signal_kin(const struct world *world, pid_t ancestor, int number, spares spared);
 int kill_kin(const struct world *world, pid_t ancestor, struct slot *slot);
+int list_kin(pid_t ancestor, pid_t *found, int most); /* how many descendants were found */
 pid_t foreground_group(pid_t pid);
+
+/* left.c: reports the processes whose program has ended; `tag` names the request */
+void report_left(const struct world *world, uint32_t tag);
 
 /* pty.c, serve.c */
 void open_pty(struct world *world, struct packet *in);

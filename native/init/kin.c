@@ -88,6 +88,23 @@ int signal_kin(const struct world *world, pid_t ancestor, int number, spares spa
 	return struck;
 }
 
+int list_kin(pid_t ancestor, pid_t *found, int most)
+{
+	struct family *all = mmap(NULL, sizeof *all, PROT_READ | PROT_WRITE,
+	                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	int count;
+
+	if (all == MAP_FAILED)
+		return 0;
+	add_children(all, ancestor);
+	for (int i = 0; i < all->count && i < most; i++)
+		add_children(all, all->pids[i]);
+	count = all->count < most ? all->count : most;
+	memcpy(found, all->pids, (size_t)count * sizeof *found);
+	munmap(all, sizeof *all);
+	return count;
+}
+
 /* Kills descendants until there are none. With a slot, ends too when its warden was
  * reaped, so that a reused pid is never taken for it. 0, or ETIMEDOUT. */
 int kill_kin(const struct world *world, pid_t ancestor, struct slot *slot)

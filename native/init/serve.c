@@ -74,12 +74,11 @@ static void signal_leader(struct slot *slot, int number)
 	kill(-(group > 0 ? group : leader), number);
 }
 
-/* Killing a tree takes as long as it takes: a helper does it while init goes on. Where no
- * helper can be forked (the sandbox is full of processes) init does it itself. */
-static void kill_tree(struct world *world, struct slot *slot)
+/* Forks a helper for work that may take long, so that init goes on. Returns 0 in the helper,
+ * its pid in init, and -1 where init must do the work: no slot or no process is left. */
+static pid_t fork_helper(struct world *world)
 {
 	struct slot *mine = NULL;
-	uint32_t tag = slot->tag;
 	pid_t helper = -1;
 
 	for (int i = 0; i < MAX_SLOTS && !mine; i++)
@@ -91,9 +90,31 @@ static void kill_tree(struct world *world, struct slot *slot)
 		mine->tag = 0;
 		mine->leader = 0;
 		mine->warden = helper;
-		return;
 	}
-	reply(world->control, DONE, tag, kill_kin(world, slot->warden, slot), 0);
+	return helper;
+}
+
+static void kill_tree(struct world *world, struct slot *slot)
+{
+	uint32_t tag = slot->tag;
+	/* Read before the fork: by the time the helper runs, init may have reaped this warden
+	 * and given the slot to another command, whose tree would be killed instead. */
+	pid_t warden = slot->warden, helper = fork_helper(world);
+
+	if (helper > 0)
+		return;
+	reply(world->control, DONE, tag, kill_kin(world, warden, slot), 0);
+	if (helper == 0)
+		_exit(0);
+}
+
+static void list_left(struct world *world, uint32_t tag)
+{
+	pid_t helper = fork_helper(world);
+
+	if (helper > 0)
+		return;
+	report_left(world, tag);
 	if (helper == 0)
 		_exit(0);
 }
@@ -148,6 +169,9 @@ static void answer(struct world *world, struct packet *in)
 			reply(world->control, FAILED, in->head.tag, EMSGSIZE, STEP_OTHER);
 		else
 			open_file(world, in);
+		break;
+	case LEFT:
+		list_left(world, in->head.tag);
 		break;
 	default:
 		reply(world->control, FAILED, in->head.tag, ENOSYS, STEP_OTHER);

@@ -55,6 +55,7 @@ def test_other_requests_have_their_numbers_in_the_header() -> None:
     assert init.encode_pty(1, cols=80, rows=24) == init.HEADER.pack(2, 1, 80, 24)
     assert init.encode_signal(2, 15, tree=True) == init.HEADER.pack(3, 2, 15, 1)
     assert init.encode_signal(2, 2, tree=False) == init.HEADER.pack(3, 2, 2, 0)
+    assert init.encode_left(4) == init.HEADER.pack(5, 4, 0, 0)
     assert init.encode_open(3, b"a/b", flags=1, mode=0o600) == (
         init.HEADER.pack(4, 3, 1, 0o600) + b"a/b\0"
     )
@@ -110,3 +111,17 @@ def test_reply_packet_of_any_bytes_is_a_message_or_garbled(packet: bytes) -> Non
         init.decode_reply(packet)
     except init.Garbled:
         return
+
+
+def test_list_of_what_was_left_running_is_read_whole() -> None:
+    records = init.KIN.pack(3, 31) + b"sleep 9\0" + init.KIN.pack(4, 40) + b"\xff\0"
+    left = init.decode_reply(init.HEADER.pack(70, 9, 2, 1) + records)
+    kin = (init.Kin(3, 31, b"sleep 9"), init.Kin(4, 40, b"\xff"))
+    assert left == init.Left(9, kin, more=True)
+    assert init.decode_reply(init.HEADER.pack(70, 9, 0, 0)) == init.Left(9, (), more=False)
+
+
+@pytest.mark.parametrize("records", [b"", init.KIN.pack(3, 31) + b"no end", b"short"])
+def test_list_that_holds_less_than_it_says_is_garbled(records: bytes) -> None:
+    with pytest.raises(init.Garbled):
+        init.decode_reply(init.HEADER.pack(70, 9, 1, 0) + records)

@@ -45,6 +45,23 @@ class Pty:
     slave: int
 
 
+@dataclass(frozen=True, slots=True)
+class LeftRunning:
+    """A process whose program has ended: its pid inside and the start of its command line,
+    which it chose itself."""
+
+    pid: int
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """What programs left running; `more` when there are more than are listed."""
+
+    processes: tuple[LeftRunning, ...]
+    more: bool
+
+
 class Process(Protocol):
     """A started process and everything it starts."""
 
@@ -82,6 +99,14 @@ class Spawner(Protocol):
 
     def tool(self, *args: str) -> tuple[str, ...]:
         """The argv that runs the init binary in one of its tree modes (`list`, `tar`, …)."""
+        ...
+
+    async def left_running(self) -> Leftovers:
+        """List the processes that programs which ended have left."""
+        ...
+
+    async def end_left_running(self) -> None:
+        """Kill these processes; returns once they are gone. Programs that run stay."""
         ...
 
     async def close(self) -> None:

@@ -12,11 +12,21 @@ import stat
 import pytest
 
 from atoll.domain.errors import Forbidden, Invalid, NotFound, Unavailable
-from atoll.ports.spawner import Spawner
-from atoll.testing.inside import PATH, captured, run, terminal
+from atoll.ports.spawner import Leftovers, Spawner
+from atoll.testing.inside import PATH, PATIENCE_SECONDS, captured, run, terminal
 
 OF_THE_C_LIBRARY = 1 << 31 | 1 << 32
 """Signals 32 and 33 (nptl(7)): no program can set them, and some parents (make) ignore them."""
+
+
+async def until_named(spawner: Spawner, command: str) -> Leftovers:
+    """What was left running, once each of it has become `command`."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while True:
+            left = await spawner.left_running()
+            if left.processes and all(each.command == command for each in left.processes):
+                return left
+            await asyncio.sleep(0.01)
 
 
 class SpawnerContract:
@@ -144,6 +154,59 @@ class SpawnerContract:
             assert (await process.wait()).code == 0
             await process.signal(signal.SIGKILL, tree=True)
             await output.to_end()
+
+    async def test_left_running_names_what_programs_that_ended_have_left(
+        self, spawner: Spawner
+    ) -> None:
+        script = "(setsid sh -c 'echo ready; exec sleep 1234' &)"
+        async with (
+            captured(spawner, "sh", "-c", "echo up; exec sleep 4321") as (running, up),
+            captured(spawner, "sh", "-c", script) as (process, output),
+        ):
+            await up.until(b"up")
+            await output.until(b"ready")
+            await process.wait()
+            left = await until_named(spawner, "sleep 1234")
+            assert [each.command for each in left.processes] == ["sleep 1234"]
+            assert not left.more
+            _, text = await run(spawner, "ps", "-o", "args=", "-p", str(left.processes[0].pid))
+            assert text.strip() == b"sleep 1234"
+            await spawner.end_left_running()
+            await output.to_end()
+            assert (await spawner.left_running()).processes == ()
+            await running.signal(signal.SIGTERM)
+            assert (await running.wait()).signal == signal.SIGTERM
+
+    async def test_left_running_beyond_one_list_is_told_and_ended(self, spawner: Spawner) -> None:
+        script = "n=0; while [ $n -lt 230 ]; do sleep 1234 & n=$((n+1)); done; echo ready"
+        async with captured(spawner, "sh", "-c", script) as (process, output):
+            await output.until(b"ready")
+            await process.wait()
+            left = await until_named(spawner, "sleep 1234")
+            assert (len(left.processes), left.more) == (200, True)
+            await spawner.end_left_running()
+            await output.to_end()
+            assert (await spawner.left_running()).processes == ()
+
+    async def test_kill_of_trees_as_they_end_costs_no_other_tree_its_life(
+        self, spawner: Spawner
+    ) -> None:
+        async def one(number: int) -> int | None:
+            async with captured(spawner, "sh", "-c", "sleep 1234 & echo up") as (first, output):
+                await output.until(b"up")
+                async with captured(spawner, "sh", "-c", f"sleep 0.02; exit {number}") as (
+                    next_,
+                    _,
+                ):
+                    # Its warden ends as the helper that kills its tree is forked.
+                    await first.signal(signal.SIGTERM, tree=True)
+                    async with asyncio.timeout(9):
+                        await first.signal(signal.SIGKILL, tree=True)
+                    return (await next_.wait()).code
+
+        for _ in range(5):
+            codes = await asyncio.gather(*(one(number) for number in range(12)))
+            assert codes == list(range(12))
 
     async def test_signal_to_a_process_that_is_gone_is_no_error(self, spawner: Spawner) -> None:
         async with captured(spawner, "true") as (process, _):

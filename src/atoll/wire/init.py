@@ -16,6 +16,7 @@ VERSION = 1
 HEADER = struct.Struct("<IIii")
 COUNTS = struct.Struct("<II")
 USAGE = struct.Struct("<QQQ")
+KIN = struct.Struct("<Ii")
 
 MAX_PACKET_BYTES = 64 * 1024
 """Init's receive buffer. A longer packet would be cut, so init refuses it (EMSGSIZE)."""
@@ -34,12 +35,14 @@ class Op(IntEnum):
     PTY = 2
     SIGNAL = 3
     OPEN = 4
+    LEFT = 5
     READY = 64
     STARTED = 65
     FAILED = 66
     EXITED = 67
     FDS = 68
     DONE = 69
+    KIN = 70
 
 
 class ExecFlag(IntFlag):
@@ -116,7 +119,26 @@ class Done:
     errno: int
 
 
-Reply = Ready | Started | Refused | Exited | Fds | Done
+@dataclass(frozen=True, slots=True)
+class Kin:
+    """One process whose program has ended: the EXEC `tag` that started it, its pid inside, and
+    the start of its command line (bytes that an agent chose)."""
+
+    tag: int
+    pid: int
+    command: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Answer to LEFT. `more` when some did not fit."""
+
+    tag: int
+    processes: tuple[Kin, ...]
+    more: bool
+
+
+Reply = Ready | Started | Refused | Exited | Fds | Done | Left
 
 
 def encode_exec_payload(
@@ -166,6 +188,11 @@ def encode_signal(tag: int, number: int, *, tree: bool) -> bytes:
     return HEADER.pack(Op.SIGNAL, tag, number, int(tree))
 
 
+def encode_left(tag: int) -> bytes:
+    """A request for the processes whose program has ended; answered by KIN."""
+    return HEADER.pack(Op.LEFT, tag, 0, 0)
+
+
 def encode_open(tag: int, path: bytes, *, flags: int, mode: int) -> bytes:
     """An OPEN beneath init's root; answered by FDS with one file. Raises ValueError for NUL."""
     if b"\0" in path:
@@ -198,5 +225,20 @@ def _reply(op: Op, tag: int, a: int, b: int, packet: bytes) -> Reply:
             return Fds(tag)
         case Op.DONE:
             return Done(tag, errno=a)
-        case Op.EXEC | Op.PTY | Op.SIGNAL | Op.OPEN:  # pragma: no branch - exhaustive, says mypy
+        case Op.KIN:
+            return Left(tag, _kin(packet[HEADER.size :], a), more=bool(b))
+        case (
+            Op.EXEC | Op.PTY | Op.SIGNAL | Op.OPEN | Op.LEFT
+        ):  # pragma: no branch - exhaustive, says mypy
             raise ValueError("a request where an answer belongs")
+
+
+def _kin(payload: bytes, count: int) -> tuple[Kin, ...]:
+    found = []
+    at = 0
+    for _ in range(count):
+        tag, pid = KIN.unpack_from(payload, at)
+        end = payload.index(b"\0", at + KIN.size)
+        found.append(Kin(tag, pid, payload[at + KIN.size : end]))
+        at = end + 1
+    return tuple(found)

@@ -12,7 +12,7 @@ from pathlib import Path
 from aiohttp import web
 
 from atoll.domain.errors import Unavailable
-from atoll.ports.spawner import Process, ProcessSpec, Pty
+from atoll.ports.spawner import Leftovers, Process, ProcessSpec, Pty
 from atoll.runtime.app import build
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.health import Activity
@@ -55,6 +55,13 @@ class _Nowhere:
     def tool(self, *args: str) -> tuple[str, ...]:
         """Nothing to run."""
         return args
+
+    async def left_running(self) -> Leftovers:
+        """Nothing runs."""
+        return Leftovers((), more=False)
+
+    async def end_left_running(self) -> None:
+        """Nothing runs."""
 
     async def close(self) -> None:
         """Nothing to end."""

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from atoll.domain.errors import AtollError, Invalid, LimitReached, Unavailable
-from atoll.ports.spawner import Exit, ProcessSpec, Pty
+from atoll.ports.spawner import Exit, Leftovers, LeftRunning, ProcessSpec, Pty
 from atoll.runtime.spawners.binary import inside_program
 from atoll.runtime.spawners.control import Control
 from atoll.runtime.spawners.refusal import bad_directory, bad_program, refusal
@@ -65,7 +65,7 @@ class InitProcess:
             self._exit.set_result(end)
 
 
-Answer = InitProcess | wire.Refused | wire.Fds
+Answer = InitProcess | wire.Refused | wire.Fds | wire.Left
 
 
 class InitSpawner:
@@ -112,7 +112,7 @@ class InitSpawner:
                 return answer
             case wire.Refused():
                 raise _spawn_error(answer, spec)
-            case wire.Fds():
+            case wire.Fds() | wire.Left():
                 raise Unavailable("the sandbox's init answered something else; stop the sandbox")
 
     async def open_pty(self, *, cols: int, rows: int) -> Pty:
@@ -161,6 +161,25 @@ class InitSpawner:
         if left == errno.ETIMEDOUT:
             raise Unavailable("a process would not die within 10 s; stop the sandbox to end it")
 
+    async def left_running(self) -> Leftovers:
+        """List the processes whose program has ended. Raises `Unavailable`."""
+        left = await self._left()
+        found = (
+            LeftRunning(each.pid, each.command.decode("utf-8", "replace"))
+            for each in left.processes
+        )
+        return Leftovers(tuple(found), left.more)
+
+    async def end_left_running(self) -> None:
+        """Kill them, whole trees at a time; those beyond one list follow in the next round.
+        Raises `Unavailable` when one would not die."""
+        more = True
+        while more:
+            left = await self._left()
+            more = left.more
+            for tag in {each.tag for each in left.processes}:
+                await self.signal(tag, SIGKILL, tree=True)
+
     async def ended(self) -> None:
         """Return once init is gone: everything inside is dead."""
         await self._end.wait()
@@ -197,6 +216,15 @@ class InitSpawner:
             if not taken and future.done() and not future.cancelled() and not future.exception():
                 self._unwanted(*future.result())
 
+    async def _left(self) -> wire.Left:
+        tag, what = self._next_tag(), "list what was left running"
+        answer, fds = await self._ask(tag, wire.encode_left(tag), what=what)
+        _close_all(fds)
+        if isinstance(answer, wire.Left):
+            return answer
+        number = answer.errno if isinstance(answer, wire.Refused) else errno.EPROTO
+        raise refusal(number, what=what)
+
     def _silent(self, what: str) -> Unavailable:
         return Unavailable(
             f"cannot {what}: the sandbox's init did not answer within "
@@ -221,7 +249,7 @@ class InitSpawner:
                 process = InitProcess(self, reply.tag, reply.pid)
                 self._processes[reply.tag] = process
                 self._answered(reply.tag, process, fds)
-            case wire.Refused() | wire.Fds():
+            case wire.Refused() | wire.Fds() | wire.Left():
                 self._answered(reply.tag, reply, fds)
             case wire.Exited():
                 self._exited(reply)

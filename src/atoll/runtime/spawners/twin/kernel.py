@@ -6,14 +6,16 @@ import struct
 
 HEADER = struct.Struct("<IIii")
 VERSION, MAX_PACKET, MAX_FDS, MAX_SLOTS = 1, 65536, 32, 4096
-EXEC, PTY, SIGNAL, OPEN = 1, 2, 3, 4
-READY, STARTED, FAILED, EXITED, FDS, DONE = 64, 65, 66, 67, 68, 69
+EXEC, PTY, SIGNAL, OPEN, LEFT = 1, 2, 3, 4, 5
+READY, STARTED, FAILED, EXITED, FDS, DONE, KIN = 64, 65, 66, 67, 68, 69, 70
 CHDIR, RUN, OTHER, DOOR = 1, 2, 3, 4
 TTY, MEMFD, LEAD = 1, 2, 4
 TIOCSPTLCK, TIOCGPTPEER, IUTF8 = 0x40045431, 0x5441, 0x4000
 SET_PDEATHSIG, SET_DUMPABLE, SET_SUBREAPER = 1, 4, 36
 OPENAT2, BENEATH_NO_MAGICLINKS = 437, 0x08 | 0x02
 RENAME_NOREPLACE = 1
+ENDED = -2
+"""In place of a leader's pid, once that was reaped; 0 before it runs, -1 without a warden."""
 
 libc = ctypes.CDLL(None, use_errno=True)
 

@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 
 PATIENCE_SECONDS = 10.0
+MAX_WORDS = 200
+"""Bytes of a command line that are reported."""
 
 
 def children_of(pid: int) -> list[int]:
@@ -20,6 +22,24 @@ def children_of(pid: int) -> list[int]:
             with suppress(OSError):
                 found += map(int, (task / "children").read_bytes().split())
     return found
+
+
+def descendants(ancestor: int) -> list[int]:
+    """Everything it started, however detached."""
+    everyone = children_of(ancestor)
+    for pid in everyone:
+        everyone += children_of(pid)
+    return everyone
+
+
+def describe(pid: int) -> bytes:
+    """The start of its command line, else its short name; empty when it is gone."""
+    for name in ("cmdline", "comm"):
+        with suppress(OSError):
+            text = Path(f"/proc/{pid}/{name}").read_bytes()[:MAX_WORDS].rstrip(b"\0\n")
+            if text:
+                return text.replace(b"\0", b" ")
+    return b""
 
 
 def signal_kin(ancestor: int, number: int, spared: frozenset[int] = frozenset()) -> int:

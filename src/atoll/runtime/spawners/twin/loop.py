@@ -15,12 +15,15 @@ from typing import NoReturn
 from .kernel import (
     DONE,
     DOOR,
+    ENDED,
     EXEC,
     EXITED,
     FAILED,
     FDS,
     HEADER,
     IUTF8,
+    KIN,
+    LEFT,
     MAX_FDS,
     MAX_PACKET,
     MAX_SLOTS,
@@ -37,12 +40,13 @@ from .kernel import (
     open_beneath,
     prctl,
 )
-from .kin import foreground_group, kill_kin, signal_kin
+from .kin import describe, descendants, foreground_group, kill_kin, signal_kin
 from .lead import settle
 from .warden import Warden
 
 NOBODY = 69
 """sysexits.h: EX_UNAVAILABLE."""
+MAX_LISTED = 200
 
 
 class Init:
@@ -119,6 +123,8 @@ class Init:
             self.signal(tag, *ab)
         elif op == PTY:
             self.open_pty(tag, *ab)
+        elif op == LEFT:
+            self.list_left(tag)
         elif op == OPEN:
             if not more[0].endswith(b"\0"):
                 raise OSError(errno.EINVAL, "path")
@@ -159,16 +165,40 @@ class Init:
                 os.killpg(foreground_group(leader) or leader, number)
         self.reply(DONE, tag)
 
-    def kill_tree(self, tag: int, warden: int, slot: int) -> None:
-        """In a helper, or here when the sandbox has no process left for one."""
+    def fork_helper(self) -> int:
+        """Fork for work that may take long; -1 when the sandbox has no process left."""
         try:
             helper = os.fork()
         except OSError:
-            helper = -1
+            return -1
         if helper > 0:
             self.wardens[helper] = (0, -1)
+        return helper
+
+    def kill_tree(self, tag: int, warden: int, slot: int) -> None:
+        """In a helper, or here when there can be none."""
+        helper = self.fork_helper()
+        if helper > 0:
             return
-        self.reply(DONE, tag, kill_kin(warden, lambda: self.leaders[slot] >= 0))
+        self.reply(DONE, tag, kill_kin(warden, lambda: self.leaders[slot] != -1))
+        if helper == 0:
+            os._exit(0)
+
+    def list_left(self, tag: int) -> None:
+        """Report the processes whose program has ended; in a helper, or here."""
+        helper = self.fork_helper()
+        if helper > 0:
+            return
+        ended = [
+            (mine, pid)
+            for warden, (mine, slot) in self.wardens.items()
+            if mine and self.leaders[slot] == ENDED
+            for pid in descendants(warden)
+        ]
+        found = [(mine, pid, text) for mine, pid in ended if (text := describe(pid))]
+        listed = found[:MAX_LISTED]
+        packed = (struct.pack("<Ii", mine, pid) + text + b"\0" for mine, pid, text in listed)
+        self.reply(KIN, tag, len(listed), int(len(found) > MAX_LISTED), payload=b"".join(packed))
         if helper == 0:
             os._exit(0)
 

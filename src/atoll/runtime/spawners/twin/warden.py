@@ -11,6 +11,7 @@ from typing import Protocol
 
 from .kernel import (
     CHDIR,
+    ENDED,
     EXITED,
     FAILED,
     LEAD,
@@ -99,7 +100,7 @@ class Warden:
             if seen is None:
                 continue
             if seen.si_pid == leader:
-                self.init.leaders[self.slot] = 0
+                self.init.leaders[self.slot] = ENDED
             pid, status, used = os.wait4(seen.si_pid, 0)
             if pid == leader:
                 times = (int(used.ru_utime * 1e6), int(used.ru_stime * 1e6), used.ru_maxrss)
