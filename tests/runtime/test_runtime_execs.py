@@ -1,9 +1,11 @@
 import asyncio
 import json
+import os
 from base64 import b64decode, b64encode
 
 import pytest
 
+from atoll.runtime.execs.discards import MAX_PIPES, Discards
 from tests.runtime.stage import Runtime, runtime
 
 
@@ -88,6 +90,56 @@ async def test_exec_whose_child_holds_the_pipes_ends_with_its_leader() -> None:
         record = await asyncio.wait_for(run(rt, shell="sleep 30 & echo done"), 8)
         assert out(record)[0] == b"done\n"
         assert (await rt.call("DELETE", f"/execs/{record['exec_id']}"))[0] == 204
+
+
+async def test_exec_leaves_running_what_its_program_left_and_throws_its_output_away() -> None:
+    async with runtime() as rt:
+        left = "(while sleep 0.05; do echo noise || exit; echo x >> alive; done) & echo done"
+        record = await asyncio.wait_for(run(rt, shell=left), 30)
+        assert out(record)[0].startswith(b"done\n")
+        assert (await rt.call("DELETE", f"/execs/{record['exec_id']}"))[0] == 204
+        # A closed pipe would end it at its next line.
+        await run(rt, shell="n=$(wc -l <alive); until [ $(wc -l <alive) -gt $((n+5)) ]; do :; done")
+        health = (await rt.call("GET", "/health"))[1]
+        assert health["execs"] == 0
+        listed = (await rt.call("GET", "/processes"))[1]
+        assert not listed["more"]
+        assert any(each["command"].startswith("/bin/sh -c (while") for each in listed["processes"])
+        assert (await rt.call("DELETE", "/processes"))[0] == 204
+        assert (await rt.call("GET", "/processes"))[1] == {"processes": [], "more": False}
+
+
+async def test_exec_with_reap_ends_all_that_its_program_started() -> None:
+    async with runtime() as rt:
+        record = await run(rt, shell="setsid sleep 1000 & echo done", reap=True)
+        assert out(record)[0] == b"done\n"
+        assert (await rt.call("GET", "/processes"))[1]["processes"] == []
+
+
+async def test_timeout_of_one_exec_spares_what_another_left() -> None:
+    async with runtime() as rt:
+        await run(rt, shell="setsid sleep 1234 >/dev/null 2>&1 &")
+        record = await run(rt, shell="setsid sleep 4321 & sleep 1000", timeout=0.3)
+        assert record["timed_out"]
+        listed = (await rt.call("GET", "/processes"))[1]["processes"]
+        assert [each["command"] for each in listed] == ["sleep 1234"]
+
+
+async def test_output_of_what_was_left_is_let_go_beyond_a_number_of_pipes() -> None:
+    discards = Discards()
+    pairs = [os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC) for _ in range(MAX_PIPES + 1)]
+    for ours, _ in pairs:
+        discards.take(ours)
+    assert len(discards) == MAX_PIPES
+    with pytest.raises(BrokenPipeError):
+        os.write(pairs[0][1], b"x")
+    assert os.write(pairs[1][1], b"x") == 1
+    for _, theirs in pairs:
+        os.close(theirs)
+    async with asyncio.timeout(20):
+        for left in iter(discards.__len__, 0):
+            assert left <= MAX_PIPES
+            await asyncio.sleep(0.01)
 
 
 async def test_exec_in_the_background_is_fed_followed_and_reattached_by_offset() -> None:

@@ -87,8 +87,16 @@ class Execs:
         )
 
     async def forget(self, caller: Principal, ref: str, exec_id: str) -> RuntimeReply:
-        """Kill it and forget it."""
+        """Forget it; one that runs is killed first."""
         return await self._call(caller, ref, RuntimeCall("DELETE", _path(exec_id)))
+
+    async def left_running(self, caller: Principal, ref: str) -> RuntimeReply:
+        """`{"processes": [{"pid", "command"}], "more"}`: what programs that ended have left."""
+        return await self._call(caller, ref, RuntimeCall("GET", "/processes"))
+
+    async def end_left_running(self, caller: Principal, ref: str) -> RuntimeReply:
+        """Kill these processes. Counts as activity."""
+        return await self._call(caller, ref, RuntimeCall("DELETE", "/processes"), activity=True)
 
     async def _call(
         self, caller: Principal, ref: str, call: RuntimeCall, *, activity: bool = False

@@ -206,7 +206,10 @@ def decode_reply(packet: bytes) -> Reply:
         raise Garbled(f"a packet of {len(packet)} bytes from init has no whole header")
     number, tag, a, b = HEADER.unpack_from(packet)
     try:
-        return _reply(Op(number), tag, a, b, packet)
+        op = Op(number)
+        if op is Op.KIN:
+            return Left(tag, _kin(packet[HEADER.size :], a), more=bool(b))
+        return _reply(op, tag, a, b, packet)
     except (ValueError, struct.error) as error:
         raise Garbled(f"init sent a packet this version does not know (op {number})") from error
 
@@ -225,11 +228,8 @@ def _reply(op: Op, tag: int, a: int, b: int, packet: bytes) -> Reply:
             return Fds(tag)
         case Op.DONE:
             return Done(tag, errno=a)
-        case Op.KIN:
-            return Left(tag, _kin(packet[HEADER.size :], a), more=bool(b))
-        case (
-            Op.EXEC | Op.PTY | Op.SIGNAL | Op.OPEN | Op.LEFT
-        ):  # pragma: no branch - exhaustive, says mypy
+        case Op.EXEC | Op.PTY | Op.SIGNAL | Op.OPEN | Op.LEFT | Op.KIN:  # pragma: no branch
+            # Exhaustive, says mypy; a list of processes was read by the caller.
             raise ValueError("a request where an answer belongs")
 
 

@@ -98,6 +98,7 @@ class Scripted:
         self.break_output_after: int | None = None
         self.events: list[dict[str, Any]] = []
         self.stdin = bytearray()
+        self.left_running: list[dict[str, Any]] = []
         self.stdin_closed = threading.Event()
         self.port = 0
         self._loop = asyncio.new_event_loop()
@@ -206,6 +207,8 @@ class Scripted:
                 if found["state"] == "provisioning":
                     found["state"] = found.pop("becomes", "ready")
                 return web.json_response(found)
+            case ["processes"]:
+                return web.json_response({"processes": self.left_running, "more": False})
             case ["agents"]:
                 return web.json_response({"agents": []})
             case ["logs"]:

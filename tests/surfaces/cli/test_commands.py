@@ -51,6 +51,15 @@ def test_info_of_a_sandbox_names_its_wall_and_what_is_missing(cli: Cli, server: 
     assert json.loads(cli("info", "one", "--json").out)["sandbox_id"] == "sb_one"
 
 
+def test_info_lists_what_was_left_running_without_its_control_characters(
+    cli: Cli, server: Scripted
+) -> None:
+    server.add("one", state="active")
+    server.left_running = [{"pid": 31, "command": "sleep\x1b[2J 1000"}]
+    assert "left running  sleep\\x1b[2J 1000 (pid 31)" in cli("info", "one").out
+    assert json.loads(cli("info", "one", "--json").out)["left_running"] == server.left_running
+
+
 def test_info_without_a_name_takes_the_only_sandbox(cli: Cli, server: Scripted) -> None:
     server.add("one")
     assert "sb_one" in cli("info").out

@@ -45,6 +45,18 @@ def test_exec_keeps_the_streams_apart_and_returns_the_code(cli: Cli, server: Scr
     assert server.requests("DELETE", "/v1/sandboxes/box/exec/ex_1")
 
 
+def test_exec_with_reap_asks_that_nothing_be_left(cli: Cli, server: Scripted) -> None:
+    assert cli("exec", "box", "--reap", "--", "make").code == 0
+    assert server.requests("POST", "/v1/sandboxes/box/exec")[0].json["reap"] is True
+    assert not server.requests("DELETE", "/v1/sandboxes/box/processes")
+
+
+def test_exec_with_reap_alone_ends_what_was_left(cli: Cli, server: Scripted) -> None:
+    assert cli("exec", "box", "--reap").code == 0
+    assert server.requests("DELETE", "/v1/sandboxes/box/processes")
+    assert cli("exec", "box", "--reap", "--follow", "ex_1").code == 2
+
+
 @pytest.mark.parametrize(
     ("end", "code"),
     [

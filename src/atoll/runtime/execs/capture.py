@@ -10,6 +10,8 @@ from collections.abc import Callable
 from atoll.runtime.stage import Flow, Stage
 
 READ_BYTES = 64 * 1024
+MAX_PIPE_BYTES = 1024 * 1024
+"""The most an unprivileged process can make a pipe hold (pipe(7))."""
 
 
 class Capture:
@@ -34,10 +36,19 @@ class Capture:
         """Whether bytes were dropped."""
         return self.total > len(self.kept)
 
-    def freeze(self) -> None:
-        """Keep no more: the program has ended, whoever it left behind may write on unheard."""
+    def release(self) -> int:
+        """Keep what the pipe holds now and no more: the program has ended. Returns the pipe when
+        processes it left still hold the other end, else -1."""
+        for _ in range(MAX_PIPE_BYTES // READ_BYTES):
+            if self._fd < 0 or not self._read():
+                break
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            self._loop.remove_reader(fd)
         self._flow.end()
         self._frozen = True
+        self.drained.set()
+        return fd
 
     def close(self) -> None:
         """Let go of the pipe; whoever still writes to it is told so by the kernel."""
@@ -52,16 +63,18 @@ class Capture:
         """Up to `limit` kept bytes from `offset`; empty at the end of what is kept."""
         return bytes(self.kept[offset : offset + limit])
 
-    def _read(self) -> None:
+    def _read(self) -> bool:
+        """Take one piece; False when none is there or the pipe has ended."""
         try:
             data = os.read(self._fd, READ_BYTES)
         except BlockingIOError:
-            return
+            return False
         if data:
             self._flow.feed(data)
         else:
             self.close()
             self._on_change()
+        return bool(data)
 
     def _keep(self, data: bytes) -> None:
         if not self._frozen:

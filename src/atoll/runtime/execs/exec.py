@@ -1,7 +1,7 @@
 """One program run to its end, with its streams apart.
 
 Its exit and the end of its output are two events, as with a terminal: what it left running
-may hold the pipes open.
+may hold the pipes open, and lives on unless the request said `reap`.
 """
 
 import asyncio
@@ -9,10 +9,12 @@ import contextlib
 import signal
 from collections.abc import AsyncIterator
 
+from atoll.domain.errors import Unavailable
 from atoll.ports.spawner import Process
 from atoll.runtime.clock import timestamp
 from atoll.runtime.ends import End, end_of
 from atoll.runtime.execs.capture import Capture
+from atoll.runtime.execs.discards import Discards
 from atoll.runtime.execs.feed import Feed
 from atoll.runtime.execs.record import Chunk, ExecRecord, ExecSpec, ExecWithOutput, Outcome, pack
 from atoll.runtime.stage import MakeStage
@@ -22,7 +24,8 @@ CHUNK_BYTES = 48 * 1024
 
 
 class Exec:
-    """Lives from a spawned process to `close`. `fds` are the read ends of stdout and stderr."""
+    """Lives from a spawned process to `close`. `fds` are the read ends of stdout and stderr;
+    `discards` takes them over while processes the program left still write."""
 
     def __init__(
         self,
@@ -31,12 +34,14 @@ class Exec:
         feed: Feed,
         *,
         fds: tuple[int, int],
+        discards: Discards,
         make_stage: MakeStage,
     ) -> None:
         self.spec = spec
         self.outcome: Outcome | None = None
         self.timed_out = False
         self.feed = feed
+        self._discards = discards
         self._process = process
         self._ended = asyncio.Event()
         self._followers: set[asyncio.Event] = set()
@@ -51,12 +56,18 @@ class Exec:
         if not self.spec.open_input:
             self.feed.finish()
         left = await self._wait()
+        if self.spec.reap:
+            # One that cannot be killed stays in the list of what was left running.
+            with contextlib.suppress(Unavailable):
+                await self._process.signal(signal.SIGKILL, tree=True)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(OUTPUT_GRACE_SECONDS):
                 await self.stdout.drained.wait()
                 await self.stderr.drained.wait()
-        self.stdout.freeze()
-        self.stderr.freeze()
+        for each in (self.stdout, self.stderr):
+            held = each.release()
+            if held >= 0:
+                self._discards.take(held)
         self.feed.close()
         self.outcome = Outcome(left, timestamp())
         self._ended.set()

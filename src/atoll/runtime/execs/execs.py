@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 from atoll.domain.errors import LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, ExecId, spell
-from atoll.ports.spawner import Process, ProcessSpec, Spawner
+from atoll.ports.spawner import Leftovers, Process, ProcessSpec, Spawner
 from atoll.runtime.clock import timestamp
+from atoll.runtime.execs.discards import Discards
 from atoll.runtime.execs.exec import Exec
 from atoll.runtime.execs.feed import Feed
 from atoll.runtime.execs.record import ExecSpec
@@ -40,6 +41,7 @@ class Wish:
     timeout: float | None
     background: bool
     max_output_bytes: int
+    reap: bool
 
 
 @dataclass(slots=True)
@@ -73,6 +75,7 @@ class Execs:
         self._execs: dict[ExecId, Exec] = {}
         self._finished: dict[ExecId, asyncio.TimerHandle] = {}
         self._starting = 0
+        self._discards = Discards()
         self._loop = asyncio.get_running_loop()
 
     @property
@@ -107,7 +110,12 @@ class Execs:
             self._starting -= 1
         stdin, stdout, stderr = pipes.outside
         started = Exec(
-            spec, process, Feed(stdin), fds=(stdout, stderr), make_stage=self._make_stage
+            spec,
+            process,
+            Feed(stdin),
+            fds=(stdout, stderr),
+            discards=self._discards,
+            make_stage=self._make_stage,
         )
         self._execs[spec.id] = started
         self._journal.append("exec.started", _payload(spec))
@@ -115,11 +123,21 @@ class Execs:
         return started
 
     async def forget(self, exec_id: str) -> None:
-        """Kill all it started, and know it no more. Raises `NotFound`."""
+        """Forget it. One that runs is killed with all it started; what one that ended has left
+        running lives on. Raises `NotFound`."""
         found = self.get(exec_id)
-        await found.signal(signal.SIGKILL)
-        await found.ended()
+        if found.outcome is None:
+            await found.signal(signal.SIGKILL)
+            await found.ended()
         self._drop(found.spec.id)
+
+    async def left_running(self) -> Leftovers:
+        """List the processes that programs of any kind have left. Raises `Unavailable`."""
+        return await self._spawner.left_running()
+
+    async def end_left_running(self) -> None:
+        """Kill these processes. Raises `Unavailable`."""
+        await self._spawner.end_left_running()
 
     def close(self) -> None:
         """Let go of every pipe."""
@@ -127,6 +145,7 @@ class Execs:
             timer.cancel()
         for each in self._execs.values():
             each.close()
+        self._discards.close()
 
     async def _follow(self, started: Exec) -> None:
         """See an exec to its end, then keep it for a while."""
@@ -180,6 +199,7 @@ class Execs:
             timeout=wish.timeout,
             max_output_bytes=wish.max_output_bytes,
             started_at=timestamp(),
+            reap=wish.reap,
         )
 
 

@@ -12,7 +12,8 @@ from atoll.runtime.ends import End
 @dataclass(frozen=True, slots=True)
 class ExecSpec:
     """One program to run. `stdin` None with `open_input` is fed later, without it is empty.
-    `timeout` in seconds from the start; `max_output_bytes` for each stream."""
+    `timeout` in seconds from the start; `max_output_bytes` for each stream. With `reap`
+    its end is the end of all it started."""
 
     id: ExecId
     argv: tuple[str, ...]
@@ -23,6 +24,7 @@ class ExecSpec:
     timeout: float | None
     max_output_bytes: int
     started_at: str
+    reap: bool
 
 
 class ExecRecord(msgspec.Struct, frozen=True):

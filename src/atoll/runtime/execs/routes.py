@@ -41,6 +41,7 @@ class ExecBody(msgspec.Struct, forbid_unknown_fields=True):
     timeout: float | None = None
     background: bool = False
     max_output_bytes: int = OUTPUT_BYTES
+    reap: bool = False
 
 
 class ExecList(msgspec.Struct):
@@ -49,8 +50,22 @@ class ExecList(msgspec.Struct):
     execs: list[ExecRecord]
 
 
+class LeftRecord(msgspec.Struct):
+    """One process that a program which ended has left."""
+
+    pid: int
+    command: str
+
+
+class LeftList(msgspec.Struct):
+    """The answer of `GET /processes`."""
+
+    processes: list[LeftRecord]
+    more: bool
+
+
 def routes(parts: Parts) -> list[web.RouteDef]:
-    """Every `/execs` route."""
+    """Every `/execs` route, and `/processes`."""
     handlers = _Handlers(parts)
     return [
         web.post("/execs", handlers.start),
@@ -60,6 +75,8 @@ def routes(parts: Parts) -> list[web.RouteDef]:
         web.get("/execs/{id}/output", handlers.output),
         web.post("/execs/{id}/stdin", handlers.feed),
         web.post("/execs/{id}/signal", handlers.signal),
+        web.get("/processes", handlers.left_running),
+        web.delete("/processes", handlers.end_left_running),
     ]
 
 
@@ -113,6 +130,15 @@ class _Handlers:
         await found.signal(signal_number(body.signal))
         return web.Response(status=204)
 
+    async def left_running(self, _request: web.Request) -> web.Response:
+        left = await self._parts.execs.left_running()
+        listed = [LeftRecord(each.pid, each.command) for each in left.processes]
+        return answer(LeftList(listed, left.more))
+
+    async def end_left_running(self, _request: web.Request) -> web.Response:
+        await self._parts.execs.end_left_running()
+        return web.Response(status=204)
+
 
 async def _stream(
     request: web.Request, found: Exec, stdout: int, stderr: int
@@ -144,6 +170,7 @@ def _wish(body: ExecBody) -> Wish:
         timeout=body.timeout,
         background=body.background,
         max_output_bytes=body.max_output_bytes,
+        reap=body.reap,
     )
 
 

@@ -4,7 +4,7 @@ import click
 
 from atoll.domain.duration import parse_duration
 from atoll.surfaces.cli.answer import Answer, Json
-from atoll.surfaces.cli.api import get, post
+from atoll.surfaces.cli.api import Call, at, get, post
 from atoll.surfaces.cli.attach import signal_number
 from atoll.surfaces.cli.exits import FAILED, SIGNALLED, TIMEOUT
 from atoll.surfaces.cli.following import Following, piped
@@ -29,6 +29,7 @@ MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 @click.option("--timeout", default=None, help="End it after so long (30s, 5m): exit code 124.")
 @click.option("--background", is_flag=True, help="Print its id and leave it running.")
 @click.option("--follow", metavar="EXEC_ID", default=None, help="Follow one left running.")
+@click.option("--reap", is_flag=True, help="End what it leaves; alone, what others left running.")
 @json_option()
 @pass_invocation
 def command(
@@ -42,17 +43,21 @@ def command(
     timeout: str | None,
     background: bool,
     follow: str | None,
+    reap: bool,
     as_json: bool,
 ) -> None:
     """Run one command in a sandbox."""
-    if (bool(argv) + (line is not None) + (follow is not None)) != 1:
-        raise click.UsageError("Give a command after `--`, or --shell LINE, or --follow EXEC_ID.")
+    if _only_reap(argv, line, follow=follow, reap=reap):
+        invocation.api().call(Call("DELETE", at("sandboxes", name, "processes")))
+        return
     api = invocation.api()
     if follow is not None:
         started, feed = api.call(get("sandboxes", name, "exec", follow)), False
     else:
         feed = piped() and not background
         wish = _wish(argv, line, cwd=cwd, env=env, timeout=timeout)
+        if reap:
+            wish["reap"] = True
         if not feed:
             wish["stdin"] = ""
         started = api.call(post("sandboxes", name, "exec", value=wish))
@@ -64,6 +69,16 @@ def command(
     if as_json:
         show_json({**ended.value, **following.captured()})
     raise click.exceptions.Exit(_code(ended))
+
+
+def _only_reap(argv: tuple[str, ...], line: str | None, *, follow: str | None, reap: bool) -> bool:
+    """Whether --reap stands alone. Raises a usage error unless exactly one thing is asked for."""
+    ways = bool(argv) + (line is not None) + (follow is not None)
+    if ways > 1 or not (ways or reap):
+        raise click.UsageError("Give a command after `--`, or --shell LINE, or --follow EXEC_ID.")
+    if reap and follow is not None:
+        raise click.UsageError("--reap is chosen when the command is started, not with --follow.")
+    return not ways
 
 
 def _wish(

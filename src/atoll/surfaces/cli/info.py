@@ -1,14 +1,21 @@
 """`atoll info`: one sandbox, in words or as the API tells it."""
 
+from contextlib import suppress
+
 import click
 
+from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.answer import Answer
+from atoll.surfaces.cli.api import Api, get
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.list import age
 from atoll.surfaces.cli.options import json_option, sandbox_argument
 from atoll.surfaces.cli.output import clean, painted, show_json
 from atoll.surfaces.cli.selection import select
 from atoll.surfaces.cli.waiting import name_of
+
+RUNNING = ("ready", "active")
+WIDTH = 14
 
 
 @click.command("info")
@@ -17,15 +24,33 @@ from atoll.surfaces.cli.waiting import name_of
 @pass_invocation
 def command(invocation: Invocation, name: str | None, *, as_json: bool) -> None:
     """Show everything about one sandbox."""
-    sandbox = select(invocation, invocation.api(), name)
+    api = invocation.api()
+    sandbox = select(invocation, api, name)
+    left = _left_running(api, sandbox)
     if as_json:
-        show_json(sandbox.value)
+        show_json({**sandbox.value, "left_running": left.value.get("processes", [])})
         return
-    click.echo(f"{'name':<12}{clean(name_of(sandbox))}")
-    click.echo(f"{'state':<12}{painted(clean(sandbox.text('state')))}{_reason(sandbox)}")
-    for label, text in _lines(sandbox):
+    click.echo(f"{'name':<{WIDTH}}{clean(name_of(sandbox))}")
+    click.echo(f"{'state':<{WIDTH}}{painted(clean(sandbox.text('state')))}{_reason(sandbox)}")
+    for label, text in _lines(sandbox) + _processes(left):
         if text:
-            click.echo(f"{label:<12}{clean(text)}")
+            click.echo(f"{label:<{WIDTH}}{clean(text)}")
+
+
+def _left_running(api: Api, sandbox: Answer) -> Answer:
+    """What programs that ended have left; empty where nothing runs or answers."""
+    if sandbox.text("state") in RUNNING:
+        with suppress(AtollError):
+            return api.call(get("sandboxes", sandbox.text("sandbox_id"), "processes"))
+    return Answer({})
+
+
+def _processes(left: Answer) -> list[tuple[str, str]]:
+    lines = [
+        ("left running", f"{each.text('command')} (pid {each.number('pid')})")
+        for each in left.children("processes")
+    ]
+    return [*lines, ("", "and more")] if left.flag("more") else lines
 
 
 def _reason(sandbox: Answer) -> str:

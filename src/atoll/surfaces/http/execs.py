@@ -76,7 +76,8 @@ async def get_command(
 async def forget_command(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, command: ItemId
 ) -> Response:
-    """Kill it and forget its output."""
+    """Forget a command and its output. One that runs is killed with all it started; what one
+    that ended has left running lives on."""
     return passed(await atoll.execs.forget(caller, sandbox, command))
 
 

@@ -68,7 +68,8 @@ class SignalBody(Body):
 
 
 class ExecBody(Body):
-    """A command: `argv`, or `shell` for a line. `timeout` in seconds, `stdin` in base64."""
+    """A command: `argv`, or `shell` for a line. `timeout` in seconds, `stdin` in base64. With
+    `reap` all it started is killed as it ends; otherwise what it left running lives on."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -87,6 +88,7 @@ class ExecBody(Body):
     timeout: Annotated[float, Field(gt=0, le=31_536_000, strict=True)] | None = None
     background: StrictBool = False
     max_output_bytes: Annotated[int, Field(ge=0, le=MAX_OUTPUT_BYTES, strict=True)] | None = None
+    reap: StrictBool = False
 
     @model_validator(mode="after")
     def _one_command(self) -> "ExecBody":
@@ -179,6 +181,20 @@ class ExecList(Shown):
     """The sandbox's commands."""
 
     execs: list[ExecView]
+
+
+class ProcessView(Shown):
+    """One process: its pid inside, and the start of its command line, which it chose itself."""
+
+    pid: int
+    command: str
+
+
+class ProcessList(Shown):
+    """Processes left running; `more` when there are more than are listed."""
+
+    processes: list[ProcessView]
+    more: bool
 
 
 class EntryView(Shown):

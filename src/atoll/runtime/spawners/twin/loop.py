@@ -40,7 +40,7 @@ from .kernel import (
     open_beneath,
     prctl,
 )
-from .kin import describe, descendants, foreground_group, kill_kin, signal_kin
+from .kin import descendants, describe, foreground_group, kill_kin, signal_kin
 from .lead import settle
 from .warden import Warden
 
