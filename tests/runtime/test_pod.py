@@ -1,12 +1,15 @@
 """The runtime as a pod's entry point: TCP, a token, another uid."""
 
 import base64
+import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -15,8 +18,13 @@ import pytest
 TOKEN = "pod-token-0123456789-0123456789-abcdef"
 
 
-@pytest.fixture
-def pod(tmp_path: Path) -> Iterator[httpx.Client]:
+#: An agent as the zygote is told of one: it says what it was started with.
+ECHO = {"name": "echo", "argv": ["sh", "-c", "echo started-by-name; exec cat"]}
+
+
+@contextmanager
+def started(folder: Path, *more: str, path: str | None = None) -> Iterator[httpx.Client]:
+    """A pod's runtime, and a client that bears its token."""
     workspace = Path(tempfile.mkdtemp(prefix="atpod", dir="/tmp"))
     uid: list[str] = []
     if os.geteuid() == 0:
@@ -24,24 +32,92 @@ def pod(tmp_path: Path) -> Iterator[httpx.Client]:
         workspace.chmod(0o700)
         uid = ["--uid", "12345"]
     argv = [sys.executable, "-m", "atoll.wiring.pod", "--host", "127.0.0.1", "--port", "0"]
+    places = ["--workspace", str(workspace), "--journal", str(folder / "journal")]
     process = subprocess.Popen(
-        [*argv, "--workspace", str(workspace), "--journal", str(tmp_path / "journal"), *uid],
-        env={**os.environ, "ATOLL_RUNTIME_TOKEN": TOKEN},
+        [*argv, *places, "--repo-link", str(folder / "repo"), *uid, *more],
+        env={**os.environ, "ATOLL_RUNTIME_TOKEN": TOKEN, "PATH": path or os.environ["PATH"]},
         stdout=subprocess.PIPE,
         text=True,
     )
     assert process.stdout is not None
-    found = re.search(r":(\d+)$", process.stdout.readline().strip())
-    assert found
-    headers = {"Authorization": f"Bearer {TOKEN}"}
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{found[1]}", headers=headers) as client:
+        found = re.search(r":(\d+)$", process.stdout.readline().strip())
+        assert found
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        base_url = f"http://127.0.0.1:{found[1]}"
+        with httpx.Client(base_url=base_url, headers=headers, timeout=60) as client:
             yield client
     finally:
         process.terminate()
         process.wait(20)
         process.stdout.close()
         subprocess.run(["rm", "-rf", str(workspace)], check=False)
+
+
+@pytest.fixture
+def pod(tmp_path: Path) -> Iterator[httpx.Client]:
+    with started(tmp_path) as client:
+        yield client
+
+
+def _shown(pod: httpx.Client, session: str, words: str) -> str:
+    """A terminal's text once it holds `words`."""
+    deadline = time.monotonic() + 60
+    while words not in (text := pod.get(f"/sessions/{session}/text").text):
+        assert time.monotonic() < deadline, text
+        time.sleep(0.05)
+    return text
+
+
+def test_pod_starts_the_agents_of_its_file_by_name(tmp_path: Path) -> None:
+    told = tmp_path / "agents.json"
+    told.write_text(json.dumps([ECHO]))
+    with started(tmp_path, "--agents", str(told)) as pod:
+        opened = pod.post("/sessions", json={"agent": "echo"})
+        assert opened.status_code == 201, opened.text
+        assert "started-by-name" in _shown(pod, opened.json()["session_id"], "started-by-name")
+        refused = pod.post("/sessions", json={"agent": "codex"})
+        assert (refused.status_code, refused.json()["field"]) == (422, "agent")
+        assert "it has: echo" in refused.json()["detail"]
+
+
+def test_pod_without_a_file_knows_every_agent_of_the_catalogue(tmp_path: Path) -> None:
+    # A stand-in for the real program, in the pod's own PATH.
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "codex").write_text("#!/bin/sh\necho codex-was-started; exec cat\n")
+    (programs / "codex").chmod(0o755)
+    for folder in (programs, *programs.parents):
+        if folder.stat().st_uid == os.geteuid() and folder != Path("/tmp"):
+            folder.chmod(folder.stat().st_mode | 0o055)
+    with started(tmp_path, path=f"{programs}:{os.environ['PATH']}") as pod:
+        opened = pod.post("/sessions", json={"agent": "codex"})
+        assert opened.status_code == 201, opened.text
+        _shown(pod, opened.json()["session_id"], "codex-was-started")
+
+
+def test_pod_links_repo_to_its_workspace(tmp_path: Path) -> None:
+    with started(tmp_path) as pod:
+        pod.put("/files/content?path=here", content=b"x").raise_for_status()
+        link = tmp_path / "repo"
+        assert link.is_symlink() and (link / "here").read_bytes() == b"x"
+
+
+@pytest.mark.parametrize("text", [None, "{}", '[{"name": "x"}]', '[{"name": 1, "argv": []}]', "["])
+def test_pod_whose_agents_cannot_be_read_refuses_to_start(tmp_path: Path, text: str | None) -> None:
+    told = tmp_path / "agents.json"
+    if text is not None:
+        told.write_text(text)
+    argv = [sys.executable, "-m", "atoll.wiring.pod", "--journal", str(tmp_path / "journal")]
+    done = subprocess.run(
+        [*argv, "--workspace", str(tmp_path), "--agents", str(told)],
+        env={**os.environ, "ATOLL_RUNTIME_TOKEN": TOKEN},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert f"the agents in {told} cannot be read" in done.stderr
 
 
 def test_pod_serves_the_contract_with_its_token_and_keeps_it_from_processes(

@@ -10,12 +10,19 @@ import secrets
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+
+from atoll.adapters.agents.catalogue import AGENTS
+from atoll.domain.agent import named
 from atoll.domain.errors import AtollError, Failed, Invalid
-from atoll.runtime.boot import RuntimeBoot
+from atoll.runtime.boot import Agent, RuntimeBoot
 from atoll.runtime.spawners.binary import host_program, init_argv
 from atoll.wire import init as wire
+from atoll.wire import zygote
+from atoll.wire.unreadable import UNREADABLE
 from atoll.wiring.runtime import serve
 
 PORT = 7681
@@ -48,6 +55,17 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--port", type=int, default=PORT, help="0 takes any free one")
     parser.add_argument("--workspace", type=Path, default=Path("/workspace"))
     parser.add_argument("--journal", type=Path, required=True, help="folder of the journal")
+    parser.add_argument(
+        "--agents",
+        type=Path,
+        help="JSON file of the agents that may be started by name; without it, all Atoll knows",
+    )
+    parser.add_argument(
+        "--repo-link",
+        type=Path,
+        default=Path("/repo"),
+        help="path that becomes a link to the workspace",
+    )
     parser.add_argument("--uid", type=int, help="run processes as this uid (needs root)")
     return parser
 
@@ -61,7 +79,9 @@ def _boot(asked: argparse.Namespace) -> RuntimeBoot:
         )
     if not asked.workspace.is_dir():
         raise Invalid(f"the workspace {asked.workspace} is not a folder")
+    agents = _all_agents() if asked.agents is None else _read_agents(asked.agents)
     asked.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _link_workspace(asked.repo_link, asked.workspace)
     program = host_program()
     return RuntimeBoot(
         sandbox_id=asked.sandbox_id,
@@ -74,7 +94,35 @@ def _boot(asked: argparse.Namespace) -> RuntimeBoot:
         cwd=str(asked.workspace),
         workspace=str(asked.workspace),
         init=program,
+        agents=agents,
     )
+
+
+def _all_agents() -> tuple[Agent, ...]:
+    """Return the catalogue, under every name its agents answer to."""
+    return tuple(
+        replace(msgspec.convert(agent, Agent, from_attributes=True), name=name)
+        for name, agent in named(AGENTS)
+    )
+
+
+def _read_agents(path: Path) -> tuple[Agent, ...]:
+    """Return the agents that a file lists, as the zygote is given them. Raises `Invalid`."""
+    try:
+        listed = msgspec.json.decode(path.read_bytes(), type=tuple[zygote.Agent, ...])
+    except (OSError, *UNREADABLE) as error:
+        raise Invalid(f"the agents in {path} cannot be read: {error}", field="agents") from error
+    return tuple(msgspec.convert(agent, Agent, from_attributes=True) for agent in listed)
+
+
+def _link_workspace(link: Path, workspace: Path) -> None:
+    """Make `link` lead to the workspace. Programs that know only `/repo` find it there; a root
+    that is read-only keeps the others working, so a failure is only reported."""
+    try:
+        link.symlink_to(workspace)
+    except OSError as error:
+        if not (link.is_symlink() and link.readlink() == workspace):
+            print(f"atoll: no link {link} to {workspace}: {error.strerror}", file=sys.stderr)
 
 
 def _listen(host: str, port: int) -> socket.socket:

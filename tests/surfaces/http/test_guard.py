@@ -2,15 +2,92 @@
 
 import http.client
 import json
+from typing import Any
 
 import aiohttp
 import httpx
 import pytest
+from fastapi import APIRouter, WebSocket
+from starlette.types import ASGIApp, Message
 
+from atoll.surfaces.http.app import create_app
 from atoll.surfaces.http.guard import Names, names_for
 from tests.surfaces.http.world import World, client_of
 
 OPEN = {"/healthz", "/readyz", "/auth/login", "/auth/guests", "/openapi.json"}
+
+#: Routes of an extension that nobody told the guard about.
+added = APIRouter()
+
+
+@added.get("/extra/thing")
+@added.post("/extra/thing")
+@added.get("/authentic")
+@added.get("/assetsx")
+@added.get("/healthz/deep")
+async def thing() -> dict[str, str]:
+    return {"told": "canary-8080"}
+
+
+@added.websocket("/extra/live")
+@added.websocket("/healthz")
+async def live(socket: WebSocket) -> None:
+    await socket.accept()
+
+
+async def _call(app: ASGIApp, kind: str, path: str, method: str = "GET") -> list[Message]:
+    """What an app sends to a client without a credential."""
+    scope: dict[str, Any] = {
+        "type": kind,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": [(b"host", b"localhost")],
+        "extensions": {"websocket.http.response": {}},
+    }
+    if kind == "http":
+        scope["method"] = method
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request" if kind == "http" else "websocket.connect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    return sent
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "method"),
+    [
+        ("http", "/extra/thing", "GET"),
+        ("http", "/extra/thing", "POST"),
+        ("http", "/authentic", "GET"),
+        ("http", "/assetsx", "GET"),
+        ("http", "/healthz/deep", "GET"),
+        ("http", "/nothing", "GET"),
+        ("websocket", "/extra/live", "GET"),
+        ("websocket", "/healthz", "GET"),
+    ],
+)
+async def test_route_added_anywhere_is_closed_without_a_credential(
+    atoll: World, kind: str, path: str, method: str
+) -> None:
+    app = create_app(atoll.services, more=(added,))
+    sent = await _call(app, kind, path, method)
+    assert sent[0]["status"] == 401, sent
+    assert b"canary" not in b"".join(message.get("body", b"") for message in sent)
+
+
+async def test_route_added_anywhere_is_open_with_a_credential(atoll: World) -> None:
+    transport = httpx.ASGITransport(app=create_app(atoll.services, more=(added,)))
+    headers = {"Authorization": f"Bearer {atoll.token}"}
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://localhost", headers=headers
+    ) as client:
+        assert (await client.get("/extra/thing")).json() == {"told": "canary-8080"}
 
 
 async def _operations(atoll: World) -> list[tuple[str, str]]:

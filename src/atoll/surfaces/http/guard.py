@@ -1,7 +1,7 @@
 """The gate before every route: is this our name, who is speaking, and from which page?
 
-It denies by default: a path that is not on the short public list needs a credential. What
-the caller may do then is not decided here.
+It denies by default: a path that is not in `PUBLIC_PATHS` and no file of the page needs a
+credential, and so does every WebSocket. What the caller may do then is not decided here.
 """
 
 import asyncio
@@ -32,8 +32,20 @@ from atoll.surfaces.http.problems import internal_problem, refuse
 COOKIE: Final = "atoll_session"
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 GUEST_COOKIE: Final = "atoll_guest"
-PRIVATE_PREFIXES: Final = ("/v1", "/auth", "/sessions")
-PUBLIC_PATHS: Final = frozenset({"/auth/login", "/auth/guests"})
+PUBLIC_PATHS: Final = frozenset(
+    {
+        "/",
+        "/index.html",
+        "/healthz",
+        "/readyz",
+        "/openapi.json",
+        "/auth/login",
+        "/auth/guests",
+    }
+)
+"""What answers without a credential, beside the page's files."""
+
+PAGE_FILES: Final = "/assets/"
 RECHECK_SECONDS: Final = 2.0
 """How often the credential of a connection that still stands is looked at again."""
 
@@ -255,10 +267,9 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 
 def _is_private(scope: Scope) -> bool:
-    path = scope["path"]
-    if path in PUBLIC_PATHS:
-        return False
-    return bool(scope["type"] == "websocket" or path.startswith(PRIVATE_PREFIXES))
+    path: str = scope["path"]
+    public = path in PUBLIC_PATHS or path.startswith(PAGE_FILES)
+    return scope["type"] == "websocket" or not public
 
 
 def _check_target(scope: Scope) -> None:

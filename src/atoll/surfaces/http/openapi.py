@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 import atoll
 from atoll.surfaces.http.answers import Json
-from atoll.surfaces.http.guard import COOKIE
+from atoll.surfaces.http.guard import COOKIE, PUBLIC_PATHS
 from atoll.surfaces.http.problems import Problem
 
 router = APIRouter(include_in_schema=False)
@@ -19,7 +19,6 @@ _ABOUT = (
     "Atoll gives every coding agent its own sandbox and every person a seat at its terminal. "
     "Errors are RFC 9457 problem documents with a stable `code`."
 )
-_OPEN = frozenset({"/healthz", "/readyz", "/auth/login"})
 
 
 @router.get("/openapi.json")
@@ -53,7 +52,7 @@ def document(app: FastAPI) -> dict[str, Any]:
         "session": {"type": "apiKey", "in": "cookie", "name": COOKIE},
     }
     made["security"] = [{"token": []}, {"session": []}]
-    for path in _OPEN & made["paths"].keys():
+    for path in PUBLIC_PATHS & made["paths"].keys():
         for operation in made["paths"][path].values():
             operation["security"] = []
     return made
