@@ -16,6 +16,7 @@ import pytest
 from atoll.testing.server import test_server
 from tests.peers.api import Api
 from tests.peers.terminal_client import TerminalClient
+from tests.redaction import oracle
 
 CANARY = "sk-canary-Zq81xLw03Mvb77TtNeRr"
 OWNER_ONLY = "K='" + base64.b64encode(CANARY[::-1].encode()).decode()[::-1] + "'; "
@@ -65,6 +66,41 @@ def test_command_that_prints_the_secret_shows_none_of_it(api: Api, box: str, lin
     for form in (CANARY, CANARY[::-1], CANARY[8:], CANARY.encode().hex()[16:]):
         assert form not in "".join(c for c in said if c.isalnum() or c in "-_")
     assert said.count("*") >= 20
+
+
+HEAD = b"line\r\n\x1b[1;38;5;200m" * 8
+ONE_WRITE = (
+    r"HEAD=$(printf 'line\r\n\033[1;38;5;200m%.0s' 1 2 3 4 5 6 7 8); "
+    r"""BODY=$(printf %s "$KEY" | SHOWN); printf '%s%s\n<end>\n' "$HEAD" "$BODY" """
+)
+"""The secret within a longer text, all of it written at once."""
+
+SHOWN = ("sed 's/./\x1b[31m&/g'", "fold -w 7", "sed 's/./&\x1b]633;C\x07\x1b(B/g' | fold -w 30")
+
+
+@pytest.mark.parametrize("shown", SHOWN)
+def test_secret_within_coloured_lines_is_masked_in_an_exec(api: Api, box: str, shown: str) -> None:
+    said = api.run(box, SAY + ONE_WRITE.replace("SHOWN", shown)).encode()
+    masked_behind_the_head(said)
+
+
+@pytest.mark.parametrize("shown", SHOWN)
+async def test_secret_within_coloured_lines_is_masked_at_a_terminal(
+    api: Api, box: str, shown: str
+) -> None:
+    line = "stty -onlcr; " + SAY + ONE_WRITE.replace("SHOWN", shown)
+    terminal = api.terminal(box, "bash", "-c", line)
+    async with aiohttp.ClientSession(headers=api.headers) as session:
+        client = TerminalClient(session, api.attach_url(box, terminal), client="one")
+        await asyncio.wait_for(client.run(), 60)
+    masked_behind_the_head(client.output)
+
+
+def masked_behind_the_head(said: bytes) -> None:
+    """Each letter of the secret is an asterisk, and nothing else has changed."""
+    assert HEAD in said
+    text = oracle.text(said[said.index(HEAD) :])
+    assert text == b"line" * 8 + b"*" * len(CANARY) + b"<end>"
 
 
 def test_command_line_of_an_exec_is_not_told(api: Api, box: str) -> None:

@@ -80,3 +80,13 @@ def test_detector_holds_little_whatever_comes() -> None:
     for piece in itertools.repeat(b"\x1b[0m" * 4096, 20):
         detector.feed(KEY[:12].encode() + piece)
     assert not detector.found
+
+
+def test_detector_secret_coloured_behind_a_cut_sequence_is_found() -> None:
+    coloured = b"".join(b"\x1b[31m%c" % letter for letter in KEY.encode())
+    detector = Detector(LEXICON)
+    assert not detector.feed(b"line\r\n\x1b[1;38")
+    assert detector.feed(b";5;200m" + coloured)
+    innocent = Detector(Lexicon(("5mABCDEFGH",)))
+    assert not innocent.feed(b"\x1b[3")
+    assert not innocent.feed(b"5mABCD\x1b[0mEFGH")

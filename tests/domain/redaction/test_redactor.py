@@ -163,3 +163,50 @@ def test_redactor_overlapping_secrets_are_both_masked() -> None:
 def test_lexicon_words_of_ours_are_masked() -> None:
     assert LEXICON.redact_text(f"no such key {KEY}") == "no such key " + "*" * len(KEY)
     assert Lexicon().redact_text("plain") == "plain"
+
+
+@pytest.mark.parametrize("before", ["line\r\n\x1b[1;38;5;200m", "\x07\x1b]633;C;0123456789\x07"])
+def test_redactor_control_character_beside_a_sequence_shifts_nothing(before: str) -> None:
+    head = (before * 8).encode()
+    coloured = b"".join(b"\x1b[31m%c" % letter for letter in KEY.encode())
+    folded = "\r\n".join(KEY[at : at + 7] for at in range(0, len(KEY), 7)).encode()
+    for secret in (coloured, folded):
+        shown = through([head + secret + b"\r\n\x1b[0mend"])
+        assert shown.startswith(head) and shown.endswith(b"\r\n\x1b[0mend")
+        hidden = ESCAPES.sub(b"", shown[len(head) :]).replace(b"\r\n", b"")
+        assert hidden == b"*" * len(KEY) + b"end"
+
+
+@pytest.mark.parametrize("lone", [b"\x1b\x00", b"\x1b\x1b", b"\x1b\n", "\x1b[3é".encode()])
+def test_redactor_escape_that_begins_no_sequence_shifts_nothing(lone: bytes) -> None:
+    coloured = b"".join(b"\x1b[31m%c" % letter for letter in KEY.encode())
+    shown = through([lone * 3 + coloured + b"end"])
+    assert shown.startswith(lone * 3)
+    assert ESCAPES.sub(b"", shown[len(lone) * 3 :]) == b"*" * len(KEY) + b"end"
+
+
+@pytest.mark.parametrize("opening", ["\x1b[" + "1;" * 50, "\x1b]0;" + "t" * 99, "\x1bP" + "q" * 99])
+def test_redactor_stream_cut_in_a_sequence_is_read_as_the_whole(opening: str) -> None:
+    lexicon = Lexicon(("31mABCDEFGHIJ", "tABCDEFGH"))
+    end = b"\x07" if opening[1] == "]" else b"\x1b\\" if opening[1] == "P" else b"m"
+    data = b"x" + opening.encode() + b"31mABC" + end + b"DEFGH" + b"\x1b[0mIJ"
+    for at in range(1, len(data)):
+        redactor = Redactor(lexicon)
+        shown = redactor.feed(data[:at]) + redactor.feed(data[at:]) + redactor.flush()
+        assert shown == lexicon.redact(data)
+
+
+def test_redactor_sequence_without_end_is_remembered_in_few_bytes() -> None:
+    redactor = Redactor(LEXICON)
+    for _ in range(100):
+        assert redactor.feed(b"\x1b]0;" + b"~" * 5000) == b"\x1b]0;" + b"~" * 5000
+    assert len(redactor._held) < 100
+    assert not redactor.waiting
+    shown = redactor.feed(b"\x07" + KEY.encode()) + redactor.flush()
+    assert shown == b"\x07" + b"*" * len(KEY)
+
+
+def test_redactor_lines_of_a_secret_run_together_are_masked_with_and_without_a_line_end() -> None:
+    together = PEM.replace("\n", "").encode()
+    assert through([together + b"\n"]) == b"*" * len(together) + b"\n"
+    assert through([together]) == b"*" * len(together)

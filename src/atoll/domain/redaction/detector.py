@@ -21,6 +21,7 @@ class Detector:
         whole = self._held + data
         findings = self._lexicon.find(whole)
         begin = min((begin for begin, _ in findings.live), default=len(whole))
-        self._held = whole[max(begin, len(whole) - self._lexicon.longest - ROOM_BYTES) :]
+        begin = max(begin, len(whole) - self._lexicon.longest - ROOM_BYTES)
+        self._held = self._lexicon.context(whole, begin) + whole[begin:]
         self.found = bool(findings.spans)
         return self.found

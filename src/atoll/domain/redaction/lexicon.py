@@ -6,6 +6,7 @@ control characters, where a secret coloured letter by letter or folded into line
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -13,13 +14,22 @@ from atoll.domain.redaction.forms import SHORTEST, forms, without_controls
 from atoll.domain.redaction.patterns import Patterns
 
 _SEQUENCE = (
-    rb"\x1b(?:\[[0-?]*[ -/]*(?:[@-~]|\Z)|\][^\x07\x1b]*(?:\x07|\x1b\\|\Z|(?=\x1b))"
-    rb"|[PX^_][^\x1b]*(?:\x1b\\|\Z|(?=\x1b))|[ -/]+(?:[0-~]|\Z)|[0-~]|\Z)"
+    rb"\x1b(?:\[[ -?]*[@-~]?|\][^\x07\x1b]*(?:\x07|\x1b\\)?"
+    rb"|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~]?)"
 )
-"""An escape sequence (ECMA-48), finished or cut off at the end."""
+"""An escape sequence (ECMA-48, section 5.4), finished, cut off or broken off. Where it ends depends
+on no byte after it, so that a stream cut there is read as the whole."""
 
 _ESCAPE = re.compile(_SEQUENCE)
-_DROPPED = re.compile(_SEQUENCE + rb"|[\x00-\x1f\x7f]+")
+_DROPPED = re.compile(_SEQUENCE + rb"|[\x00-\x1a\x1c-\x1f\x7f]+")
+"""What `_stripped` removes: the two must agree byte by byte. ESC stands in no run of control
+characters, since the run would swallow the beginning of the sequence behind it."""
+
+_OPEN = re.compile(rb"\x1b(?:\[[ -?]*|\][^\x07\x1b]*|[PX^_][^\x1b]*|[ -/]*)")
+"""An escape sequence that the next byte may still belong to."""
+
+_LONG_OPENING = 64
+"""Bytes of an unfinished sequence that are kept as they are."""
 
 Span = tuple[int, int]
 
@@ -43,9 +53,11 @@ class Lexicon:
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         exact = {form for value in values for form in forms(value)}
-        stripped = {without_controls(form) for form in exact}
-        self._exact = Patterns(exact)
-        self._stripped = Patterns(form for form in stripped if len(form) >= SHORTEST)
+        shrunk = (without_controls(form) for form in exact)
+        stripped = {form for form in shrunk if len(form) >= SHORTEST}
+        # Where nothing was stripped, only the bytes themselves are searched: for both kinds.
+        self._exact = Patterns(exact | stripped)
+        self._stripped = Patterns(stripped)
         self.longest = self._exact.longest
 
     def __bool__(self) -> bool:
@@ -63,10 +75,24 @@ class Lexicon:
             sighting = self._stripped.sight(view)
             if sighting.spans:
                 kept = _kept(data)
-                spans += (raw for begin, end in sighting.spans for raw in _raw(kept, begin, end))
+                view_spans = joined(sighting.spans)
+                spans += (raw for begin, end in view_spans for raw in _raw(kept, begin, end))
             if size := len(view) - sighting.live_from:
                 live.append((_tail_begin(data, size), size))
         return Findings(joined(spans), tuple(live))
+
+    def context(self, data: bytes, at: int) -> bytes:
+        """Return what stands for the escape sequence that is open at this place, empty for none.
+        It must precede the bytes from there on, so that they are read as parts of the sequence."""
+        begin = data.rfind(b"\x1b", 0, at)
+        if begin < 0 or _OPEN.fullmatch(data, begin, at) is None:
+            return b""
+        if at - begin <= _LONG_OPENING:
+            return data[begin:at]
+        # A control character within a string is of no effect; elsewhere the last byte decides.
+        return data[begin : begin + 2] + (
+            b"\0" if data[begin + 1] in b"]PX^_" else data[at - 1 : at]
+        )
 
     def mask(self, data: bytes, spans: Iterable[Span]) -> bytes:
         """Asterisks in these intervals, as wide on a screen as what they hide."""
@@ -163,11 +189,13 @@ def _kept(data: bytes) -> list[tuple[int, int, int]]:
 def _raw(kept: list[tuple[int, int, int]], begin: int, end: int) -> list[Span]:
     """An interval of the stripped view as intervals of the bytes themselves."""
     spans: list[Span] = []
-    for first, start, stop in kept:
-        after = first + stop - start
-        if after <= begin:
-            continue
-        if first >= end:
-            break
+    at = bisect_right(kept, begin, key=_place) - 1
+    while at < len(kept) and kept[at][0] < end:
+        first, start, stop = kept[at]
         spans.append((start + max(0, begin - first), start + min(stop - start, end - first)))
+        at += 1
     return spans
+
+
+def _place(run: tuple[int, int, int]) -> int:
+    return run[0]

@@ -46,6 +46,10 @@ class Literals:
             return NOTHING
         return Findings(joined(spans), ((len(data) - live, live),) if live else ())
 
+    def context(self, data: bytes, at: int) -> bytes:
+        """Return nothing: a text is looked for wherever it stands."""
+        return b""
+
     def mask(self, data: bytes, spans: Iterable[Span]) -> bytes:
         """An asterisk for each byte in these intervals."""
         return mask(data, spans, starred=_starred)

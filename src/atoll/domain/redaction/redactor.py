@@ -22,12 +22,13 @@ ROOM_BYTES = 64 * 1024
 
 class Finder(Protocol):
     """What is looked for (false when that is nothing), and what stands in its place. `longest`
-    is in bytes."""
+    is in bytes. `context` is what must precede the bytes from a place on to be read as there."""
 
     longest: int
 
     def __bool__(self) -> bool: ...
     def find(self, data: bytes) -> Findings: ...
+    def context(self, data: bytes, at: int) -> bytes: ...
     def mask(self, data: bytes, spans: Iterable[Span]) -> bytes: ...
 
 
@@ -56,6 +57,7 @@ class Redactor:
         whole = self._held + data
         found = self.lexicon.find(whole)
         if not (self._held or found.spans or found.live):
+            self._begin_anew(data)
             return data
         # A secret found before may reach into what was kept; its beginning is gone by now.
         self._spans = joined((*self._spans, *found.spans))
@@ -75,8 +77,14 @@ class Redactor:
     def flush(self) -> bytes:
         """What was held back; the stream is over."""
         out = self._between(self._held, self._shown, len(self._held))
-        self._held, self._shown, self._spans, self._stays = b"", 0, (), False
+        self._begin_anew(b"")
         return out
+
+    def _begin_anew(self, whole: bytes) -> None:
+        """Keep nothing of these bytes but the escape sequence that is open at their end."""
+        self._held = self.lexicon.context(whole, len(whole))
+        self._shown = len(self._held)
+        self._spans, self._stays = (), False
 
     def _settle(self, whole: bytes, found: Findings) -> bytes:
         """Send what is decided; keep what is not, and whatever a later match would need."""
@@ -84,10 +92,12 @@ class Redactor:
         keep_from = min((begin for begin, _ in found.live), default=len(whole))
         self._stays = any(size >= STAYS_FROM for _, size in found.live)
         out = self._between(whole, shown, keep_from)
-        self._held = whole[keep_from:]
-        self._shown = max(shown - keep_from, 0)
+        context = self.lexicon.context(whole, keep_from)
+        moved = keep_from - len(context)
+        self._held = context + whole[keep_from:]
+        self._shown = max(shown, keep_from) - moved
         self._spans = tuple(
-            (max(begin, keep_from) - keep_from, end - keep_from)
+            (max(begin, keep_from) - moved, end - moved)
             for begin, end in self._spans
             if end > keep_from
         )
@@ -97,7 +107,7 @@ class Redactor:
         """Unfinished from `begin` on for too long: mask what there is, and begin anew."""
         self._spans = joined((*self._spans, (begin, len(whole))))
         out = self._between(whole, self._shown, len(whole))
-        self._held, self._shown, self._spans, self._stays = b"", 0, (), False
+        self._begin_anew(whole)
         return out
 
     def _between(self, whole: bytes, begin: int, end: int) -> bytes:

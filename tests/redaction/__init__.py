@@ -1,0 +1,1 @@
+"""The whole redaction stage against oracles, with a new seed in every run."""

@@ -1,0 +1,84 @@
+"""How long the oracles search, and with which seed; both are printed at the end of a run."""
+
+import os
+import secrets
+import time
+from collections.abc import Callable
+from random import Random
+from typing import Protocol
+
+import pytest
+
+from tests.redaction.world import Case, World, smaller
+
+SECONDS = float(os.environ.get("ATOLL_REDACTION_SECONDS", "60"))
+"""For each oracle; 3600 for the long run (docs/security.md)."""
+
+SEED = int(os.environ.get("ATOLL_REDACTION_SEED") or secrets.randbits(32))
+"""Of the first case. The next ones have the numbers after it."""
+
+Check = Callable[[Case], None]
+
+
+class Search(Protocol):
+    """Search for a case that a check finds wrong, for a `share` of the oracle's time."""
+
+    def __call__(self, world: World, check: Check, *, share: float = 1.0) -> None: ...
+
+
+searched: list[str] = []
+
+
+def wrong(check: Check, case: Case) -> AssertionError | None:
+    """Return what a check finds wrong with a case, if anything."""
+    try:
+        check(case)
+    except AssertionError as error:
+        return error
+    return None
+
+
+def smallest(check: Check, case: Case) -> Case:
+    """Return the case with all left out that is not needed for the check to fail."""
+    while True:
+        for less in smaller(case):
+            if wrong(check, less) is not None:
+                case = less
+                break
+        else:
+            return case
+
+
+def look(name: str, world: World, check: Check, seconds: float) -> None:
+    """Check case after case until the time is over, at least one; report the smallest wrong one."""
+    ends = time.monotonic() + seconds
+    seed = SEED
+    while seed == SEED or time.monotonic() < ends:
+        case = world.case(Random(seed))
+        if wrong(check, case) is not None:
+            searched.append(f"{name}: WRONG with seed {seed}")
+            case = smallest(check, case)
+            raise AssertionError(f"seed {seed}, at its smallest: {case}") from wrong(check, case)
+        seed += 1
+    searched.append(f"{name}: {seed - SEED} cases from seed {SEED} on, nothing wrong")
+
+
+@pytest.fixture
+def search(request: pytest.FixtureRequest) -> Search:
+    """Search under the test's name, which the summary shows."""
+
+    def named(world: World, check: Check, *, share: float = 1.0) -> None:
+        look(request.node.name, world, check, SECONDS * share)
+
+    return named
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "search" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.timeout(SECONDS * 2 + 300))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for line in searched:
+        terminalreporter.write_line(f"redaction: {line}")

@@ -1,0 +1,92 @@
+"""Streams drawn by a terminal emulator (@xterm/headless): no screen shows a value, and no cell
+that is not part of one looks different from what the program drew."""
+
+import base64
+import itertools
+import json
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.redaction import world
+from tests.redaction.conftest import Search
+from tests.redaction.test_streams import sent
+from tests.redaction.world import Case, World
+
+UI = Path(__file__).parents[2] / "ui"
+SCRIPT = Path(__file__).with_name("screen.mjs")
+WIDTHS = (20, 33, 80)
+
+pytestmark = pytest.mark.skipif(
+    not (UI / "node_modules/@xterm/headless").is_dir(), reason="npm ci in ui/ brings the emulator"
+)
+
+
+@dataclass(frozen=True)
+class Screen:
+    """What was drawn: the written cells in order, and every title that was set."""
+
+    cells: tuple[str, ...]
+    titles: tuple[str, ...]
+
+    def shows(self, value: str) -> bool:
+        """Whether somebody reads the value here, over the ends of lines too."""
+        value = "".join(each for each in value if each >= " ")
+        return any(value in text for text in ("".join(self.cells), *self.titles))
+
+
+class Emulator:
+    """One process that draws a stream after the other."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self.secrets_drawn = 0
+
+    def draw(self, stream: bytes, *, cols: int) -> Screen:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        job = {"cols": cols, "stream": base64.b64encode(stream).decode()}
+        print(json.dumps(job), file=self._process.stdin, flush=True)
+        drawn = json.loads(self._process.stdout.readline())
+        return Screen(tuple(drawn["cells"]), tuple(drawn["titles"]))
+
+
+@pytest.fixture(scope="module")
+def emulator() -> Iterator[Emulator]:
+    argv = ["node", str(SCRIPT), str(UI / "package.json")]
+    with subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield Emulator(process)
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(60) == 0
+
+
+def nothing_shown(emulator: Emulator, case: Case) -> None:
+    """Draw the case as it was written and as it went out, and compare."""
+    cols = WIDTHS[len(case.stream) % len(WIDTHS)]
+    written = emulator.draw(case.stream, cols=cols)
+    shown = emulator.draw(sent(case, ticking=False), cols=cols)
+    emulator.secrets_drawn += any(map(written.shows, case.values))
+    for value in case.values:
+        assert not shown.shows(value)
+    assert len(shown.cells) == len(written.cells)
+    for was, became in zip(written.cells, shown.cells, strict=True):
+        assert became in (was, "*")
+    assert len(shown.titles) == len(written.titles)
+
+
+def test_screens_show_no_secret_and_every_other_letter(search: Search, emulator: Emulator) -> None:
+    search(World(between=world.SAFE), lambda case: nothing_shown(emulator, case))
+    assert emulator.secrets_drawn > 0
+
+
+def test_emulator_shows_what_is_coloured_folded_and_wrapped(emulator: Emulator) -> None:
+    letters = itertools.chain.from_iterable(zip(world.KEY, itertools.cycle(world.SAFE)))
+    screen = emulator.draw("".join(letters).encode(), cols=20)
+    assert screen.shows(world.KEY)
+    assert emulator.draw(f"\x1b]0;{world.KEY}\x07".encode(), cols=20).shows(world.KEY)
+    assert not emulator.draw(world.KEY[:-1].encode(), cols=20).shows(world.KEY)

@@ -1,0 +1,63 @@
+"""Streams against the slow oracle: no value is readable and no other byte is changed."""
+
+from functools import lru_cache
+
+from atoll.domain.redaction.lexicon import Lexicon
+from atoll.domain.redaction.redactor import Redactor
+from tests.redaction import oracle, world
+from tests.redaction.conftest import Search
+from tests.redaction.world import Case, World
+
+SHOWN_EARLY = 7
+"""Letters of a secret that a tick may let go before it is one."""
+
+
+@lru_cache
+def lexicon(values: tuple[str, ...]) -> Lexicon:
+    return Lexicon(values)
+
+
+def sent(case: Case, *, ticking: bool) -> bytes:
+    """What goes out for a case."""
+    redactor, out = Redactor(lexicon(case.values)), b""
+    for piece, pause in case.pieces:
+        out += redactor.feed(piece)
+        if ticking and pause:
+            out += redactor.tick()
+    return out + redactor.flush()
+
+
+def masked_as_the_oracle_says(case: Case) -> None:
+    out = sent(case, ticking=False)
+    assert out == oracle.masked(case.stream, case.values)
+    assert not oracle.hidden(out, case.values)
+    assert out == lexicon(case.values).redact(case.stream)
+
+
+def masked_but_for_early_letters(case: Case) -> None:
+    stream, out = case.stream, sent(case, ticking=True)
+    assert not oracle.hidden(out, case.values)
+    assert len(out) == len(stream)
+    secret = oracle.hidden(stream, case.values)
+    shown = {place for place in secret if out[place] == stream[place] and stream[place] >= 0x20}
+    for place, (was, became) in enumerate(zip(stream, out, strict=True)):
+        assert was == became or (place in secret and became == ord("*"))
+    for places in oracle.occurrences(stream, case.values):
+        assert len(shown.intersection(places)) <= SHOWN_EARLY
+
+
+def test_streams_are_masked_as_a_slow_oracle_masks_the_whole(search: Search) -> None:
+    search(World(), masked_as_the_oracle_says, share=0.5)
+
+
+def test_streams_that_pause_show_at_most_the_first_letters_of_a_secret(search: Search) -> None:
+    between, words = (tuple(filter(str.isascii, each)) for each in (world.ALL, world.WORDS))
+    search(World(world.PLAIN, between, words), masked_but_for_early_letters, share=0.5)
+
+
+def test_oracle_sees_letters_and_skips_what_terminals_skip() -> None:
+    stream = b"a\x1b[1;31mb\x1b]0;title\x07c\x1b(Bd\r\n\x1bP1$r\x1b\\e\x1b_x\x1b[0mf\x1b"
+    assert oracle.text(stream) == b"abcdef"
+    letters = b"\x1b[0m".join(bytes([each]) for each in world.KEY.encode())
+    assert len(oracle.hidden(b"<" + letters + b">", (world.KEY,))) == len(world.KEY)
+    assert oracle.text(oracle.masked(letters, (world.KEY,))) == b"*" * len(world.KEY)

@@ -1,0 +1,149 @@
+"""Streams with secrets in them: text, escape sequences and folds in any order, cut anywhere.
+
+Sequences broken by control characters, 8-bit controls, overwriting and cursor addressing are not
+made here: what a terminal shows of those only its parser knows.
+"""
+
+import base64
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from random import Random
+
+KEY = "sk-canary-Zq81xLw03Mvb77TtNe"
+PEM = "-----BEGIN KEY-----\n" + "\n".join(("Ab3dE" * 6, "Zz9yX" * 6)) + "\n-----END KEY-----\n"
+VALUES = (
+    KEY,
+    'pa"ss wörd/+&%2Fq',
+    PEM,
+    "秘密の鍵です本当に",
+    "31mABCDEFGHIJ",
+    "[0m;12345678",
+    "aaaaaaaaab",
+    "12345678",
+)
+PLAIN = (KEY, "31mABCDEFGHIJ", "[0m;12345678", "aaaaaaaaab", "12345678")
+"""Those of one byte a letter and one column a byte."""
+
+COLOURS = ("\x1b[m", "\x1b[0m", "\x1b[32m", "\x1b[1;38;5;200m", "\x1b[38:2::1:2:3m", "\x1b[4;31m")
+STRINGS = (
+    "\x1b]0;title\x07",
+    "\x1b]633;C;0123456789abcdef\x07",
+    "\x1b]8;;https://example.org\x1b\\",
+    "\x1b]8;;\x07",
+    "\x1bP+q544e\x1b\\",
+    "\x1b_Ga=d\x1b\\",
+    "\x1b^private\x1b\\",
+    "\x1b]11;?\x1b\\",
+)
+SHIFTS = ("\x1b(B", "\x1b)0", "\x1b*A", "\x0f", "\x1b[?2004h", "\x1b[?25l", "\x1b=", "\x1b>")
+GRAPHICS = ("\x1b(0", "\x0e", "\x1bn")
+STILL = ("\x07", "\x00", "\x05", "\r\n", "\r\n\r\n", "\x7f")
+"""Control characters that never draw over what is there."""
+
+MOVING = (
+    "\n",
+    "\r",
+    "\x08",
+    "\t",
+    "\x0b",
+    "\x0c",
+    "\x1b",
+    "\x1b[3é",
+    "\x1b(é",
+    "\x1b\x00",
+    "\x1b[ 5q",
+)
+WORDS = ("ordinary ", "line", "z", "wörld ", "字", "sk-", "$ ", "0m", "[31m", "]0;", "  ", "12345")
+
+SAFE = COLOURS + STRINGS + SHIFTS + STILL
+ALL = SAFE + GRAPHICS + MOVING
+
+
+@dataclass(frozen=True)
+class Case:
+    """`parts` joined are a stream. It is written in pieces that end at the places of `cuts`; where
+    the cut says so the clock ticks then."""
+
+    values: tuple[str, ...]
+    parts: tuple[bytes, ...]
+    cuts: tuple[tuple[int, bool], ...]
+
+    @property
+    def stream(self) -> bytes:
+        return b"".join(self.parts)
+
+    @property
+    def pieces(self) -> Iterator[tuple[bytes, bool]]:
+        """What is written at a time, and whether the clock ticks after it."""
+        stream, begin = self.stream, 0
+        for place, pause in (*self.cuts, (len(stream), False)):
+            yield stream[begin:place], pause
+            begin = max(begin, place)
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What streams are made of: the values, and what stands between and beside their letters."""
+
+    values: tuple[str, ...] = VALUES
+    between: tuple[str, ...] = ALL
+    words: tuple[str, ...] = WORDS
+
+    def case(self, chance: Random) -> Case:
+        """Return some stream of up to three of the values, cut into pieces."""
+        values = tuple(chance.sample(self.values, chance.randint(1, 3)))
+        parts: list[str] = []
+        for _ in range(chance.randint(1, 14)):
+            if chance.random() < 0.35:
+                parts += self._shown(chance, chance.choice(values))
+            else:
+                noise = chance.choice(chance.choice((self.between, self.words)))
+                parts += [noise] * (1 if chance.random() < 0.6 else chance.randint(2, 9))
+        packed = tuple([part.encode() for part in parts if part])
+        return Case(values, packed, _cuts(chance, sum(map(len, packed))))
+
+    def _shown(self, chance: Random, value: str) -> list[str]:
+        """Some way in which a program shows a value, or a part of it."""
+        part = value[chance.choice((0, 0, 0, 0, 1, 3)) : chance.choice((None,) * 5 + (-1, 7, 12))]
+        match chance.randrange(8):
+            case 0:
+                return [part]
+            case 1:
+                return ["\x1b]0;", part, "\x07"]
+            case 2:
+                return [base64.b64encode(part.encode()).decode()]
+            case _:
+                return self._spread(chance, part)
+
+    def _spread(self, chance: Random, value: str) -> list[str]:
+        """A value with something between its letters, or only between some."""
+        every = chance.choice((1, 1, 2, 7))
+        fillers = [chance.choices(self.between, k=chance.choice((1, 1, 2, 3))) for _ in range(4)]
+        parts: list[str] = []
+        for at, letter in enumerate(value):
+            parts.append(letter)
+            if (at + 1) % every == 0:
+                parts += chance.choice(fillers)
+        return parts
+
+
+def _cuts(chance: Random, size: int) -> tuple[tuple[int, bool], ...]:
+    """Few cuts or many, or one after every byte."""
+    several = (0, 1, 1, 3, 12)
+    some = [chance.randint(0, size) for _ in range(chance.choice(several))]
+    places = range(1, size) if chance.random() < 0.05 else sorted(some)
+    often = chance.choice((0.1, 0.5, 1.0))
+    return tuple([(place, chance.random() < often) for place in places])
+
+
+def smaller(case: Case) -> Iterator[Case]:
+    """Yield cases with something left out, the greatest omissions first."""
+    for name in ("parts", "cuts", "values"):
+        several = getattr(case, name)
+        size = len(several)
+        while size:
+            for at in range(0, len(several), size):
+                less = several[:at] + several[at + size :]
+                if less or name == "cuts":
+                    yield replace(case, **{name: less})
+            size //= 2
