@@ -6,14 +6,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from atoll.domain.errors import Conflict
+from atoll.domain.errors import Conflict, LimitReached
 from atoll.domain.event import KINDS
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
 from atoll.domain.instruction import Append, Instruction, Provision, SaveCommits, Teardown
-from atoll.domain.lifecycle import deadline, idle_deadline, step
+from atoll.domain.lifecycle import step
+from atoll.domain.lifetime import deadline, ends_soon, idle_deadline, warning_at
 from atoll.domain.network_switch import NetworkChange
 from atoll.domain.profile import NetworkMode, Profile, Scope, Ttl
-from atoll.domain.sandbox import Attachment, Sandbox, State
+from atoll.domain.sandbox import Attachment, Sandbox, State, keeps_files
 from atoll.domain.stimulus import (
     Broke,
     Destroy,
@@ -59,8 +60,8 @@ EDGES = {
 }
 
 
-def born(*, idle: int | None = None) -> Sandbox:
-    profile = Profile("profile.x", "1.0.0", ttl=Ttl(3600, 4 * 3600, idle, 1800))
+def born(*, idle: int | None = None, stop: int | None = None) -> Sandbox:
+    profile = Profile("profile.x", "1.0.0", ttl=Ttl(3600, 4 * 3600, idle, 1800, stop))
     return Sandbox(
         id=SandboxId("sb_a"),
         org_id=PERSONAL_ORG,
@@ -86,6 +87,8 @@ READY = after(born(), Requested(), Reached(1, Attachment(address="unix:/x")))
 ACTIVE = after(READY, Touched())
 STOPPED = after(READY, Stop())
 FAILED = after(READY, Broke(1, "it broke"))
+EXPIRED = after(READY, Due(), now=NOW + HOUR)
+NEVER_READY = after(born(), Requested(), Broke(1, "no"))
 DESTROYING = after(READY, Destroy())
 DESTROYED = after(DESTROYING, TornDown(1))
 
@@ -116,8 +119,8 @@ def test_reached_makes_ready_with_the_way_in() -> None:
         (DESTROYING, TeardownFailed(2, "late")),
         (READY, Renewed(1)),
         (STOPPED, Touched()),
-        (STOPPED, Idle(10**9)),
-        (READY, Idle(10**9)),
+        (STOPPED, Idle(10**9, 10**9)),
+        (READY, Idle(10**9, 10**9)),
         (READY, Due()),
         (FAILED, Due()),
         (DESTROYED, Due()),
@@ -150,10 +153,32 @@ def test_start_after_a_failure_takes_up_the_workspace_that_was_kept() -> None:
     assert (sandbox.state, sandbox.generation) == (State.PROVISIONING, 1)
     assert (sandbox.reason, sandbox.retained_until) == (None, None)
     assert instructions[1:] == (Provision(1),)
-    with pytest.raises(Conflict, match="recreate it"):
-        step(FAILED, Start(), NOW + HOUR)
     with pytest.raises(Conflict, match="failed after it was ready"):
-        step(after(born(), Requested(), Broke(1, "no")), Start(), NOW)
+        step(NEVER_READY, Start(), NOW)
+
+
+@pytest.mark.parametrize("sandbox", [EXPIRED, FAILED])
+def test_start_of_an_ended_one_gives_it_its_whole_time_again(sandbox: Sandbox) -> None:
+    later = NOW + 100 * HOUR
+    started, _ = step(sandbox, Start(), later)
+    assert (started.state, started.generation) == (State.PROVISIONING, 1)
+    assert (started.expires_at, started.max_expires_at) == (later + HOUR, later + 4 * HOUR)
+    assert started.retained_until is None
+    stopped, _ = step(STOPPED, Start(), NOW + HOUR / 4)
+    assert stopped.expires_at == STOPPED.expires_at
+
+
+def test_start_after_a_recreate_that_failed_takes_up_the_workspace_it_left() -> None:
+    failed = after(STOPPED, Recreate(), Broke(2, "not saved"))
+    assert failed.renewing
+    started, instructions = step(failed, Start(), NOW)
+    assert (started.renewing, started.generation) == (False, 2)
+    assert instructions[-1] == Provision(2)
+
+
+def test_files_are_kept_by_what_ended_after_it_had_some() -> None:
+    kept = [STOPPED, EXPIRED, FAILED, READY, NEVER_READY, DESTROYED]
+    assert [keeps_files(one) for one in kept] == [True, True, True, False, False, False]
 
 
 def test_broke_keeps_reason_and_workspace_until_retention() -> None:
@@ -176,9 +201,43 @@ def test_idle_long_enough_expires_else_notes_the_last_activity() -> None:
     assert idle_deadline(sandbox) == NOW + timedelta(seconds=600)
     assert deadline(sandbox) == NOW + timedelta(seconds=600)
     later = NOW + timedelta(seconds=600)
-    noted = after(sandbox, Idle(10), now=later)
+    noted = after(sandbox, Idle(10, 5), now=later)
+    assert noted.last_used_at == later - timedelta(seconds=5)
     assert noted.last_active_at == later - timedelta(seconds=10)
-    assert after(sandbox, Idle(600), now=later).state is State.EXPIRED
+    assert after(sandbox, Idle(600, 0), now=later).state is State.EXPIRED
+
+
+def test_unused_long_enough_stops_and_does_not_expire() -> None:
+    sandbox = after(born(stop=600), Requested(), Reached(1, Attachment()))
+    later = NOW + timedelta(seconds=600)
+    assert idle_deadline(sandbox) == later
+    used = after(sandbox, Idle(600, 10), now=later)
+    assert (used.state, idle_deadline(used)) == (State.READY, later + timedelta(seconds=590))
+    stopped, instructions = step(sandbox, Idle(600, 600), later)
+    assert (stopped.state, stopped.reason) == (State.STOPPED, "Nobody used it for 10m.")
+    assert instructions == (
+        Append("sandbox.stopped", "Nobody used it for 10m."),
+        Teardown(1, keep_state=True),
+    )
+    assert deadline(stopped) == warning_at(stopped)
+    both = after(born(idle=900, stop=600), Requested(), Reached(1, Attachment()))
+    assert idle_deadline(replace(both, last_used_at=later)) == NOW + timedelta(seconds=900)
+
+
+def test_sandbox_says_once_that_it_ends_soon_and_again_after_more_time() -> None:
+    half = NOW + HOUR / 2
+    assert warning_at(READY) == deadline(READY) == half
+    assert warning_at(replace(READY, ttl_seconds=86400)) == NOW
+    assert step(READY, Due(), half - timedelta(seconds=1)) == (READY, ())
+    warned, (told,) = step(READY, Due(), half)
+    assert told == Append("sandbox.ends_soon", None, {"expires_at": READY.expires_at.isoformat()})
+    assert ends_soon(warned) and not ends_soon(READY)
+    assert (warned.state, deadline(warned)) == (State.READY, READY.expires_at)
+    assert step(warned, Due(), half) == (warned, ())
+    longer = after(warned, ExtendTtl(3600))
+    assert not ends_soon(longer)
+    assert deadline(longer) == half + HOUR
+    assert not ends_soon(after(warned, Due(), now=NOW + HOUR))
 
 
 def test_recreate_of_one_that_was_ready_renews_first() -> None:
@@ -214,13 +273,28 @@ def test_teardown_failure_is_told_and_destroyed_lists_what_went() -> None:
     assert told.extra == {"removed": ["a"], "leftovers": ["b"]}
 
 
-def test_extend_adds_up_to_the_maximum() -> None:
+def test_extend_adds_up_to_the_maximum_and_names_the_longest_that_fits() -> None:
     assert after(READY, ExtendTtl(60)).expires_at == NOW + HOUR + timedelta(seconds=60)
-    most = after(READY, ExtendTtl(10**7))
+    with pytest.raises(LimitReached, match="3h is the longest that fits"):
+        step(READY, ExtendTtl(3 * 3600 + 1), NOW)
+    most = after(READY, ExtendTtl(3 * 3600))
     assert most.expires_at == READY.max_expires_at
-    assert step(most, ExtendTtl(60), NOW) == (most, ())
+    with pytest.raises(LimitReached, match="nothing more fits"):
+        step(most, ExtendTtl(60), NOW)
     with pytest.raises(Conflict, match="only be given more time"):
         step(READY, ExtendTtl(0), NOW)
+
+
+def test_extend_of_an_ended_one_prolongs_what_is_kept() -> None:
+    assert EXPIRED.retained_until == NOW + 1.5 * HOUR
+    longer, (told,) = step(EXPIRED, ExtendTtl(3600), NOW + HOUR)
+    assert (longer.state, longer.retained_until) == (State.EXPIRED, NOW + 2.5 * HOUR)
+    assert longer.expires_at == EXPIRED.expires_at
+    assert told == Append(
+        "sandbox.ttl_extended", None, {"retained_until": (NOW + 2.5 * HOUR).isoformat()}
+    )
+    with pytest.raises(LimitReached, match="4h is the longest"):
+        step(EXPIRED, ExtendTtl(5 * 3600), NOW + HOUR)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +304,7 @@ def test_extend_adds_up_to_the_maximum() -> None:
         (READY, Start()),
         (born(), Recreate()),
         (DESTROYED, Recreate()),
-        (FAILED, ExtendTtl(60)),
+        (DESTROYED, ExtendTtl(60)),
     ],
 )
 def test_act_out_of_place_is_refused_in_a_sentence(sandbox: Sandbox, act: Stimulus) -> None:
@@ -260,7 +334,7 @@ def test_exposed_secrets_stay_known_until_the_next_life() -> None:
 
 
 def test_deadline_follows_the_state() -> None:
-    assert deadline(READY) == READY.expires_at
+    assert deadline(READY) == warning_at(READY)
     assert deadline(FAILED) == FAILED.retained_until
     assert deadline(DESTROYED) is None
     assert idle_deadline(STOPPED) is None
@@ -272,7 +346,7 @@ class Life(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now = NOW
-        self.sandbox = born(idle=600)
+        self.sandbox = born(idle=600, stop=900)
 
     @rule(seconds=st.integers(0, 7200))
     def time_goes_by(self, seconds: int) -> None:
@@ -290,7 +364,7 @@ class Life(RuleBasedStateMachine):
                 st.builds(NetworkChange, st.sampled_from([None, *NetworkMode])),
             ),
             st.builds(Exposed, st.tuples(st.sampled_from("abc"))),
-            st.builds(Idle, st.floats(-1, 10**4)),
+            st.builds(Idle, st.floats(-1, 10**4), st.floats(-1, 10**4)),
         )
     )
     def somebody_or_time_acts(self, stimulus: Stimulus) -> None:
@@ -312,7 +386,7 @@ class Life(RuleBasedStateMachine):
         before = self.sandbox
         try:
             self.sandbox, instructions = step(before, stimulus, self.now)
-        except Conflict as err:
+        except (Conflict, LimitReached) as err:
             assert before.name in err.message
             return
         self.check_edge(before, stimulus, instructions)
@@ -323,7 +397,11 @@ class Life(RuleBasedStateMachine):
         told = [one for one in instructions if isinstance(one, Append)]
         assert all(one.event_type in KINDS for one in told)
         if self.sandbox.state is before.state:
-            assert {one.event_type for one in told} <= {"sandbox.ttl_extended", "network.switched"}
+            assert {one.event_type for one in told} <= {
+                "sandbox.ttl_extended",
+                "sandbox.ends_soon",
+                "network.switched",
+            }
         else:
             assert (before.state, self.sandbox.state) in EDGES
             assert [one.event_type for one in told] == [f"sandbox.{self.sandbox.state}"]

@@ -24,6 +24,11 @@ from tests.e2e.test_crashes import (
     test_stop_and_start_keep_workspace_and_agent_state,
     test_what_happened_while_no_control_plane_was_there_is_logged_once,
 )
+from tests.e2e.test_kept_files import (
+    test_expired_sandbox_gives_its_files_and_starts_with_its_whole_time,
+    test_maintenance_start_killed_while_it_is_read_leaves_the_state_as_it_was,
+    test_maintenance_start_of_a_killed_control_plane_ends_by_itself,
+)
 from tests.peers.api import Api, until
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, pack, small_tree, why_not
 from tests.peers.remains import pids_of, remains, uids_of
@@ -32,8 +37,11 @@ __all__ = [
     "test_control_plane_killed_while_a_terminal_prints_costs_no_byte",
     "test_destroyed_sandbox_leaves_nothing_on_the_machine",
     "test_exec_running_over_a_killed_control_plane_resumes_by_offset",
+    "test_expired_sandbox_gives_its_files_and_starts_with_its_whole_time",
     "test_killed_runtime_fails_its_sandbox_within_two_seconds_and_leaves_nothing",
     "test_killed_zygote_is_said_and_the_next_start_cleans_up",
+    "test_maintenance_start_killed_while_it_is_read_leaves_the_state_as_it_was",
+    "test_maintenance_start_of_a_killed_control_plane_ends_by_itself",
     "test_runtime_killed_while_no_control_plane_was_there_is_told_by_its_reason",
     "test_sandboxes_nobody_has_written_down_are_ended_at_the_start",
     "test_stop_and_start_keep_workspace_and_agent_state",
@@ -47,6 +55,7 @@ pytestmark = [
 ]
 
 BOUNDED = ("memory", "pids", "cpu", "disk")
+SHORT_LIFE = "ttl: {default: 15s, max: 1h, retention: 1h}\n"
 PROFILE = "id: profile.{name}\nversion: '1.0.0'\nextension: ext.docker\nimage: {image}\n"
 
 
@@ -68,6 +77,7 @@ def server_on(daemon: DockerDaemon) -> Iterator[TestServer]:
     env = {"ATOLL_EXTENSIONS": "namespaces,docker", "ATOLL_DOCKER_HOST": daemon.host}
     with test_server(env, start=False) as made:
         add_profile(made, "small", IMAGE)
+        add_profile(made, "short", IMAGE, SHORT_LIFE)
         made.start()
         yield made
         made.down()
@@ -107,11 +117,11 @@ def api_of_lone(lone: TestServer) -> Iterator[Api]:
     made.client.close()
 
 
-def add_profile(server: TestServer, name: str, image: str) -> None:
+def add_profile(server: TestServer, name: str, image: str, more: str = "") -> None:
     folder = server.home / "profiles"
     folder.mkdir(exist_ok=True)
     folder.chmod(0o755)
-    (folder / f"{name}.yaml").write_text(PROFILE.format(name=name, image=image))
+    (folder / f"{name}.yaml").write_text(PROFILE.format(name=name, image=image) + more)
     (folder / f"{name}.yaml").chmod(0o644)
 
 

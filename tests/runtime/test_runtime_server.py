@@ -43,7 +43,14 @@ class Unix(http.client.HTTPConnection):
 
 
 class Forked:
-    def __init__(self, home: Path, *, token: str | None = None, keys: str | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        *,
+        token: str | None = None,
+        keys: str | None = None,
+        idle_end_seconds: int | None = None,
+    ) -> None:
         self.home, self.path = home, home / "rt.sock"
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         argv = init_argv(host_program(), control_fd=theirs.fileno(), doors=(0, 0), root=str(home))
@@ -72,6 +79,7 @@ class Forked:
             workspace=str(home),
             init=host_program(),
             shell=("/bin/sh",),
+            idle_end_seconds=idle_end_seconds,
         )
         # As the zygote does: what a collection in the child would touch is no longer shared.
         gc.collect()
@@ -131,9 +139,11 @@ def memory(text: str) -> int:
 
 
 @contextlib.contextmanager
-def forked(token: str | None = None, keys: str | None = None) -> Iterator[Forked]:
+def forked(
+    token: str | None = None, keys: str | None = None, idle_end_seconds: int | None = None
+) -> Iterator[Forked]:
     with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as folder:
-        child = Forked(Path(folder), token=token, keys=keys)
+        child = Forked(Path(folder), token=token, keys=keys, idle_end_seconds=idle_end_seconds)
         try:
             yield child
         finally:

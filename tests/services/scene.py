@@ -83,6 +83,7 @@ class ScriptedRuntime:
     answers: dict[tuple[str, str], tuple[int, object]] = field(default_factory=dict)
     journal: list[dict[str, object]] = field(default_factory=list)
     idle_seconds: float = 0.0
+    unused_seconds: float | None = None
     down: bool = False
 
     async def call(self, call: RuntimeCall) -> RuntimeReply:
@@ -96,7 +97,9 @@ class ScriptedRuntime:
         query = dict(call.query)
         match call.path:
             case "/health":
-                return 200, {"idle_seconds": self.idle_seconds}
+                unused = self.unused_seconds
+                used = self.idle_seconds if unused is None else unused
+                return 200, {"idle_seconds": self.idle_seconds, "unused_seconds": used}
             case "/journal":
                 entries = [one for one in self.journal if int(str(one["n"])) > int(query["after"])]
                 return 200, {"entries": entries, "last": len(self.journal), "dropped": 0}
@@ -133,7 +136,9 @@ class NotedWorkspaces:
     acts: list[str] = field(default_factory=list)
     failing: dict[str, AtollError] = field(default_factory=dict)
 
-    async def mounts_for(self, repos: tuple[SandboxRepo, ...]) -> tuple[Mount, ...]:
+    async def mounts_for(
+        self, repos: tuple[SandboxRepo, ...], *, fetch: bool = True
+    ) -> tuple[Mount, ...]:
         self._act("mounts")
         return ()
 

@@ -12,11 +12,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from atoll.domain import agent_seat
+from atoll.domain.duration import spell_duration
 from atoll.domain.errors import Conflict
 from atoll.domain.event import Json
 from atoll.domain.instruction import Append, Instruction, Provision, SaveCommits, Teardown
+from atoll.domain.lifetime import extended, renewed, warning_at
 from atoll.domain.network_switch import NetworkChange, changed, told
-from atoll.domain.sandbox import KEPT, LIVE, RUNNING, Attachment, Sandbox, State
+from atoll.domain.sandbox import KEPT, LIVE, RUNNING, Attachment, Sandbox, State, keeps_files
 from atoll.domain.stimulus import (
     AgentConversed,
     AgentLeft,
@@ -67,26 +69,6 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
             return _reported(sandbox, stimulus, now)
 
 
-def deadline(sandbox: Sandbox) -> datetime | None:
-    """When `Due` (or, for idleness, a look at the runtime) is worth the trouble next."""
-    if sandbox.state in KEPT:
-        return sandbox.retained_until
-    if sandbox.state not in LIVE:
-        return None
-    idle = idle_deadline(sandbox)
-    return sandbox.expires_at if idle is None else min(sandbox.expires_at, idle)
-
-
-def idle_deadline(sandbox: Sandbox) -> datetime | None:
-    """When a running sandbox would have been idle for too long, as far as is known."""
-    reap = sandbox.profile.ttl.idle_reap_seconds
-    if reap is None or sandbox.state not in RUNNING:
-        return None
-    born = sandbox.created_at
-    since = max(sandbox.last_active_at or born, sandbox.ready_at or born)
-    return since + timedelta(seconds=reap)
-
-
 def _asked(
     sandbox: Sandbox,
     stimulus: Stop | Start | Recreate | Destroy | ExtendTtl | SwitchNetwork,
@@ -111,8 +93,8 @@ def _in_time(sandbox: Sandbox, stimulus: Due | Idle | Touched, now: datetime) ->
     match stimulus:
         case Due():
             return _due(sandbox, now)
-        case Idle(idle_seconds):
-            return _idle(sandbox, now, idle_seconds)
+        case Idle():
+            return _idle(sandbox, now, stimulus)
         case Touched():  # pragma: no branch - the cases are all
             return _touch(sandbox, now)
 
@@ -221,44 +203,60 @@ def _touch(sandbox: Sandbox, now: datetime) -> Outcome:
 
 
 def _due(sandbox: Sandbox, now: datetime) -> Outcome:
-    if sandbox.state in LIVE and now >= sandbox.expires_at:
-        return _end(sandbox, State.EXPIRED, now, reason="Its time to live ran out.")
+    if sandbox.state in LIVE:
+        if now >= sandbox.expires_at:
+            return _end(sandbox, State.EXPIRED, now, reason="Its time to live ran out.")
+        return _warn(sandbox, now)
     until = sandbox.retained_until
     if sandbox.state in KEPT and until is not None and now >= until:
         return _destroy(sandbox, now, keep_worktree=False)
     return sandbox, ()
 
 
-def _idle(sandbox: Sandbox, now: datetime, idle_seconds: float) -> Outcome:
-    reap = sandbox.profile.ttl.idle_reap_seconds
-    if reap is None or sandbox.state not in RUNNING:
+def _warn(sandbox: Sandbox, now: datetime) -> Outcome:
+    """Say once, for each end it is given, that it ends soon."""
+    if sandbox.warned_of == sandbox.expires_at or now < warning_at(sandbox):
         return sandbox, ()
-    if idle_seconds >= reap:
+    told = Append("sandbox.ends_soon", None, {"expires_at": sandbox.expires_at.isoformat()})
+    return replace(sandbox, warned_of=sandbox.expires_at), (told,)
+
+
+def _idle(sandbox: Sandbox, now: datetime, idle: Idle) -> Outcome:
+    ttl = sandbox.profile.ttl
+    reap, stop = ttl.idle_reap_seconds, ttl.idle_stop_seconds
+    if sandbox.state not in RUNNING or (reap is None and stop is None):
+        return sandbox, ()
+    if reap is not None and idle.idle_seconds >= reap:
         reason = f"Nothing was typed, run or changed in it for {reap} seconds."
         return _end(sandbox, State.EXPIRED, now, reason=reason)
-    last = now - timedelta(seconds=max(0.0, idle_seconds))
-    return replace(sandbox, last_active_at=last), ()
+    if stop is not None and idle.unused_seconds >= stop:
+        return _stop(sandbox, now, reason=f"Nobody used it for {spell_duration(stop)}.")
+    last = now - timedelta(seconds=max(0.0, idle.idle_seconds))
+    used = now - timedelta(seconds=max(0.0, idle.unused_seconds))
+    return replace(sandbox, last_active_at=last, last_used_at=used), ()
 
 
-def _stop(sandbox: Sandbox, now: datetime) -> Outcome:
+def _stop(sandbox: Sandbox, now: datetime, *, reason: str | None = None) -> Outcome:
     if sandbox.state not in RUNNING:
         raise _refused(sandbox, "stopped", "only a ready or active one can be")
-    return _enter(sandbox, State.STOPPED, now), (
-        Append("sandbox.stopped"),
+    return _enter(sandbox, State.STOPPED, now, reason=reason), (
+        Append("sandbox.stopped", reason),
         Teardown(sandbox.generation, keep_state=True),
     )
 
 
 def _start(sandbox: Sandbox, now: datetime, resume_agents: bool | None) -> Outcome:
-    fell = sandbox.state is State.FAILED and sandbox.ready_at is not None
-    if sandbox.state is not State.STOPPED and not fell:
-        hint = "only a stopped one can be, or one that failed after it was ready"
+    if not keeps_files(sandbox):
+        hint = "only a stopped or expired one can be, or one that failed after it was ready"
         raise _refused(sandbox, "started", hint)
-    if fell and now >= sandbox.expires_at:
-        raise _refused(sandbox, "started", "its time to live ran out meanwhile; recreate it")
     resuming = sandbox.profile.resume_agents if resume_agents is None else resume_agents
     begun = replace(
-        _enter(sandbox, State.PROVISIONING, now), retained_until=None, resuming=resuming
+        # A recreate that failed left the workspace as it was: that one is started.
+        _enter(
+            renewed(sandbox, now) if sandbox.state in KEPT else sandbox, State.PROVISIONING, now
+        ),
+        resuming=resuming,
+        renewing=False,
     )
     return begun, (
         Append("sandbox.provisioning", "started"),
@@ -269,17 +267,12 @@ def _start(sandbox: Sandbox, now: datetime, resume_agents: bool | None) -> Outco
 def _recreate(sandbox: Sandbox, now: datetime) -> Outcome:
     if sandbox.state not in RUNNING | KEPT | {State.STOPPED}:
         raise _refused(sandbox, "recreated", "wait until it is ready, or make a new one")
-    ttl = sandbox.profile.ttl
-    latest = now + timedelta(seconds=ttl.max_seconds)
     # One that never became ready has no workspace whose commits could be lost.
     renewing = sandbox.ready_at is not None
     fresh = replace(
-        _enter(sandbox, State.PROVISIONING, now),
+        _enter(renewed(sandbox, now), State.PROVISIONING, now),
         generation=sandbox.generation + 1,
         renewing=renewing,
-        expires_at=min(now + timedelta(seconds=sandbox.ttl_seconds), latest),
-        max_expires_at=latest,
-        retained_until=None,
         agents=(),
         resuming=False,
     )
@@ -304,16 +297,13 @@ def _destroy(sandbox: Sandbox, now: datetime, *, keep_worktree: bool) -> Outcome
 
 
 def _extend(sandbox: Sandbox, now: datetime, seconds: int) -> Outcome:
-    if sandbox.state not in LIVE:
+    if sandbox.state not in LIVE | KEPT:
         raise _refused(sandbox, "given more time", "recreate it or make a new one")
-    if seconds <= 0:
-        raise Conflict(f"Sandbox {sandbox.name} can only be given more time, not less.")
-    until = min(sandbox.expires_at + timedelta(seconds=seconds), sandbox.max_expires_at)
-    if until == sandbox.expires_at:
-        return sandbox, ()
-    return replace(sandbox, expires_at=until, updated_at=now), (
-        Append("sandbox.ttl_extended", None, {"expires_at": until.isoformat()}),
-    )
+    longer = extended(sandbox, now, seconds)
+    kept = longer.retained_until
+    until = {"expires_at": longer.expires_at} if kept is None else {"retained_until": kept}
+    extra: dict[str, Json] = {name: at.isoformat() for name, at in until.items()}
+    return longer, (Append("sandbox.ttl_extended", None, extra),)
 
 
 def _switch_network(sandbox: Sandbox, now: datetime, change: NetworkChange) -> Outcome:

@@ -99,12 +99,15 @@ class Workspace:
 
 @dataclass(frozen=True, slots=True)
 class Ttl:
-    """Seconds a sandbox lives; `idle_reap_seconds` None never reaps an idle one."""
+    """Seconds a sandbox lives. After `idle_reap_seconds` without input, exec or file change it
+    expires; after `idle_stop_seconds` without any use it stops; None never does. What ended is
+    kept for `retention_seconds`."""
 
     default_seconds: int = 4 * 3600
     max_seconds: int = 24 * 3600
     idle_reap_seconds: int | None = None
-    retention_seconds: int = 24 * 3600
+    retention_seconds: int = 7 * 24 * 3600
+    idle_stop_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

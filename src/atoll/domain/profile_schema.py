@@ -171,11 +171,12 @@ def profile_document(profile: Profile) -> dict[str, Json]:
 
 
 def _ttl_document(ttl: Ttl) -> dict[str, Json]:
-    idle = ttl.idle_reap_seconds
+    idle, stop = ttl.idle_reap_seconds, ttl.idle_stop_seconds
     return {
         "default": spell_duration(ttl.default_seconds),
         "max": spell_duration(ttl.max_seconds),
         "idle_reap": None if idle is None else spell_duration(idle),
+        "idle_stop": None if stop is None else spell_duration(stop),
         "retention": spell_duration(ttl.retention_seconds),
     }
 
@@ -240,6 +241,7 @@ def _ttl(node: Node | None) -> Ttl:
         default_seconds=default or min(normal.default_seconds, most),
         max_seconds=most,
         idle_reap_seconds=part.seconds("idle_reap", None),
+        idle_stop_seconds=part.seconds("idle_stop", None),
         retention_seconds=part.seconds("retention", None) or normal.retention_seconds,
     )
     part.done()

@@ -133,6 +133,8 @@ class Sandbox:
     """One sandbox. `profile` is the effective recipe (the wish laid over the named profile).
 
     `ttl_seconds` is what was asked for; `expires_at` never passes `max_expires_at`.
+    `warned_of`: the end of which it was said that it comes soon. `last_used_at`: as
+    `last_active_at`, but a turn, a request at a door or a forwarded port count too.
     `cwd`: where terminals and commands start, `/workspace` or below.
     `renewing`: a recreate still owes saving and dropping the old workspace.
     `keep_worktree`: destroy leaves the workspace on disk.
@@ -167,9 +169,18 @@ class Sandbox:
     attachment: Attachment = Attachment()
     ready_at: datetime | None = None
     last_active_at: datetime | None = None
+    last_used_at: datetime | None = None
+    warned_of: datetime | None = None
     retained_until: datetime | None = None
     renewing: bool = False
     keep_worktree: bool = False
     exposed_secrets: tuple[str, ...] = ()
     agents: tuple[AgentSeat, ...] = ()
     resuming: bool = False
+
+
+def keeps_files(sandbox: Sandbox) -> bool:
+    """Return whether it does not run and its workspace can be read or started again."""
+    if sandbox.state is State.FAILED:
+        return sandbox.ready_at is not None
+    return sandbox.state in (State.STOPPED, State.EXPIRED)

@@ -45,14 +45,16 @@ class Touched:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A deadline may have come: its time to live, or its retention."""
+    """A deadline may have come: its time to live, the warning before, or its retention."""
 
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """The runtime says how long nothing happened."""
+    """The runtime reports how long nothing happened: `idle_seconds` without input, exec or
+    file change, `unused_seconds` also without a turn, a request at a door or a forwarded port."""
 
     idle_seconds: float
+    unused_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,8 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Bring a stopped one up, or a failed one that had been ready: its workspace was kept.
+    """Bring up a stopped or expired one, or a failed one that had been ready: its workspace was
+    kept.
     `resume_agents`: whether the agents that ran go on; None takes the profile's word."""
 
     resume_agents: bool | None = None

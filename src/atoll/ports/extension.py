@@ -44,7 +44,10 @@ class Provision:
     repeating it re-attaches to what is there. `fresh` first drops the kept workspace. `cwd` is
     where processes start unless they say otherwise; it may come to be only later. `host_mounts`
     are folders of the host that were allowed: the backend judges them again. `report` hears
-    what takes long (an image fetched, built), a line at a time."""
+    what takes long (an image fetched, built), a line at a time. With `maintenance_seconds`
+    the environment is brought up only to read what it keeps: its runtime gets no key and no agent,
+    ends by itself after so long without a request, and that end is reported by nobody. Any other
+    provision ends such an environment first and never attaches to it."""
 
     sandbox_id: SandboxId
     generation: int
@@ -55,6 +58,7 @@ class Provision:
     fresh: bool = False
     cwd: str = "/workspace"
     host_mounts: tuple[HostMount, ...] = ()
+    maintenance_seconds: int | None = None
     report: Callable[[str], None] = field(default=_silent, compare=False, repr=False)
 
 

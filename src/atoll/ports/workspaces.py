@@ -15,8 +15,11 @@ class WorkspacePreparer(Protocol):
     """Raises `Invalid` (a wrong repository or branch), `Unavailable`, `Failed`, each with a
     sentence a person can act on."""
 
-    async def mounts_for(self, repos: tuple[SandboxRepo, ...]) -> tuple[Mount, ...]:
-        """Make sure the shared repositories are here; what must be mounted. Empty for none."""
+    async def mounts_for(
+        self, repos: tuple[SandboxRepo, ...], *, fetch: bool = True
+    ) -> tuple[Mount, ...]:
+        """Make sure the shared repositories are here (without `fetch`: as they are); what must be
+        mounted. Empty for none."""
         ...
 
     async def prepare(

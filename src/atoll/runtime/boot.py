@@ -58,7 +58,8 @@ class RuntimeBoot:
     3128 on v4 and v6. `env` is the environment of everything started inside, `workspace` the
     tree of the file routes. `keys_fd` is a memfd with the broker's keys (TOML); `broker`
     names upstream URLs by provider where they differ from the keys' own. `settle` is called
-    whenever the runtime has had nothing to do for a while, and gives memory back.
+    whenever the runtime has had nothing to do for a while, and gives memory back. With
+    `idle_end_seconds` the runtime ends by itself after so long without a request.
     """
 
     sandbox_id: str
@@ -79,6 +80,7 @@ class RuntimeBoot:
     agents: tuple[Agent, ...] = ()
     journal_bytes: int = JOURNAL_BYTES
     settle: Callable[[], int] | None = None
+    idle_end_seconds: int | None = None
 
 
 Stand = Callable[[], RuntimeBoot]

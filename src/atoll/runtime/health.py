@@ -22,6 +22,7 @@ class HealthRecord(msgspec.Struct, frozen=True):
     execs: int
     attached: int
     idle_seconds: float
+    unused_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +35,27 @@ class Counts:
 
 
 class Activity:
-    """The last input, exec or file change. Watching and output do not count."""
+    """The last input, exec or file change, and the last use of any kind: also a turn, a request
+    at a door or at a forwarded port. Watching and output do not count."""
 
     def __init__(self, sandbox_id: str, generation: int) -> None:
         self._sandbox_id = sandbox_id
         self._generation = generation
         self._started_at = timestamp()
         self._loop = asyncio.get_running_loop()
-        self._touched = self._loop.time()
+        self._touched = self._used = self._loop.time()
 
     def touch(self) -> None:
-        """Somebody did something."""
-        self._touched = self._loop.time()
+        """Note input, an exec or a file change."""
+        self._touched = self._used = self._loop.time()
+
+    def use(self) -> None:
+        """Note a turn, or a request at a door or a forwarded port."""
+        self._used = self._loop.time()
 
     def health(self, counts: Counts) -> HealthRecord:
-        """The state of this runtime; `idle_seconds` with one decimal."""
+        """Return the state of this runtime; seconds have one decimal."""
+        now = self._loop.time()
         return HealthRecord(
             sandbox_id=self._sandbox_id,
             generation=self._generation,
@@ -58,5 +65,6 @@ class Activity:
             sessions=counts.sessions,
             execs=counts.execs,
             attached=counts.attached,
-            idle_seconds=round(self._loop.time() - self._touched, 1),
+            idle_seconds=round(now - self._touched, 1),
+            unused_seconds=round(now - self._used, 1),
         )

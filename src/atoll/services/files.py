@@ -1,6 +1,7 @@
 """Files: a sandbox's workspace, forwarded to its runtime.
 
-Paths are judged by the runtime, which opens them inside; nothing here interprets one.
+Paths are judged by the runtime, which opens them inside; nothing here interprets one. What is
+only read can be had of a sandbox that does not run, too.
 """
 
 from collections.abc import AsyncIterator
@@ -29,11 +30,11 @@ class Files:
 
     async def list(self, caller: Principal, ref: str, query: Query) -> RuntimeReply:
         """A page of a directory: `path`, `cursor`, `limit`."""
-        return await self._call(caller, ref, RuntimeCall("GET", "/files", query))
+        return await self._look(caller, ref, RuntimeCall("GET", "/files", query))
 
     async def stat(self, caller: Principal, ref: str, query: Query) -> RuntimeReply:
         """One entry: `path`."""
-        return await self._call(caller, ref, RuntimeCall("GET", "/files/stat", query))
+        return await self._look(caller, ref, RuntimeCall("GET", "/files/stat", query))
 
     @asynccontextmanager
     async def read(
@@ -42,7 +43,7 @@ class Files:
         """A file's bytes: `path`, `secrets`; `byte_range` is the value of a `Range` header."""
         headers = (("Range", byte_range),) if byte_range else ()
         call = RuntimeCall("GET", "/files/content", query, headers)
-        async with self._stream(caller, ref, call) as answer:
+        async with self._read(caller, ref, call) as answer:
             yield answer
 
     async def write(
@@ -72,7 +73,7 @@ class Files:
     ) -> AsyncIterator[RuntimeStream]:
         """A tree as tar: `path`, `secrets`."""
         call = RuntimeCall("GET", "/files/archive", query)
-        async with self._stream(caller, ref, call) as answer:
+        async with self._read(caller, ref, call) as answer:
             yield answer
 
     async def unpack(
@@ -88,8 +89,13 @@ class Files:
     ) -> AsyncIterator[RuntimeStream]:
         """Changes as server-sent events: `path`, `recursive`. Watching is no activity."""
         call = RuntimeCall("GET", "/files/watch", query)
-        async with self._stream(caller, ref, call) as answer:
-            yield answer
+        _, client = await self._sandboxes.runtime(caller, ref)
+        async with client.stream(call) as answer:
+            yield await accepted_stream(answer)
+
+    async def _look(self, caller: Principal, ref: str, call: RuntimeCall) -> RuntimeReply:
+        async with self._sandboxes.reading(caller, ref) as (_, client):
+            return accepted(await client.call(call))
 
     async def _call(
         self, caller: Principal, ref: str, call: RuntimeCall, *, activity: bool = False
@@ -98,11 +104,11 @@ class Files:
         return accepted(await client.call(call))
 
     @asynccontextmanager
-    async def _stream(
+    async def _read(
         self, caller: Principal, ref: str, call: RuntimeCall
     ) -> AsyncIterator[RuntimeStream]:
-        sandbox, client = await self._sandboxes.runtime(caller, ref)
-        if WITH_SECRETS in call.query and caller.id != sandbox.owner:
-            raise Forbidden(f"only the owner of {sandbox.name} may take secrets out of it")
-        async with client.stream(call) as answer:
-            yield await accepted_stream(answer)
+        async with self._sandboxes.reading(caller, ref) as (sandbox, client):
+            if WITH_SECRETS in call.query and caller.id != sandbox.owner:
+                raise Forbidden(f"only the owner of {sandbox.name} may take secrets out of it")
+            async with client.stream(call) as answer:
+                yield await accepted_stream(answer)

@@ -143,6 +143,16 @@ class Policies:
             self._revision = max(self._revision, await _standing(client))
             await _send(client, await self.compose(sandbox))
 
+    async def mask(self, client: RuntimeClient, sandbox: Sandbox) -> None:
+        """Set a policy that allows nothing and names only the values that may not be shown."""
+        revision = self._next_revision()
+        async with self._transitions.store.read() as rows:
+            kept = await rows.secrets.sealed(sandbox.org_id, sandbox.owner)
+        opened = self._open(sandbox, kept)
+        masked = tuple(Redacted(name=one.secret.name, value=one.value) for one in opened)
+        if masked:
+            await _send(client, Composed(Policy(revision=revision, redacted=masked), ()))
+
     def adopt(self, sandbox: Sandbox) -> None:
         """Nobody here knows what its runtime was told: tell it in any case."""
         self._told.add(sandbox.id)

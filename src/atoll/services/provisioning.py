@@ -16,6 +16,7 @@ from atoll.domain.errors import AtollError, Failed
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile import Access
 from atoll.domain.sandbox import Attachment, Sandbox
+from atoll.domain.stimulus import Idle
 from atoll.ports import (
     AgentConfigs,
     AgentLayers,
@@ -37,6 +38,7 @@ from atoll.services.policies import Policies
 from atoll.services.resumption import resume_agents
 from atoll.services.start_folder import stand_at
 
+WORKSPACE = "/workspace"
 TAKE_DOWN_SECONDS = 120.0
 """A backend that hangs must not hold its sandbox for ever."""
 
@@ -151,6 +153,26 @@ class Provisioning:
             await extension.teardown(handle, keep_state=True)
         return replace(request, fresh=False)
 
+    async def open_kept(self, sandbox: Sandbox, *, alone_seconds: int) -> RuntimeClient:
+        """Bring up the wall around what a sandbox keeps, and nothing else: no agent, no variable
+        of the caller's, no folder of the host. Its doors refuse; what may not be shown is masked.
+        It ends by itself after `alone_seconds` without a request."""
+        extension = self.extension(sandbox)
+        mounts = await self._workspaces.mounts_for(sandbox.repos, fetch=False)
+        wanted = _request(sandbox, mounts, env=(), fresh=False)
+        generation = self.handle(sandbox).generation
+        alone = replace(
+            wanted,
+            generation=generation,
+            host_mounts=(),
+            cwd=WORKSPACE,
+            maintenance_seconds=alone_seconds,
+        )
+        reach = await extension.wait_ready(await extension.provision(alone))
+        client = self._clients.client(reach)
+        await self._policies.mask(client, sandbox)
+        return client
+
     async def renew(self, sandbox: Sandbox, report: Report) -> None:
         """Save the unpulled commits of the workspace that is about to go, then drop it. Raises
         `Failed` when they could not be saved: nothing was dropped then."""
@@ -190,8 +212,8 @@ class Provisioning:
         async with _at_most(TAKE_DOWN_SECONDS, f"{extension.name} to end {sandbox.name}"):
             return await extension.teardown(self.handle(sandbox), keep_state=keep_state)
 
-    async def idle_seconds(self, sandbox: Sandbox) -> float:
-        """How long the runtime says that nothing happened."""
+    async def idleness(self, sandbox: Sandbox) -> Idle:
+        """Ask the runtime how long nothing happened."""
         return await _read_idle(self.client(sandbox))
 
     def handle(self, sandbox: Sandbox) -> Handle:
@@ -238,10 +260,14 @@ async def _at_most(seconds: float, what: str) -> AsyncIterator[None]:
 
 class _Health(msgspec.Struct):
     idle_seconds: float
+    unused_seconds: float | None = None
 
 
-async def _read_idle(client: RuntimeClient) -> float:
-    return read_reply(await client.call(RuntimeCall("GET", "/health")), _Health).idle_seconds
+async def _read_idle(client: RuntimeClient) -> Idle:
+    found = read_reply(await client.call(RuntimeCall("GET", "/health")), _Health)
+    # A runtime of an earlier version knows one figure only.
+    unused = found.idle_seconds if found.unused_seconds is None else found.unused_seconds
+    return Idle(found.idle_seconds, unused)
 
 
 async def _answers(client: RuntimeClient) -> bool:

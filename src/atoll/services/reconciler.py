@@ -15,13 +15,13 @@ from atoll.domain.errors import AtollError
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import SandboxId
 from atoll.domain.instruction import Provision, SaveCommits, Teardown
-from atoll.domain.lifecycle import TOUCH_SECONDS, deadline, idle_deadline
+from atoll.domain.lifecycle import TOUCH_SECONDS
+from atoll.domain.lifetime import deadline, idle_deadline
 from atoll.domain.principal import SYSTEM, Principal
 from atoll.domain.sandbox import RUNNING, Sandbox, State
 from atoll.domain.stimulus import (
     Broke,
     Due,
-    Idle,
     Reached,
     Renewed,
     Stimulus,
@@ -33,6 +33,7 @@ from atoll.ports import CleanupReport, LogLine
 from atoll.services.deadlines import Deadlines
 from atoll.services.journals import Journals
 from atoll.services.lanes import Lanes
+from atoll.services.maintenance import Maintenance
 from atoll.services.provisioning import Provisioning
 from atoll.services.transitions import Transitions, Work
 
@@ -51,11 +52,17 @@ class Reconciler:
     """Performs instructions and feeds their outcomes back as stimuli."""
 
     def __init__(
-        self, transitions: Transitions, provisioning: Provisioning, *, journals: Journals
+        self,
+        transitions: Transitions,
+        provisioning: Provisioning,
+        *,
+        journals: Journals,
+        maintenance: Maintenance,
     ) -> None:
         self._transitions = transitions
         self._provisioning = provisioning
         self._journals = journals
+        self._maintenance = maintenance
         self._lanes = Lanes(self._perform, self._ran_empty)
         self._deadlines = Deadlines(transitions.clock)
         self._tasks: asyncio.TaskGroup | None = None
@@ -125,20 +132,20 @@ class Reconciler:
             self._touching.discard(sandbox_id)
 
     async def _look_at(self, sandbox_id: SandboxId) -> None:
-        """A deadline came: time to live, retention, or idleness."""
+        """A deadline came: time to live, the warning before, retention, or idleness."""
         sandbox = await self.apply(sandbox_id, Due())
         idle = idle_deadline(sandbox)
         now = self._transitions.clock.now()
         if idle is None or idle > now:
             return
         try:
-            seconds = await self._provisioning.idle_seconds(sandbox)
+            idleness = await self._provisioning.idleness(sandbox)
         except AtollError as err:
             _log.warning("idleness_unknown", sandbox=sandbox_id, reason=err.message)
             again = now + timedelta(seconds=LOOK_AGAIN_SECONDS)
             self._deadlines.set(sandbox_id, min(again, sandbox.expires_at))
             return
-        await self.apply(sandbox_id, Idle(seconds))
+        await self.apply(sandbox_id, idleness)
 
     def _ran_empty(self, sandbox_id: SandboxId) -> None:
         self._live_lines.pop(sandbox_id, None)
@@ -146,6 +153,8 @@ class Reconciler:
 
     async def _perform(self, sandbox: Sandbox, work: Work) -> None:
         try:
+            # Who reads what it keeps goes first.
+            await self._maintenance.end(sandbox.id)
             match work:
                 case Provision():
                     await self._provision(sandbox, work)

@@ -114,7 +114,7 @@ class Repositories:
     ) -> AsyncIterator[RuntimeStream]:
         """A verified git bundle of one branch (that sandbox's own when none is named), without
         what its shared repository has. Raises `Conflict` code `nothing_new`, `NotFound`."""
-        sandbox, client = await self._sandboxes.runtime(caller, ref)
+        sandbox = await self._sandboxes.get(caller, ref)
         if not 0 <= number < len(sandbox.repos):
             raise NotFound(
                 f"Sandbox {sandbox.name} has {len(sandbox.repos)} repositories; "
@@ -122,7 +122,10 @@ class Repositories:
             )
         wanted = read_branch(branch or sandbox.repos[number].branch)
         full = f"refs/heads/{wanted}"
-        async with self._workspaces.taken_out(sandbox, client, number, ref=full) as (intake, refs):
+        async with (
+            self._sandboxes.reading(caller, ref) as (_, client),
+            self._workspaces.taken_out(sandbox, client, number, ref=full) as (intake, refs),
+        ):
             if [one.name for one in refs] != [full]:
                 raise Invalid(f"The sandbox bundled something other than its branch {wanted!r}.")
             length = (("content-length", str(intake.size)),)

@@ -5,7 +5,8 @@ Each method checks who asks, changes the state in one transaction through
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound, Unavailable
@@ -14,7 +15,7 @@ from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.network_switch import NetworkChange
 from atoll.domain.principal import Principal
 from atoll.domain.profile import Scope
-from atoll.domain.sandbox import RUNNING, CreateSandbox, Sandbox, State
+from atoll.domain.sandbox import RUNNING, CreateSandbox, Sandbox, State, keeps_files
 from atoll.domain.stimulus import Destroy, ExtendTtl, Recreate, Start, Stimulus, Stop, SwitchNetwork
 from atoll.ports import (
     AgentConfigs,
@@ -39,6 +40,7 @@ from atoll.services.cursors import read_cursor, spell_cursor
 from atoll.services.deliveries import Deliveries
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals import Journals
+from atoll.services.maintenance import Maintenance
 from atoll.services.policies import DoorRules, Policies
 from atoll.services.profiles import Profiles
 from atoll.services.provisioning import Layers, Provisioning
@@ -114,20 +116,26 @@ class Sandboxes:
         self._attendance = Attendance(
             self._transitions, self._provisioning, policies=policies, journals=self._journals
         )
+        self._maintenance = Maintenance(self._provisioning, around.clock)
         self._reconciler = Reconciler(
-            self._transitions, self._provisioning, journals=self._journals
+            self._transitions,
+            self._provisioning,
+            journals=self._journals,
+            maintenance=self._maintenance,
         )
         self._watch = Watch(
             self._transitions,
             self._provisioning,
             reconciler=self._reconciler,
             journals=self._journals,
+            maintenance=self._maintenance,
         )
 
     async def run(self) -> None:
         """Everything that goes on in the background, for ever. Sandboxes outlive it: cancelling
         leaves them as they are, and the next `run` goes on."""
         async with asyncio.TaskGroup() as tasks:
+            self._maintenance.run(tasks)
             tasks.create_task(self._reconciler.run(tasks))
             tasks.create_task(self._watch.run(tasks))
             await self._watch.adopted()
@@ -195,8 +203,8 @@ class Sandboxes:
     async def start(
         self, caller: Principal, ref: str, *, resume_agents: bool | None = None
     ) -> Sandbox:
-        """Bring a stopped one up again; agents that ran go on as the profile says, unless
-        `resume_agents` says otherwise."""
+        """Bring up one that is stopped, expired or failed, with its files. Agents that ran go on
+        as the profile says, unless `resume_agents` says otherwise."""
         return await self._act(caller, ref, Start(resume_agents))
 
     async def recreate(self, caller: Principal, ref: str) -> Sandbox:
@@ -208,7 +216,8 @@ class Sandboxes:
         return await self._act(caller, ref, Destroy(keep_worktree))
 
     async def extend_ttl(self, caller: Principal, ref: str, seconds: int) -> Sandbox:
-        """Add to its time, never past `max_expires_at`. Raises `Invalid` for less than 1."""
+        """Add to its time to live, or to the time for which an ended one is kept. Raises
+        `LimitReached` with the longest that fits, `Invalid` for less than 1."""
         if seconds < 1:
             raise Invalid("ttl must be at least one second.", field="ttl")
         return await self._act(caller, ref, ExtendTtl(seconds))
@@ -232,12 +241,7 @@ class Sandboxes:
     ) -> tuple[Sandbox, RuntimeClient]:
         """The way into a `ready` or `active` sandbox; `activity` marks it active. Raises
         `Unavailable` while it is provisioned, `Conflict` when it does not run."""
-        sandbox = self._transitions.directory.find(caller.org_id, caller.id, ref)
-        if sandbox is None:
-            sandbox = await self.get(caller, ref)
-            self._transitions.directory.put(sandbox)
-        elif not _visible(caller, sandbox):
-            raise _unknown(ref)
+        sandbox = await self._known(caller, ref)
         if sandbox.state not in RUNNING:
             raise _not_running(sandbox)
         if activity:
@@ -245,6 +249,25 @@ class Sandboxes:
             self._watch.heard(sandbox)
             self._journals.stir(sandbox.id)
         return sandbox, self._provisioning.client(sandbox)
+
+    @asynccontextmanager
+    async def reading(
+        self, caller: Principal, ref: str
+    ) -> AsyncIterator[tuple[Sandbox, RuntimeClient]]:
+        """The way to the files of a sandbox, also of one that is stopped, expired or failed: it
+        is brought up for maintenance then, and its state does not change. Raises as `runtime`;
+        `Conflict` for one that keeps nothing."""
+        sandbox = await self._known(caller, ref)
+        if sandbox.state not in RUNNING and keeps_files(sandbox):
+            # What began it may not be done yet: its processes may still be ending.
+            sandbox = await self.wait(caller, sandbox.id, settled=True)
+        if sandbox.state in RUNNING:
+            yield sandbox, self._provisioning.client(sandbox)
+        elif keeps_files(sandbox):
+            async with self._maintenance.opened(sandbox) as client:
+                yield sandbox, client
+        else:
+            raise _not_running(sandbox)
 
     async def changed(self, org_id: OrgId, owner: PrincipalId | None) -> None:
         """A secret or approval of this owner changed (None: of the whole organization): tell
@@ -275,6 +298,16 @@ class Sandboxes:
         if sandbox is None:
             sandbox = await rows.sandboxes.named(caller.org_id, caller.id, ref)
         if sandbox is None or not _visible(caller, sandbox):
+            raise _unknown(ref)
+        return sandbox
+
+    async def _known(self, caller: Principal, ref: str) -> Sandbox:
+        """The sandbox as this process knew it a moment ago, else as it is stored."""
+        sandbox = self._transitions.directory.find(caller.org_id, caller.id, ref)
+        if sandbox is None:
+            sandbox = await self.get(caller, ref)
+            self._transitions.directory.put(sandbox)
+        elif not _visible(caller, sandbox):
             raise _unknown(ref)
         return sandbox
 
@@ -315,6 +348,7 @@ def _not_running(sandbox: Sandbox) -> AtollError:
             return Conflict(f"{name} is stopped: start it first.", code="not_running")
         case State.EXPIRED | State.FAILED:
             why = f" ({sandbox.reason})" if sandbox.reason else ""
-            return Conflict(f"{name} is {sandbox.state}{why}: recreate it.", code="not_running")
+            act = "start it to go on with its files" if keeps_files(sandbox) else "recreate it"
+            return Conflict(f"{name} is {sandbox.state}{why}: {act}.", code="not_running")
         case State.READY | State.ACTIVE | State.DESTROYING | State.DESTROYED:
             return Conflict(f"{name} is {sandbox.state}.", code="not_running")

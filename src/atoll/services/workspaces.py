@@ -61,9 +61,13 @@ class Workspaces:
         self._shelf = shelf
         self._clock = clock
 
-    async def mounts_for(self, repos: tuple[SandboxRepo, ...]) -> tuple[Mount, ...]:
+    async def mounts_for(
+        self, repos: tuple[SandboxRepo, ...], *, fetch: bool = True
+    ) -> tuple[Mount, ...]:
         """Make sure the shared repositories are here; one read-only view for each."""
-        stored = [await self._fresh(repo) for repo in repos]
+        stored = [
+            await (self._fresh(repo) if fetch else self._shelf.find(_key(repo))) for repo in repos
+        ]
         return tuple(Mount(str(one.path), _inside(number)) for number, one in enumerate(stored))
 
     async def prepare(

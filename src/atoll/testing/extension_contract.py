@@ -10,6 +10,7 @@ Subclass `ExtensionContract` in a test module (pytest-asyncio, auto mode), give 
 
 import asyncio
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -101,6 +102,23 @@ class ExtensionContract:
         report = await extension.teardown(again, keep_state=False)
         assert report.removed
         assert not report.leftovers
+
+    async def test_maintenance_start_is_ended_by_an_ordinary_one(
+        self, extension: Extension
+    ) -> None:
+        """What was brought up to be read only is never taken for a sandbox that runs."""
+        request = self.request()
+        handle = await extension.provision(request)
+        alone = replace(request, maintenance_seconds=60)
+        with pytest.raises(AtollError):
+            await extension.provision(alone)
+        await extension.teardown(handle, keep_state=True)
+        await extension.wait_ready(await extension.provision(alone))
+        again = await extension.provision(request)
+        await extension.wait_ready(again)
+        with pytest.raises(AtollError):
+            await extension.provision(alone)
+        await extension.teardown(again, keep_state=False)
 
     async def test_wait_ready_after_teardown_says_so(self, extension: Extension) -> None:
         """No readiness is claimed for what is gone."""

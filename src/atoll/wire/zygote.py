@@ -106,7 +106,9 @@ class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_u
     `tree` is a folder below the home's `images/` that becomes the root, None the host's own;
     `overlay` lays a layer above it that is written to. `bare` shows an empty folder in place of
     the workspace. `debug` takes the filter that lets debuggers work. `sudo` are whole commands
-    that its runtime may have run as seemingly root.
+    that its runtime may have run as seemingly root. With `maintenance_seconds` it is brought up
+    only to read what it keeps: its runtime gets no key and ends by itself after so long without
+    a request. A start of the other kind ends it first.
     """
 
     sandbox_id: BoxId
@@ -127,6 +129,7 @@ class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_u
     debug: bool = False
     mounts: Annotated[tuple[HostMount, ...], msgspec.Meta(max_length=16)] = ()
     sudo: Annotated[tuple[tuple[Text, ...], ...], msgspec.Meta(max_length=256)] = ()
+    maintenance_seconds: Annotated[int, msgspec.Meta(ge=1, le=3600)] | None = None
 
 
 class Serve(msgspec.Struct, frozen=True, tag_field="verb", tag="serve", forbid_unknown_fields=True):
@@ -202,7 +205,8 @@ Wall = Literal["bubblewrap", "container"]
 
 class Box(msgspec.Struct, frozen=True):
     """One sandbox as the zygote knows it. `socket` is the runtime's, `host_uid` the owner of
-    its files on the host; `live` false means only its state is kept."""
+    its files on the host; `live` false means only its state is kept; `maintenance` that it was
+    brought up only to read that."""
 
     sandbox_id: str
     generation: int
@@ -214,6 +218,7 @@ class Box(msgspec.Struct, frozen=True):
     degraded: tuple[str, ...] = ()
     reason: str = ""
     wall: Wall = "bubblewrap"
+    maintenance: bool = False
 
 
 class Awaited(msgspec.Struct, frozen=True, tag_field="answer", tag="awaited"):

@@ -31,6 +31,7 @@ from atoll.runtime.doors.refusals import Refusals
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.files.files import Files
 from atoll.runtime.health import Activity
+from atoll.runtime.idle_end import IdleEnd
 from atoll.runtime.journal import Journal
 from atoll.runtime.parts import Parts
 from atoll.runtime.ports import Ports
@@ -60,13 +61,14 @@ class Laid:
     app: web.Application
     trust: ssl.SSLContext
     settling: Settling
+    idle_end: IdleEnd
 
 
 def lay(token: str | None = None) -> Laid:
     """What is the same for every runtime: laid before the fork, its pages stay shared."""
-    parts, settling = Parts(), Settling()
-    app = settling.watching(build(parts, token=token))
-    return Laid(parts, app, ssl.create_default_context(), settling)
+    parts, settling, idle_end = Parts(), Settling(), IdleEnd()
+    app = idle_end.watching(settling.watching(build(parts, token=token)))
+    return Laid(parts, app, ssl.create_default_context(), settling, idle_end)
 
 
 def serve(boot: RuntimeBoot) -> None:
@@ -120,6 +122,8 @@ async def _live(
     tasks.spawn(_watch_init(spawner, gone, stop), "init")
     stack.callback(laid.settling.close)
     laid.settling.begin(boot.settle)
+    stack.callback(laid.idle_end.close)
+    laid.idle_end.begin(boot.idle_end_seconds, stop.set)
     await stop.wait()
     why = "the sandbox's init is gone" if gone.is_set() else "asked to"
     journal.append("runtime.stopped", {"reason": why})

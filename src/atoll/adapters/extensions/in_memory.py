@@ -38,6 +38,7 @@ class Point(StrEnum):
 class _Place:
     generation: int
     live: bool
+    maintenance: bool = False
 
 
 @dataclass(slots=True)
@@ -61,6 +62,8 @@ class InMemory:
         """End a living environment as if by itself. Raises `KeyError` for an unknown one."""
         place = self._places[sandbox_id]
         place.live = False
+        if place.maintenance:
+            return
         self._deaths.append(Ended(sandbox_id, place.generation, reason))
         del self._deaths[:-MAX_UNREAD_DEATHS]
         self._stirred.set()
@@ -94,13 +97,18 @@ class InMemory:
             await self.gate.wait()
         self._stumble(Point.PROVISION)
         place = self._places.get(request.sandbox_id)
+        maintenance = request.maintenance_seconds is not None
+        if place is not None and place.live and place.maintenance != maintenance:
+            if maintenance:
+                raise Conflict(f"sandbox {request.sandbox_id} runs: read what it has from itself")
+            place.live = False
         if place is not None and place.live and place.generation != request.generation:
             raise Conflict(
                 f"sandbox {request.sandbox_id} lives in generation {place.generation}: "
                 "stop it first"
             )
         self.provisioned.append(request)
-        self._places[request.sandbox_id] = _Place(request.generation, live=True)
+        self._places[request.sandbox_id] = _Place(request.generation, True, maintenance)
         return self._handle(request.sandbox_id, request.generation)
 
     async def wait_ready(self, handle: Handle) -> Reachability:

@@ -10,7 +10,9 @@ from atoll.ports import Mount, RuntimeClient
 class EmptyWorkspaces:
     """`ports.workspaces.WorkspacePreparer` where no repository can be had."""
 
-    async def mounts_for(self, repos: tuple[SandboxRepo, ...]) -> tuple[Mount, ...]:
+    async def mounts_for(
+        self, repos: tuple[SandboxRepo, ...], *, fetch: bool = True
+    ) -> tuple[Mount, ...]:
         """Nothing to mount. Raises `Invalid` when a repository was asked for."""
         if repos:
             raise Invalid("This Atoll keeps no repositories: make a sandbox without.")

@@ -24,6 +24,7 @@ def shown(nursery: Nursery, known: Record, box: Live | None) -> wire.Box:
         degraded=known.degraded,
         reason=known.reason,
         wall=known.wall,
+        maintenance=box is not None and box.maintenance,
     )
 
 

@@ -90,7 +90,8 @@ def _build(nursery: Nursery, parentage: Parentage) -> Stand:
     """Everything up to the rise of the wall, which goes on while the runtime gets ready."""
     places = nursery.home.box(parentage.request.sandbox_id)
     # What may fail comes first: a wall that rises for nobody would have to be found again.
-    doorstep = None if parentage.spare else lay_doorstep(nursery, places)
+    keyless = parentage.request.maintenance_seconds is not None
+    doorstep = None if parentage.spare else lay_doorstep(nursery, places, keyless=keyless)
     if parentage.wait_seconds is None:
         building = _own_wall(nursery, parentage, places)
     else:
@@ -122,6 +123,7 @@ def _build(nursery: Nursery, parentage: Parentage) -> Stand:
                 msgspec.convert(each, Agent, from_attributes=True) for each in request.agents
             ),
             settle=nursery.mould.settle,
+            idle_end_seconds=request.maintenance_seconds,
         )
 
     return stand

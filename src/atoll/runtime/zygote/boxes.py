@@ -119,6 +119,14 @@ class Boxes:
         if box.phase is Phase.BURIAL:
             box.after.append(lambda: self._start_or_refuse(order, reply))
             return
+        if box.maintenance and request.maintenance_seconds is None:
+            # Whoever reads what it kept is let go: it is to run again.
+            box.after.append(lambda: self._start_or_refuse(order, reply))
+            box.failure = wire.Refused("conflict", f"{request.sandbox_id} was started meanwhile")
+            self._bury(box)
+            return
+        if not box.maintenance and request.maintenance_seconds is not None:
+            raise Conflict(f"sandbox {request.sandbox_id} runs: read what it has from itself")
         if box.record.generation != request.generation:
             raise Conflict(
                 f"sandbox {request.sandbox_id} lives in generation {box.record.generation}, "
@@ -233,7 +241,9 @@ class Boxes:
                     box.record.sandbox_id, box.record.generation, reason, box.record.wall
                 )
                 self._bury(box)
-                self.ended(ended)
+                if not box.maintenance:
+                    # The end of a look at what is kept changes nothing for anybody.
+                    self.ended(ended)
             case Phase.BURIAL:
                 pass
 

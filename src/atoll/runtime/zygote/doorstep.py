@@ -32,9 +32,10 @@ class Doorstep:
             os.close(self.keys)
 
 
-def lay_doorstep(nursery: Nursery, places: BoxPlaces) -> Doorstep:
-    """Raises `Failed` when the socket cannot be made or the keys are not fit to be used."""
-    keys = sealed_copy(nursery.home.keys, nursery.control_uid)
+def lay_doorstep(nursery: Nursery, places: BoxPlaces, *, keyless: bool = False) -> Doorstep:
+    """Make both, with `keyless` only the socket. Raises `Failed` when the socket cannot be made
+    or the keys are not fit to be used."""
+    keys = None if keyless else sealed_copy(nursery.home.keys, nursery.control_uid)
     try:
         return Doorstep(_listen(places, nursery.control_uid), keys)
     except Failed:

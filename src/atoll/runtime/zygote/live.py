@@ -63,6 +63,11 @@ class Live:
     deaf: bool = False
 
     @property
+    def maintenance(self) -> bool:
+        """Whether it was brought up only to read what it keeps."""
+        return self.start is not None and self.start.maintenance_seconds is not None
+
+    @property
     def pid(self) -> int:
         """Its runtime's; 0 without one."""
         return 0 if self.child is None else self.child.pid

@@ -98,7 +98,8 @@ def awake(api: Api, sandbox: Answer) -> Answer:
     elif state not in (*LIVE, *COMING):
         reason = sandbox.text("reason")
         name = name_of(sandbox)
-        start = f"`atoll start {name}` tries again with its files, " if state == "failed" else ""
+        kept = state in ("failed", "expired")
+        start = f"`atoll start {name}` brings it up with its files, " if kept else ""
         raise Conflict(
             f"{name} is {state}{': ' + reason if reason else ''}; "
             f"{start}`atoll recreate {name}` makes it afresh"

@@ -1,5 +1,5 @@
-"""`atoll start`: stopped sandboxes come up again with the workspace they had, and their agents
-with the conversations."""
+"""`atoll start`: stopped and ended sandboxes come up again with the workspace they had, and
+their agents with the conversations."""
 
 import click
 
@@ -25,7 +25,7 @@ from atoll.surfaces.cli.waiting import name_of, wait_ready
 def command(
     invocation: Invocation, names: tuple[str, ...], *, resume_agent: bool | None, as_json: bool
 ) -> None:
-    """Bring stopped sandboxes up again, and failed ones whose files were kept.
+    """Bring up sandboxes that stopped, expired or failed, with the files they had.
 
     Agents that ran when they stopped go on in the conversations they had."""
     api = invocation.api()

@@ -282,7 +282,7 @@ async def start_sandbox(
         Query(description="Whether agents that ran go on; left out, the profile's word counts."),
     ] = None,
 ) -> Response:
-    """Bring a stopped sandbox up again, its agents in the conversations they had."""
+    """Bring up a stopped, expired or failed sandbox, its agents in the conversations they had."""
     changed = await atoll.sandboxes.start(caller, sandbox, resume_agents=resume_agents)
     return await _settled(atoll, caller, changed, wait=wait)
 
@@ -315,7 +315,7 @@ async def destroy_sandbox(
 async def extend_ttl(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: ExtendBody
 ) -> Response:
-    """Let it live longer, never past `max_expires_at`."""
+    """Let it live longer, never past `max_expires_at`; keep an ended one longer."""
     changed = await atoll.sandboxes.extend_ttl(caller, sandbox, int(body.ttl))
     return Json(sandbox_view(changed))
 

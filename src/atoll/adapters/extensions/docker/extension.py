@@ -124,6 +124,10 @@ class Docker:
 
     async def _provision(self, request: Provision) -> Handle:
         living = await self._box(request.sandbox_id)
+        if living is not None and living.maintenance and request.maintenance_seconds is None:
+            # Its container goes with it: the next one must not be mistaken for it.
+            await self._taken_down(request.sandbox_id, keep_state=True)
+            living = None
         if living is not None and living.live and living.generation != request.generation:
             raise Conflict(
                 f"sandbox {request.sandbox_id} lives in generation {living.generation}, not "
@@ -177,8 +181,9 @@ class Docker:
             shell=profile.shell,
             cwd=request.cwd,
             broker=self.settings.broker,
-            agents=self.settings.agents,
+            agents=() if request.maintenance_seconds is not None else self.settings.agents,
             fresh=request.fresh,
+            maintenance_seconds=request.maintenance_seconds,
         )
 
     async def _built(self, request: Provision, picture: Picture, awaited: wire.Awaited) -> wire.Box:

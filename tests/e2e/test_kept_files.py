@@ -1,0 +1,118 @@
+"""What a stopped or expired sandbox keeps is read on real walls, and nothing stays running."""
+
+import io
+import os
+import signal
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from atoll.testing.server import TestServer, test_server
+from tests.e2e.test_rootless import person
+from tests.peers.api import Api, api_of, until
+from tests.peers.remains import pids_of
+
+SHORT = """\
+id: profile.short
+version: "1.0.0"
+extension: ext.namespaces
+ttl: {default: 15s, max: 1h, retention: 1h}
+"""
+ALONE_SECONDS = 60
+
+
+@pytest.fixture(scope="module", params=["root", "rootless"])
+def server(request: pytest.FixtureRequest) -> Iterator[TestServer]:
+    if request.param == "root" and os.geteuid() != 0:
+        pytest.skip("needs root")
+    with person() if request.param == "rootless" else test_server() as started:
+        yield started
+
+
+@pytest.fixture
+def api(server: TestServer) -> Iterator[Api]:
+    with api_of(server) as made:
+        made.call("PUT", "/v1/profiles/short", content=SHORT)
+        yield made
+
+
+def read(api: Api, sandbox: str, path: str) -> bytes:
+    answer = api.client.get(f"/v1/sandboxes/{sandbox}/files/content", params={"path": path})
+    assert answer.is_success, answer.text
+    return answer.content
+
+
+def refused(answer: httpx.Response) -> str:
+    assert answer.status_code == 409, answer.text
+    return str(answer.json()["code"])
+
+
+def test_expired_sandbox_gives_its_files_and_starts_with_its_whole_time(api: Api) -> None:
+    made = api.create(profile="short")
+    sandbox = made["sandbox_id"]
+    api.run(sandbox, "mkdir -p a && echo one > a/one && (setsid sleep 600 >&- 2>&- &)")
+    expired = api.until(sandbox, lambda told: told["state"] == "expired", 60)
+    assert expired["retained_until"]
+    listed = api.call("GET", f"/v1/sandboxes/{sandbox}/files", params={"path": "a"})
+    assert [entry["name"] for entry in listed["entries"]] == ["one"]
+    assert read(api, sandbox, "a/one") == b"one\n"
+    tree = api.client.get(f"/v1/sandboxes/{sandbox}/files/archive", params={"path": "a"})
+    with tarfile.open(fileobj=io.BytesIO(tree.content)) as archive:
+        assert any(name.endswith("one") for name in archive.getnames())
+    # Nothing else is possible, and nothing of the agent's runs.
+    assert api.sandbox(sandbox)["state"] == "expired"
+    exec_ = api.client.post(f"/v1/sandboxes/{sandbox}/exec", json={"shell": "true"})
+    assert refused(exec_) == "not_running"
+    put = api.client.put(
+        f"/v1/sandboxes/{sandbox}/files/content", params={"path": "x"}, content=b"x"
+    )
+    assert refused(put) == "not_running"
+    kept = api.call("POST", f"/v1/sandboxes/{sandbox}/extend_ttl", json={"ttl": "10m"})
+    assert kept["retained_until"] > expired["retained_until"]
+    started = api.act(sandbox, "start")
+    assert (started["state"], started["generation"]) == ("ready", 1)
+    assert started["expires_at"] > expired["expires_at"]
+    assert api.run(sandbox, "cat a/one; grep -lx sleep /proc/[0-9]*/comm || true") == "one\n"
+
+
+def test_maintenance_start_of_a_killed_control_plane_ends_by_itself(
+    server: TestServer, api: Api
+) -> None:
+    sandbox = api.create()["sandbox_id"]
+    api.run(sandbox, "echo one > one")
+    api.act(sandbox, "stop")
+    assert read(api, sandbox, "one") == b"one\n"
+    box = api.box(sandbox)
+    assert box.maintenance
+    server.kill()
+    until(
+        lambda: Path(f"/proc/{box.runtime_pid}").exists(),
+        lambda alive: not alive,
+        ALONE_SECONDS * 3,
+    )
+    until(lambda: api.box(sandbox).live, lambda live: not live, 30)
+    if box.host_uid != server.home.stat().st_uid:
+        assert not pids_of(frozenset({box.host_uid}))
+    server.start(int(server.url.rpartition(":")[2]))
+    api.until(sandbox, lambda told: told["state"] == "stopped")
+    assert read(api, sandbox, "one") == b"one\n"
+    told = [event["event_type"] for event in api.events(sandbox)]
+    assert [kind for kind in told if kind.startswith("sandbox.")][-1] == "sandbox.stopped"
+
+
+def test_maintenance_start_killed_while_it_is_read_leaves_the_state_as_it_was(api: Api) -> None:
+    sandbox = api.create()["sandbox_id"]
+    api.run(sandbox, "echo one > one")
+    api.act(sandbox, "stop")
+    assert read(api, sandbox, "one") == b"one\n"
+    os.kill(api.box(sandbox).runtime_pid, signal.SIGKILL)
+    until(lambda: api.box(sandbox).live, lambda live: not live, 30)
+
+    def again() -> httpx.Response:
+        return api.client.get(f"/v1/sandboxes/{sandbox}/files/content", params={"path": "one"})
+
+    until(again, lambda answer: answer.is_success, 30)
+    assert api.sandbox(sandbox)["state"] == "stopped"
