@@ -63,8 +63,8 @@ def renewed(sandbox: Sandbox, now: datetime) -> Sandbox:
 
 def extended(sandbox: Sandbox, now: datetime, seconds: int) -> Sandbox:
     """Return the sandbox with more time: to live or, once it ended, to be kept. What is kept may
-    be kept, from now, for the profile's `retention` and `max` together. Raises `LimitReached` with the
-    longest extension that fits, `Conflict` for less time."""
+    be kept, from now, for the profile's `retention` and `max` together. Raises `LimitReached`
+    with the longest extension that fits, `Conflict` for less time."""
     if seconds <= 0:
         raise Conflict(f"Sandbox {sandbox.name} can only be given more time, not less.")
     more = timedelta(seconds=seconds)
