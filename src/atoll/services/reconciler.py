@@ -101,6 +101,10 @@ class Reconciler:
         """Whether something decided for this sandbox is still being done."""
         return self._lanes.busy(sandbox_id)
 
+    def maintains(self, sandbox_id: SandboxId) -> bool:
+        """Whether it is up only for somebody to read what it keeps."""
+        return self._maintenance.holds(sandbox_id)
+
     def live_lines(self, sandbox_id: SandboxId) -> tuple[LogLine, ...]:
         """What a provisioning under way has said so far."""
         return tuple(self._live_lines.get(sandbox_id, ()))

@@ -108,11 +108,8 @@ class Sandboxes:
             agents=around.agents,
             settings=settings,
         )
-        self._journals = Journals(
-            self._transitions,
-            Asks(self._transitions).takers,
-            away_seconds=settings.away_seconds,
-        )
+        takers = Asks(self._transitions).takers
+        self._journals = Journals(self._transitions, takers, away_seconds=settings.away_seconds)
         self._attendance = Attendance(
             self._transitions, self._provisioning, policies=policies, journals=self._journals
         )
@@ -128,7 +125,6 @@ class Sandboxes:
             self._provisioning,
             reconciler=self._reconciler,
             journals=self._journals,
-            maintenance=self._maintenance,
         )
 
     async def run(self) -> None:

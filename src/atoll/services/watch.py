@@ -17,7 +17,6 @@ from atoll.domain.sandbox import KEPT, RUNNING, Sandbox, State
 from atoll.domain.stimulus import Broke, Requested
 from atoll.ports import Extension, Handle, Obituaries
 from atoll.services.journals import Journals
-from atoll.services.maintenance import Maintenance
 from atoll.services.provisioning import Provisioning
 from atoll.services.reconciler import Reconciler
 from atoll.services.transitions import Transitions
@@ -52,13 +51,11 @@ class Watch:
         *,
         reconciler: Reconciler,
         journals: Journals,
-        maintenance: Maintenance,
     ) -> None:
         self._transitions = transitions
         self._provisioning = provisioning
         self._reconciler = reconciler
         self._journals = journals
-        self._maintenance = maintenance
         self._heard: set[SandboxId] = set()
         self._adopted = asyncio.Event()
 
@@ -154,7 +151,7 @@ class Watch:
             sandbox = await rows.sandboxes.get(sandbox_id)
         if sandbox is None or self._reconciler.busy(sandbox_id):
             return
-        if self._maintenance.holds(sandbox_id):
+        if self._reconciler.maintains(sandbox_id):
             return
         if sandbox.state in KEPT | {State.STOPPED}:
             over = Teardown(sandbox.generation, keep_state=True)
