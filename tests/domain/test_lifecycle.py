@@ -9,12 +9,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from atoll.domain.errors import Conflict, LimitReached
 from atoll.domain.event import KINDS
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
-from atoll.domain.instruction import Append, Instruction, Provision, SaveCommits, Teardown
-from atoll.domain.lifecycle import step
+from atoll.domain.instruction import Append, Instruction, Provision, Teardown
+from atoll.domain.lifecycle import MAX_PULLED, step
 from atoll.domain.lifetime import deadline, ends_soon, idle_deadline, warning_at
 from atoll.domain.network_switch import NetworkChange
 from atoll.domain.profile import NetworkMode, Profile, Scope, Ttl
-from atoll.domain.sandbox import Attachment, Sandbox, State, keeps_files
+from atoll.domain.sandbox import Attachment, PulledTip, Sandbox, State, keeps_files
 from atoll.domain.stimulus import (
     Broke,
     Destroy,
@@ -22,6 +22,7 @@ from atoll.domain.stimulus import (
     Exposed,
     ExtendTtl,
     Idle,
+    Pulled,
     Reached,
     Recreate,
     Renewed,
@@ -37,6 +38,7 @@ from atoll.domain.stimulus import (
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
+UNMOVING = {"sandbox.ttl_extended", "sandbox.ends_soon", "network.switched", "sandbox.pulled"}
 
 EDGES = {
     (State.REQUESTED, State.PROVISIONING),
@@ -257,11 +259,24 @@ def test_recreate_of_one_that_never_was_ready_has_nothing_to_save() -> None:
     assert sandbox.expires_at == NOW + 2 * HOUR
 
 
-def test_destroy_with_worktree_saves_commits_of_a_running_one() -> None:
-    sandbox, instructions = step(READY, Destroy(keep_worktree=True), NOW)
-    assert sandbox.keep_worktree
-    assert instructions[1:] == (SaveCommits(), Teardown(1, keep_state=True))
-    assert SaveCommits() not in step(STOPPED, Destroy(keep_worktree=True), NOW)[1]
+def test_destroy_says_where_the_files_were_kept_and_leaves_nothing_itself() -> None:
+    sandbox, (told, teardown) = step(READY, Destroy(kept_at="/home/kept/x"), NOW)
+    assert sandbox.kept_at == "/home/kept/x"
+    assert isinstance(told, Append) and told.extra == {"kept_at": "/home/kept/x"}
+    assert teardown == Teardown(1, keep_state=False)
+    _, (plain, _) = step(STOPPED, Destroy(), NOW)
+    assert isinstance(plain, Append) and plain.extra == {}
+
+
+def test_pulled_commits_are_remembered_once_and_forgotten_by_the_next_life() -> None:
+    once, (told,) = step(READY, Pulled(0, "a" * 40), NOW)
+    assert once.pulled == (PulledTip(0, "a" * 40),)
+    assert isinstance(told, Append) and told.extra == {"repo": 0, "commit": "a" * 40}
+    assert step(once, Pulled(0, "a" * 40), NOW) == (once, ())
+    assert step(DESTROYING, Pulled(0, "a" * 40), NOW) == (DESTROYING, ())
+    many = after(once, *(Pulled(1, f"{n:040x}") for n in range(MAX_PULLED)))
+    assert len(many.pulled) == MAX_PULLED and PulledTip(0, "a" * 40) not in many.pulled
+    assert after(once, Recreate()).pulled == ()
 
 
 def test_teardown_failure_is_told_and_destroyed_lists_what_went() -> None:
@@ -357,7 +372,8 @@ class Life(RuleBasedStateMachine):
             st.sampled_from(
                 [Requested(), Touched(), Due(), Stop(), Start(), Recreate(), Destroy()]
             ),
-            st.builds(Destroy, st.booleans()),
+            st.builds(Destroy, st.sampled_from([None, "/kept"])),
+            st.builds(Pulled, st.integers(0, 1), st.sampled_from(["a" * 40, "b" * 40])),
             st.builds(ExtendTtl, st.integers(-5, 10**6)),
             st.builds(
                 SwitchNetwork,
@@ -397,11 +413,7 @@ class Life(RuleBasedStateMachine):
         told = [one for one in instructions if isinstance(one, Append)]
         assert all(one.event_type in KINDS for one in told)
         if self.sandbox.state is before.state:
-            assert {one.event_type for one in told} <= {
-                "sandbox.ttl_extended",
-                "sandbox.ends_soon",
-                "network.switched",
-            }
+            assert {one.event_type for one in told} <= UNMOVING
         else:
             assert (before.state, self.sandbox.state) in EDGES
             assert [one.event_type for one in told] == [f"sandbox.{self.sandbox.state}"]

@@ -252,17 +252,6 @@ async def test_destroy_that_fails_is_tried_again() -> None:
         assert not s.extension.kept(made.id)
 
 
-async def test_keep_worktree_leaves_the_state() -> None:
-    async with scene() as s:
-        made = await s.ready()
-        await s.sandboxes.destroy(LOCAL_PERSON, made.id, keep_worktree=True)
-        gone = await s.sandboxes.wait(LOCAL_PERSON, made.id, settled=True)
-        assert gone.state is State.DESTROYED
-        assert "save" in s.workspaces.acts
-        assert s.extension.kept(made.id)
-        assert not s.extension.lives(made.id)
-
-
 async def test_death_of_a_runtime_fails_its_sandbox() -> None:
     async with scene() as s:
         made = await s.ready()

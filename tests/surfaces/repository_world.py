@@ -8,12 +8,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from atoll.adapters.auth.book_file import BookFile
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.adapters.bus.in_process import InProcessBus
+from atoll.adapters.kept.folder import KeptFolder
 from atoll.adapters.profiles.folder import bundled
 from atoll.adapters.repos.direct_importer import DirectImporter
 from atoll.adapters.repos.shelf import Settings as ShelfSettings
@@ -27,6 +28,7 @@ from atoll.domain.isolation import Isolation, IsolationLevel
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
 from atoll.services.events import Events
 from atoll.services.identifiers import Identifiers
+from atoll.services.kept import Keeping, KeptWorktrees
 from atoll.services.logins import Logins
 from atoll.services.profiles import Profiles
 from atoll.services.repositories import Repositories
@@ -144,7 +146,12 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
         repos = Repositories(
             shelf, workspaces, sandboxes=sandboxes, events=events, allow_loopback=True
         )
-        core = Core(sandboxes, profiles, events, logins, vault, around.extensions)
+        kept = KeptWorktrees(
+            sandboxes,
+            workspaces,
+            Keeping(KeptFolder(home / "kept"), clock, identifiers, timedelta(days=30)),
+        )
+        core = Core(sandboxes, profiles, events, logins, vault, around.extensions, kept)
         services = services_over(core, repos, readiness=ready)
         app = create_app(services, more=(repositories.router,))
         group = await stack.enter_async_context(asyncio.TaskGroup())

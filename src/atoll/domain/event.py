@@ -83,7 +83,13 @@ KINDS: Mapping[str, Kind] = dict(
         _kind("sandbox.stopped", _LIFE, "", "Its processes were ended; its workspace is kept."),
         _kind("sandbox.expired", _LIFE, "retained_until", "Its time or its idleness ran out."),
         _kind("sandbox.failed", _LIFE, "retained_until", "It broke; `reason` says why."),
-        _kind("sandbox.destroying", _LIFE, "", "It is being taken away."),
+        _kind("sandbox.destroying", _LIFE, "kept_at", "It is being taken away."),
+        _kind(
+            "sandbox.pulled",
+            _LIFE + " repo commit",
+            "",
+            "Somebody brought its commits outside, up to this one.",
+        ),
         _kind("sandbox.destroyed", _LIFE, "removed leftovers", "Nothing of it is left running."),
         _kind("sandbox.ends_soon", _LIFE + " expires_at", "", "Its time to live is nearly over."),
         _kind(

@@ -25,11 +25,6 @@ class Provision:
 
 
 @dataclass(frozen=True, slots=True)
-class SaveCommits:
-    """Save unpulled commits through the runtime that still stands; a failure is logged."""
-
-
-@dataclass(frozen=True, slots=True)
 class Teardown:
     """End every process; then comes `TornDown` or `TeardownFailed`."""
 
@@ -37,4 +32,4 @@ class Teardown:
     keep_state: bool
 
 
-Instruction = Append | Provision | SaveCommits | Teardown
+Instruction = Append | Provision | Teardown

@@ -15,10 +15,19 @@ from atoll.domain import agent_seat
 from atoll.domain.duration import spell_duration
 from atoll.domain.errors import Conflict
 from atoll.domain.event import Json
-from atoll.domain.instruction import Append, Instruction, Provision, SaveCommits, Teardown
+from atoll.domain.instruction import Append, Instruction, Provision, Teardown
 from atoll.domain.lifetime import extended, renewed, warning_at
 from atoll.domain.network_switch import NetworkChange, changed, told
-from atoll.domain.sandbox import KEPT, LIVE, RUNNING, Attachment, Sandbox, State, keeps_files
+from atoll.domain.sandbox import (
+    KEPT,
+    LIVE,
+    RUNNING,
+    Attachment,
+    PulledTip,
+    Sandbox,
+    State,
+    keeps_files,
+)
 from atoll.domain.stimulus import (
     AgentConversed,
     AgentLeft,
@@ -30,6 +39,7 @@ from atoll.domain.stimulus import (
     Exposed,
     ExtendTtl,
     Idle,
+    Pulled,
     Reached,
     Recreate,
     Renewed,
@@ -43,6 +53,9 @@ from atoll.domain.stimulus import (
     TornDown,
     Touched,
 )
+
+MAX_PULLED = 64
+"""Commits remembered as pulled; the newest count."""
 
 TOUCH_SECONDS = 30.0
 """How stale `last_active_at` may be: one write per this long, however busy the sandbox."""
@@ -61,6 +74,8 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
             return _in_time(sandbox, stimulus, now)
         case Exposed(names):
             return _exposed(sandbox, names)
+        case Pulled(repo, commit):
+            return _pulled(sandbox, PulledTip(repo, commit))
         case AgentSat() | AgentConversed() | AgentLeft() | RuntimeBegan():
             return _told_of_agents(sandbox, stimulus)
         case (
@@ -81,8 +96,8 @@ def _asked(
             return _start(sandbox, now, resume_agents)
         case Recreate():
             return _recreate(sandbox, now)
-        case Destroy(keep_worktree):
-            return _destroy(sandbox, now, keep_worktree=keep_worktree)
+        case Destroy(kept_at):
+            return _destroy(sandbox, now, kept_at=kept_at)
         case ExtendTtl(seconds):
             return _extend(sandbox, now, seconds)
         case SwitchNetwork(change):  # pragma: no branch - the cases are all
@@ -155,6 +170,13 @@ def _exposed(sandbox: Sandbox, names: tuple[str, ...]) -> Outcome:
     ), ()
 
 
+def _pulled(sandbox: Sandbox, tip: PulledTip) -> Outcome:
+    if tip in sandbox.pulled or sandbox.state in (State.DESTROYING, State.DESTROYED):
+        return sandbox, ()
+    known = replace(sandbox, pulled=(*sandbox.pulled, tip)[-MAX_PULLED:])
+    return known, (Append("sandbox.pulled", None, {"repo": tip.repo, "commit": tip.commit}),)
+
+
 def _told_of_agents(sandbox: Sandbox, word: AgentWord) -> Outcome:
     seats = sandbox.agents
     match word:
@@ -209,7 +231,7 @@ def _due(sandbox: Sandbox, now: datetime) -> Outcome:
         return _warn(sandbox, now)
     until = sandbox.retained_until
     if sandbox.state in KEPT and until is not None and now >= until:
-        return _destroy(sandbox, now, keep_worktree=False)
+        return _destroy(sandbox, now, kept_at=None)
     return sandbox, ()
 
 
@@ -275,6 +297,7 @@ def _recreate(sandbox: Sandbox, now: datetime) -> Outcome:
         renewing=renewing,
         agents=(),
         resuming=False,
+        pulled=(),
     )
     return fresh, (
         Append("sandbox.provisioning", "recreated"),
@@ -282,17 +305,14 @@ def _recreate(sandbox: Sandbox, now: datetime) -> Outcome:
     )
 
 
-def _destroy(sandbox: Sandbox, now: datetime, *, keep_worktree: bool) -> Outcome:
+def _destroy(sandbox: Sandbox, now: datetime, *, kept_at: str | None) -> Outcome:
     if sandbox.state in (State.DESTROYING, State.DESTROYED):
         return sandbox, ()
-    save = (SaveCommits(),) if keep_worktree and sandbox.state in RUNNING else ()
-    going = replace(
-        _enter(sandbox, State.DESTROYING, now, reason=sandbox.reason), keep_worktree=keep_worktree
-    )
+    going = replace(_enter(sandbox, State.DESTROYING, now, reason=sandbox.reason), kept_at=kept_at)
+    extra: dict[str, Json] = {} if kept_at is None else {"kept_at": kept_at}
     return going, (
-        Append("sandbox.destroying", sandbox.reason),
-        *save,
-        Teardown(sandbox.generation, keep_state=keep_worktree),
+        Append("sandbox.destroying", sandbox.reason, extra),
+        Teardown(sandbox.generation, keep_state=False),
     )
 
 

@@ -67,6 +67,15 @@ class SandboxRepo:
 
 
 @dataclass(frozen=True, slots=True)
+class PulledTip:
+    """A commit that a person brought outside, with all it stands on. `repo` counts the sandbox's
+    repositories from 0."""
+
+    repo: int
+    commit: str
+
+
+@dataclass(frozen=True, slots=True)
 class Inputs:
     """References the consumer hands to its own tooling; stored and shown, never opened here."""
 
@@ -137,7 +146,8 @@ class Sandbox:
     `last_active_at`, but a turn, a request at a door or a forwarded port count too.
     `cwd`: where terminals and commands start, `/workspace` or below.
     `renewing`: a recreate still owes saving and dropping the old workspace.
-    `keep_worktree`: destroy leaves the workspace on disk.
+    `kept_at`: where its files were written before it was destroyed.
+    `pulled`: commits of this life of it that a person brought outside.
     `exposed_secrets`: names of secrets whose values were put inside in this life of it.
     `agents`: those that run, or ran when it stopped; `resuming`: a start owes them their
     conversations.
@@ -173,7 +183,8 @@ class Sandbox:
     warned_of: datetime | None = None
     retained_until: datetime | None = None
     renewing: bool = False
-    keep_worktree: bool = False
+    kept_at: str | None = None
+    pulled: tuple[PulledTip, ...] = ()
     exposed_secrets: tuple[str, ...] = ()
     agents: tuple[AgentSeat, ...] = ()
     resuming: bool = False

@@ -78,9 +78,17 @@ class Recreate:
 
 @dataclass(frozen=True, slots=True)
 class Destroy:
-    """Take it away for good."""
+    """Take it away for good. `kept_at` names where its files were written first, if they were."""
 
-    keep_worktree: bool = False
+    kept_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """A person brought the commits of repository number `repo` up to `commit` outside."""
+
+    repo: int
+    commit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +173,7 @@ Stimulus = (
     | Destroy
     | ExtendTtl
     | SwitchNetwork
+    | Pulled
     | TornDown
     | TeardownFailed
     | Exposed

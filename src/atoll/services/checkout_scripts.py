@@ -88,3 +88,46 @@ ulimit -f "$5"
 here | git bundle create -q "$out" "$what" --stdin
 """,
 )
+
+# $1 folder  $2 shared repository  $3… commits that a person has outside
+# Prints, each ended by NUL: how many commits are nowhere outside, the newest of them, its
+# subject, how many stashes there are, how many files `git status` names, and then those files
+# as `XY path`, cut after MAX_STATUS_BYTES. Nothing is written, not even the index.
+UNPULLED = Script(
+    "look for work that is not outside",
+    r"""
+cd "$1" 2> /dev/null && [ -d .git ] && [ ! -L .git ] || exit 13
+git rev-parse --git-dir > /dev/null 2>&1 || exit 13
+store=$2
+shift 2
+head=
+if git rev-parse -q --verify HEAD > /dev/null; then head=HEAD; fi
+outside() {
+  git --git-dir="$store" for-each-ref --format='^%(objectname)' refs/heads refs/tags
+  for one; do git cat-file -e "$one^{commit}" 2> /dev/null && echo "^$one"; done
+}
+count=$(outside "$@" | git rev-list --count --branches $head --stdin) || exit 14
+printf '%s\0' "$count"
+if [ "$count" = 0 ]; then printf '\0\0'; else
+  outside "$@" | git -c log.showSignature=false log -1 --no-color --format='%H%x00%s' \
+    --branches $head --stdin | tr '\n' '\0'
+fi
+git stash list 2> /dev/null | wc -l | tr -d ' ' | tr '\n' '\0'
+status() { git --no-optional-locks status --porcelain=v1 -z --no-renames --untracked-files=normal; }
+status | tr -dc '\0' | wc -c | tr -d ' ' | tr '\n' '\0'
+status | head -c 40000
+""",
+)
+
+# $1… folders of repositories, relative to the workspace
+# Prints, each ended by NUL: how many files lie beside them, then their names, cut as above.
+BESIDE = Script(
+    "look for files beside the repositories",
+    r"""
+cd /workspace || exit 14
+for one do shift; set -- "$@" -path "./$one" -prune -o; done
+found() { find . "$@" ! -type d -print0 2> /dev/null; }
+found "$@" | tr -dc '\0' | wc -c | tr -d ' ' | tr '\n' '\0'
+found "$@" | head -c 40000
+""",
+)

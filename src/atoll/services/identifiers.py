@@ -37,6 +37,10 @@ class Identifiers:
         """A new approval id."""
         return ApprovalId(spell("ap", self._entropy(ID_ENTROPY_BYTES)))
 
+    def kept(self) -> str:
+        """A new id of a kept worktree."""
+        return spell("kept", self._entropy(ID_ENTROPY_BYTES))
+
     def share(self) -> ShareId:
         """A new id of a share link; not its secret."""
         return ShareId(spell("sh", self._entropy(ID_ENTROPY_BYTES)))

@@ -198,10 +198,6 @@ class Provisioning:
         if sandbox.profile.workspace.access is Access.READ_WRITE:
             await self._workspaces.settle(sandbox, self.client(sandbox))
 
-    async def save_commits(self, sandbox: Sandbox) -> None:
-        """Save unpulled commits through the runtime that stands."""
-        await self._workspaces.save_commits(sandbox, self.client(sandbox))
-
     async def tear_down(self, sandbox: Sandbox, *, keep_state: bool) -> CleanupReport:
         """End it. An extension that is gone has nothing left to end."""
         extension = self._extensions.get(sandbox.profile.extension)

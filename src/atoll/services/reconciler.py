@@ -14,7 +14,7 @@ import structlog
 from atoll.domain.errors import AtollError
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import SandboxId
-from atoll.domain.instruction import Provision, SaveCommits, Teardown
+from atoll.domain.instruction import Provision, Teardown
 from atoll.domain.lifecycle import TOUCH_SECONDS
 from atoll.domain.lifetime import deadline, idle_deadline
 from atoll.domain.principal import SYSTEM, Principal
@@ -162,8 +162,6 @@ class Reconciler:
             match work:
                 case Provision():
                     await self._provision(sandbox, work)
-                case SaveCommits():
-                    await self._provisioning.save_commits(sandbox)
                 case Teardown():
                     await self._tear_down(sandbox, work)
         except AtollError as err:

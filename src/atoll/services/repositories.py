@@ -17,7 +17,7 @@ from atoll.ports.repositories import LocalShelf, Ref, RepositoryShelf, Stored
 from atoll.ports.runtime import RuntimeStream
 from atoll.services.events import Events, Note
 from atoll.services.sandboxes import Sandboxes
-from atoll.services.workspaces import Workspaces
+from atoll.services.workspaces import ALL_BRANCHES, Workspaces
 
 MAX_TIPS = 512
 """Commits one `have` may ask for."""
@@ -112,21 +112,23 @@ class Repositories:
     async def bundle(
         self, caller: Principal, ref: str, *, number: int = 0, branch: str | None = None
     ) -> AsyncIterator[RuntimeStream]:
-        """A verified git bundle of one branch (that sandbox's own when none is named), without
-        what its shared repository has. Raises `Conflict` code `nothing_new`, `NotFound`."""
+        """A verified git bundle of one branch (that sandbox's own when none is named, every one
+        for `ALL_BRANCHES`), without what its shared repository has. Raises `Conflict` code
+        `nothing_new`, `NotFound`."""
         sandbox = await self._sandboxes.get(caller, ref)
         if not 0 <= number < len(sandbox.repos):
             raise NotFound(
                 f"Sandbox {sandbox.name} has {len(sandbox.repos)} repositories; "
                 f"there is no number {number}."
             )
-        wanted = read_branch(branch or sandbox.repos[number].branch)
-        full = f"refs/heads/{wanted}"
+        every = branch == ALL_BRANCHES
+        wanted = "" if every else read_branch(branch or sandbox.repos[number].branch)
+        full = ALL_BRANCHES if every else f"refs/heads/{wanted}"
         async with (
             self._sandboxes.reading(caller, ref) as (_, client),
             self._workspaces.taken_out(sandbox, client, number, ref=full) as (intake, refs),
         ):
-            if [one.name for one in refs] != [full]:
+            if not every and [one.name for one in refs] != [full]:
                 raise Invalid(f"The sandbox bundled something other than its branch {wanted!r}.")
             length = (("content-length", str(intake.size)),)
             yield RuntimeStream(200, length, intake.read())

@@ -16,7 +16,16 @@ from atoll.domain.network_switch import NetworkChange
 from atoll.domain.principal import Principal
 from atoll.domain.profile import Scope
 from atoll.domain.sandbox import RUNNING, CreateSandbox, Sandbox, State, keeps_files
-from atoll.domain.stimulus import Destroy, ExtendTtl, Recreate, Start, Stimulus, Stop, SwitchNetwork
+from atoll.domain.stimulus import (
+    Destroy,
+    ExtendTtl,
+    Pulled,
+    Recreate,
+    Start,
+    Stimulus,
+    Stop,
+    SwitchNetwork,
+)
 from atoll.ports import (
     AgentConfigs,
     AgentLayers,
@@ -207,9 +216,13 @@ class Sandboxes:
         """Provision it afresh under the same id, after saving unpulled commits."""
         return await self._act(caller, ref, Recreate())
 
-    async def destroy(self, caller: Principal, ref: str, *, keep_worktree: bool = False) -> Sandbox:
-        """Take it away for good. Idempotent."""
-        return await self._act(caller, ref, Destroy(keep_worktree))
+    async def destroy(self, caller: Principal, ref: str, *, kept_at: str | None = None) -> Sandbox:
+        """Take it away for good; `kept_at` names where its files were written first. Idempotent."""
+        return await self._act(caller, ref, Destroy(kept_at))
+
+    async def pulled(self, caller: Principal, ref: str, *, repo: int, commit: str) -> Sandbox:
+        """Remember that its owner has `commit` of repository number `repo` outside."""
+        return await self._act(caller, ref, Pulled(repo, commit))
 
     async def extend_ttl(self, caller: Principal, ref: str, seconds: int) -> Sandbox:
         """Add to its time to live, or to the time for which an ended one is kept. Raises

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from atoll.domain.errors import NotFound
 from atoll.domain.event import EventDraft, Json, sandbox_stream
 from atoll.domain.ids import SandboxId
-from atoll.domain.instruction import Append, Instruction, Provision, SaveCommits, Teardown
+from atoll.domain.instruction import Append, Instruction, Provision, Teardown
 from atoll.domain.lifecycle import step
 from atoll.domain.principal import SYSTEM, Principal
 from atoll.domain.sandbox import Sandbox
@@ -17,7 +17,7 @@ from atoll.ports import Bus, Clock, LogLine, Store, Transaction
 from atoll.services.directory import Directory
 from atoll.services.identifiers import Identifiers
 
-Work = Provision | SaveCommits | Teardown
+Work = Provision | Teardown
 """Instructions that are left to do once a transition is stored."""
 
 
@@ -81,7 +81,7 @@ class Transitions:
             match instruction:
                 case Append():
                     drafts.append(self._draft(sandbox, instruction, actor))
-                case Provision() | SaveCommits() | Teardown():
+                case Provision() | Teardown():
                     work.append(instruction)
         if drafts:
             await rows.events.append(drafts)

@@ -91,7 +91,7 @@ class Watch:
                     again = Provision(sandbox.generation, renew=sandbox.renewing)
                     self._reconciler.follow(sandbox, (again,))
                 case State.DESTROYING:
-                    away = Teardown(sandbox.generation, keep_state=sandbox.keep_worktree)
+                    away = Teardown(sandbox.generation, keep_state=False)
                     self._reconciler.follow(sandbox, (away,))
                 case (
                     State.READY
@@ -158,15 +158,13 @@ class Watch:
             self._reconciler.follow(sandbox, (over,))
 
     async def _reap(self, extension: Extension, strangers: Iterable[Handle]) -> None:
-        """End what nobody has written down. One that was made a moment ago is read anew, and one
-        whose workspace was to be kept loses only its processes."""
+        """End what nobody has written down. One that was made a moment ago is read anew."""
         for handle in strangers:
             async with self._transitions.store.read() as rows:
                 sandbox = await rows.sandboxes.get(handle.sandbox_id)
             if sandbox is None or sandbox.state is State.DESTROYED:
-                keep = sandbox is not None and sandbox.keep_worktree
                 _log.warning("orphan_reaped", sandbox=handle.sandbox_id)
-                await extension.teardown(handle, keep_state=keep)
+                await extension.teardown(handle, keep_state=False)
 
     async def _tell(self, sandbox_id: SandboxId, stimulus: Broke) -> None:
         try:

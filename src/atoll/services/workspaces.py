@@ -68,7 +68,7 @@ class Workspaces:
         stored = [
             await (self._fresh(repo) if fetch else self._shelf.find(_key(repo))) for repo in repos
         ]
-        return tuple(Mount(str(one.path), _inside(number)) for number, one in enumerate(stored))
+        return tuple(Mount(str(one.path), inside_path(number)) for number, one in enumerate(stored))
 
     async def prepare(
         self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
@@ -84,7 +84,7 @@ class Workspaces:
             outcome = await run_inside(
                 client,
                 PREPARE,
-                (repo.path, _inside(number), repo.branch, start.commit,
+                (repo.path, inside_path(number), repo.branch, start.commit,
                  "yes" if start.tracked else "no", stored.repo_url, start.head,
                  *repo.sparse),
                 heard=_Percentages(repo.path, report),
@@ -130,7 +130,7 @@ class Workspaces:
         async with self._shelf.intake() as intake:
             name = f"{repo.path}/.git/atoll-{secrets.token_hex(8)}.bundle"
             try:
-                await self._bundle(client, repo, args=(_inside(number), name, ref))
+                await self._bundle(client, repo, args=(inside_path(number), name, ref))
                 await _download(client, name, intake)
             finally:
                 await _remove(client, name)
@@ -201,7 +201,8 @@ class _Percentages:
             self._report(f"{self._path}: {step}% of its files")
 
 
-def _inside(number: int) -> str:
+def inside_path(number: int) -> str:
+    """Where the shared repository number `number` is mounted in a sandbox."""
     return f"/.atoll/repos/{number}.git"
 
 

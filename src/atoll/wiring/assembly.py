@@ -8,6 +8,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ from atoll.adapters.clocks.system import SystemClock
 from atoll.adapters.extensions.namespaces.extension import Namespaces
 from atoll.adapters.extensions.namespaces.extension import Settings as NamespacesSettings
 from atoll.adapters.extensions.namespaces.importer import ZygoteImporter
+from atoll.adapters.kept.folder import KeptFolder
 from atoll.adapters.profiles import folder as profile_files
 from atoll.adapters.repos.shelf import Settings as ShelfSettings
 from atoll.adapters.repos.shelf import Shelf
@@ -42,6 +44,7 @@ from atoll.runtime.zygote.home import Home
 from atoll.services.admission import Settings as SandboxSettings
 from atoll.services.events import Events, Note
 from atoll.services.identifiers import Identifiers
+from atoll.services.kept import Keeping, KeptWorktrees
 from atoll.services.logins import Logins
 from atoll.services.policies import DoorRules
 from atoll.services.profiles import Profiles
@@ -94,7 +97,8 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Services]:
             events=events,
             allow_loopback=settings.allow_loopback_remotes,
         )
-        core = Core(sandboxes, profiles, events, logins, vault, around.extensions)
+        kept = KeptWorktrees(sandboxes, workspaces, await _keeping(settings, ground))
+        core = Core(sandboxes, profiles, events, logins, vault, around.extensions, kept)
         yield services_over(core, repositories, readiness=_readiness(store, sandboxes))
 
 
@@ -181,6 +185,14 @@ async def _shelf(settings: ControlSettings, stack: AsyncExitStack) -> Shelf:
     )
     await asyncio.to_thread(shelf.sweep)
     return shelf
+
+
+async def _keeping(settings: ControlSettings, ground: _Ground) -> Keeping:
+    folder = KeptFolder(settings.home / "kept")
+    await asyncio.to_thread(folder.sweep)
+    return Keeping(
+        folder, ground.clock, ground.identifiers, retention=timedelta(days=settings.kept_days)
+    )
 
 
 def _extensions(settings: ControlSettings, stack: AsyncExitStack) -> Mapping[str, Extension]:

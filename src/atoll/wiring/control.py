@@ -114,12 +114,14 @@ async def _serve(settings: ControlSettings, presence: Presence, welcome: _Welcom
         gc.enable()
         server = _server(app)
         background = group.create_task(services.sandboxes.run())
+        keeping = group.create_task(services.kept.run())
         with _ended_by_signals(server):
             if welcome.printed or welcome.opened:
                 ticket = await services.logins.new_ticket()
                 welcome.say(settings.public_url or presence.url, ticket)
             await server.serve(sockets=[presence.listener])
         background.cancel()
+        keeping.cancel()
 
 
 def _server(app: object) -> "uvicorn.Server":

@@ -47,6 +47,7 @@ class ControlSettings:
     `public_url`: the address people use when a proxy stands in front.
     `hosts`: further names the server answers to.
     `max_sandboxes`: the limit of each owner.
+    `kept_days`: how long worktrees are kept that outlived their sandbox.
     `database_url`: an SQLAlchemy URL; None is SQLite in the home.
     `extensions`: which of the backends that come with Atoll are on.
     `docker_host`: the daemon of `ext.docker`, `unix:///path` of this machine.
@@ -69,6 +70,7 @@ class ControlSettings:
     hosts: tuple[str, ...] = ()
     max_sandboxes: int = 50
     away_seconds: int = 120
+    kept_days: Bound = 30
     log_level: str = "info"
     database_url: str | None = field(default=None, repr=False)
     extensions: tuple[str, ...] = ("namespaces",)
@@ -127,7 +129,7 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, object]:
     }
     numbers = {
         name: _number(name, environ[f"ATOLL_{name.upper()}"])
-        for name in ("port", "max_sandboxes", "away_seconds")
+        for name in ("port", "max_sandboxes", "kept_days", "away_seconds")
         if environ.get(f"ATOLL_{name.upper()}")
     }
     lists = {

@@ -14,6 +14,7 @@ from atoll.services.approvals import Approvals
 from atoll.services.events import Events
 from atoll.services.execs import Execs
 from atoll.services.files import Files
+from atoll.services.kept import KeptWorktrees
 from atoll.services.logins import Logins
 from atoll.services.profiles import Profiles
 from atoll.services.recordings import Recordings
@@ -22,6 +23,7 @@ from atoll.services.sandboxes import Sandboxes
 from atoll.services.secrets import Secrets
 from atoll.services.shares import Shares
 from atoll.services.terminals import Terminals
+from atoll.services.unpulled import Unpulled
 from atoll.surfaces.http.context import Readiness, Services
 
 
@@ -39,6 +41,7 @@ class Core:
     logins: Logins
     vault: OwnVault
     extensions: Mapping[str, Extension]
+    kept: KeptWorktrees
 
 
 def services_over(core: Core, repositories: Repositories, *, readiness: Readiness) -> Services:
@@ -53,6 +56,8 @@ def services_over(core: Core, repositories: Repositories, *, readiness: Readines
         shares=Shares(transitions, sandboxes, wrong=core.logins.wrong),
         execs=Execs(sandboxes),
         files=Files(sandboxes),
+        unpulled=Unpulled(sandboxes),
+        kept=core.kept,
         profiles=core.profiles,
         events=core.events,
         logins=core.logins,

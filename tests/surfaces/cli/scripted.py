@@ -94,6 +94,7 @@ class Scripted:
         self.tape = Tape()
         self.files: dict[str, bytes] = {}
         self.trees: dict[str, bytes] = {}
+        self.kept: list[dict[str, Any]] = []
         self.output: list[dict[str, Any]] = []
         self.break_output_after: int | None = None
         self.events: list[dict[str, Any]] = []
@@ -178,6 +179,8 @@ class Scripted:
         parts = seen.path.strip("/").split("/")
         if parts[:2] == ["v1", "sandboxes"]:
             return self._sandboxes(seen, parts[2:])
+        if parts == ["v1", "kept"]:
+            return web.json_response({"kept": self.kept})
         if parts == ["v1", "events"]:
             return web.json_response({"events": self.events, "next": 7})
         if parts == ["auth", "tickets"]:
@@ -211,6 +214,8 @@ class Scripted:
                 return web.json_response({"processes": self.left_running, "more": False})
             case ["agents"]:
                 return web.json_response({"agents": []})
+            case ["unpulled"]:
+                return web.json_response({"places": found.get("unpulled", [])})
             case ["logs"]:
                 lines = [{"at": "2026-01-01T00:00:00Z", "text": "made the \x1b[31mwall"}]
                 return web.json_response({"lines": lines})

@@ -133,9 +133,9 @@ def test_stop_start_recreate_extend_and_destroy_call_their_verbs(
     assert "generation 1" in cli("recreate", "one", "--yes").out
     assert "lives until" in cli("extend-ttl", "one", "2h").out
     assert server.requests("POST", "/v1/sandboxes/one/extend_ttl")[0].json == {"ttl": "2h"}
-    assert "one is destroyed" in cli("destroy", "one", "--keep-worktree", "-y").out
+    assert "one is destroyed" in cli("destroy", "one", "-y").out
     asked = server.requests("POST", "/v1/sandboxes/sb_one/destroy")[0]
-    assert asked.query == {"wait": "true", "keep_worktree": "true"}
+    assert asked.query == {"wait": "true"}
 
 
 def test_start_says_which_agents_went_on_and_may_ask_for_none(cli: Cli, server: Scripted) -> None:

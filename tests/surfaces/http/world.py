@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from aiohttp import WSMsgType, web
 from atoll.adapters.auth.book_file import BookFile
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.adapters.bus.in_process import InProcessBus
+from atoll.adapters.kept.folder import KeptFolder
 from atoll.adapters.profiles.folder import bundled
 from atoll.adapters.repos.direct_importer import DirectImporter
 from atoll.adapters.repos.shelf import Settings as ShelfSettings
@@ -34,6 +35,7 @@ from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, R
 from atoll.services.admission import Settings as SandboxSettings
 from atoll.services.events import Events, Note
 from atoll.services.identifiers import Identifiers
+from atoll.services.kept import Keeping, KeptWorktrees
 from atoll.services.logins import Logins
 from atoll.services.profiles import Profiles
 from atoll.services.repositories import Repositories
@@ -472,7 +474,12 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
         shelf.sweep()
         workspaces = Workspaces(shelf, clock)
         repos = Repositories(shelf, workspaces, sandboxes=sandboxes, events=events)
-        core = Core(sandboxes, profiles, events, logins, vault, around.extensions)
+        kept = KeptWorktrees(
+            sandboxes,
+            workspaces,
+            Keeping(KeptFolder(folder / "kept"), clock, identifiers, timedelta(days=30)),
+        )
+        core = Core(sandboxes, profiles, events, logins, vault, around.extensions, kept)
         services = services_over(core, repos, readiness=_ready)
         app = create_app(services, more=(repositories.router,))
         group = await stack.enter_async_context(asyncio.TaskGroup())

@@ -72,6 +72,9 @@ class Stream:
     def __init__(self, response: http.client.HTTPResponse) -> None:
         self._response = response
         self.status = response.status
+        length = response.getheader("Content-Length") or ""
+        # `http.client` ends quietly where a body of known length breaks off.
+        self._left = int(length) if length.isdecimal() else None
 
     def header(self, name: str) -> str | None:
         """A header of the answer."""
@@ -80,7 +83,12 @@ class Stream:
     def read(self, size: int = 65536) -> bytes:
         """What has come, at most `size` bytes; empty at the end. Raises `Unavailable`."""
         with _translated():
-            return self._response.read1(size)
+            data = self._response.read1(size)
+        if self._left is not None:
+            self._left -= len(data)
+            if not data and size and self._left > 0:
+                raise Unavailable("the connection to the server broke before the end: try again")
+        return data
 
     def lines(self) -> Iterator[bytes]:
         """Lines without their end. Raises `Unavailable` when the stream breaks off,

@@ -1,4 +1,6 @@
-"""`atoll destroy`: take sandboxes away, after asking."""
+"""`atoll destroy`: take sandboxes away, after telling what is lost and keeping what is wanted."""
+
+from pathlib import Path
 
 import click
 
@@ -7,16 +9,18 @@ from atoll.surfaces.cli.answer import Answer, Json
 from atoll.surfaces.cli.api import Api, get, post
 from atoll.surfaces.cli.exits import FAILED
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.options import json_option, sandboxes_argument, yes_option
-from atoll.surfaces.cli.output import confirmed, say, show_json
+from atoll.surfaces.cli.keeping import Keeping, keep_before
+from atoll.surfaces.cli.options import json_option, keep_options, sandboxes_argument, yes_option
+from atoll.surfaces.cli.output import say, show_json
 from atoll.surfaces.cli.picker import can_ask, pick_several
 from atoll.surfaces.cli.selection import row_of
+from atoll.surfaces.cli.unpulled import Choice, choose, look, tell
 from atoll.surfaces.cli.waiting import name_of
 
 
 @click.command("destroy")
 @sandboxes_argument(required=False)
-@click.option("--keep-worktree", is_flag=True, help="Keep the workspace's files on the host.")
+@keep_options()
 @yes_option()
 @json_option()
 @pass_invocation
@@ -25,22 +29,36 @@ def command(
     names: tuple[str, ...],
     *,
     keep_worktree: bool,
+    to: Path | None,
+    with_secrets: bool,
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Take sandboxes away for good."""
+    """Take sandboxes away for good.
+
+    Work that nobody has outside is told first. Its files can be kept: they are written to
+    ~/atoll-kept/NAME, with a bundle of the new commits beside them, before anything is destroyed.
+    """
     api = invocation.api()
     # All are looked up before anyone is asked: a misspelled name destroys nothing.
     found = [api.call(get("sandboxes", name)) for name in names] or _chosen(api)
+    if to is not None and len(found) > 1:
+        raise click.UsageError("--to takes the files of one sandbox: name one.")
+    keeping = Keeping(to, with_secrets, quiet=as_json)
+    works = [look(api, sandbox) for sandbox in found]
+    for work in works:
+        tell(work)
     listed = ", ".join(name_of(sandbox) for sandbox in found)
-    lost = "" if keep_worktree else " Work that was not pulled is lost."
-    if not confirmed(f"Destroy {listed}?{lost}", yes=yes):
+    keep = keep_worktree or to is not None
+    choice = choose(f"Destroy {listed}?", works, yes=yes, keep=keep)
+    if choice is Choice.LEAVE:
         raise click.exceptions.Exit(FAILED)
-    query = (("wait", "true"), *((("keep_worktree", "true"),) if keep_worktree else ()))
     ended: list[Json] = []
     for sandbox in found:
-        answered = api.call(post("sandboxes", sandbox.text("sandbox_id"), "destroy", query=query))
-        ended.append(answered.value)
+        kept = keep_before(invocation, sandbox, keeping) if choice is Choice.KEEP else None
+        call = post("sandboxes", sandbox.text("sandbox_id"), "destroy", query=(("wait", "true"),))
+        answered = api.call(call)
+        ended.append({**answered.value, **({"kept": kept.value()} if kept else {})})
         if not as_json:
             say(f"{name_of(answered)} is {answered.text('state')}")
     if as_json:

@@ -1,6 +1,7 @@
 """The arguments and options that many commands share."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import click
@@ -58,6 +59,32 @@ def json_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
 def yes_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
     """--yes."""
     return click.option("--yes", "-y", is_flag=True, help="Answer every question with yes.")
+
+
+def keep_options() -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """--keep-worktree, --to and --with-secrets."""
+    options = (
+        click.option(
+            "--keep-worktree", is_flag=True, help="First write its files to ~/atoll-kept/NAME."
+        ),
+        click.option(
+            "--to",
+            type=click.Path(path_type=Path),
+            default=None,
+            metavar="DIR",
+            help="Keep them in this new folder instead.",
+        ),
+        click.option(
+            "--with-secrets", is_flag=True, help="Keep what holds a secret of yours, too."
+        ),
+    )
+
+    def decorated(command: Callable[P, R]) -> Callable[P, R]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorated
 
 
 def home_option() -> Callable[[Callable[P, R]], Callable[P, R]]:

@@ -6,14 +6,14 @@ never the working tree; no hook, filter or configuration of the sandbox takes pa
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.branch import branch_of_ref, read_branch
-from atoll.domain.errors import Conflict, Failed, Invalid
+from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid
 from atoll.domain.review_flags import flagged
-from atoll.surfaces.cli.api import Api, Call, at
+from atoll.surfaces.cli.api import Api, Call, at, post
 from atoll.surfaces.cli.local_git import LocalGit
 from atoll.wire.bundle import MAX_HEADER_BYTES, BundleHeader, MalformedBundle, read_header
 
@@ -54,7 +54,16 @@ def pull(
     """Bring one branch of a sandbox into `into` (its own name when None) of `checkout`. Raises
     `Conflict` with code `nothing_new` when there is nothing to bring, and as `take_in`."""
     with fetched_bundle(api, sandbox, wanted) as bundle:
-        return take_in(checkout, bundle, branch=into, force=wanted.force)
+        pulled = take_in(checkout, bundle, branch=into, force=wanted.force)
+    _say_pulled(api, sandbox, wanted.repo, pulled.commit)
+    return pulled
+
+
+def _say_pulled(api: Api, sandbox: str, repo: int, commit: str) -> None:
+    """Tell the server, so that these commits no longer count as work that would be lost. A guest
+    of a shared sandbox may pull, but what is lost is its owner's to judge."""
+    with suppress(Forbidden):
+        api.call(post("sandboxes", sandbox, "pulled", value={"repo": repo, "commit": commit}))
 
 
 @contextmanager

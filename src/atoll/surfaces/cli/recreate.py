@@ -1,27 +1,47 @@
 """`atoll recreate`: a fresh workspace under the same id; unpulled commits are saved first."""
 
+from pathlib import Path
+
 import click
 
 from atoll.surfaces.cli.api import get, post
 from atoll.surfaces.cli.exits import FAILED
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.options import json_option, sandbox_argument, yes_option
-from atoll.surfaces.cli.output import confirmed, say, show_json
+from atoll.surfaces.cli.keeping import Keeping, keep_before
+from atoll.surfaces.cli.options import json_option, keep_options, sandbox_argument, yes_option
+from atoll.surfaces.cli.output import say, show_json
+from atoll.surfaces.cli.unpulled import Choice, choose, look, tell
 from atoll.surfaces.cli.waiting import name_of, wait_ready
 
 
 @click.command("recreate")
 @sandbox_argument()
+@keep_options()
 @yes_option()
 @json_option()
 @pass_invocation
-def command(invocation: Invocation, name: str, *, yes: bool, as_json: bool) -> None:
+def command(
+    invocation: Invocation,
+    name: str,
+    *,
+    keep_worktree: bool,
+    to: Path | None,
+    with_secrets: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
     """Make a sandbox afresh under the same id, saving its commits first."""
     api = invocation.api()
     sandbox = api.call(get("sandboxes", name))
-    question = f"Recreate {name_of(sandbox)}? Files that are not committed are lost."
-    if not confirmed(question, yes=yes):
+    keeping = Keeping(to, with_secrets, quiet=as_json)
+    work = look(api, sandbox)
+    tell(work)
+    keep = keep_worktree or to is not None
+    choice = choose(f"Recreate {name_of(sandbox)}?", [work], yes=yes, keep=keep)
+    if choice is Choice.LEAVE:
         raise click.exceptions.Exit(FAILED)
+    if choice is Choice.KEEP:
+        keep_before(invocation, sandbox, keeping)
     asked = api.call(post("sandboxes", sandbox.text("sandbox_id"), "recreate"))
     ready = wait_ready(api, asked, title=f"recreating {name_of(asked)}")
     if as_json:

@@ -15,6 +15,7 @@ from atoll.surfaces.http import (
     extensions,
     files,
     health,
+    kept,
     logins,
     multiplayer,
     networks,
@@ -29,6 +30,7 @@ from atoll.surfaces.http import (
     secrets,
     shares,
     terminals,
+    unpulled,
 )
 from atoll.surfaces.http.context import Services
 from atoll.surfaces.http.guard import LOOPBACK_NAMES, Guard, Names
@@ -72,6 +74,8 @@ def create_app(
         execs,
         processes,
         files,
+        unpulled,
+        kept,
         ports,
         secrets,
         approvals,

@@ -17,6 +17,7 @@ from atoll.services.approvals import Approvals
 from atoll.services.events import Events
 from atoll.services.execs import Execs
 from atoll.services.files import Files
+from atoll.services.kept import KeptWorktrees
 from atoll.services.logins import Logins
 from atoll.services.profiles import Profiles
 from atoll.services.recordings import Recordings
@@ -24,6 +25,7 @@ from atoll.services.sandboxes import Sandboxes
 from atoll.services.secrets import Secrets
 from atoll.services.shares import Shares
 from atoll.services.terminals import Terminals
+from atoll.services.unpulled import Unpulled
 
 Readiness = Callable[[], Awaitable[str | None]]
 """Why the server is not ready yet, or None when it is."""
@@ -41,6 +43,8 @@ class Services:
     shares: Shares
     execs: Execs
     files: Files
+    unpulled: Unpulled
+    kept: KeptWorktrees
     profiles: Profiles
     events: Events
     logins: Logins

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from atoll.domain.repository import read_local
 from atoll.ports.repositories import Ref, Stored
+from atoll.services.workspaces import ALL_BRANCHES
 from atoll.surfaces.http.answers import Json, instant
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.fields import Address, Body, SandboxRef, Shown
@@ -143,10 +144,14 @@ async def bundle_commits(
     branch: Annotated[
         str | None, Query(description="The sandbox's own when left out.", max_length=200)
     ] = None,
+    every: Annotated[
+        bool, Query(alias="all", description="Every branch with new commits.")
+    ] = False,
 ) -> Response:
-    """The commits of one branch that its shared repository lacks, checked. `409` with code
-    `nothing_new` when there are none."""
-    opened = atoll.repositories.bundle(caller, sandbox, number=repo, branch=branch)
+    """The commits of one branch, or with `all` of every one, that its shared repository lacks,
+    checked. `409` with code `nothing_new` when there are none."""
+    named = ALL_BRANCHES if every else branch
+    opened = atoll.repositories.bundle(caller, sandbox, number=repo, branch=named)
     saved = {"Content-Disposition": 'attachment; filename="commits.bundle"'}
     return Forwarded(opened, media_type=BUNDLE, headers=saved)
 

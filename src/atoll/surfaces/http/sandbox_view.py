@@ -126,6 +126,7 @@ class SandboxView(Shown):
     max_expires_at: Instant
     idle_reap_seconds: int | None
     retained_until: Instant | None
+    kept_at: str | None
     poll_url: str
 
 
@@ -157,6 +158,7 @@ def sandbox_view(sandbox: Sandbox) -> dict[str, Any]:
         "owner": sandbox.owner,
         "org_id": sandbox.org_id,
         **_times(sandbox),
+        "kept_at": sandbox.kept_at,
         "poll_url": url,
     }
 

@@ -304,10 +304,21 @@ async def destroy_sandbox(
     *,
     sandbox: SandboxRef,
     wait: Waiting,
-    keep_worktree: Annotated[bool, Query(description="Leave the workspace on disk.")] = False,
+    keep_worktree: Annotated[
+        bool, Query(description="Write its files and new commits down on the server first.")
+    ] = False,
+    secrets: Annotated[
+        Literal["refuse", "allow"] | None,
+        Query(description="Whether files that hold a secret of the owner's may be kept."),
+    ] = None,
 ) -> Response:
-    """Take it away for good; destroying twice is not an error."""
-    changed = await atoll.sandboxes.destroy(caller, sandbox, keep_worktree=keep_worktree)
+    """Take it away for good; destroying twice is not an error. With `keep_worktree`, `kept_at`
+    says where its files are; nothing is destroyed when they cannot be kept."""
+    if keep_worktree:
+        allowed = secrets == "allow"
+        changed = await atoll.kept.destroy(caller, sandbox, with_secrets=allowed)
+    else:
+        changed = await atoll.sandboxes.destroy(caller, sandbox)
     return await _settled(atoll, caller, changed, wait=wait)
 
 

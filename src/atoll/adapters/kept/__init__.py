@@ -1,0 +1,1 @@
+"""Where worktrees are kept that outlive their sandbox."""

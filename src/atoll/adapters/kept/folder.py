@@ -1,0 +1,171 @@
+"""Kept worktrees as folders below one of the home's: `ID/{kept.json,tree.tar,commits-N.bundle}`.
+
+A draft is written under a name of its own and renamed when it is whole, so a crash leaves
+nothing that looks kept. Only the control plane may enter; it never opens what it wrote.
+"""
+
+import asyncio
+import os
+import re
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from atoll.domain.errors import AtollError, Failed, LimitReached, NotFound
+from atoll.ports.kept import KeptWorktree
+from atoll.wire.unreadable import UNREADABLE
+
+RECORD = "kept.json"
+READ_BYTES = 256 * 1024
+KEPT_FREE_BYTES = 512 * 2**20
+"""A kept worktree never takes the disk's last half GiB."""
+
+_ID = re.compile(r"[a-z]+_[A-Za-z0-9]{1,60}\Z")
+_DRAFT = ".new-"
+
+
+class KeptFolder:
+    """`ports.kept.KeptShelf` below `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def sweep(self) -> None:
+        """Delete the drafts of an earlier run."""
+        for left in self._folder.glob(f"{_DRAFT}*"):
+            shutil.rmtree(left, ignore_errors=True)
+
+    @asynccontextmanager
+    async def draft(self, kept_id: str) -> "AsyncIterator[FolderDraft]":
+        """See the port."""
+        place = self._folder / f"{_DRAFT}{kept_id}"
+        try:
+            place.mkdir(mode=0o700)
+        except OSError as error:
+            raise _refused(error) from error
+        try:
+            yield FolderDraft(place, self._folder / kept_id)
+        finally:
+            await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
+
+    async def list(self) -> tuple[KeptWorktree, ...]:
+        """See the port."""
+        found = await asyncio.to_thread(_records, self._folder)
+        return tuple(sorted(found, key=lambda one: one.kept_at, reverse=True))
+
+    async def find(self, kept_id: str) -> KeptWorktree:
+        """See the port."""
+        return await asyncio.to_thread(_record, self._place(kept_id))
+
+    async def read(self, kept_id: str, name: str) -> AsyncIterator[bytes]:
+        """See the port."""
+        try:
+            source = os.open(self._place(kept_id) / name, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise _unknown(kept_id) from error
+        try:
+            while piece := await asyncio.to_thread(os.read, source, READ_BYTES):
+                yield piece
+        finally:
+            os.close(source)
+
+    async def remove(self, kept_id: str) -> None:
+        """See the port."""
+        await asyncio.to_thread(_remove, self._place(kept_id))
+
+    def _place(self, kept_id: str) -> Path:
+        if not _ID.match(kept_id):
+            raise _unknown(kept_id)
+        return self._folder / kept_id
+
+
+class FolderDraft:
+    """`ports.kept.KeptDraft` in the folder `place`, which becomes `target`."""
+
+    def __init__(self, place: Path, target: Path) -> None:
+        self._place = place
+        self._target = target
+        self._bytes = 0
+
+    async def write(self, name: str, pieces: AsyncIterator[bytes]) -> None:
+        """See the port."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        try:
+            file = os.open(self._place / name, flags, 0o600)
+            try:
+                async for piece in pieces:
+                    await asyncio.to_thread(self._append, file, piece)
+                await asyncio.to_thread(os.fsync, file)
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise _refused(error) from error
+
+    def _append(self, file: int, piece: bytes) -> None:
+        if shutil.disk_usage(self._place).free < KEPT_FREE_BYTES + len(piece):
+            raise LimitReached("The server's disk is nearly full: free some space, then try again.")
+        rest = memoryview(piece)
+        while rest:
+            rest = rest[os.write(file, rest) :]
+        self._bytes += len(piece)
+
+    async def commit(self, kept: KeptWorktree) -> KeptWorktree:
+        """See the port."""
+        whole = replace(kept, bytes=self._bytes, path=str(self._target))
+        await self.write(RECORD, _once(msgspec.json.encode(whole)))
+        try:
+            await asyncio.to_thread(self._place.rename, self._target)
+            await asyncio.to_thread(_sync_folder, self._target.parent)
+        except OSError as error:
+            raise _refused(error) from error
+        return whole
+
+
+async def _once(piece: bytes) -> AsyncIterator[bytes]:
+    yield piece
+
+
+def _records(folder: Path) -> list[KeptWorktree]:
+    found = []
+    for place in folder.iterdir():
+        if _ID.match(place.name):
+            try:
+                found.append(_record(place))
+            except AtollError:
+                continue  # removed meanwhile, or not one of ours
+    return found
+
+
+def _record(place: Path) -> KeptWorktree:
+    try:
+        return msgspec.json.decode((place / RECORD).read_bytes(), type=KeptWorktree)
+    except FileNotFoundError as error:
+        raise _unknown(place.name) from error
+    except (OSError, *UNREADABLE) as error:
+        raise Failed(f"The record of kept worktree {place.name} cannot be read.") from error
+
+
+def _remove(place: Path) -> None:
+    # The record goes first: what is half removed is not listed any more.
+    (place / RECORD).unlink(missing_ok=True)
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _refused(error: OSError) -> Failed:
+    return Failed(f"The worktree cannot be written on the server: {error.strerror}.")
+
+
+def _unknown(kept_id: str) -> NotFound:
+    return NotFound(f"No worktree {kept_id[:80]!r} is kept here: list them to see which there are.")

@@ -1,0 +1,72 @@
+"""The kept-worktrees port: files and commits of sandboxes that were destroyed.
+
+Bytes an agent wrote lie there as they came: nothing on the host opens an archive or a bundle.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId
+
+TREE = "tree.tar"
+
+
+def bundle_name(repo: int) -> str:
+    """The name of the bundle of repository number `repo`."""
+    return f"commits-{repo}.bundle"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptWorktree:
+    """One kept worktree: `path` is its folder on the server, with `tree.tar` and for each number
+    in `bundles` a bundle of commits. `bytes` is what they take together."""
+
+    id: str
+    org_id: OrgId
+    owner: PrincipalId
+    sandbox_id: SandboxId
+    sandbox_name: str
+    kept_at: datetime
+    kept_until: datetime
+    bundles: tuple[int, ...] = ()
+    bytes: int = 0
+    path: str = ""
+
+
+class KeptDraft(Protocol):
+    """A worktree that is being written. What was not committed is gone when its context ends."""
+
+    async def write(self, name: str, pieces: AsyncIterator[bytes]) -> None:
+        """Write one file whole. Raises `LimitReached` when the disk is full."""
+        ...
+
+    async def commit(self, kept: KeptWorktree) -> KeptWorktree:
+        """Keep it, durably; returns it with `bytes` and `path`."""
+        ...
+
+
+class KeptShelf(Protocol):
+    """Every kept worktree of this host. Raises `NotFound`, `Failed`."""
+
+    def draft(self, kept_id: str) -> AbstractAsyncContextManager[KeptDraft]:
+        """A place for a new one."""
+        ...
+
+    async def list(self) -> tuple[KeptWorktree, ...]:
+        """All of them, newest first."""
+        ...
+
+    async def find(self, kept_id: str) -> KeptWorktree:
+        """One by its id. Raises `NotFound`."""
+        ...
+
+    def read(self, kept_id: str, name: str) -> AsyncIterator[bytes]:
+        """The bytes of one file of it. Raises `NotFound`."""
+        ...
+
+    async def remove(self, kept_id: str) -> None:
+        """Delete it. Idempotent."""
+        ...

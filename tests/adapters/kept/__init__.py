@@ -1,0 +1,1 @@
+"""Kept worktrees on disk."""

@@ -1,0 +1,55 @@
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from atoll.adapters.kept import folder
+from atoll.adapters.kept.folder import KEPT_FREE_BYTES, KeptFolder
+from atoll.domain.errors import AtollError, LimitReached
+from atoll.ports.kept import TREE
+from atoll.testing.kept_contract import KeptShelfContract, pieces, put, worktree
+
+Usage = namedtuple("Usage", "total used free")
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> KeptFolder:
+    return KeptFolder(tmp_path)
+
+
+class TestKeptFolder(KeptShelfContract):
+    """The contract."""
+
+
+async def test_nobody_else_may_read_what_is_kept(shelf: KeptFolder, tmp_path: Path) -> None:
+    kept = await put(shelf, worktree("kept_a"))
+    assert Path(kept.path).stat().st_mode & 0o777 == 0o700
+    assert (Path(kept.path) / TREE).stat().st_mode & 0o777 == 0o600
+
+
+async def test_nearly_full_disk_refuses(
+    shelf: KeptFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder.shutil, "disk_usage", lambda _: Usage(1, 1, KEPT_FREE_BYTES))
+    with pytest.raises(LimitReached, match="nearly full"):
+        await put(shelf, worktree("kept_a"))
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_drafts_of_an_earlier_run_are_swept_and_records_that_are_none_left_out(
+    shelf: KeptFolder, tmp_path: Path
+) -> None:
+    kept = await put(shelf, worktree("kept_a"))
+    (tmp_path / ".new-kept_b").mkdir()
+    (tmp_path / "kept_c").mkdir()
+    (tmp_path / "kept_c" / "kept.json").write_text("{")
+    shelf.sweep()
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["kept_a", "kept_c"]
+    assert await shelf.list() == (kept,)
+
+
+async def test_name_twice_in_a_draft_is_refused(shelf: KeptFolder) -> None:
+    with pytest.raises(AtollError):
+        async with shelf.draft("kept_a") as draft:
+            await draft.write(TREE, pieces(b"x"))
+            await draft.write(TREE, pieces(b"y"))
