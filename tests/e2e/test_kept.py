@@ -5,9 +5,10 @@ import io
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,12 @@ from atoll.testing.server import TestServer, test_server
 from tests.e2e.test_rootless import person
 from tests.peers.api import Api, api_of
 
+SHORT = """\
+id: profile.short
+version: "1.0.0"
+extension: ext.namespaces
+ttl: {default: 30s, max: 1h, retention: 1h}
+"""
 IDENTITY = ("-c", "user.name=Test", "-c", "user.email=test@example.invalid")
 
 
@@ -160,6 +167,43 @@ def test_files_of_a_sandbox_without_a_repository_are_told_and_kept(atoll: TestSe
     (gone,) = said["sandboxes"]
     kept = Path(gone["kept"]["path"])
     assert (kept / "a" / "b" / "c").read_text() == "x\n" and gone["kept"]["bundles"] == []
+    ok(atoll, "prune", "--kept", "--yes")
+
+
+def _stopped(atoll: TestServer, api: Api, name: str) -> None:
+    ok(atoll, "stop", name)
+
+
+def _expired(atoll: TestServer, api: Api, name: str) -> None:
+    api.until(name, lambda told: told["state"] == "expired", 120)
+
+
+def _failed(atoll: TestServer, api: Api, name: str) -> None:
+    os.kill(api.box(api.sandbox(name)["sandbox_id"]).runtime_pid, signal.SIGKILL)
+    api.until(name, lambda told: told["state"] == "failed", 60)
+
+
+@pytest.mark.parametrize("over", [_stopped, _expired, _failed])
+def test_sandbox_that_does_not_run_leaves_its_files_and_commits(
+    atoll: TestServer, api: Api, checkout: Path, over: Callable[[TestServer, Api, str], None]
+) -> None:
+    name = over.__name__.strip("_")
+    api.call("PUT", "/v1/profiles/short", content=SHORT)
+    profile = "short" if over is _expired else "shell"
+    ok(atoll, "new", "--detach", "--name", name, "--profile", profile, str(checkout), "fix")
+    inside(atoll, name, "echo y > y; git add y; git -c user.name=A -c user.email=a@b.invalid "
+           "commit -qm 'before the end'; echo left > left")  # fmt: skip
+    over(atoll, api, name)
+    refused = atoll.run("destroy", name, stdin=subprocess.DEVNULL)
+    assert refused.returncode == 1, refused.stderr
+    assert "(before the end), 1 file untracked" in refused.stderr
+    assert state(atoll, name) == name
+    target = checkout.parent / "from-here"
+    ok(atoll, "destroy", name, "--to", str(target))
+    assert (target / "left").read_text() == "left\n"
+    git(checkout, "fetch", "-q", f"{target}.bundle", "refs/heads/fix:refs/kept/fix")
+    assert git(checkout, "log", "-1", "--format=%s", "refs/kept/fix") == "before the end"
+    assert atoll.run("info", name).returncode != 0
     ok(atoll, "prune", "--kept", "--yes")
 
 
