@@ -9,6 +9,7 @@ from pathlib import Path
 
 from atoll.runtime.settling import IDLE_SECONDS
 from atoll.runtime.zygote.spares import SPARES
+from atoll.runtime.zygote.title import titled
 from bench.broker import broker
 from bench.docker_peer import docker_peer
 from bench.docker_wall import docker_wall
@@ -195,10 +196,10 @@ def _pss(home: Path) -> float:
 
 def _is_zygote(pid: int, home: Path) -> bool:
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
-    return b"atoll.wiring.zygote" in words and str(home).encode() in words
+    return titled(command, "zygote", home)
 
 
 def _process_pss(pid: int) -> float:

@@ -1,5 +1,6 @@
 """Making a home, starting and ending the zygote beside us, covering private folders."""
 
+import json
 import os
 import shutil
 import signal
@@ -15,9 +16,11 @@ from atoll.domain.errors import Invalid
 from atoll.runtime.zygote import hierarchies
 from atoll.runtime.zygote.home import Home
 from atoll.runtime.zygote.uids import FIRST_UID
+from atoll.testing.server import test_server
 from atoll.wiring import mount_view, zygote_process
 from atoll.wiring.home_setup import prepare_home
 from atoll.wiring.launch import LocalHost
+from tests.peers.api import api_of
 
 
 @pytest.fixture
@@ -140,3 +143,16 @@ def test_zygote_survives_the_end_of_whoever_started_it(home: Home) -> None:
     starter.wait()
     starter.stdout.close()
     assert zygote_process.running(home) is not None
+
+
+def test_processes_are_told_apart_by_their_titles() -> None:
+    with test_server() as server, api_of(server) as api:
+        box = api.box(api.create(name="titled")["sandbox_id"])
+        control = json.loads((server.home / "run" / "control.json").read_text())["pid"]
+        zygote = zygote_process.running(Home(server.home))
+        pids = (zygote, control, box.runtime_pid)
+        titles = [Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0") for pid in pids]
+        home = os.fsencode(server.home)
+        expected = [b"atoll zygote " + home, b"atoll control " + home, b"atoll runtime titled"]
+        assert titles == expected
+        assert server.run("up", "--home", str(server.home), "--no-browser").returncode != 0

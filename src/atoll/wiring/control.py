@@ -12,16 +12,18 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.domain.errors import AtollError
+from atoll.runtime.zygote.title import entitle
 from atoll.wiring.logs import configure
 from atoll.wiring.presence import Presence, present
 from atoll.wiring.settings import ControlSettings, read_settings
+from atoll.wiring.start_link import StartLink
 
 if TYPE_CHECKING:
     import uvicorn
@@ -35,10 +37,12 @@ EXIT_REFUSED = 1
 
 @dataclass(frozen=True, slots=True)
 class _Welcome:
-    """How the person who started it learns the way in: printed, opened in a browser, or not."""
+    """How the person who started it learns the way in: printed, opened in a browser, or not.
+    `link` ends the zygote this start has made, unless it gets as far as here."""
 
     printed: bool
     opened: bool
+    link: StartLink | None
 
     def say(self, url: str, ticket: str) -> None:
         address = url.rstrip("/")
@@ -55,6 +59,13 @@ class _Welcome:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run until SIGTERM or SIGINT; the exit code. 1 with a sentence on stderr when it cannot."""
     said = _parser().parse_args(arguments)
+    entitle("control", str(said.home))
+    link = StartLink.inherited(said.starter_fd)
+    with link or nullcontext():
+        return _main(said, link)
+
+
+def _main(said: argparse.Namespace, link: StartLink | None) -> int:
     try:
         settings = read_settings(said.home, os.environ, {"host": said.host, "port": said.port})
         configure(settings.log_level)
@@ -65,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # Who finds us must find the token too.
             prepare=lambda: load_or_make_token(settings.home / "token"),
         ) as presence:
-            _run(settings, presence, _Welcome(said.print_login, said.browser))
+            _run(settings, presence, _Welcome(said.print_login, said.browser, link))
     except AtollError as error:
         print(f"atoll: {error.message}", file=sys.stderr)
         return EXIT_REFUSED
@@ -83,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
         default=True,
         help="print the address and a login link once it serves",
     )
+    parser.add_argument("--starter-fd", type=int, default=None, help=argparse.SUPPRESS)
     parser.add_argument(
         "--browser", action="store_true", help="open the login link, where there is a desktop"
     )
@@ -119,6 +131,8 @@ async def _serve(settings: ControlSettings, presence: Presence, welcome: _Welcom
             if welcome.printed or welcome.opened:
                 ticket = await services.logins.new_ticket()
                 welcome.say(settings.public_url or presence.url, ticket)
+            if welcome.link is not None:
+                welcome.link.keep()
             await server.serve(sockets=[presence.listener])
         background.cancel()
         keeping.cancel()

@@ -21,10 +21,12 @@ from atoll.ports.images import ImageBuilder, ImageShelf
 from atoll.runtime.zygote import kernel
 from atoll.runtime.zygote.home import Home
 from atoll.runtime.zygote.reach import read_plain
+from atoll.runtime.zygote.title import titled
 from atoll.wiring import docker_host, doctor, mount_view, zygote_process
 from atoll.wiring.home_setup import prepare_home
 from atoll.wiring.image_builder import DaemonBuilder
 from atoll.wiring.images import image_shelf
+from atoll.wiring.start_link import StartLink
 
 CONTROL_MODULE = "atoll.wiring.control"
 STOP_SECONDS = 15.0
@@ -37,12 +39,13 @@ class LocalHost:
         """Start what is missing and become the control plane, unless there is one."""
         home = Home(options.home.resolve())
         uid = prepare_home(home.root)
-        alone = zygote_process.running(home) is None
-        zygote_process.ensure(home)
+        link = zygote_process.start(home)
         control = _control_pid(home)
         if control is None:
-            _become_control(home, options, uid)
-        if alone:
+            with link or contextlib.nullcontext():
+                _become_control(home, options, uid, link)
+        if link is not None:
+            link.keep()
             print(
                 "The zygote was gone and runs again. Sandboxes that ran have failed with that "
                 "reason and kept their files: `atoll start` brings them up."
@@ -79,12 +82,15 @@ class LocalHost:
         return DaemonBuilder.of(home.resolve())
 
 
-def _become_control(home: Home, options: UpOptions, uid: int) -> NoReturn:
+def _become_control(home: Home, options: UpOptions, uid: int, link: StartLink | None) -> NoReturn:
     argv = zygote_process.python(
         CONTROL_MODULE, "--home", str(home.root), "--port", str(options.port), "--print-login"
     )
     if options.browser:
         argv.append("--browser")
+    if link is not None:
+        argv += ["--starter-fd", str(link.fileno())]
+        os.set_inheritable(link.fileno(), True)
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
     }
@@ -106,11 +112,12 @@ def _control_pid(home: Home) -> int | None:
     """The control plane's pid, when the note it left names a process that is one."""
     try:
         pid = json.loads(read_plain(home.run / "control.json"))["pid"]
-        command = Path(f"/proc/{int(pid)}/cmdline").read_bytes().split(b"\0")
+        command = Path(f"/proc/{int(pid)}/cmdline").read_bytes()
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    ours = CONTROL_MODULE.encode() in command and os.fsencode(home.root) in command
-    return int(pid) if ours else None
+    words = command.split(b"\0")
+    begins = CONTROL_MODULE.encode() in words and os.fsencode(home.root) in words
+    return int(pid) if begins or titled(command, "control", home.root) else None
 
 
 def _end(pid: int) -> None:

@@ -4,14 +4,17 @@ Loads the runtime it will become and nothing of the control plane. Its log is st
 """
 
 import argparse
+import contextlib
 import os
 import sys
 from functools import partial
 from pathlib import Path
 
 from atoll.domain.errors import AtollError
-from atoll.runtime.zygote import kernel
+from atoll.runtime.zygote import cgroups
+from atoll.runtime.zygote.home import Home
 from atoll.runtime.zygote.program import run
+from atoll.runtime.zygote.title import entitle
 from atoll.wiring.runtime import become, lay
 from atoll.wiring.warm import warm
 
@@ -21,15 +24,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="atoll-zygote")
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--ready-fd", type=int, default=None)
+    parser.add_argument("--starter-fd", type=int, default=None)
     parser.add_argument("--machine-fd", type=int, default=None)
     arguments = parser.parse_args()
-    if arguments.machine_fd is not None:
-        os.set_inheritable(arguments.machine_fd, False)
-    kernel.name_process("atoll-zygote")
+    for fd in (arguments.machine_fd, arguments.starter_fd):
+        if fd is not None:
+            os.set_inheritable(fd, False)
+    entitle("zygote", str(arguments.home))
 
     def ready() -> None:
         if arguments.ready_fd is not None:
-            os.write(arguments.ready_fd, b"ready")
+            # A starter that was killed meanwhile reads no more; its link ends us in order.
+            with contextlib.suppress(BrokenPipeError):
+                os.write(arguments.ready_fd, b"ready")
             os.close(arguments.ready_fd)
 
     try:
@@ -39,9 +46,11 @@ def main() -> int:
             partial(become, laid=lay()),
             ready=ready,
             machine=arguments.machine_fd,
+            starter=arguments.starter_fd,
         )
     except (AtollError, OSError) as err:
         print(f"atoll: the zygote cannot run: {err}", file=sys.stderr)
+        cgroups.step_back(Home(arguments.home.resolve()).tag)
         return 1
     return 0
 

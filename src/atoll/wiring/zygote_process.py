@@ -19,6 +19,7 @@ from atoll.runtime.zygote import cgroups, hierarchies, kernel
 from atoll.runtime.zygote.home import Home
 from atoll.wire import zygote as wire
 from atoll.wiring import mount_view
+from atoll.wiring.start_link import StartLink
 
 START_SECONDS = 30.0
 STOP_SECONDS = 60.0
@@ -48,23 +49,35 @@ def running(home: Home) -> int | None:
 
 
 def ensure(home: Home) -> None:
-    """Start it unless it runs; returns once it listens. Raises `Failed` with its words."""
+    """Start it unless it runs, for good; returns once it listens. Raises `Failed` with its
+    words."""
+    link = start(home)
+    if link is not None:
+        link.keep()
+
+
+def start(home: Home) -> StartLink | None:
+    """Start it unless it runs (then None); returns once it listens. It ends with the link unless
+    that says `keep`. Raises `Failed` with its words."""
     if running(home) is not None:
-        return
+        return None
     read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        _launch(home, write)
+    link, theirs = StartLink.pair()
+    with theirs:
+        child = os.fork()
+        if child == 0:
+            _launch(home, write, theirs.fileno())
     os.close(write)
     os.waitpid(child, 0)
     with os.fdopen(read, "rb") as ready:
         seen, _writable, _errors = select.select([ready], [], [], START_SECONDS)
         if seen and ready.read() == b"ready":
-            return
-    raise Failed(f"the zygote did not start: {_log_tail(home) or 'see ' + str(home.log)}")
+            return link
+    with link:
+        raise Failed(f"the zygote did not start: {_log_tail(home) or 'see ' + str(home.log)}")
 
 
-def _launch(home: Home, ready: int) -> NoReturn:
+def _launch(home: Home, ready: int, starter: int) -> NoReturn:
     """In a child: step aside, become nobody's child, exec."""
     try:
         os.setsid()
@@ -72,7 +85,7 @@ def _launch(home: Home, ready: int) -> NoReturn:
         null = os.open(os.devnull, os.O_RDONLY)
         for source, target in ((null, 0), (log, 1), (log, 2)):
             os.dup2(source, target)
-        kernel.close_others({0, 1, 2, ready})
+        kernel.close_others({0, 1, 2, ready, starter})
         os.chdir("/")
         if os.fork() != 0:
             os._exit(0)
@@ -81,10 +94,11 @@ def _launch(home: Home, ready: int) -> NoReturn:
             machine = os.open("/proc/self/ns/mnt", os.O_RDONLY)
             os.set_inheritable(machine, True)
             mount_view.enter(home.root)
-        argv = _scoped(home, ready, machine)
+        argv = _scoped(home, (ready, starter), machine)
         if argv[0] == sys.executable:
             cgroups.step_aside(home.tag)
-        os.set_inheritable(ready, True)
+        for each in (ready, starter):
+            os.set_inheritable(each, True)
         os.execve(argv[0], argv, environment())  # noqa: S606  an argv list of ours
     except OSError as err:
         os.write(2, f"{err}\n".encode())
@@ -92,9 +106,12 @@ def _launch(home: Home, ready: int) -> NoReturn:
         os._exit(1)
 
 
-def _scoped(home: Home, ready: int, machine: int | None) -> list[str]:
-    """The zygote's argv, in a scope of its own where systemd manages this machine."""
-    program = python("atoll.wiring.zygote", "--home", str(home.root), "--ready-fd", str(ready))
+def _scoped(home: Home, talk: tuple[int, int], machine: int | None) -> list[str]:
+    """The zygote's argv, in a scope of its own where systemd manages this machine. `talk` are
+    the descriptors for its READY and of its starter's link."""
+    ready, starter = map(str, talk)
+    program = python("atoll.wiring.zygote", "--home", str(home.root), "--ready-fd", ready)
+    program += ["--starter-fd", starter]
     if machine is not None:
         program += ["--machine-fd", str(machine)]
     systemd_run = shutil.which("systemd-run", path="/usr/bin:/bin")

@@ -35,6 +35,7 @@ from atoll.runtime.zygote.reach import reach
 from atoll.runtime.zygote.record import process
 from atoll.runtime.zygote.roots import Root, lay_root, planned_root
 from atoll.runtime.zygote.storage import private_mounts
+from atoll.runtime.zygote.title import entitle
 from atoll.runtime.zygote.wall import Site, break_ground
 from atoll.wire.zygote import Start
 
@@ -65,7 +66,7 @@ def be_born(nursery: Nursery, parentage: Parentage) -> None:
         foreign = parentage.wait_seconds is not None
         lent = nursery.storage.lender.descriptors if foreign else set()
         detach({parentage.report.fileno(), *lent})
-        kernel.name_process("atoll-spare" if parentage.spare else "atoll-birth")
+        entitle("spare" if parentage.spare else "birth")
         nursery.become(_build(nursery, parentage))
         code = 0
     except SystemExit as end:
@@ -104,7 +105,7 @@ def _build(nursery: Nursery, parentage: Parentage) -> Stand:
         request, ends = (
             (parentage.request, doorstep) if doorstep else await_adoption(parentage.report)
         )
-        kernel.name_process("atoll-runtime")
+        entitle("runtime", request.hostname)
         return RuntimeBoot(
             sandbox_id=request.sandbox_id,
             generation=request.generation,

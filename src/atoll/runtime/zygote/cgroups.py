@@ -231,6 +231,17 @@ def step_aside(tag: str) -> None:
             (aside / "cgroup.procs").write_text("0")
 
 
+def step_back(tag: str) -> None:
+    """Leave this home's groups and remove them, as the last act of a zygote that nobody ends from
+    outside. Never raises: a group that still holds somebody stays."""
+    stood = hierarchies()
+    for hierarchy in stood:
+        if hierarchy.own.endswith(f"/{tag}/zygote"):
+            with contextlib.suppress(OSError):
+                (hierarchy.base(tag).parent / "cgroup.procs").write_text("0")
+    leave(tag, stood)
+
+
 def leave(tag: str, stood: list[Hierarchy]) -> list[Path]:
     """Remove a home's bases once its zygote, which `stood` there, is gone; those that would
     not go are returned."""

@@ -4,11 +4,13 @@
 loaded in this process.
 """
 
-import contextlib
 import fcntl
 import os
 import resource
+import signal
+import socket
 import stat
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -33,6 +35,7 @@ from atoll.runtime.zygote.uids import Counter, Reserve
 from atoll.wire import zygote as wire
 
 MAX_FILES = 65536
+CLAIM_SECONDS = 15.0
 
 
 def run(
@@ -41,11 +44,13 @@ def run(
     *,
     ready: Callable[[], None] = lambda: None,
     machine: int | None = None,
+    starter: int | None = None,
     spares: int = SPARES,
 ) -> None:
     """Be the zygote of the home at `root` until SIGTERM; `ready` is called once it listens.
-    `machine` is a descriptor of the machine's mount namespace, when ours is another. As root up
-    to `spares` sandboxes stand ready for the next starts.
+    `machine` is a descriptor of the machine's mount namespace, when ours is another. `starter` is
+    the link to whoever started it: its end without a byte ends the zygote, too. As root up to
+    `spares` sandboxes stand ready for the next starts.
 
     Raises `Conflict` when the home has one already, `Failed` with what the host lacks.
     """
@@ -75,14 +80,34 @@ def run(
     server = Server(loop, boxes, Importer(home, programs, control_uid), partial(_report, nursery))
     listener = bind(str(home.socket), control_uid)
     server.listen(listener)
+    if starter is not None:
+        _heed_starter(loop, starter, partial(_withdraw, home, server, listener))
     ready()
     server.serve()
-    listener.close()
-    unlink_socket(home.socket)
-    for _version, base in groups.bases:
-        with contextlib.suppress(OSError):
-            base.rmdir()
+    if listener.fileno() >= 0:
+        _withdraw(home, server, listener)
+    cgroups.step_back(home.tag)
     os.close(lock)
+
+
+def _heed_starter(loop: Loop, starter: int, withdraw: Callable[[], None]) -> None:
+    """End when the start that this zygote belongs to fails. Its socket goes first, so that the
+    next start makes a zygote of its own."""
+
+    def read() -> None:
+        loop.forget(starter)
+        if os.read(starter, 1):
+            os.close(starter)
+            return
+        withdraw()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    loop.watch(starter, read)
+
+
+def _withdraw(home: Home, server: Server, listener: socket.socket) -> None:
+    server.unlisten(listener)
+    unlink_socket(home.socket)
 
 
 def _raise_file_limit() -> None:
@@ -103,13 +128,19 @@ def _report(nursery: Nursery) -> wire.Reported:
 
 
 def _claim(home: Home) -> int:
+    """Take the home's lock; waits while a zygote that no longer listens ends."""
     lock = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(lock)
-        raise Conflict(f"a zygote runs already for {home.root}") from None
-    return lock
+    deadline = time.monotonic() + CLAIM_SECONDS
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if home.socket.exists() or time.monotonic() > deadline:
+                os.close(lock)
+                raise Conflict(f"a zygote runs already for {home.root}") from None
+            time.sleep(0.05)
+        else:
+            return lock
 
 
 def _make_folders(home: Home) -> None:

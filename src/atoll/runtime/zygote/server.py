@@ -46,6 +46,11 @@ class Server:
         listener.setblocking(False)
         self.loop.watch(listener.fileno(), lambda: self._accept(listener))
 
+    def unlisten(self, listener: socket.socket) -> None:
+        """Hear nobody new; those connected stay."""
+        self.loop.forget(listener.fileno())
+        listener.close()
+
     def _accept(self, listener: socket.socket) -> None:
         try:
             connection, _address = listener.accept()
