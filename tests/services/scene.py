@@ -44,6 +44,7 @@ isolation: {level: none}
 ttl: {default: 1h, max: 4h, retention: 1d}
 """
 IDLING = BARE.replace("bare", "idling").replace("max: 4h", "max: 4h, idle_reap: 10m")
+RESTING = BARE.replace("bare", "resting").replace("max: 4h", "max: 4h, idle_stop: 10m")
 BELONGING = BARE.replace("bare", "belonging") + "workspace: {scope_default: agent}\n"
 FOREIGN = BARE.replace("bare", "foreign").replace("in-memory", "elsewhere")
 STRICT = BARE.replace("bare", "strict").replace("none", "microvm")
@@ -213,7 +214,7 @@ async def opened(
     async with open_store(StoreSettings(sqlite_url(folder / "atoll.db"))) as store:
         documents = {
             str(number): text
-            for number, text in enumerate((BARE, IDLING, BELONGING, FOREIGN, STRICT))
+            for number, text in enumerate((BARE, IDLING, RESTING, BELONGING, FOREIGN, STRICT))
         }
         profiles = Profiles(store, bus, clock=clock, identifiers=ids, bundled=documents)
         around = Surroundings(

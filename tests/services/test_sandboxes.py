@@ -283,6 +283,41 @@ async def test_extend_ttl_never_passes_the_maximum() -> None:
         assert (await s.sandboxes.get(LOCAL_PERSON, made.id)).state is State.READY
 
 
+async def test_sandbox_says_once_that_it_ends_soon() -> None:
+    async with scene() as s:
+        made = await s.ready()
+        async with asyncio.timeout(10):
+            with s.bus.listen(f"sandbox:{made.id}") as listener:
+                s.clock.turn(1800)
+                while "sandbox.ends_soon" not in await s.kinds(made):
+                    await listener.wait()
+        told = await s.events.list(LOCAL_PERSON, stream=f"sandbox:{made.id}", limit=100)
+        assert told[-1].payload["expires_at"] == made.expires_at.isoformat()
+        s.clock.turn(60)
+        s.clock.turn(1800)
+        await s.until(made, "expired")
+        assert (await s.kinds(made)).count("sandbox.ends_soon") == 1
+
+
+async def test_unused_sandbox_is_stopped_by_its_runtimes_word_and_its_files_stay() -> None:
+    async with scene() as s:
+        made = await s.ready(profile="resting")
+        s.runtime.idle_seconds, s.runtime.unused_seconds = 600, 5
+        s.clock.turn(600)
+        async with asyncio.timeout(10):
+            with s.bus.listen(f"sandbox:{made.id}") as listener:
+                while (await s.sandboxes.get(LOCAL_PERSON, made.id)).last_used_at is None:
+                    await listener.wait()
+        assert (await s.sandboxes.get(LOCAL_PERSON, made.id)).state is State.READY
+        s.runtime.unused_seconds = 600
+        s.clock.turn(595)
+        stopped = await s.until(made, "stopped")
+        assert stopped.reason == "Nobody used it for 10m."
+        assert s.extension.kept(made.id)
+        started = await s.sandboxes.start(LOCAL_PERSON, made.id)
+        assert started.expires_at == made.expires_at
+
+
 async def test_idle_sandbox_is_reaped_only_when_its_runtime_agrees() -> None:
     async with scene() as s:
         made = await s.ready(profile="idling")

@@ -1,4 +1,4 @@
-"""Durations as people write them: `90s`, `15m`, `4h`, `2d`, `1h30m`, or plain seconds."""
+"""Durations as people write them: `90s`, `15m`, `4h`, `2d`, `1h30m`; plain seconds as numbers."""
 
 import re
 
@@ -9,19 +9,22 @@ MAX_SECONDS = 365 * 86400
 """A year: longer than any sandbox should be promised."""
 
 
-def parse_duration(text: str | int) -> int:
-    """Seconds, 1 to a year. Raises `ValueError` with a sentence."""
+def parse_duration(text: str | int, *, bare: bool = False) -> int:
+    """Return seconds, 1 to a year. Text needs a unit, unless `bare` lets it be seconds: who
+    writes 4 for a life may well mean hours. Raises `ValueError` with a sentence."""
     if isinstance(text, bool):
         raise ValueError("a duration is a number of seconds or text such as 90s, 15m, 4h or 2d")
-    seconds = text if isinstance(text, int) else _spoken(text)
+    seconds = text if isinstance(text, int) else _spoken(text, bare=bare)
     if not 1 <= seconds <= MAX_SECONDS:
         raise ValueError("a duration lies between 1 second and 365 days")
     return seconds
 
 
-def _spoken(text: str) -> int:
+def _spoken(text: str, *, bare: bool) -> int:
     if text.isascii() and text.isdigit() and len(text) <= 10:
-        return int(text)
+        if bare:
+            return int(text)
+        raise ValueError(f"a duration needs a unit: write {text}s, {text}m, {text}h or {text}d")
     match = _PARTS.match(text) if text.isascii() else None
     if match is None or not text:
         raise ValueError(f"{text[:40]!r} is no duration: write 90s, 15m, 4h, 2d or 1h30m")

@@ -71,6 +71,8 @@ def _own_routes(parts: Parts) -> list[web.RouteDef]:
     async def health(_request: web.Request) -> web.Response:
         terminals = parts.terminals
         counts = Counts(terminals.running, parts.execs.running, terminals.attached)
+        if parts.execs.running or parts.agents.working:
+            parts.activity.use()
         return answer(parts.activity.health(counts))
 
     async def read(request: web.Request) -> web.Response:

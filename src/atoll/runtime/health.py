@@ -25,6 +25,9 @@ class HealthRecord(msgspec.Struct, frozen=True):
     unused_seconds: float
 
 
+_USES = ("agent.", "door.", "approval.")
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """What is alive now."""
@@ -52,6 +55,11 @@ class Activity:
     def use(self) -> None:
         """Note a turn, or a request at a door or a forwarded port."""
         self._used = self._loop.time()
+
+    def noted(self, kind: str) -> None:
+        """Note what the journal was told: agents begin and end turns, doors are knocked at."""
+        if kind.startswith(_USES):
+            self.use()
 
     def health(self, counts: Counts) -> HealthRecord:
         """Return the state of this runtime; seconds have one decimal."""

@@ -37,6 +37,10 @@ def _as_it_is(payload: Payload) -> Payload:
     return payload
 
 
+def _unheard(_kind: str) -> None:
+    """Nobody wants to know."""
+
+
 class Entry(msgspec.Struct, frozen=True):
     """One thing that happened; `at` is RFC 3339 UTC."""
 
@@ -65,7 +69,8 @@ class Page:
 
 
 class Journal:
-    """The journal in one directory, which one process writes at a time."""
+    """The journal in one directory, which one process writes at a time. `noted` is called with
+    the kind of every entry."""
 
     def __init__(
         self, folder: Path, max_bytes: int = JOURNAL_BYTES, *, redact: Redact = _as_it_is
@@ -85,6 +90,7 @@ class Journal:
         self._urgent = self.last if self.last > self._mark.acked else 0
         self._bell = asyncio.Event()
         self._closed = False
+        self.noted: Callable[[str], None] = _unheard
 
     def append(self, kind: str, payload: Mapping[str, object]) -> int:
         """Write one entry and return its number. A full disk costs entries, never the caller."""
@@ -100,6 +106,7 @@ class Journal:
             log.error("journal entry %d (%s) is lost: %s", self.last, kind, error)
         if kind in URGENT:
             self.alert()
+        self.noted(kind)
         return self.last
 
     def alert(self) -> None:

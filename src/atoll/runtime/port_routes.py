@@ -7,6 +7,7 @@ a program's own interface). The text frame `end` from the client says that it se
 import asyncio
 import contextlib
 import socket
+from collections.abc import Callable
 from typing import Final
 
 from aiohttp import WSMsgType, web
@@ -38,7 +39,7 @@ def routes(parts: Parts) -> list[web.RouteDef]:
         async with parts.ports.dial(int(text)) as (process, ours):
             await client.prepare(request)
             parts.activity.touch()
-            got = await _passed(client, ours)
+            got = await _passed(client, ours, parts.activity.use)
             failed = got == 0 and (await process.wait()).code not in (0, None)
             await client.close(code=NOBODY if failed else 1000)
         return client
@@ -46,13 +47,16 @@ def routes(parts: Parts) -> list[web.RouteDef]:
     return [web.get("/ports/{port}", dial)]
 
 
-async def _passed(client: web.WebSocketResponse, ours: socket.socket) -> int:
-    """Pass bytes both ways until the sandbox's side ends or the client left; how many came."""
+async def _passed(
+    client: web.WebSocketResponse, ours: socket.socket, use: Callable[[], None]
+) -> int:
+    """Pass bytes both ways until the sandbox's side ends or the client left; how many came. What
+    the client sends counts as use."""
     reader, writer = await asyncio.open_connection(sock=ours)
     try:
         async with asyncio.TaskGroup() as tasks:
             down = tasks.create_task(_down(reader, client))
-            up = tasks.create_task(_up(client, writer))
+            up = tasks.create_task(_up(client, writer, use))
             # The end of what comes is the end of all; a client that left, too.
             down.add_done_callback(lambda _: up.cancel())
             up.add_done_callback(lambda _: down.cancel() if client.closed else None)
@@ -70,9 +74,12 @@ async def _down(reader: asyncio.StreamReader, client: web.WebSocketResponse) -> 
     return got
 
 
-async def _up(client: web.WebSocketResponse, writer: asyncio.StreamWriter) -> None:
+async def _up(
+    client: web.WebSocketResponse, writer: asyncio.StreamWriter, use: Callable[[], None]
+) -> None:
     with contextlib.suppress(OSError):
         async for message in client:
+            use()
             if message.type is WSMsgType.BINARY:
                 writer.write(message.data)
                 await writer.drain()

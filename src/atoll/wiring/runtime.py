@@ -136,6 +136,7 @@ def _fill(
     """Put what this runtime is behind its routes."""
     journal = parts.journal
     activity = parts.activity = Activity(boot.sandbox_id, boot.generation)
+    journal.noted = activity.noted
     parts.policy = StandingPolicy()
     parts.policy.heed(parts.redactions.heed)
     make_stage = parts.redactions.stream

@@ -117,6 +117,25 @@ async def test_destroy_asks_first_and_cancel_is_the_safe_answer(seat: Seat) -> N
     await expect(page.locator(".row")).to_have_count(0)
 
 
+async def test_end_that_is_near_is_said_on_the_header_and_on_the_card(seat: Seat) -> None:
+    page = seat.page
+    seat.server.sandboxes[seat.sandbox]["ends_soon"] = True
+    await seat.server.tell(f"sandbox:{seat.sandbox}", "sandbox.ends_soon")
+    left = page.get_by_role("button", name="ends soon: 3 h 42 min left")
+    await expect(left).to_be_visible()
+    await left.click()
+    await expect(page.get_by_text("Extend it by")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await page.get_by_role("link", name="Atoll").first.click()
+    await expect(page.locator(".card", has_text="ends soon: 3 h 42 min left")).to_be_visible()
+
+
+async def test_expired_sandbox_can_be_started_with_its_files(seat: Seat) -> None:
+    await seat.server.enter(seat.sandbox, "expired", reason="Its time to live ran out.")
+    await seat.page.get_by_role("toolbar", name="Sandbox").get_by_text("Start").click()
+    await expect(seat.page.locator(".row").first).to_contain_text("Ready")
+
+
 async def test_time_left_can_be_extended(seat: Seat) -> None:
     page = seat.page
     await page.get_by_role("button", name="3 h 42 min left").click()

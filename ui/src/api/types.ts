@@ -49,6 +49,8 @@ export interface Sandbox {
   readonly ready_at: string | null;
   readonly expires_at: string | null;
   readonly max_expires_at: string | null;
+  /** It said that its end is near. */
+  readonly ends_soon?: boolean;
   readonly retained_until: string | null;
 }
 

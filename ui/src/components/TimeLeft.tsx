@@ -15,20 +15,20 @@ const CHOICES = [
   { ttl: '12h', words: '12 hours more' },
   { ttl: '1d', words: '1 day more' },
 ];
-const SOON_SECONDS = 15 * 60;
 
 export function TimeLeft({ sandbox }: { readonly sandbox: Sandbox }) {
   const now = useStore(tick);
   const left = sandbox.expires_at === null ? 0 : secondsUntil(sandbox.expires_at, now);
   const most = sandbox.max_expires_at === null ? null : secondsUntil(sandbox.max_expires_at, now);
+  const soon = sandbox.ends_soon === true;
   const summary = (
     <>
       <Icon name="clock" />
-      {left > 0 ? `${duration(left)} left` : 'time is up'}
+      {left > 0 ? `${soon ? 'ends soon: ' : ''}${duration(left)} left` : 'time is up'}
     </>
   );
   return (
-    <Pop summary={summary} tone={left < SOON_SECONDS ? 'fact-warn' : ''}>
+    <Pop summary={summary} tone={soon ? 'fact-warn' : ''}>
       {(close) => (
         <>
           <p>Extend it by</p>

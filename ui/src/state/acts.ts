@@ -29,7 +29,7 @@ export function actsOf({ state, ready_at }: Sandbox): readonly Act[] {
     case 'failed':
       return ready_at === null ? ['recreate', 'destroy'] : ['start', 'recreate', 'destroy'];
     case 'expired':
-      return ['recreate', 'destroy'];
+      return ['start', 'recreate', 'destroy'];
     case 'destroying':
     case 'destroyed':
       return [];

@@ -10,7 +10,7 @@ from atoll.domain.conversation.step import Terms
 from atoll.domain.errors import AtollError, Invalid, LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, TerminalId, spell
 from atoll.domain.terminal.cardlog import Clean
-from atoll.domain.terminal.softlock import AgentState
+from atoll.domain.terminal.softlock import AgentState, Work
 from atoll.ports.spawner import Process, Spawner
 from atoll.runtime.agents.driven import Driven, Identity
 from atoll.runtime.agents.hold import Hold, Watching
@@ -79,6 +79,14 @@ class Agents:
         self._register = Register(spawner, journal, tasks)
         self._driven: dict[str, Driven] = {}
         self._screens: dict[str, Screen] = {}
+
+    @property
+    def working(self) -> bool:
+        """Whether an agent is at its turn."""
+        locks = (driven.lock for driven in self._driven.values())
+        return any(
+            lock.work is Work.WORKING and lock.state is not AgentState.STOPPED for lock in locks
+        )
 
     def all(self) -> list[Driven]:
         """Every agent that can be looked at, oldest first."""

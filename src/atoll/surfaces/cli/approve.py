@@ -13,7 +13,7 @@ from atoll.surfaces.cli.answer import Json
 from atoll.surfaces.cli.api import get, post
 from atoll.surfaces.cli.approvals import show
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.options import approval_argument, json_option
+from atoll.surfaces.cli.options import approval_argument, duration, json_option
 from atoll.surfaces.cli.output import note, say, show_json
 
 
@@ -26,7 +26,9 @@ from atoll.surfaces.cli.output import note, say, show_json
     default="once",
     help="One request, this sandbox, or every sandbox that has the secret  [default: once]",
 )
-@click.option("--ttl", default=None, help="For so long at most: 90s, 15m, 4h, 2d.")
+@click.option(
+    "--ttl", default=None, callback=duration, help="For so long at most: 90s, 15m, 4h, 2d."
+)
 @json_option()
 @pass_invocation
 def command(

@@ -21,7 +21,7 @@ from atoll.surfaces.cli.seat.detach import DEFAULT, DetachKeys
 from atoll.surfaces.cli.seat.ending import Detached, Ended, Ending, Lost, Signalled
 from atoll.surfaces.cli.seat.rawtty import RawTty
 from atoll.surfaces.cli.selection import select
-from atoll.surfaces.cli.waiting import COMING, LIVE, name_of, wait_ready
+from atoll.surfaces.cli.waiting import COMING, LIVE, end_notice, name_of, wait_ready
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +128,8 @@ def sit(invocation: Invocation, sandbox: Answer, sitting: Sitting, *, tty: RawTt
     async def still_there() -> str:
         return await asyncio.to_thread(_gone, api, target.sandbox_id, target.name)
 
+    if soon := end_notice(sandbox):
+        note(soon)
     with tty:
         seat = Seat(target, tty, attachment, key=sitting.control)
         ending = asyncio.run(seat.run(lambda: api.server, sitting.keys, still_there=still_there))

@@ -101,7 +101,7 @@ def _wish(
         wish["env"] = variables(env)
     if timeout is not None:
         try:
-            wish["timeout"] = parse_duration(timeout)
+            wish["timeout"] = parse_duration(timeout, bare=True)
         except ValueError as problem:
             raise click.BadParameter(str(problem), param_hint="--timeout") from problem
     return wish

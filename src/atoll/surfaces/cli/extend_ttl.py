@@ -4,23 +4,25 @@ import click
 
 from atoll.surfaces.cli.api import post
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.options import json_option, sandbox_argument
+from atoll.surfaces.cli.options import duration, json_option, sandbox_argument
 from atoll.surfaces.cli.output import say, show_json
 from atoll.surfaces.cli.waiting import name_of
 
 
 @click.command("extend-ttl")
 @sandbox_argument()
-@click.argument("ttl")
+@click.argument("ttl", callback=duration)
 @json_option()
 @pass_invocation
 def command(invocation: Invocation, name: str, ttl: str, *, as_json: bool) -> None:
-    """Give a sandbox more time.
+    """Give a sandbox more time, or keep an ended one longer.
 
-    TTL is a duration such as 90s, 15m, 4h or 2d.
+    TTL is a duration such as 90s, 15m, 4h or 2d. More than fits is refused with what fits.
     """
     sandbox = invocation.api().call(post("sandboxes", name, "extend_ttl", value={"ttl": ttl}))
     if as_json:
         show_json(sandbox.value)
     else:
-        say(f"{name_of(sandbox)} lives until {sandbox.text('expires_at')}")
+        kept = sandbox.text("retained_until")
+        until = f"is kept until {kept}" if kept else f"lives until {sandbox.text('expires_at')}"
+        say(f"{name_of(sandbox)} {until}")

@@ -12,7 +12,7 @@ from atoll.surfaces.cli.list import age
 from atoll.surfaces.cli.options import json_option, sandbox_argument
 from atoll.surfaces.cli.output import clean, painted, show_json
 from atoll.surfaces.cli.selection import select
-from atoll.surfaces.cli.waiting import name_of
+from atoll.surfaces.cli.waiting import end_notice, name_of
 
 RUNNING = ("ready", "active")
 WIDTH = 14
@@ -72,6 +72,7 @@ def _lines(sandbox: Answer) -> list[tuple[str, str]]:
         ("created", _moment(sandbox.text("created_at"))),
         ("last active", _moment(sandbox.text("last_active_at"))),
         ("expires", sandbox.text("expires_at")),
+        ("ends soon", end_notice(sandbox)),
         ("kept until", sandbox.text("retained_until")),
     ]
     lines += [("missing", note) for note in sandbox.child("isolation").texts("degraded")]

@@ -9,7 +9,7 @@ from atoll.surfaces.cli.api import get
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.options import json_option
 from atoll.surfaces.cli.output import note, show_json, show_table
-from atoll.surfaces.cli.waiting import name_of
+from atoll.surfaces.cli.waiting import end_notice, name_of
 
 
 @click.command("list")
@@ -24,6 +24,8 @@ def command(invocation: Invocation, *, states: tuple[str, ...], as_json: bool) -
         show_json({"sandboxes": [row.value for row in found], "next": None})
     elif found:
         show_table(("NAME", "STATE", "AGE", "PROFILE", "AGENT", "REPOSITORY"), map(_row, found))
+        for words in filter(None, map(end_notice, found)):
+            note(words)
     else:
         note("no sandboxes: make one with `atoll new`")
 
@@ -34,12 +36,19 @@ def _row(sandbox: Answer) -> tuple[str, ...]:
     branch = metadata.text("branch")
     return (
         name_of(sandbox),
-        sandbox.text("state") + (" (exposed)" if sandbox.texts("exposed_secrets") else ""),
+        _state(sandbox),
         age(sandbox.text("created_at")),
         sandbox.child("profile").text("id").removeprefix("profile."),
         sandbox.text("agent", "-"),
         f"{repository}@{branch}" if repository and branch else repository or "-",
     )
+
+
+def _state(sandbox: Answer) -> str:
+    marks = ["exposed"] if sandbox.texts("exposed_secrets") else []
+    if sandbox.flag("ends_soon"):
+        marks.append("ends soon")
+    return sandbox.text("state") + (f" ({', '.join(marks)})" if marks else "")
 
 
 def age(at: str) -> str:

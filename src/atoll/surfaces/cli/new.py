@@ -14,7 +14,7 @@ from atoll.surfaces.cli.exec import variables
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.memory import remember
 from atoll.surfaces.cli.mounts import granted, read_mount
-from atoll.surfaces.cli.options import json_option, profile_option
+from atoll.surfaces.cli.options import duration, json_option, profile_option
 from atoll.surfaces.cli.origin import Origin, origins, said
 from atoll.surfaces.cli.output import note, say, show_json
 from atoll.surfaces.cli.plan import Plan, last_plan, preset, save
@@ -48,7 +48,7 @@ ACCESSES = ("none", "ro", "rw")
 )
 @click.option("--network", type=click.Choice(NETWORKS), default=None, help="What it may reach.")
 @click.option("--name", default=None, help="Its name  [default: <repo>-<branch>]")
-@click.option("--ttl", default=None, help="How long it lives: 90s, 15m, 4h, 2d.")
+@click.option("--ttl", default=None, callback=duration, help="How long it lives: 15m, 4h, 2d.")
 @click.option("--env", multiple=True, metavar="K=V", help="A variable inside; may be repeated.")
 @click.option("--wd", metavar="DIR", default=None, help="Start in this folder of the workspace.")
 @click.option(

@@ -6,6 +6,7 @@ from typing import ParamSpec, TypeVar
 
 import click
 
+from atoll.domain.duration import parse_duration
 from atoll.surfaces.cli.candidates import listed, profiles
 
 P = ParamSpec("P")
@@ -54,6 +55,16 @@ def profile_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
 def json_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
     """--json."""
     return click.option("--json", "as_json", is_flag=True, help="Print the API's answer as JSON.")
+
+
+def duration(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
+    """Check a duration before anything is sent, and leave it as it was written."""
+    if text is not None:
+        try:
+            parse_duration(text)
+        except ValueError as problem:
+            raise click.BadParameter(str(problem)) from problem
+    return text
 
 
 def yes_option() -> Callable[[Callable[P, R]], Callable[P, R]]:

@@ -5,7 +5,7 @@ import click
 from atoll.surfaces.cli.answer import Answer, Json
 from atoll.surfaces.cli.api import Call, at, get, post
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
-from atoll.surfaces.cli.options import json_option, sandbox_argument
+from atoll.surfaces.cli.options import duration, json_option, sandbox_argument
 from atoll.surfaces.cli.output import note, say, show_json, show_table
 from atoll.surfaces.cli.usual_verb import UsualVerb
 
@@ -30,7 +30,9 @@ def command() -> None:
     show_default=True,
     help="Watch only, or ask for control and type, too.",
 )
-@click.option("--ttl", default="1h", show_default=True, help="How long the link lives.")
+@click.option(
+    "--ttl", default="1h", show_default=True, callback=duration, help="How long the link lives."
+)
 @click.option("--terminal", metavar="ID", default=None, help="This terminal and no other.")
 @click.option("--label", default=None, help="What the link is called in lists.")
 @json_option()

@@ -20,7 +20,7 @@ ANSWER_SECONDS = 5.0
 def command(invocation: Invocation, *, timeout: str) -> None:
     """Wait until Atoll answers, and print its address."""
     try:
-        deadline = time.monotonic() + parse_duration(timeout)
+        deadline = time.monotonic() + parse_duration(timeout, bare=True)
     except ValueError as problem:
         raise click.BadParameter(str(problem), param_hint="--timeout") from problem
     api = invocation.api()

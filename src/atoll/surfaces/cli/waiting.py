@@ -45,6 +45,15 @@ def log_lines(api: Api, reference: str) -> list[str]:
     return [line.text("text") for line in answered.children("lines")]
 
 
+def end_notice(sandbox: Answer) -> str:
+    """What to say of a sandbox that ends soon; empty for any other."""
+    if not sandbox.flag("ends_soon"):
+        return ""
+    name = name_of(sandbox)
+    until = sandbox.text("expires_at")
+    return f"{name} ends at {until}: `atoll extend-ttl {name} 4h` gives it more time"
+
+
 def name_of(sandbox: Answer) -> str:
     """What a person calls it."""
     return sandbox.text("name") or sandbox.text("sandbox_id")

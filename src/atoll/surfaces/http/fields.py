@@ -39,6 +39,13 @@ class Shown(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+DURATION_PATTERN: Final = (
+    "^(?:[1-9][0-9]{0,2}d(?:[0-9]{1,2}h)?(?:[0-9]{1,2}m)?(?:[0-9]{1,2}s)?"
+    "|[1-9][0-9]{0,3}h(?:[0-9]{1,2}m)?(?:[0-9]{1,2}s)?"
+    "|[1-9][0-9]{0,4}m(?:[0-9]{1,2}s)?|[1-9][0-9]{0,6}s)$"
+)
+"""What clients may send as text; a year at most is checked apart."""
+
 Word = Annotated[str, Field(min_length=1, max_length=200, strict=True)]
 """A short text."""
 
@@ -52,7 +59,7 @@ Seconds = Annotated[
         {
             "anyOf": [
                 {"type": "integer", "minimum": 1, "maximum": 31_536_000},
-                {"type": "string", "pattern": "^[1-9][0-9]{0,4}[smh]$"},
+                {"type": "string", "pattern": DURATION_PATTERN},
             ],
             "description": "Seconds, or text such as 90s, 15m, 4h, 2d, 1h30m.",
             "examples": ["4h"],

@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 from atoll.domain.isolation import Isolation, IsolationLevel
+from atoll.domain.lifetime import ends_soon
 from atoll.domain.principal import ActorKind
 from atoll.domain.profile import Access, NetworkMode, Scope, WorkspaceMode
 from atoll.domain.sandbox import Sandbox, SandboxRepo, State
@@ -122,9 +123,12 @@ class SandboxView(Shown):
     updated_at: Instant
     ready_at: Instant | None
     last_active_at: Instant | None
+    last_used_at: Instant | None
     expires_at: Instant
     max_expires_at: Instant
+    ends_soon: bool
     idle_reap_seconds: int | None
+    idle_stop_seconds: int | None
     retained_until: Instant | None
     kept_at: str | None
     poll_url: str
@@ -208,8 +212,11 @@ def _times(sandbox: Sandbox) -> dict[str, Any]:
         "updated_at": instant(sandbox.updated_at),
         "ready_at": instant(sandbox.ready_at),
         "last_active_at": instant(sandbox.last_active_at),
+        "last_used_at": instant(sandbox.last_used_at),
         "expires_at": instant(sandbox.expires_at),
         "max_expires_at": instant(sandbox.max_expires_at),
+        "ends_soon": ends_soon(sandbox),
+        "idle_stop_seconds": sandbox.profile.ttl.idle_stop_seconds,
         "idle_reap_seconds": sandbox.profile.ttl.idle_reap_seconds,
         "retained_until": instant(sandbox.retained_until),
     }
