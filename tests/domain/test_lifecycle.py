@@ -14,7 +14,7 @@ from atoll.domain.lifecycle import MAX_PULLED, step
 from atoll.domain.lifetime import deadline, ends_soon, idle_deadline, warning_at
 from atoll.domain.network_switch import NetworkChange
 from atoll.domain.profile import NetworkMode, Profile, Scope, Ttl
-from atoll.domain.sandbox import Attachment, PulledTip, Sandbox, State, keeps_files
+from atoll.domain.sandbox import Attachment, PulledTip, Sandbox, SandboxRepo, State, keeps_files
 from atoll.domain.stimulus import (
     Broke,
     Destroy,
@@ -100,6 +100,12 @@ def test_requested_begins_to_provision() -> None:
     assert sandbox.state is State.PROVISIONING
     assert instructions == (Append("sandbox.provisioning"), Provision(1))
     assert step(sandbox, Requested(), NOW) == (sandbox, ())
+
+
+def test_reached_remembers_how_repositories_were_laid_out() -> None:
+    begun = SandboxRepo("https://h.example/o/r", "b", None, "/workspace", began_from="main")
+    report = Reached(1, Attachment(address="unix:/x"), (begun,))
+    assert after(born(), Requested(), report).repos == (begun,)
 
 
 def test_reached_makes_ready_with_the_way_in() -> None:

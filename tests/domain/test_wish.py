@@ -88,6 +88,62 @@ def test_sparse_folders_have_a_limit() -> None:
         grant(wish, PROFILE, AROUND)
 
 
+def test_repository_lies_where_it_was_asked_to() -> None:
+    (one,) = grant(CreateSandbox(repos=(RepoWish("o/r", path="sub/dir/"),)), PROFILE, AROUND).repos
+    assert one.path == "/workspace/sub/dir"
+    wish = CreateSandbox(repos=(RepoWish("o/r"), RepoWish("p/q", path="/workspace/r")))
+    assert [repo.path for repo in grant(wish, PROFILE, AROUND).repos] == [
+        "/workspace/r-2",
+        "/workspace/r",
+    ]
+    profile = replace(PROFILE, repos=(Repo("o/r", path="there"),))
+    assert grant(CreateSandbox(), profile, AROUND).repos[0].path == "/workspace/there"
+    whole = CreateSandbox(repos=(RepoWish("o/r", path="/workspace"),))
+    assert grant(whole, PROFILE, AROUND).repos[0].path == "/workspace"
+
+
+@pytest.mark.parametrize(
+    ("paths", "field"),
+    [
+        (("../out",), "repos[0].path"),
+        (("/etc",), "repos[0].path"),
+        (("a/.git/b",), "repos[0].path"),
+        (("a\x1b",), "repos[0].path"),
+        (("a", "a"), "repos[1].path"),
+        (("a", "a/b"), "repos[1].path"),
+        (("a/b", "a"), "repos[1].path"),
+        (("a", "/workspace"), "repos[1].path"),
+    ],
+)
+def test_repositories_that_would_lie_in_each_other_or_outside_are_refused(
+    paths: tuple[str, ...], field: str
+) -> None:
+    wish = CreateSandbox(repos=tuple(RepoWish("o/r", path=path) for path in paths))
+    with pytest.raises(Invalid) as caught:
+        grant(wish, PROFILE, AROUND)
+    assert caught.value.field == field
+
+
+def test_folders_whose_names_begin_alike_are_apart() -> None:
+    wish = CreateSandbox(repos=(RepoWish("o/r", path="ab"), RepoWish("o/r", path="a")))
+    assert len(grant(wish, PROFILE, AROUND).repos) == 2
+
+
+def test_repo_ref_is_the_repository_where_none_is_named() -> None:
+    profile = replace(PROFILE, repos=(Repo("p/q"),))
+    (one,) = grant(CreateSandbox(inputs=Inputs(repo_ref="o/r")), profile, AROUND).repos
+    assert (one.repo_url, one.path) == ("https://github.com/o/r", "/workspace")
+    named = CreateSandbox(repos=(RepoWish("o/r"),), inputs=Inputs(repo_ref="o/r"))
+    assert len(grant(named, PROFILE, AROUND).repos) == 1
+    other = CreateSandbox(repos=(RepoWish("o/r"),), inputs=Inputs(repo_ref="x/y"))
+    with pytest.raises(Invalid) as caught:
+        grant(other, PROFILE, AROUND)
+    assert caught.value.field == "inputs.repo_ref"
+    with pytest.raises(Invalid) as caught:
+        grant(CreateSandbox(inputs=Inputs(repo_ref="file:///etc")), PROFILE, AROUND)
+    assert caught.value.field == "inputs.repo_ref"
+
+
 def test_repositories_of_the_profile_count_when_none_are_asked_for() -> None:
     profile = replace(PROFILE, repos=(Repo("o/r", branch="dev"),))
     (repo,) = grant(CreateSandbox(), profile, AROUND).repos

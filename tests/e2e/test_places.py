@@ -241,6 +241,43 @@ def test_workspace_of_each_access_is_what_it_says(atoll: TestServer, repository:
     shutil.rmtree(source)
 
 
+def test_second_sandbox_of_a_large_repository_takes_next_to_nothing(atoll: TestServer) -> None:
+    source = atoll.home.parent / "large"
+    git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.invalid", "-C", str(source)]
+    subprocess.run(["git", "init", "-q", "-b", "main", str(source)], check=True)
+    for number in range(3):
+        (source / "big").write_bytes(os.urandom(16 * 2**20))
+        subprocess.run([*git, "add", "big"], check=True)
+        subprocess.run([*git, "commit", "-qm", f"big {number}"], check=True)
+    (source / "big").write_text("small at last\n")
+    subprocess.run([*git, "commit", "-qam", "small"], check=True)
+    owner = atoll.home.stat().st_uid
+    for path in (source, *source.rglob("*")):
+        os.chown(path, owner, owner, follow_symlinks=False)
+    for name in ("l-1", "l-2"):
+        new(atoll, name, str(source), "fix")
+        assert inside(atoll, name, "git rev-list --count HEAD; cat big") == "4\nsmall at last"
+        # Every object of the history is readable, and lies outside.
+        assert inside(atoll, name, "git fsck --full 2>&1 | grep -v '^dangling' || echo whole") == (
+            "whole"
+        )
+        inside(atoll, name, "echo more >> big; git add big; git -c user.name=A "
+               "-c user.email=a@b.invalid commit -qm more; git gc -q")  # fmt: skip
+        assert int(inside(atoll, name, "du -sk . | cut -f1")) < 1024
+        ok(atoll, "stop", name)
+        ok(atoll, "start", name)
+        assert int(inside(atoll, name, "du -sk . | cut -f1")) < 1024
+    kept = sum(
+        path.lstat().st_size
+        for path in (atoll.home / "repos").rglob("*")
+        if path.is_file() and not path.is_symlink()
+    )
+    assert 48 * 2**20 < kept < 80 * 2**20
+    for name in ("l-1", "l-2"):
+        ok(atoll, "destroy", name, "--yes")
+    shutil.rmtree(source)
+
+
 def test_prefixes_of_pip_and_npm_take_what_is_installed(atoll: TestServer, tmp_path: Path) -> None:
     new(atoll, "px")
     wheel = tmp_path / "atolltry-1-py3-none-any.whl"

@@ -145,9 +145,10 @@ class NotedWorkspaces:
 
     async def prepare(
         self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
-    ) -> None:
+    ) -> tuple[SandboxRepo, ...]:
         self._act("prepare")
         report("Checked out.")
+        return sandbox.repos
 
     async def settle(self, sandbox: Sandbox, client: RuntimeClient) -> None:
         self._act("settle")

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
-from atoll.surfaces.cli.api import post
+from atoll.surfaces.cli.api import Call, at, post
 from atoll.surfaces.cli.local_repo import describe, upload
 from atoll.surfaces.cli.pulled_branch import Pulled, Wanted, pull
 from tests.peers.git_server import git_server
@@ -23,7 +23,11 @@ async def atoll() -> AsyncIterator[RepositoryWorld]:
 
 
 async def made(atoll: RepositoryWorld, **repo: object) -> dict[str, object]:
-    body = {"profile": "shell", "repos": [repo]}
+    return await asked(atoll, repos=[repo])
+
+
+async def asked(atoll: RepositoryWorld, **wish: object) -> dict[str, object]:
+    body = {"profile": "shell", **wish}
     async with httpx.AsyncClient(
         base_url=atoll.url, headers={"Authorization": f"Bearer {atoll.token}"}, timeout=30
     ) as client:
@@ -70,6 +74,67 @@ async def test_remote_fetched_then_worked_on_then_pulled(
     assert got == Pulled("fix", box.run("git rev-parse HEAD"), 1, (".envrc",))
     assert tree.git("rev-parse", "fix") == got.commit
     assert tree.git("status", "--porcelain") == ""
+
+
+async def test_repositories_lie_where_they_were_asked_to_and_know_where_they_began(
+    atoll: RepositoryWorld, tmp_path: Path
+) -> None:
+    tree = new_tree(tmp_path / "work")
+    bare_copy(tree, tmp_path / "srv" / "o" / "r.git")
+    async with git_server(tmp_path / "srv") as server:
+        url = f"{server.url}/o/r"
+        sandbox = await made(atoll, repo_url=url, branch="fix", path="deep/in")
+        by_ref = await asked(atoll, inputs={"repo_ref": url})
+        there = await made(atoll, repo_url=url, branch="main")
+    box = atoll.box(str(sandbox["sandbox_id"]))
+    assert box.run("git -C /workspace/deep/in branch --show-current; ls -A /workspace") == (
+        "fix\ndeep"
+    )
+    assert sandbox["repos"][0]["path"] == "/workspace/deep/in"  # type: ignore[index]
+    assert sandbox["repos"][0]["from_branch"] == "main"  # type: ignore[index]
+    assert sandbox["metadata"]["from_branch"] == "main"  # type: ignore[index]
+    assert by_ref["repos"][0]["repo_url"] == url  # type: ignore[index]
+    assert atoll.box(str(by_ref["sandbox_id"])).run("git log --format=%H") == tree.git(
+        "log", "--format=%H"
+    )
+    # The branch was there: it began from none.
+    assert there["repos"][0]["from_branch"] is None  # type: ignore[index]
+
+
+async def test_unpulled_work_of_several_repositories_and_beside_them_is_told(
+    atoll: RepositoryWorld, tmp_path: Path
+) -> None:
+    tree = new_tree(tmp_path / "one")
+    key = await sent(atoll, tree)
+    repos = [
+        {"key": key, "branch": "fix", "path": path} for path in ("a", "deep/b", "broken", "clean")
+    ]
+    sandbox = await asked(atoll, repos=repos)
+    box = atoll.box(str(sandbox["sandbox_id"]))
+    commit = "git -c user.name=A -c user.email=a@b.invalid commit -q"
+    box.run(
+        f"cd a; echo x > x; git add x; {commit} -m first; git switch -q --detach; "
+        f"{commit} --allow-empty -m second; echo y > 'y z'; "
+        "cd ../deep/b; echo x > x; git add x; git stash -q; cd ../..; rm -rf broken/.git; touch t"
+    )
+    path = at("sandboxes", str(sandbox["name"]), "unpulled")
+    places = (await asyncio.to_thread(atoll.api.call, Call("GET", path))).value["places"]
+    assert isinstance(places, list)
+    a, b, beside = places
+    assert (a["path"], a["commits"], a["subject"]) == ("/workspace/a", 2, "second")
+    assert (a["untracked"], a["changed"], a["stashes"]) == (["y z"], [], 0)
+    assert (b["path"], b["commits"], b["stashes"]) == ("/workspace/deep/b", 0, 1)
+    assert beside["repo"] is None and "t" in beside["untracked"]
+    assert "broken/README.md" in beside["untracked"] or len(beside["untracked"]) > 1
+    # A commit that is outside no longer counts, nor what it stands on.
+    marked = post("sandboxes", str(sandbox["name"]), "pulled", value={"commit": a["tip"]})
+    await asyncio.to_thread(atoll.api.call, marked)
+    places = (await asyncio.to_thread(atoll.api.call, Call("GET", path))).value["places"]
+    assert isinstance(places, list) and places[0]["commits"] == 0
+    for refused in ({"repo": 4, "commit": a["tip"]}, {"commit": "main"}):
+        with pytest.raises(Invalid):
+            call = post("sandboxes", str(sandbox["name"]), "pulled", value=refused)
+            await asyncio.to_thread(atoll.api.call, call)
 
 
 async def test_local_checkout_uploaded_twice_sends_only_what_is_new(

@@ -152,6 +152,8 @@ def _reached(sandbox: Sandbox, report: Reached, now: datetime) -> Outcome:
     if report.generation != sandbox.generation or sandbox.state is not State.PROVISIONING:
         return sandbox, ()
     ready = replace(_enter(sandbox, State.READY, now), attachment=report.attachment, ready_at=now)
+    if report.repos is not None:
+        ready = replace(ready, repos=report.repos)
     # Those that went on are told of by the new runtime, under their new ids.
     return replace(ready, agents=(), resuming=False), (Append("sandbox.ready"),)
 

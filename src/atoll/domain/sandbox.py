@@ -44,19 +44,21 @@ KEPT = frozenset({State.EXPIRED, State.FAILED})
 class RepoWish:
     """A repository somebody asks for: a remote URL, or `key` of one uploaded before (a local
     checkout). `branch` None makes a new one, `from_branch` None starts at the remote's head.
-    `sparse` names the folders to lay out; none are all."""
+    `sparse` names the folders to lay out; none are all. `path` is where in the workspace."""
 
     repo_url: str
     branch: str | None = None
     from_branch: str | None = None
     key: str | None = None
     sparse: tuple[str, ...] = ()
+    path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxRepo:
     """A repository of a sandbox: `path` is where its tree lies inside. `sparse` are folders
-    relative to that; the files beside and above them are laid out too (git's cone mode)."""
+    relative to that; the files beside and above them are laid out too (git's cone mode).
+    `began_from` is the branch that a new one began from, once that is known."""
 
     repo_url: str
     branch: str
@@ -64,6 +66,7 @@ class SandboxRepo:
     path: str
     key: str | None = None
     sparse: tuple[str, ...] = ()
+    began_from: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,8 @@ class PulledTip:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """References the consumer hands to its own tooling; stored and shown, never opened here."""
+    """References of the consumer: `repo_ref` is the sandbox's repository where `repos` names none,
+    `compose_bundle_ref` is stored and shown."""
 
     repo_ref: str | None = None
     compose_bundle_ref: str | None = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from atoll.domain.agent_seat import AgentSeat
 from atoll.domain.network_switch import NetworkChange
-from atoll.domain.sandbox import Attachment
+from atoll.domain.sandbox import Attachment, SandboxRepo
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +17,12 @@ class Requested:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Its runtime answered the probe and its workspace is laid out."""
+    """Its runtime answered the probe and its workspace is laid out. `repos` are its repositories
+    with what laying them out told; None when nothing was."""
 
     generation: int
     attachment: Attachment
+    repos: tuple[SandboxRepo, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,16 +148,16 @@ def read_sparse(folders: tuple[str, ...]) -> tuple[str, ...]:
 def read_repos(
     wish: CreateSandbox, profile: Profile, circumstances: Circumstances
 ) -> tuple[SandboxRepo, ...]:
-    """The repositories with canonical addresses, branches and places (one is `/workspace`
-    itself, several are `/workspace/<repo>`). Raises `Invalid`."""
-    asked = wish.repos or tuple(
-        RepoWish(repo.repo_url, from_branch=repo.branch) for repo in profile.repos
-    )
+    """The repositories with canonical addresses, branches and places: as asked for, else one is
+    `/workspace` itself and several are `/workspace/<repo>`. Raises `Invalid`."""
+    asked = _asked_repos(wish, profile)
     if len(asked) > MAX_REPOS:
         raise Invalid(f"At most {MAX_REPOS} repositories fit in a sandbox.", field="repos")
+    places = [_place(one, number) for number, one in enumerate(asked)]
+    # A folder somebody chose is not given to another repository of that name.
+    names = {place.split("/")[2] for place in places if place not in (None, WORKSPACE)}
     repos: list[SandboxRepo] = []
-    names: set[str] = set()
-    for number, one in enumerate(asked):
+    for number, (one, place) in enumerate(zip(asked, places, strict=True)):
         try:
             url, name = _source(one, allow_loopback=circumstances.allow_loopback)
             branch = read_branch(one.branch or default_branch(circumstances.now))
@@ -165,12 +165,56 @@ def read_repos(
             sparse = read_sparse(one.sparse)
         except Invalid as err:
             where = f"repos[{number}].{err.field or 'repo_url'}"
+            if asked is not wish.repos and wish.inputs.repo_ref is not None:
+                where = "inputs.repo_ref"
             raise Invalid(err.message, code=err.code, field=where) from err
-        name = free_name(name, names)
-        names.add(name)
-        path = WORKSPACE if len(asked) == 1 else f"{WORKSPACE}/{name}"
-        repos.append(SandboxRepo(url, branch, start, path, one.key, sparse))
+        if place is None:
+            name = free_name(name, names)
+            names.add(name)
+            place = WORKSPACE if len(asked) == 1 else f"{WORKSPACE}/{name}"
+        repos.append(SandboxRepo(url, branch, start, place, one.key, sparse))
+    check_apart([repo.path for repo in repos])
     return tuple(repos)
+
+
+def check_apart(paths: list[str]) -> None:
+    """Raise `Invalid` when one repository would lie in another, or where another lies."""
+    for number, path in enumerate(paths):
+        for other in paths[:number]:
+            if path == other or f"{path}/".startswith(f"{other}/") or other.startswith(f"{path}/"):
+                raise Invalid(
+                    f"{path} and {other} cannot both hold a repository: give each a folder of its "
+                    "own.",
+                    field=f"repos[{number}].path",
+                )
+
+
+def _asked_repos(wish: CreateSandbox, profile: Profile) -> tuple[RepoWish, ...]:
+    """What was asked for, else `inputs.repo_ref`, else the profile's. Raises `Invalid`."""
+    ref = wish.inputs.repo_ref
+    if wish.repos:
+        if ref is not None and ref not in {repo.repo_url for repo in wish.repos}:
+            raise Invalid(
+                "repo_ref names a repository that repos does not: give one of the two.",
+                field="inputs.repo_ref",
+            )
+        return wish.repos
+    if ref is not None:
+        return (RepoWish(ref),)
+    return tuple(
+        RepoWish(repo.repo_url, from_branch=repo.branch, path=repo.path) for repo in profile.repos
+    )
+
+
+def _place(wish: RepoWish, number: int) -> str | None:
+    """Where it is to lie, absolute; None when nothing was said. Raises `Invalid`."""
+    if wish.path is None:
+        return None
+    field = f"repos[{number}].path"
+    below = workspace_path(wish.path, field=field)
+    if not below.isprintable() or any(part.casefold() == ".git" for part in below.split("/")):
+        raise Invalid("a repository cannot lie there: name a plain folder.", field=field)
+    return f"{WORKSPACE}/{below}" if below else WORKSPACE
 
 
 def _source(wish: RepoWish, *, allow_loopback: bool) -> tuple[str, str]:

@@ -24,9 +24,10 @@ class WorkspacePreparer(Protocol):
 
     async def prepare(
         self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
-    ) -> None:
+    ) -> tuple[SandboxRepo, ...]:
         """Lay out `/workspace` before `ready`. Idempotent: after a stop and start the tree is
-        already there and is left alone. `report` says one step in words."""
+        already there and is left alone. `report` says one step in words. Returns the repositories
+        with what laying them out told."""
         ...
 
     async def settle(self, sandbox: Sandbox, client: RuntimeClient) -> None:

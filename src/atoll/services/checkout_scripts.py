@@ -109,7 +109,7 @@ outside() {
 count=$(outside "$@" | git rev-list --count --branches $head --stdin) || exit 14
 printf '%s\0' "$count"
 if [ "$count" = 0 ]; then printf '\0\0'; else
-  outside "$@" | git -c log.showSignature=false log -1 --no-color --format='%H%x00%s' \
+  outside "$@" | git -c log.showSignature=false log -1 --topo-order --no-color --format='%H%x00%s' \
     --branches $head --stdin | tr '\n' '\0'
 fi
 git stash list 2> /dev/null | wc -l | tr -d ' ' | tr '\n' '\0'

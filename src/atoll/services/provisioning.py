@@ -15,7 +15,7 @@ from atoll.domain.entry import MECHANISMS, entry_steps
 from atoll.domain.errors import AtollError, Failed
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile import Access
-from atoll.domain.sandbox import Attachment, Sandbox
+from atoll.domain.sandbox import Attachment, Sandbox, SandboxRepo
 from atoll.domain.stimulus import Idle
 from atoll.ports import (
     AgentConfigs,
@@ -52,6 +52,14 @@ class Layers:
     agents: AgentLayers
     safety: SafetyLayers | None = None
     configs: AgentConfigs | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What a bring-up made: how to reach it, and its repositories as they were laid out."""
+
+    attachment: Attachment
+    repos: tuple[SandboxRepo, ...]
 
 
 class Provisioning:
@@ -98,7 +106,7 @@ class Provisioning:
             Reachability(attachment.address, attachment.isolation, attachment.token)
         )
 
-    async def bring_up(self, sandbox: Sandbox, report: Report, *, fresh: bool) -> Attachment:
+    async def bring_up(self, sandbox: Sandbox, report: Report, *, fresh: bool) -> Brought:
         """Provision, wait for the runtime, lay out the workspace."""
         extension = self.extension(sandbox)
         # A secret that is missing is said before anything starts.
@@ -112,7 +120,7 @@ class Provisioning:
         request = _request(sandbox, mounts, env=self._env(sandbox), fresh=fresh)
         if _to_be_filled(sandbox, fresh=fresh):
             report("Laying out a workspace that is read-only afterwards.")
-            request = await self._filled(sandbox, request, report)
+            request, sandbox = await self._filled(sandbox, request, report)
         handle = await extension.provision(replace(request, report=report))
         reach = await extension.wait_ready(handle)
         report(f"The runtime answers ({reach.isolation.mechanism}).")
@@ -120,12 +128,14 @@ class Provisioning:
         unchanged = changes == self._policies.changes
         await self._policies.put(client, sandbox, composed if unchanged else None)
         if sandbox.profile.workspace.access is Access.READ_WRITE:
-            await self._workspaces.prepare(sandbox, client, report)
+            repos = await self._workspaces.prepare(sandbox, client, report)
+            sandbox = replace(sandbox, repos=repos)
         await stand_at(sandbox, client)
         await self._furnish(sandbox, client, report, mechanism=reach.isolation.mechanism)
         await resume_agents(sandbox, client, report)
         report("Ready.")
-        return Attachment(handle.data, reach.address, reach.token, reach.isolation)
+        attachment = Attachment(handle.data, reach.address, reach.token, reach.isolation)
+        return Brought(attachment, sandbox.repos)
 
     async def _furnish(
         self, sandbox: Sandbox, client: RuntimeClient, report: Report, *, mechanism: str
@@ -139,19 +149,22 @@ class Provisioning:
             for line in entry_steps(dict(self._env(sandbox)), [file.path for file in config]):
                 report(line)
 
-    async def _filled(self, sandbox: Sandbox, request: Provision, report: Report) -> Provision:
-        """Lay the trees out in a wall that may write, and end that; what is to be provisioned
-        then. Nothing of the agent's ran in it."""
+    async def _filled(
+        self, sandbox: Sandbox, request: Provision, report: Report
+    ) -> tuple[Provision, Sandbox]:
+        """Lay the trees out in a wall that may write, and end that. Returns what is to be
+        provisioned then, and the sandbox as laid out. Nothing of the agent's ran in it."""
         extension = self.extension(sandbox)
         workspace = replace(request.profile.workspace, access=Access.READ_WRITE)
         open_ = replace(request, profile=replace(request.profile, workspace=workspace))
         handle = await extension.provision(open_)
         try:
             reach = await extension.wait_ready(handle)
-            await self._workspaces.prepare(sandbox, self._clients.client(reach), report)
+            client = self._clients.client(reach)
+            repos = await self._workspaces.prepare(sandbox, client, report)
         finally:
             await extension.teardown(handle, keep_state=True)
-        return replace(request, fresh=False)
+        return replace(request, fresh=False), replace(sandbox, repos=repos)
 
     async def open_kept(self, sandbox: Sandbox, *, alone_seconds: int) -> RuntimeClient:
         """Bring up the wall around what a sandbox keeps, and nothing else: no agent, no variable

@@ -177,7 +177,7 @@ class Reconciler:
             if work.renew:
                 await self._provisioning.renew(sandbox, report)
                 sandbox = await self.apply(sandbox.id, Renewed(work.generation))
-            attachment = await self._provisioning.bring_up(sandbox, report, fresh=work.renew)
+            brought = await self._provisioning.bring_up(sandbox, report, fresh=work.renew)
         except AtollError as err:
             await self._broke(sandbox, err.message, lines)
             return
@@ -186,7 +186,7 @@ class Reconciler:
             reason = f"Provisioning broke unexpectedly ({type(err).__name__}); the log says more."
             await self._broke(sandbox, reason, lines)
             return
-        stimulus = Reached(work.generation, attachment)
+        stimulus = Reached(work.generation, brought.attachment, brought.repos)
         ready, rest = await self._transitions.apply(sandbox.id, stimulus, lines=lines)
         self.follow(ready, rest)
         if ready.state in RUNNING:

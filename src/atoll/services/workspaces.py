@@ -8,7 +8,7 @@ import contextlib
 import re
 import secrets
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import structlog
@@ -72,8 +72,10 @@ class Workspaces:
 
     async def prepare(
         self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
-    ) -> None:
-        """Lay out every tree that is not there yet."""
+    ) -> tuple[SandboxRepo, ...]:
+        """Lay out every tree that is not there yet. Returns the repositories with the branches
+        they began from."""
+        begun = []
         for number, repo in enumerate(sandbox.repos):
             stored = await self.stored(sandbox, repo)
             start = _start(repo, number, await self._shelf.refs(stored))
@@ -92,6 +94,11 @@ class Workspaces:
             if outcome.code != 0:
                 raise Failed(f"{repo.path} could not be laid out from {stored.key}: {outcome.said}")
             report(f"{repo.path}: branch {repo.branch} at {start.commit[:12] or 'no commit yet'}")
+            new = repo.from_branch is None and not start.tracked and start.commit
+            # The origin's own branch may be another one by now: what is remembered counts.
+            begun_from = repo.began_from or (start.head if new else None)
+            begun.append(replace(repo, began_from=begun_from))
+        return tuple(begun)
 
     async def settle(self, sandbox: Sandbox, client: RuntimeClient) -> None:
         """Refresh the index of every tree, once its files are old enough to be trusted."""

@@ -20,8 +20,9 @@ class EmptyWorkspaces:
 
     async def prepare(
         self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
-    ) -> None:
+    ) -> tuple[SandboxRepo, ...]:
         """Nothing to lay out."""
+        return sandbox.repos
 
     async def settle(self, sandbox: Sandbox, client: RuntimeClient) -> None:
         """Nothing to settle."""

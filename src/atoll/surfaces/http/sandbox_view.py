@@ -185,7 +185,7 @@ def _metadata(sandbox: Sandbox) -> dict[str, Any]:
     return {
         "repo_url": first.repo_url if first else None,
         "branch": first.branch if first else None,
-        "from_branch": first.from_branch if first else None,
+        "from_branch": (first.from_branch or first.began_from) if first else None,
         "network_mode": sandbox.profile.network.mode,
         # No key of a person's SSH agent is shared, and there is no SSH gateway.
         "sync_ssh": 0,
@@ -199,7 +199,7 @@ def _repo(repo: SandboxRepo) -> dict[str, Any]:
     return {
         "repo_url": repo.repo_url,
         "branch": repo.branch,
-        "from_branch": repo.from_branch,
+        "from_branch": repo.from_branch or repo.began_from,
         "path": repo.path,
         "key": repo.key,
         "sparse": repo.sparse,

@@ -47,19 +47,22 @@ MAX_COPIES = 100
 
 class RepoBody(Body):
     """A repository: `repo_url`, or the `key` of one uploaded before; `sparse` are the folders
-    of it to lay out."""
+    of it to lay out, `path` is where in the workspace."""
 
     repo_url: Address | None = None
     branch: Word | None = None
     from_branch: Word | None = None
     key: Word | None = None
     sparse: Annotated[tuple[Address, ...], Field(max_length=MAX_SPARSE)] = ()
+    path: Address | None = None
 
     def wish(self) -> RepoWish:
         """The domain's value. Raises `Invalid` when it names nothing."""
         if self.repo_url is None and self.key is None:
             raise Invalid("a repository needs `repo_url` or `key`", field="repos")
-        return RepoWish(self.repo_url or "", self.branch, self.from_branch, self.key, self.sparse)
+        return RepoWish(
+            self.repo_url or "", self.branch, self.from_branch, self.key, self.sparse, self.path
+        )
 
 
 def _mode(word: object) -> object:
@@ -88,7 +91,7 @@ class MountBody(Body):
 
 
 class InputsBody(Body):
-    """References for the consumer's own tooling."""
+    """References of the consumer: `repo_ref` is the repository where `repos` names none."""
 
     repo_ref: Address | None = None
     compose_bundle_ref: Address | None = None
