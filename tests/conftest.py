@@ -1,7 +1,17 @@
 """What holds for every test here."""
 
+import pytest
 from hypothesis import settings
 
 # A slow example on a busy machine is no wrong answer; whole tests have their own timeout.
 settings.register_profile("atoll", deadline=None)
 settings.load_profile("atoll")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--looks",
+        choices=("some", "all"),
+        default="some",
+        help="test the page in light and dark colours, on a desktop and on a phone: all four",
+    )

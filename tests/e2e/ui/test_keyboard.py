@@ -90,3 +90,33 @@ async def test_phone_fits_its_screen_and_types_by_touch(
     await page.get_by_role("button", name="Fit the terminal").tap()
     await page.wait_for_function("id => window.__atollTerms.get(id).cols < 60", arg=terminal.id)
     await context.close()
+
+
+async def test_tabs_are_walked_chosen_and_closed_by_the_keyboard_alone(seat: Seat) -> None:
+    page = seat.page
+    await page.get_by_role("button", name="New claude terminal").click()
+    first, other = page.get_by_role("tab", name="bash"), page.get_by_role("tab", name="claude")
+    await expect(other).to_have_attribute("aria-selected", "true")
+    await first.focus()
+    await page.keyboard.press("ArrowLeft")
+    await expect(page.get_by_role("tab", name="Recordings")).to_be_focused()
+    await page.keyboard.press("ArrowRight")
+    await expect(first).to_be_focused()
+    await page.keyboard.press("ArrowRight")
+    await expect(other).to_be_focused()
+    await expect(other).to_have_css("outline-style", "solid")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("tabpanel", name="claude")).to_be_visible()
+    await other.focus()
+    await page.keyboard.press("Delete")
+    dialog = page.get_by_role("dialog", name="Close this terminal?")
+    await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
+    for _ in range(4):
+        await page.keyboard.press("Tab")
+        assert await page.evaluate(
+            "document.activeElement === document.body || "
+            "document.activeElement.closest('dialog') !== null"
+        )
+    await dialog.get_by_role("button", name="Close terminal").press("Enter")
+    await expect(other).to_have_count(0)
+    await expect(page.locator(".pane:not([hidden]) .xterm-helper-textarea")).to_be_focused()

@@ -54,9 +54,10 @@ export function GuestRoom({ name, seat }: GuestRoomProps) {
               type="button"
               className="button button-small"
               aria-pressed={terminal === chosen}
+              title={terminalWords(terminal, '')}
               onClick={() => setWanted(terminal.terminal_id)}
             >
-              {terminalWords(terminal, '')}
+              <span>{terminalWords(terminal, '')}</span>
             </button>
           ))}
         </div>

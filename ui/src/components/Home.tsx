@@ -96,7 +96,9 @@ function SandboxCard({ sandbox }: { readonly sandbox: Sandbox }) {
     <li className="card">
       <button type="button" className="card-face" onClick={() => go(id)}>
         <span className="card-title">
-          <span className="card-name">{sandbox.name}</span>
+          <span className="card-name" title={sandbox.name}>
+            {sandbox.name}
+          </span>
           <ExposedMark sandbox={sandbox} />
           <StateMark state={sandbox.state} />
         </span>

@@ -5,6 +5,7 @@ import { api } from '../api/client';
 import type { LogLine, Sandbox } from '../api/types';
 import { openTerminal } from '../state/acts';
 import { Icon } from './icons';
+import { panelOf } from './TabList';
 
 interface LogPaneProps {
   readonly sandbox: Sandbox;
@@ -47,7 +48,7 @@ export function LogPane({ sandbox, waitsForTerminal }: LogPaneProps) {
   }, [lines]);
 
   return (
-    <div className="log" role="tabpanel" aria-label="Log">
+    <div className="log" {...panelOf('log')}>
       {waitsForTerminal && (
         <div className="log-invite">
           <p>The sandbox is ready. Nothing runs in it yet.</p>

@@ -75,7 +75,7 @@ export function Palette({ commands, onClose }: PaletteProps) {
           autoFocus
           role="combobox"
           aria-label="Find a command or sandbox"
-          aria-expanded
+          aria-expanded={found.length > 0}
           aria-controls={listId}
           aria-activedescendant={found.length > 0 ? `${listId}-${active}` : undefined}
           placeholder="Find a command or sandbox"
@@ -87,7 +87,13 @@ export function Palette({ commands, onClose }: PaletteProps) {
           onKeyDown={onKey}
         />
       </div>
-      <ul id={listId} role="listbox" aria-label="Commands" className="palette-list">
+      <ul
+        id={listId}
+        role="listbox"
+        aria-label="Commands"
+        className="palette-list"
+        hidden={found.length === 0}
+      >
         {found.map((command, i) => (
           <li
             key={command.id}
@@ -103,8 +109,12 @@ export function Palette({ commands, onClose }: PaletteProps) {
             {command.note !== undefined && <span className="palette-note">{command.note}</span>}
           </li>
         ))}
-        {found.length === 0 && <li className="palette-none">Nothing by that name.</li>}
       </ul>
+      {found.length === 0 && (
+        <p className="palette-none" role="status">
+          Nothing by that name.
+        </p>
+      )}
     </dialog>
   );
 }

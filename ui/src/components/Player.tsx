@@ -159,6 +159,7 @@ function Find({ cast, at, onSeek }: FindProps) {
     <form
       className="player-find"
       role="search"
+      aria-label="This recording"
       onSubmit={(event) => {
         event.preventDefault();
         const found = findIn(cast, words);

@@ -10,6 +10,7 @@ import { readCast, type Cast } from '../terminal/cast';
 import { Confirm } from './Dialog';
 import { Icon } from './icons';
 import { Player } from './Player';
+import { panelOf } from './TabList';
 import { sizeWords } from './words';
 
 interface Playing {
@@ -52,7 +53,7 @@ export function RecordingsPane({ sandboxId }: { readonly sandboxId: string }) {
   }
 
   return (
-    <div className="log recordings" role="tabpanel" aria-label="Recordings">
+    <div className="log recordings" {...panelOf('recordings')}>
       <Search sandboxId={sandboxId} onPlay={(id, at) => void play(id, at)} />
       {playing !== null && (
         <Player key={`${playing.id} ${playing.start}`} cast={playing.cast} start={playing.start} />
@@ -120,6 +121,7 @@ function Search({ sandboxId, onPlay }: SearchProps) {
       <form
         className="allow"
         role="search"
+        aria-label="All terminals and recordings"
         onSubmit={(event) => {
           event.preventDefault();
           if (words.trim() === '') return;

@@ -15,6 +15,7 @@ export function SearchBar({ matches, onFind, onClose }: SearchBarProps) {
     <form
       className="search"
       role="search"
+      aria-label="This terminal"
       onSubmit={(event) => {
         event.preventDefault();
         onFind(text, 'next', false);

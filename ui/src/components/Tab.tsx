@@ -3,6 +3,7 @@
 import type { Terminal } from '../api/types';
 import type { AttachStatus } from '../terminal/status';
 import { Icon } from './icons';
+import { tabOf } from './TabList';
 import { exitWords, terminalWords } from './words';
 
 interface TabProps {
@@ -20,10 +21,8 @@ export function Tab({ terminal, status, selected, onChoose, onClose }: TabProps)
     <div className={selected ? 'tab tab-on' : 'tab'} role="presentation">
       <button
         type="button"
-        role="tab"
-        className="tab-face"
-        aria-selected={selected}
-        tabIndex={selected ? 0 : -1}
+        {...tabOf(terminal.terminal_id, selected)}
+        aria-keyshortcuts="Delete"
         title={words}
         onClick={onChoose}
         onAuxClick={(event) => {

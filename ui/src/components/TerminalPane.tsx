@@ -11,6 +11,7 @@ import { PaneBar } from './PaneBar';
 import { PaneNotice } from './PaneNotice';
 import { SearchBar } from './SearchBar';
 import { ShareDialog } from './ShareDialog';
+import type { panelOf } from './TabList';
 import { TextView } from './TextView';
 import { ComposeBar, TouchKeys } from './TouchKeys';
 import { useTerminalView, type Calls, type Viewed } from './useTerminalView';
@@ -20,13 +21,15 @@ interface TerminalPaneProps extends Omit<Calls, 'onSearch'> {
   readonly terminal: Terminal;
   readonly client: string;
   readonly visible: boolean;
+  /** Attributes that tie it to its tab, where it has one. */
+  readonly panel?: ReturnType<typeof panelOf>;
 }
 
 /** What lies over the pane. */
 type Over = { readonly is: 'share' } | { readonly is: 'text'; readonly text: string };
 
 export function TerminalPane(props: TerminalPaneProps) {
-  const { sandboxId, terminal, client, visible, ...calls } = props;
+  const { sandboxId, terminal, client, visible, panel, ...calls } = props;
   const terminalId = terminal.terminal_id;
   const [searching, setSearching] = useState(false);
   const [over, setOver] = useState<Over | null>(null);
@@ -46,7 +49,7 @@ export function TerminalPane(props: TerminalPaneProps) {
   }, [view, visible, cards, idle]);
 
   return (
-    <div className={refused !== null ? 'pane pane-refused' : 'pane'} hidden={!visible}>
+    <div className={refused !== null ? 'pane pane-refused' : 'pane'} hidden={!visible} {...panel}>
       <PaneBar
         {...{ sandboxId, terminal, status, view, cards }}
         onCards={() => setCards(!cards)}

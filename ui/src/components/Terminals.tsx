@@ -1,6 +1,6 @@
 /** The tabs of one sandbox: its terminals and its log, and the pane of the chosen one. */
 
-import { use, useCallback, useEffect, useRef, useState, type KeyboardEvent } from 'react';
+import { use, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { api } from '../api/client';
 import type { Agent, Sandbox, Terminal } from '../api/types';
 import { closeTerminal, isLive, openTerminal } from '../state/acts';
@@ -12,10 +12,11 @@ import type { AttachStatus } from '../terminal/status';
 import { clientId } from '../terminal/client-id';
 import { Confirm } from './Dialog';
 import { CardsView } from './CardsView';
-import { Icon, type IconName } from './icons';
+import { Icon } from './icons';
 import { LogPane } from './LogPane';
 import { RecordingsPane } from './RecordingsPane';
 import { Tab } from './Tab';
+import { panelOf, PlainTab, TabList } from './TabList';
 import { TerminalPane } from './TerminalPane';
 
 interface TerminalsProps {
@@ -34,13 +35,18 @@ const NO_MACHINES: readonly Agent[] = [];
 export function Terminals({ sandbox, onPalette }: TerminalsProps) {
   const id = sandbox.sandbox_id;
   const loaded = useStore(terminals)[id];
-  const list = loaded ?? NONE;
   const [statuses, setStatuses] = useState<Statuses>({});
   const [closing, setClosing] = useState<string | null>(null);
   const tabs = useRef<HTMLDivElement>(null);
   const live = isLive(sandbox);
+  // The terminals of one that does not run are gone, whatever was loaded before.
+  const list = live && loaded !== undefined ? loaded : NONE;
   const machines = useMachines(id, live);
   const chosen = useChosen(list, machines);
+  const keys = useMemo(() => {
+    const ids = [...list.map((one) => one.terminal_id), ...machines.map((one) => one.id)];
+    return live ? [...ids, LOG, RECORDINGS] : [...ids, LOG];
+  }, [list, machines, live]);
 
   useEffect(() => {
     if (live) loadTerminals(id).catch(notifyFailure('The terminals could not be listed'));
@@ -62,8 +68,8 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
 
   return (
     <section className="terminals" aria-label="Terminals">
-      <div className="tabs">
-        <div ref={tabs} className="tab-list" role="tablist" aria-label="Terminals" onKeyDown={rove}>
+      <div ref={tabs} className="tabs">
+        <TabList keys={keys} chosen={chosen}>
           {list.map((terminal) => (
             <Tab
               key={terminal.terminal_id}
@@ -77,6 +83,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
           {machines.map((machine) => (
             <PlainTab
               key={machine.id}
+              id={machine.id}
               icon="agent"
               selected={chosen === machine.id}
               onChoose={() => go(id, machine.id)}
@@ -84,11 +91,12 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
               {`${machine.agent} (cards)`}
             </PlainTab>
           ))}
-          <PlainTab icon="log" selected={chosen === LOG} onChoose={() => go(id, LOG)}>
+          <PlainTab id={LOG} icon="log" selected={chosen === LOG} onChoose={() => go(id, LOG)}>
             Log
           </PlainTab>
           {live && (
             <PlainTab
+              id={RECORDINGS}
               icon="record"
               selected={chosen === RECORDINGS}
               onChoose={() => go(id, RECORDINGS)}
@@ -96,7 +104,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
               Recordings
             </PlainTab>
           )}
-        </div>
+        </TabList>
         {live && <OpenButtons sandbox={sandbox} />}
       </div>
       <div className="panes">
@@ -106,7 +114,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
         {machines
           .filter((machine) => machine.id === chosen)
           .map((machine) => (
-            <div key={machine.id} className="pane">
+            <div key={machine.id} className="pane" {...panelOf(machine.id)}>
               <CardsView sandboxId={id} id={machine.id} owner onTerminal={null} />
             </div>
           ))}
@@ -184,47 +192,11 @@ function Panes({ id, list, chosen, ...calls }: PanesProps) {
         sandboxId={id}
         terminal={terminal}
         client={client}
+        panel={panelOf(terminal.terminal_id)}
         visible={terminal.terminal_id === chosen}
         {...calls}
       />
     ));
-}
-
-/** Arrow keys move between tabs, as the ARIA practices have it. */
-function rove(event: KeyboardEvent<HTMLDivElement>): void {
-  const step = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity }[event.key];
-  if (step === undefined) return;
-  const all = [...event.currentTarget.querySelectorAll<HTMLElement>('[role="tab"]')];
-  const at = all.findIndex((tab) => tab === document.activeElement);
-  if (at < 0) return;
-  event.preventDefault();
-  all[Math.min(all.length - 1, Math.max(0, at + step))]?.focus();
-}
-
-interface PlainTabProps {
-  readonly icon: IconName;
-  readonly selected: boolean;
-  readonly onChoose: () => void;
-  readonly children: string;
-}
-
-/** A tab that cannot be closed. */
-function PlainTab({ icon, selected, onChoose, children }: PlainTabProps) {
-  return (
-    <div className={selected ? 'tab tab-on' : 'tab'} role="presentation">
-      <button
-        type="button"
-        role="tab"
-        className="tab-face"
-        aria-selected={selected}
-        tabIndex={selected ? 0 : -1}
-        onClick={onChoose}
-      >
-        <Icon name={icon} />
-        {children}
-      </button>
-    </div>
-  );
 }
 
 function OpenButtons({ sandbox }: { readonly sandbox: Sandbox }) {

@@ -12,7 +12,7 @@ interface TouchProps {
 }
 
 const KEYS: readonly { label: string; name: string; plain: string; application?: string }[] = [
-  { label: 'Esc', name: 'Escape', plain: '\x1b' },
+  { label: 'Esc', name: 'Esc', plain: '\x1b' },
   { label: 'Tab', name: 'Tab', plain: '\t' },
   { label: '⇧Tab', name: 'Shift Tab', plain: '\x1b[Z' },
   { label: '^C', name: 'Control C', plain: '\x03' },
