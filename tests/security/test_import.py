@@ -76,14 +76,44 @@ async def test_import_of_a_thin_bundle_uses_its_alternate(rig: ZygoteRig, source
     shared = rig.home.repositories / f"{os.urandom(4).hex()}.git"
     git("clone", "-q", "--bare", str(source), str(shared), cwd=source)
     git("update-ref", "refs/heads/main", "main~1", cwd=shared)
+    git("gc", "-q", "--prune=now", cwd=shared)
     subprocess.run(["chown", "-R", f"{rig.uid}:{rig.uid}", str(shared)], check=True)
     wanted = job(rig, source, "main~1..main", alternates=(shared,))
     note = wanted.repo_dir / "objects/info/alternates"
     note.write_text(f"{shared}/objects\n")
     os.chown(note, rig.uid, rig.uid)
+    before = tree_of(shared)
     importer = ZygoteImporter(rig.home.socket)
     await importer.run(wanted)
     await importer.close()
+    inside = ("-c", "safe.directory=*")
+    head, below = git("rev-parse", "main", "main~1", cwd=source).split()
+    assert git(*inside, "rev-parse", "refs/heads/in", cwd=wanted.repo_dir).strip() == head
+    assert git(*inside, "cat-file", "-t", below, cwd=wanted.repo_dir).strip() == "commit"
+    assert tree_of(shared) == before
+    assert owned(rig, wanted.repo_dir.parent) == []
+    note.unlink()
+    assert git(*inside, "cat-file", "-t", head, cwd=wanted.repo_dir).strip() == "commit"
+    with pytest.raises(subprocess.CalledProcessError):
+        git(*inside, "cat-file", "-e", below, cwd=wanted.repo_dir)
+
+
+async def test_import_of_a_thin_bundle_without_what_it_stands_on_is_refused(
+    rig: ZygoteRig, source: Path
+) -> None:
+    wanted = job(rig, source, "main~1..main")
+    importer = ZygoteImporter(rig.home.socket)
+    with pytest.raises(Invalid, match="git refused"):
+        await importer.run(wanted)
+    await importer.close()
+    refs = git("-c", "safe.directory=*", "for-each-ref", cwd=wanted.repo_dir)
+    assert refs.strip() == ""
+
+
+def tree_of(folder: Path) -> dict[str, int]:
+    """Every file below, by its size."""
+    files = (each for each in folder.rglob("*") if each.is_file())
+    return {str(each): each.stat().st_size for each in files}
 
 
 async def test_import_of_garbage_is_refused_with_git_s_words(rig: ZygoteRig, source: Path) -> None:

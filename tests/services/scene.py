@@ -4,11 +4,12 @@ import asyncio
 import json
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.extensions.in_memory import InMemory
@@ -76,9 +77,28 @@ class VirtualClock:
         self._sleepers = [one for one in self._sleepers if one[0] > self._now]
 
 
+@contextmanager
+def timers() -> Iterator[list[float]]:
+    """Note the delay of every timer that is set meanwhile, in seconds: each wait for time that is
+    not the scene's own is one."""
+    loop = asyncio.get_running_loop()
+    plain, found = loop.call_at, []
+
+    def noted(when: float, *rest: Any, **more: Any) -> asyncio.TimerHandle:
+        found.append(when - loop.time())
+        return plain(when, *rest, **more)
+
+    loop.call_at = noted  # type: ignore[method-assign]
+    try:
+        yield found
+    finally:
+        loop.call_at = plain  # type: ignore[method-assign]
+
+
 @dataclass
 class ScriptedRuntime:
-    """Every runtime of the scene: answers from `answers`, notes what it was asked."""
+    """Every runtime of the scene: answers from `answers`, notes what it was asked. `gate`, when
+    set, holds back every answer until a test sets the event."""
 
     calls: list[RuntimeCall] = field(default_factory=list)
     answers: dict[tuple[str, str], tuple[int, object]] = field(default_factory=dict)
@@ -86,9 +106,12 @@ class ScriptedRuntime:
     idle_seconds: float = 0.0
     unused_seconds: float | None = None
     down: bool = False
+    gate: asyncio.Event | None = None
 
     async def call(self, call: RuntimeCall) -> RuntimeReply:
         self.calls.append(call)
+        if self.gate is not None:
+            await self.gate.wait()
         if self.down:
             raise Unavailable("The runtime does not answer.")
         status, document = self._answer(call)
