@@ -1,5 +1,7 @@
 """What holds for every test here."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import settings
 
@@ -15,3 +17,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="some",
         help="test the page in light and dark colours, on a desktop and on a phone: all four",
     )
+
+
+said: list[str] = []
+
+
+@pytest.fixture(scope="session")
+def summary() -> Callable[[str], None]:
+    """Print a line at the end of the run, whether tests fail or not: seeds above all."""
+    return said.append
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for line in said:
+        terminalreporter.write_line(line)

@@ -26,9 +26,6 @@ class Search(Protocol):
     def __call__(self, world: World, check: Check, *, share: float = 1.0) -> None: ...
 
 
-searched: list[str] = []
-
-
 def wrong(check: Check, case: Case) -> AssertionError | None:
     """Return what a check finds wrong with a case, if anything."""
     try:
@@ -49,26 +46,30 @@ def smallest(check: Check, case: Case) -> Case:
             return case
 
 
-def look(name: str, world: World, check: Check, seconds: float) -> None:
-    """Check case after case until the time is over, at least one; report the smallest wrong one."""
+def look(world: World, check: Check, seconds: float) -> int:
+    """Return how many cases were checked until the time was over, at least one. Raises for a wrong
+    one, which is then the smallest that is still wrong."""
     ends = time.monotonic() + seconds
     seed = SEED
     while seed == SEED or time.monotonic() < ends:
         case = world.case(Random(seed))
         if wrong(check, case) is not None:
-            searched.append(f"{name}: WRONG with seed {seed}")
             case = smallest(check, case)
             raise AssertionError(f"seed {seed}, at its smallest: {case}") from wrong(check, case)
         seed += 1
-    searched.append(f"{name}: {seed - SEED} cases from seed {SEED} on, nothing wrong")
+    return seed - SEED
 
 
 @pytest.fixture
-def search(request: pytest.FixtureRequest) -> Search:
+def search(request: pytest.FixtureRequest, summary: Callable[[str], None]) -> Search:
     """Search under the test's name, which the summary shows."""
 
     def named(world: World, check: Check, *, share: float = 1.0) -> None:
-        look(request.node.name, world, check, SECONDS * share)
+        found = "something wrong"
+        try:
+            found = f"{look(world, check, SECONDS * share)} cases right"
+        finally:
+            summary(f"redaction: {request.node.name}: {found}, from seed {SEED} on")
 
     return named
 
@@ -77,8 +78,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "search" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.timeout(SECONDS * 2 + 300))
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    for line in searched:
-        terminalreporter.write_line(f"redaction: {line}")

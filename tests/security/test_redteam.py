@@ -1,11 +1,11 @@
 """The program that attacks an installation, against this one: behind every wall nothing succeeds,
-and where there is no wall, or one is opened on purpose, it says so."""
+and where one is opened on purpose, it says so. test_redteam_controls.py takes the walls away."""
 
 import json
 import os
 import subprocess
 import sys
-import tempfile
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,17 +16,11 @@ from atoll.testing.server import TestServer, test_server
 from tests.peers.api import api_of
 from tests.security.conftest import Walled
 
-NOBODY = 1_899_999_997
 OPENED = "canary-opened-2Hk9Wq4Zt7"
-BITES = {
-    "hold capabilities, or a way to privilege",
-    "make denied system calls",
-    "open sockets past the network namespace",
-    "type into a terminal by ioctl",
-    "leave without a door",
-    "take the doors' ports",
+ROWS = tomllib.loads(Path(__file__).with_name("attempts.toml").read_text())
+ATTEMPTED: dict[str, list[str]] = {
+    number: row["attempts"] for number, row in ROWS.items() if "attempts" in row
 }
-"""Attempts that succeed for anybody who is behind no wall."""
 
 
 @pytest.fixture(scope="module")
@@ -46,43 +40,37 @@ def redteam(server: TestServer, *words: str) -> "subprocess.CompletedProcess[str
     )
 
 
-@pytest.mark.timeout(300)
-def test_nothing_that_is_tried_behind_a_wall_succeeds(walled: Walled) -> None:
+Told = dict[str, dict[str, str]]
+
+
+@pytest.fixture(scope="session")
+def told(walled: Walled) -> Told:
+    """What every attempt came to behind a wall, by its name."""
     done = redteam(walled.server, "--sandbox", "attacked", "--abuse", "--json")
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    bad = [one for one in told if one["outcome"] in ("succeeded", "broken")]
-    assert not bad
-    assert done.returncode == 0, done.stderr
-    assert len(told) > 50
+    assert done.returncode in (0, 1, 2), done.stderr
+    return {one["name"]: one for one in map(json.loads, done.stdout.splitlines())}
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("number", sorted(ATTEMPTED, key=int))
+def test_attempts_of_a_row_are_held_behind_each_wall(told: Told, number: str) -> None:
+    outcomes = {name: told[name] for name in ATTEMPTED[number]}
     # Only what a sandbox says of itself that it lacks may be left out.
-    skipped = [one["text"] for one in told if one["outcome"] == "skipped"]
-    assert all("degraded" in text for text in skipped), skipped
+    held = {
+        name
+        for name, one in outcomes.items()
+        if one["outcome"] == "held" or (one["outcome"] == "skipped" and "degraded" in one["text"])
+    }
+    assert held == set(ATTEMPTED[number]), outcomes
+
+
+@pytest.mark.timeout(300)
+def test_every_attempt_behind_a_wall_is_held(walled: Walled, told: Told) -> None:
+    assert not [one for one in told.values() if one["outcome"] in ("succeeded", "broken")]
+    skipped = [one["text"] for one in told.values() if one["outcome"] == "skipped"]
     assert walled.wall == "rootless" or not skipped
     names = [one["name"] for one in walled.api.call("GET", "/v1/secrets")["secrets"]]
     assert not [name for name in names if name.startswith("RT_")]
-
-
-def test_without_a_wall_the_attempts_succeed() -> None:
-    """Else they would prove nothing."""
-    with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as folder:
-        Path(folder).chmod(0o755)
-        program = Path(folder, "inside.pyz")
-        program.write_bytes(archive({"mode": "limited"}))
-        drop = {"user": NOBODY, "group": NOBODY, "extra_groups": ()} if os.geteuid() == 0 else {}
-        done = subprocess.run(  # type: ignore[call-overload]
-            ["/usr/bin/python3", str(program)],
-            **{
-                "capture_output": True,
-                "text": True,
-                "env": {"HOME": folder},
-                "check": True,
-                **drop,
-            },
-        )
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert {one["name"] for one in told if one["outcome"] == "succeeded"} >= BITES
-    doors = [one for one in told if "nothing listens" in one["text"]]
-    assert len(doors) >= 5 and all(one["outcome"] == "skipped" for one in doors)
 
 
 def test_secret_that_was_let_in_is_found_in_every_place(atoll: TestServer) -> None:
