@@ -17,6 +17,7 @@ from atoll.domain.profile_schema import (
     version_key,
     workspace_mode,
 )
+from atoll.domain.terminal.softlock import Strictness
 
 HEAD = 'id: profile.x\nversion: "1.0.0"\n'
 BUNDLED = sorted((Path(atoll.__file__).parent / "profiles").glob("*.yaml"))
@@ -110,13 +111,14 @@ def test_network_and_safety_are_read_and_written_back() -> None:
 
 def test_aliases_and_defaults_are_understood() -> None:
     profile = read_profile(
-        HEAD + "extension: in_memory\nresume_agents: false\n"
+        HEAD + "extension: in_memory\nresume_agents: false\nsoftlock: strict\n"
         "workspace: {mode: remote}\nttl: {default: 2d}\n"
         "isolation: {}\nnetwork: {mode: full}\nmetadata: {}\n"
     )
     assert profile.extension == "ext.in-memory"
     assert not profile.resume_agents
     assert read_profile(HEAD).resume_agents
+    assert (profile.softlock, read_profile(HEAD).softlock) == (Strictness.STRICT, Strictness.OWNER)
     assert profile.workspace.mode is WorkspaceMode.REMOTE_CANONICAL
     assert profile.ttl.max_seconds == profile.ttl.default_seconds == 172800
     assert profile.isolation is IsolationLevel.CONTAINER

@@ -21,6 +21,7 @@ WORK = (
     f"(setsid sleep {DAEMON} >/dev/null 2>&1 &); touch began; "
     "until [ -e go ]; do sleep 0.1; done; echo written > made.txt"
 )
+LOOP = "touch began-{n}; until [ -e go-{n} ]; do sleep 0.1; done; echo done"
 TOOLS = {
     "claude-code": 'Bash {"command":"%s","description":"write"}',
     "codex": 'exec_command {"cmd":"%s"}',
@@ -225,6 +226,47 @@ async def test_agent_that_asks_its_person_is_answered_at_its_terminal(
             await early.until(lambda r: not any(c["state"] == "pending" for c in r.ordered))
 
 
+@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+async def test_owner_types_on_while_the_agent_works_and_esc_breaks_off_its_tool(
+    agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
+) -> None:
+    async with world(KEY) as w:
+        await asyncio.to_thread(provide_agent, w.server, agent)
+        sandbox = await sandbox_for(w, agent, repository)
+        async with scene_with(w, agent, sandbox) as scene:
+            seat = scene.seat
+            await scene.ask(f"Wait. [[tool {TOOLS[agent] % LOOP.format(n=1)}]]")
+            await _until_there_is(w, sandbox, "began-1")
+            await seat.until(lambda s: s.state == ("running", "working"))
+            assert await seat.type(b"zebra crossing") is None
+            await seat.until(lambda s: b"zebra" in s.output)
+            draft = await w.api.post(f"{scene.here}/ask", json={"prompt": "and more"})
+            assert (draft.status_code, draft.json()["code"]) == (409, "agent_running")
+            assert await seat.type(b"\r") is None
+            await run(w, sandbox, "touch", "go-1")
+            await _until_the_model_reads(w, "zebra crossing")
+            await seat.until(lambda s: s.state == ("running", "waiting"))
+
+            await scene.ask(f"Again. [[tool {TOOLS[agent] % LOOP.format(n=2)}]]")
+            await _until_there_is(w, sandbox, "began-2")
+            await seat.until(lambda s: s.state == ("running", "working"))
+            assert await seat.type(b"\x1b") is None
+            await seat.until(lambda s: s.state == ("running", "waiting"))
+            await _until_there_is_no_process(w, sandbox, "go-2")
+
+
+async def _until_the_model_reads(w: World, words: str) -> None:
+    async with asyncio.timeout(60):
+        while not any(words in body for body in w.model.bodies):
+            await asyncio.sleep(0.05)
+
+
+async def _until_there_is_no_process(w: World, sandbox: str, words: str) -> None:
+    async with asyncio.timeout(60):
+        while words.encode() in (await run(w, sandbox, "ps", "-eo", "args="))[1]:
+            await asyncio.sleep(0.1)
+
+
 async def _until_it_can_be_asked(scene: Scene) -> None:
     """It has drawn its prompt."""
     if scene.agent == "codex":
@@ -237,8 +279,9 @@ async def _is_locked_and_paused_while_it_works(scene: Scene) -> None:
     w, seat = scene.w, scene.seat
     await scene.ask(f"Please write. [[tool {TOOLS[scene.agent] % WORK}]]")
     await seat.until(lambda s: s.state == ("running", "working"))
-    refused = await seat.type(b"x")
-    assert refused is not None and refused["reason"] == "agent_running"
+    async with seated(w, f"{scene.here}/attach?client=look&read_only=true") as watcher:
+        refused = await watcher.type(b"\x1b")
+        assert refused is not None and refused["reason"] == "viewer"
     again = await w.api.post(f"{scene.here}/ask", json={"prompt": "and more"})
     assert (again.status_code, again.json()["code"]) == (409, "agent_running")
 

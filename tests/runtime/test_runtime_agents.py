@@ -89,8 +89,8 @@ class Person:
 
 
 @asynccontextmanager
-async def at(rt: Runtime, agent: str) -> AsyncIterator[tuple[str, Person]]:
-    status, shown = await rt.call("POST", "/agents", {"agent": agent})
+async def at(rt: Runtime, agent: str, **wish: object) -> AsyncIterator[tuple[str, Person]]:
+    status, shown = await rt.call("POST", "/agents", {"agent": agent, **wish})
     assert status == 201, shown
     url = f"http://runtime/sessions/{shown['id']}/attach?client=me"
     async with rt.client.ws_connect(url) as socket:
@@ -124,7 +124,8 @@ def _turns(shown: list[dict]) -> list[tuple[str, str]]:
 
 
 async def test_lock_follows_the_turn_and_cards_the_transcript() -> None:
-    async with runtime(agents=AGENTS) as rt, at(rt, "talker") as (agent_id, person):
+    strict = {"softlock": "strict"}
+    async with runtime(agents=AGENTS) as rt, at(rt, "talker", **strict) as (agent_id, person):
         await person.sees(b"ready")
         await person.socket.send_bytes(b"one\n")
         await person.is_told("running", "working")
@@ -159,7 +160,8 @@ async def test_paused_agent_gets_nothing_that_was_typed_and_goes_on_when_resumed
 
 
 async def test_agent_nobody_can_tell_of_is_locked_only_when_somebody_says_so() -> None:
-    async with runtime(agents=AGENTS) as rt, at(rt, "mute") as (agent_id, person):
+    strict = {"softlock": "strict"}
+    async with runtime(agents=AGENTS) as rt, at(rt, "mute", **strict) as (agent_id, person):
         await person.sees(b"ready")
         await person.socket.send_bytes(b"hello\n")
         await person.sees(b"hello\r\nhello")

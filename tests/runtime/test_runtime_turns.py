@@ -260,12 +260,12 @@ async def test_lock_refuses_what_is_typed_and_lets_the_drivers_answers_pass() ->
         terminal = await rt.open("sh", "-c", "stty raw -echo; printf ready; exec cat -v")
         async with rt.attach(terminal, client="a", **ANN) as ann:
             await ann.until_bytes(b"ready")
-            rt.terminals.get(terminal).lock = lambda: "agent_running"
+            rt.terminals.get(terminal).lock = lambda _role, _keys: "agent_running"
             await ann.type(b"locked")
             assert (await ann.until(InputRefused)).reason == "agent_running"
             await ann.type(b"\x1b[2;2R")
             await ann.until_bytes(b"^[[2;2R")
-            rt.terminals.get(terminal).lock = lambda: None
+            rt.terminals.get(terminal).lock = lambda _role, _keys: None
             await ann.type(b"free")
             await ann.until_bytes(b"free")
             assert b"locked" not in ann.seen
@@ -275,7 +275,7 @@ async def test_answer_with_a_newline_in_it_is_no_answer_and_stops_at_the_lock() 
     async with runtime() as rt:
         terminal = await rt.open("cat")
         async with rt.attach(terminal, client="a", **ANN) as ann:
-            rt.terminals.get(terminal).lock = lambda: "agent_running"
+            rt.terminals.get(terminal).lock = lambda _role, _keys: "agent_running"
             await ann.type(b"\x1bPid\r\x1b\\")
             assert (await ann.until(InputRefused)).reason == "agent_running"
 
@@ -285,11 +285,13 @@ async def test_agent_has_control_until_it_yields_and_everybody_is_told() -> None
         terminal = await rt.open("cat")
         async with rt.attach(terminal, client="a", **ANN) as ann:
             control = rt.terminals.get(terminal).control
+            rt.terminals.get(terminal).lock = lambda _role, _keys: "agent_running"
             control.agent_takes("codex")
             while (await ann.until(ControlState)).agent != "codex":
                 pass
             await ann.type(b"x")
             assert (await ann.until(InputRefused)).reason == "agent_running"
+            rt.terminals.get(terminal).lock = lambda _role, _keys: None
             control.agent_yields()
             while (await ann.until(ControlState)).agent is not None:
                 pass

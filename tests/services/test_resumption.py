@@ -15,6 +15,7 @@ CODEX = {
     "by": "person",
     "cwd": "/workspace/a",
     "otherwise": "last",
+    "softlock": "strict",
 }
 MACHINE = {"agent": "claude-code", "mode": "machine", "asks": True, "otherwise": "afresh"}
 STARTED = [
@@ -61,9 +62,11 @@ async def test_agents_that_ran_are_opened_in_their_conversations() -> None:
         first, second = await started(s, sandbox)
         common = {"name": None, "permissions": "allow", "resume": False}
         wished = {"agent": "codex", "mode": "tui", "cwd": "/workspace/a", "conversation": "c-1"}
-        assert first == ({"principal": "person"}, {**common, **wished})
+        strict = {"softlock": "strict"}
+        assert first == ({"principal": "person"}, {**common, **wished, **strict})
         wished = {"agent": "claude-code", "mode": "machine", "cwd": None, "conversation": None}
-        assert second == ({}, {**common, **wished, "permissions": "ask"})
+        lax = {"softlock": "owner", "permissions": "ask"}
+        assert second == ({}, {**common, **wished, **lax})
         log = await logged(s, sandbox)
         assert "codex goes on in its conversation c-1." in log
         assert "claude-code goes on afresh: nothing had been said to it." in log

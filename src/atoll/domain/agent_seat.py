@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from atoll.domain.terminal.softlock import Strictness
+
 MAX_SEATS = 80
 """More than terminals and machines there can be at once; the oldest fall out."""
 
@@ -28,7 +30,7 @@ class Otherwise(StrEnum):
 class AgentSeat:
     """One running agent. `id` is its terminal's or its own, `mode` `tui` or `machine`; `asks`:
     it asks before it acts. `conversation` is the one it has, as it names it; `otherwise` says
-    what a start does while none is known. `by` is who opened it."""
+    what a start does while none is known. `by` is who opened it, `softlock` whom its lock stops."""
 
     id: str
     agent: str
@@ -39,6 +41,7 @@ class AgentSeat:
     asks: bool = False
     otherwise: Otherwise = Otherwise.NEVER
     conversation: str | None = None
+    softlock: Strictness = Strictness.OWNER
 
 
 def is_conversation(word: str) -> bool:

@@ -161,7 +161,7 @@ KINDS: Mapping[str, Kind] = dict(
         _kind(
             "agent.started",
             _INSIDE + " agent mode",
-            "name cwd by asks otherwise conversation",
+            "name cwd by asks otherwise conversation softlock",
             "An agent was started, or goes on after a start.",
         ),
         _kind(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from atoll.domain.isolation import IsolationLevel
+from atoll.domain.terminal.softlock import Strictness
 
 
 class WorkspaceMode(StrEnum):
@@ -159,7 +160,7 @@ class Repo:
 class Profile:
     """A whole recipe. `image` is `host`, a root tree, or an OCI reference; `root` says whether
     a layer to write lies above it. `resume_agents`: those that ran when it stopped go on when
-    it starts."""
+    it starts. `softlock`: whom an agent's lock stops while the agent works."""
 
     id: str
     version: str
@@ -181,6 +182,7 @@ class Profile:
     env: tuple[tuple[str, str], ...] = ()
     recording: Recording = Recording.OFF
     resume_agents: bool = True
+    softlock: Strictness = Strictness.OWNER
     description: str = ""
     cost_class: str = "self-hosted"
     latency_class: str = "standard"

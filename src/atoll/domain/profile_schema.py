@@ -33,6 +33,7 @@ from atoll.domain.profile_network import (
     read_safety,
     safety_document,
 )
+from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.yaml_fields import Fields, choice, matching, number, text
 from atoll.domain.yaml_tree import Node, read_tree
 
@@ -117,6 +118,7 @@ def read_profile(document: str) -> Profile:
         env=_env(fields),
         recording=fields.choice("recording", Recording.OFF),
         resume_agents=fields.switch("resume_agents", True),
+        softlock=fields.choice("softlock", Strictness.OWNER),
         description=fields.text("description", ""),
         cost_class=_cost_class(metadata),
         latency_class=_latency_class(metadata),
@@ -162,6 +164,7 @@ def profile_document(profile: Profile) -> dict[str, Json]:
         "env": dict(profile.env),
         "recording": profile.recording.value,
         "resume_agents": profile.resume_agents,
+        "softlock": profile.softlock.value,
         "metadata": {
             "cost_class": profile.cost_class,
             "latency_class": profile.latency_class,

@@ -14,6 +14,7 @@ from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.isolation import Isolation
 from atoll.domain.principal import ActorKind
 from atoll.domain.profile import Access, NetworkMode, Profile, Scope, WorkspaceMode
+from atoll.domain.terminal.softlock import Strictness
 
 
 class State(StrEnum):
@@ -125,6 +126,7 @@ class CreateSandbox:
     inputs: Inputs = Inputs()
     ttl_seconds: int | None = None
     network_mode: NetworkMode | None = None
+    softlock: Strictness | None = None
     env: tuple[tuple[str, str], ...] = ()
     setup_metadata: SetupMetadata = SetupMetadata()
     consumer: Consumer = Consumer()

@@ -107,6 +107,7 @@ def overlaid(wish: CreateSandbox, profile: Profile) -> Profile:
             access=wish.access or profile.workspace.access,
         ),
         agent=wish.agent or profile.agent,
+        softlock=wish.softlock or profile.softlock,
     )
 
 

@@ -19,6 +19,7 @@ MAX_JSON_BYTES = 16 * 1024 * 1024
 MAX_ARGUMENTS = 4096
 MAX_ARGUMENT_BYTES = 128 * 1024
 MAX_VARIABLES = 1024
+MAX_PROMPT = 256 * 1024
 MAX_TOTAL_BYTES = 1024 * 1024
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _AT = re.compile(r" - at `\$\.?([^`]*)`")
@@ -102,6 +103,13 @@ def check_cwd(cwd: str) -> str:
     if not cwd.startswith("/"):
         raise Invalid("cwd must be an absolute path inside the sandbox", field="cwd")
     return cwd
+
+
+def check_prompt(words: str) -> str:
+    """A prompt that says something."""
+    if not words.strip() or len(words) > MAX_PROMPT or "\0" in words:
+        raise Invalid(f"a prompt is 1 to {MAX_PROMPT} characters without NUL", field="prompt")
+    return words
 
 
 def check_env(env: dict[str, str]) -> dict[str, str]:

@@ -10,6 +10,7 @@ import msgspec
 
 from atoll.domain.agent_seat import AgentSeat, Otherwise
 from atoll.domain.stimulus import AgentConversed, AgentLeft, AgentSat, AgentWord, RuntimeBegan
+from atoll.domain.terminal.softlock import Strictness
 from atoll.wire.unreadable import UNREADABLE
 
 _Id = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
@@ -34,6 +35,7 @@ class _Sat(msgspec.Struct):
     asks: bool = False
     otherwise: Otherwise = Otherwise.NEVER
     conversation: str | None = None
+    softlock: Strictness = Strictness.OWNER
 
 
 def read_word(kind: str, payload: Mapping[str, object]) -> AgentWord | None:

@@ -55,6 +55,7 @@ async def _resume(seat: AgentSeat, client: RuntimeClient) -> None:
         "permissions": "ask" if seat.asks else "allow",
         "resume": seat.conversation is None and seat.otherwise is Otherwise.LAST,
         "conversation": seat.conversation,
+        "softlock": seat.softlock,
     }
     query = () if seat.by is None else (("principal", seat.by),)
     call = RuntimeCall("POST", "/agents", query, body=msgspec.json.encode(body))

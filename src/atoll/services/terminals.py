@@ -14,6 +14,7 @@ from atoll.domain.principal import ActorKind, Principal
 from atoll.domain.sandbox import Sandbox
 from atoll.domain.terminal.turn import Role
 from atoll.ports import Channel, RuntimeCall, RuntimeClient, RuntimeReply, Tether
+from atoll.services.agent_orders import locked, read_order
 from atoll.services.passing import accepted, checked_id, only, read_reply, renamed
 from atoll.services.sandboxes import Sandboxes
 
@@ -44,11 +45,17 @@ class Terminals:
             reply = only(reply, "sessions", ("session_id", caller.seat.terminal_id))
         return renamed(reply, _WORDS)
 
-    async def open(self, caller: Principal, ref: str, body: bytes) -> RuntimeReply:
-        """Open one; `body` is the JSON of `POST /sessions`. Counts as activity."""
+    async def open(
+        self, caller: Principal, ref: str, body: bytes, *, strict: bool = False
+    ) -> RuntimeReply:
+        """Open one; `body` is the JSON of `POST /sessions`. Counts as activity. `strict`: an
+        agent's lock stops everybody, whatever its sandbox says."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
         query = (("principal", caller.id),)
-        call = RuntimeCall("POST", "/sessions", query, body=body or b"{}")
+        order = read_order(body)
+        if order.get("agent") is not None:
+            order = locked(sandbox, order, strict=strict)
+        call = RuntimeCall("POST", "/sessions", query, body=msgspec.json.encode(order))
         reply = accepted(await client.call(call))
         opened = read_reply(reply, _Opened)
         self._sandboxes.remember_actor(sandbox, opened.session_id, caller)

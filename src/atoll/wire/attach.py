@@ -99,11 +99,13 @@ class ControlExpired(msgspec.Struct, tag_field="type", tag="control_expired", fr
 
 class AgentStateChanged(msgspec.Struct, tag_field="type", tag="agent_state", frozen=True):
     """An agent here is `running`, `paused` or `stopped`; `turn` says whether it works
-    (`working`: typing is refused) or waits for its person (`waiting`)."""
+    (`working`) or waits for its person (`waiting`). While it works typing is refused: to all but
+    the owner where `softlock` is `owner`, to everybody where it is `strict`."""
 
     agent_state: str
     turn: str
     agent: str
+    softlock: str = "owner"
 
 
 class Recorded(msgspec.Struct, tag_field="type", tag="recording", frozen=True, omit_defaults=True):

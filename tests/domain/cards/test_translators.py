@@ -131,7 +131,7 @@ def test_hooks_follow_the_turn_and_the_question() -> None:
     asked = hooks.read('{"hook_event_name":"PermissionRequest","tool_name":"Bash"')
     assert asked is not None and [type(one).__name__ for one in asked.said] == ["Draft", "Yielded"]
     done = hooks.read('{"hook_event_name":"PostToolUse","tool_name":"Bash"')
-    assert done is not None and [type(one).__name__ for one in done.said] == ["Draft", "Began"]
+    assert done is not None and [type(one).__name__ for one in done.said] == ["Draft", "Worked"]
     for heard in (asked, done):
         log.put(heard.said[0], AT)
     assert [(card.title, card.state) for card in log.all()] == [

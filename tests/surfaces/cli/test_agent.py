@@ -11,6 +11,7 @@ from aiohttp import web
 from atoll.adapters.agents.catalogue import find
 from atoll.domain.errors import NotFound
 from atoll.ports.agents import Layer, Shelved
+from atoll.surfaces.cli import agent_control
 from tests.surfaces.cli.conftest import Cli
 from tests.surfaces.cli.scripted import Scripted, problem
 
@@ -146,6 +147,38 @@ def test_agent_control_takes_the_one_that_lives(
     seen = server.seen[-1]
     assert seen.path.endswith("/v1/sandboxes/box/terminals/t_1/agent")
     assert seen.json == {"action": action}
+
+
+def test_agent_ask_waits_while_a_draft_stands_and_without_wait_says_so(
+    cli: Cli,
+    server: Scripted,
+    agents: list[dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(agent_control, "ASK_AGAIN_SECONDS", 0.01)
+    codes = ["draft", "draft", "agent_running"]
+
+    def answered(_: object) -> web.Response:
+        if not codes:
+            return web.json_response({**AGENT, "turn": "working"})
+        problem = {"code": codes.pop(0), "detail": "somebody has typed something here"}
+        return web.json_response(problem, status=409)
+
+    server.answers["POST /v1/sandboxes/box/terminals/t_1/ask"] = answered
+    ran = cli("agent", "ask", "box", "And now?")
+    assert (ran.code != 0, codes) == (True, ["draft", "agent_running"])
+    assert "somebody has typed something" in ran.err
+    ran = cli("agent", "ask", "box", "And now?", "--wait")
+    assert (ran.code, ran.out, codes) == (0, "codex t_1 is running, working\n", [])
+
+
+def test_agent_ask_says_no_turn_of_an_agent_nobody_watches(
+    cli: Cli, server: Scripted, agents: list[dict[str, Any]]
+) -> None:
+    unwatched = {**AGENT, "watched": False}
+    path = "POST /v1/sandboxes/box/terminals/t_1/ask"
+    server.answers[path] = lambda _: web.json_response(unwatched, status=202)
+    assert cli("agent", "ask", "box", "And now?").out == "codex t_1 is running\n"
 
 
 def test_agent_start_says_what_was_wished(

@@ -44,7 +44,7 @@ export function AgentBar({ sandboxId, terminalId, agent, owner }: AgentBarProps)
         <Icon name="agent" />
       </span>
       <span className="agent-words" role="status">
-        {sentenceOf(agent)}
+        {sentenceOf(agent, owner)}
       </span>
       <span className="spring" />
       {owner &&
@@ -82,10 +82,12 @@ export function moodOf({ state, turn }: AgentState): Mood {
   return state === 'running' ? turn : state;
 }
 
-function sentenceOf(agent: AgentState): string {
+function sentenceOf(agent: AgentState, owner: boolean): string {
   switch (moodOf(agent)) {
     case 'working':
-      return `Agent is running: ${agent.agent} works, typing is off`;
+      return owner && !agent.strict
+        ? `Agent is running: ${agent.agent} works, what you type reaches it`
+        : `Agent is running: ${agent.agent} works, typing is off`;
     case 'waiting':
       return `${agent.agent} waits for you`;
     case 'paused':

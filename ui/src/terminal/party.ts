@@ -27,7 +27,14 @@ export interface AgentState {
   readonly agent: string;
   readonly state: 'running' | 'paused' | 'stopped';
   readonly turn: 'working' | 'waiting';
+  /** Its owner, too, is kept from typing while it works. */
+  readonly strict: boolean;
 }
+
+const ESC = '\u001b';
+const CTRL_C = '\u0003';
+/** Keys that break off what an agent does. */
+const INTERRUPTS = [ESC, CTRL_C];
 
 /** Whether what happens here is being written down, and by whose wish. */
 export interface Recording {
@@ -54,6 +61,7 @@ export function agentOf(fields: Fields): AgentState {
     agent: word(fields['agent']) || 'agent',
     state: state === 'paused' || state === 'stopped' ? state : 'running',
     turn: fields['turn'] === 'working' ? 'working' : 'waiting',
+    strict: fields['softlock'] === 'strict',
   };
 }
 
@@ -68,10 +76,30 @@ export function everybody({ driver, watchers }: Control): readonly Party[] {
   return driver === null ? others : [driver, ...others];
 }
 
-/** Why typing is refused before it is sent, or null when it may be tried. */
-export function lockOf(agent: AgentState | null): 'agent_running' | 'agent_paused' | null {
+/** Why keys are refused before they are sent, or null when they may be tried. While the agent
+ *  works, its owner types on unless the lock is strict, and Esc and Ctrl-C of any driver pass. */
+export function lockOf(
+  agent: AgentState | null,
+  owner: boolean,
+  keys: string | null = null,
+): 'agent_running' | 'agent_paused' | null {
   if (agent?.state === 'paused') return 'agent_paused';
-  return agent?.state === 'running' && agent.turn === 'working' ? 'agent_running' : null;
+  if (agent?.state !== 'running' || agent.turn !== 'working') return null;
+  const passes = (owner && !agent.strict) || (keys !== null && INTERRUPTS.includes(keys));
+  return passes ? null : 'agent_running';
+}
+
+/** The interrupt a key means, or null for any other key. */
+export function interruptOf({
+  key,
+  ctrlKey,
+  altKey,
+  metaKey,
+  shiftKey,
+}: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'altKey' | 'metaKey' | 'shiftKey'>): string | null {
+  if (altKey || metaKey || shiftKey) return null;
+  if (key === 'Escape' && !ctrlKey) return ESC;
+  return key.toLowerCase() === 'c' && ctrlKey ? CTRL_C : null;
 }
 
 function partiesOf(value: unknown): readonly Party[] {

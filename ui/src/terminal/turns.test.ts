@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { parseFrame } from './frames';
-import { everybody, lockOf, type Control, type Party } from './party';
+import { everybody, interruptOf, lockOf, type Control, type Party } from './party';
 import { controlActs, refusalWords, roleWords } from './turns';
 
 const ANN: Party = { principal: 'person', name: 'Ann', client: 'a', role: 'owner' };
@@ -76,11 +76,26 @@ describe('frames about people', () => {
   });
 
   it('tell when an agent locks the keys', () => {
-    const agent = { agent: 'codex', state: 'running', turn: 'working' } as const;
-    expect(lockOf(agent)).toBe('agent_running');
-    expect(lockOf({ ...agent, turn: 'waiting' })).toBeNull();
-    expect(lockOf({ ...agent, state: 'paused' })).toBe('agent_paused');
-    expect(lockOf({ ...agent, state: 'stopped' })).toBeNull();
-    expect(lockOf(null)).toBeNull();
+    const agent = { agent: 'codex', state: 'running', turn: 'working', strict: false } as const;
+    expect(lockOf(agent, false)).toBe('agent_running');
+    expect(lockOf(agent, true)).toBeNull();
+    expect(lockOf({ ...agent, strict: true }, true)).toBe('agent_running');
+    expect(lockOf({ ...agent, turn: 'waiting' }, false)).toBeNull();
+    expect(lockOf({ ...agent, state: 'paused' }, true)).toBe('agent_paused');
+    expect(lockOf({ ...agent, state: 'stopped' }, false)).toBeNull();
+    expect(lockOf(null, false)).toBeNull();
+  });
+
+  it('let Esc and Ctrl-C of any driver through to an agent that works', () => {
+    const agent = { agent: 'codex', state: 'running', turn: 'working', strict: true } as const;
+    const plain = { ctrlKey: false, altKey: false, metaKey: false, shiftKey: false };
+    const escape = interruptOf({ ...plain, key: 'Escape' });
+    const copy = interruptOf({ ...plain, key: 'c', ctrlKey: true });
+    expect(lockOf(agent, false, escape)).toBeNull();
+    expect(lockOf(agent, false, copy)).toBeNull();
+    expect(lockOf({ ...agent, state: 'paused' }, true, escape)).toBe('agent_paused');
+    expect(interruptOf({ ...plain, key: 'c' })).toBeNull();
+    expect(interruptOf({ ...plain, key: 'Escape', shiftKey: true })).toBeNull();
+    expect(lockOf(agent, true, 'ls\r')).toBe('agent_running');
   });
 });

@@ -19,7 +19,7 @@ import { Attachment, type AttachSocket } from './attach';
 import type { AttachStatus } from './status';
 import { colours } from './colours';
 import { follow, followable } from './links';
-import { lockOf } from './party';
+import { interruptOf, lockOf } from './party';
 import { cleanPaste } from './paste';
 import { listenForWake } from './wake';
 import { GpuRenderer } from './webgl';
@@ -167,7 +167,7 @@ export class TerminalView {
 
   /** Types for the person: keys of the touch bar, composed lines. False when it may not. */
   type(data: string): boolean {
-    return this.#mayType() && this.#send(data);
+    return this.#mayType(data) && this.#send(data);
   }
 
   /** Whether typing would go somewhere; says why when not. */
@@ -183,15 +183,15 @@ export class TerminalView {
   }
 
   /** Says why when typing is refused here already. */
-  #mayType(): boolean {
-    const lock = this.#lock();
+  #mayType(keys: string | null = null): boolean {
+    const lock = this.#lock(keys);
     if (lock !== null) this.#options.onRefused(lock, LOCKS[lock]);
     return lock === null;
   }
 
-  #lock(): keyof typeof LOCKS | null {
+  #lock(keys: string | null): keyof typeof LOCKS | null {
     const { agent, me } = this.#attachment.status;
-    return me?.role === 'viewer' ? 'viewer' : lockOf(agent);
+    return me?.role === 'viewer' ? 'viewer' : lockOf(agent, me?.role === 'owner', keys);
   }
 
   #send(data: string | Uint8Array): boolean {
@@ -357,7 +357,7 @@ export class TerminalView {
 
   /** Whether a key goes to the program; where it cannot, the person is told at once. */
   #passes(event: KeyboardEvent): boolean {
-    if (this.#lock() === null) return true;
+    if (this.#lock(interruptOf(event)) === null) return true;
     const plain = event.type === 'keydown' && !event.metaKey && !MODIFIERS.includes(event.key);
     if (plain && !event.repeat) this.#mayType();
     // The browser's own keys still work; a printable one must not reach the hidden input.

@@ -87,11 +87,15 @@ class Card(msgspec.Struct, frozen=True):
 
 
 class Began(msgspec.Struct, frozen=True):
-    """The agent works from now on."""
+    """The agent was given a prompt and works from now on."""
+
+
+class Worked(msgspec.Struct, frozen=True):
+    """The agent did something. That is part of its turn, or of work it left in the background."""
 
 
 class Yielded(msgspec.Struct, frozen=True):
-    """The agent is done, or waits for its person."""
+    """The agent is done, or waits for its person. Only `Ended` says that its turn is over."""
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -105,5 +109,5 @@ class Interrupted(msgspec.Struct, frozen=True):
     """The agent's turn was broken off. Hooks never tell of this, so it is a word of its own."""
 
 
-Said: TypeAlias = Draft | Began | Yielded | Ended | Interrupted
+Said: TypeAlias = Draft | Began | Worked | Yielded | Ended | Interrupted
 """What a translator makes of one message."""

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from atoll.domain.agent_seat import is_conversation
-from atoll.domain.terminal.card import Began, Draft, Ended, Kind, Said, State, Yielded
+from atoll.domain.terminal.card import Began, Draft, Ended, Kind, Said, State, Worked, Yielded
 
 _EVENT = re.compile(r'"hook_event_name"\s*:\s*"([A-Za-z]{1,40})"')
 _TRANSCRIPT = re.compile(r'"transcript_path"\s*:\s*"((?:[^"\\\x00-\x1f]|\\["\\/]){1,1024})"')
@@ -22,10 +22,15 @@ _MESSAGE = re.compile(r'"message"\s*:\s*"((?:[^"\\\x00-\x1f]|\\["\\/n]){1,400})"
 ASKING_TOOLS = frozenset({"AskUserQuestion", "ExitPlanMode"})
 """Tools whose whole work is to wait for the person."""
 
+PROMPT_EVENTS = frozenset({"UserPromptSubmit", "BeforeAgent"})
+"""A turn begins with one of these and with nothing else."""
+
 WORKING_EVENTS = frozenset({
-    "UserPromptSubmit", "PreToolUse", "PostToolUse", "PreCompact", "SubagentStart",
-    "BeforeAgent", "BeforeTool", "AfterTool", "BeforeModel",
+    "PreToolUse", "PostToolUse", "PreCompact", "SubagentStart",
+    "BeforeTool", "AfterTool", "BeforeModel",
 })  # fmt: skip
+"""These belong to a turn, or to work that goes on in the background after one."""
+
 ENDING_EVENTS = {
     "Stop": State.DONE, "AfterAgent": State.DONE, "SessionEnd": State.DONE,
     "StopFailure": State.FAILED,
@@ -73,8 +78,10 @@ class Hooks:
             return self._asks(_plain(message[1]) if message else "The agent asks for you")
         if event == "PreToolUse" and tool is not None and tool[1] in ASKING_TOOLS:
             return (Yielded(),)
-        if event in WORKING_EVENTS:
+        if event in PROMPT_EVENTS:
             return (*self._answered(), Began())
+        if event in WORKING_EVENTS:
+            return (*self._answered(), Worked())
         if event in ENDING_EVENTS:
             return (*self._answered(), Ended(ENDING_EVENTS[event]))
         return (*self._answered(), Yielded()) if event == "SessionStart" else ()
@@ -104,7 +111,9 @@ def _conversation(event: str, before: str, after: str) -> str | None:
     named = _SESSION.search(before)
     if named is None or not is_conversation(named[1]):
         return None
-    spoken = event in WORKING_EVENTS or (event == "SessionStart" and _RESUMED.search(after))
+    spoken = event in PROMPT_EVENTS | WORKING_EVENTS or (
+        event == "SessionStart" and _RESUMED.search(after)
+    )
     return named[1] if spoken else None
 
 

@@ -75,8 +75,8 @@ _NOBODY = Refusal("no_such_party", "nobody of that name waits or watches here wi
 @dataclass(slots=True)
 class Turn:
     """Who drives one terminal. `creator` is the principal that opened it. `agent` is the agent
-    working in it, if one is: it takes control without asking and yields when done, and until
-    then whoever drives keeps everything but typing."""
+    working in it, if one is: it takes control without asking and yields when done. Until then
+    whoever drives keeps everything but typing, and that too as far as the soft lock lets it."""
 
     creator: str | None = None
     epoch: int = 0
@@ -208,14 +208,15 @@ class Turn:
         self._hand(party, Act.TAKEN, now)
         return None
 
-    def typed(self, client: str, now: float) -> Refusal | None:
+    def typed(self, client: str, now: float, *, passes: bool = False) -> Refusal | None:
         """A client wants to type: None when it may. At a free terminal that asks for control as
-        well; nothing is ever taken from anybody by typing."""
+        well; nothing is ever taken from anybody by typing. `passes`: these keys are for the
+        agent that works."""
         self.tick(now)
         party = self._present.get(client)
         if party is None or party.role is Role.VIEWER:
             return _STRANGER if party is None else _VIEWER
-        if self.agent is not None:
+        if self.agent is not None and not passes:
             return Refusal("agent_running", f"{self.agent} has control until it yields")
         if self.driver is None:
             self._hand(party, Act.GRANTED, now)
@@ -227,7 +228,7 @@ class Turn:
     # Agents.
 
     def agent_took(self, name: str) -> None:
-        """The agent inside works: nobody types until it yields."""
+        """The agent inside works: until it yields only keys that pass its lock are typed."""
         if self.agent != name:
             self.agent = name
             self._note(Act.AGENT_TOOK, self.driver)

@@ -10,7 +10,7 @@ from atoll.domain.conversation.step import Terms
 from atoll.domain.errors import AtollError, Invalid, LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, TerminalId, spell
 from atoll.domain.terminal.cardlog import Clean
-from atoll.domain.terminal.softlock import AgentState, Work
+from atoll.domain.terminal.softlock import AgentState, Strictness, Work
 from atoll.ports.spawner import Process, Spawner
 from atoll.runtime.agents.driven import Driven, Identity
 from atoll.runtime.agents.hold import Hold, Watching
@@ -37,12 +37,13 @@ TUI, MACHINE = "tui", "machine"
 class Order:
     """How an agent is to be started: with a first `prompt`, going on with its last conversation
     (`resume`) or with one by its id, asking before it acts (`ask`; machines only: at a terminal
-    its own settings count)."""
+    its own settings count). `softlock` says whom the lock stops while it works."""
 
     prompt: str | None = None
     resume: bool = False
     ask: bool = False
     conversation: str | None = None
+    softlock: Strictness = Strictness.OWNER
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ class Agents:
         agent, terminal_id, order = self._find(name), fresh_id(), order or Order()
         argv = _at_terminal(agent, order)
         env = {**dict(agent.env), **wish.env}
-        identity = Identity(terminal_id, agent.name, TUI, timestamp())
+        identity = Identity(terminal_id, agent.name, TUI, timestamp(), order.softlock)
         watching = self._watching(identity, agent)
         if watching is not None:
             ear = ear_path(terminal_id)

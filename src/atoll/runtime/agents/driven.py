@@ -22,13 +22,21 @@ from atoll.domain.terminal.card import (
     Kind,
     Said,
     State,
+    Worked,
     Yielded,
 )
 from atoll.domain.terminal.cardlog import CardLog, Clean
 from atoll.domain.terminal.previews import previews
-from atoll.domain.terminal.softlock import REASONS, AgentState, Locked, SoftLock
+from atoll.domain.terminal.softlock import (
+    REASONS,
+    AgentState,
+    Locked,
+    SoftLock,
+    Strictness,
+)
 from atoll.ports.spawner import Process
 from atoll.runtime.agents.stopping import Gaps, stop
+from atoll.runtime.alarm import Alarm
 from atoll.runtime.clock import timestamp
 from atoll.wire.attach import AgentStateChanged
 
@@ -49,6 +57,7 @@ class AgentRecord(msgspec.Struct, frozen=True):
     mode: str
     agent_state: str
     turn: str
+    softlock: str
     watched: bool
     cards: int
     started_at: str
@@ -56,12 +65,14 @@ class AgentRecord(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which agent this is. `id` is its terminal's, where it has one."""
+    """Which agent this is. `id` is its terminal's, where it has one; `softlock` says whom its
+    lock stops while it works."""
 
     id: str
     name: str
     mode: str
     started_at: str
+    softlock: Strictness = Strictness.OWNER
 
 
 class Way(Protocol):
@@ -87,9 +98,11 @@ class Driven:
         self, identity: Identity, process: Process, *, record: Record, clean: Clean
     ) -> None:
         self.identity = identity
-        self.lock = SoftLock()
+        self.lock = SoftLock(identity.softlock)
         self.cards = CardLog(clean=clean)
         self.watched = False
+        self.listened = False
+        """Whether something will report its turns; `watched` once something did."""
         self.way: Way | None = None
         self.listeners: set[Callable[[], None]] = set()
         self.on_state: Callable[[AgentStateChanged], None] = lambda _: None
@@ -102,6 +115,7 @@ class Driven:
         self._over_at, self._over_as = identity.started_at, State.DONE
         self._closing: asyncio.TimerHandle | None = None
         self._told: AgentStateChanged | None = None
+        self._overrun = Alarm(self._tick)
 
     def shown(self) -> AgentRecord:
         """The contract's view of it."""
@@ -111,6 +125,7 @@ class Driven:
             mode=self.identity.mode,
             agent_state=self.lock.state,
             turn=self.lock.work,
+            softlock=self.lock.strictness,
             watched=self.watched,
             cards=len(self.cards),
             started_at=self.identity.started_at,
@@ -123,7 +138,8 @@ class Driven:
 
     def state(self) -> AgentStateChanged:
         """The message viewers get."""
-        return AgentStateChanged(self.lock.state, self.lock.work, self.identity.name)
+        lock = self.lock
+        return AgentStateChanged(lock.state, lock.work, self.identity.name, lock.strictness)
 
     # What the agent says.
 
@@ -134,12 +150,14 @@ class Driven:
         changed = [self._take(one, now, turns=turns, at=at) for one in said]
         if any(changed):
             self._announce("the agent")
+        self._overrun.set(self.lock.deadline)
         if self._closing is not None or any(map(_tells_of_turns, said)):
             self._close_soon()
 
     def ended(self) -> None:
         """Its process is gone."""
         self._let_be()
+        self._overrun.cancel()
         if self.lock.stopped():
             for card in self.cards.all():
                 if card.state in (State.PENDING, State.RUNNING):
@@ -165,15 +183,18 @@ class Driven:
             self._announce("resumed")
 
     def take(self) -> None:
-        """Somebody says that the agent works now, where nothing else tells."""
+        """Somebody says that the agent works now. Where its turns are reported, this ends by
+        itself unless a report confirms it."""
         self._alive()
-        if self._began(timestamp()):
+        if self.listened:
+            self._supposed("started")
+        elif self._began(timestamp()):
             self._announce("started")
 
     def give(self) -> None:
         """Somebody says that it waits."""
         self._alive()
-        if self.lock.yielded():
+        if self.lock.ended():
             self._announce("yielded")
 
     async def stop(self, gaps: Gaps) -> None:
@@ -197,6 +218,8 @@ class Driven:
         if refusal is not None:
             raise Conflict(REASONS[refusal], code=refusal)
         await self._spoken_to().ask(words)
+        if self.listened:
+            self._supposed("asked")
 
     async def interrupt(self) -> None:
         """Break off its turn; the lock opens, whatever tells of the turn later."""
@@ -205,7 +228,7 @@ class Driven:
             raise Conflict(REASONS[Locked.PAUSED], code=Locked.PAUSED)
         if not await self._spoken_to().interrupt():
             raise Conflict("this agent has no way to be interrupted: pause or stop it")
-        if self.lock.yielded():
+        if self.lock.ended():
             self._announce("interrupted")
 
     async def answer(self, card_id: str, option: str | None, words: str | None) -> Card:
@@ -234,15 +257,17 @@ class Driven:
                 return self._put(one, at or now)
             case Began():
                 return turns and self._began(now)
+            case Worked():
+                return turns and self.lock.worked(asyncio.get_running_loop().time())
             case Yielded():
                 return turns and self.lock.yielded()
             case Ended():
                 self._over_at, self._over_as = now, one.state
-                return self.lock.yielded()
+                return self.lock.ended()
             case Interrupted():  # pragma: no branch - the cases are all
                 # One read late, from before the turn that runs, is history.
                 late = at is not None and at < self._began_at
-                return not late and self.lock.yielded()
+                return not late and self.lock.ended()
 
     def _put(self, draft: Draft, at: str) -> bool:
         card = self.cards.put(draft, at)
@@ -258,6 +283,17 @@ class Driven:
             return False
         self._began_at = now
         return True
+
+    def _supposed(self, reason: str) -> None:
+        """It probably works: a report of its prompt is on its way."""
+        if self.lock.supposed(asyncio.get_running_loop().time()):
+            self._announce(reason)
+        self._overrun.set(self.lock.deadline)
+
+    def _tick(self) -> None:
+        if self.lock.tick(asyncio.get_running_loop().time()):
+            self._announce("no prompt")
+        self._overrun.set(self.lock.deadline)
 
     def _overdue(self) -> list[Card]:
         """Turns that run although the last one is over: an agent does not always write down that

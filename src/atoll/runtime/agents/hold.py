@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from atoll.domain.terminal.size import Size
 from atoll.domain.terminal.softlock import AgentState, Work
+from atoll.domain.terminal.turn import Role
 from atoll.runtime.agents.driven import Driven
-from atoll.runtime.agents.tui import EAR_SECONDS, Typing, Watch
+from atoll.runtime.agents.tui import AGENT, EAR_SECONDS, Typing, Watch
 from atoll.runtime.terminals.observer import Author
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.wire.attach import AgentStateChanged, Exited
@@ -48,9 +49,9 @@ class Hold:
         terminal.greeting = driven.state()
         terminal.observers.append(self)
 
-    def reason(self) -> str | None:
-        """Why nobody may type now."""
-        return self._driven.lock.refusal
+    def reason(self, role: Role, keys: bytes) -> str | None:
+        """Why somebody of this role may not type these keys now."""
+        return self._driven.lock.refusal_of(keys, owner=role is Role.OWNER)
 
     def changed(self, state: AgentStateChanged) -> None:
         """The agent's state is another: whoever watches is told, control follows."""
@@ -67,7 +68,9 @@ class Hold:
         self._typing.drew()
 
     def typed(self, author: Author, data: bytes) -> None:
-        """Input that was accepted."""
+        """Input that was accepted. Within a turn that asks it is an answer, and no draft."""
+        if author != AGENT and not self._driven.lock.asking:
+            self._typing.typed(data)
 
     def resized(self, size: Size) -> None:
         """Another size."""

@@ -47,6 +47,7 @@ class Register:
             "agent": identity.name,
             "mode": identity.mode,
             "asks": how.asks,
+            "softlock": identity.softlock,
             "otherwise": how.otherwise,
         }
         chosen = {

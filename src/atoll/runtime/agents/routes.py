@@ -8,6 +8,7 @@ from aiohttp import web
 from atoll.domain.agent_seat import is_conversation
 from atoll.domain.errors import Invalid
 from atoll.domain.terminal.size import clamp
+from atoll.domain.terminal.softlock import Strictness
 from atoll.runtime.agents.agents import Order
 from atoll.runtime.agents.cards_stream import page, stream_cards
 from atoll.runtime.agents.driven import AgentRecord, Driven, forbid_viewers
@@ -17,13 +18,13 @@ from atoll.runtime.requests import (
     answer,
     check_cwd,
     check_env,
+    check_prompt,
     query_integer,
     read_json,
 )
 from atoll.runtime.terminals.terminals import Wish
 
 RING_BYTES = 256 * 1024
-MAX_PROMPT = 256 * 1024
 MAX_GAP_SECONDS = 10.0
 GAPS = 4
 
@@ -41,6 +42,7 @@ class OpenAgentBody(msgspec.Struct, forbid_unknown_fields=True):
     permissions: Literal["allow", "ask"] = "allow"
     cwd: str | None = None
     env: dict[str, str] | None = None
+    softlock: Strictness = Strictness.OWNER
     cols: int = 80
     rows: int = 24
     name: str | None = None
@@ -95,8 +97,10 @@ class _Handlers:
     async def open(self, request: web.Request) -> web.Response:
         forbid_viewers(request.query.get("role", ""))
         body = await read_json(request, OpenAgentBody)
-        prompt = None if body.prompt is None else _prompt(body.prompt)
-        order = Order(prompt, body.resume, body.permissions == "ask", _conversation(body))
+        prompt = None if body.prompt is None else check_prompt(body.prompt)
+        order = Order(
+            prompt, body.resume, body.permissions == "ask", _conversation(body), body.softlock
+        )
         principal = request.query.get("principal")
         self._parts.activity.touch()
         if body.mode == "machine":
@@ -128,7 +132,7 @@ class _Handlers:
         body = await read_json(request, AskBody)
         driven = self._agent(request)
         self._parts.activity.touch()
-        await driven.ask(_prompt(body.prompt))
+        await driven.ask(check_prompt(body.prompt))
         return answer(driven.shown(), 202)
 
     async def cards(self, request: web.Request) -> web.StreamResponse:
@@ -142,7 +146,7 @@ class _Handlers:
         body = await read_json(request, AnswerBody)
         driven = self._agent(request)
         self._parts.activity.touch()
-        words = None if body.text is None else _prompt(body.text)
+        words = None if body.text is None else check_prompt(body.text)
         return answer(await driven.answer(request.match_info["card"], body.option, words))
 
     def _agent(self, request: web.Request) -> Driven:
@@ -177,12 +181,6 @@ def _gaps(seconds: list[float] | None) -> Gaps:
         )
     *interrupts, term = seconds
     return Gaps(tuple(interrupts), term)
-
-
-def _prompt(words: str) -> str:
-    if not words.strip() or len(words) > MAX_PROMPT or "\0" in words:
-        raise Invalid(f"a prompt is 1 to {MAX_PROMPT} characters without NUL", field="prompt")
-    return words
 
 
 def _conversation(body: OpenAgentBody) -> str | None:

@@ -21,6 +21,7 @@ from atoll.domain.terminal.cards_claude import ClaudeCards
 from atoll.domain.terminal.cards_codex_files import CodexRolloutCards
 from atoll.domain.terminal.cards_opencode import OpencodeCards
 from atoll.domain.terminal.cards_parts import GeminiCards, QwenCards
+from atoll.domain.terminal.draft import HalfTyped
 from atoll.domain.terminal.hooks import Heard, Hooks
 from atoll.domain.terminal.loose import Message
 from atoll.ports.spawner import Spawner
@@ -56,7 +57,8 @@ mkfifo "$ear" && echo && exec cat <>"$ear"
 """
 _LISTS = ".jsonl"
 """What an agent that has no transcript of its own writes one to, beside its ear."""
-_AGENT = Author("agent", "agent", "agent")
+AGENT = Author("agent", "agent", "agent")
+"""The author of what Atoll types for whoever asks an agent."""
 
 
 def ear_path(terminal_id: str) -> str:
@@ -70,18 +72,26 @@ class Typing:
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
         self._drawn = asyncio.Event()
+        self._line = HalfTyped()
 
     def drew(self) -> None:
         """The agent has drawn something."""
         self._drawn.set()
 
+    def typed(self, keys: bytes) -> None:
+        """A person typed at the agent's input line."""
+        self._line.typed(keys)
+
     async def ask(self, words: str) -> None:
         """Paste the prompt and press Enter, each once the agent is ready for it: one that comes
         too early is lost, and one that comes with a paste is part of it. What could act as
-        keys is left out of the prompt."""
+        keys is left out of the prompt. Raises `Conflict` on a half-typed line: both would be
+        submitted as one."""
+        self._check_line()
         if not self._terminal.scrollback.end:
             await self._draws(PATIENCE_SECONDS)
         await self._quiet()
+        self._check_line()
         plain = _UNTYPED.sub("", words.replace("\r\n", "\n").replace("\r", "\n"))[:MAX_PROMPT]
         modes = self._terminal.scrollback.modes
         if BRACKETED_PASTE in modes.private:
@@ -105,6 +115,14 @@ class Typing:
         del option, words
         raise Conflict(f"answer {card.id[:80]} at the agent's terminal", code="not_answerable")
 
+    def _check_line(self) -> None:
+        if self._line.characters:
+            raise Conflict(
+                "somebody has typed something here and not sent it: send it or clear it first "
+                "(Ctrl-U), or wait until that is done",
+                code="draft",
+            )
+
     async def _quiet(self) -> None:
         """Wait until it draws nothing more."""
         with contextlib.suppress(TimeoutError):
@@ -125,7 +143,7 @@ class Typing:
         return loop.time() < due
 
     def _type(self, data: bytes) -> None:
-        if not self._terminal.inject(_AGENT, data):
+        if not self._terminal.inject(AGENT, data):
             raise Conflict("the agent's terminal takes no input now", code="input_full")
 
 
@@ -174,6 +192,7 @@ class Watch:
     def attend(self, driven: Driven) -> None:
         """Tell this one of what is heard from now on."""
         self._driven = driven
+        driven.listened = True
 
     async def run(self) -> None:
         """Listen and follow. An image without the few programs this takes is not watched."""

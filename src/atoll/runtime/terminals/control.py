@@ -87,9 +87,10 @@ class Control:
         """`revoke_control`."""
         return self._done(self.turn.revoked(client, self._loop.time()))
 
-    def may_type(self, client: str) -> Refusal | None:
-        """Whether a client's keystrokes are accepted now. Typing at a free terminal takes it."""
-        refusal = self.turn.typed(client, self._loop.time())
+    def may_type(self, client: str, *, passes: bool = False) -> Refusal | None:
+        """Whether a client's keystrokes are accepted now. Typing at a free terminal takes it.
+        `passes`: the agent's lock lets these keys through."""
+        refusal = self.turn.typed(client, self._loop.time(), passes=passes)
         if self.turn.epoch != self._epoch:
             self._settle()
         return refusal
@@ -99,7 +100,7 @@ class Control:
         self._ledger.typed(party, count)
 
     def agent_takes(self, name: str) -> None:
-        """The agent inside works: typing is refused until `agent_yields`."""
+        """The agent inside works, until `agent_yields`."""
         self.turn.agent_took(name)
         self._settle()
 

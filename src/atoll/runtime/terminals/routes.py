@@ -5,6 +5,8 @@ from aiohttp import web
 
 from atoll.domain.errors import Invalid
 from atoll.domain.terminal.size import clamp
+from atoll.domain.terminal.softlock import Strictness
+from atoll.runtime.agents.agents import Order
 from atoll.runtime.agents.cards_stream import stream_cards
 from atoll.runtime.parts import Parts
 from atoll.runtime.requests import (
@@ -38,6 +40,7 @@ class OpenBody(msgspec.Struct, forbid_unknown_fields=True):
     rows: int = 24
     name: str | None = None
     ring_bytes: int = RING_BYTES
+    softlock: Strictness | None = None
 
 
 class ResizeBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -76,10 +79,12 @@ class _Handlers:
 
     async def open(self, request: web.Request) -> web.Response:
         body = await read_json(request, OpenBody)
+        _check_agents_own(body)
         creator = request.query.get("principal")
         wish = _wish(body, creator)
         if body.agent is not None:
-            terminal = await self._parts.agents.open_at_terminal(body.agent, wish)
+            order = Order(softlock=body.softlock or Strictness.OWNER)
+            terminal = await self._parts.agents.open_at_terminal(body.agent, wish, order)
         else:
             terminal = await self._parts.terminals.open(wish)
         self._parts.activity.touch()
@@ -114,6 +119,12 @@ class _Handlers:
 
     async def seat(self, request: web.Request) -> web.StreamResponse:
         return await seat(request, self._parts.terminals, self._parts.activity)
+
+
+def _check_agents_own(body: OpenBody) -> None:
+    """Raise `Invalid` for fields that mean nothing without an agent."""
+    if body.agent is None and body.softlock is not None:
+        raise Invalid("softlock is for an agent: name one", field="softlock")
 
 
 def _wish(body: OpenBody, creator: str | None) -> Wish:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from atoll.domain.terminal.driver import Driving, watermarks
 from atoll.domain.terminal.size import Size, nudged
-from atoll.domain.terminal.turn import Turn
+from atoll.domain.terminal.turn import Role, Turn
 from atoll.ports.spawner import Process
 from atoll.runtime.alarm import Alarm
 from atoll.runtime.ends import End, end_of
@@ -44,15 +44,19 @@ log = logging.getLogger("atoll.runtime")
 OUTPUT_GRACE_SECONDS = 2.0
 KILL_SECONDS = 10.0
 NUDGE_SECONDS = 0.1
+
+Lock = Callable[[Role, bytes], str | None]
+"""Why a client of this role may not type these keys now; None while it may."""
+
 _AT_THE_FOREGROUND = (signal.SIGINT, signal.SIGQUIT)
 
 
 class Terminal:
     """Lives from a spawned process to `close`. `on_left` is called each time a viewer has left.
-    `lock` gives the reason why nobody may type now, None while they may; `observers` are told
-    of everything that passes, `marks` first; `greeting`, and `recording` while there is one,
-    are told to each who joins; `courtesy` is the runtime's; `record` writes who had control and
-    who typed into the journal.
+    `lock` gives the reason why a client may not type these keys now, None while it may;
+    `observers` are told of everything that passes, `marks` first; `greeting`, and `recording`
+    while there is one, are told to each who joins; `courtesy` is the runtime's; `record` writes
+    who had control and who typed into the journal.
     `hushed`, kept while there is a recording: what was typed last went to a program that showed
     nothing of it, as one does that asks for a password."""
 
@@ -63,7 +67,7 @@ class Terminal:
         self.end: End | None = None
         self.ending: Exited | None = None
         self.on_left: Callable[[Terminal], None] = lambda _: None
-        self.lock: Callable[[], str | None] = lambda: None
+        self.lock: Lock = lambda _role, _keys: None
         marks = Marks(spec.nonce)
         self.marks = marks.log
         self.observers: list[Observer] = [marks]
@@ -203,7 +207,7 @@ class Terminal:
         if is_reply(data):
             if not self.drives(viewer):
                 return None
-        elif (refusal := self._refusal(viewer)) is not None:
+        elif (refusal := self._refusal(viewer, data)) is not None:
             return refusal
         if self.ending is not None:
             return InputRefused("ended", "the terminal has ended")
@@ -230,14 +234,14 @@ class Terminal:
             self.hushed = self._master.hushed
         return self._master.write(data)
 
-    def _refusal(self, viewer: Viewer) -> InputRefused | None:
-        """Why this viewer may not type now. Asking may give it a free terminal."""
+    def _refusal(self, viewer: Viewer, keys: bytes) -> InputRefused | None:
+        """Why this viewer may not type these keys. Asking may give it a free terminal."""
         if self.ending is not None:
             return None
-        turn = self.control.may_type(viewer.client)
+        reason = self.lock(viewer.party.role, keys)
+        turn = self.control.may_type(viewer.client, passes=reason is None)
         if turn is not None:
             return InputRefused(turn.code, turn.message)
-        reason = self.lock()
         return None if reason is None else InputRefused(reason, f"typing is locked: {reason}")
 
     def wish(self, viewer: Viewer, size: Size) -> bool:

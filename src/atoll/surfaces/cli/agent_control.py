@@ -3,6 +3,7 @@
 `agent` itself looks after the programs installed on this machine; these are put beside them.
 """
 
+import time
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
@@ -20,6 +21,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 STOP_SECONDS = 120.0
+ASK_AGAIN_SECONDS = 1.0
+_WORTH_WAITING = frozenset({"agent_running", "agent_paused", "draft"})
 _CARD_LINE = 160
 
 
@@ -113,17 +116,24 @@ def stop(invocation: Invocation, name: str, *, agent_id: str | None, as_json: bo
 @sandbox_argument()
 @click.argument("prompt")
 @agent_option()
+@click.option("--wait", "waits", is_flag=True, help="Wait until it takes a prompt.")
 @json_option()
 @pass_invocation
 def ask(
-    invocation: Invocation, name: str, prompt: str, *, agent_id: str | None, as_json: bool
+    invocation: Invocation,
+    /,
+    name: str,
+    prompt: str,
+    *,
+    agent_id: str | None,
+    waits: bool,
+    as_json: bool,
 ) -> None:
-    """Give an agent that waits a prompt."""
+    """Give an agent that waits a prompt. On a line somebody has half typed it is refused."""
     api = invocation.api()
     which = _which(api, name, agent_id).text("id")
-    value = {"prompt": prompt}
-    answer = api.call(post("sandboxes", name, "terminals", which, "ask", value=value))
-    _show(answer, as_json=as_json)
+    call = post("sandboxes", name, "terminals", which, "ask", value={"prompt": prompt})
+    _show(_asked(api, call, waits=waits), as_json=as_json)
 
 
 @click.command("cards")
@@ -188,6 +198,17 @@ def _act(api: Api, name: str, agent_id: str | None, *, action: str, as_json: boo
     _show(api.call(patient), as_json=as_json)
 
 
+def _asked(api: Api, call: Call, *, waits: bool) -> Answer:
+    """Send a prompt, again and again while that can help."""
+    while True:
+        try:
+            return api.call(call)
+        except Conflict as problem:
+            if not waits or problem.code not in _WORTH_WAITING:
+                raise
+        time.sleep(ASK_AGAIN_SECONDS)
+
+
 def _which(api: Api, name: str, wanted: str | None) -> Answer:
     """The agent meant: by id or name, else the only one that has not ended."""
     agents = api.call(get("sandboxes", name, "agents")).children("agents")
@@ -209,7 +230,8 @@ def _show(agent: Answer, *, as_json: bool) -> None:
     if as_json:
         show_json(agent.value)
         return
-    turn = f", {agent.text('turn')}" if agent.text("agent_state") == "running" else ""
+    known = agent.text("agent_state") == "running" and agent.value.get("watched") is not False
+    turn = f", {agent.text('turn')}" if known else ""
     say(f"{agent.text('agent')} {agent.text('id')} is {agent.text('agent_state')}{turn}")
 
 

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StrictBool
 
+from atoll.domain.terminal.softlock import Strictness
 from atoll.surfaces.http.fields import Body, Shown, Word
 from atoll.surfaces.http.runtime_bodies import Cell, Env, Path
 
@@ -15,7 +16,8 @@ Gap = Annotated[float, Field(ge=0, le=10)]
 
 class AgentBody(Body):
     """An agent to start. `permissions: ask` lets a machine ask before it acts; at a terminal
-    the agent's own settings count."""
+    the agent's own settings count. `softlock: strict` keeps the owner, too, from typing while it
+    works; a sandbox that is strict makes every agent so."""
 
     agent: Word
     mode: Literal["tui", "machine"] = "tui"
@@ -24,6 +26,7 @@ class AgentBody(Body):
     permissions: Literal["allow", "ask"] = "allow"
     cwd: Path | None = None
     env: Env | None = None
+    softlock: Strictness = Strictness.OWNER
     cols: Cell = 80
     rows: Cell = 24
     name: Word | None = None
@@ -61,6 +64,7 @@ class AgentView(Shown):
     mode: Literal["tui", "machine"]
     agent_state: Literal["running", "paused", "stopped"]
     turn: Literal["working", "waiting"]
+    softlock: Strictness
     watched: bool
     cards: int
     started_at: str

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Header, Path, Query, Request, WebSocket
 from starlette.responses import Response
 
 from atoll.domain.sandbox import Sandbox, State
+from atoll.domain.terminal.softlock import Strictness
 from atoll.services.passing import renamed
 from atoll.surfaces.http import files
 from atoll.surfaces.http.answers import Json, instant, no_content
@@ -84,8 +85,11 @@ async def make_session(
     wait: Waiting,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Make a session; the body is that of `POST /v1/sandboxes`, and may be left out."""
+    """Make a session; the body is that of `POST /v1/sandboxes`, and may be left out. Nobody
+    types to its agents while they work, unless the body says `softlock: owner`."""
     wish = body or CreateBody.model_validate({})
+    if wish.softlock is None:
+        wish = wish.model_copy(update={"softlock": Strictness.STRICT})
     made, status = await create(atoll, caller, wish, wait=wait, key=idempotency_key)
     return Json(_view(made), status)
 
@@ -112,9 +116,10 @@ async def open_pty(
     body: TerminalBody | None = None,
     raw: RawBody,
 ) -> Response:
-    """Open a PTY: an agent's, a command's, or the profile's shell."""
-    del body
-    reply = await atoll.terminals.open(caller, session, raw)
+    """Open a PTY: an agent's, a command's, or the profile's shell. Nobody types to its agent
+    while it works, unless the body says `softlock: owner`."""
+    strict = body is None or body.softlock is not Strictness.OWNER
+    reply = await atoll.terminals.open(caller, session, raw, strict=strict)
     return passed(renamed(reply, _WORDS))
 
 

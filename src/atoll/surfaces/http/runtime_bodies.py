@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictStr, model_validator
 
+from atoll.domain.terminal.softlock import Strictness
 from atoll.surfaces.http.fields import Body, Shown, Word
 
 MAX_ARGV = 1000
@@ -37,7 +38,8 @@ Base64 = Annotated[StrictStr, AfterValidator(_base64), Field(json_schema_extra={
 
 
 class TerminalBody(Body):
-    """A terminal to open; without `agent` and `argv` it is the profile's shell."""
+    """A terminal to open; without `agent` and `argv` it is the profile's shell. `softlock` is an
+    agent's."""
 
     agent: Word | None = None
     argv: Argv | None = None
@@ -46,6 +48,7 @@ class TerminalBody(Body):
     cols: Cell | None = None
     rows: Cell | None = None
     name: Word | None = None
+    softlock: Strictness | None = None
     ring_bytes: Annotated[int, Field(ge=MIN_RING_BYTES, le=MAX_RING_BYTES, strict=True)] | None = (
         None
     )

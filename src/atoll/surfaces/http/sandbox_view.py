@@ -7,6 +7,7 @@ from atoll.domain.lifetime import ends_soon
 from atoll.domain.principal import ActorKind
 from atoll.domain.profile import Access, NetworkMode, Scope, WorkspaceMode
 from atoll.domain.sandbox import Sandbox, SandboxRepo, State
+from atoll.domain.terminal.softlock import Strictness
 from atoll.surfaces.http.answers import instant
 from atoll.surfaces.http.fields import Shown
 
@@ -108,6 +109,7 @@ class SandboxView(Shown):
     scope: Scope
     workspace: WorkspaceView
     network_mode: NetworkMode
+    softlock: Strictness
     inputs: InputsView
     setup_metadata: SetupView
     consumer: ConsumerView
@@ -150,6 +152,7 @@ def sandbox_view(sandbox: Sandbox) -> dict[str, Any]:
         "scope": sandbox.scope,
         "workspace": {"mode": profile.workspace.mode, "access": profile.workspace.access},
         "network_mode": profile.network.mode,
+        "softlock": profile.softlock,
         "inputs": sandbox.inputs,
         "setup_metadata": sandbox.setup_metadata,
         "consumer": sandbox.consumer,

@@ -20,6 +20,7 @@ from atoll.domain.sandbox import (
     SetupMetadata,
     State,
 )
+from atoll.domain.terminal.softlock import Strictness
 from atoll.surfaces.http.answers import Json, instant
 from atoll.surfaces.http.context import Atoll, Caller, Services
 from atoll.surfaces.http.fields import (
@@ -130,6 +131,7 @@ class CreateBody(Body):
     inputs: InputsBody = InputsBody()
     ttl: Seconds | None = None
     network_mode: NetworkMode | None = None
+    softlock: Strictness | None = None
     env: Annotated[
         dict[Word, Annotated[str, Field(max_length=32768, strict=True)]],
         Field(max_length=MAX_ENV, default_factory=dict),
@@ -155,6 +157,7 @@ class CreateBody(Body):
             inputs=Inputs(**self.inputs.model_dump()),
             ttl_seconds=None if self.ttl is None else int(self.ttl),
             network_mode=self.network_mode,
+            softlock=self.softlock,
             env=tuple(self.env.items()),
             setup_metadata=SetupMetadata(setup.instructions_ref, setup.secret_refs),
             consumer=Consumer(**self.consumer.model_dump()),
