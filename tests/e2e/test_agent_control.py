@@ -257,13 +257,17 @@ async def test_owner_types_on_while_the_agent_works_and_esc_breaks_off_its_tool(
 
 async def _until_the_model_reads(w: World, words: str) -> None:
     async with asyncio.timeout(60):
-        while not any(words in body for body in w.model.bodies):
+        while True:
+            if any(words in body for body in w.model.bodies):
+                return
             await asyncio.sleep(0.05)
 
 
 async def _until_there_is_no_process(w: World, sandbox: str, words: str) -> None:
     async with asyncio.timeout(60):
-        while words.encode() in (await run(w, sandbox, "ps", "-eo", "args="))[1]:
+        while True:
+            if words.encode() not in (await run(w, sandbox, "ps", "-eo", "args="))[1]:
+                return
             await asyncio.sleep(0.1)
 
 

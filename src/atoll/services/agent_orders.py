@@ -9,7 +9,8 @@ from atoll.domain.terminal.softlock import Strictness
 
 def read_order(body: bytes) -> dict[str, Json]:
     """The fields of a body the surface has checked."""
-    return msgspec.json.decode(body or b"{}", type=dict[str, Json])
+    order: dict[str, Json] = msgspec.json.decode(body or b"{}", type=dict)
+    return order
 
 
 def locked(sandbox: Sandbox, order: dict[str, Json], *, strict: bool = False) -> dict[str, Json]:
