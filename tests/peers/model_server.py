@@ -125,9 +125,7 @@ class ModelServer:
 
     async def _messages(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
-        last = json.dumps([one for one in body["messages"] if one["role"] == "user"][-1])
-        answered = '"tool_result"' in last or not body.get("tools")
-        tool = None if answered else _script(last)
+        tool = _unanswered(body["messages"]) if body.get("tools") else None
         number = json.dumps(body["messages"]).count('"tool_result"') + 1
         if tool:
             block: dict[str, Any] = {"type": "tool_use", "id": f"toolu_{number}", "name": tool[0]}
@@ -177,6 +175,21 @@ class ModelServer:
         if request.match_info["verb"] == "generateContent":
             return web.json_response(answer)
         return await _sse(request, [("", answer)])
+
+
+def _unanswered(messages: list[dict[str, Any]]) -> tuple[str, str] | None:
+    """The last scripted call of a conversation of Anthropic's that no tool's result follows. A
+    message a person queues may come in one turn with that result, before or behind it."""
+    script = None
+    for message in messages:
+        content = message["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        for block in blocks if message["role"] == "user" else ():
+            if block["type"] == "tool_result":
+                script = None
+            elif block["type"] == "text":
+                script = _script(json.dumps(block["text"])) or script
+    return script
 
 
 def _written(conversation: str) -> str | None:

@@ -40,6 +40,7 @@ from atoll.domain.stimulus import (
     ExtendTtl,
     Idle,
     Pulled,
+    Instructed,
     Reached,
     Recreate,
     Renewed,
@@ -76,6 +77,9 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
             return _exposed(sandbox, names)
         case Pulled(repo, commit):
             return _pulled(sandbox, PulledTip(repo, commit))
+        case Instructed(instructed):
+            same = instructed == sandbox.instructed
+            return (sandbox if same else replace(sandbox, instructed=instructed)), ()
         case AgentSat() | AgentConversed() | AgentLeft() | RuntimeBegan():
             return _told_of_agents(sandbox, stimulus)
         case (
@@ -154,6 +158,8 @@ def _reached(sandbox: Sandbox, report: Reached, now: datetime) -> Outcome:
     ready = replace(_enter(sandbox, State.READY, now), attachment=report.attachment, ready_at=now)
     if report.repos is not None:
         ready = replace(ready, repos=report.repos)
+    if report.instructions is not None:
+        ready = replace(ready, instructions=report.instructions)
     # Those that went on are told of by the new runtime, under their new ids.
     return replace(ready, agents=(), resuming=False), (Append("sandbox.ready"),)
 
@@ -300,6 +306,7 @@ def _recreate(sandbox: Sandbox, now: datetime) -> Outcome:
         agents=(),
         resuming=False,
         pulled=(),
+        instructed=False,
     )
     return fresh, (
         Append("sandbox.provisioning", "recreated"),

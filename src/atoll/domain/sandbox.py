@@ -90,10 +90,11 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class SetupMetadata:
-    """Where setup instructions and secrets are to be found; references only."""
+    """Words for the agent or where they are to be found, and names of secrets."""
 
     instructions_ref: str | None = None
     secret_refs: tuple[str, ...] = ()
+    instructions: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,7 @@ class Sandbox:
     `kept_at`: where its files were written before it was destroyed.
     `pulled`: commits of this life of it that a person brought outside.
     `exposed_secrets`: names of secrets whose values were put inside in this life of it.
+    `instructions`: words for its first agent, once they are known; `instructed`: it has them.
     `agents`: those that run, or ran when it stopped; `resuming`: a start owes them their
     conversations.
     """
@@ -192,6 +194,8 @@ class Sandbox:
     kept_at: str | None = None
     pulled: tuple[PulledTip, ...] = ()
     exposed_secrets: tuple[str, ...] = ()
+    instructions: str = ""
+    instructed: bool = False
     agents: tuple[AgentSeat, ...] = ()
     resuming: bool = False
 

@@ -18,11 +18,13 @@ class Requested:
 @dataclass(frozen=True, slots=True)
 class Reached:
     """Its runtime answered the probe and its workspace is laid out. `repos` are its repositories
-    with what laying them out told; None when nothing was."""
+    with what laying them out told; None when nothing was. `instructions` are those that were
+    read there."""
 
     generation: int
     attachment: Attachment
     repos: tuple[SandboxRepo, ...] | None = None
+    instructions: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,13 @@ class Exposed:
 
 
 @dataclass(frozen=True, slots=True)
+class Instructed:
+    """An agent has the instructions; or, with False, it did not start."""
+
+    instructed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class AgentSat:
     """An agent was started in it."""
 
@@ -179,6 +188,7 @@ Stimulus = (
     | TornDown
     | TeardownFailed
     | Exposed
+    | Instructed
     | AgentSat
     | AgentConversed
     | AgentLeft

@@ -14,6 +14,7 @@ from atoll.domain.environment import read_env
 from atoll.domain.errors import Invalid
 from atoll.domain.host_mount import read_host_mounts
 from atoll.domain.ids import SandboxId
+from atoll.domain.instructions import read_instructions
 from atoll.domain.naming import default_name, free_name, read_name
 from atoll.domain.principal import Principal
 from atoll.domain.profile import Access, Profile
@@ -76,6 +77,7 @@ def grant(wish: CreateSandbox, profile: Profile, circumstances: Circumstances) -
         inputs=wish.inputs,
         env=read_env(wish.env),
         setup_metadata=wish.setup_metadata,
+        instructions=read_instructions(wish.setup_metadata, profile, repos),
         consumer=wish.consumer,
     )
 

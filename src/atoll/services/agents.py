@@ -14,7 +14,7 @@ from atoll.domain.errors import Forbidden, NotFound
 from atoll.domain.principal import Principal
 from atoll.domain.terminal.turn import Role
 from atoll.ports import Channel, RuntimeCall, RuntimeReply
-from atoll.services.agent_orders import locked, read_order
+from atoll.services.agent_orders import completed
 from atoll.services.passing import accepted, checked_id, only, read_reply
 from atoll.services.sandboxes import Sandboxes
 from atoll.services.terminals import Terminals, credentials
@@ -46,8 +46,9 @@ class Agents:
         """Start one; `body` is the JSON of `POST /agents`. Counts as activity."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
         query = (("principal", caller.id),)
-        order = msgspec.json.encode(locked(sandbox, read_order(body)))
-        reply = accepted(await client.call(RuntimeCall("POST", "/agents", query, body=order)))
+        async with completed(self._sandboxes.transitions, sandbox, body) as order:
+            call = RuntimeCall("POST", "/agents", query, body=order)
+            reply = accepted(await client.call(call))
         opened = read_reply(reply, _Opened)
         self._sandboxes.remember_actor(sandbox, opened.id, caller)
         return reply

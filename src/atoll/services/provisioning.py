@@ -33,6 +33,7 @@ from atoll.ports import (
     WorkspacePreparer,
 )
 from atoll.services.agent_seeds import lay, plant
+from atoll.services.instructions import resolve_instructions
 from atoll.services.passing import read_reply
 from atoll.services.policies import Policies
 from atoll.services.resumption import resume_agents
@@ -56,10 +57,12 @@ class Layers:
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """What a bring-up made: how to reach it, and its repositories as they were laid out."""
+    """What a bring-up made: how to reach it, its repositories as they were laid out, and the
+    instructions read from them, if any were."""
 
     attachment: Attachment
     repos: tuple[SandboxRepo, ...]
+    instructions: str | None
 
 
 class Provisioning:
@@ -131,11 +134,12 @@ class Provisioning:
             repos = await self._workspaces.prepare(sandbox, client, report)
             sandbox = replace(sandbox, repos=repos)
         await stand_at(sandbox, client)
+        instructions = await resolve_instructions(sandbox, client)
         await self._furnish(sandbox, client, report, mechanism=reach.isolation.mechanism)
         await resume_agents(sandbox, client, report)
         report("Ready.")
         attachment = Attachment(handle.data, reach.address, reach.token, reach.isolation)
-        return Brought(attachment, sandbox.repos)
+        return Brought(attachment, sandbox.repos, instructions)
 
     async def _furnish(
         self, sandbox: Sandbox, client: RuntimeClient, report: Report, *, mechanism: str

@@ -186,7 +186,7 @@ class Reconciler:
             reason = f"Provisioning broke unexpectedly ({type(err).__name__}); the log says more."
             await self._broke(sandbox, reason, lines)
             return
-        stimulus = Reached(work.generation, brought.attachment, brought.repos)
+        stimulus = Reached(work.generation, brought.attachment, brought.repos, brought.instructions)
         ready, rest = await self._transitions.apply(sandbox.id, stimulus, lines=lines)
         self.follow(ready, rest)
         if ready.state in RUNNING:

@@ -14,7 +14,7 @@ from atoll.domain.principal import ActorKind, Principal
 from atoll.domain.sandbox import Sandbox
 from atoll.domain.terminal.turn import Role
 from atoll.ports import Channel, RuntimeCall, RuntimeClient, RuntimeReply, Tether
-from atoll.services.agent_orders import locked, read_order
+from atoll.services.agent_orders import completed
 from atoll.services.passing import accepted, checked_id, only, read_reply, renamed
 from atoll.services.sandboxes import Sandboxes
 
@@ -52,11 +52,10 @@ class Terminals:
         agent's lock stops everybody, whatever its sandbox says."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
         query = (("principal", caller.id),)
-        order = read_order(body)
-        if order.get("agent") is not None:
-            order = locked(sandbox, order, strict=strict)
-        call = RuntimeCall("POST", "/sessions", query, body=msgspec.json.encode(order))
-        reply = accepted(await client.call(call))
+        adding = completed(self._sandboxes.transitions, sandbox, body, strict=strict)
+        async with adding as order:
+            call = RuntimeCall("POST", "/sessions", query, body=order)
+            reply = accepted(await client.call(call))
         opened = read_reply(reply, _Opened)
         self._sandboxes.remember_actor(sandbox, opened.session_id, caller)
         return renamed(reply, _WORDS)

@@ -1,6 +1,7 @@
 """The agents of one sandbox: opened at a terminal or as machines, found, and let go of."""
 
 import asyncio
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -26,6 +27,8 @@ from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.runtime.terminals.terminals import Terminals, Wish, fresh_id
 
+log = logging.getLogger("atoll.runtime")
+
 MAX_MACHINES = 16
 KEPT_MACHINES = 16
 """Ended ones whose cards can still be read."""
@@ -37,13 +40,20 @@ TUI, MACHINE = "tui", "machine"
 class Order:
     """How an agent is to be started: with a first `prompt`, going on with its last conversation
     (`resume`) or with one by its id, asking before it acts (`ask`; machines only: at a terminal
-    its own settings count). `softlock` says whom the lock stops while it works."""
+    its own settings count). `softlock` says whom the lock stops while it works; `instructions`
+    are its sandbox's and come before the prompt."""
 
     prompt: str | None = None
     resume: bool = False
     ask: bool = False
     conversation: str | None = None
     softlock: Strictness = Strictness.OWNER
+    instructions: str | None = None
+
+    @property
+    def first_prompt(self) -> str | None:
+        """What it is asked first: its sandbox's instructions, then the prompt."""
+        return "\n\n".join(filter(None, (self.instructions, self.prompt))) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +148,12 @@ class Agents:
             if watching is not None:
                 watching.cancel()
             raise
+        driven = self._seat(identity, terminal, watching)
+        if order.instructions and agent.prompt_argv is None:
+            instructing = _instruct(driven, order.instructions)
+            self._tasks.spawn(instructing, f"instructions of {terminal_id}")
         self._register.arrived(
-            self._seat(identity, terminal, watching),
+            driven,
             Arrival(
                 wish.name,
                 wish.cwd,
@@ -185,8 +199,8 @@ class Agents:
         )
         self._tasks.spawn(self._talk(start), f"agent {start.identity.id}")
         driven = await start.started
-        if order.prompt:
-            await driven.ask(order.prompt)
+        if order.first_prompt:
+            await driven.ask(order.first_prompt)
         return driven
 
     def _find(self, name: str) -> Agent:
@@ -258,11 +272,19 @@ class Agents:
 def _at_terminal(agent: Agent, order: Order) -> tuple[str, ...]:
     """The argv at a terminal."""
     argv = _begun(agent, order) + agent.watch_argv
-    if not order.prompt:
-        return argv
-    if agent.prompt_argv is None:
+    if agent.prompt_argv is None and order.prompt:
         raise Invalid(f"{agent.name} takes no first prompt: ask it once it runs", field="prompt")
-    return (*argv, *agent.prompt_argv, order.prompt)
+    if agent.prompt_argv is None or order.first_prompt is None:
+        return argv
+    return (*argv, *agent.prompt_argv, order.first_prompt)
+
+
+async def _instruct(driven: Driven, instructions: str) -> None:
+    """Type the instructions to an agent that takes no prompt as an argument."""
+    try:
+        await driven.ask(instructions)
+    except AtollError as error:
+        log.warning("agent %s has no instructions: %s", driven.identity.id, error.message)
 
 
 def _begun(agent: Agent, order: Order) -> tuple[str, ...]:

@@ -37,6 +37,7 @@ class OpenAgentBody(msgspec.Struct, forbid_unknown_fields=True):
     agent: str
     mode: Literal["tui", "machine"] = "tui"
     prompt: str | None = None
+    instructions: str | None = None
     resume: bool = False
     conversation: str | None = None
     permissions: Literal["allow", "ask"] = "allow"
@@ -99,7 +100,12 @@ class _Handlers:
         body = await read_json(request, OpenAgentBody)
         prompt = None if body.prompt is None else check_prompt(body.prompt)
         order = Order(
-            prompt, body.resume, body.permissions == "ask", _conversation(body), body.softlock
+            prompt,
+            body.resume,
+            body.permissions == "ask",
+            _conversation(body),
+            body.softlock,
+            None if body.instructions is None else check_prompt(body.instructions),
         )
         principal = request.query.get("principal")
         self._parts.activity.touch()

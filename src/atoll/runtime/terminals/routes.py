@@ -15,6 +15,7 @@ from atoll.runtime.requests import (
     check_argv,
     check_cwd,
     check_env,
+    check_prompt,
     read_json,
     signal_number,
 )
@@ -41,6 +42,7 @@ class OpenBody(msgspec.Struct, forbid_unknown_fields=True):
     name: str | None = None
     ring_bytes: int = RING_BYTES
     softlock: Strictness | None = None
+    instructions: str | None = None
 
 
 class ResizeBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -83,7 +85,9 @@ class _Handlers:
         creator = request.query.get("principal")
         wish = _wish(body, creator)
         if body.agent is not None:
-            order = Order(softlock=body.softlock or Strictness.OWNER)
+            order = Order(
+                softlock=body.softlock or Strictness.OWNER, instructions=body.instructions
+            )
             terminal = await self._parts.agents.open_at_terminal(body.agent, wish, order)
         else:
             terminal = await self._parts.terminals.open(wish)
@@ -123,8 +127,11 @@ class _Handlers:
 
 def _check_agents_own(body: OpenBody) -> None:
     """Raise `Invalid` for fields that mean nothing without an agent."""
-    if body.agent is None and body.softlock is not None:
-        raise Invalid("softlock is for an agent: name one", field="softlock")
+    for field in ("softlock", "instructions"):
+        if body.agent is None and getattr(body, field) is not None:
+            raise Invalid(f"{field} is for an agent: name one", field=field)
+    if body.instructions is not None:
+        check_prompt(body.instructions)
 
 
 def _wish(body: OpenBody, creator: str | None) -> Wish:

@@ -16,6 +16,7 @@ from atoll.surfaces.cli.waiting import end_notice, name_of
 
 RUNNING = ("ready", "active")
 WIDTH = 14
+_SHOWN = 100
 
 
 @click.command("info")
@@ -79,8 +80,22 @@ def _lines(sandbox: Answer) -> list[tuple[str, str]]:
     lines += [
         ("exposed", f"{name}: its value is inside") for name in sandbox.texts("exposed_secrets")
     ]
+    lines += _instructions(sandbox.child("setup_metadata"))
     lines += [("repository", _repository(repo)) for repo in sandbox.children("repos")]
     return lines
+
+
+def _instructions(setup: Answer) -> list[tuple[str, str]]:
+    """The first line of the agent's instructions, and whether an agent has them."""
+    words = setup.text("instructions").strip()
+    source = setup.text("instructions_ref")
+    if not words:
+        return [("told first", f"{source}, not read yet")] if source else []
+    first, _, rest = words.partition("\n")
+    shown = first[:_SHOWN] + (" …" if rest or len(first) > _SHOWN else "")
+    origin = f" (from {source})" if source else ""
+    given = "" if setup.flag("instructed") else "; no agent has it yet"
+    return [("told first", f"{shown}{origin}{given}")]
 
 
 def _wall(isolation: Answer) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from atoll.domain.errors import AtollError, Invalid
+from atoll.domain.instructions import REPO
 from atoll.surfaces.cli import candidates
 from atoll.surfaces.cli.answer import Answer, Json
 from atoll.surfaces.cli.api import Api, Call, post
@@ -47,6 +48,12 @@ ACCESSES = ("none", "ro", "rw")
     help="The agent that sits in it: codex, claude-code …",
 )
 @click.option("--network", type=click.Choice(NETWORKS), default=None, help="What it may reach.")
+@click.option(
+    "--instructions",
+    metavar="FILE|repo:PATH",
+    default=None,
+    help="Words for its agent's first prompt: a file here, or one of the repository.",
+)
 @click.option("--name", default=None, help="Its name  [default: <repo>-<branch>]")
 @click.option("--ttl", default=None, callback=duration, help="How long it lives: 15m, 4h, 2d.")
 @click.option("--env", multiple=True, metavar="K=V", help="A variable inside; may be repeated.")
@@ -202,11 +209,23 @@ def _wish(plan: Plan, name: str | None, found: list[Origin]) -> dict[str, Json]:
         wish["workspace"] = place
     if plan.copy:
         wish["copies"] = list(plan.copy)
+    if plan.instructions:
+        wish["setup_metadata"] = _setup(plan.instructions)
     if plan.env:
         wish["env"] = variables(plan.env)
     if found:
         wish["repos"] = [origin.wish for origin in found]
     return wish
+
+
+def _setup(instructions: str) -> dict[str, Json]:
+    """Where the instructions are, or the words of a file here. Raises `Invalid`."""
+    if instructions.startswith(REPO):
+        return {"instructions_ref": instructions}
+    try:
+        return {"instructions": Path(instructions).read_text(encoding="utf-8")}
+    except (OSError, UnicodeDecodeError) as error:
+        raise Invalid(f"--instructions {instructions} cannot be read: {error}") from error
 
 
 def _create(

@@ -14,6 +14,7 @@ from tempfile import NamedTemporaryFile
 import msgspec
 
 from atoll.domain.errors import Failed, Invalid, NotFound
+from atoll.domain.instructions import REPO
 from atoll.domain.repository import is_path
 from atoll.surfaces.cli.memory import state_file
 from atoll.wire.unreadable import UNREADABLE
@@ -43,6 +44,7 @@ class Plan:
     copy: tuple[str, ...] = ()
     mirror: str | None = None
     access: str | None = None
+    instructions: str | None = None
 
     def over(self, other: "Plan") -> "Plan":
         """This one, completed by what only `other` says."""
@@ -56,6 +58,7 @@ class Plan:
             self,
             repo=_absolute(repo) if repo is not None and is_path(repo) else repo,
             also=tuple(_anchored(spec) for spec in self.also),
+            instructions=_own_file(self.instructions),
             mirror=None if self.mirror is None else _absolute(self.mirror),
             mount=tuple(_anchored_pair(spec) for spec in self.mount),
             copy=tuple(_anchored_pair(spec) for spec in self.copy),
@@ -124,6 +127,12 @@ def _write(path: Path, kept: _Kept) -> None:
 
 def _path(environ: Mapping[str, str]) -> Path:
     return state_file(environ, "presets.json")
+
+
+def _own_file(instructions: str | None) -> str | None:
+    if instructions is None or instructions.startswith(REPO):
+        return instructions
+    return _absolute(instructions)
 
 
 def _anchored(spec: str) -> str:

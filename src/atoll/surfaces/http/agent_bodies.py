@@ -11,18 +11,21 @@ from atoll.surfaces.http.runtime_bodies import Cell, Env, Path
 MAX_PROMPT = 256 * 1024
 
 Prompt = Annotated[str, Field(min_length=1, max_length=MAX_PROMPT, strict=True)]
+Conversation = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,79}$", strict=True)]
 Gap = Annotated[float, Field(ge=0, le=10)]
 
 
 class AgentBody(Body):
-    """An agent to start. `permissions: ask` lets a machine ask before it acts; at a terminal
-    the agent's own settings count. `softlock: strict` keeps the owner, too, from typing while it
-    works; a sandbox that is strict makes every agent so."""
+    """An agent to start. `resume` goes on with its last conversation, `conversation` with the
+    one of that id, as `agent.conversation` events name it. `permissions: ask` lets a machine ask
+    before it acts; at a terminal the agent's own settings count. `softlock: strict` keeps the
+    owner, too, from typing while it works; a sandbox that is strict makes every agent so."""
 
     agent: Word
     mode: Literal["tui", "machine"] = "tui"
     prompt: Prompt | None = None
     resume: StrictBool = False
+    conversation: Conversation | None = None
     permissions: Literal["allow", "ask"] = "allow"
     cwd: Path | None = None
     env: Env | None = None

@@ -79,9 +79,12 @@ class InputsView(Shown):
 
 
 class SetupView(Shown):
-    """Where instructions and secrets are to be found."""
+    """The agent's instructions, once they are known, where they come from and whether an agent
+    has them; and names of secrets."""
 
+    instructions: str | None
     instructions_ref: str | None
+    instructed: bool
     secret_refs: list[str]
 
 
@@ -154,7 +157,7 @@ def sandbox_view(sandbox: Sandbox) -> dict[str, Any]:
         "network_mode": profile.network.mode,
         "softlock": profile.softlock,
         "inputs": sandbox.inputs,
-        "setup_metadata": sandbox.setup_metadata,
+        "setup_metadata": _setup(sandbox),
         "consumer": sandbox.consumer,
         "isolation": _isolation(sandbox.attachment.isolation),
         "reachability": {"runtime": url, "ssh": None, "tunnel": None},
@@ -167,6 +170,16 @@ def sandbox_view(sandbox: Sandbox) -> dict[str, Any]:
         **_times(sandbox),
         "kept_at": sandbox.kept_at,
         "poll_url": url,
+    }
+
+
+def _setup(sandbox: Sandbox) -> dict[str, Any]:
+    setup = sandbox.setup_metadata
+    return {
+        "instructions": sandbox.instructions or None,
+        "instructions_ref": setup.instructions_ref,
+        "instructed": sandbox.instructed,
+        "secret_refs": setup.secret_refs,
     }
 
 

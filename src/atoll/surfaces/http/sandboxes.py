@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from atoll.domain.errors import Invalid
 from atoll.domain.host_mount import MAX_MOUNTS, HostMount
+from atoll.domain.instructions import MAX_INSTRUCTIONS
 from atoll.domain.principal import ActorKind, Principal
 from atoll.domain.profile import Access, NetworkMode, Scope, WorkspaceMode
 from atoll.domain.profile_schema import workspace_mode
@@ -44,6 +45,9 @@ MAX_ENV = 200
 MAX_REFS = 100
 MAX_SPARSE = 100
 MAX_COPIES = 100
+
+
+Instructions = Annotated[str, Field(min_length=1, max_length=MAX_INSTRUCTIONS, strict=True)]
 
 
 class RepoBody(Body):
@@ -99,8 +103,10 @@ class InputsBody(Body):
 
 
 class SetupBody(Body):
-    """Where instructions and secrets are to be found."""
+    """Words for the agent, or `repo:PATH`, a file of the repository that holds them; and names
+    of secrets."""
 
+    instructions: Instructions | None = None
     instructions_ref: Address | None = None
     secret_refs: Annotated[tuple[Address, ...], Field(max_length=MAX_REFS)] = ()
 
@@ -159,7 +165,9 @@ class CreateBody(Body):
             network_mode=self.network_mode,
             softlock=self.softlock,
             env=tuple(self.env.items()),
-            setup_metadata=SetupMetadata(setup.instructions_ref, setup.secret_refs),
+            setup_metadata=SetupMetadata(
+                setup.instructions_ref, setup.secret_refs, setup.instructions
+            ),
             consumer=Consumer(**self.consumer.model_dump()),
         )
 

@@ -1,0 +1,64 @@
+"""Instructions of a sandbox: read from its repository, and given to its first agent once."""
+
+from atoll.domain.errors import Failed, Invalid
+from atoll.domain.instructions import MAX_INSTRUCTIONS, checked_instructions, instructions_path
+from atoll.domain.sandbox import Sandbox
+from atoll.domain.stimulus import Instructed
+from atoll.domain.wish import WORKSPACE
+from atoll.ports.runtime import RuntimeClient
+from atoll.services.inside import Script, run_inside
+from atoll.services.transitions import Transitions
+
+# $1 file  $2 bytes
+_READ = Script(
+    "read the instructions",
+    r"""
+[ -f "$1" ] || exit 3
+[ "$(wc -c < "$1")" -le "$2" ] || exit 4
+exec cat -- "$1"
+""",
+    seconds=20.0,
+)
+_REASONS = {
+    3: "there is no such file in the repository",
+    4: f"it is longer than {MAX_INSTRUCTIONS} bytes",
+}
+
+
+async def resolve_instructions(sandbox: Sandbox, client: RuntimeClient) -> str | None:
+    """Read the file that holds the instructions; None where nothing is to be resolved. Raises
+    `Failed`: nothing of an agent's has run by then."""
+    ref = sandbox.setup_metadata.instructions_ref
+    if ref is None or sandbox.instructions:
+        return None
+    path = instructions_path(ref, has_repo=bool(sandbox.repos))
+    outcome = await run_inside(client, _READ, (f"{WORKSPACE}/{path}", str(MAX_INSTRUCTIONS)))
+    if outcome.code:
+        raise _unreadable(ref, _REASONS.get(outcome.code, outcome.said))
+    try:
+        return checked_instructions(outcome.out.decode())
+    except (UnicodeDecodeError, Invalid) as err:
+        raise _unreadable(ref, "it is empty or no text") from err
+
+
+async def claim(transitions: Transitions, sandbox: Sandbox) -> bool:
+    """Take the instructions for an agent that is about to start. False when there are none, or
+    another agent has them: of two starts at once only one gets them."""
+    if not sandbox.instructions or sandbox.instructed:
+        return False
+    async with transitions.store.begin() as rows:
+        now = await rows.sandboxes.get(sandbox.id)
+        if now is None or now.instructed:
+            return False
+        await transitions.within(rows, sandbox, Instructed(True))
+    return True
+
+
+async def give_back(transitions: Transitions, sandbox: Sandbox) -> None:
+    """The agent did not start: the next one gets the instructions."""
+    async with transitions.store.begin() as rows:
+        await transitions.within(rows, sandbox, Instructed(False))
+
+
+def _unreadable(ref: str, why: str) -> Failed:
+    return Failed(f"setup_metadata.instructions_ref {ref[:200]!r} cannot be read: {why}.")

@@ -1,0 +1,61 @@
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from atoll.domain.errors import Invalid
+from atoll.domain.instructions import MAX_INSTRUCTIONS, instructions_path, read_instructions
+from atoll.domain.lifecycle import step
+from atoll.domain.profile import Profile, Setup
+from atoll.domain.sandbox import Attachment, SandboxRepo, SetupMetadata, State
+from atoll.domain.stimulus import Instructed, Reached
+from tests.domain.test_lifecycle import born
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+PROFILE = Profile("profile.x", "1.0.0", setup=Setup("By the profile."))
+REPOS = (SandboxRepo("https://example.org/o/r", "b", None, "/workspace"),)
+
+
+@pytest.mark.parametrize(
+    ("setup", "expected"),
+    [
+        (SetupMetadata(), "By the profile."),
+        (SetupMetadata(instructions="By the create."), "By the create."),
+        (SetupMetadata(instructions_ref="repo:docs/start.md"), ""),
+    ],
+)
+def test_create_takes_precedence_over_the_profile(setup: SetupMetadata, expected: str) -> None:
+    assert read_instructions(setup, PROFILE, REPOS) == expected
+
+
+@pytest.mark.parametrize(
+    ("setup", "field"),
+    [
+        (SetupMetadata(instructions="x", instructions_ref="repo:x"), "instructions"),
+        (SetupMetadata(instructions=" \n"), "instructions"),
+        (SetupMetadata(instructions="a\0b"), "instructions"),
+        (SetupMetadata(instructions="ä" * MAX_INSTRUCTIONS), "instructions"),
+        (SetupMetadata(instructions_ref="s3://bucket/x"), "instructions_ref"),
+        (SetupMetadata(instructions_ref="repo:../x"), "instructions_ref"),
+        (SetupMetadata(instructions_ref="repo:"), "instructions_ref"),
+    ],
+)
+def test_instructions_that_cannot_be_given_are_refused(setup: SetupMetadata, field: str) -> None:
+    with pytest.raises(Invalid) as err:
+        read_instructions(setup, PROFILE, REPOS)
+    assert err.value.field == f"setup_metadata.{field}"
+
+
+def test_file_is_named_relative_to_the_workspace_of_a_sandbox_with_a_repository() -> None:
+    assert instructions_path("repo:docs/start.md", has_repo=True) == "docs/start.md"
+    with pytest.raises(Invalid, match="has none"):
+        instructions_path("repo:docs/start.md", has_repo=False)
+
+
+def test_instructions_that_were_read_are_kept_with_the_sandbox() -> None:
+    coming = replace(born(), state=State.PROVISIONING)
+    ready, _ = step(coming, Reached(1, Attachment(), instructions="From the repository."), NOW)
+    assert (ready.instructions, ready.instructed) == ("From the repository.", False)
+    again, _ = step(ready, Instructed(True), NOW)
+    assert again.instructed
+    assert step(again, Instructed(True), NOW)[0] is again
