@@ -68,3 +68,22 @@ async def test_prompt_read_before_its_hook_runs(driven: Driven) -> None:
     assert (states(driven), driven._closing) == (["running"], None)
     driven.ended()
     assert states(driven) == ["declined"]
+
+
+async def test_tool_is_written_down_once_and_not_again_from_an_older_conversation() -> None:
+    entries: list[tuple[str, object]] = []
+    identity = Identity("t_1", "claude-code", "tui", START)
+    driven = Driven(
+        identity,
+        cast(Process, None),
+        record=lambda kind, payload: entries.append((kind, payload)),
+        clean=lambda text: text,
+    )
+    tool = Draft("call:1", Kind.BASH, State.RUNNING, title="ls")
+    driven.heard([replace(tool, id="call:0")], turns=False, at=BEFORE)
+    driven.heard([tool, TEXT], turns=False, at=LATER)
+    driven.heard([replace(tool, state=State.DONE)], turns=False, at=LATER)
+    expected = {"id": "t_1", "agent": "claude-code", "card": "call:1"}
+    expected |= {"card_kind": Kind.BASH}
+    assert [one for one in entries if one[0] == "agent.tool"] == [("agent.tool", expected)]
+    driven.ended()

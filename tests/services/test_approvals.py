@@ -31,6 +31,24 @@ def entry(n: int, kind: str, payload: dict[str, object]) -> dict[str, object]:
     return {"n": n, "at": "2026-01-01T12:00:00Z", "kind": kind, "payload": payload}
 
 
+@pytest.mark.parametrize(
+    ("agents", "expected"), [(0, ("atm", "atoll")), (1, ("agt", "t_0")), (2, ("agt", "sandbox"))]
+)
+async def test_ask_has_the_agent_that_runs_as_actor(agents: int, expected: tuple[str, str]) -> None:
+    async with scene() as s:
+        sandbox, secret = await begun(s)
+        for n in range(agents):
+            told: dict[str, object] = {"id": f"t_{n}", "agent": "codex", "mode": "tui"}
+            s.runtime.journal.append(entry(n + 1, "agent.started", told))
+        wants(s, secret)
+        await collected(s)
+        events = await s.events.list(LOCAL_PERSON, stream=f"sandbox:{sandbox.id}")
+        (asked,) = [one for one in events if one.event_type == "approval.asked"]
+        kind, who = expected
+        assert asked.actor_kind == kind
+        assert asked.actor_id == (sandbox.id if who == "sandbox" else who)
+
+
 def wants(s: Scene, wanted: Secret, /, **changed: object) -> None:
     """The runtime reports that its sandbox wants to send the secret somewhere."""
     subject = {

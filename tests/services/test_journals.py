@@ -107,3 +107,24 @@ async def test_last_words_are_taken_in_before_a_stop() -> None:
         await s.sandboxes.stop(LOCAL_PERSON, sandbox.id)
         await s.sandboxes.wait(LOCAL_PERSON, sandbox.id, settled=True)
         assert "exec.started" in await s.kinds(sandbox)
+
+
+async def test_what_an_agent_does_itself_has_the_agent_as_actor() -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        seat = {"id": "t_1", "agent": "codex"}
+        turn = {**seat, "agent_state": "running", "turn": "working"}
+        s.runtime.journal = [
+            entry(1, "agent.started", mode="tui", **seat),
+            entry(2, "agent.state", why="the agent", **turn),
+            entry(3, "agent.tool", card="call_1", card_kind="bash", **seat),
+            entry(4, "agent.state", why="paused", **turn),
+            entry(5, "agent.conversation", conversation="c-1", **seat),
+            entry(6, "agent.ended", why="stopped", **seat),
+            entry(7, "agent.ended", why="ended", **seat),
+        ]
+        await collected(s, sandbox, 7)
+        events = await s.events.list(LOCAL_PERSON, stream=f"sandbox:{sandbox.id}")
+        agent, other = ("agt", "t_1"), ("atm", "atoll")
+        actors = [(event.actor_kind, event.actor_id) for event in events[3:]]
+        assert actors == [other, agent, agent, other, agent, other, agent]

@@ -173,6 +173,12 @@ KINDS: Mapping[str, Kind] = dict(
         _kind(
             "agent.ended", _INSIDE + " agent why", "", "An agent ended by itself, or was stopped."
         ),
+        _kind(
+            "agent.tool",
+            _INSIDE + " agent card card_kind",
+            "unrecorded",
+            "An agent began to use a tool; its card says which and how.",
+        ),
         _kind("agent.reported", "sandbox_id generation n", "*", "An agent told its state."),
         _kind(
             "safety.sudo",

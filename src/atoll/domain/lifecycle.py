@@ -18,6 +18,7 @@ from atoll.domain.event import Json
 from atoll.domain.instruction import Append, Instruction, Provision, Teardown
 from atoll.domain.lifetime import extended, renewed, warning_at
 from atoll.domain.network_switch import NetworkChange, changed, told
+from atoll.domain.profile import Scope
 from atoll.domain.sandbox import (
     KEPT,
     LIVE,
@@ -34,13 +35,14 @@ from atoll.domain.stimulus import (
     AgentSat,
     AgentWord,
     Broke,
+    ConsumerEnded,
     Destroy,
     Due,
     Exposed,
     ExtendTtl,
     Idle,
-    Pulled,
     Instructed,
+    Pulled,
     Reached,
     Recreate,
     Renewed,
@@ -71,7 +73,7 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
     match stimulus:
         case Stop() | Start() | Recreate() | Destroy() | ExtendTtl() | SwitchNetwork():
             return _asked(sandbox, stimulus, now)
-        case Due() | Idle() | Touched():
+        case Due() | Idle() | Touched() | ConsumerEnded():
             return _in_time(sandbox, stimulus, now)
         case Exposed(names):
             return _exposed(sandbox, names)
@@ -108,8 +110,14 @@ def _asked(
             return _switch_network(sandbox, now, change)
 
 
-def _in_time(sandbox: Sandbox, stimulus: Due | Idle | Touched, now: datetime) -> Outcome:
+def _in_time(
+    sandbox: Sandbox, stimulus: Due | Idle | Touched | ConsumerEnded, now: datetime
+) -> Outcome:
     match stimulus:
+        case ConsumerEnded():
+            if sandbox.scope is not Scope.SESSION or sandbox.state not in LIVE:
+                return sandbox, ()
+            return _end(sandbox, State.EXPIRED, now, reason="Its consumer's session ended.")
         case Due():
             return _due(sandbox, now)
         case Idle():

@@ -27,7 +27,9 @@ class Access(StrEnum):
 
 
 class Scope(StrEnum):
-    """When a sandbox ends and who shares it."""
+    """When a sandbox ends and who shares it. `session`: with its consumer's session. `agent`: it
+    is the consumer's one. `shared`: its organization's members may attach; until there are
+    organizations with members that is its owner alone, and others come by share links."""
 
     SESSION = "session"
     AGENT = "agent"

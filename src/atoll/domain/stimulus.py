@@ -103,6 +103,11 @@ class ExtendTtl:
 
 
 @dataclass(frozen=True, slots=True)
+class ConsumerEnded:
+    """The session, run or job it belongs to is over."""
+
+
+@dataclass(frozen=True, slots=True)
 class SwitchNetwork:
     """Change what it may reach."""
 
@@ -183,6 +188,7 @@ Stimulus = (
     | Recreate
     | Destroy
     | ExtendTtl
+    | ConsumerEnded
     | SwitchNetwork
     | Pulled
     | TornDown

@@ -35,6 +35,7 @@ from atoll.domain.principal import SYSTEM
 from atoll.domain.sandbox import Sandbox
 from atoll.domain.secret import Purpose, in_scope
 from atoll.ports import RuntimeCall, Transaction
+from atoll.services.agent_actors import asking_agent
 from atoll.services.approval_voiding import approval_event, approval_words
 from atoll.services.policies import whose
 from atoll.services.transitions import Transitions
@@ -115,7 +116,11 @@ class Asks:
             return Taken(expired, refused.call)
         await rows.approvals.put(approval)
         asked = replace(
-            approval_event(self._transitions, approval, actor=SYSTEM),
+            approval_event(
+                self._transitions,
+                approval,
+                actor=asking_agent(await rows.sandboxes.get(sandbox.id) or sandbox),
+            ),
             event_type="approval.asked",
             payload={**approval_words(approval), "generation": sandbox.generation, "n": heard.n},
         )

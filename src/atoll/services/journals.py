@@ -17,6 +17,7 @@ from atoll.domain.ids import PrincipalId, SandboxId
 from atoll.domain.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.sandbox import Sandbox
 from atoll.ports import RuntimeCall, RuntimeClient, Transaction
+from atoll.services.agent_actors import acting_agent
 from atoll.services.agent_words import read_word
 from atoll.services.asks import Heard, Taken, Taker
 from atoll.services.passing import accepted, read_reply
@@ -172,8 +173,10 @@ class Journals:
             _log.warning("journal_entry_incomplete", sandbox=sandbox.id, kind=kind.name)
             return None
         thing = payload.get("id")
-        actor = _typist(sandbox, kind, payload) or self._actors.get(
-            (sandbox.id, str(thing)), SYSTEM
+        actor = (
+            _typist(sandbox, kind, payload)
+            or acting_agent(sandbox, kind.name, payload)
+            or self._actors.get((sandbox.id, str(thing)), SYSTEM)
         )
         return EventDraft(
             id=self._transitions.identifiers.event(),

@@ -17,6 +17,7 @@ from atoll.domain.principal import Principal
 from atoll.domain.profile import Scope
 from atoll.domain.sandbox import RUNNING, CreateSandbox, Sandbox, State, keeps_files
 from atoll.domain.stimulus import (
+    ConsumerEnded,
     Destroy,
     ExtendTtl,
     Pulled,
@@ -230,6 +231,10 @@ class Sandboxes:
         if seconds < 1:
             raise Invalid("ttl must be at least one second.", field="ttl")
         return await self._act(caller, ref, ExtendTtl(seconds))
+
+    async def end(self, caller: Principal, ref: str) -> Sandbox:
+        """Expire it with its consumer's session; it is kept for its retention. Idempotent."""
+        return await self._act(caller, ref, ConsumerEnded())
 
     async def switch_network(self, caller: Principal, ref: str, change: NetworkChange) -> Sandbox:
         """Change what it may reach; its runtime knows when this returns, or is told again until

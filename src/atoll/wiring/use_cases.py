@@ -11,6 +11,7 @@ from typing import Protocol
 from atoll.ports import Extension, Masters, Vault
 from atoll.services.agents import Agents
 from atoll.services.approvals import Approvals
+from atoll.services.consumers import Consumers
 from atoll.services.events import Events
 from atoll.services.execs import Execs
 from atoll.services.files import Files
@@ -53,6 +54,7 @@ def services_over(core: Core, repositories: Repositories, *, readiness: Readines
         terminals=terminals,
         recordings=Recordings(sandboxes, terminals),
         agents=Agents(sandboxes, terminals),
+        consumers=Consumers(sandboxes),
         shares=Shares(transitions, sandboxes, wrong=core.logins.wrong),
         execs=Execs(sandboxes),
         files=Files(sandboxes),

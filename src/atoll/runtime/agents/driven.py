@@ -46,6 +46,7 @@ Record = Callable[[str, Mapping[str, object]], object]
 WRITING_SECONDS = 1.0
 """An agent that is done may still write down what it did: its turn's card waits so long after
 the last of that."""
+_TOOLS = frozenset({Kind.BASH, Kind.TOOL_CALL, Kind.DIFF, Kind.FILE})
 _PREVIEWED = frozenset({Kind.TEXT, Kind.BASH, Kind.TOOL_CALL})
 
 
@@ -273,6 +274,9 @@ class Driven:
         card = self.cards.put(draft, at)
         if card is None:
             return False
+        if card.rev == 1 and card.kind in _TOOLS and at >= self.identity.started_at:
+            # One from before is read again where an agent goes on with a conversation.
+            self._write("agent.tool", {"card": card.id, "card_kind": card.kind})
         if draft.text and card.kind in _PREVIEWED and card.data.get("role") != "person":
             for preview in previews(card.text):
                 self.cards.put(preview, at)
@@ -327,21 +331,20 @@ class Driven:
         if state != self._told:
             self._told = state
             self.on_state(state)
-            self._write(state, reason)
+            turn = {"agent_state": state.agent_state, "turn": state.turn, "why": reason}
+            self._write("agent.state", turn)
         self._tell()
 
-    def _write(self, state: AgentStateChanged, reason: str) -> None:
+    def _write(self, kind: str, told: Mapping[str, object]) -> None:
         missed = self._budget.take(asyncio.get_running_loop().time())
         if missed is None:
             return
         entry: dict[str, object] = {
             "id": self.identity.id,
             "agent": self.identity.name,
-            "agent_state": state.agent_state,
-            "turn": state.turn,
-            "why": reason,
+            **told,
         }
-        self._record("agent.state", {**entry, "unrecorded": missed} if missed else entry)
+        self._record(kind, {**entry, "unrecorded": missed} if missed else entry)
 
     def _tell(self) -> None:
         for listener in tuple(self.listeners):

@@ -10,6 +10,7 @@ from fastapi import APIRouter, FastAPI
 from atoll.surfaces.http import (
     agents,
     approvals,
+    consumers,
     events,
     execs,
     extensions,
@@ -79,6 +80,7 @@ def create_app(
         ports,
         secrets,
         approvals,
+        consumers,
         profiles,
         extensions,
         events,

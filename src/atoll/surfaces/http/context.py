@@ -14,6 +14,7 @@ from atoll.domain.principal import Principal
 from atoll.ports.extension import Extension
 from atoll.services.agents import Agents
 from atoll.services.approvals import Approvals
+from atoll.services.consumers import Consumers
 from atoll.services.events import Events
 from atoll.services.execs import Execs
 from atoll.services.files import Files
@@ -40,6 +41,7 @@ class Services:
     terminals: Terminals
     recordings: Recordings
     agents: Agents
+    consumers: Consumers
     shares: Shares
     execs: Execs
     files: Files
