@@ -56,8 +56,8 @@ async def test_agent_at_a_terminal_gets_its_instructions_first_and_once(
         (running,) = await restarted(w, sandbox)
         w.model.bodies.clear()
         await talked_with(w, sandbox, running["id"], "And now?", turns=2)
-        (last,) = [body for body in w.model.bodies if "And now?" in body][-1:]
-        assert last.count(WORDS) == 1
+        # Beside the conversation an agent may ask for a title or a summary of the prompt alone.
+        assert max(body.count(WORDS) for body in w.model.bodies if "And now?" in body) == 1
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex"])
