@@ -1,5 +1,5 @@
 # Two commands do everything: `make run` and `make test`.
-.PHONY: run test test-slow test-agents test-vendors check bench install
+.PHONY: run test test-slow test-agents test-backends test-chaos test-vendors check bench install
 
 run:        ## install what is missing, start Atoll, print a login link, with a sandbox ready
 	@scripts/install run
@@ -16,6 +16,14 @@ test-slow:  ## the named slow tiers
 test-agents: ## every agent Atoll knows finishes a scripted task (installs them: 1.8 GB)
 	@scripts/install test
 	@scripts/test agents
+
+test-backends: ## what needs another wall than this machine's own: a Docker daemon
+	@scripts/install test
+	@scripts/test backends
+
+test-chaos: ## over an hour of two clients' random operations and of random streams to redact
+	@scripts/install test
+	@scripts/test chaos
 
 test-vendors: ## each of the 13 providers by the vendor's own SDK (installs them: 350 MB)
 	@scripts/install test

@@ -5,6 +5,8 @@ from collections.abc import Callable
 import pytest
 from hypothesis import settings
 
+from tests.peers.leftovers import Folders
+
 # A slow example on a busy machine is no wrong answer; whole tests have their own timeout.
 settings.register_profile("atoll", deadline=None)
 settings.load_profile("atoll")
@@ -31,3 +33,19 @@ def summary() -> Callable[[str], None]:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for line in said:
         terminalreporter.write_line(line)
+
+
+FOLDERS = Folders()
+
+
+def pytest_sessionstart() -> None:
+    FOLDERS.watch()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run whose tests left something on the machine, and name the tests."""
+    FOLDERS.unwatch()
+    left = FOLDERS.leftovers()
+    if left:
+        print("\nLeft on this machine:", *left, sep="\n  ")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -259,7 +259,7 @@ def test_daemon_that_dies_costs_no_terminal_and_its_return_is_noticed(
         assert "cannot be reached" in json.dumps(told)
     finally:
         daemon.start()  # without live-restore it ends what it finds running
-    failed = api.until(sandbox, lambda told: told["state"] == "failed", seconds=20)
+    failed = api.until(sandbox, lambda told: told["state"] == "failed")
     assert failed["reason"]
     api.act(sandbox, "start")
     assert api.run(sandbox, "cat file") == "kept\n"

@@ -14,6 +14,9 @@ from atoll.wire import zygote as wire
 from atoll.wiring import zygote_process
 
 POLL_SECONDS = 0.02
+WAIT_SECONDS = 240
+"""For one change of state. The server's own 60 s pass on a busy machine, and the answer is then
+a sandbox that is still being provisioned, to which the next call is a 503."""
 T = TypeVar("T")
 
 
@@ -23,7 +26,9 @@ class Api:
     def __init__(self, server: TestServer) -> None:
         self.server = server
         self.headers = {"Authorization": f"Bearer {server.token}"}
-        self.client = httpx.Client(base_url=server.url, headers=self.headers, timeout=60)
+        self.client = httpx.Client(
+            base_url=server.url, headers=self.headers, timeout=WAIT_SECONDS + 10
+        )
 
     def call(self, method: str, path: str, **more: Any) -> Any:
         answer = self.client.request(method, path, **more)
@@ -33,7 +38,9 @@ class Api:
     def create(self, **body: Any) -> dict[str, Any]:
         """A sandbox that is ready."""
         told: dict[str, Any] = self.call(
-            "POST", "/v1/sandboxes?wait=ready", json={"profile": "shell", **body}
+            "POST",
+            f"/v1/sandboxes?wait=ready&timeout={WAIT_SECONDS}",
+            json={"profile": "shell", **body},
         )
         assert told["state"] == "ready", told
         return told
@@ -44,7 +51,10 @@ class Api:
 
     def act(self, sandbox: str, verb: str) -> dict[str, Any]:
         """stop, start, recreate, destroy: done when this returns."""
-        told: dict[str, Any] = self.call("POST", f"/v1/sandboxes/{sandbox}/{verb}?wait=true")
+        told: dict[str, Any] = self.call(
+            "POST", f"/v1/sandboxes/{sandbox}/{verb}?wait=true&timeout={WAIT_SECONDS}"
+        )
+        assert told["state"] not in ("requested", "provisioning", "destroying"), told
         return told
 
     def run(self, sandbox: str, line: str, **more: Any) -> str:
@@ -75,7 +85,7 @@ class Api:
             after = page["next"]
 
     def until(
-        self, sandbox: str, holds: Callable[[dict[str, Any]], bool], seconds: float = 30
+        self, sandbox: str, holds: Callable[[dict[str, Any]], bool], seconds: float = 90
     ) -> dict[str, Any]:
         """The sandbox once something holds of it."""
         return until(lambda: self.sandbox(sandbox), holds, seconds)
@@ -87,7 +97,7 @@ class Api:
         return next(box for box in answer.boxes if box.sandbox_id == sandbox)
 
 
-def until(look: Callable[[], T], holds: Callable[[T], bool], seconds: float = 30) -> T:
+def until(look: Callable[[], T], holds: Callable[[T], bool], seconds: float = 90) -> T:
     """Look again and again until it holds; what was seen then."""
     deadline = time.monotonic() + seconds
     while not holds(seen := look()):

@@ -105,6 +105,7 @@ def docker_daemon() -> Iterator[DockerDaemon]:
             daemon.run("rm", "-f", name)
         daemon.stop()
         _unmount(folder)
+        _remove_groups(folder.name)
         shutil.rmtree(folder)
 
 
@@ -116,6 +117,8 @@ def _started(folder: Path) -> "subprocess.Popen[bytes]":
                 *("--exec-root", str(folder / "exec"), "--pidfile", str(folder / "pid")),
                 *("-H", f"unix://{folder}/d.sock", "--group", str(GROUP)),
                 *("--iptables=false", "--ip6tables=false", "--bridge=none"),
+                # Of its own, so that daemons side by side share no group.
+                f"--cgroup-parent=/{folder.name}",
             ],
             stdout=log,
             stderr=log,
@@ -133,6 +136,14 @@ def _started(folder: Path) -> "subprocess.Popen[bytes]":
         time.sleep(0.05)
     process.kill()
     raise RuntimeError(f"dockerd did not start: {(folder / 'log').read_text()[-2000:]}")
+
+
+def _remove_groups(name: str) -> None:
+    """The daemon leaves its parent group; one that still holds a container's group stays, and
+    is found at the end of the run."""
+    for group in Path("/sys/fs/cgroup").glob(f"*/{name}"):
+        with suppress(OSError):
+            group.rmdir()
 
 
 def _unmount(folder: Path) -> None:

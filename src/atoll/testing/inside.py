@@ -10,7 +10,7 @@ from atoll.ports.spawner import Exit, Process, ProcessSpec, Spawner
 Environment = tuple[tuple[str, str], ...]
 PATH: Environment = (("PATH", "/usr/local/bin:/usr/bin:/bin"),)
 TERMINAL: Environment = (*PATH, ("TERM", "xterm"), ("PS1", "$ "))
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
 
 
 class Output:

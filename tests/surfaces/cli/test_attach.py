@@ -21,7 +21,7 @@ import pytest
 
 from tests.surfaces.cli.scripted import Scripted, digest
 
-PATIENCE = 30.0
+PATIENCE = 90.0
 
 
 class Desk:
@@ -56,8 +56,9 @@ class Desk:
                 self.seen += os.read(self.master, 65536)
         return bytes(self.seen)
 
-    def expect(self, text: bytes) -> bytes:
-        return self.read_until(lambda seen: text in seen, repr(text))
+    def expect(self, text: bytes, *, since: int = 0) -> bytes:
+        """Read until `text` is there; with `since`, behind so many bytes that were seen."""
+        return self.read_until(lambda seen: text in seen[since:], repr(text))
 
     def ends(self) -> int:
         """Its exit code, reading along so that it never blocks on us."""
