@@ -59,6 +59,7 @@ class ScriptedServer:
     events: list[dict[str, Any]] = field(default_factory=list)
     logs: dict[str, list[dict[str, str]]] = field(default_factory=dict)
     created: list[dict[str, Any]] = field(default_factory=list)
+    acts: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     tickets: set[str] = field(default_factory=lambda: {TICKET})
     cookies: set[str] = field(default_factory=set)
     agent: ScriptedAgent = field(default_factory=ScriptedAgent)
@@ -156,6 +157,7 @@ class ScriptedServer:
             web.post("/v1/sandboxes", self._create),
             web.get(one, self._get),
             web.get(one + "/logs", self._logs),
+            web.get(one + "/unpulled", self._unpulled),
             web.post(one + "/{verb:stop|start|recreate|destroy|extend_ttl}", self._act),
             web.get(one + "/terminals", self._terminals),
             web.post(one + "/terminals", self._open),
@@ -244,8 +246,15 @@ class ScriptedServer:
     async def _logs(self, request: web.Request) -> web.StreamResponse:
         return web.json_response({"lines": self.logs[request.match_info["id"]]})
 
+    async def _unpulled(self, request: web.Request) -> web.StreamResponse:
+        sandbox = self.sandboxes[request.match_info["id"]]
+        return web.json_response({"places": sandbox.get("unpulled", [])})
+
     async def _act(self, request: web.Request) -> web.StreamResponse:
         sandbox_id, verb = request.match_info["id"], request.match_info["verb"]
+        self.acts.append((verb, dict(request.query)))
+        if request.query.get("keep_worktree"):
+            self.sandboxes[sandbox_id]["kept_at"] = "/home/kept/kept_1"
         if verb == "extend_ttl":
             end = datetime.fromisoformat(self.sandboxes[sandbox_id]["expires_at"])
             self.sandboxes[sandbox_id]["expires_at"] = at(end + timedelta(hours=12))

@@ -117,6 +117,44 @@ async def test_destroy_asks_first_and_cancel_is_the_safe_answer(seat: Seat) -> N
     await expect(page.locator(".row")).to_have_count(0)
 
 
+@pytest.mark.parametrize("act", ["Destroy", "Recreate", "Stop"])
+async def test_act_that_may_lose_work_names_it_first(seat: Seat, act: str) -> None:
+    page = seat.page
+    seat.server.sandboxes[seat.sandbox]["unpulled"] = [
+        {
+            "path": "/workspace",
+            "repo": 0,
+            "branch": "fix",
+            "commits": 2,
+            "tip": "0123456789abcdef0123456789abcdef01234567",
+            "subject": "mend <b>it</b>",
+            "stashes": 1,
+            "changed": ["src/a.py"],
+            "untracked": [f"new-{number}" for number in range(9)],
+            "more": 3,
+        }
+    ]
+    await page.get_by_role("toolbar", name="Sandbox").get_by_text(act).click()
+    dialog = page.get_by_role("dialog")
+    words = "2 commits up to 0123456789ab (mend <b>it</b>), 1 stash, 13 files"
+    await expect(dialog.get_by_role("status")).to_contain_text(f"Only in /workspace: {words}")
+    await expect(dialog).to_contain_text("changed src/a.py")
+    await expect(dialog).to_contain_text("and 5 more")
+    await expect(dialog.get_by_role("heading")).to_have_text(f"{act} demo?")
+    await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
+
+
+async def test_destroy_keeps_the_files_when_asked_and_says_where(seat: Seat) -> None:
+    page = seat.page
+    await page.get_by_role("toolbar", name="Sandbox").get_by_text("Destroy").click()
+    dialog = page.get_by_role("dialog")
+    await expect(dialog).to_contain_text("No work is only in it.")
+    await dialog.get_by_role("checkbox", name="Keep its files and commits").check()
+    await dialog.get_by_role("button", name="Destroy").click()
+    await expect(page.get_by_text("Its files are kept at /home/kept/kept_1.")).to_be_visible()
+    assert seat.server.acts[-1] == ("destroy", {"keep_worktree": "true"})
+
+
 async def test_end_that_is_near_is_said_on_the_header_and_on_the_card(seat: Seat) -> None:
     page = seat.page
     seat.server.sandboxes[seat.sandbox]["ends_soon"] = True

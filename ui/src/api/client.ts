@@ -4,7 +4,16 @@
  */
 
 import type * as Api from './types';
-import type { CreateSandbox, LogLine, Me, Profile, Repository, Sandbox, Terminal } from './types';
+import type {
+  CreateSandbox,
+  LogLine,
+  Me,
+  Profile,
+  Repository,
+  Sandbox,
+  Terminal,
+  UnpulledPlace,
+} from './types';
 
 /** A refused or failed call. `status` 0: the server could not be reached. */
 export class Problem extends Error {
@@ -148,6 +157,9 @@ export const api = {
       'POST',
       `${at(id)}/destroy${keepWorktree ? '?keep_worktree=true' : ''}`,
     ) as Promise<Sandbox>,
+  async unpulled(id: string): Promise<UnpulledPlace[]> {
+    return ((await call('GET', `${at(id)}/unpulled`)) as { places: UnpulledPlace[] }).places;
+  },
   /** `ttl`: what is added to its time, such as `2h`. */
   extend: (id: string, ttl: string) =>
     call('POST', `${at(id)}/extend_ttl`, { ttl }) as Promise<Sandbox>,

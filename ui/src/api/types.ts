@@ -52,6 +52,8 @@ export interface Sandbox {
   /** It said that its end is near. */
   readonly ends_soon?: boolean;
   readonly retained_until: string | null;
+  /** Where its files were written before it was destroyed. */
+  readonly kept_at?: string | null;
 }
 
 export interface Terminal {
@@ -96,6 +98,19 @@ export interface Repository {
   readonly bytes: number;
   readonly fetched_at: string | null;
   readonly name?: string | null;
+}
+
+/** A repository of a sandbox, or the files beside them, with work nobody has outside. */
+export interface UnpulledPlace {
+  readonly path: string;
+  readonly commits: number;
+  readonly tip: string | null;
+  readonly subject: string;
+  readonly stashes: number;
+  readonly changed: readonly string[];
+  readonly untracked: readonly string[];
+  /** How many files the lists leave out. */
+  readonly more: number;
 }
 
 export interface LogLine {

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import type { Sandbox } from '../api/types';
 import { actWords, perform, type Act } from '../state/acts';
 import { Confirm } from './Dialog';
+import { UnpulledWork } from './UnpulledWork';
 
 interface ConfirmActProps {
   readonly sandbox: Sandbox;
@@ -22,14 +23,15 @@ export function ConfirmAct({ sandbox, act, onClose }: ConfirmActProps) {
       onConfirm={() => void perform(sandbox, act, keepWorktree)}
     >
       <p>{consequences(act)}</p>
-      {act === 'destroy' && sandbox.repos.length > 0 && (
+      {act !== 'start' && <UnpulledWork sandboxId={sandbox.sandbox_id} />}
+      {act === 'destroy' && (
         <label className="check">
           <input
             type="checkbox"
             checked={keepWorktree}
             onChange={(event) => setKeepWorktree(event.target.checked)}
           />
-          Keep the working tree
+          Keep its files and commits on the server first
         </label>
       )}
     </Confirm>
@@ -43,7 +45,7 @@ function consequences(act: Act): string {
     case 'recreate':
       return 'It starts over from its profile: programs end and files are made anew. Commits that were not pulled are saved as a bundle first.';
     case 'destroy':
-      return 'Its programs, its files, and commits that were not pulled are removed for good.';
+      return 'Its programs, its files, and commits that were not pulled are removed for good, unless you keep them.';
     case 'start':
       return 'It starts again with its files as they were.';
   }

@@ -45,9 +45,11 @@ export function isLive({ state }: Sandbox): boolean {
 export async function perform(sandbox: Sandbox, act: Act, keepWorktree = false): Promise<void> {
   const { sandbox_id: id, name } = sandbox;
   try {
-    keep(act === 'destroy' ? await api.destroy(id, keepWorktree) : await api.act(id, act));
+    const now = act === 'destroy' ? await api.destroy(id, keepWorktree) : await api.act(id, act);
+    keep(now);
     if (act !== 'destroy') return;
-    notify(`${name} is being destroyed.`);
+    const kept = typeof now.kept_at === 'string' ? ` Its files are kept at ${now.kept_at}.` : '';
+    notify(`${name} is being destroyed.${kept}`);
     go(null);
   } catch (reason) {
     notifyFailure(`${actWords[act]} of ${name} failed`)(reason);
