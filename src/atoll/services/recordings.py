@@ -1,7 +1,8 @@
 """What can be had of terminals besides a seat: marks, plain text, recordings, and a search.
 
 A thin forward to the sandbox's runtime, which keeps all of it. Marks and text belong to whoever
-may watch the terminal; recordings and the search to those whose sandbox it is.
+may watch the terminal; recordings and the search to those whose sandbox it is. Recordings of a
+sandbox that does not run are listed, read, searched and deleted, too; none is begun or ended.
 """
 
 from collections.abc import AsyncIterator
@@ -49,7 +50,7 @@ class Recordings:
 
     async def list(self, caller: Principal, ref: str) -> RuntimeReply:
         """`{"recordings": […]}`, oldest first."""
-        return await self._call(caller, ref, RuntimeCall("GET", "/recordings"))
+        return await self._kept(caller, ref, RuntimeCall("GET", "/recordings"))
 
     @asynccontextmanager
     async def read(
@@ -57,17 +58,24 @@ class Recordings:
     ) -> AsyncIterator[RuntimeStream]:
         """Its file: asciicast v3."""
         path = _recording(recording_id)
-        _, client = await self._sandboxes.runtime(caller, ref)
-        async with client.stream(RuntimeCall("GET", path)) as answer:
+        async with (
+            self._sandboxes.reading(caller, ref) as (_, client),
+            client.stream(RuntimeCall("GET", path)) as answer,
+        ):
             yield await accepted_stream(answer)
 
     async def remove(self, caller: Principal, ref: str, recording_id: str) -> RuntimeReply:
         """Delete it for good."""
-        return await self._call(caller, ref, RuntimeCall("DELETE", _recording(recording_id)))
+        return await self._kept(caller, ref, RuntimeCall("DELETE", _recording(recording_id)))
 
     async def search(self, caller: Principal, ref: str, query: Query) -> RuntimeReply:
         """Lines of terminals and recordings: `q`, `syntax`, `match_case`, `limit`, `session`."""
-        return await self._call(caller, ref, RuntimeCall("GET", "/search", query))
+        return await self._kept(caller, ref, RuntimeCall("GET", "/search", query))
+
+    async def _kept(self, caller: Principal, ref: str, call: RuntimeCall) -> RuntimeReply:
+        """Ask for what outlives a stop: the sandbox need not run."""
+        async with self._sandboxes.reading(caller, ref) as (_, client):
+            return renamed(accepted(await client.call(call)), _WORDS)
 
     async def _call(self, caller: Principal, ref: str, call: RuntimeCall) -> RuntimeReply:
         _, client = await self._sandboxes.runtime(caller, ref)

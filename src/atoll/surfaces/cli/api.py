@@ -18,6 +18,7 @@ from atoll.domain.error_status import kind_of
 from atoll.domain.errors import (
     AtollError,
     Failed,
+    Invalid,
     Unavailable,
 )
 from atoll.surfaces.cli.answer import Answer, Json, answer
@@ -45,7 +46,10 @@ class Call:
 
 
 def at(*segments: str) -> str:
-    """`/v1/…` with every segment quoted, so that a name can never become a path."""
+    """`/v1/…` with every segment quoted, so that a name can never become a path. Raises `Invalid`
+    for an empty one, which would name what is above it."""
+    if "" in segments:
+        raise Invalid("a name or id is empty: give one (`atoll list` shows the names)")
     return "/v1/" + "/".join(quote(segment, safe="") for segment in segments)
 
 
