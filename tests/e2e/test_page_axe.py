@@ -73,7 +73,7 @@ DEFAULT_LOOKS = ("light-desktop", "dark-phone")
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(600),
     pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium: install the package `chromium`"),
     pytest.mark.skipif(not AXE.exists(), reason="no axe-core: run `npm ci` in ui/"),
 ]
@@ -156,7 +156,7 @@ async def survey(browser: Browser, address: str, look: str) -> AsyncIterator[Sur
     context = await browser.new_context(reduced_motion="reduce", **LOOKS[look])
     await context.add_init_script(path=AXE)
     page = await context.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(60_000)
     await page.goto(address)
     made = Survey(page, look)
     try:
