@@ -129,6 +129,17 @@ def test_folders_whose_names_begin_alike_are_apart() -> None:
     assert len(grant(wish, PROFILE, AROUND).repos) == 2
 
 
+def test_mirror_is_filled_by_its_caller_and_never_a_label() -> None:
+    mirror = replace(PROFILE, workspace=replace(PROFILE.workspace, mode=WorkspaceMode.MIRROR))
+    with_repo = grant(CreateSandbox(repos=(RepoWish("o/r"),)), mirror, AROUND)
+    assert with_repo.profile.workspace.mode is WorkspaceMode.REMOTE_CANONICAL
+    assert grant(CreateSandbox(), mirror, AROUND).profile.workspace.mode is WorkspaceMode.MIRROR
+    both = CreateSandbox(repos=(RepoWish("o/r"),), workspace_mode=WorkspaceMode.MIRROR)
+    with pytest.raises(Invalid) as caught:
+        grant(both, PROFILE, AROUND)
+    assert caught.value.field == "workspace.mode"
+
+
 def test_repo_ref_is_the_repository_where_none_is_named() -> None:
     profile = replace(PROFILE, repos=(Repo("p/q"),))
     (one,) = grant(CreateSandbox(inputs=Inputs(repo_ref="o/r")), profile, AROUND).repos

@@ -13,7 +13,7 @@ import pytest
 
 from atoll.testing.server import TestServer, test_server
 from tests.e2e.test_rootless import person
-from tests.peers.api import Api
+from tests.peers.api import Api, api_of
 
 PROGRAMS = ("sh", "bash", "cat", "ls", "id", "mkdir", "rm", "env", "true", "head")
 PROFILES = {
@@ -193,6 +193,25 @@ def test_mirror_brings_back_what_changed_inside_and_nothing_else(
     ok(atoll, "pull", "mi", "--force")
     assert (folder / "a.txt").read_text() == "theirs\n"
     ok(atoll, "destroy", "mi", "--yes")
+
+
+def test_mirror_made_through_the_api_is_filled_and_pulled(atoll: TestServer, folder: Path) -> None:
+    with api_of(atoll) as api:
+        made = api.create(name="ma", workspace={"mode": "mirror"})
+        assert made["workspace"]["mode"] == "mirror"
+        refused = api.client.post(
+            "/v1/sandboxes", json={"workspace": {"mode": "mirror"}, "repos": [{"repo_url": "o/r"}]}
+        )
+        assert (refused.status_code, refused.json()["field"]) == (422, "workspace.mode")
+    ok(atoll, "cp", f"{folder}/a.txt", "ma:a.txt")
+    inside(atoll, "ma", "echo new > new")
+    asked = atoll.run("pull", "ma")
+    assert asked.returncode != 0 and "-C FOLDER" in asked.stderr
+    assert ok(atoll, "pull", "ma", "-C", str(folder)) == "wrote new"
+    assert (folder / "new").read_text() == "new\n"
+    inside(atoll, "ma", "rm new; echo more >> a.txt")
+    assert ok(atoll, "pull", "ma").splitlines() == ["wrote a.txt", "removed new"]
+    ok(atoll, "destroy", "ma", "--yes")
 
 
 def test_mirror_never_writes_through_a_link_of_this_machine(

@@ -17,7 +17,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.instructions import read_instructions
 from atoll.domain.naming import default_name, free_name, read_name
 from atoll.domain.principal import Principal
-from atoll.domain.profile import Access, Profile
+from atoll.domain.profile import Access, Profile, WorkspaceMode
 from atoll.domain.repository import is_local_key, plain_name, read_remote
 from atoll.domain.sandbox import Consumer, CreateSandbox, RepoWish, Sandbox, SandboxRepo
 from atoll.domain.workspace_path import named_path, workspace_path
@@ -49,7 +49,7 @@ def grant(wish: CreateSandbox, profile: Profile, circumstances: Circumstances) -
     default name is made free; a chosen one is taken as it is."""
     now = circumstances.now
     repos = read_repos(wish, profile, circumstances)
-    effective = overlaid(wish, profile)
+    effective = _truth(overlaid(wish, profile), wish, repos)
     ttl = read_ttl(wish, profile)
     latest = now + timedelta(seconds=profile.ttl.max_seconds)
     if effective.workspace.access is Access.NONE and repos:
@@ -111,6 +111,21 @@ def overlaid(wish: CreateSandbox, profile: Profile) -> Profile:
         agent=wish.agent or profile.agent,
         softlock=wish.softlock or profile.softlock,
     )
+
+
+def _truth(profile: Profile, wish: CreateSandbox, repos: tuple[SandboxRepo, ...]) -> Profile:
+    """The recipe with whose tree is the truth. What comes from a repository leaves by `pull` of
+    its commits, whatever the profile says; a mirror is filled by the caller. Raises `Invalid`."""
+    if not repos or profile.workspace.mode is not WorkspaceMode.MIRROR:
+        return profile
+    if wish.workspace_mode is WorkspaceMode.MIRROR:
+        raise Invalid(
+            "A mirror is filled with the caller's own folder: name no repositories, or leave the "
+            "mode out.",
+            field="workspace.mode",
+        )
+    canonical = replace(profile.workspace, mode=WorkspaceMode.REMOTE_CANONICAL)
+    return replace(profile, workspace=canonical)
 
 
 def read_ttl(wish: CreateSandbox, profile: Profile) -> int:

@@ -68,10 +68,18 @@ def send_mirror(api: Api, environ: Mapping[str, str], sandbox_id: str, root: Pat
     return left_out
 
 
-def bring_back(api: Api, environ: Mapping[str, str], sandbox_id: str, *, force: bool) -> Brought:
-    """Write what changed inside into the folder here. Raises `NotFound` when this machine did not
-    send it, `Conflict` naming what changed on both sides (nothing is written then)."""
-    kept = _recall(environ, sandbox_id)
+def bring_back(
+    api: Api,
+    environ: Mapping[str, str],
+    sandbox_id: str,
+    *,
+    into: Path | None = None,
+    force: bool = False,
+) -> Brought:
+    """Write what changed inside into the folder here; `into` is that folder where this machine did
+    not send it. Raises `NotFound` when there is neither, `Conflict` naming what changed on both
+    sides (nothing is written then)."""
+    kept = _recall(environ, sandbox_id, into)
     fresh = Path(tempfile.mkdtemp(prefix="atoll-mirror-"))
     try:
         _download(api, sandbox_id, fresh)
@@ -215,12 +223,15 @@ def _remember(environ: Mapping[str, str], sandbox_id: str, kept: Kept) -> None:
     fresh.replace(path)
 
 
-def _recall(environ: Mapping[str, str], sandbox_id: str) -> Kept:
+def _recall(environ: Mapping[str, str], sandbox_id: str, into: Path | None) -> Kept:
     path = state_file(environ, f"mirrors/{sandbox_id}.json")
     try:
         return msgspec.json.decode(path.read_bytes(), type=Kept)
     except (OSError, *UNREADABLE) as err:
+        if into is not None:
+            # Nothing is known of what both sides agreed on: every difference is a change inside.
+            return Kept(str(into.resolve()))
         raise NotFound(
-            "this sandbox mirrors a folder that was not sent from here: "
-            "`atoll cp NAME: FOLDER` copies all of it out"
+            "this sandbox mirrors a folder that was not sent from here: name the one to write "
+            "into with `atoll pull NAME -C FOLDER`"
         ) from err

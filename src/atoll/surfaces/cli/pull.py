@@ -22,7 +22,7 @@ from atoll.surfaces.cli.pulled_branch import Pulled, Wanted, pull
     "-C",
     "--checkout",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
-    default=Path(),
+    default=None,
     help="Your checkout  [default: the current folder]",
 )
 @click.option("--force", is_flag=True, help="Let BRANCH lose commits, or a mirror its own changes.")
@@ -35,7 +35,7 @@ def command(
     *,
     source: str | None,
     repo: int,
-    checkout: Path,
+    checkout: Path | None,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -43,16 +43,17 @@ def command(
 
     BRANCH is made or moved forward (default: the name it has inside). Your working tree and
     the branch you are on stay as they are. Of a sandbox made with --mirror, the files that changed
-    inside come back into the folder it mirrors.
+    inside come back into the folder it mirrors (-C names it where it was not sent from here).
     """
     api = invocation.api()
     sandbox = api.call(get("sandboxes", name))
     if sandbox.child("workspace").text("mode") == "mirror":
-        _bring_back(invocation, sandbox.text("sandbox_id"), force=force, as_json=as_json)
+        mirror = sandbox.text("sandbox_id")
+        _bring_back(invocation, mirror, into=checkout, force=force, as_json=as_json)
         return
     try:
         wanted = Wanted(repo, source, force)
-        pulled = pull(api, name, checkout, wanted=wanted, into=branch)
+        pulled = pull(api, name, checkout or Path(), wanted=wanted, into=branch)
     except Conflict as error:
         if error.code != "nothing_new":
             raise
@@ -64,10 +65,12 @@ def command(
         _tell(pulled)
 
 
-def _bring_back(invocation: Invocation, sandbox_id: str, *, force: bool, as_json: bool) -> None:
+def _bring_back(
+    invocation: Invocation, sandbox_id: str, *, into: Path | None, force: bool, as_json: bool
+) -> None:
     from atoll.surfaces.cli.mirror import bring_back
 
-    brought = bring_back(invocation.api(), invocation.environ, sandbox_id, force=force)
+    brought = bring_back(invocation.api(), invocation.environ, sandbox_id, into=into, force=force)
     if as_json:
         show_json(brought.value())
         return
