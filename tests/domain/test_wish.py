@@ -1,5 +1,6 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -8,7 +9,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.principal import LOCAL_PERSON, ActorKind
 from atoll.domain.profile import Access, NetworkMode, Profile, Repo, Scope, WorkspaceMode
 from atoll.domain.sandbox import Consumer, CreateSandbox, Inputs, RepoWish, SetupMetadata, State
-from atoll.domain.wish import Circumstances, agent_key, check_references, grant
+from atoll.domain.wish import Circumstances, agent_key, check_references, grant, other_input
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 PROFILE = Profile("profile.x", "1.0.0")
@@ -228,6 +229,30 @@ def test_agent_key_tells_consumers_apart() -> None:
         )
     }
     assert len(keys) == 10
+
+
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [
+        ({}, None),
+        ({"repos": (RepoWish("https://github.com/o/r.git", branch="fix"),)}, None),
+        ({"repos": (RepoWish("o/other", branch="fix"),)}, "repos"),
+        ({"repos": (RepoWish("o/r", branch="other"),)}, "repos"),
+        ({"repos": (RepoWish("o/r", from_branch="other"),)}, "repos"),
+        ({"repos": (RepoWish("o/r", sparse=("docs",)),)}, "repos"),
+        ({"repos": (RepoWish("local/r", key=KEY),)}, "repos"),
+        ({"repos": ()}, "repos"),
+        ({"inputs": Inputs(compose_bundle_ref="other")}, "inputs"),
+        ({"agent": "codex"}, "agent"),
+        ({"env": (("A", "b"),)}, "env"),
+    ],
+)
+def test_other_inputs_are_told_from_the_same_ones(more: dict[str, Any], field: str | None) -> None:
+    wish = CreateSandbox(repos=(RepoWish("o/r", branch="fix"),))
+    made = grant(wish, PROFILE, AROUND)
+    assert other_input(replace(wish, **more), made) == field
+    local = CreateSandbox(repos=(RepoWish("local/r", key=KEY),))
+    assert other_input(local, grant(local, PROFILE, AROUND)) is None
 
 
 def test_workspace_that_may_not_be_touched_has_no_place_for_repositories() -> None:

@@ -95,6 +95,17 @@ async def test_agent_scope_same_consumer_gets_the_same_sandbox() -> None:
         assert (await s.sandboxes.create(LOCAL_PERSON, other)).id != made[0].id
 
 
+async def test_agent_scope_with_other_inputs_is_a_conflict_that_names_the_sandbox() -> None:
+    async with scene() as s:
+        consumer = Consumer(ActorKind.AGENT, "harness", session_id="s1")
+        wish = CreateSandbox(profile="belonging", consumer=consumer, repos=(RepoWish("o/one"),))
+        made = await s.sandboxes.create(LOCAL_PERSON, wish)
+        assert (await s.sandboxes.create(LOCAL_PERSON, wish)).id == made.id
+        with pytest.raises(Conflict, match=made.name) as refused:
+            await s.sandboxes.create(LOCAL_PERSON, replace(wish, repos=(RepoWish("o/two"),)))
+        assert (refused.value.code, refused.value.field) == ("other_inputs", "repos")
+
+
 async def test_agent_scope_gets_a_new_one_once_the_old_has_failed() -> None:
     async with scene() as s:
         wish = CreateSandbox(profile="belonging", consumer=Consumer(ActorKind.AGENT, "harness"))

@@ -98,6 +98,36 @@ def agent_key(profile_id: str, consumer: Consumer) -> str:
     return "\x1f".join((profile_id, consumer.actor, *(part or "" for part in parts)))
 
 
+def other_input(wish: CreateSandbox, sandbox: Sandbox) -> str | None:
+    """Return the first input in which `wish` asks for something else than `sandbox` was made
+    from; None when it is what was asked for. What a wish leaves out fits anything."""
+    repos = _asked_repos(wish, sandbox.profile)
+    asked = (
+        ("repos", tuple(map(_origin_of, repos)), tuple(map(_origin_of, sandbox.repos))),
+        ("inputs", wish.inputs, sandbox.inputs),
+        ("setup_metadata", wish.setup_metadata, sandbox.setup_metadata),
+        ("agent", wish.agent or sandbox.agent, sandbox.agent),
+        ("env", wish.env, sandbox.env),
+        ("mounts", wish.mounts, sandbox.mounts),
+        ("copies", wish.copies, sandbox.copies),
+    )
+    for field, wanted, there in asked:
+        if wanted != there:
+            return field
+    branches = all(
+        one.branch in (None, there.branch) and one.from_branch in (None, there.from_branch)
+        for one, there in zip(repos, sandbox.repos, strict=True)
+    )
+    return None if branches else "repos"
+
+
+def _origin_of(repo: RepoWish | SandboxRepo) -> tuple[str, tuple[str, ...]]:
+    """What tells one repository from another, however its address is spelled."""
+    if repo.key is not None and is_local_key(repo.key):
+        return repo.key, repo.sparse
+    return read_remote(repo.repo_url, allow_loopback=True).key, repo.sparse
+
+
 def overlaid(wish: CreateSandbox, profile: Profile) -> Profile:
     """The profile with the wish's own choices laid over it."""
     return replace(

@@ -19,7 +19,7 @@ from atoll.domain.principal import Principal
 from atoll.domain.profile import Profile, Scope
 from atoll.domain.sandbox import KEPT, CreateSandbox, Sandbox
 from atoll.domain.stimulus import Requested
-from atoll.domain.wish import Circumstances, agent_key, check_references, grant
+from atoll.domain.wish import Circumstances, agent_key, check_references, grant, other_input
 from atoll.ports import AgentLayers, Extension, Holding, IdempotencyRecord, Transaction
 from atoll.services.policies import check_secrets, references
 from atoll.services.profiles import Profiles
@@ -177,8 +177,22 @@ async def _belonging(
     key = agent_key(profile.id, wish.consumer)
     for holding in held:
         if holding.agent_key == key and holding.state not in KEPT:
-            return await rows.sandboxes.get(holding.id)
+            found = await rows.sandboxes.get(holding.id)
+            if found is not None:
+                _check_inputs(wish, found)
+            return found
     return None
+
+
+def _check_inputs(wish: CreateSandbox, found: Sandbox) -> None:
+    field = other_input(wish, found)
+    if field is not None:
+        raise Conflict(
+            f"This consumer has sandbox {found.name} ({found.id}) already, made with other "
+            f"{field}: destroy it first, or ask as another consumer (session_id, run_id, job_id).",
+            code="other_inputs",
+            field=field,
+        )
 
 
 def _digest(key: str, wish: CreateSandbox) -> str:

@@ -362,7 +362,16 @@ def _not_running(sandbox: Sandbox) -> AtollError:
             return Conflict(f"{name} is stopped: start it first.", code="not_running")
         case State.EXPIRED | State.FAILED:
             why = f" ({sandbox.reason})" if sandbox.reason else ""
-            act = "start it to go on with its files" if keeps_files(sandbox) else "recreate it"
+            act = _ways_to_what_is_kept(sandbox) if keeps_files(sandbox) else "recreate it"
             return Conflict(f"{name} is {sandbox.state}{why}: {act}.", code="not_running")
         case State.READY | State.ACTIVE | State.DESTROYING | State.DESTROYED:
             return Conflict(f"{name} is {sandbox.state}.", code="not_running")
+
+
+def _ways_to_what_is_kept(sandbox: Sandbox) -> str:
+    name = sandbox.name
+    pull = f"`atoll pull {name}` and " if sandbox.repos else ""
+    return (
+        f"`atoll start {name}` brings it up with its files; {pull}`atoll cp {name}:. DIR` "
+        "take them out as it is"
+    )

@@ -69,6 +69,13 @@ def test_info_without_a_name_takes_the_only_sandbox(cli: Cli, server: Scripted) 
     assert "one, two" in ran.err
 
 
+def test_ended_sandbox_is_not_meant_beside_one_that_goes_on(cli: Cli, server: Scripted) -> None:
+    server.add("old", state="expired")
+    server.add("new", state="active")
+    assert "sb_new" in cli("info").out
+    assert "sb_old" in cli("info", "old").out
+
+
 def test_new_detached_waits_until_ready_and_prints_the_name(cli: Cli, server: Scripted) -> None:
     ran = cli(
         "new", "owner/repo", "fix", "main", "--profile", "python", "--agent", "codex",
@@ -86,7 +93,11 @@ def test_new_detached_waits_until_ready_and_prints_the_name(cli: Cli, server: Sc
         "repos": [
             {"branch": "fix", "from_branch": "main", "repo_url": "https://github.com/owner/repo"}
         ],
-        "consumer": {"actor": "adm", "harness": "atoll-cli"},
+        "consumer": {
+            "actor": "adm",
+            "harness": "atoll-cli",
+            "session_id": "https://github.com/owner/repo@fix",
+        },
     }
     assert len(asked.headers["Idempotency-Key"]) == 32
 

@@ -196,7 +196,9 @@ def _wish(plan: Plan, name: str | None, found: list[Origin]) -> dict[str, Json]:
     wish = said(
         {
             "profile": plan.profile or "shell",
-            "consumer": {"actor": "adm", "harness": "atoll-cli"},
+            "consumer": said(
+                {"actor": "adm", "harness": "atoll-cli", "session_id": _seat(plan, found)}
+            ),
             "agent": plan.agent,
             "network_mode": plan.network,
             "name": name,
@@ -226,6 +228,16 @@ def _setup(instructions: str) -> dict[str, Json]:
         return {"instructions": Path(instructions).read_text(encoding="utf-8")}
     except (OSError, UnicodeDecodeError) as error:
         raise Invalid(f"--instructions {instructions} cannot be read: {error}") from error
+
+
+def _seat(plan: Plan, found: list[Origin]) -> str | None:
+    """Who asks, for profiles with one sandbox a consumer: a person at one repository and branch."""
+    if not found:
+        return plan.mirror
+    first = found[0].wish
+    return (
+        f"{first.get('key') or first['repo_url']}@{plan.branch or first.get('from_branch') or ''}"
+    )
 
 
 def _create(

@@ -12,6 +12,8 @@ from atoll.surfaces.cli.memory import recall
 from atoll.surfaces.cli.picker import can_ask, pick
 from atoll.surfaces.cli.waiting import name_of
 
+ENDED = ("expired", "failed", "destroying", "destroyed")
+
 
 def select(invocation: Invocation, api: Api, name: str | None, *, last: bool = False) -> Answer:
     """The sandbox. Raises `NotFound`, and a usage error when nothing says which is meant."""
@@ -25,14 +27,21 @@ def select(invocation: Invocation, api: Api, name: str | None, *, last: bool = F
             raise NotFound("no sandbox was used from here yet: see `atoll list`")
         return api.call(get("sandboxes", memory.last))
     here = memory.of_folder(Path.cwd())
-    if here:
-        return api.call(get("sandboxes", here))
-    return _only(api)
+    if not here:
+        return _only(api)
+    mine = api.call(get("sandboxes", here))
+    # An ended one is meant only where nothing goes on beside it.
+    return _only(api, mine) if mine.text("state") in ENDED else mine
 
 
-def _only(api: Api) -> Answer:
-    """The single sandbox there is; with several, the person is asked, or has to say."""
+def _only(api: Api, ended: Answer | None = None) -> Answer:
+    """The single sandbox that has not ended, else `ended`, else the single one there is; with
+    several, the person is asked, or has to say."""
     found = list(api.pages(get("sandboxes"), "sandboxes"))
+    living = [sandbox for sandbox in found if sandbox.text("state") not in ENDED]
+    if not living and ended is not None:
+        return ended
+    found = living or found
     if len(found) == 1:
         return found[0]
     if not found:
