@@ -1,13 +1,25 @@
 import asyncio
 import contextlib
 import hashlib
+import os
 from base64 import b64decode
 
 import pytest
 from aiohttp import WSMsgType
 
 from atoll.runtime.boot import Agent
-from atoll.wire.attach import Ack, Exited, InputRefused, Refused, Resync, Sized, Titled
+from atoll.runtime.terminals.waiting import MAX_WAITING_BYTES
+from atoll.wire.attach import (
+    Ack,
+    Exited,
+    Heartbeat,
+    InputRefused,
+    InputTaken,
+    Refused,
+    Resync,
+    Sized,
+    Titled,
+)
 from tests.runtime.stage import Watcher, runtime
 
 SEQ = "".join(f"{n}\r\n" for n in range(1, 200_001)).encode()
@@ -426,3 +438,40 @@ async def test_viewer_that_gives_no_sign_of_life_is_closed_4408(
                 async with waiting:
                     await seat.to_end()
             assert waiting.expired()
+
+
+async def test_client_that_asks_for_heartbeats_sees_them_at_a_silent_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("atoll.runtime.terminals.attach.HEARTBEAT_SECONDS", 0.05)
+    async with runtime() as rt:
+        terminal = await rt.open("sleep", "100")
+        async with rt.attach(terminal, heartbeat="true") as seat:
+            for _ in range(3):
+                await seat.until(Heartbeat)
+
+
+async def test_input_is_reported_as_the_program_takes_it_and_never_ahead_of_it() -> None:
+    size = 3 * MAX_WAITING_BYTES
+    async with runtime() as rt:
+        program = f"stty raw -echo; printf ready; read go < /tmp/none; head -c {size} | sha256sum"
+        fifo = rt.home / "go"
+        os.mkfifo(fifo)
+        terminal = await rt.open("sh", "-c", program.replace("/tmp/none", str(fifo)))
+        async with rt.attach(terminal) as seat:
+            await seat.until_bytes(b"ready")
+            data, sent, taken = os.urandom(size), 0, 0
+            while sent - taken < seat.start.input_window:
+                await seat.type(data[sent : sent + 8192])
+                sent += 8192
+            # The kernel holds a few KiB; nothing else has gone anywhere.
+            opened = asyncio.get_running_loop().run_in_executor(None, fifo.write_text, "\n")
+            while sent < size:
+                taken = (await seat.until(InputTaken)).bytes
+                assert taken <= sent
+                while sent < size and sent - taken < seat.start.input_window:
+                    await seat.type(data[sent : sent + 8192])
+                    sent += 8192
+            await opened
+            await seat.until_bytes(hashlib.sha256(data).hexdigest().encode())
+            assert not [one for one in seat.messages if isinstance(one, InputRefused)]

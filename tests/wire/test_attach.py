@@ -10,6 +10,8 @@ from atoll.wire.attach import (
     BadFrame,
     Driven,
     Exited,
+    Heartbeat,
+    InputTaken,
     Refused,
     Resize,
     Resync,
@@ -23,9 +25,9 @@ from atoll.wire.attach import (
     ("message", "text"),
     [
         (
-            Start(5, "", 80, 24, "c1", None, "t", 65536),
+            Start(5, "", 80, 24, "c1", None, "t", 65536, 131072),
             '{"type":"start","offset":5,"preamble":"","cols":80,"rows":24,"client":"c1",'
-            '"driver":null,"title":"t","ack_every":65536}',
+            '"driver":null,"title":"t","ack_every":65536,"input_window":131072}',
         ),
         (Resync(1, 9, "G2M="), '{"type":"resync","from":1,"to":9,"preamble":"G2M="}'),
         (Sized(80, 24), '{"type":"size","cols":80,"rows":24}'),
@@ -33,6 +35,8 @@ from atoll.wire.attach import (
         (Titled("t"), '{"type":"title","title":"t"}'),
         (Exited(7, code=0), '{"type":"exit","offset":7,"code":0}'),
         (Exited(7, signal="KILL"), '{"type":"exit","offset":7,"signal":"KILL"}'),
+        (InputTaken(16384), '{"type":"input_taken","bytes":16384}'),
+        (Heartbeat(), '{"type":"heartbeat"}'),
         (Refused("bad_frame", "no"), '{"type":"error","code":"bad_frame","message":"no"}'),
     ],
 )

@@ -19,6 +19,9 @@ from atoll.services.passing import accepted, checked_id, only, read_reply
 from atoll.services.sandboxes import Sandboxes
 from atoll.services.terminals import Terminals, credentials
 
+FOLLOW_WORDS = ("since", "heartbeat")
+"""What a client may say when it follows cards."""
+
 _CARD = re.compile(r"[A-Za-z0-9._:-]{1,200}\Z")
 
 
@@ -85,11 +88,16 @@ class Agents:
 
     @asynccontextmanager
     async def follow(
-        self, caller: Principal, ref: str, agent_id: str, *, since: str | None = None
+        self,
+        caller: Principal,
+        ref: str,
+        agent_id: str,
+        *,
+        query: tuple[tuple[str, str], ...] = (),
     ) -> AsyncIterator[Channel]:
-        """The cards' WebSocket, to be passed through."""
+        """The cards' WebSocket, to be passed through. `query` is the client's own, of
+        `FOLLOW_WORDS` only."""
         _, client = await self._terminals.seated(caller, ref, agent_id)
-        query = () if since is None else (("since", since),)
         async with client.attach(_path(agent_id, "/cards"), query) as channel:
             yield channel
 

@@ -19,7 +19,18 @@ from atoll.services.passing import accepted, checked_id, only, read_reply, renam
 from atoll.services.sandboxes import Sandboxes
 
 ATTACH_WORDS = frozenset(
-    {"since", "client", "cols", "rows", "read_only", "take", "keep_size", "mode", "marks"}
+    {
+        "since",
+        "client",
+        "cols",
+        "rows",
+        "read_only",
+        "take",
+        "keep_size",
+        "mode",
+        "marks",
+        "heartbeat",
+    }
 )
 """What a client may say of itself when it attaches; anything else stays behind."""
 

@@ -19,7 +19,8 @@ class BadFrame(ValueError):
 
 
 class Start(msgspec.Struct, tag_field="type", tag="start", frozen=True):
-    """The next binary byte has offset `offset`; `preamble` (base64) comes before it, uncounted."""
+    """The next binary byte has offset `offset`; `preamble` (base64) comes before it, uncounted.
+    `input_window` is how many bytes a client may have sent beyond what `InputTaken` reported."""
 
     offset: int
     preamble: str
@@ -29,6 +30,7 @@ class Start(msgspec.Struct, tag_field="type", tag="start", frozen=True):
     driver: str | None
     title: str
     ack_every: int
+    input_window: int = 0
 
 
 class Resync(msgspec.Struct, tag_field="type", tag="resync", frozen=True):
@@ -126,6 +128,16 @@ class InputRefused(msgspec.Struct, tag_field="type", tag="input_refused", frozen
     message: str
 
 
+class InputTaken(msgspec.Struct, tag_field="type", tag="input_taken", frozen=True):
+    """Of what this connection sent, so many bytes in all went to the program or were refused."""
+
+    bytes: int
+
+
+class Heartbeat(msgspec.Struct, tag_field="type", tag="heartbeat", frozen=True):
+    """The connection is alive; sent to a client that asked for it."""
+
+
 class Refused(msgspec.Struct, tag_field="type", tag="error", frozen=True):
     """A frame was not accepted; the connection stays."""
 
@@ -180,6 +192,8 @@ ServerMessage = (
     | ControlExpired
     | AgentStateChanged
     | InputRefused
+    | InputTaken
+    | Heartbeat
     | Recorded
 )
 ClientMessage = Ack | Resize | RequestControl | GrantControl | RevokeControl

@@ -181,7 +181,7 @@ export const api = {
   cardsAddress: (id: string, terminalId: string, since: number): string =>
     socketAddress(
       `${terminalAt(id, terminalId)}/cards`,
-      new URLSearchParams({ since: String(since) }),
+      new URLSearchParams({ since: String(since), heartbeat: 'true' }),
     ),
   answer: (
     id: string,

@@ -5,6 +5,7 @@
  * nudge to look again, so nothing missed while away can leave the page wrong.
  */
 
+import { BROWSER_TIMERS, Pulse } from '../pulse';
 import { retryDelay } from '../retry';
 import { address, reportLoggedOut } from './client';
 import { SseParser } from './sse';
@@ -33,10 +34,17 @@ export function followEvents(handlers: EventHandlers): () => void {
     abort?.abort();
     const mine = new AbortController();
     abort = mine;
+    // Ends only this reading, and not the following.
+    const reading = new AbortController();
+    mine.signal.addEventListener('abort', () => reading.abort());
+    const pulse = new Pulse(BROWSER_TIMERS, () => reading.abort());
+    pulse.begin();
     try {
-      await read(mine.signal);
+      await read(reading.signal, () => pulse.felt());
     } catch {
       // Any failure of a stream has one cure, which follows: connect again.
+    } finally {
+      pulse.end();
     }
     if (stopped || abort !== mine || mine.signal.aborted) return;
     handlers.onConnection(false);
@@ -44,7 +52,7 @@ export function followEvents(handlers: EventHandlers): () => void {
     attempts += 1;
   }
 
-  async function read(signal: AbortSignal): Promise<void> {
+  async function read(signal: AbortSignal, felt: () => void): Promise<void> {
     const response = await fetch(address('v1/events/stream'), {
       credentials: 'same-origin',
       headers: {
@@ -63,6 +71,7 @@ export function followEvents(handlers: EventHandlers): () => void {
     const reader = response.body.getReader();
     for (;;) {
       const { done, value } = await reader.read();
+      felt();
       if (done) return;
       for (const event of parser.feed(decoder.decode(value, { stream: true }))) {
         lastId = event.id ?? lastId;

@@ -56,7 +56,7 @@ function Words({ status, refused }: { readonly status: AttachStatus; readonly re
         <span>The program ended: {status.exit === null ? '' : exitWords(plain(status.exit))}.</span>
       );
     case 'gone':
-      return <span>This terminal is gone.</span>;
+      return <span>{status.reason === '' ? 'This terminal is gone.' : status.reason}</span>;
     case 'revoked':
       return <span>Your way in here is over. Ask for a new link.</span>;
     case 'live':

@@ -66,7 +66,7 @@ export function useTerminalView({ sandboxId, terminalId, client }: Place, now: C
         setRefused({ code, message });
       },
       onExpired: (name, mine, reason) => notify(expiryWords(name, mine, reason)),
-      onInputFull: (message) => notify(message, 'bad'),
+      onLost: (message) => notify(message, 'bad'),
       onEscape: () => calls.current.onEscape(),
       onPalette: () => calls.current.onPalette(),
       onSearch: () => calls.current.onSearch(),

@@ -7,7 +7,7 @@ import type { AttachStatus } from './status';
 class ScriptedSocket implements AttachSocket {
   binaryType = '';
   onmessage: ((event: { data: unknown }) => void) | null = null;
-  onclose: ((event: { code: number }) => void) | null = null;
+  onclose: ((event: { code: number; reason: string }) => void) | null = null;
   readonly sent: (string | Uint8Array)[] = [];
   closed = false;
 
@@ -43,8 +43,8 @@ class ScriptedSocket implements AttachSocket {
     });
   }
 
-  drop(code: number): void {
-    this.onclose?.({ code });
+  drop(code: number, reason = ''): void {
+    this.onclose?.({ code, reason });
   }
 
   get acks(): number[] {
@@ -64,6 +64,7 @@ class World {
   statuses: AttachStatus[] = [];
   shown = '';
   readonly refused: string[] = [];
+  readonly dropped: [number, boolean][] = [];
   readonly expired: [string, boolean, string][] = [];
   now = 0;
   #pending: { bytes: Uint8Array; done: () => void }[] = [];
@@ -84,6 +85,7 @@ class World {
     },
     size: () => ({ cols: 100, rows: 30 }),
     onRefused: (code) => this.refused.push(code),
+    onDropped: (bytes, cut) => this.dropped.push([bytes, cut]),
     onStatus: (status) => this.statuses.push(status),
     tap: (bytes, offset) => this.tapped.push([offset, bytes.length]),
     timers: {
@@ -135,6 +137,7 @@ describe('the first connection', () => {
   it('names the client and the wished size, and no offset', () => {
     expect(Object.fromEntries(world.socket.query)).toEqual({
       client: 'me',
+      heartbeat: 'true',
       cols: '100',
       rows: '30',
     });
@@ -172,7 +175,7 @@ describe('acknowledgements', () => {
     world.socket.start(0);
     world.socket.bytes('x'.repeat(100_000));
     world.advance(1000);
-    expect(world.socket.acks).toEqual([0]);
+    expect(world.socket.acks).toEqual([]);
     world.parse(3);
     expect(world.socket.acks.at(-1)).toBe(32_768);
   });
@@ -193,20 +196,101 @@ describe('acknowledgements', () => {
     world.parse();
     world.socket.bytes('hi');
     world.parse();
-    expect(world.socket.acks).toEqual([0]);
+    expect(world.socket.acks).toEqual([]);
     world.advance(60);
-    expect(world.socket.acks).toEqual([0, 2]);
+    expect(world.socket.acks).toEqual([2]);
   });
 
-  it('start anew on a new connection, so the server learns at once where we are', () => {
-    world.socket.start(0);
-    world.socket.bytes('hello');
+  it('never name an offset from before the first byte of a terminal with history', () => {
+    world.socket.start(70_000, { preamble: btoa('RESET') });
+    expect(world.socket.acks).toEqual([]);
+    world.socket.bytes('hi');
+    world.advance(1000);
     world.parse();
-    world.advance(60);
+    world.advance(1000);
+    expect(world.socket.acks).toEqual([70_002]);
+  });
+
+  it('never go back behind where a new connection began', () => {
+    world.socket.start(0);
+    world.socket.bytes('x'.repeat(100_000));
+    world.parse(2);
     world.socket.drop(1006);
     world.advance(250);
-    world.socket.start(5);
-    expect(world.socket.acks).toEqual([5]);
+    expect(world.socket.query.get('since')).toBe('100000');
+    world.socket.start(100_000);
+    world.parse();
+    world.advance(1000);
+    expect(world.socket.acks).toEqual([]);
+    world.socket.bytes('on');
+    world.parse();
+    world.advance(1000);
+    expect(world.socket.acks).toEqual([100_002]);
+  });
+});
+
+describe('a paste', () => {
+  const frames = (): number[] =>
+    world.socket.sent.filter((frame) => typeof frame !== 'string').map(({ length }) => length);
+
+  it('goes out in frames, as far as the server takes it in', () => {
+    world.socket.start(0, { input_window: 32_768 });
+    expect(world.attachment.send('x'.repeat(100_000))).toBe(true);
+    expect(frames()).toEqual([16_384, 16_384]);
+    world.socket.text({ type: 'input_taken', bytes: 16_384 });
+    expect(frames()).toHaveLength(3);
+  });
+
+  it('that is refused on its way is not typed on, and its rest is told of', () => {
+    world.socket.start(0, { input_window: 32_768 });
+    world.attachment.send('x'.repeat(100_000));
+    world.socket.text({ type: 'input_refused', reason: 'not_driver', message: 'no' });
+    world.socket.text({ type: 'input_taken', bytes: 32_768 });
+    expect(frames()).toHaveLength(2);
+    expect(world.refused).toEqual(['not_driver']);
+    expect(world.dropped).toEqual([[67_232, false]]);
+  });
+
+  it('that is cut off is not typed on the next connection, and is told of', () => {
+    world.socket.start(0, { input_window: 32_768 });
+    world.attachment.send('x'.repeat(100_000));
+    world.socket.drop(1006);
+    expect(world.dropped).toEqual([[100_000, true]]);
+    world.advance(250);
+    world.socket.start(0, { input_window: 32_768 });
+    expect(frames()).toEqual([]);
+  });
+});
+
+describe('a network that goes away without a word', () => {
+  it('is noticed within twenty seconds, and the terminal comes back by itself', () => {
+    world.socket.start(0);
+    world.socket.bytes('one');
+    for (let i = 0; i < 4; i += 1) world.advance(5_000);
+    expect(world.phase).toBe('waiting');
+    expect(world.attachment.status.drives).toBe(false);
+    world.advance(250);
+    expect(world.socket.query.get('since')).toBe('3');
+    world.socket.start(3);
+    expect(world.phase).toBe('live');
+  });
+
+  it('is not taken for a terminal that is silent: it has heartbeats', () => {
+    world.socket.start(0);
+    for (let i = 0; i < 60; i += 1) {
+      world.advance(5_000);
+      world.socket.text({ type: 'heartbeat' });
+    }
+    expect(world.phase).toBe('live');
+    expect(world.sockets).toHaveLength(1);
+  });
+
+  it('is not taken for a page that was busy for a minute', () => {
+    world.socket.start(0);
+    world.advance(60_000);
+    world.socket.text({ type: 'heartbeat' });
+    world.advance(5_000);
+    expect(world.phase).toBe('live');
   });
 });
 
@@ -250,7 +334,7 @@ describe('resume', () => {
       world.advance(wait);
     }
     expect(waits.slice(0, 5)).toEqual([250, 500, 1000, 1500, 1500]);
-    expect(waits.slice(9)).toEqual([1500, 8000, 8000]);
+    expect(waits.slice(9)).toEqual([1500, 5000, 5000]);
     world.socket.start(0);
     world.socket.drop(1006);
     expect((world.attachment.status.retryAt ?? 0) - world.now).toBe(250);

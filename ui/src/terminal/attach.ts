@@ -7,10 +7,12 @@
  * reconnects, or the screen is told to start afresh (`resync`).
  */
 
+import { Pulse } from '../pulse';
 import { retryDelay } from '../retry';
 import { Alarm, type Timers } from './alarm';
 import { parseFrame } from './frames';
 import type { ClientFrame, PeopleFrame, ServerFrame } from './frames';
+import { Outbox } from './outbox';
 import type { Control, Party } from './party';
 import { UNTOLD, type AttachStatus } from './status';
 import { Stream, type Screen } from './stream';
@@ -19,7 +21,7 @@ import { Stream, type Screen } from './stream';
 export interface AttachSocket {
   binaryType: string;
   onmessage: ((event: { data: unknown }) => void) | null;
-  onclose: ((event: { code: number }) => void) | null;
+  onclose: ((event: { code: number; reason: string }) => void) | null;
   send(data: string | Uint8Array): void;
   close(code?: number): void;
 }
@@ -32,6 +34,8 @@ export interface AttachOptions {
   readonly size: () => { cols: number; rows: number } | null;
   /** The server refused something that was sent: `code` and a sentence. */
   readonly onRefused: (code: string, message: string) => void;
+  /** So many bytes of a paste were not typed: refused with it, or cut off (`cut`). */
+  readonly onDropped: (bytes: number, cut: boolean) => void;
   readonly onStatus: (status: AttachStatus) => void;
   /** Somebody, perhaps this client, lost control without giving it. */
   readonly onExpired: (name: string, mine: boolean, reason: string) => void;
@@ -46,7 +50,8 @@ const RETRY_FIRST_MS = 250;
 /** At first often: a driver whose connection is gone is waited for, for 10 s. */
 const RETRY_SOON_CAP_MS = 1_500;
 const RETRY_SOON_TIMES = 10;
-const RETRY_CAP_MS = 8_000;
+/** Below that wait, too, or a server that was away for a minute would find nobody in time. */
+const RETRY_CAP_MS = 5_000;
 /** A connection attempt that says nothing for this long is given up. */
 const START_TIMEOUT_MS = 10_000;
 
@@ -55,6 +60,8 @@ const CLOSE_SUPERSEDED = 4000;
 const CLOSE_REVOKED = 4401;
 const CLOSE_NO_SUCH_TERMINAL = 4404;
 const CLOSE_SANDBOX_NOT_RUNNING = 4409;
+const CLOSE_SANDBOX_ENDED = 4410;
+const GONE_CODES = [CLOSE_NO_SUCH_TERMINAL, CLOSE_SANDBOX_NOT_RUNNING, CLOSE_SANDBOX_ENDED];
 
 /** See the file's head. Create, `open()`, and in the end `dispose()`. */
 export class Attachment {
@@ -63,6 +70,8 @@ export class Attachment {
   readonly #stream: Stream;
   readonly #retry: Alarm;
   readonly #start: Alarm;
+  readonly #pulse: Pulse;
+  readonly #outbox = new Outbox((frame) => this.#socket?.send(frame));
   #status = UNTOLD;
   #socket: AttachSocket | null = null;
   #client = '';
@@ -75,6 +84,7 @@ export class Attachment {
     this.#stream = new Stream({ screen, timers, tap, onAck });
     this.#retry = new Alarm(timers);
     this.#start = new Alarm(timers);
+    this.#pulse = new Pulse(timers, () => this.#onClose(0, ''));
   }
 
   get status(): AttachStatus {
@@ -86,10 +96,10 @@ export class Attachment {
     this.#connect();
   }
 
-  /** Sends keystrokes; false (and nothing is sent, now or later) unless live. */
+  /** Sends keystrokes, or a paste; false (and nothing is sent, now or later) unless live. */
   send(data: string | Uint8Array): boolean {
     if (this.#status.phase !== 'live' || this.#socket === null) return false;
-    this.#socket.send(typeof data === 'string' ? this.#encoder.encode(data) : data);
+    this.#outbox.push(typeof data === 'string' ? this.#encoder.encode(data) : data);
     return true;
   }
 
@@ -151,7 +161,7 @@ export class Attachment {
   #connect(): void {
     this.#hangUp();
     this.#set({ phase: 'connecting', retryAt: null });
-    const query = new URLSearchParams({ client: this.#options.clientId });
+    const query = new URLSearchParams({ client: this.#options.clientId, heartbeat: 'true' });
     const { received } = this.#stream;
     if (received !== null) query.set('since', String(received));
     const size = this.#options.size();
@@ -162,12 +172,13 @@ export class Attachment {
     const socket = this.#options.connect(query);
     socket.binaryType = 'arraybuffer';
     socket.onmessage = ({ data }) => this.#onMessage(data);
-    socket.onclose = ({ code }) => this.#onClose(code);
+    socket.onclose = ({ code, reason }) => this.#onClose(code, reason);
     this.#socket = socket;
-    this.#start.set(() => this.#onClose(0), START_TIMEOUT_MS);
+    this.#start.set(() => this.#onClose(0, ''), START_TIMEOUT_MS);
   }
 
   #onMessage(data: unknown): void {
+    this.#pulse.felt();
     if (data instanceof ArrayBuffer) {
       if (!this.#stream.push(new Uint8Array(data))) this.#drain();
     } else if (typeof data === 'string') {
@@ -201,11 +212,21 @@ export class Attachment {
         this.#options.onRefused(frame.code, frame.message);
         break;
       case 'refused':
-        this.#options.onRefused(frame.reason, frame.message);
+        this.#onInputRefused(frame.reason, frame.message);
+        break;
+      case 'taken':
+        this.#outbox.taken(frame.bytes);
         break;
       default:
         this.#onPeople(frame);
     }
+  }
+
+  /** What is left of a paste goes the way of the part that was refused. */
+  #onInputRefused(reason: string, message: string): void {
+    const dropped = this.#outbox.drop();
+    this.#options.onRefused(reason, message);
+    if (dropped > 0) this.#options.onDropped(dropped, false);
   }
 
   #onPeople(frame: PeopleFrame): void {
@@ -254,6 +275,8 @@ export class Attachment {
       recording: null,
     });
     this.#stream.begin(frame.ackEvery);
+    this.#outbox.begin(frame.inputWindow);
+    this.#pulse.begin();
   }
 
   #resizeScreen(cols: number, rows: number): void {
@@ -276,14 +299,13 @@ export class Attachment {
     this.#socket?.send(JSON.stringify(frame));
   }
 
-  #onClose(code: number): void {
+  #onClose(code: number, reason: string): void {
     this.#hangUp();
     if (this.#status.exit !== null) this.#set({ phase: 'ended' });
     else if (code === CLOSE_SUPERSEDED) this.#set({ phase: 'parked', drives: false });
     else if (code === CLOSE_REVOKED) this.#set({ phase: 'revoked', drives: false });
-    else if (code === CLOSE_NO_SUCH_TERMINAL || code === CLOSE_SANDBOX_NOT_RUNNING) {
-      this.#set({ phase: 'gone' });
-    } else this.#retryLater(code);
+    else if (GONE_CODES.includes(code)) this.#set({ phase: 'gone', reason, drives: false });
+    else this.#retryLater(code);
   }
 
   #retryLater(code: number): void {
@@ -303,9 +325,12 @@ export class Attachment {
     this.#stream.pause();
     this.#start.clear();
     this.#retry.clear();
+    this.#pulse.end();
     const socket = this.#socket;
     if (socket === null) return;
     this.#socket = null;
+    const dropped = this.#outbox.end();
+    if (dropped > 0) this.#options.onDropped(dropped, true);
     socket.onmessage = socket.onclose = null;
     socket.close(CLOSE_NORMAL);
   }

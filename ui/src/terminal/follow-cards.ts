@@ -1,12 +1,13 @@
 /** Follows the cards of one terminal or machine over reconnects, each resumed where it ended. */
 
 import { api } from '../api/client';
+import { BROWSER_TIMERS, Pulse } from '../pulse';
 import { retryDelay } from '../retry';
 import { NO_CARDS, readPage, withPage, type CardList } from './cards';
 
 const PACE = { firstMs: 300, mostMs: 5_000 };
 /** The terminal, the sandbox or the way in is gone: coming back is of no use. */
-const FINAL_CODES = [4401, 4404, 4409];
+const FINAL_CODES = [4401, 4404, 4409, 4410];
 
 /** Calls `onCards` at every change until the returned function is called. */
 export function followCards(
@@ -20,10 +21,14 @@ export function followCards(
   let attempts = 0;
   let over = false;
 
+  const pulse = new Pulse(BROWSER_TIMERS, () => onClose(0));
+
   function connect(): void {
     const made = new WebSocket(api.cardsAddress(sandboxId, id, list.seq));
     socket = made;
+    pulse.begin();
     made.onmessage = ({ data }: MessageEvent<unknown>) => {
+      if (socket === made) pulse.felt();
       const page = typeof data === 'string' ? readPage(data) : null;
       if (page === null || over) return;
       attempts = 0;
@@ -31,17 +36,26 @@ export function followCards(
       onCards(list, true);
     };
     made.onclose = ({ code }) => {
-      if (over || socket !== made) return;
-      onCards(list, false);
-      if (FINAL_CODES.includes(code)) return;
-      timer = window.setTimeout(connect, retryDelay(attempts, PACE, Math.random()));
-      attempts += 1;
+      if (socket === made) onClose(code);
     };
+  }
+
+  function onClose(code: number): void {
+    if (over) return;
+    pulse.end();
+    const closed = socket;
+    socket = null;
+    closed?.close();
+    onCards(list, false);
+    if (FINAL_CODES.includes(code)) return;
+    timer = window.setTimeout(connect, retryDelay(attempts, PACE, Math.random()));
+    attempts += 1;
   }
 
   connect();
   return () => {
     over = true;
+    pulse.end();
     window.clearTimeout(timer);
     socket?.close();
   };

@@ -25,6 +25,8 @@ export type ServerFrame =
       readonly driver: string | null;
       readonly title: string;
       readonly ackEvery: number;
+      /** Bytes typed that may be on their way; 0: as many as one likes. */
+      readonly inputWindow: number;
     }
   | {
       readonly type: 'resync';
@@ -39,6 +41,8 @@ export type ServerFrame =
   | { readonly type: 'error'; readonly code: string; readonly message: string }
   /** Keystrokes were dropped. */
   | { readonly type: 'refused'; readonly reason: string; readonly message: string }
+  /** Of what this connection sent, so many bytes went to the program or were refused. */
+  | { readonly type: 'taken'; readonly bytes: number }
   | PeopleFrame;
 
 /** Frames about who is here and what goes on. */
@@ -85,6 +89,8 @@ export function parseFrame(text: string): ServerFrame | null {
       return { type: 'error', code: word(fields['code']), message: word(fields['message']) };
     case 'input_refused':
       return { type: 'refused', reason: word(fields['reason']), message: word(fields['message']) };
+    case 'input_taken':
+      return { type: 'taken', bytes: whole(fields['bytes']) };
     default:
       return aboutPeople(fields);
   }
@@ -124,6 +130,7 @@ function start(fields: Fields): ServerFrame {
     driver: wordOrNull(fields['driver']),
     title: word(fields['title']),
     ackEvery: whole(fields['ack_every']) || DEFAULT_ACK_EVERY,
+    inputWindow: whole(fields['input_window']),
   };
 }
 

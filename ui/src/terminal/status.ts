@@ -36,6 +36,8 @@ export interface AttachStatus {
   readonly rows: number;
   readonly title: string;
   readonly exit: Exit | null;
+  /** Why it is gone, in the server's words; empty when it gave none. */
+  readonly reason: string;
   /** When the next try is due (the timers' clock), while waiting. */
   readonly retryAt: number | null;
   /** Bytes were shown already: a connection in the making resumes them. */
@@ -57,6 +59,7 @@ export const UNTOLD: AttachStatus = {
   rows: 0,
   title: '',
   exit: null,
+  reason: '',
   retryAt: null,
   resumes: false,
   resyncs: 0,

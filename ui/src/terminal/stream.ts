@@ -38,7 +38,7 @@ export class Stream {
   #received: number | null = null;
   /** Offset up to which the screen has parsed. */
   #shown = 0;
-  #acked = -1;
+  #acked = 0;
   #ackEvery = 0;
   #carried = false;
   #onDrained: (() => void) | null = null;
@@ -52,12 +52,14 @@ export class Stream {
     return this.#received;
   }
 
-  /** A connection carries it from here on; the server stops that far past the last ack. */
+  /**
+   * A connection carries it from here on; the server stops that far past the last ack. It
+   * counts everything it has sent before as acknowledged, and refuses an offset that goes back.
+   */
   begin(ackEvery: number): void {
     this.#carried = true;
-    this.#acked = -1;
+    this.#acked = this.#received ?? 0;
     this.#ackEvery = ackEvery;
-    this.#ack();
   }
 
   /** No connection carries it. What arrived is still shown, but nobody is told. */
@@ -75,7 +77,7 @@ export class Stream {
 
   /** Goes on at another offset; the preamble makes the screen fit for it. */
   restartAt(offset: number, preamble: Uint8Array): void {
-    this.#received = offset;
+    this.#received = this.#acked = offset;
     this.#options.screen.write(preamble, () => this.#onShown(offset));
   }
 
@@ -109,7 +111,7 @@ export class Stream {
   }
 
   #ack(): void {
-    if (this.#shown === this.#acked) return;
+    if (this.#shown <= this.#acked) return;
     this.#idle.clear();
     this.#acked = this.#shown;
     this.#options.onAck(this.#shown);

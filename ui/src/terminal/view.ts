@@ -13,6 +13,7 @@ import { WebLinksAddon } from '@xterm/addon-web-links';
 import { Terminal } from '@xterm/xterm';
 
 import { api } from '../api/client';
+import { BROWSER_TIMERS } from '../pulse';
 import { expose, unexpose } from '../testing/hooks';
 import { guardAnswers } from './answers';
 import { Attachment, type AttachSocket } from './attach';
@@ -20,7 +21,7 @@ import type { AttachStatus } from './status';
 import { colours } from './colours';
 import { follow, followable } from './links';
 import { interruptOf, lockOf } from './party';
-import { cleanPaste } from './paste';
+import { cleanPaste, droppedWords } from './paste';
 import { listenForWake } from './wake';
 import { GpuRenderer } from './webgl';
 
@@ -36,8 +37,8 @@ export interface TerminalViewOptions {
   /** Keys were pressed that went nowhere; `code` is the server's word, null: disconnected. */
   readonly onRefused: (code: string | null, message: string) => void;
   readonly onExpired: (name: string, mine: boolean, reason: string) => void;
-  /** The program reads nothing, and what waits for it is too much already. */
-  readonly onInputFull: (message: string) => void;
+  /** Something that was typed or pasted is lost. */
+  readonly onLost: (message: string) => void;
   /** The person wants the keyboard back, or the search. */
   readonly onEscape: () => void;
   readonly onSearch: () => void;
@@ -291,19 +292,16 @@ export class TerminalView {
         new WebSocket(api.attachAddress(sandboxId, terminalId, query)) as unknown as AttachSocket,
       size: () => (this.#options.autoFit ? this.#room() : null),
       onRefused: (code, message) => {
-        if (code === INPUT_FULL) this.#options.onInputFull(message);
+        if (code === INPUT_FULL) this.#options.onLost(message);
         else this.#options.onRefused(code, message);
       },
+      onDropped: (bytes, cut) => this.#options.onLost(droppedWords(bytes, cut)),
       onExpired: this.#options.onExpired,
       onStatus: (status) => {
         this.#layoutSoon();
         onStatus(status);
       },
-      timers: {
-        set: (run, afterMs) => window.setTimeout(run, afterMs),
-        clear: (timer) => window.clearTimeout(timer),
-        now: () => Date.now(),
-      },
+      timers: BROWSER_TIMERS,
       random: () => Math.random(),
     });
     const guards = guardAnswers(this.#term, () => attachment.mayAnswer());

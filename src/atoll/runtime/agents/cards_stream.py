@@ -14,13 +14,15 @@ from atoll.domain.terminal.card import VERSION, Card
 from atoll.runtime.agents.agents import Agents
 from atoll.runtime.agents.driven import AgentRecord, Driven
 from atoll.runtime.agents.screen import Screen
-from atoll.runtime.requests import query_integer
+from atoll.runtime.requests import query_flag, query_integer
 from atoll.runtime.terminals.connection import Connection
 from atoll.runtime.terminals.viewer import CLOSE_UNKNOWN
+from atoll.wire.attach import Heartbeat, encode
 
 GATHER_SECONDS = 0.05
 """Changes are gathered this long: a sentence comes in many pieces."""
 PING_SECONDS = 25.0
+HEARTBEAT_SECONDS = 5.0
 PAGE_CARDS = 200
 MAX_READERS = 64
 
@@ -67,15 +69,16 @@ async def stream_cards(request: web.Request, agents: Agents) -> web.StreamRespon
     if len(source.listeners) >= MAX_READERS:
         raise Invalid(f"{MAX_READERS} readers follow these cards; close one first")
     await connection.accept()
-    await _Reader(source, connection).serve(since)
+    await _Reader(source, connection, heartbeat=query_flag(request, "heartbeat")).serve(since)
     return connection.response
 
 
 class _Reader:
     """One connection."""
 
-    def __init__(self, source: Driven | Screen, connection: Connection) -> None:
+    def __init__(self, source: Driven | Screen, connection: Connection, *, heartbeat: bool) -> None:
         self._source = source
+        self._heartbeat = heartbeat
         self._connection = connection
         self._news = asyncio.Event()
 
@@ -115,10 +118,14 @@ class _Reader:
             return
 
     async def _ping(self) -> None:
+        """Keep the connection alive; a browser sees no pings, so it may ask for heartbeats."""
         while not self._connection.closed:
-            await asyncio.sleep(PING_SECONDS)
+            await asyncio.sleep(HEARTBEAT_SECONDS if self._heartbeat else PING_SECONDS)
             try:
-                await self._connection.ping()
+                if self._heartbeat:
+                    await self._connection.send_text(encode(Heartbeat()))
+                else:
+                    await self._connection.ping()
             except ConnectionError:
                 return
 

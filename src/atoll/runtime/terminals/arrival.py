@@ -25,7 +25,8 @@ _PRINCIPAL = re.compile(r"[A-Za-z0-9._:@-]{1,128}")
 @dataclass(frozen=True, slots=True)
 class Arrival:
     """One attach. `since` is the first byte wanted, `wish` the size (None: none is wished), and
-    `expires` when this client must go, in seconds since 1970; `marks` that it wants them pushed."""
+    `expires` when this client must go, in seconds since 1970; `marks` that it wants them pushed,
+    and `heartbeat` that it wants to see that the connection is alive."""
 
     principal: str
     name: str
@@ -36,6 +37,7 @@ class Arrival:
     take: bool
     expires: float | None
     marks: bool
+    heartbeat: bool
 
 
 def read_arrival(request: web.Request) -> Arrival:
@@ -58,6 +60,7 @@ def read_arrival(request: web.Request) -> Arrival:
         take=query_flag(request, "take"),
         expires=float(expires) if expires else None,
         marks=query_flag(request, "marks"),
+        heartbeat=query_flag(request, "heartbeat"),
     )
 
 

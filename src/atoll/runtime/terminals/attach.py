@@ -24,6 +24,7 @@ from atoll.runtime.terminals.viewer import (
     CLOSE_FAILED,
     CLOSE_SILENT,
     CLOSE_UNKNOWN,
+    INPUT_WINDOW_BYTES,
     Viewer,
 )
 from atoll.wire.attach import (
@@ -31,6 +32,7 @@ from atoll.wire.attach import (
     BadFrame,
     ClientMessage,
     GrantControl,
+    Heartbeat,
     Refused,
     RequestControl,
     Resize,
@@ -45,6 +47,7 @@ from atoll.wire.ws_frames import Opcode
 log = logging.getLogger("atoll.runtime")
 
 PING_SECONDS = 25.0
+HEARTBEAT_SECONDS = 5.0
 MISSED_PONGS = 2
 MAX_VIEWERS = 64
 TURNS_PER_SECOND = 10
@@ -91,6 +94,8 @@ class Sitting:
             await self._begin(arrival)
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._ping())]
+                if arrival.heartbeat:
+                    tasks.append(group.create_task(self._beat()))
                 if arrival.expires is not None:
                     tasks.append(group.create_task(self._expire(arrival.expires)))
                 try:
@@ -144,6 +149,7 @@ class Sitting:
             driver=self._terminal.driver,
             title=self._terminal.title,
             ack_every=self._terminal.ack_every,
+            input_window=INPUT_WINDOW_BYTES,
         )
 
     async def _ping(self) -> None:
@@ -156,6 +162,12 @@ class Sitting:
             elif self._link.roomy:
                 # A peer that reads nothing is not asked; its silence ends it above.
                 self._link.send(Opcode.PING, b"")
+
+    async def _beat(self) -> None:
+        """Show a client that the connection is alive: a browser sees no pings."""
+        while not self._link.closed:
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+            self._viewer.notify(Heartbeat())
 
     async def _expire(self, expires: float) -> None:
         """End the connection when its credential does."""
@@ -182,6 +194,7 @@ class Sitting:
             self._viewer.typed()
             self._activity.touch()
         else:
+            self._viewer.input_taken(len(data))
             self._viewer.notify(refusal)
 
     def _told(self, text: str) -> None:

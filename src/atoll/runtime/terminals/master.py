@@ -16,12 +16,12 @@ from collections.abc import Callable
 
 from atoll.domain.terminal.size import Size
 from atoll.runtime.terminals.lookout import look_for
+from atoll.runtime.terminals.waiting import Taken, WaitingInput
 
 READ_BYTES = 32 * 1024
 PACED_BYTES = 16 * 1024
 FULL_PIECE = 4095
 """All a terminal holds (Linux's N_TTY_BUF_SIZE, less one): after so much there may be more."""
-MAX_TYPED_BYTES = 256 * 1024
 PACE_SECONDS = 0.001
 """A terminal that gives way rests so long after each `PACED_BYTES`."""
 HUNG_RETRY_SECONDS = 0.2
@@ -58,7 +58,7 @@ class Master:
         self._reading = False
         self._wanted = False
         self._retry: asyncio.TimerHandle | None = None
-        self._typed = bytearray()
+        self._waiting = WaitingInput()
 
     @property
     def closed(self) -> bool:
@@ -92,15 +92,17 @@ class Master:
         self._forget_retry()
         self._unwatch()
 
-    def write(self, data: bytes) -> bool:
-        """Type `data`, all of it or nothing: False when too much is waiting already."""
-        if self.closed or len(self._typed) + len(data) > MAX_TYPED_BYTES:
+    def write(self, data: bytes, taken: Taken = lambda _: None) -> bool:
+        """Type `data`, all of it or nothing: False when too much is waiting already. `taken` is
+        called as the program's side takes it."""
+        if self.closed or not self._waiting.takes(len(data)):
             return False
-        if self._typed:
-            self._typed += data
-        elif (count := self._put(data)) < len(data):
-            self._typed += data[count:]
-            self._loop.add_writer(self._fd, self._type)
+        waits = bool(self._waiting)
+        self._waiting.put(data, taken)
+        if not waits:
+            self._waiting.drain(self._put)
+            if self._waiting:
+                self._loop.add_writer(self._fd, self._type)
         return True
 
     def resize(self, size: Size) -> None:
@@ -118,9 +120,9 @@ class Master:
         if self.closed:
             return
         self.pause()
-        if self._typed:
+        if self._waiting:
             self._loop.remove_writer(self._fd)
-            self._typed.clear()
+            self._waiting.clear()
         fd, self._fd = self._fd, -1
         os.close(fd)
 
@@ -178,11 +180,11 @@ class Master:
             self._retry = self._loop.call_later(PACE_SECONDS, self.resume)
 
     def _type(self) -> None:
-        del self._typed[: self._put(self._typed)]
-        if not self._typed:
+        self._waiting.drain(self._put)
+        if not self._waiting:
             self._loop.remove_writer(self._fd)
 
-    def _put(self, data: bytes | bytearray) -> int:
+    def _put(self, data: memoryview) -> int:
         """How many bytes the terminal took; a hung-up one takes all there is."""
         try:
             return os.write(self._fd, data)

@@ -27,6 +27,7 @@ from atoll.runtime.terminals.observer import Author, Observer
 from atoll.runtime.terminals.record import TerminalRecord, TerminalSpec
 from atoll.runtime.terminals.sizing import Sizing
 from atoll.runtime.terminals.viewer import CLOSE_SUPERSEDED, Viewer
+from atoll.runtime.terminals.waiting import Taken
 from atoll.wire.attach import (
     Driven,
     Exited,
@@ -211,7 +212,7 @@ class Terminal:
             return refusal
         if self.ending is not None:
             return InputRefused("ended", "the terminal has ended")
-        if not self._write(data):
+        if not self._write(data, viewer.input_taken):
             return InputRefused("input_full", "the program reads no input; this was dropped")
         self.courtesy.typed(self.spec.id)
         self.control.typed(viewer.party, len(data))
@@ -222,17 +223,17 @@ class Terminal:
     def inject(self, author: Author, data: bytes) -> bool:
         """Type for somebody who has no seat here and passes every lock: all of it or nothing,
         False when the program takes no more."""
-        if self.ending is not None or not self._write(data):
+        if self.ending is not None or not self._write(data, lambda _: None):
             return False
         for observer in self.observers:
             observer.typed(author, data)
         return True
 
-    def _write(self, data: bytes) -> bool:
+    def _write(self, data: bytes, taken: Taken) -> bool:
         if self.recording is not None:
             # Asked before the program can answer: it may show lines again as soon as it has this.
             self.hushed = self._master.hushed
-        return self._master.write(data)
+        return self._master.write(data, taken)
 
     def _refusal(self, viewer: Viewer, keys: bytes) -> InputRefused | None:
         """Why this viewer may not type these keys. Asking may give it a free terminal."""

@@ -16,7 +16,7 @@ from atoll.domain.terminal.mark import MarkLog
 from atoll.domain.terminal.turn import Party
 from atoll.runtime.alarm import Alarm
 from atoll.runtime.terminals.link import Link
-from atoll.wire.attach import Exited, Resync, ServerMessage, encode, pack
+from atoll.wire.attach import Exited, InputTaken, Resync, ServerMessage, encode, pack
 from atoll.wire.scrollback import Scrollback
 from atoll.wire.ws_frames import Opcode
 
@@ -28,6 +28,13 @@ FLUSH_SECONDS = 0.002
 """Output that follows other output is gathered: so much, or so long."""
 RESYNC_SECONDS = 1.0
 """A viewer that cannot keep up is resynced at most this often: it sees a picture a second."""
+
+INPUT_WINDOW_BYTES = 128 * 1024
+"""A client may have sent so many bytes that neither went to the program nor were refused. Two
+clients that use all of it fit into what may wait."""
+INPUT_REPORT_BYTES = INPUT_WINDOW_BYTES // 8
+"""Reported this often, so that a keystroke costs no report and a window never closes for want
+of one."""
 
 CLOSE_ENDED = 1000
 CLOSE_FAILED = 1011
@@ -82,6 +89,7 @@ class Viewer:
         self._begun = False
         self._marks_next = False
         self._called = False
+        self._input_taken = self._input_reported = 0
         self._flush_at = 0.0
         self._resync_at = 0.0
         self._alarm = Alarm(self.pump)
@@ -113,6 +121,13 @@ class Viewer:
     def typed(self) -> None:
         """The person here waits for an echo: what comes next is not gathered."""
         self._flush_at = 0.0
+
+    def input_taken(self, count: int) -> None:
+        """So many more bytes from here went to the program, or were refused."""
+        self._input_taken += count
+        if self._input_taken - self._input_reported >= INPUT_REPORT_BYTES:
+            self._input_reported = self._input_taken
+            self.notify(InputTaken(self._input_taken))
 
     def leave(self) -> None:
         """The connection is over."""

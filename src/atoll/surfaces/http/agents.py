@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, WebSocket
 from starlette.responses import Response
 
+from atoll.services.agents import FOLLOW_WORDS
 from atoll.surfaces.http.agent_bodies import (
     ActionBody,
     AgentBody,
@@ -124,6 +125,6 @@ async def follow_cards(
     socket: WebSocket, atoll: Atoll, caller: Caller, *, sandbox: str, terminal: str
 ) -> None:
     """The cards as they change: the runtime's frames, untouched."""
-    since = socket.query_params.get("since")
-    asked = None if since is None else since[:_MAX_SINCE]
-    await relay(socket, atoll.agents.follow(caller, sandbox, terminal, since=asked))
+    said = ((name, socket.query_params.get(name)) for name in FOLLOW_WORDS)
+    query = tuple((name, text[:_MAX_SINCE]) for name, text in said if text is not None)
+    await relay(socket, atoll.agents.follow(caller, sandbox, terminal, query=query))

@@ -24,7 +24,8 @@ from atoll.surfaces.http.runtime_bodies import stream_of
 
 router = APIRouter(prefix="/v1/events", tags=["events"])
 
-HEARTBEAT_SECONDS: Final = 15.0
+HEARTBEAT_SECONDS: Final = 5.0
+"""A reader that has seen nothing for three of these takes the connection for dead."""
 RETRY_MILLISECONDS: Final = 1000
 MAX_POSITION: Final = 2**53
 _BACKLOG = 64
