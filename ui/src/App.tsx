@@ -8,7 +8,7 @@ import { CreateDialog } from './components/CreateDialog';
 import { GuestRoom } from './components/GuestRoom';
 import { Home } from './components/Home';
 import { Invited } from './components/Invited';
-import { LoggedOut } from './components/LoggedOut';
+import { LoggedOut, VisitOver } from './components/LoggedOut';
 import { Notices } from './components/Notices';
 import { Palette } from './components/Palette';
 import { Rail } from './components/Rail';
@@ -37,6 +37,7 @@ export function App() {
       {who.is === 'invited' && <Invited key={who.ticket} ticket={who.ticket} why={who.why} />}
       {who.is === 'guest' && <GuestRoom name={who.name} seat={who.seat} />}
       {who.is === 'out' && <LoggedOut why={who.why} />}
+      {who.is === 'over' && <VisitOver />}
       <Notices />
     </>
   );

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+import msgspec
 import structlog
 
 from atoll.domain.errors import AtollError
@@ -19,6 +20,7 @@ from atoll.domain.lifecycle import TOUCH_SECONDS
 from atoll.domain.lifetime import deadline, idle_deadline
 from atoll.domain.principal import SYSTEM, Principal
 from atoll.domain.sandbox import RUNNING, Sandbox, State
+from atoll.domain.sandbox_farewell import farewell
 from atoll.domain.stimulus import (
     Broke,
     Due,
@@ -29,7 +31,7 @@ from atoll.domain.stimulus import (
     TornDown,
     Touched,
 )
-from atoll.ports import CleanupReport, LogLine
+from atoll.ports import CleanupReport, LogLine, RuntimeCall
 from atoll.services.deadlines import Deadlines
 from atoll.services.journals import Journals
 from atoll.services.lanes import Lanes
@@ -214,6 +216,7 @@ class Reconciler:
 
     async def _tear_down(self, sandbox: Sandbox, work: Teardown) -> None:
         """Tear down, again and again until it works out: nothing may be left running."""
+        await self._say_farewell(sandbox)
         await self._last_words(sandbox)
         while isinstance(done := await self._torn(sandbox, work), str):
             await self.apply(sandbox.id, TeardownFailed(work.generation, done))
@@ -232,6 +235,19 @@ class Reconciler:
         except Exception as err:  # noqa: BLE001 - a backend's mistake must not end the attempts
             _log.exception("teardown_broke", sandbox=sandbox.id)
             return f"It could not be taken away yet ({type(err).__name__}); the log says more."
+
+    async def _say_farewell(self, sandbox: Sandbox) -> None:
+        """Tell whoever is at a terminal why it ends now; a runtime already gone tells nobody."""
+        if sandbox.attachment.address is None:
+            return
+        words = farewell(sandbox)
+        body = msgspec.json.encode({"reason": words.reason, "guest_reason": words.guest_reason})
+        try:
+            async with asyncio.timeout(1.0):
+                client = self._provisioning.client(sandbox)
+                await client.call(RuntimeCall("POST", "/farewell", body=body))
+        except (AtollError, TimeoutError) as err:
+            _log.info("farewell_not_said", sandbox=sandbox.id, reason=str(err))
 
     async def _last_words(self, sandbox: Sandbox) -> None:
         """Take in the journal before its runtime goes; a runtime already gone says nothing."""

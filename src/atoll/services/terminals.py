@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from atoll.domain.errors import NotFound
+from atoll.domain.errors import Conflict, NotFound
 from atoll.domain.principal import ActorKind, Principal
 from atoll.domain.sandbox import Sandbox
 from atoll.domain.terminal.turn import Role
@@ -33,6 +33,8 @@ ATTACH_WORDS = frozenset(
     }
 )
 """What a client may say of itself when it attaches; anything else stays behind."""
+
+GUEST_WORDS = "This sandbox does not run now. Ask whoever invited you."
 
 _WORDS = {"session_id": "terminal_id", "sessions": "terminals"}
 
@@ -143,7 +145,11 @@ class Terminals:
         if not seat.covers(ref, terminal_id):
             raise NotFound("There is no such terminal here; your link opens another one.")
         host = Principal(seat.org_id, seat.owner, ActorKind.PERSON)
-        return await self._sandboxes.runtime(host, seat.sandbox_id)
+        try:
+            return await self._sandboxes.runtime(host, seat.sandbox_id)
+        except Conflict as err:
+            # What helps is a command of its owner's.
+            raise Conflict(GUEST_WORDS, code=err.code) from err
 
     async def _call(self, caller: Principal, ref: str, call: RuntimeCall) -> RuntimeReply:
         _, client = await self._sandboxes.runtime(caller, ref)

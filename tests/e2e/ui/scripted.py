@@ -8,7 +8,7 @@ starts a process.
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 from aiohttp import WSCloseCode, web
 
 from .scripted_agent import ScriptedAgent
-from .scripted_terminal import ScriptedTerminal
+from .scripted_terminal import HEARTBEAT_SECONDS, ScriptedTerminal
 
 STATIC = Path(__file__).parents[3] / "src/atoll/surfaces/http/static"
 TICKET = "ticket-that-works-once"
@@ -214,9 +214,12 @@ class ScriptedServer:
         told = int(request.headers.get("Last-Event-ID", len(self.events)))
         while True:
             async with self._news:
-                while len(self.events) <= told:
-                    await self._news.wait()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(HEARTBEAT_SECONDS):
+                        await self._news.wait_for(lambda: len(self.events) > told)  # noqa: B023
                 fresh = self.events[told:]
+            if not fresh:
+                await answer.write(b": still here\n\n")
             for event in fresh:
                 text = f"id: {event['position']}\nevent: {event['event_type']}\n"
                 await answer.write(f"{text}data: {json.dumps(event)}\n\n".encode())

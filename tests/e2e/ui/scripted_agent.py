@@ -5,11 +5,13 @@ The words of `docs/cards.md` and `docs/agents.md`, spoken well enough for the pa
 
 import asyncio
 import json
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
 
+HEARTBEAT_SECONDS = 2.0
 CARD = {
     "v": 1,
     "rev": 1,
@@ -100,7 +102,9 @@ class ScriptedAgent:
             await socket.send_str(json.dumps(page))
             since, first = self._seq, False
             async with self._moved:
-                await self._moved.wait_for(lambda: self._seq > since)  # noqa: B023 - awaited here
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(HEARTBEAT_SECONDS):
+                        await self._moved.wait_for(lambda: self._seq > since)  # noqa: B023
         return socket
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:

@@ -17,6 +17,7 @@ from aiohttp import WSMsgType, web
 
 HIGH_WATER = 192 * 1024
 CHUNK = 16 * 1024
+HEARTBEAT_SECONDS = 2.0
 PROMPT = b"\x1b[1;36m/workspace\x1b[0m \x1b[32m$\x1b[0m "
 
 
@@ -125,9 +126,10 @@ class ScriptedTerminal:
         try:
             await self._greet(viewer, resumes)
             async with asyncio.TaskGroup() as group:
-                sending = group.create_task(self._send(viewer))
+                tasks = [group.create_task(self._send(viewer)), group.create_task(beat(socket))]
                 await self._receive(viewer)
-                sending.cancel()
+                for task in tasks:
+                    task.cancel()
         finally:
             self._viewers.remove(viewer)
 
@@ -235,3 +237,11 @@ class ScriptedTerminal:
         async with self._moved:
             self.output += data
             self._moved.notify_all()
+
+
+async def beat(socket: web.WebSocketResponse) -> None:
+    """Show the page that the connection is alive."""
+    with suppress(ConnectionError):
+        while True:
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+            await socket.send_str('{"type":"heartbeat"}')

@@ -13,6 +13,7 @@ from atoll.surfaces.cli.seat.attachment import (
     Attachment,
     Clear,
     Exited,
+    InputWindow,
     Instruction,
     Retitle,
     Send,
@@ -153,16 +154,18 @@ def started(fresh: bool = False, offset: int = 0, preamble: bytes = b"\x1bc") ->
 
 def test_start_of_a_fresh_terminal_leaves_the_screen_alone() -> None:
     attachment = Attachment("me", fresh=True)
-    assert attachment.on_text(text("start", offset=0, preamble=b"\x1bc", ack_every=1)) == []
+    frame = text("start", offset=0, preamble=b"\x1bc", ack_every=1, input_window=9)
+    assert attachment.on_text(frame) == [InputWindow(9)]
 
 
 def test_start_of_a_used_terminal_clears_and_writes_the_preamble() -> None:
     attachment = Attachment("me", fresh=False)
     frame = text("start", offset=500, preamble=b"\x1bc\x1b[?2004h", title="t", ack_every=1)
     out = attachment.on_text(frame)
-    assert out == [Clear(), Write(b"\x1b[?2004h", counted=False), Retitle("t")]
+    assert out == [InputWindow(0), Clear(), Write(b"\x1b[?2004h", counted=False), Retitle("t")]
     assert dict(attachment.query(80, 24)) == {
         "client": "me",
+        "heartbeat": "true",
         "cols": "80",
         "rows": "24",
         "since": "500",
@@ -194,7 +197,8 @@ def last_ack(out: list[Instruction], before: int) -> int:
 def test_resume_at_the_same_offset_draws_nothing() -> None:
     attachment = started()
     attachment.on_bytes(b"abc")
-    assert attachment.on_text(text("start", offset=3, preamble=b"", ack_every=65536)) == []
+    frame = text("start", offset=3, preamble=b"", ack_every=65536)
+    assert attachment.on_text(frame) == [InputWindow(0)]
 
 
 def test_resync_jumps_and_counts_from_there() -> None:

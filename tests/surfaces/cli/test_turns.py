@@ -102,4 +102,4 @@ def test_client_id_is_the_one_the_server_gave() -> None:
 def test_refused_input_is_told_with_its_reason() -> None:
     attachment = Attachment("c", fresh=True)
     frame = {"type": "input_refused", "reason": "not_driver", "message": "…"}
-    assert attachment.on_text(json.dumps(frame)) == [Denied("not_driver")]
+    assert attachment.on_text(json.dumps(frame)) == [Denied("not_driver", "…")]

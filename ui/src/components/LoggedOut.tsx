@@ -1,4 +1,4 @@
-/** The page before anybody is logged in: how to get a link. */
+/** The pages before anybody is logged in, and after a guest's visit: how to get a link. */
 
 import { Mark } from './icons';
 
@@ -24,6 +24,22 @@ export function LoggedOut({ why }: { readonly why: string | null }) {
         <p className="quiet">
           The link works once. If Atoll is not running, <code>atoll up</code> starts it and prints
           one too; no terminal is lost by either.
+        </p>
+      </div>
+    </main>
+  );
+}
+
+/** For a guest, who has no machine to ask for a link, but a host. */
+export function VisitOver() {
+  return (
+    <main className="welcome">
+      <div className="welcome-card">
+        <Mark />
+        <h1>Your visit is over</h1>
+        <p>
+          The link you came by was revoked or has expired, or you left. Ask whoever invited you for
+          a new one.
         </p>
       </div>
     </main>

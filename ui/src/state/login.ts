@@ -13,12 +13,16 @@ export type Login =
   /** Somebody who came by a share link. */
   | { readonly is: 'guest'; readonly name: string; readonly seat: Seat }
   /** `why` says what went wrong, when something did. */
-  | { readonly is: 'out'; readonly why: string | null };
+  | { readonly is: 'out'; readonly why: string | null }
+  /** A guest whose link was revoked or has ended. */
+  | { readonly is: 'over' };
 
 export const login = new Store<Login>({ is: 'checking' });
 
 const LINK = /^#login=(.+)$/;
 const SHARE = /^#share=(.+)$/;
+/** Set in this tab's storage while it is a guest's, so that a reload still knows. */
+const GUEST = 'atoll.guest';
 
 /** Logs in by the link in the address, if there is one, or finds out who is there. */
 export async function begin(): Promise<void> {
@@ -40,7 +44,8 @@ export async function begin(): Promise<void> {
     }
     seat(await api.me());
   } catch (reason) {
-    login.set({ is: 'out', why: whyOf(reason, ticket !== undefined) });
+    const why = whyOf(reason, ticket !== undefined);
+    login.set(why === null && wasGuest() ? { is: 'over' } : { is: 'out', why });
   }
 }
 
@@ -59,8 +64,17 @@ export async function comeIn(ticket: string, name: string): Promise<void> {
 }
 
 function seat(me: Me): void {
-  if (me.guest === null) login.set({ is: 'in', name: me.name });
-  else login.set({ is: 'guest', name: me.name, seat: me.guest });
+  if (me.guest === null) {
+    sessionStorage.removeItem(GUEST);
+    login.set({ is: 'in', name: me.name });
+  } else {
+    sessionStorage.setItem(GUEST, 'yes');
+    login.set({ is: 'guest', name: me.name, seat: me.guest });
+  }
+}
+
+function wasGuest(): boolean {
+  return sessionStorage.getItem(GUEST) !== null;
 }
 
 function whyOf(reason: unknown, byLink: boolean): string | null {
@@ -72,13 +86,13 @@ function whyOf(reason: unknown, byLink: boolean): string | null {
 
 export async function logOut(): Promise<void> {
   await api.logout();
-  login.set({ is: 'out', why: null });
+  login.set(wasGuest() ? { is: 'over' } : { is: 'out', why: null });
 }
 
 onLoggedOut(() => {
   const { is } = login.get();
   if (is === 'in') login.set({ is: 'out', why: 'Your login has ended.' });
-  if (is === 'guest') login.set({ is: 'out', why: 'The link you came by is over.' });
+  if (is === 'guest') login.set({ is: 'over' });
 });
 
 window.addEventListener('hashchange', () => {

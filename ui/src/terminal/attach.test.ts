@@ -64,7 +64,7 @@ class World {
   statuses: AttachStatus[] = [];
   shown = '';
   readonly refused: string[] = [];
-  readonly dropped: [number, boolean][] = [];
+  readonly dropped: [number, string][] = [];
   readonly expired: [string, boolean, string][] = [];
   now = 0;
   #pending: { bytes: Uint8Array; done: () => void }[] = [];
@@ -85,7 +85,7 @@ class World {
     },
     size: () => ({ cols: 100, rows: 30 }),
     onRefused: (code) => this.refused.push(code),
-    onDropped: (bytes, cut) => this.dropped.push([bytes, cut]),
+    onDropped: (bytes, loss) => this.dropped.push([bytes, loss]),
     onStatus: (status) => this.statuses.push(status),
     tap: (bytes, offset) => this.tapped.push([offset, bytes.length]),
     timers: {
@@ -248,14 +248,14 @@ describe('a paste', () => {
     world.socket.text({ type: 'input_taken', bytes: 32_768 });
     expect(frames()).toHaveLength(2);
     expect(world.refused).toEqual(['not_driver']);
-    expect(world.dropped).toEqual([[67_232, false]]);
+    expect(world.dropped).toEqual([[67_232, 'refused']]);
   });
 
   it('that is cut off is not typed on the next connection, and is told of', () => {
     world.socket.start(0, { input_window: 32_768 });
     world.attachment.send('x'.repeat(100_000));
     world.socket.drop(1006);
-    expect(world.dropped).toEqual([[100_000, true]]);
+    expect(world.dropped).toEqual([[100_000, 'cut']]);
     world.advance(250);
     world.socket.start(0, { input_window: 32_768 });
     expect(frames()).toEqual([]);

@@ -13,6 +13,7 @@ import { Alarm, type Timers } from './alarm';
 import { parseFrame } from './frames';
 import type { ClientFrame, PeopleFrame, ServerFrame } from './frames';
 import { Outbox } from './outbox';
+import type { Loss } from './paste';
 import type { Control, Party } from './party';
 import { UNTOLD, type AttachStatus } from './status';
 import { Stream, type Screen } from './stream';
@@ -34,8 +35,8 @@ export interface AttachOptions {
   readonly size: () => { cols: number; rows: number } | null;
   /** The server refused something that was sent: `code` and a sentence. */
   readonly onRefused: (code: string, message: string) => void;
-  /** So many bytes of a paste were not typed: refused with it, or cut off (`cut`). */
-  readonly onDropped: (bytes: number, cut: boolean) => void;
+  /** So many bytes that were typed or pasted went nowhere. */
+  readonly onDropped: (bytes: number, loss: Loss) => void;
   readonly onStatus: (status: AttachStatus) => void;
   /** Somebody, perhaps this client, lost control without giving it. */
   readonly onExpired: (name: string, mine: boolean, reason: string) => void;
@@ -71,7 +72,7 @@ export class Attachment {
   readonly #retry: Alarm;
   readonly #start: Alarm;
   readonly #pulse: Pulse;
-  readonly #outbox = new Outbox((frame) => this.#socket?.send(frame));
+  readonly #outbox: Outbox;
   #status = UNTOLD;
   #socket: AttachSocket | null = null;
   #client = '';
@@ -82,6 +83,11 @@ export class Attachment {
     const { screen, timers, tap } = options;
     const onAck = (offset: number): void => this.#say({ type: 'ack', offset });
     this.#stream = new Stream({ screen, timers, tap, onAck });
+    this.#outbox = new Outbox({
+      send: (frame) => this.#socket?.send(frame),
+      onStuck: (bytes) => options.onDropped(bytes, 'stuck'),
+      timers,
+    });
     this.#retry = new Alarm(timers);
     this.#start = new Alarm(timers);
     this.#pulse = new Pulse(timers, () => this.#onClose(0, ''));
@@ -226,7 +232,7 @@ export class Attachment {
   #onInputRefused(reason: string, message: string): void {
     const dropped = this.#outbox.drop();
     this.#options.onRefused(reason, message);
-    if (dropped > 0) this.#options.onDropped(dropped, false);
+    if (dropped > 0) this.#options.onDropped(dropped, 'refused');
   }
 
   #onPeople(frame: PeopleFrame): void {
@@ -330,7 +336,7 @@ export class Attachment {
     if (socket === null) return;
     this.#socket = null;
     const dropped = this.#outbox.end();
-    if (dropped > 0) this.#options.onDropped(dropped, true);
+    if (dropped > 0) this.#options.onDropped(dropped, 'cut');
     socket.onmessage = socket.onclose = null;
     socket.close(CLOSE_NORMAL);
   }

@@ -4,11 +4,25 @@ import { Outbox } from './outbox';
 
 const KIB = 1024;
 
-function outbox(window: number): { box: Outbox; frames: Uint8Array[]; sent: () => number } {
+function outbox(window: number) {
   const frames: Uint8Array[] = [];
-  const box = new Outbox((frame) => frames.push(frame));
+  const stuck: number[] = [];
+  let due: (() => void) | null = null;
+  const box = new Outbox({
+    send: (frame) => frames.push(frame),
+    onStuck: (bytes) => stuck.push(bytes),
+    timers: {
+      set: (run) => {
+        due = run;
+        return 1;
+      },
+      clear: () => (due = null),
+      now: () => 0,
+    },
+  });
   box.begin(window);
-  return { box, frames, sent: () => frames.reduce((sum, { length }) => sum + length, 0) };
+  const sent = (): number => frames.reduce((sum, { length }) => sum + length, 0);
+  return { box, frames, sent, stuck, tenSeconds: () => due?.() };
 }
 
 it('cuts a long paste into frames and sends no more than the window', () => {
@@ -59,4 +73,17 @@ it('counts anew on each connection', () => {
   box.begin(16 * KIB);
   box.push(new Uint8Array(16 * KIB));
   expect(sent()).toBe(32 * KIB);
+});
+
+it('gives up behind a program that takes nothing, until it takes something again', () => {
+  const { box, sent, stuck, tenSeconds } = outbox(16 * KIB);
+  box.push(new Uint8Array(40 * KIB));
+  tenSeconds();
+  expect(stuck).toEqual([24 * KIB]);
+  box.push(Uint8Array.of(3));
+  expect(stuck).toEqual([24 * KIB, 1]);
+  box.taken(16 * KIB);
+  box.push(Uint8Array.of(4));
+  expect(sent()).toBe(16 * KIB + 1);
+  expect(stuck).toHaveLength(2);
 });

@@ -4,28 +4,44 @@
  *
  * The server says how many bytes may be on their way (`window`) and how many of them have
  * arrived or were refused. What waits here is lost with the connection, and `end` says how much
- * that was: nothing is typed later that nobody expects any more.
+ * that was: nothing is typed later that nobody expects any more. Behind a program that reads
+ * nothing for a while nothing waits either: it is dropped, and told of.
  */
+
+import { Alarm, type Timers } from './alarm';
 
 /** Far below the longest frame that the server accepts. */
 const FRAME_BYTES = 16 * 1024;
+/** A program that takes nothing for so long has its input dropped. */
+const STUCK_MS = 10_000;
+
+interface OutboxOptions {
+  readonly send: (frame: Uint8Array) => void;
+  /** So many bytes were dropped, since the program takes none. */
+  readonly onStuck: (bytes: number) => void;
+  readonly timers: Timers;
+}
 
 export class Outbox {
-  readonly #send: (frame: Uint8Array) => void;
+  readonly #options: OutboxOptions;
+  readonly #patience: Alarm;
+  #stuck = false;
   #queue: Uint8Array[] = [];
   #waiting = 0;
   #sent = 0;
   #taken = 0;
   #window = Infinity;
 
-  constructor(send: (frame: Uint8Array) => void) {
-    this.#send = send;
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+    this.#patience = new Alarm(options.timers);
   }
 
   /** A new connection carries it. A server that gives no window is sent everything at once. */
   begin(window: number): void {
     this.#sent = 0;
     this.#taken = 0;
+    this.#stuck = false;
     this.#window = window > 0 ? window : Infinity;
   }
 
@@ -35,12 +51,18 @@ export class Outbox {
     }
     this.#waiting += bytes.length;
     this.#flush();
+    if (this.#waiting === 0) return;
+    if (this.#stuck) this.#giveUp();
+    else if (!this.#patience.isSet) this.#wait();
   }
 
   /** So many bytes of this connection went to the program or were refused. */
   taken(bytes: number): void {
     this.#taken = Math.max(this.#taken, bytes);
+    this.#stuck = false;
     this.#flush();
+    if (this.#waiting > 0) this.#wait();
+    else this.#patience.clear();
   }
 
   /** Drops what waits. Returns how many bytes that were. */
@@ -48,6 +70,7 @@ export class Outbox {
     const dropped = this.#waiting;
     this.#queue = [];
     this.#waiting = 0;
+    this.#patience.clear();
     return dropped;
   }
 
@@ -61,6 +84,15 @@ export class Outbox {
     return dropped > 0 || unsure > FRAME_BYTES ? dropped + unsure : 0;
   }
 
+  #wait(): void {
+    this.#patience.set(() => this.#giveUp(), STUCK_MS);
+  }
+
+  #giveUp(): void {
+    this.#stuck = true;
+    this.#options.onStuck(this.drop());
+  }
+
   #flush(): void {
     for (;;) {
       const frame = this.#queue[0];
@@ -68,7 +100,7 @@ export class Outbox {
       this.#queue.shift();
       this.#waiting -= frame.length;
       this.#sent += frame.length;
-      this.#send(frame);
+      this.#options.send(frame);
     }
   }
 }

@@ -9,14 +9,24 @@ export function cleanPaste(text: string): string {
   return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g, '');
 }
 
-/** What to say when part of what was typed or pasted went nowhere. */
-export function droppedWords(bytes: number, cut: boolean): string {
-  const size = bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${mib(bytes)} MiB`;
-  return cut
-    ? `The connection was cut in the middle of a paste: up to ${size} of it was not typed.`
-    : `The rest of the paste, ${size}, was not typed.`;
+/** Why part of what was typed or pasted went nowhere. */
+export type Loss = 'refused' | 'cut' | 'stuck';
+
+/** What to say of it. */
+export function lossWords(bytes: number, loss: Loss): string {
+  const size = sizeWords(bytes);
+  switch (loss) {
+    case 'refused':
+      return `The rest of the paste, ${size}, was not typed.`;
+    case 'cut':
+      return `The connection was cut in the middle of a paste: up to ${size} of it was not typed.`;
+    case 'stuck':
+      return `The program reads no input: ${size} was not typed.`;
+  }
 }
 
-function mib(bytes: number): string {
-  return (bytes / 1024 / 1024).toFixed(1);
+function sizeWords(bytes: number): string {
+  if (bytes < 1024) return bytes === 1 ? 'one byte' : `${bytes} bytes`;
+  const kib = bytes / 1024;
+  return kib < 1024 ? `${Math.ceil(kib)} KiB` : `${(kib / 1024).toFixed(1)} MiB`;
 }

@@ -21,7 +21,7 @@ import type { AttachStatus } from './status';
 import { colours } from './colours';
 import { follow, followable } from './links';
 import { interruptOf, lockOf } from './party';
-import { cleanPaste, droppedWords } from './paste';
+import { cleanPaste, lossWords } from './paste';
 import { listenForWake } from './wake';
 import { GpuRenderer } from './webgl';
 
@@ -295,7 +295,7 @@ export class TerminalView {
         if (code === INPUT_FULL) this.#options.onLost(message);
         else this.#options.onRefused(code, message);
       },
-      onDropped: (bytes, cut) => this.#options.onLost(droppedWords(bytes, cut)),
+      onDropped: (bytes, loss) => this.#options.onLost(lossWords(bytes, loss)),
       onExpired: this.#options.onExpired,
       onStatus: (status) => {
         this.#layoutSoon();

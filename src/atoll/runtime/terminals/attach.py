@@ -129,6 +129,7 @@ class Sitting:
             if since is not None and since < cut.offset:
                 lost = Resync(since, cut.offset, pack(preamble))
         exact = not preamble
+        viewer.guest = arrival.expires is not None
         viewer.marked = self._terminal.marks.seq if arrival.marks else None
         self._terminal.join(viewer, viewer.cursor, wish=arrival.wish, take=arrival.take)
         await self._link.opened()

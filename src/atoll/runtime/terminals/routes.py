@@ -52,6 +52,13 @@ class ResizeBody(msgspec.Struct, forbid_unknown_fields=True):
     rows: int
 
 
+class FarewellBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of `POST /farewell`: reasons of at most 120 bytes."""
+
+    reason: str
+    guest_reason: str
+
+
 class SessionList(msgspec.Struct):
     """The answer of `GET /sessions`."""
 
@@ -70,6 +77,7 @@ def routes(parts: Parts) -> list[web.RouteDef]:
         web.post("/sessions/{id}/signal", handlers.signal),
         web.get("/sessions/{id}/attach", handlers.attach),
         web.get("/sessions/{id}/seat", handlers.seat),
+        web.post("/farewell", handlers.farewell),
     ]
 
 
@@ -114,6 +122,12 @@ class _Handlers:
         terminal = self._parts.terminals.get(request.match_info["id"])
         body = await read_json(request, SignalBody)
         await terminal.signal(signal_number(body.signal))
+        return web.Response(status=204)
+
+    async def farewell(self, request: web.Request) -> web.Response:
+        body = await read_json(request, FarewellBody)
+        for terminal in self._parts.terminals.all():
+            terminal.dismiss(body.reason, body.guest_reason)
         return web.Response(status=204)
 
     async def attach(self, request: web.Request) -> web.StreamResponse:

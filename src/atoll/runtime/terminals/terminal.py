@@ -26,7 +26,7 @@ from atoll.runtime.terminals.master import Master
 from atoll.runtime.terminals.observer import Author, Observer
 from atoll.runtime.terminals.record import TerminalRecord, TerminalSpec
 from atoll.runtime.terminals.sizing import Sizing
-from atoll.runtime.terminals.viewer import CLOSE_SUPERSEDED, Viewer
+from atoll.runtime.terminals.viewer import CLOSE_SANDBOX_ENDED, CLOSE_SUPERSEDED, Viewer
 from atoll.runtime.terminals.waiting import Taken
 from atoll.wire.attach import (
     Driven,
@@ -379,6 +379,11 @@ class Terminal:
         self.tell(Driven(client))
         self._apply_wish()
         self._settle()
+
+    def dismiss(self, reason: str, guest_reason: str) -> None:
+        """Close every viewer's connection: the sandbox ends."""
+        for viewer in list(self._viewers.values()):
+            viewer.link.end(CLOSE_SANDBOX_ENDED, guest_reason if viewer.guest else reason)
 
     def tell(self, message: ServerMessage) -> None:
         """Tell everybody who watches."""

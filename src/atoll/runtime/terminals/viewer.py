@@ -42,6 +42,7 @@ CLOSE_SUPERSEDED = 4000
 CLOSE_EXPIRED = 4401
 CLOSE_UNKNOWN = 4404
 CLOSE_SILENT = 4408
+CLOSE_SANDBOX_ENDED = 4410
 
 
 class Source(Protocol):
@@ -72,13 +73,16 @@ class Source(Protocol):
 
 
 class Viewer:
-    """`cursor` is the offset of the next byte to send, `marked` the `seq` of the last mark sent
+    """`guest` says that this client came by a link.
+
+    `cursor` is the offset of the next byte to send, `marked` the `seq` of the last mark sent
     (None: marks are not wanted). Only the newest message of each kind waits to be sent, so a
     stuck connection costs no memory. Nothing is sent before `begin`."""
 
     def __init__(self, party: Party, link: Link, source: Source) -> None:
         self.party = party
         self.client = party.client
+        self.guest = False
         self.cursor = 0
         self.marked: int | None = None
         self.live_from = source.scrollback.end

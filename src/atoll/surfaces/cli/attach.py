@@ -133,6 +133,8 @@ def sit(invocation: Invocation, sandbox: Answer, sitting: Sitting, *, tty: RawTt
     with tty:
         seat = Seat(target, tty, attachment, key=sitting.control)
         ending = asyncio.run(seat.run(lambda: api.server, sitting.keys, still_there=still_there))
+    if seat.lost_bytes:
+        note(f"atoll: {seat.lost_bytes} bytes that you typed or pasted went nowhere")
     return _farewell(ending, target.name)
 
 

@@ -14,7 +14,7 @@ from atoll.surfaces.cli.options import json_option
 from atoll.surfaces.cli.output import note, say, show_json
 
 PAUSE_SECONDS = 0.5
-SILENCE_SECONDS = 90.0
+SILENCE_SECONDS = 20.0
 """The server sends a heartbeat much oftener; after this the line is taken for dead."""
 
 

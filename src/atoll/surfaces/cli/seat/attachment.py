@@ -55,9 +55,25 @@ class Turned:
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """What was typed did not reach the program; `reason` is the server's word for why."""
+    """What was typed did not reach the program; `reason` is the server's word for why, and
+    `message` its sentence."""
 
     reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class InputWindow:
+    """A connection begins: so many bytes may be on their way to the program; 0 sets no bound."""
+
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class InputTaken:
+    """Of what this connection sent, so many bytes went to the program or were refused."""
+
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +84,8 @@ class Exited:
     signal: str | None
 
 
-Instruction: TypeAlias = Write | Clear | Send | Retitle | Turned | Denied | Exited
+Input: TypeAlias = Denied | InputWindow | InputTaken
+Instruction: TypeAlias = Write | Clear | Send | Retitle | Turned | Exited | Input
 
 
 class Attachment:
@@ -95,7 +112,7 @@ class Attachment:
         size = (("cols", str(cols)), ("rows", str(rows)))
         only = (("read_only", "true"),) if self._read_only else ()
         take = (("take", "true"),) if self._take else ()
-        return (("client", self.client), *size, *since, *only, *take)
+        return (("client", self.client), ("heartbeat", "true"), *size, *since, *only, *take)
 
     def on_bytes(self, data: bytes) -> list[Instruction]:
         """A binary frame: output, counted from where we are."""
@@ -119,8 +136,8 @@ class Attachment:
                 return [Retitle(frame.text("title")[:MAX_TITLE])]
             case "control_state":
                 return [Turned(read_turn(frame, self.client))]
-            case "input_refused":
-                return [Denied(frame.text("reason"))]
+            case "input_refused" | "input_taken" as kind:
+                return [_input(kind, frame)]
             case "exit":
                 return [_exited(frame)]
             case _:
@@ -130,7 +147,8 @@ class Attachment:
         self._take = False
         self.client = frame.text("client") or self.client
         self._ack_every = max(1024, min(ACK_EVERY_BYTES, frame.number("ack_every")))
-        out = self._jump(frame, frame.number("offset"))
+        window = InputWindow(frame.number("input_window", 0))
+        out = [window, *self._jump(frame, frame.number("offset"))]
         title = frame.text("title")
         return [*out, Retitle(title[:MAX_TITLE])] if title else out
 
@@ -166,6 +184,12 @@ class Attachment:
     def resize(cols: int, rows: int) -> Send:
         """Our window's size; honoured while we drive."""
         return Send(json.dumps({"type": "resize", "cols": cols, "rows": rows}))
+
+
+def _input(kind: str, frame: Answer) -> Input:
+    if kind == "input_taken":
+        return InputTaken(frame.number("bytes"))
+    return Denied(frame.text("reason"), frame.text("message"))
 
 
 def _exited(frame: Answer) -> Exited:

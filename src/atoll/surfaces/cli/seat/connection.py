@@ -12,8 +12,8 @@ import aiohttp
 from atoll.surfaces.cli.api import at
 from atoll.surfaces.cli.server import Server
 
-SILENCE_SECONDS = 70.0
-"""The server pings every 25 s; this long without anything means the line is dead."""
+SILENCE_SECONDS = 18.0
+"""The server sends a heartbeat every 5 s; this long without anything means the line is dead."""
 CONNECT_SECONDS = 10.0
 MAX_FRAME_BYTES = 4 * 1024 * 1024
 SEND_BYTES = 32 * 1024
@@ -30,11 +30,12 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The connection is over. `code` is the close code, or 0 with `status` when the
-    handshake was refused, or 0 and 0 when the line broke."""
+    """The connection is over. `code` is the close code, with the server's `reason`, or 0 with
+    `status` when the handshake was refused, or 0 and 0 when the line broke."""
 
     code: int = 0
     status: int = 0
+    reason: str = ""
 
 
 Frame: TypeAlias = bytes | str | Closed
@@ -58,7 +59,7 @@ class Connection:
             case aiohttp.WSMsgType.TEXT:
                 return str(message.data)
             case aiohttp.WSMsgType.CLOSE:
-                return Closed(int(message.data or 0))
+                return Closed(int(message.data or 0), reason=str(message.extra or ""))
             case _:
                 return Closed(self._socket.close_code or 0)
 

@@ -18,6 +18,9 @@ from atoll.surfaces.cli.seat.attachment import (
     Clear,
     Denied,
     Exited,
+    Input,
+    InputTaken,
+    InputWindow,
     Instruction,
     Retitle,
     Send,
@@ -28,18 +31,21 @@ from atoll.surfaces.cli.seat.connection import Closed, Connection, Target, conne
 from atoll.surfaces.cli.seat.control_key import ControlKey
 from atoll.surfaces.cli.seat.detach import DetachKeys
 from atoll.surfaces.cli.seat.ending import Detached, Ended, Ending, Lost, Signalled
+from atoll.surfaces.cli.seat.outgoing import FRAME_BYTES, Outgoing
 from atoll.surfaces.cli.seat.rawtty import RawTty
 from atoll.surfaces.cli.seat.turns import Seen
 from atoll.surfaces.cli.server import Server
 
 FIRST_PAUSE_SECONDS = 0.1
-LONGEST_PAUSE_SECONDS = 5.0
+LONGEST_PAUSE_SECONDS = 4.0
 QUIET_SECONDS = 0.15
 AHEAD_BYTES = 64 * 1024
 _LOST = "connection lost, reconnecting"
+_STUCK = "the program reads no input: what you type is dropped"
 _SUPERSEDED = 4000
 _REVOKED = 4401
 _NO_TERMINAL = 4404
+_ENDED = (4409, 4410)
 _ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 
 StillThere = Callable[[], Awaitable[str]]
@@ -63,6 +69,7 @@ class Seat:
         self._turn = Seen()
         self._title = ""
         self._ahead: bytearray | None = bytearray()
+        self._outgoing = Outgoing()
 
     async def run(
         self, locate: Callable[[], Server], keys: DetachKeys, *, still_there: StillThere
@@ -84,6 +91,11 @@ class Seat:
         finally:
             loop.remove_reader(self._tty.input)
         return ending
+
+    @property
+    def lost_bytes(self) -> int:
+        """How much of what was typed and pasted went nowhere."""
+        return self._outgoing.lost
 
     def _end(self, ending: Ending) -> None:
         if self._ending is not None and not self._ending.done():
@@ -126,11 +138,27 @@ class Seat:
         return frame is not None and await self._send(frame)
 
     async def _forward(self, keys: bytes) -> None:
-        """To the terminal. What is typed ahead of the first connection waits for it."""
+        """To the terminal, as far as the program takes it. What is typed ahead of the first
+        connection waits for it."""
+        sent = 0
         if self._ahead is not None:
-            self._ahead += keys[: AHEAD_BYTES - len(self._ahead)]
-        elif not await self._send(keys):
-            await asyncio.to_thread(self._tty.write, b"\a")
+            sent = min(len(keys), AHEAD_BYTES - len(self._ahead))
+            self._ahead += keys[:sent]
+        else:
+            while sent < len(keys):
+                piece = keys[sent : sent + FRAME_BYTES]
+                if not (await self._outgoing.room(len(piece)) and await self._send(piece)):
+                    break
+                sent += len(piece)
+        if sent < len(keys):
+            await self._drop(len(keys) - sent)
+
+    async def _drop(self, count: int) -> None:
+        """So many bytes go nowhere: a bell, and why."""
+        self._outgoing.lost += count
+        await asyncio.to_thread(self._tty.write, b"\a")
+        if self._outgoing.stuck:
+            await self._show_notice(_STUCK)
 
     async def _send(self, frame: bytes | str) -> bool:
         connection = self._connection
@@ -190,6 +218,7 @@ class Seat:
                 return frame, spoke
             finally:
                 self._connection = None
+                self._outgoing.end()
 
     async def _take(self, frame: bytes | str, connection: Connection) -> None:
         if isinstance(frame, bytes):
@@ -203,34 +232,50 @@ class Seat:
         await self._perform(instructions)
         if self._ahead is not None:
             ahead, self._ahead = bytes(self._ahead), None
-            await self._send(ahead)
+            await self._forward(ahead)
 
     async def _perform(self, instructions: list[Instruction]) -> None:
         for instruction in instructions:
             match instruction:
                 case Write(data, counted):
-                    await asyncio.to_thread(self._tty.show, data)
-                    if counted:
-                        self._output.set()
-                        await self._perform(self._attachment.shown(len(data)))
+                    await self._write(data, counted=counted)
                 case Clear():
                     await asyncio.to_thread(self._tty.clear)
                 case Send(text):
                     await self._send(text)
-                case Retitle() | Turned() | Denied():
+                case Denied() | InputWindow() | InputTaken():
+                    await self._heed(instruction)
+                case Retitle() | Turned():
                     await self._show(instruction)
                 case Exited(code, number):
                     self._end(Ended(code, number))
 
-    async def _show(self, news: Retitle | Turned | Denied) -> None:
+    async def _write(self, data: bytes, *, counted: bool) -> None:
+        await asyncio.to_thread(self._tty.show, data)
+        if counted:
+            self._output.set()
+            await self._perform(self._attachment.shown(len(data)))
+
+    async def _heed(self, told: Input) -> None:
+        """What became of the input."""
+        match told:
+            case InputWindow(window):
+                self._outgoing.begin(window)
+            case InputTaken(total):
+                stuck = self._outgoing.stuck
+                self._outgoing.taken(total)
+                if stuck:
+                    await self._hide_notice()
+            case Denied(reason, message):
+                await self._deny(reason, message)
+
+    async def _show(self, news: Retitle | Turned) -> None:
         match news:
             case Retitle(title):
                 self._title = title
                 await self._retitle()
             case Turned(turn):
                 await self._take_turn(turn)
-            case Denied(reason):
-                await self._deny(reason)
 
     async def _take_turn(self, turn: Seen) -> None:
         """Somebody else drives, or we do: the title says so, and the corner no longer."""
@@ -240,11 +285,11 @@ class Seat:
         if began:
             await self._hide_notice()
 
-    async def _deny(self, reason: str) -> None:
+    async def _deny(self, reason: str, message: str) -> None:
         """A bell, and why: keys that do nothing look like a broken line."""
         await asyncio.to_thread(self._tty.write, b"\a")
-        if reason in {"not_driver", "viewer", "agent_running"}:
-            await self._show_notice(self._turn.refusal(self._key.spelled))
+        turn = reason in {"not_driver", "viewer", "agent_running"}
+        await self._show_notice(self._turn.refusal(self._key.spelled) if turn else message)
 
     async def _retitle(self) -> None:
         if self._tty.screen.at_rest:
@@ -261,6 +306,8 @@ class Seat:
             self._end(Lost(f"another attach took over this seat at {name}", CONFLICT))
         elif closed.code == _REVOKED:
             self._end(Lost(f"the seat at {name} was revoked or is over", NOT_AUTHORISED))
+        elif closed.code in _ENDED and closed.reason:
+            self._end(Lost(closed.reason, CONFLICT))
         elif closed.code == _NO_TERMINAL:
             self._end(Lost(f"the terminal of {name} is gone", NOT_FOUND))
         elif closed.status in (401, 403):
