@@ -16,6 +16,7 @@ class SilentNetwork:
         self._alive = asyncio.Event()
         self._alive.set()
         self._age = 0
+        self._writers: set[asyncio.StreamWriter] = set()
         self.port = 0
 
     @property
@@ -33,16 +34,26 @@ class SilentNetwork:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection of a client's."""
         age = self._age
+        self._writers.add(writer)
         with suppress(OSError):
             if not self._alive.is_set():
                 while await reader.read(READ_BYTES):
                     pass
                 return
             far, far_writer = await asyncio.open_connection("127.0.0.1", self._port)
+            self._writers.add(far_writer)
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._pass(reader, far_writer, age))
                 group.create_task(self._pass(far, writer, age))
         writer.close()
+
+    async def close(self) -> None:
+        """End every connection."""
+        for writer in self._writers:
+            writer.close()
+        for writer in self._writers:
+            with suppress(OSError):
+                await writer.wait_closed()
 
     async def _pass(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, age: int
@@ -59,9 +70,15 @@ class SilentNetwork:
 async def silent_network(port: int) -> AsyncIterator[SilentNetwork]:
     """A network in front of `port`."""
     network = SilentNetwork(port)
-    server = await asyncio.start_server(network.serve, "127.0.0.1", 0)
-    network.port = server.sockets[0].getsockname()[1]
-    try:
-        yield network
-    finally:
-        server.close()
+    async with asyncio.TaskGroup() as group:
+
+        def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            group.create_task(network.serve(reader, writer))
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        network.port = server.sockets[0].getsockname()[1]
+        try:
+            yield network
+        finally:
+            server.close()
+            await network.close()

@@ -32,11 +32,16 @@ class TerminalClient:
     refusals: int = 0
     end: dict[str, Any] | None = None
     closed: int | None = None
+    reads: asyncio.Event = field(default_factory=asyncio.Event)
+    """Cleared, the client takes nothing from its connection."""
     place: int = 0
     """The offset of the next byte, which gaps have moved away from the length of `output`."""
     _acked: int = 0
     _socket: aiohttp.ClientWebSocketResponse | None = None
     _news: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    def __post_init__(self) -> None:
+        self.reads.set()
 
     async def run(self) -> None:
         """Attach, and attach again whenever the connection goes, until the terminal ends."""
@@ -52,6 +57,7 @@ class TerminalClient:
 
     async def _follow(self, connected: aiohttp.ClientWebSocketResponse) -> None:
         async for message in connected:
+            await self.reads.wait()
             if message.type is aiohttp.WSMsgType.BINARY:
                 self.output += message.data
                 self.place += len(message.data)
