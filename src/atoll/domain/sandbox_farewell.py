@@ -29,7 +29,8 @@ def farewell(sandbox: Sandbox) -> Farewell:
         case State.REQUESTED | State.PROVISIONING:
             again = f"`atoll attach {sandbox.name}`"
             return _spoken(f"the sandbox is being made afresh: {again} waits", "is made afresh")
-        case State.READY | State.ACTIVE | State.DESTROYING | State.DESTROYED:
+        # The cases are all.
+        case State.READY | State.ACTIVE | State.DESTROYING | State.DESTROYED:  # pragma: no branch
             return _spoken(f"the sandbox {sandbox.name} is being destroyed", "is being removed")
 
 
