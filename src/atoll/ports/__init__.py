@@ -14,6 +14,7 @@ from atoll.ports.extension import (
     Provision,
     Reachability,
 )
+from atoll.ports.metadata import MetadataFiles
 from atoll.ports.runtime import (
     Channel,
     RuntimeCall,
@@ -59,6 +60,7 @@ __all__ = [
     "Listener",
     "LogLine",
     "Masters",
+    "MetadataFiles",
     "Mount",
     "Obituaries",
     "Process",

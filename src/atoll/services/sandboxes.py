@@ -34,6 +34,7 @@ from atoll.ports import (
     Clock,
     Extension,
     LogLine,
+    MetadataFiles,
     RuntimeClient,
     RuntimeClients,
     SafetyLayers,
@@ -51,6 +52,7 @@ from atoll.services.deliveries import Deliveries
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals import Journals
 from atoll.services.maintenance import Maintenance
+from atoll.services.metadata import Metadata
 from atoll.services.policies import DoorRules, Policies
 from atoll.services.profiles import Profiles
 from atoll.services.provisioning import Layers, Provisioning
@@ -76,6 +78,7 @@ class Surroundings:
     rules: DoorRules = field(default_factory=DoorRules)
     safety: SafetyLayers | None = None
     configs: AgentConfigs | None = None
+    metadata: MetadataFiles | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +102,13 @@ class Sandboxes:
         identifiers: Identifiers,
     ) -> None:
         self._store, self._bus = around.store, around.bus
+        self._metadata = Metadata(around.store, around.metadata)
         self._transitions = Transitions(
-            around.store, around.bus, clock=around.clock, identifiers=identifiers
+            around.store,
+            around.bus,
+            clock=around.clock,
+            identifiers=identifiers,
+            changed=self._metadata.note,
         )
         policies = Policies(self._transitions, around.vault, around.rules)
         self._provisioning = Provisioning(
@@ -142,6 +150,7 @@ class Sandboxes:
         leaves them as they are, and the next `run` goes on."""
         async with asyncio.TaskGroup() as tasks:
             self._maintenance.run(tasks)
+            tasks.create_task(self._metadata.run())
             tasks.create_task(self._reconciler.run(tasks))
             tasks.create_task(self._watch.run(tasks))
             await self._watch.adopted()

@@ -3,7 +3,7 @@
 The only place that calls `domain.lifecycle.step` and stores what it decides.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from atoll.domain.errors import NotFound
 from atoll.domain.event import EventDraft, Json, sandbox_stream
@@ -22,14 +22,23 @@ Work = Provision | Teardown
 
 
 class Transitions:
-    """Applies stimuli to stored sandboxes."""
+    """Applies stimuli to stored sandboxes. `changed` is called with each that became another."""
 
-    def __init__(self, store: Store, bus: Bus, *, clock: Clock, identifiers: Identifiers) -> None:
+    def __init__(
+        self,
+        store: Store,
+        bus: Bus,
+        *,
+        clock: Clock,
+        identifiers: Identifiers,
+        changed: Callable[[Sandbox], None],
+    ) -> None:
         self.store = store
         self.bus = bus
         self.clock = clock
         self.identifiers = identifiers
         self.directory = Directory(clock)
+        self._changed = changed
 
     async def apply(
         self,
@@ -90,6 +99,7 @@ class Transitions:
     def spread(self, sandbox: Sandbox) -> None:
         """Tell whoever waits that this sandbox is worth another look."""
         self.directory.put(sandbox)
+        self._changed(sandbox)
         self.bus.announce((sandbox_stream(sandbox.id),))
 
     def _draft(self, sandbox: Sandbox, told: Append, actor: Principal) -> EventDraft:

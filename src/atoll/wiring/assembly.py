@@ -36,6 +36,7 @@ from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import SqlStore, open_store, sqlite_url
 from atoll.adapters.trees.found import FoundTrees
 from atoll.adapters.vaults.envelope import EnvelopeVault
+from atoll.adapters.workspaces.metadata_files import HomeMetadata
 from atoll.domain.agent import named
 from atoll.domain.errors import AtollError
 from atoll.domain.principal import Principal
@@ -131,6 +132,7 @@ def _surroundings(
         agents=InstalledLayers(settings.home / "agents", settings.agent_catalogue),
         configs=ConfigFolder(settings.home / "agent-config"),
         safety=SafetyFolders(settings.home / "safety"),
+        metadata=HomeMetadata(settings.home / "sandboxes"),
         vault=vault,
         rules=DoorRules(limits=door_limits(settings), dev=settings.allow_loopback_remotes),
     )

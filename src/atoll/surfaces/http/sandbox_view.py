@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from atoll.domain.isolation import Isolation, IsolationLevel
 from atoll.domain.lifetime import ends_soon
+from atoll.domain.metadata import metadata_of
 from atoll.domain.principal import ActorKind
 from atoll.domain.profile import Access, NetworkMode, Scope, WorkspaceMode
 from atoll.domain.sandbox import Sandbox, SandboxRepo, State
@@ -161,7 +162,7 @@ def sandbox_view(sandbox: Sandbox) -> dict[str, Any]:
         "consumer": sandbox.consumer,
         "isolation": _isolation(sandbox.attachment.isolation),
         "reachability": {"runtime": url, "ssh": None, "tunnel": None},
-        "metadata": _metadata(sandbox),
+        "metadata": metadata_of(sandbox),
         "repos": [_repo(repo) for repo in sandbox.repos],
         "cwd": sandbox.cwd,
         "exposed_secrets": sandbox.exposed_secrets,

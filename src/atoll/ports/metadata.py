@@ -1,0 +1,22 @@
+"""The MetadataFiles port: where other tools read about sandboxes without asking the API."""
+
+from collections.abc import Collection
+from typing import Protocol
+
+from atoll.domain.ids import SandboxId
+
+
+class MetadataFiles(Protocol):
+    """One document for each sandbox. Everything raises `Failed`, and may be repeated."""
+
+    async def put(self, sandbox_id: SandboxId, document: bytes) -> None:
+        """Replace a sandbox's document, whole or not at all."""
+        ...
+
+    async def forget(self, sandbox_id: SandboxId) -> None:
+        """Remove a sandbox's document."""
+        ...
+
+    async def known(self) -> Collection[SandboxId]:
+        """Return the sandboxes that have a document."""
+        ...
