@@ -98,7 +98,7 @@ def test_sudo_where_it_can_be_had_is_in_force() -> None:
 
 
 def test_backend_without_a_wall_claims_none() -> None:
-    none = Isolation(IsolationLevel.NONE, "in-memory", weak=True)
+    none = Isolation(IsolationLevel.NONE, "in-memory")
     found = layers_of(standing(none))
     assert [layer.in_force for layer in found[4:]] == [False, False]
     assert not found[3].in_force
@@ -111,7 +111,7 @@ def test_wall_says_what_stands_and_which_filter() -> None:
     assert wall.text == "bubblewrap, a static init, user 700001 of this machine"
     assert (wall.in_force, wall.weakened, calls.weakened) == (True, False, False)
     assert "ptrace is refused" in calls.text
-    twin = replace(BWRAP, init="python", weak=True)
+    twin = replace(BWRAP, init="python", degraded=("memory: no cgroup",))
     wall, calls = wall_of(standing(twin, Safety(debug=True)))
     assert "the Python init" in wall.text and wall.weakened
     assert calls.weakened and "debug variant" in calls.text

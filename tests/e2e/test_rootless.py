@@ -57,7 +57,7 @@ for child in children:
 
 
 @contextmanager
-def person(uid: int = STRANGER) -> Iterator[TestServer]:
+def person(uid: int = STRANGER, **settings: str) -> Iterator[TestServer]:
     parent = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
     parent.chmod(0o711)
     home, own = parent / "h", parent / "own"
@@ -68,7 +68,7 @@ def person(uid: int = STRANGER) -> Iterator[TestServer]:
         for folder in (home, own):
             os.chown(folder, uid, uid)
         before = (sys.executable, "-c", BECOME, str(home), str(uid))
-    server = TestServer(home, {"HOME": str(own)}, before=before)
+    server = TestServer(home, {"HOME": str(own), **settings}, before=before)
     try:
         server.start()
         yield server
@@ -78,12 +78,16 @@ def person(uid: int = STRANGER) -> Iterator[TestServer]:
 
 
 @pytest.fixture(scope="module")
-def api() -> Iterator[Api]:
+def namespaced() -> None:
     if (
         shutil.which("unshare")
         and subprocess.run(unprivileged("unshare", "-Ur", "true")).returncode
     ):
         pytest.skip("this machine lets nobody but root make user namespaces")
+
+
+@pytest.fixture(scope="module")
+def api(namespaced: None) -> Iterator[Api]:
     with person() as server, api_of(server) as made:
         yield made
 
@@ -118,7 +122,11 @@ def test_isolation_without_rights_names_every_limit_that_is_missing(api: Api) ->
     assert {"disk", "uid"} <= missing
     assert missing <= {"disk", "uid", "memory", "cpu"}
     owner = api.server.home.stat().st_uid
-    assert (told["host_uid"], told["weak"]) == (owner, False)
+    assert (told["host_uid"], told["weak"]) == (owner, True)
+    shown = api.server.run("info", made["name"]).stdout
+    assert "WEAK" in shown and "uid: rootless" in shown
+    safety = api.call("GET", f"/v1/sandboxes/{made['sandbox_id']}/safety")
+    assert next(part for part in safety["wall"] if part["name"] == "wall")["weakened"]
     # What is not said to be missing holds.
     sandbox = made["sandbox_id"]
     said = json.dumps(api.run(sandbox, f"python3 -c '{FORK}'"))
@@ -146,3 +154,19 @@ def test_down_without_rights_ends_every_process_of_the_person() -> None:
         server.down()
         if os.geteuid() == 0:
             until(lambda: pids_of(owner), lambda pids: not pids)
+
+
+@pytest.mark.usefixtures("namespaced")
+def test_installation_that_requires_isolation_runs_nothing_behind_a_weak_wall() -> None:
+    with person(ATOLL_REQUIRE_ISOLATION="container") as server, api_of(server) as strict:
+        made = strict.call("POST", "/v1/sandboxes", json={"profile": "shell"})
+        told = strict.until(
+            made["sandbox_id"], lambda one: one["state"] not in ("requested", "provisioning"), 60
+        )
+        assert told["state"] == "failed", told
+        assert "requires isolation container" in told["reason"]
+        assert "uid: rootless" in told["reason"]
+        refused = strict.client.post(
+            f"/v1/sandboxes/{made['sandbox_id']}/exec", json={"shell": ":"}
+        )
+        assert refused.status_code == 409

@@ -13,7 +13,7 @@ import msgspec
 
 from atoll.domain.errors import Conflict, Invalid, LimitReached
 from atoll.domain.instruction import Append
-from atoll.domain.isolation import IsolationLevel
+from atoll.domain.isolation import IsolationLevel, reaches
 from atoll.domain.lifecycle import step
 from atoll.domain.principal import Principal
 from atoll.domain.profile import Profile, Scope
@@ -28,8 +28,6 @@ from atoll.services.transitions import Transitions, Work
 MAX_KEY = 200
 KEY_LIFE = timedelta(hours=24)
 
-_STRENGTH = list(IsolationLevel)
-
 Admitted = tuple[Sandbox, tuple[Work, ...]]
 """A sandbox and what is to be done for it: nothing when it was there before."""
 
@@ -39,12 +37,14 @@ class Settings:
     """`max_sandboxes` counts per owner whatever is neither destroying nor destroyed;
     `allow_loopback_repositories` is for development; `mount_roots` are folders of the host below
     which anybody may mount; `away_seconds` is how long terminals wait for their drivers while no
-    control plane is there."""
+    control plane is there. With `require_isolation` no sandbox runs behind a wall that is below
+    that level or weak."""
 
     max_sandboxes: int = 50
     allow_loopback_repositories: bool = False
     mount_roots: tuple[str, ...] = ()
     away_seconds: int = 120
+    require_isolation: IsolationLevel | None = None
 
 
 class Admission:
@@ -160,7 +160,14 @@ class Admission:
                 field="profile",
             )
         given = extension.capabilities().isolation
-        if _STRENGTH.index(given) < _STRENGTH.index(profile.isolation):
+        required = self._settings.require_isolation
+        if required is not None and not reaches(given, required):
+            raise Invalid(
+                f"this Atoll requires isolation {required}, but {profile.extension} gives {given} "
+                "here.",
+                field="profile",
+            )
+        if not reaches(given, profile.isolation):
             raise Invalid(
                 f"{profile.id} asks for isolation {profile.isolation}, but {profile.extension} "
                 f"gives {given} here.",

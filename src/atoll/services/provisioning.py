@@ -14,6 +14,7 @@ import msgspec
 from atoll.domain.entry import MECHANISMS, entry_steps
 from atoll.domain.errors import AtollError, Failed
 from atoll.domain.ids import SandboxId
+from atoll.domain.isolation import Isolation, IsolationLevel, shortfall
 from atoll.domain.profile import Access
 from atoll.domain.sandbox import Attachment, Sandbox, SandboxRepo
 from atoll.domain.stimulus import Idle
@@ -76,9 +77,11 @@ class Provisioning:
         workspaces: WorkspacePreparer,
         layers: Layers,
         policies: Policies,
+        require_isolation: IsolationLevel | None = None,
     ) -> None:
         self._extensions = extensions
         self._policies = policies
+        self._required = require_isolation
         self._clients = clients
         self._workspaces = workspaces
         self._agents = layers.agents
@@ -126,6 +129,7 @@ class Provisioning:
             request, sandbox = await self._filled(sandbox, request, report)
         handle = await extension.provision(replace(request, report=report))
         reach = await extension.wait_ready(handle)
+        self._check_wall(reach.isolation)
         report(f"The runtime answers ({reach.isolation.mechanism}).")
         client = self._clients.client(reach)
         unchanged = changes == self._policies.changes
@@ -140,6 +144,15 @@ class Provisioning:
         report("Ready.")
         attachment = Attachment(handle.data, reach.address, reach.token, reach.isolation)
         return Brought(attachment, sandbox.repos, instructions)
+
+    def _check_wall(self, isolation: Isolation) -> None:
+        """Raises `Failed` before anything of the caller's ran behind a wall not good enough."""
+        why = shortfall(isolation, self._required)
+        if why:
+            raise Failed(
+                f"This Atoll requires isolation {self._required}, and this host cannot give it: "
+                f"{why}. `atoll doctor` says what is missing."
+            )
 
     async def _furnish(
         self, sandbox: Sandbox, client: RuntimeClient, report: Report, *, mechanism: str

@@ -117,6 +117,7 @@ class Sandboxes:
             workspaces=around.workspaces,
             layers=Layers(around.agents, around.safety, around.configs),
             policies=policies,
+            require_isolation=settings.require_isolation,
         )
         self._deliveries = Deliveries(self._transitions, self._provisioning, policies)
         self._admission = Admission(

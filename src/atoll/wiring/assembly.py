@@ -109,6 +109,7 @@ def _rules(settings: ControlSettings) -> SandboxSettings:
         allow_loopback_repositories=settings.allow_loopback_remotes,
         mount_roots=settings.mount_roots,
         away_seconds=settings.away_seconds,
+        require_isolation=settings.require_isolation,
     )
 
 

@@ -17,6 +17,7 @@ from atoll.adapters.agents.catalogue import find
 from atoll.adapters.extensions.docker.build_rules import USUAL_RULES, BuildRules
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.host_mount import check_source
+from atoll.domain.isolation import IsolationLevel
 from atoll.domain.price import PRICES
 from atoll.domain.provider import safe_base_url
 
@@ -60,6 +61,7 @@ class ControlSettings:
     `bytes_per_hour`, and `spend_micros`, millionths of a US dollar by provider.
     `mount_roots`: folders of the host below which anybody may mount; the file alone says so.
     `away_seconds`: how long terminals wait for their drivers while no control plane is there.
+    `require_isolation`: the level below which no sandbox runs, nor behind a weak wall.
     `allow_loopback_remotes`: repositories on this machine may be fetched (development).
     """
 
@@ -80,6 +82,7 @@ class ControlSettings:
     agent_catalogue: tuple[str, ...] | None = None
     master_key_command: tuple[str, ...] | None = None
     door_limits: DoorLimitSettings = field(default_factory=DoorLimitSettings)
+    require_isolation: IsolationLevel | None = None
     allow_loopback_remotes: bool = False
     mount_roots: tuple[str, ...] = ()
 
@@ -124,7 +127,14 @@ def _from_file(path: Path) -> dict[str, object]:
 def _from_environ(environ: Mapping[str, str]) -> dict[str, object]:
     texts = {
         name: environ[f"ATOLL_{name.upper()}"]
-        for name in ("host", "public_url", "log_level", "database_url", "docker_host")
+        for name in (
+            "host",
+            "public_url",
+            "log_level",
+            "database_url",
+            "docker_host",
+            "require_isolation",
+        )
         if environ.get(f"ATOLL_{name.upper()}")
     }
     numbers = {

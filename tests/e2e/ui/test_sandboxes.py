@@ -37,14 +37,15 @@ async def test_sandbox_isolation_is_told_truthfully(server: ScriptedServer, page
             "level": "container",
             "mechanism": "bubblewrap",
             "degraded": ["memory: no delegated cgroup"],
-            "weak": False,
+            "weak": True,
             "host_uid": 1000,
             "init": "c",
         },
     )
     await page.goto(f"{server.url}#login={TICKET}")
     await page.locator(".row").click()
-    await page.get_by_role("button", name="1 limit missing").click()
+    await page.get_by_role("button", name="weak isolation · 1 limit missing").click()
+    await expect(page.get_by_text("lacks a limit that protects the machine")).to_be_visible()
     await expect(page.get_by_text("memory: no delegated cgroup")).to_be_visible()
     await page.keyboard.press("Escape")
     await expect(page.get_by_text("memory: no delegated cgroup")).to_be_hidden()

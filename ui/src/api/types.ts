@@ -16,7 +16,7 @@ export interface Isolation {
   readonly mechanism: string;
   /** Each limit this host cannot give, with why. */
   readonly degraded: readonly string[];
-  /** Runs only because someone asked for it. */
+  /** Whether one of those protects the host and other sandboxes. */
   readonly weak: boolean;
   readonly host_uid: number | null;
   readonly init: string;

@@ -116,7 +116,7 @@ class InMemory:
         self._stumble(Point.WAIT_READY)
         if not self.lives(handle.sandbox_id):
             raise Failed(f"sandbox {handle.sandbox_id} is not there: provision it first")
-        isolation = Isolation(IsolationLevel.NONE, "in-memory", weak=True)
+        isolation = Isolation(IsolationLevel.NONE, "in-memory")
         return Reachability(self.address, isolation)
 
     async def teardown(self, handle: Handle, *, keep_state: bool) -> CleanupReport:

@@ -101,7 +101,7 @@ def _instructions(setup: Answer) -> list[tuple[str, str]]:
 def _wall(isolation: Answer) -> str:
     if not isolation.value:
         return ""
-    weak = ", WEAK: runs only because someone asked" if isolation.flag("weak") else ""
+    weak = ", WEAK: a limit that protects this machine is missing" if isolation.flag("weak") else ""
     uid = isolation.number("host_uid")
     owner = f", host uid {uid}" if uid else ""
     return f"{isolation.text('level')} ({isolation.text('mechanism')}{owner}){weak}"
