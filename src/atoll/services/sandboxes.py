@@ -111,14 +111,7 @@ class Sandboxes:
             changed=self._metadata.note,
         )
         policies = Policies(self._transitions, around.vault, around.rules)
-        self._provisioning = Provisioning(
-            around.extensions,
-            around.clients,
-            workspaces=around.workspaces,
-            layers=Layers(around.agents, around.safety, around.configs),
-            policies=policies,
-            require_isolation=settings.require_isolation,
-        )
+        self._provisioning = _provisioning(around, policies, settings)
         self._deliveries = Deliveries(self._transitions, self._provisioning, policies)
         self._admission = Admission(
             self._transitions,
@@ -349,6 +342,17 @@ class Sandboxes:
         if not settled:
             return True
         return sandbox.state is not State.DESTROYING and not self._reconciler.busy(sandbox.id)
+
+
+def _provisioning(around: Surroundings, policies: Policies, settings: Settings) -> Provisioning:
+    return Provisioning(
+        around.extensions,
+        around.clients,
+        workspaces=around.workspaces,
+        layers=Layers(around.agents, around.safety, around.configs),
+        policies=policies,
+        require_isolation=settings.require_isolation,
+    )
 
 
 def _visible(caller: Principal, sandbox: Sandbox) -> bool:
