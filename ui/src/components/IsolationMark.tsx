@@ -38,8 +38,8 @@ function Wall({ isolation }: { readonly isolation: Isolation }) {
     <>
       {weak && (
         <p className="pop-bad">
-          This wall lacks a limit that protects the machine. Run nothing in it that you would not run
-          beside your own programs.
+          This wall lacks a limit that protects the machine. Run nothing in it that you would not
+          run beside your own programs.
         </p>
       )}
       <dl>
