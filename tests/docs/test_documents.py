@@ -15,15 +15,75 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs
 PORTS = sorted((ROOT / "src/atoll/ports").glob("*.py"))
 
 
-def test_every_route_is_in_the_tour_of_the_api() -> None:
-    tour = (ROOT / "docs/api.md").read_text() + (ROOT / "docs/runtime-contract.md").read_text()
+METHODS = r"GET|POST|PUT|DELETE|PATCH|WS"
+#: `GET·POST /v1/x`, or a continuation: `/start` takes the methods and the parent of the one before.
+ROUTE = re.compile(rf"((?:(?:{METHODS})[·, ]*)*)(…?/[^\s?…]*)(…?)")
+#: Pages that are the tour of what stands below a prefix, in their own words for it.
+TOURS = (
+    ("/sessions", "multiplayer.md", "/sessions"),
+    ("/v1/sandboxes/{}/files", "runtime-contract.md", "/files"),
+    ("/v1/sandboxes/{}/exec", "runtime-contract.md", "/execs"),
+    ("/v1/sandboxes/{}/terminals", "api.md", "/v1/sandboxes/{}/terminals"),
+    ("/", "api.md", "/"),
+)
+
+
+def _shape(path: str) -> str:
+    """A path whose parameters have no names; `local/{key}` and `local/{id}` are one."""
+    return re.sub(r"\{[^}]*\}", "{}", path).rstrip("/")
+
+
+def _routes(text: str) -> set[tuple[str, str]]:
+    """Method and path of each route that stands in a table or a sentence as code. `…/x` stands
+    for any path that ends so."""
+    found: set[tuple[str, str]] = set()
+    for line in text.splitlines():
+        methods, before = "", ""
+        for span in re.findall(r"`([^`]+)`", line):
+            route = ROUTE.match(span)
+            if route is None:
+                methods = ""
+                continue
+            path = _shape(route[2])
+            if route[1]:
+                methods = route[1]
+            elif methods and not path.startswith(("…", "/v1", "/auth", before or " ")):
+                path = before.rpartition("/")[0] + path
+            before = path
+            found.update((method, path) for method in re.findall(METHODS, methods))
+    return found
+
+
+def _documented(method: str, path: str, routes: set[tuple[str, str]]) -> bool:
+    return any(
+        method == told
+        and (path == shape or (shape[0] == "…" and shape != "…/{}" and path.endswith(shape[1:])))
+        for told, shape in routes
+    )
+
+
+def test_every_route_is_documented_as_a_route() -> None:
     document = json.loads((ROOT / "docs/openapi.json").read_text())
+    routes = {page: _routes((ROOT / "docs" / page).read_text()) for _, page, _ in TOURS}
     missing = []
-    for path in document["paths"]:
-        words = [part for part in path.split("/") if part and not part.startswith("{")]
-        if not all(re.search(rf"\b{re.escape(word)}\b", tour) for word in words):
-            missing.append(path)
+    for path, item in document["paths"].items():
+        prefix, page, words = next(one for one in TOURS if _shape(path).startswith(one[0]))
+        told = words + _shape(path).removeprefix(prefix)
+        missing += [
+            f"{page}: {m.upper()} {told}"
+            for m in item
+            if not _documented(m.upper(), told, routes[page])
+        ]
     assert not missing
+
+
+def test_words_of_a_path_in_a_sentence_document_no_route() -> None:
+    routes = _routes("One may `POST /v1/a` a thing; the list of `b` is at GET /v1/a/b, see `v1`.")
+    assert routes == {("POST", "/v1/a")}
+    assert not _documented("GET", "/v1/a/b", routes)
+    told = _routes("| `GET·PUT …/{id}/x` · `/y` | `DELETE /v1/b/{id}?z=` |")
+    assert _documented("PUT", "/v1/a/{}/x", told) and _documented("GET", "/v1/a/{}/y", told)
+    assert _documented("DELETE", "/v1/b/{}", told) and not _documented("POST", "/v1/b/{}", told)
 
 
 def test_every_setting_is_documented() -> None:

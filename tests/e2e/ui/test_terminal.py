@@ -192,12 +192,33 @@ async def test_terminal_paste_is_bracketed_and_cannot_end_its_bracket(seat: Seat
     assert bytes(seat.terminal.typed) == b"\x1b[200~ls[201~\rrm x\x1b[201~"
 
 
+#: Where on the page a line of the screen is that holds these words.
+_PLACE_OF = """([id, words]) => {
+  const term = window.__atollTerms.get(id);
+  const buffer = term.buffer.active;
+  const box = term.element.querySelector('.xterm-screen').getBoundingClientRect();
+  for (let y = 0; y < term.rows; y += 1)
+    if (buffer.getLine(buffer.viewportY + y)?.translateToString(true).includes(words))
+      return {x: box.x + 20, y: box.y + ((y + 0.5) * box.height) / term.rows};
+  return null;
+}"""
+
+
 async def test_terminal_selection_is_copied(seat: Seat) -> None:
     page = seat.page
     await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    await page.evaluate("id => window.__atollTerms.get(id).selectAll()", seat.terminal.id)
+    await page.evaluate("navigator.clipboard.writeText('what was there before')")
+    await seat.terminal.print("\r\nbefore\r\nchosen ä€😀 words\r\nafter\r\n".encode())
+    await seat.sees("after")
+    spot = await page.evaluate(_PLACE_OF, [seat.terminal.id, "chosen ä€😀 words"])
+    # A third click in a row selects the line, as a person does it.
+    await page.mouse.click(spot["x"], spot["y"], click_count=3)
     await page.get_by_role("button", name="Copy selection").click()
-    await page.wait_for_function("async () => (await navigator.clipboard.readText()).includes('$')")
+    await page.wait_for_function(
+        "async () => (await navigator.clipboard.readText()) !== 'what was there before'"
+    )
+    copied = await page.evaluate("navigator.clipboard.readText()")
+    assert copied.rstrip() == "chosen ä€😀 words"
 
 
 async def test_terminal_is_left_by_keyboard_and_that_is_announced(seat: Seat) -> None:
