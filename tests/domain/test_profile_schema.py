@@ -65,6 +65,7 @@ repos:
     branch: main
     path: r
 agent: codex
+agent_catalogue: [codex, shell]
 shell: [/bin/sh, -l]
 env: {A: "1", B: x}
 description: Words.
@@ -91,6 +92,7 @@ def test_every_field_arrives() -> None:
     assert profile.resources.cpu == 1.5
     assert profile.resources.ptys == 4
     assert profile.repos[0].path == "r"
+    assert profile.agent_catalogue == ("codex", "shell")
     assert profile.shell == ("/bin/sh", "-l")
     assert profile.env == (("A", "1"), ("B", "x"))
     assert (profile.reachability.tunnel, profile.placement.fallback) == ("bridge", ("two",))

@@ -261,3 +261,34 @@ def test_workspace_that_may_not_be_touched_has_no_place_for_repositories() -> No
         grant(wish, PROFILE, AROUND)
     assert refused.value.field == "workspace.access"
     assert grant(CreateSandbox(access=Access.NONE), PROFILE, AROUND).repos == ()
+
+
+CODEX_AND_SHELL = replace(PROFILE, agent_catalogue=("codex", "shell"))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "profile", "catalogue"),
+    [
+        (None, PROFILE, None),
+        (None, CODEX_AND_SHELL, ("codex", "shell")),
+        (("shell", "shell"), CODEX_AND_SHELL, ("shell",)),
+        (("anything",), PROFILE, ("anything",)),
+        ((), CODEX_AND_SHELL, ()),
+    ],
+)
+def test_agent_catalogue_is_the_profiles_or_smaller(
+    wanted: tuple[str, ...] | None, profile: Profile, catalogue: tuple[str, ...] | None
+) -> None:
+    sandbox = grant(CreateSandbox(agent_catalogue=wanted), profile, AROUND)
+    assert sandbox.profile.agent_catalogue == catalogue
+
+
+@pytest.mark.parametrize("most", [("codex",), ()])
+def test_agent_catalogue_beyond_the_profiles_is_refused(most: tuple[str, ...]) -> None:
+    with pytest.raises(Invalid, match="never others") as refused:
+        grant(
+            CreateSandbox(agent_catalogue=("shell",)),
+            replace(PROFILE, agent_catalogue=most),
+            AROUND,
+        )
+    assert refused.value.field == "agent_catalogue"

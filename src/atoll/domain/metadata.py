@@ -16,7 +16,7 @@ def metadata_of(sandbox: Sandbox) -> dict[str, Json]:
     return {
         "repo_url": first.repo_url if first else None,
         "branch": first.branch if first else None,
-        "from_branch": first.from_branch if first else None,
+        "from_branch": (first.from_branch or first.began_from) if first else None,
         "network_mode": sandbox.profile.network.mode.value,
         # No key of a person's SSH agent is shared, and there is no SSH gateway.
         "sync_ssh": 0,

@@ -161,7 +161,8 @@ class Repo:
 @dataclass(frozen=True, slots=True)
 class Profile:
     """A whole recipe. `image` is `host`, a root tree, or an OCI reference; `root` says whether
-    a layer to write lies above it. `resume_agents`: those that ran when it stopped go on when
+    a layer to write lies above it. `agent_catalogue` names the agents that may run; None allows
+    all of the installation's. `resume_agents`: those that ran when it stopped go on when
     it starts. `softlock`: whom an agent's lock stops while the agent works."""
 
     id: str
@@ -180,6 +181,7 @@ class Profile:
     reachability: Reach = Reach()
     repos: tuple[Repo, ...] = ()
     agent: str | None = None
+    agent_catalogue: tuple[str, ...] | None = None
     shell: tuple[str, ...] = ("/bin/bash",)
     env: tuple[tuple[str, str], ...] = ()
     recording: Recording = Recording.OFF

@@ -117,6 +117,7 @@ class CreateSandbox:
     profile_version: str | None = None
     name: str | None = None
     agent: str | None = None
+    agent_catalogue: tuple[str, ...] | None = None
     scope: Scope | None = None
     workspace_mode: WorkspaceMode | None = None
     access: Access | None = None

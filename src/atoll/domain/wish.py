@@ -140,6 +140,7 @@ def overlaid(wish: CreateSandbox, profile: Profile) -> Profile:
         ),
         agent=wish.agent or profile.agent,
         softlock=wish.softlock or profile.softlock,
+        agent_catalogue=read_catalogue(wish, profile),
     )
 
 
@@ -156,6 +157,21 @@ def _truth(profile: Profile, wish: CreateSandbox, repos: tuple[SandboxRepo, ...]
         )
     canonical = replace(profile.workspace, mode=WorkspaceMode.REMOTE_CANONICAL)
     return replace(profile, workspace=canonical)
+
+
+def read_catalogue(wish: CreateSandbox, profile: Profile) -> tuple[str, ...] | None:
+    """The agents that may run: the profile's, or fewer. Raises `Invalid`."""
+    wanted, most = wish.agent_catalogue, profile.agent_catalogue
+    if wanted is None:
+        return most
+    beyond = [] if most is None else [name for name in wanted if name not in most]
+    if beyond:
+        raise Invalid(
+            f"{profile.id} allows the agents {', '.join(most or ()) or 'none'}, not "
+            f"{beyond[0][:80]!r}: a sandbox may have fewer, never others.",
+            field="agent_catalogue",
+        )
+    return tuple(dict.fromkeys(wanted))
 
 
 def read_ttl(wish: CreateSandbox, profile: Profile) -> int:
@@ -304,6 +320,7 @@ def _references(wish: CreateSandbox) -> list[tuple[str, str | None]]:
     consumer, setup = wish.consumer, wish.setup_metadata
     return [
         ("agent", wish.agent),
+        *(("agent_catalogue", name) for name in wish.agent_catalogue or ()),
         *(("copies", each) for each in wish.copies),
         ("inputs.repo_ref", wish.inputs.repo_ref),
         ("inputs.compose_bundle_ref", wish.inputs.compose_bundle_ref),

@@ -81,10 +81,14 @@ class Fields:
         return None if node is None else whole(node, least=least, most=most)
 
     def items(self, name: str, read: Callable[[Node], _Item]) -> tuple[_Item, ...]:
-        """A list, each item read by `read`."""
+        """A list, each item read by `read`; one that is left out is empty."""
+        return self.listed(name, read) or ()
+
+    def listed(self, name: str, read: Callable[[Node], _Item]) -> tuple[_Item, ...] | None:
+        """A list, each item read by `read`; None when it is left out."""
         node = self.take(name)
         if node is None:
-            return ()
+            return None
         if not isinstance(node.value, list) or len(node.value) > MAX_ITEMS:
             raise node.wrong(f"must be a list of at most {MAX_ITEMS}")
         return tuple(read(item) for item in node.value)

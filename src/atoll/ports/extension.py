@@ -43,7 +43,8 @@ class Provision:
     """One request to bring an environment up. `(sandbox_id, generation)` is its identity:
     repeating it re-attaches to what is there. `fresh` first drops the kept workspace. `cwd` is
     where processes start unless they say otherwise; it may come to be only later. `host_mounts`
-    are folders of the host that were allowed: the backend judges them again. `report` hears
+    are folders of the host that were allowed: the backend judges them again. `agents` are the names
+    its runtime starts agents by, None all that the backend knows. `report` hears
     what takes long (an image fetched, built), a line at a time. With `maintenance_seconds`
     the environment is brought up only to read what it keeps: its runtime gets no key and no agent,
     ends by itself after so long without a request, and that end is reported by nobody. Any other
@@ -58,6 +59,7 @@ class Provision:
     fresh: bool = False
     cwd: str = "/workspace"
     host_mounts: tuple[HostMount, ...] = ()
+    agents: frozenset[str] | None = None
     maintenance_seconds: int | None = None
     report: Callable[[str], None] = field(default=_silent, compare=False, repr=False)
 

@@ -11,7 +11,7 @@ from datetime import timedelta
 
 import msgspec
 
-from atoll.domain.errors import Conflict, Invalid, LimitReached
+from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached
 from atoll.domain.instruction import Append
 from atoll.domain.isolation import IsolationLevel, reaches
 from atoll.domain.lifecycle import step
@@ -19,7 +19,14 @@ from atoll.domain.principal import Principal
 from atoll.domain.profile import Profile, Scope
 from atoll.domain.sandbox import KEPT, CreateSandbox, Sandbox
 from atoll.domain.stimulus import Requested
-from atoll.domain.wish import Circumstances, agent_key, check_references, grant, other_input
+from atoll.domain.wish import (
+    Circumstances,
+    agent_key,
+    check_references,
+    grant,
+    other_input,
+    read_catalogue,
+)
 from atoll.ports import AgentLayers, Extension, Holding, IdempotencyRecord, Transaction
 from atoll.services.policies import check_secrets, references
 from atoll.services.profiles import Profiles
@@ -72,6 +79,7 @@ class Admission:
         digest = None if key is None else _digest(key, wish)
         profile = await self._profiles.get(caller, wish.profile, version=wish.profile_version)
         self._check_extension(profile)
+        self._check_catalogue(wish, profile)
         await self._check_agent(wish.agent or profile.agent)
         async with self._transitions.store.begin() as rows:
             if key is not None and digest is not None:
@@ -143,6 +151,22 @@ class Admission:
                 f"You have {len(held)} sandboxes and may have {most}: destroy one, or have "
                 "max_sandboxes raised.",
                 code="limit_reached",
+            )
+
+    def _check_catalogue(self, wish: CreateSandbox, profile: Profile) -> None:
+        """Raises `Invalid` for a name that no agent has, `Forbidden` for an agent left out."""
+        catalogue, agent = read_catalogue(wish, profile), wish.agent or profile.agent
+        if catalogue is None:
+            return
+        for name in catalogue:
+            if self._agents.known(name).name != name:
+                right = self._agents.known(name).name
+                raise Invalid(f"write {right} for {name}", field="agent_catalogue")
+        if agent is not None and self._agents.known(agent).name not in catalogue:
+            raise Forbidden(
+                f"the agent {agent} is not in this sandbox's agent_catalogue, which allows "
+                f"{', '.join(catalogue) or 'none'}",
+                field="agent",
             )
 
     async def _check_agent(self, agent: str | None) -> None:

@@ -123,7 +123,10 @@ class Provisioning:
             report("Fetching repositories.")
         mounts = await self._mounts(sandbox)
         report(f"Provisioning in {extension.name}.")
-        request = _request(sandbox, mounts, env=self._env(sandbox), fresh=fresh)
+        request = replace(
+            _request(sandbox, mounts, env=self._env(sandbox), fresh=fresh),
+            agents=self._agent_names(sandbox),
+        )
         if _to_be_filled(sandbox, fresh=fresh):
             report("Laying out a workspace that is read-only afterwards.")
             request, sandbox = await self._filled(sandbox, request, report)
@@ -255,6 +258,14 @@ class Provisioning:
         agent = await self._agents.mounts_for(sandbox.agent) if sandbox.agent else ()
         shims = await self._safety.mounts_for(sandbox.profile.safety) if self._safety else ()
         return (*repos, *shims, *agent)
+
+    def _agent_names(self, sandbox: Sandbox) -> frozenset[str] | None:
+        """Every name the agents of the sandbox's catalogue answer to; None without one."""
+        catalogue = sandbox.profile.agent_catalogue
+        if catalogue is None:
+            return None
+        known = map(self._agents.known, catalogue)
+        return frozenset(name for agent in known for name in (agent.name, *agent.aliases))
 
     def _env(self, sandbox: Sandbox) -> tuple[tuple[str, str], ...]:
         """The safety layers' settings, then the agent's, the profile's, and the caller's."""

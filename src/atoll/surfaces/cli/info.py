@@ -67,6 +67,7 @@ def _lines(sandbox: Answer) -> list[tuple[str, str]]:
         ("generation", str(generation) if generation > 1 else ""),
         ("profile", f"{profile.text('id')} {profile.text('version')}".strip()),
         ("agent", sandbox.text("agent")),
+        ("may run", _catalogue(sandbox)),
         ("backend", sandbox.text("extension")),
         ("wall", _wall(sandbox.child("isolation"))),
         ("network", sandbox.text("network_mode")),
@@ -96,6 +97,13 @@ def _instructions(setup: Answer) -> list[tuple[str, str]]:
     origin = f" (from {source})" if source else ""
     given = "" if setup.flag("instructed") else "; no agent has it yet"
     return [("told first", f"{shown}{origin}{given}")]
+
+
+def _catalogue(sandbox: Answer) -> str:
+    """Return the agents it is limited to; empty where it has all of the installation's."""
+    if sandbox.value.get("agent_catalogue") is None:
+        return ""
+    return ", ".join(sandbox.texts("agent_catalogue")) or "no agent"
 
 
 def _wall(isolation: Answer) -> str:

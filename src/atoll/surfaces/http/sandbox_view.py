@@ -110,6 +110,7 @@ class SandboxView(Shown):
     profile: ProfileName
     extension: str
     agent: str | None
+    agent_catalogue: list[str] | None
     scope: Scope
     workspace: WorkspaceView
     network_mode: NetworkMode
@@ -153,6 +154,7 @@ def sandbox_view(sandbox: Sandbox) -> dict[str, Any]:
         "profile": {"id": profile.id, "version": profile.version},
         "extension": profile.extension,
         "agent": sandbox.agent,
+        "agent_catalogue": profile.agent_catalogue,
         "scope": sandbox.scope,
         "workspace": {"mode": profile.workspace.mode, "access": profile.workspace.access},
         "network_mode": profile.network.mode,
@@ -194,21 +196,6 @@ def _isolation(isolation: Isolation | None) -> dict[str, Any] | None:
         "weak": isolation.weak,
         "host_uid": isolation.host_uid,
         "init": isolation.init,
-    }
-
-
-def _metadata(sandbox: Sandbox) -> dict[str, Any]:
-    first = sandbox.repos[0] if sandbox.repos else None
-    return {
-        "repo_url": first.repo_url if first else None,
-        "branch": first.branch if first else None,
-        "from_branch": (first.from_branch or first.began_from) if first else None,
-        "network_mode": sandbox.profile.network.mode,
-        # No key of a person's SSH agent is shared, and there is no SSH gateway.
-        "sync_ssh": 0,
-        "ssh_mode": "disabled",
-        "mounts": [str(mount) for mount in sandbox.mounts],
-        "copies": list(sandbox.copies),
     }
 
 

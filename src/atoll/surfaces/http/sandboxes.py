@@ -128,6 +128,7 @@ class CreateBody(Body):
     profile_version: Word | None = None
     name: Word | None = None
     agent: Word | None = None
+    agent_catalogue: Annotated[tuple[Word, ...], Field(max_length=MAX_REFS)] | None = None
     scope: Scope | None = None
     workspace: WorkspaceBody = WorkspaceBody()
     repos: Annotated[tuple[RepoBody, ...], Field(max_length=MAX_REPOS)] = ()
@@ -153,6 +154,7 @@ class CreateBody(Body):
             profile_version=self.profile_version,
             name=self.name,
             agent=self.agent,
+            agent_catalogue=self.agent_catalogue,
             scope=self.scope,
             workspace_mode=self.workspace.mode,
             access=self.workspace.access,

@@ -28,7 +28,7 @@ from atoll.adapters.extensions.docker.feed import Answers, Died, Feed
 from atoll.adapters.extensions.docker.images import Picture, find
 from atoll.adapters.extensions.docker.interior import environment_of
 from atoll.adapters.extensions.docker.seccomp_profile import profile_for
-from atoll.adapters.extensions.namespaces.extension import hostname, zygote_mounts
+from atoll.adapters.extensions.namespaces.extension import agents_of, hostname, zygote_mounts
 from atoll.adapters.extensions.namespaces.link import Link
 from atoll.adapters.extensions.namespaces.probe import healthy
 from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
@@ -181,7 +181,7 @@ class Docker:
             shell=profile.shell,
             cwd=request.cwd,
             broker=self.settings.broker,
-            agents=() if request.maintenance_seconds is not None else self.settings.agents,
+            agents=agents_of(request, self.settings.agents),
             fresh=request.fresh,
             maintenance_seconds=request.maintenance_seconds,
         )

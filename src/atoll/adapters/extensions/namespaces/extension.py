@@ -103,7 +103,7 @@ class Namespaces:
             shell=shell_of(profile.shell, root),
             cwd=request.cwd,
             broker=self.settings.broker,
-            agents=() if request.maintenance_seconds is not None else self.settings.agents,
+            agents=agents_of(request, self.settings.agents),
             writable=profile.workspace.access is not Access.READ_ONLY,
             bare=profile.workspace.access is Access.NONE,
             debug=profile.safety.debug,
@@ -169,6 +169,13 @@ class Namespaces:
 def hostname(name: str) -> str:
     """A sandbox's name as a host name (RFC 1123): letters, digits and hyphens, 63 at most."""
     return _NOT_IN_HOSTNAMES.sub("-", name).strip("-")[:63].strip("-") or "sandbox"
+
+
+def agents_of(request: Provision, known: tuple[wire.Agent, ...]) -> tuple[wire.Agent, ...]:
+    """The agents its runtime may start: of those known, the ones the sandbox is allowed."""
+    if request.maintenance_seconds is not None:
+        return ()
+    return tuple(one for one in known if request.agents is None or one.name in request.agents)
 
 
 def zygote_mounts(request: Provision) -> tuple[wire.HostMount, ...]:
