@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 
-from atoll.domain.errors import Invalid
+from atoll.adapters.agents.catalogue import find
+from atoll.domain.agent import Agent, split_reference
+from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.sandbox import Sandbox, SandboxRepo
 from atoll.ports import Mount, RuntimeClient
 
@@ -37,3 +39,10 @@ class HostAgents:
     async def mounts_for(self, agent: str) -> tuple[Mount, ...]:
         """No layer: the program is found on the path inside."""
         return ()
+
+    def known(self, agent: str) -> Agent:
+        """What the catalogue says of it. Raises `Invalid`."""
+        try:
+            return find(split_reference(agent)[0])
+        except NotFound as error:
+            raise Invalid(error.message, field="agent") from error

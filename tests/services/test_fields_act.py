@@ -1,0 +1,283 @@
+"""Every key of a profile acts: with it and without it, something outside the record differs.
+
+Storing and showing a key is not acting. What is compared is what leaves the control plane (what the
+zygote is asked for, each runtime's calls, layers), when the sandbox ends, and what is refused.
+"""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from pydantic import BaseModel
+
+from atoll.adapters.extensions.namespaces.extension import Namespaces
+from atoll.adapters.extensions.namespaces.extension import Settings as WallSettings
+from atoll.adapters.safety.layers import SafetyFolders
+from atoll.domain.errors import AtollError
+from atoll.domain.host_mount import HostMount
+from atoll.domain.principal import LOCAL_PERSON, ActorKind
+from atoll.domain.profile import Access, NetworkMode, Scope
+from atoll.domain.profile_schema import profile_document, read_profile
+from atoll.domain.sandbox import Consumer, CreateSandbox, Inputs, RepoWish, SetupMetadata, State
+from atoll.ports import Provision
+from atoll.surfaces.http.sandboxes import CreateBody
+from atoll.wire import zygote as wire
+from tests.services.scene import Scene, scene
+from tests.services.test_sandboxes import OTHER
+
+HEAD: dict[str, Any] = {
+    "id": "profile.acting",
+    "version": "1.0.0",
+    "extension": "ext.in-memory",
+    "isolation": {"level": "none"},
+}
+REPO = "https://example.org/o/r"
+
+#: Key, and a value that must change something; with what else both recipes hold.
+ACTING: dict[str, tuple[object, dict[str, Any]]] = {
+    "extension": ("ext.elsewhere", {}),
+    "root": ("overlay", {}),
+    "isolation.level": ("microvm", {}),
+    "network.egress": (["a.example"], {}),
+    "network.mode": ("none", {}),
+    "network.host_ports": ([5432], {"network": {"mode": "host-only"}}),
+    "network.ranges": (["10.1.0.0/16"], {"network": {"mode": "host-only"}}),
+    "network.out_mb_per_hour": (5, {}),
+    "network.in_mb_per_hour": (5, {}),
+    "safety.shell": (True, {}),
+    "safety.operator": ([["git", "push"]], {}),
+    "safety.sudo": ([["apt-get", "update"]], {}),
+    "safety.debug": (True, {}),
+    "workspace.access": ("ro", {}),
+    "workspace.scope_default": ("agent", {}),
+    "ttl.default": ("30m", {}),
+    "ttl.max": ("5h", {}),
+    "ttl.idle_reap": ("10m", {}),
+    "ttl.idle_stop": ("10m", {}),
+    "ttl.retention": ("2h", {}),
+    "resources.cpu": (0.5, {}),
+    "resources.memory_mb": (64, {}),
+    "resources.pids": (50, {}),
+    "resources.ptys": (3, {}),
+    "resources.workspace_mb": (64, {}),
+    "setup.secret_refs": (["absent"], {}),
+    "repos": ([{"repo_url": REPO}], {}),
+    "agent": ("codex", {}),
+    "agent_catalogue": (["codex"], {}),
+    "shell": (["/bin/sh"], {}),
+    "env": ({"A": "1"}, {}),
+    "recording": ("always", {}),
+}
+
+#: Keys that describe a recipe and promise no act.
+DESCRIBING = {
+    "id", "version", "description",
+    "metadata.cost_class", "metadata.latency_class", "metadata.labels",
+}  # fmt: skip
+
+#: Keys whose one value is all there is, or that act where this scene has nothing.
+ELSEWHERE = {
+    "network.default": "`deny` is the only word it takes",
+    "image": "tests/security/test_roots.py: another root",
+    "workspace.mode": "tests/domain/test_wish.py, tests/e2e: a mirror is filled or refused",
+    "resume_agents": "tests/services/test_resumption.py",
+    "softlock": "tests/runtime/test_runtime_softlock.py",
+    "setup.instructions": "tests/e2e/test_agent_instructions.py",
+}
+
+#: Keys nothing acts on yet, and the issue that owes it.
+OWED = {
+    "placement.prefer": 16,
+    "placement.fallback": 16,
+    "reachability.tunnel": 16,
+    "reachability.identity": 16,
+}
+
+
+def _leaves(document: dict[str, Any], above: str = "") -> list[str]:
+    found: list[str] = []
+    for key, value in document.items():
+        nested = isinstance(value, dict) and value and key != "env"
+        found += _leaves(value, f"{above}{key}.") if nested else [f"{above}{key}"]
+    return found
+
+
+def _with(document: dict[str, Any], key: str, value: object) -> dict[str, Any]:
+    name, _, rest = key.partition(".")
+    inner = document.get(name, {})
+    return {**document, name: _with(inner, rest, value) if rest else value}
+
+
+def _asked_of_the_wall(request: Provision) -> dict[str, Any]:
+    """What the zygote would be asked for; ids and names are each sandbox's own."""
+    known = tuple(wire.Agent(name, (name,)) for name in ("codex", "shell"))
+    wall = Namespaces(WallSettings(socket=Path("/nowhere"), agents=known))
+    told: dict[str, Any] = msgspec.to_builtins(wall._start(request, None))
+    told["env"] = [pair for pair in told["env"] if pair[0] != "ATOLL_SANDBOX_ID"]
+    return {k: v for k, v in told.items() if k not in ("sandbox_id", "hostname")}
+
+
+async def _life(s: Scene, sandbox_id: str) -> list[str]:
+    """The states it goes through by itself as time passes; nobody uses it."""
+    states = []
+    for _ in range(4 * 12):
+        s.runtime.idle_seconds += 1800
+        s.clock.turn(1800)
+        for _ in range(20):
+            await asyncio.sleep(0.001)
+        states.append((await s.sandboxes.get(LOCAL_PERSON, sandbox_id)).state.value)
+    return states
+
+
+async def _effects(document: dict[str, Any], **wish: Any) -> dict[str, Any]:
+    """What a sandbox of this recipe makes others do."""
+    wanted = CreateSandbox(**{"profile": "acting", **wish})
+    async with scene() as s:
+        profile = await s.profiles.save(LOCAL_PERSON, "acting", json.dumps(document))
+        safety = SafetyFolders(Path("/nowhere"))
+        effects: dict[str, Any] = {"shims": sorted(safety.env_for(profile.safety))}
+        try:
+            made = await s.sandboxes.create(LOCAL_PERSON, wanted)
+        except AtollError as error:
+            return {**effects, "refused": error.message}
+        ready = await s.sandboxes.wait(LOCAL_PERSON, made.id, timeout_seconds=30)
+        effects["state"] = (ready.state, ready.reason if ready.state is State.FAILED else None)
+        requests = [one for one in s.extension.provisioned if one.sandbox_id == made.id]
+        effects["wall"] = [_asked_of_the_wall(one) for one in requests]
+        effects["calls"] = [
+            (call.method, call.path, msgspec.json.decode(call.body) if call.body else None)
+            for call in s.runtime.calls
+            if isinstance(call.body, bytes)
+        ]
+        effects["laid_out"] = [repo.repo_url for repo in ready.repos]
+        effects["span"] = str(ready.expires_at - ready.created_at)
+        again = await _outcome(s.sandboxes.create(LOCAL_PERSON, wanted))
+        effects["again"] = again if isinstance(again, str) else again.id == made.id
+        plain = await _outcome(s.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile="acting")))
+        effects["plain"] = plain.id == made.id
+        effects["strangers"] = [
+            one.id == made.id for one in (await s.sandboxes.list(OTHER)).sandboxes
+        ]
+        return effects
+
+
+async def _outcome(act: Any) -> Any:
+    try:
+        return await act
+    except AtollError as error:
+        return error.message
+
+
+def test_every_key_of_a_profile_is_judged() -> None:
+    keys = set(_leaves(profile_document(read_profile(json.dumps(HEAD)))))
+    judged = ACTING.keys() | DESCRIBING | ELSEWHERE.keys() | OWED.keys()
+    assert keys - judged == set(), "say what acts on these, or which issue owes it"
+    assert judged - keys == set(), "these are no keys of a profile any more"
+
+
+@pytest.mark.parametrize("key", [key for key in ACTING if not key.startswith("ttl.")])
+async def test_key_of_a_profile_changes_what_happens(key: str) -> None:
+    value, around = ACTING[key]
+    without = await _effects({**HEAD, **around})
+    acting = await _effects(_with({**HEAD, **around}, key, value))
+    assert acting != without, f"nothing acts on {key}"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("placement.prefer", ["a"]),
+        ("placement.fallback", ["a"]),
+        ("reachability.tunnel", "a"),
+        ("reachability.identity", "a"),
+        ("metadata.labels", {"a": "b"}),
+        ("description", "Words."),
+    ],
+)
+async def test_key_that_nothing_acts_on_changes_nothing(key: str, value: object) -> None:
+    """A control of the comparison; a key that begins to act leaves its list."""
+    assert await _effects(_with(HEAD, key, value)) == await _effects(HEAD)
+
+
+AGENTS = {**HEAD, "workspace": {"scope_default": "agent"}}
+#: Field of a create, and what is wished; with what else both recipes hold.
+WISHED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "profile": ({"profile": "bare"}, HEAD),
+    "profile_version": ({"profile_version": "2.0.0"}, HEAD),
+    "name": ({"name": "chosen"}, HEAD),
+    "agent": ({"agent": "codex"}, HEAD),
+    "agent_catalogue": ({"agent_catalogue": ("codex",)}, HEAD),
+    "scope": ({"scope": Scope.SHARED}, HEAD),
+    "workspace.access": ({"access": Access.READ_ONLY}, HEAD),
+    "repos": ({"repos": (RepoWish(REPO),)}, HEAD),
+    "mounts": ({"mounts": (HostMount("/data", "/data"),)}, HEAD),
+    "cwd": ({"cwd": "/workspace/below"}, HEAD),
+    "inputs.repo_ref": ({"inputs": Inputs(repo_ref=REPO)}, HEAD),
+    "ttl": ({"ttl_seconds": 60}, HEAD),
+    "network_mode": ({"network_mode": NetworkMode.NONE}, HEAD),
+    "env": ({"env": (("A", "1"),)}, HEAD),
+    "setup_metadata.secret_refs": (
+        {"setup_metadata": SetupMetadata(secret_refs=("absent",))}, HEAD,
+    ),
+    "consumer.actor": ({"consumer": Consumer(ActorKind.AGENT)}, AGENTS),
+    "consumer.harness": ({"consumer": Consumer(harness="h")}, AGENTS),
+    "consumer.session_id": ({"consumer": Consumer(session_id="s")}, AGENTS),
+    "consumer.run_id": ({"consumer": Consumer(run_id="r")}, AGENTS),
+    "consumer.job_id": ({"consumer": Consumer(job_id="j")}, AGENTS),
+}  # fmt: skip
+OWED_WISHES = {
+    "inputs.compose_bundle_ref": 16,
+}
+#: Written down for the caller, who acts on it: the command line copies before it opens a terminal.
+CALLERS = {"copies"}
+WISHED_ELSEWHERE = {
+    "workspace.mode",
+    "softlock",
+    "setup_metadata.instructions",
+    "setup_metadata.instructions_ref",
+}
+
+
+def _wishes(model: type[BaseModel], above: str = "") -> set[str]:
+    found: set[str] = set()
+    for name, field in model.model_fields.items():
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            found |= _wishes(inner, f"{above}{name}.")
+        else:
+            found.add(f"{above}{name}")
+    return found
+
+
+def test_every_field_of_a_create_is_judged() -> None:
+    fields, judged = (
+        _wishes(CreateBody),
+        WISHED.keys() | OWED_WISHES.keys() | CALLERS | WISHED_ELSEWHERE,
+    )
+    assert fields - judged == set(), "say what acts on these, or which issue owes it"
+    assert judged - fields == set(), "these are no fields of a create any more"
+
+
+@pytest.mark.parametrize("field", WISHED)
+async def test_field_of_a_create_changes_what_happens(field: str) -> None:
+    wish, around = WISHED[field]
+    assert await _effects(around, **wish) != await _effects(around), f"nothing acts on {field}"
+
+
+@pytest.mark.parametrize("key", [key for key in ACTING if key.startswith("ttl.")])
+async def test_key_of_the_ttl_changes_when_a_sandbox_ends(key: str) -> None:
+    value, _ = ACTING[key]
+    assert await _states(_with(HEAD, key, value)) != await _states(HEAD)
+
+
+async def _states(document: dict[str, Any]) -> list[str]:
+    async with scene() as s:
+        await s.profiles.save(LOCAL_PERSON, "acting", json.dumps(document))
+        made = await s.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile="acting"))
+        await s.sandboxes.wait(LOCAL_PERSON, made.id, timeout_seconds=30)
+        longest = await _outcome(s.sandboxes.extend_ttl(LOCAL_PERSON, made.id, 3600 * 24 * 2))
+        most = longest if isinstance(longest, str) else str(longest.expires_at - made.created_at)
+        return [most, *await _life(s, made.id)]
