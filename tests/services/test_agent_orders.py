@@ -94,6 +94,7 @@ async def test_agent_that_goes_on_gets_none_and_one_that_fails_leaves_them() -> 
         await opened(s, made)
         given = ["instructions" in body for body in sent(s, AGENTS)]
         assert given == [False, False, True, True]
+        assert sent(s, AGENTS)[0]["conversation"] == "c-1"
 
 
 async def test_instructions_are_given_again_only_after_a_recreate() -> None:

@@ -40,6 +40,12 @@ export interface Sandbox {
   readonly extension: string;
   readonly agent: string | null;
   readonly network_mode: string;
+  /** Words for its first agent; absent from an older server. */
+  readonly setup_metadata?: {
+    readonly instructions?: string | null;
+    readonly instructions_ref?: string | null;
+    readonly instructed?: boolean;
+  };
   readonly isolation: Isolation | null;
   readonly repos: readonly SandboxRepo[];
   /** Names of secrets whose value itself is inside. */

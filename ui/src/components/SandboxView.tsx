@@ -57,6 +57,7 @@ export function SandboxView({ sandbox, onAct, onPalette, onMenu }: SandboxViewPr
           </button>
         </div>
         <Facts sandbox={sandbox} />
+        <Instructions sandbox={sandbox} />
         <Reason sandbox={sandbox} />
       </header>
       <Terminals
@@ -98,6 +99,21 @@ function Facts({ sandbox }: { readonly sandbox: Sandbox }) {
         </li>
       )}
     </ul>
+  );
+}
+
+/** What its first agent is told, and whether one was. */
+function Instructions({ sandbox }: { readonly sandbox: Sandbox }) {
+  const { instructions, instructions_ref: source, instructed } = sandbox.setup_metadata ?? {};
+  if (!instructions) return null;
+  return (
+    <details className="instructions">
+      <summary>
+        Instructions{source ? ` from ${source}` : ''}:{' '}
+        {instructed === true ? 'its agent has them' : 'for its first agent'}
+      </summary>
+      <pre>{instructions}</pre>
+    </details>
   );
 }
 

@@ -41,7 +41,8 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
   const live = isLive(sandbox);
   // The terminals of one that does not run are gone, whatever was loaded before.
   const list = live && loaded !== undefined ? loaded : NONE;
-  const machines = useMachines(id, live);
+  const known = useMachines(id, live);
+  const machines = known ?? NO_MACHINES;
   const chosen = useChosen(list, machines);
   const keys = useMemo(() => {
     const ids = [...list.map((one) => one.terminal_id), ...machines.map((one) => one.id)];
@@ -120,7 +121,10 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
           ))}
         {live && chosen === RECORDINGS && <RecordingsPane sandboxId={id} />}
         {chosen === LOG && (
-          <LogPane sandbox={sandbox} waitsForTerminal={live && loaded?.length === 0} />
+          <LogPane
+            sandbox={sandbox}
+            waitsForTerminal={live && loaded?.length === 0 && known?.length === 0}
+          />
         )}
       </div>
       {closing !== null && (
@@ -138,18 +142,20 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
   );
 }
 
-/** The tab the route names, else the first terminal, else the log. */
+/** The tab the route names, else the first terminal, else an agent's cards, else the log. */
 function useChosen(list: readonly Terminal[], machines: readonly Agent[]): string {
   const { tab } = useStore(route);
   if (tab === LOG || tab === RECORDINGS) return tab;
   if (machines.some(({ id }) => id === tab)) return tab ?? LOG;
   const wanted = list.find((terminal) => terminal.terminal_id === tab);
-  return (wanted ?? list.at(0))?.terminal_id ?? LOG;
+  const machine = machines.find((one) => one.agent_state !== 'stopped') ?? machines.at(-1);
+  return (wanted ?? list.at(0))?.terminal_id ?? machine?.id ?? LOG;
 }
 
-/** Agents without a terminal: programs drive them, and they are read as cards. */
-function useMachines(id: string, live: boolean): readonly Agent[] {
-  const [machines, setMachines] = useState<readonly Agent[]>([]);
+/** Agents without a terminal: programs drive them, and they are read as cards. Null until they
+ *  were listed. */
+function useMachines(id: string, live: boolean): readonly Agent[] | null {
+  const [machines, setMachines] = useState<readonly Agent[] | null>(null);
   const moved = useStore(agentsMoved)[id] ?? 0;
   useEffect(() => {
     if (!live) return;

@@ -20,6 +20,8 @@ export const terminals = new Store<Readonly<Record<string, readonly Terminal[]>>
 export const connected = new Store(true);
 
 const GATHER_MS = 80;
+/** Events after which a sandbox's agents are worth another look. */
+const AGENT_MOVES = ['agent.state', 'agent.started', 'agent.ended'];
 const pending = new Map<string, number>();
 
 /** Runs `work` soon, once, however often it is asked for until then. */
@@ -83,11 +85,11 @@ function onEvent(event: Envelope): void {
   }
   const id = stream.startsWith('sandbox:') ? stream.slice('sandbox:'.length) : null;
   if (id === null) return;
-  if (kind === 'agent.state') {
+  if (AGENT_MOVES.includes(kind)) {
     agentsMoved.set((now) => ({ ...now, [id]: (now[id] ?? 0) + 1 }));
   }
   if (kind === 'door.refused') hearRefusal(id, event);
-  if (kind.startsWith('sandbox.') || kind === 'network.switched')
+  if (kind.startsWith('sandbox.') || kind === 'agent.started' || kind === 'network.switched')
     soon(`sandbox ${id}`, () => loadOne(id));
   if (kind.startsWith('terminal.') && id in terminals.get()) {
     soon(`terminals ${id}`, () => loadTerminals(id));
