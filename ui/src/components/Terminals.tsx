@@ -121,10 +121,7 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
           ))}
         {live && chosen === RECORDINGS && <RecordingsPane sandboxId={id} />}
         {chosen === LOG && (
-          <LogPane
-            sandbox={sandbox}
-            waitsForTerminal={live && loaded?.length === 0 && known?.length === 0}
-          />
+          <LogPane sandbox={sandbox} waitsForTerminal={nothingRuns(live, loaded, known)} />
         )}
       </div>
       {closing !== null && (
@@ -140,6 +137,15 @@ export function Terminals({ sandbox, onPalette }: TerminalsProps) {
       )}
     </section>
   );
+}
+
+/** Whether all that may run was listed, and there is none. */
+function nothingRuns(
+  live: boolean,
+  list: readonly Terminal[] | undefined,
+  machines: readonly Agent[] | null,
+): boolean {
+  return live && list?.length === 0 && machines?.length === 0;
 }
 
 /** The tab the route names, else the first terminal, else an agent's cards, else the log. */
