@@ -17,6 +17,7 @@ from atoll.domain.ids import PrincipalId
 from atoll.domain.principal import LOCAL_PERSON, ActorKind
 from atoll.domain.profile import Scope
 from atoll.domain.sandbox import Consumer, CreateSandbox, RepoWish, State
+from atoll.services.agent_orders import completed
 from tests.services.scene import scene, timers
 
 OTHER = replace(LOCAL_PERSON, id=PrincipalId("somebody-else"))
@@ -395,3 +396,11 @@ async def test_create_to_ready_waits_for_what_happens_and_never_for_time() -> No
         # The extension has seen that it answers: to ask again would be a round trip more.
         assert s.runtime.calls[asked:] == []
         assert len(s.extension.provisioned) == 2
+
+
+async def test_terminal_asked_for_by_null_is_the_profile_s_own() -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        for body in (b"null", b"", b"{}"):
+            async with completed(s.sandboxes.transitions, sandbox, body, strict=True) as order:
+                assert order == b"{}"

@@ -22,9 +22,10 @@ async def completed(
     """The body the runtime is to receive: with the sandbox's soft lock, which an order may make
     stricter but not less strict, and for its first agent with its instructions. An error within
     leaves the instructions to the next agent."""
-    order: dict[str, Json] = msgspec.json.decode(body or b"{}", type=dict)
+    # `null` is what some clients send for no body.
+    order: dict[str, Json] = msgspec.json.decode(body or b"{}", type=dict | None) or {}
     if order.get("agent") is None:
-        yield body or b"{}"
+        yield body if order else b"{}"
         return
     if strict or sandbox.profile.softlock is Strictness.STRICT:
         order["softlock"] = Strictness.STRICT.value
