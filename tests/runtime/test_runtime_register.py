@@ -70,6 +70,7 @@ async def test_agent_is_told_of_from_its_start_over_its_conversation_to_its_end(
     async with runtime(agents=AGENTS) as rt, at(rt, "namer") as (_, person):
         await person.sees(b"started with --watched")
         started = {"agent": "namer", "mode": "tui", "asks": False, "otherwise": "afresh"}
+        started["softlock"] = "owner"
         assert told(rt) == [("agent.started", started)]
         await person.socket.send_bytes(b"c-1\n")
         assert (await until_told(rt, "agent.conversation"))[1:] == [

@@ -147,16 +147,15 @@ async def test_prompt_on_a_half_typed_draft_is_refused_until_it_is_sent_or_clear
 
 async def test_answer_to_a_question_is_no_draft() -> None:
     async with runtime(agents=AGENTS) as rt, keyed(rt) as (agent_id, owner, hooks):
-        for event in ("UserPromptSubmit", "PermissionRequest"):
+        # A viewer is sent only the newest of states that follow at once, so each is awaited.
+        for event, turn in (("UserPromptSubmit", "working"), ("PermissionRequest", "waiting")):
             hooks.tell(event)
-        await owner.is_told("running", "working")
-        await owner.is_told("running", "waiting")
+            await owner.is_told("running", turn)
         await owner.socket.send_bytes(b"1")
         await owner.sees(b"1")
-        for event in ("PostToolUse", "Stop"):
+        for event, turn in (("PostToolUse", "working"), ("Stop", "waiting")):
             hooks.tell(event)
-        await owner.is_told("running", "working")
-        await owner.is_told("running", "waiting")
+            await owner.is_told("running", turn)
         assert (await ask(rt, agent_id))[0] == 202
 
 
