@@ -57,6 +57,7 @@ from atoll.services.policies import DoorRules, Policies
 from atoll.services.profiles import Profiles
 from atoll.services.provisioning import Layers, Provisioning
 from atoll.services.reconciler import Reconciler
+from atoll.services.sandbox_clients import SandboxClient, explained
 from atoll.services.transitions import Transitions
 from atoll.services.watch import Watch
 
@@ -257,7 +258,8 @@ class Sandboxes:
         self, caller: Principal, ref: str, *, activity: bool = False
     ) -> tuple[Sandbox, RuntimeClient]:
         """The way into a `ready` or `active` sandbox; `activity` marks it active. Raises
-        `Unavailable` while it is provisioned, `Conflict` when it does not run."""
+        `Unavailable` while it is provisioned, `Conflict` when it does not run; so do calls of
+        the client when another client ends the sandbox meanwhile."""
         sandbox = await self._known(caller, ref)
         if sandbox.state not in RUNNING:
             raise _not_running(sandbox)
@@ -265,7 +267,8 @@ class Sandboxes:
             self._reconciler.touch(sandbox)
             self._watch.heard(sandbox)
             self._journals.stir(sandbox.id)
-        return sandbox, self._provisioning.client(sandbox)
+        client = self._provisioning.client(sandbox)
+        return sandbox, SandboxClient(client, sandbox, lambda: self._look(sandbox))
 
     @asynccontextmanager
     async def reading(
@@ -278,13 +281,14 @@ class Sandboxes:
         if sandbox.state not in RUNNING and keeps_files(sandbox):
             # What began it may not be done yet: its processes may still be ending.
             sandbox = await self.wait(caller, sandbox.id, settled=True)
-        if sandbox.state in RUNNING:
-            yield sandbox, self._provisioning.client(sandbox)
-        elif keeps_files(sandbox):
-            async with self._maintenance.opened(sandbox) as client:
-                yield sandbox, client
-        else:
-            raise _not_running(sandbox)
+        async with explained(sandbox, lambda: self._look(sandbox)):
+            if sandbox.state in RUNNING:
+                yield sandbox, self._provisioning.client(sandbox)
+            elif keeps_files(sandbox):
+                async with self._maintenance.opened(sandbox) as client:
+                    yield sandbox, client
+            else:
+                raise _not_running(sandbox)
 
     async def changed(self, org_id: OrgId, owner: PrincipalId | None) -> None:
         """A secret or approval of this owner changed (None: of the whole organization): tell
