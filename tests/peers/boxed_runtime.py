@@ -1,7 +1,8 @@
 """A runtime client over a real bubblewrap box, as far as repositories need one.
 
-Speaks `POST /execs` (ndjson), `GET /files/content` and `DELETE /files` of the runtime
-contract, with `/workspace` and `/.atoll/repos/<n>.git` where a sandbox has them.
+Speaks `POST /execs` (ndjson), `GET /files/content`, `GET /files/archive` and
+`DELETE /files` of the runtime contract, with `/workspace` and `/.atoll/repos/<n>.git` where a
+sandbox has them.
 """
 
 import asyncio
@@ -85,6 +86,11 @@ class BoxedRuntime:
                 yield RuntimeStream(404, (), _pieces(b'{"detail":"no such file"}'))
             else:
                 yield RuntimeStream(200, (), _pieces(target.read_bytes()))
+        elif call.path == "/files/archive":
+            packed = subprocess.run(
+                ["tar", "-C", str(self.workspace), "-cf", "-", "."], capture_output=True, check=True
+            )
+            yield RuntimeStream(200, (), _pieces(packed.stdout))
         else:
             assert isinstance(call.body, bytes)
             yield RuntimeStream(200, (), self._lines(json.loads(call.body)["argv"]))

@@ -176,7 +176,9 @@ class NotedWorkspaces:
     async def settle(self, sandbox: Sandbox, client: RuntimeClient) -> None:
         self._act("settle")
 
-    async def save_commits(self, sandbox: Sandbox, client: RuntimeClient) -> None:
+    async def save_work(
+        self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
+    ) -> None:
         self._act("save")
 
     def _act(self, name: str) -> None:
@@ -250,6 +252,7 @@ async def opened(
             workspaces,
             HostAgents(),
             vault,
+            workspaces,
         )
         sandboxes = Sandboxes(around, profiles, settings=Settings(max_sandboxes), identifiers=ids)
         events = Events(store, bus, clock=clock, identifiers=ids)

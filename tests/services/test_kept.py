@@ -16,7 +16,8 @@ from atoll.domain.principal import LOCAL_PERSON
 from atoll.domain.sandbox import State
 from atoll.ports.kept import KeptWorktree
 from atoll.services.identifiers import Identifiers
-from atoll.services.kept import Keeping, KeptWorktrees
+from atoll.services.kept import KeptWorktrees
+from atoll.services.saved_work import Keeping
 from atoll.services.workspaces import Workspaces
 from tests.services.scene import Scene, scene
 

@@ -257,20 +257,3 @@ async def test_commits_nothing_new_is_a_conflict(world: World) -> None:
     with pytest.raises(NotFound, match="no branch"):
         async with world.workspaces.taken_out(sandbox, box, 0, ref="refs/heads/absent"):
             pass
-
-
-async def test_saved_commits_of_all_branches_outlive_the_workspace(world: World) -> None:
-    sandbox, box = await world.laid_out(world.repo())
-    box.run("echo 1 > 1 && git add -A && git commit -qm 1; git checkout -qb two;"
-            "echo 2 > 2 && git add -A && git commit -qm 2")  # fmt: skip
-    tips = box.run("git rev-parse fix two").split()
-    await world.workspaces.save_commits(sandbox, box)
-    await world.workspaces.save_commits(sandbox, box)
-    bare = Tree((await world.stored()).path)
-    listed = bare.git("for-each-ref", "--format=%(objectname) %(refname)", "refs/atoll")
-    assert listed.splitlines() == [
-        f"{tips[0]} refs/atoll/saved/sb_1/1/0/fix",
-        f"{tips[1]} refs/atoll/saved/sb_1/1/0/two",
-    ]
-    bare.git("fsck", "--strict")
-    await world.workspaces.save_commits(sandbox, (await world.laid_out(world.repo(), number=3))[1])

@@ -28,12 +28,13 @@ from atoll.domain.isolation import Isolation, IsolationLevel
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
 from atoll.services.events import Events
 from atoll.services.identifiers import Identifiers
-from atoll.services.kept import Keeping, KeptWorktrees
+from atoll.services.kept import KeptWorktrees
 from atoll.services.logins import Logins
 from atoll.services.profiles import Profiles
 from atoll.services.repositories import Repositories
 from atoll.services.sandboxes import Sandboxes, Surroundings
 from atoll.services.sandboxes import Settings as SandboxSettings
+from atoll.services.saved_work import Keeping, SavedWork
 from atoll.services.workspaces import Workspaces
 from atoll.surfaces.cli.api import Api
 from atoll.surfaces.cli.server import find_server
@@ -125,10 +126,20 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
         )
         shelf.sweep()
         boxes, workspaces = Boxes(home / "boxes"), Workspaces(shelf, clock)
+        (home / "kept").mkdir(exist_ok=True)
+        keeping = Keeping(KeptFolder(home / "kept"), clock, identifiers, timedelta(days=30))
         profiles = Profiles(store, bus, clock=clock, identifiers=identifiers, bundled=bundled())
         vault = InMemoryVault()
         around = Surroundings(
-            store, bus, clock, {boxes.name: boxes}, boxes, workspaces, HostAgents(), vault
+            store,
+            bus,
+            clock,
+            {boxes.name: boxes},
+            boxes,
+            workspaces,
+            HostAgents(),
+            vault,
+            SavedWork(workspaces, keeping),
         )
         sandboxes = Sandboxes(
             around,
@@ -149,7 +160,7 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
         kept = KeptWorktrees(
             sandboxes,
             workspaces,
-            Keeping(KeptFolder(home / "kept"), clock, identifiers, timedelta(days=30)),
+            keeping,
         )
         core = Core(sandboxes, profiles, events, logins, vault, around.extensions, kept)
         services = services_over(core, repos, readiness=ready)

@@ -11,6 +11,7 @@ from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFou
 from atoll.surfaces.cli.api import Call, at, post
 from atoll.surfaces.cli.local_repo import describe, upload
 from atoll.surfaces.cli.pulled_branch import Pulled, Wanted, pull
+from atoll.surfaces.cli.saved_work import bring_saved
 from tests.peers.git_server import git_server
 from tests.peers.git_tree import Tree, bare_copy, new_tree
 from tests.surfaces.repository_world import RepositoryWorld, repository_world
@@ -222,9 +223,14 @@ async def test_recreate_saves_commits_first(atoll: RepositoryWorld, tmp_path: Pa
         base_url=atoll.url, headers={"Authorization": f"Bearer {atoll.token}"}, timeout=30
     ) as client:
         again = await client.post(f"/v1/sandboxes/{sandbox_id}/recreate?wait=true")
-    assert again.json()["generation"] == 2, again.text
-    bare = Tree((await atoll.shelf.find(key)).path)
-    assert bare.git("rev-parse", f"refs/atoll/saved/{sandbox_id}/1/0/fix") == tip
+        assert again.json()["generation"] == 2, again.text
+        (one,) = (await client.get("/v1/kept")).json()["kept"]
+        assert (one["sandbox_id"], one["generation"], one["tree"]) == (sandbox_id, 1, False)
+        assert (await client.get(f"/v1/kept/{one['kept_id']}/archive")).status_code == 404
+    name = str(sandbox["name"])
+    (saved,) = await asyncio.to_thread(bring_saved, atoll.api, name, tree.path, repo=0)
+    assert saved.branch == f"atoll/saved/{name}/1/branch/fix"
+    assert tree.git("rev-parse", saved.branch) == tip == saved.commit
 
 
 @pytest.mark.parametrize(

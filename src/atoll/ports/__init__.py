@@ -38,7 +38,7 @@ from atoll.ports.store import (
     Transaction,
 )
 from atoll.ports.vault import Masters, Sealed, Vault
-from atoll.ports.workspaces import WorkspacePreparer
+from atoll.ports.workspaces import WorkSaver, WorkspacePreparer
 
 __all__ = [
     "AgentConfigs",
@@ -81,5 +81,6 @@ __all__ = [
     "Tether",
     "Transaction",
     "Vault",
+    "WorkSaver",
     "WorkspacePreparer",
 ]

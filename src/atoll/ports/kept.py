@@ -1,4 +1,4 @@
-"""The kept-worktrees port: files and commits of sandboxes that were destroyed.
+"""The kept-worktrees port: files and commits of sandboxes that were destroyed or recreated.
 
 Bytes an agent wrote lie there as they came: nothing on the host opens an archive or a bundle.
 """
@@ -22,7 +22,8 @@ def bundle_name(repo: int) -> str:
 @dataclass(frozen=True, slots=True)
 class KeptWorktree:
     """One kept worktree: `path` is its folder on the server, with `tree.tar` and for each number
-    in `bundles` a bundle of commits. `bytes` is what they take together."""
+    in `bundles` a bundle of commits. `bytes` is what they take together. `generation` is
+    the one whose work a recreate saved, else None; `tree` tells whether `tree.tar` is there."""
 
     id: str
     org_id: OrgId
@@ -34,6 +35,8 @@ class KeptWorktree:
     bundles: tuple[int, ...] = ()
     bytes: int = 0
     path: str = ""
+    generation: int | None = None
+    tree: bool = True
 
 
 class KeptDraft(Protocol):

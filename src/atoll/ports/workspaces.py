@@ -1,4 +1,4 @@
-"""The WorkspacePreparer port: what fills `/workspace` and saves its commits.
+"""The workspace ports: what fills `/workspace`, and what saves its work before it goes.
 
 Repositories are one implementation's business; the life of a sandbox only says when.
 """
@@ -34,6 +34,14 @@ class WorkspacePreparer(Protocol):
         """What may happen after `ready` (index refresh). A failure is logged, nothing more."""
         ...
 
-    async def save_commits(self, sandbox: Sandbox, client: RuntimeClient) -> None:
-        """Keep unpulled commits outside before the workspace goes. Nothing to save is fine."""
+
+class WorkSaver(Protocol):
+    """Raises what reaching the sandbox raises, `Conflict` code `holds_secret`, `LimitReached`,
+    `Invalid`, `Failed`."""
+
+    async def save_work(
+        self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
+    ) -> None:
+        """Keep unpulled commits and uncommitted work outside, durably, before the workspace goes.
+        `report` receives where they are. Nothing to save is fine."""
         ...

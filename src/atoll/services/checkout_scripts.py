@@ -9,6 +9,7 @@ from atoll.services.inside import Script
 NOT_A_REPOSITORY = 13
 NO_SUCH_BRANCH = 11
 NOTHING_NEW = 12
+NOT_WHOLE = 15
 
 # $1 folder  $2 shared repository  $3 branch  $4 commit ("" for an empty repository)
 # $5 "yes" when the branch exists at the origin  $6 origin's address ("" for none)
@@ -86,6 +87,78 @@ new=$(here | git rev-list --count --max-count=1 "$what" --stdin) || exit 14
 [ "$new" != 0 ] || exit 12
 ulimit -f "$5"
 here | git bundle create -q "$out" "$what" --stdin
+""",
+)
+
+# Arguments as for BUNDLE; $4 is not read.
+# Commits what is nowhere committed and bundles it with every branch, as refs/heads/branch/NAME
+# (other-N for a name that is long or not plain), worktree, index, detached and stash-N. All of
+# it goes into a scratch repository: nothing of the agent's own repository changes. Ends with
+# NOT_WHOLE when git would leave files out: another repository lies in the tree, or git cannot
+# add it.
+SAVE = Script(
+    "save the work",
+    r"""
+cd "$1" 2> /dev/null && [ -d .git ] && [ ! -L .git ] || exit 13
+top=$PWD store=$2 out=$3 work=$3.d
+export LC_ALL=C GIT_AUTHOR_NAME=Atoll GIT_AUTHOR_EMAIL=atoll@atoll.invalid
+export GIT_COMMITTER_NAME=Atoll GIT_COMMITTER_EMAIL=atoll@atoll.invalid
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY
+quiet() { git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false "$@"; }
+own() {
+  GIT_DIR="$top/.git" GIT_WORK_TREE="$top" GIT_INDEX_FILE="$work/index" \
+    GIT_OBJECT_DIRECTORY="$work/objects" quiet "$@"
+}
+new() { quiet --git-dir="$work" "$@"; }
+quiet --git-dir="$top/.git" rev-parse --git-dir > /dev/null 2>&1 || exit 13
+[ -z "$(find . -path ./.git -prune -o -name .git -print 2> /dev/null | head -n 1)" ] || exit 15
+trap 'rm -rf "$work"' EXIT
+quiet init -q --bare --template= "$work" || exit 14
+mkdir -p "$work/objects/info" || exit 14
+printf '%s\n' "$top/.git/objects" > "$work/objects/info/alternates" || exit 14
+head=$(own rev-parse -q --verify 'HEAD^{commit}') || head=
+if [ -n "$head" ]; then base=$(own rev-parse "$head^{tree}") || exit 14
+else base=$(own mktree < /dev/null) || exit 14; fi
+if [ -f .git/index ]; then cp .git/index "$work/index" || exit 14
+elif [ -n "$head" ]; then own read-tree "$head" || exit 14; fi
+# An index with unmerged entries is no tree; the files of the conflict are in the working tree.
+staged=$(own write-tree 2> /dev/null) || staged=
+own ls-files -v -z | sed -zn 's/^[a-z] //p' | own update-index -z --no-assume-unchanged --stdin
+own -c advice.addIgnoredFile=false add -A --sparse -- . || exit 15
+tree=$(own write-tree) || exit 15
+keep() { new update-ref "refs/heads/$1" "$2" || exit 14; }
+commit() { own commit-tree ${head:+-p "$head"} -m "$2" "$1"; }
+if [ "$tree" != "$base" ]; then
+  one=$(commit "$tree" 'Work that was not committed') || exit 14
+  keep worktree "$one"
+fi
+if [ -n "$staged" ] && [ "$staged" != "$base" ] && [ "$staged" != "$tree" ]; then
+  one=$(commit "$staged" 'What was staged') || exit 14
+  keep index "$one"
+fi
+if [ -n "$head" ] && ! own symbolic-ref -q HEAD > /dev/null; then keep detached "$head"; fi
+number=0
+for one in $(own log -g --format=%H refs/stash -- 2> /dev/null); do
+  keep "stash-$number" "$one"
+  number=$((number + 1))
+done
+own for-each-ref --format='%(objectname) %(refname:lstrip=2)' refs/heads > "$work/names" || exit 14
+number=0
+while read -r one name; do
+  case $name in
+    *[!A-Za-z0-9._/-]*) plain= ;;
+    *) plain=$name ;;
+  esac
+  if [ -z "$plain" ] || [ "${#name}" -gt 150 ]; then
+    keep "other-$number" "$one"
+    number=$((number + 1))
+  else keep "branch/$name" "$one"; fi
+done < "$work/names"
+here() { git --git-dir="$store" for-each-ref --format='^%(objectname)' refs/heads refs/tags; }
+count=$(here | new rev-list --count --max-count=1 --branches --stdin) || exit 14
+[ "$count" != 0 ] || exit 12
+ulimit -f "$5"
+here | new bundle create -q "$out" --branches --stdin
 """,
 )
 

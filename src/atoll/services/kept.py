@@ -1,4 +1,4 @@
-"""Kept worktrees: what a destroyed sandbox left, written down before it went.
+"""Kept worktrees: what a destroyed or recreated sandbox left, written down before it went.
 
 A worktree is written whole before anything is destroyed; whatever fails in between leaves the
 sandbox as it was. Kept ones go when their time is over.
@@ -6,7 +6,6 @@ sandbox as it was. Kept ones go when their time is over.
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 
 import structlog
@@ -14,11 +13,11 @@ import structlog
 from atoll.domain.errors import AtollError, Conflict, Forbidden, NotFound
 from atoll.domain.principal import Principal
 from atoll.domain.sandbox import Sandbox, State
-from atoll.ports import Clock, RuntimeStream
-from atoll.ports.kept import TREE, KeptDraft, KeptShelf, KeptWorktree, bundle_name
+from atoll.ports import RuntimeStream
+from atoll.ports.kept import TREE, KeptDraft, KeptWorktree, bundle_name
 from atoll.services.files import WITH_SECRETS, Files
-from atoll.services.identifiers import Identifiers
 from atoll.services.sandboxes import Sandboxes
+from atoll.services.saved_work import Keeping
 from atoll.services.workspaces import ALL_BRANCHES, Workspaces
 
 LOOK_EVERY = timedelta(hours=1)
@@ -27,16 +26,6 @@ LOOK_EVERY = timedelta(hours=1)
 _GONE = frozenset({State.DESTROYING, State.DESTROYED})
 
 _log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Keeping:
-    """What keeping needs: `retention` is how long a worktree is kept."""
-
-    shelf: KeptShelf
-    clock: Clock
-    identifiers: Identifiers
-    retention: timedelta
 
 
 class KeptWorktrees:
@@ -93,6 +82,11 @@ class KeptWorktrees:
     async def archive(self, caller: Principal, kept_id: str) -> AsyncIterator[RuntimeStream]:
         """Its files as tar."""
         kept = await self.get(caller, kept_id)
+        if not kept.tree:
+            raise NotFound(
+                f"{kept.sandbox_name} was recreated and its work saved as commits: "
+                f"`atoll pull {kept.sandbox_name} --saved` brings them."
+            )
         yield RuntimeStream(200, (), self._shelf.read(kept.id, TREE))
 
     @asynccontextmanager

@@ -31,6 +31,7 @@ from atoll.ports import (
     RuntimeClient,
     RuntimeClients,
     SafetyLayers,
+    WorkSaver,
     WorkspacePreparer,
 )
 from atoll.services.agent_seeds import lay, plant
@@ -43,6 +44,9 @@ from atoll.services.start_folder import stand_at
 WORKSPACE = "/workspace"
 TAKE_DOWN_SECONDS = 120.0
 """A backend that hangs must not hold its sandbox for ever."""
+
+SAVING_ALONE_SECONDS = 1800
+"""Longer than saving a large tree takes, which is one request."""
 
 Report = Callable[[str], None]
 
@@ -75,6 +79,7 @@ class Provisioning:
         clients: RuntimeClients,
         *,
         workspaces: WorkspacePreparer,
+        saver: WorkSaver,
         layers: Layers,
         policies: Policies,
         require_isolation: IsolationLevel | None = None,
@@ -84,6 +89,7 @@ class Provisioning:
         self._required = require_isolation
         self._clients = clients
         self._workspaces = workspaces
+        self._saver = saver
         self._agents = layers.agents
         self._safety = layers.safety
         self._configs = layers.configs
@@ -207,21 +213,22 @@ class Provisioning:
         return client
 
     async def renew(self, sandbox: Sandbox, report: Report) -> None:
-        """Save the unpulled commits of the workspace that is about to go, then drop it. Raises
-        `Failed` when they could not be saved: nothing was dropped then."""
+        """Save the work in the workspace that is about to go, then drop it. Raises `Failed` when it
+        could not be saved: nothing was dropped then."""
         extension = self.extension(sandbox)
         if sandbox.profile.workspace.access is not Access.READ_WRITE:
-            # Nothing was committed where nothing can be written.
+            # Nothing was made where nothing can be written.
             await extension.teardown(self.handle(sandbox), keep_state=False)
             return
-        report("Saving unpulled commits.")
+        report("Saving unpulled and uncommitted work.")
         try:
             client = await self._old_runtime(sandbox, extension)
-            await self._workspaces.save_commits(sandbox, client)
+            await self._saver.save_work(sandbox, client, report)
         except AtollError as err:
             raise Failed(
-                f"The unpulled commits of {sandbox.name} could not be saved ({err.message}), so "
-                "its workspace was kept. If they do not matter, destroy it and make a new one."
+                f"The work in {sandbox.name} could not be saved ({err.message}), so its workspace "
+                f"was kept. `atoll destroy {sandbox.name} --keep-worktree` takes its files out; "
+                "if they do not matter, destroy it and make a new one."
             ) from err
         report("Dropping the old workspace.")
         await extension.teardown(self.handle(sandbox), keep_state=False)
@@ -275,15 +282,12 @@ class Provisioning:
         return tuple(chosen.items())
 
     async def _old_runtime(self, sandbox: Sandbox, extension: Extension) -> RuntimeClient:
-        """The runtime of the generation before, brought up again when it does not stand."""
+        """The runtime of the generation before, or a maintenance start when it does not stand."""
         if sandbox.attachment.address is not None:
             client = self.client(sandbox)
             if await _answers(client):
                 return client
-        mounts = await self._mounts(sandbox)
-        env, before = self._env(sandbox), sandbox.generation - 1
-        old = _request(sandbox, mounts, env=env, fresh=False, generation=before)
-        return self._clients.client(await extension.wait_ready(await extension.provision(old)))
+        return await self.open_kept(sandbox, alone_seconds=SAVING_ALONE_SECONDS)
 
 
 @asynccontextmanager

@@ -42,6 +42,7 @@ from atoll.ports import (
     Store,
     Transaction,
     Vault,
+    WorkSaver,
     WorkspacePreparer,
 )
 from atoll.services.admission import Admission, Settings
@@ -76,6 +77,7 @@ class Surroundings:
     workspaces: WorkspacePreparer
     agents: AgentLayers
     vault: Vault
+    saver: WorkSaver
     rules: DoorRules = field(default_factory=DoorRules)
     safety: SafetyLayers | None = None
     configs: AgentConfigs | None = None
@@ -218,7 +220,8 @@ class Sandboxes:
         return await self._act(caller, ref, Start(resume_agents))
 
     async def recreate(self, caller: Principal, ref: str) -> Sandbox:
-        """Provision it afresh under the same id, after saving unpulled commits."""
+        """Provision it afresh under the same id, after saving unpulled and
+        uncommitted work."""
         return await self._act(caller, ref, Recreate())
 
     async def destroy(self, caller: Principal, ref: str, *, kept_at: str | None = None) -> Sandbox:
@@ -353,6 +356,7 @@ def _provisioning(around: Surroundings, policies: Policies, settings: Settings) 
         around.extensions,
         around.clients,
         workspaces=around.workspaces,
+        saver=around.saver,
         layers=Layers(around.agents, around.safety, around.configs),
         policies=policies,
         require_isolation=settings.require_isolation,

@@ -25,8 +25,10 @@ from atoll.services.checkout_scripts import (
     BUNDLE,
     NO_SUCH_BRANCH,
     NOT_A_REPOSITORY,
+    NOT_WHOLE,
     NOTHING_NEW,
     PREPARE,
+    SAVE,
     SETTLE,
 )
 from atoll.services.inside import run_inside
@@ -40,6 +42,8 @@ SETTLE_AFTER = timedelta(seconds=1.1)
 
 WORKSPACE = "/workspace"
 ALL_BRANCHES = "--branches"
+EVERYTHING = "--everything"
+"""Every branch, what is not committed, stashes and a detached HEAD, as SAVE names them."""
 
 _PROGRESS = re.compile(rb"Updating files: +(\d{1,3})%")
 _log = structlog.get_logger(__name__)
@@ -110,28 +114,14 @@ class Workspaces:
             if outcome.code != 0:
                 _log.info("index_not_refreshed", sandbox_id=sandbox.id, why=outcome.said)
 
-    async def save_commits(self, sandbox: Sandbox, client: RuntimeClient) -> None:
-        """Keep every branch's new commits as `refs/atoll/saved/<id>/<generation>/…`."""
-        # A recreate counts up before the old workspace goes.
-        generation = sandbox.generation - 1 if sandbox.renewing else sandbox.generation
-        for number, repo in enumerate(sandbox.repos):
-            stored = await self.stored(sandbox, repo)
-            with contextlib.suppress(Conflict, NotFound):
-                async with self.taken_out(sandbox, client, number, ref=ALL_BRANCHES) as taken:
-                    intake, refs = taken
-                    prefix = f"refs/atoll/saved/{sandbox.id}/{generation}/{number}"
-                    saved = tuple(
-                        Ref(f"{prefix}/{branch_of_ref(ref.name)}", ref.commit) for ref in refs
-                    )
-                    await self._shelf.take(intake, stored, saved)
-
     @contextlib.asynccontextmanager
     async def taken_out(
         self, sandbox: Sandbox, client: RuntimeClient, number: int, *, ref: str
     ) -> AsyncIterator[tuple[Intake, tuple[Ref, ...]]]:
-        """A verified bundle of `ref` (or `ALL_BRANCHES`) of one repository, without what the
-        shared one has. Raises `Conflict` code `nothing_new`, `NotFound` (no such branch, no
-        repository), `LimitReached`, `Invalid` when its objects do not hold."""
+        """A verified bundle of `ref` (or `ALL_BRANCHES`, or `EVERYTHING`) of one repository,
+        without what the shared one has. Raises `Conflict` code `nothing_new`, or `not_whole` where
+        git would leave files out; `NotFound` (no such branch, no repository), `LimitReached`,
+        `Invalid` when its objects do not hold."""
         repo = sandbox.repos[number]
         stored = await self.stored(sandbox, repo)
         async with self._shelf.intake() as intake:
@@ -147,7 +137,8 @@ class Workspaces:
         self, client: RuntimeClient, repo: SandboxRepo, *, args: tuple[str, str, str]
     ) -> None:
         blocks = str(self._shelf.max_bundle_bytes // 512)
-        outcome = await run_inside(client, BUNDLE, (repo.path, *args, blocks))
+        script = SAVE if args[2] == EVERYTHING else BUNDLE
+        outcome = await run_inside(client, script, (repo.path, *args, blocks))
         branch = args[2].removeprefix("refs/heads/")
         if outcome.code == NOT_A_REPOSITORY:
             raise NotFound(f"{repo.path} in the sandbox is no git repository any more.")
@@ -158,6 +149,8 @@ class Workspaces:
                 f"{repo.path} has no commit that is not outside already: commit there first.",
                 code="nothing_new",
             )
+        if outcome.code == NOT_WHOLE:
+            raise Conflict(f"Git cannot save all of {repo.path}: {outcome.said}", code="not_whole")
         if outcome.code != 0:
             raise Failed(f"The commits of {repo.path} could not be bundled: {outcome.said}")
 

@@ -45,12 +45,13 @@ from atoll.runtime.zygote.home import Home
 from atoll.services.admission import Settings as SandboxSettings
 from atoll.services.events import Events, Note
 from atoll.services.identifiers import Identifiers
-from atoll.services.kept import Keeping, KeptWorktrees
+from atoll.services.kept import KeptWorktrees
 from atoll.services.logins import Logins
 from atoll.services.policies import DoorRules
 from atoll.services.profiles import Profiles
 from atoll.services.repositories import Repositories
 from atoll.services.sandboxes import Sandboxes, Surroundings
+from atoll.services.saved_work import Keeping, SavedWork
 from atoll.services.workspaces import Workspaces
 from atoll.surfaces.http.context import Readiness, Services
 from atoll.wire import zygote as wire
@@ -75,6 +76,14 @@ class _Ground:
     identifiers: Identifiers
 
 
+@dataclass(frozen=True, slots=True)
+class _Trees:
+    """What fills working trees, and what saves their work."""
+
+    workspaces: Workspaces
+    saver: SavedWork
+
+
 @asynccontextmanager
 async def assembled(settings: ControlSettings) -> AsyncIterator[Services]:
     """Every service of a control plane. Raises `Failed`, `Unavailable` with what is missing."""
@@ -85,7 +94,14 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Services]:
         shelf = await _shelf(settings, stack)
         workspaces = Workspaces(shelf, ground.clock)
         vault = await asyncio.to_thread(open_vault, settings, os.environ)
-        around = _surroundings(settings, ground, workspaces, vault=vault, stack=stack)
+        keeping = await _keeping(settings, ground)
+        around = _surroundings(
+            settings,
+            ground,
+            _Trees(workspaces, SavedWork(workspaces, keeping)),
+            vault=vault,
+            stack=stack,
+        )
         profiles = _profiles(ground, settings.home / "profiles")
         rules, ids = _rules(settings), ground.identifiers
         sandboxes = Sandboxes(around, profiles, settings=rules, identifiers=ids)
@@ -98,7 +114,7 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Services]:
             events=events,
             allow_loopback=settings.allow_loopback_remotes,
         )
-        kept = KeptWorktrees(sandboxes, workspaces, await _keeping(settings, ground))
+        kept = KeptWorktrees(sandboxes, workspaces, keeping)
         core = Core(sandboxes, profiles, events, logins, vault, around.extensions, kept)
         yield services_over(core, repositories, readiness=_readiness(store, sandboxes))
 
@@ -116,7 +132,7 @@ def _rules(settings: ControlSettings) -> SandboxSettings:
 def _surroundings(
     settings: ControlSettings,
     ground: _Ground,
-    workspaces: Workspaces,
+    trees: _Trees,
     *,
     vault: EnvelopeVault,
     stack: AsyncExitStack,
@@ -129,7 +145,8 @@ def _surroundings(
         clock=ground.clock,
         extensions=_extensions(settings, stack),
         clients=clients,
-        workspaces=workspaces,
+        workspaces=trees.workspaces,
+        saver=trees.saver,
         agents=InstalledLayers(settings.home / "agents", settings.agent_catalogue),
         configs=ConfigFolder(settings.home / "agent-config"),
         safety=SafetyFolders(settings.home / "safety"),

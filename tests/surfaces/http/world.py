@@ -35,11 +35,12 @@ from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, R
 from atoll.services.admission import Settings as SandboxSettings
 from atoll.services.events import Events, Note
 from atoll.services.identifiers import Identifiers
-from atoll.services.kept import Keeping, KeptWorktrees
+from atoll.services.kept import KeptWorktrees
 from atoll.services.logins import Logins
 from atoll.services.profiles import Profiles
 from atoll.services.repositories import Repositories
 from atoll.services.sandboxes import Sandboxes, Surroundings
+from atoll.services.saved_work import Keeping
 from atoll.services.workspaces import Workspaces
 from atoll.surfaces.http import repositories
 from atoll.surfaces.http.app import create_app
@@ -456,6 +457,7 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
             EmptyWorkspaces(),
             HostAgents(),
             vault,
+            EmptyWorkspaces(),
         )
         sandboxes = Sandboxes(
             around,

@@ -10,7 +10,7 @@ from atoll.ports import Mount, RuntimeClient
 
 
 class EmptyWorkspaces:
-    """`ports.workspaces.WorkspacePreparer` where no repository can be had."""
+    """`ports.workspaces.WorkspacePreparer` and `WorkSaver` where no repository can be had."""
 
     async def mounts_for(
         self, repos: tuple[SandboxRepo, ...], *, fetch: bool = True
@@ -29,7 +29,9 @@ class EmptyWorkspaces:
     async def settle(self, sandbox: Sandbox, client: RuntimeClient) -> None:
         """Nothing to settle."""
 
-    async def save_commits(self, sandbox: Sandbox, client: RuntimeClient) -> None:
+    async def save_work(
+        self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
+    ) -> None:
         """Nothing to save."""
 
 

@@ -1,9 +1,10 @@
-"""`atoll kept`: the files of destroyed sandboxes, on the server and on this machine."""
+"""`atoll kept`: what gone and recreated sandboxes left, on the server and on this machine."""
 
 from pathlib import Path
 
 import click
 
+from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.answer import Answer, Json
 from atoll.surfaces.cli.api import Call, at, get
 from atoll.surfaces.cli.candidates import listed
@@ -26,7 +27,7 @@ from atoll.surfaces.cli.output import note, say, show_json, show_table
 @json_option()
 @pass_invocation
 def command(invocation: Invocation, *, kept_id: str | None, to: Path | None, as_json: bool) -> None:
-    """List the files that destroyed sandboxes left, and fetch them from the server.
+    """List what destroyed and recreated sandboxes left, and fetch them from the server.
 
     Without ID it lists what the server keeps and what was written on this machine; with ID the
     server's files are written here, with a bundle of the new commits beside them.
@@ -50,6 +51,9 @@ def command(invocation: Invocation, *, kept_id: str | None, to: Path | None, as_
 
 def _fetch(invocation: Invocation, kept_id: str, to: Path | None, *, as_json: bool) -> None:
     kept = invocation.api().call(get("kept", kept_id))
+    if not kept.flag("tree"):
+        named = kept.text("sandbox_name")
+        raise Invalid(f"{kept_id} is saved work of {named}: `atoll pull {named} --saved` brings it")
     numbers = [int(number) for number in kept.texts("bundles")]
     bundles = tuple(
         (number, Call("GET", at("kept", kept_id, "bundle"), (("repo", str(number)),)))

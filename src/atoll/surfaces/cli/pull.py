@@ -6,11 +6,12 @@ import click
 
 from atoll.domain.errors import Conflict
 from atoll.surfaces.cli.answer import Json
-from atoll.surfaces.cli.api import get
+from atoll.surfaces.cli.api import Api, get
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.options import json_option, sandbox_argument
 from atoll.surfaces.cli.output import note, say, show_json
 from atoll.surfaces.cli.pulled_branch import Pulled, Wanted, pull
+from atoll.surfaces.cli.saved_work import bring_saved, saved_of, tell_saved
 
 
 @click.command("pull", epilog="Nothing of the sandbox runs here: no hook, filter or setting.")
@@ -26,6 +27,7 @@ from atoll.surfaces.cli.pulled_branch import Pulled, Wanted, pull
     help="Your checkout  [default: the current folder]",
 )
 @click.option("--force", is_flag=True, help="Let BRANCH lose commits, or a mirror its own changes.")
+@click.option("--saved", is_flag=True, help="Instead, the work that `recreate` saved.")
 @json_option()
 @pass_invocation
 def command(
@@ -37,6 +39,7 @@ def command(
     repo: int,
     checkout: Path | None,
     force: bool,
+    saved: bool,
     as_json: bool,
 ) -> None:
     """Bring a sandbox's commits into a branch of your checkout.
@@ -44,8 +47,14 @@ def command(
     BRANCH is made or moved forward (default: the name it has inside). Your working tree and
     the branch you are on stay as they are. Of a sandbox made with --mirror, the files that changed
     inside come back into the folder it mirrors (-C names it where it was not sent from here).
+    With --saved, branches below atoll/saved/NAME hold what `recreate` saved.
     """
     api = invocation.api()
+    if saved:
+        if branch or source or force:
+            raise click.UsageError("--saved names its branches itself: leave out the others.")
+        _bring_saved(api, name, checkout or Path(), repo=repo, as_json=as_json)
+        return
     sandbox = api.call(get("sandboxes", name))
     if sandbox.child("workspace").text("mode") == "mirror":
         mirror = sandbox.text("sandbox_id")
@@ -63,6 +72,16 @@ def command(
         show_json(_value(pulled))
     elif pulled.commit:
         _tell(pulled)
+
+
+def _bring_saved(api: Api, name: str, checkout: Path, *, repo: int, as_json: bool) -> None:
+    found = saved_of(api, name)
+    brought = bring_saved(api, name, checkout, repo=repo)
+    if as_json:
+        whole: list[Json] = [one.text("kept_id") for one in found if one.flag("tree")]
+        show_json({"saved": [_value(one) for one in brought], "trees": whole})
+    else:
+        tell_saved(name, found, brought)
 
 
 def _bring_back(

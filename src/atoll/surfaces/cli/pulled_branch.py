@@ -87,13 +87,13 @@ def take_in(
     `Conflict` when that branch is checked out, would lose commits (`force` lets it), or the
     checkout lacks the commits the work began from."""
     git = LocalGit(checkout)
-    header = _header(bundle)
+    header = header_of(bundle)
     (ref, commit), *rest = header.refs
     source = branch_of_ref(ref)
     if source is None or rest:
         raise Invalid("The bundle holds something other than one branch.")
     target = read_branch(branch or source)
-    _check_base(git, header)
+    check_base(git, header)
     before = git.try_("rev-parse", "-q", "--verify", f"refs/heads/{target}").text
     refspec = f"{'+' if force else ''}{ref}:refs/heads/{target}"
     said = git.try_(
@@ -102,16 +102,22 @@ def take_in(
     )  # fmt: skip
     if said.code != 0:
         raise _refusal(said.why, target)
-    base = header.prerequisites[0] if header.prerequisites else EMPTY_TREE
     known = [f"^{known}" for known in (before, *header.prerequisites) if known]
     count = git.ask("rev-list", "--count", "--stdin", stdin="\n".join([commit, *known]).encode())
+    return Pulled(target, commit, int(count), changed_files(git, header, commit))
+
+
+def changed_files(git: LocalGit, header: BundleHeader, commit: str) -> tuple[str, ...]:
+    """Files of `commit` that changed since the bundle's base and can run something here."""
+    base = header.prerequisites[0] if header.prerequisites else EMPTY_TREE
     changed = git.ask(
         "diff-tree", "-r", "-z", "--name-only", "--no-ext-diff", "--no-textconv", base, commit
     )
-    return Pulled(target, commit, int(count), flagged(changed.split("\0")))
+    return flagged(changed.split("\0"))
 
 
-def _header(bundle: Path) -> BundleHeader:
+def header_of(bundle: Path) -> BundleHeader:
+    """The header of a bundle the server sent. Raises `Failed`."""
     with bundle.open("rb") as file:
         start = file.read(MAX_HEADER_BYTES)
     try:
@@ -120,7 +126,8 @@ def _header(bundle: Path) -> BundleHeader:
         raise Failed(f"The server sent something that is no bundle: {error}.") from error
 
 
-def _check_base(git: LocalGit, header: BundleHeader) -> None:
+def check_base(git: LocalGit, header: BundleHeader) -> None:
+    """Raise `Conflict` code `base_missing` where the checkout lacks what the bundle stands on."""
     if not header.prerequisites:
         return
     asked = "\n".join(header.prerequisites).encode()

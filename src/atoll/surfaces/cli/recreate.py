@@ -1,15 +1,17 @@
-"""`atoll recreate`: a fresh workspace under the same id; unpulled commits are saved first."""
+"""`atoll recreate`: a fresh workspace under the same id; the work in the old one is saved first."""
 
 from pathlib import Path
 
 import click
 
-from atoll.surfaces.cli.api import get, post
+from atoll.surfaces.cli.answer import Answer
+from atoll.surfaces.cli.api import Api, get, post
 from atoll.surfaces.cli.exits import FAILED
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.keeping import Keeping, keep_before
 from atoll.surfaces.cli.options import json_option, keep_options, sandbox_argument, yes_option
-from atoll.surfaces.cli.output import say, show_json
+from atoll.surfaces.cli.output import note, say, show_json
+from atoll.surfaces.cli.saved_work import saved_of
 from atoll.surfaces.cli.unpulled import Choice, choose, look, tell
 from atoll.surfaces.cli.waiting import name_of, wait_ready
 
@@ -30,7 +32,7 @@ def command(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Make a sandbox afresh under the same id, saving its commits first."""
+    """Make a sandbox afresh under the same id, saving its work first."""
     api = invocation.api()
     sandbox = api.call(get("sandboxes", name))
     keeping = Keeping(to, with_secrets, quiet=as_json)
@@ -48,3 +50,15 @@ def command(
         show_json(ready.value)
     else:
         say(f"{name_of(ready)} is {ready.text('state')}, generation {ready.number('generation')}")
+        _tell_saved(api, ready)
+
+
+def _tell_saved(api: Api, ready: Answer) -> None:
+    before = ready.number("generation") - 1
+    for one in saved_of(api, ready.text("sandbox_id")):
+        if one.number("generation") == before:
+            if one.texts("bundles"):
+                note(f"its work was saved: atoll pull {name_of(ready)} --saved")
+            if one.flag("tree"):
+                note(f"its whole tree was kept: atoll kept {one.text('kept_id')}")
+            return

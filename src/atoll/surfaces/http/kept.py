@@ -24,7 +24,8 @@ _SAVED = {"Content-Disposition": "attachment"}
 
 class KeptView(Shown):
     """A worktree that outlived its sandbox. `path` is its folder on the server; `bundles` are the
-    numbers of the repositories whose new commits are there."""
+    numbers of the repositories whose new commits are there. `generation` is set for work that a
+    recreate saved; without `tree` there is no archive."""
 
     kept_id: str
     sandbox_id: str
@@ -34,6 +35,8 @@ class KeptView(Shown):
     bundles: list[int]
     kept_at: str
     kept_until: str
+    generation: int | None
+    tree: bool
 
 
 class KeptList(Shown):
@@ -44,7 +47,7 @@ class KeptList(Shown):
 
 @router.get("", response_model=KeptList, responses=problems())
 async def list_kept(atoll: Atoll, caller: Caller) -> Response:
-    """The worktrees that were kept when their sandboxes were destroyed."""
+    """The worktrees and work that were kept of sandboxes that were destroyed or recreated."""
     return Json({"kept": [_view(one) for one in await atoll.kept.list(caller)]})
 
 
@@ -98,4 +101,6 @@ def _view(kept: KeptWorktree) -> dict[str, Any]:
         "bundles": list(kept.bundles),
         "kept_at": instant(kept.kept_at),
         "kept_until": instant(kept.kept_until),
+        "generation": kept.generation,
+        "tree": kept.tree,
     }
