@@ -1,7 +1,7 @@
 /** What lies over a terminal's lower edge when it is not simply live. */
 
 import { useEffect, useState } from 'react';
-import type { AttachStatus } from '../terminal/status';
+import { isOver, type AttachStatus } from '../terminal/status';
 import type { TerminalView } from '../terminal/view';
 import { TurnNotice } from './TurnNotice';
 import { exitWords } from './words';
@@ -17,7 +17,7 @@ export function PaneNotice({ status, refused, view }: PaneNoticeProps) {
   if (status === null || status.phase === 'closed') return null;
   if (status.phase === 'live') return <TurnNotice status={status} {...{ refused, view }} />;
   const cut = status.phase === 'waiting' || (status.phase === 'connecting' && status.resumes);
-  const ended = ['ended', 'gone', 'revoked'].includes(status.phase);
+  const ended = isOver(status.phase);
   return (
     <div className={ended ? 'pane-notice pane-notice-end' : 'pane-notice'} role="status">
       <Words status={status} refused={refused !== null} />

@@ -13,6 +13,7 @@ import { SearchBar } from './SearchBar';
 import { ShareDialog } from './ShareDialog';
 import type { panelOf } from './TabList';
 import { TextView } from './TextView';
+import { isOver } from '../terminal/status';
 import { ComposeBar, TouchKeys } from './TouchKeys';
 import { useTerminalView, type Calls, type Viewed } from './useTerminalView';
 
@@ -21,6 +22,8 @@ interface TerminalPaneProps extends Omit<Calls, 'onSearch'> {
   readonly terminal: Terminal;
   readonly client: string;
   readonly visible: boolean;
+  /** The person's way in has ended, as heard elsewhere. */
+  readonly over?: boolean;
   /** Attributes that tie it to its tab, where it has one. */
   readonly panel?: ReturnType<typeof panelOf>;
 }
@@ -29,7 +32,7 @@ interface TerminalPaneProps extends Omit<Calls, 'onSearch'> {
 type Over = { readonly is: 'share' } | { readonly is: 'text'; readonly text: string };
 
 export function TerminalPane(props: TerminalPaneProps) {
-  const { sandboxId, terminal, client, visible, panel, ...calls } = props;
+  const { sandboxId, terminal, client, visible, over: ended, panel, ...calls } = props;
   const terminalId = terminal.terminal_id;
   const [searching, setSearching] = useState(false);
   const [over, setOver] = useState<Over | null>(null);
@@ -47,6 +50,10 @@ export function TerminalPane(props: TerminalPaneProps) {
     view.show(visible && !cards);
     if (visible && !cards && !phone.matches && idle) view.focus();
   }, [view, visible, cards, idle]);
+
+  useEffect(() => {
+    if (ended === true) view?.revoke();
+  }, [view, ended]);
 
   return (
     <div className={refused !== null ? 'pane pane-refused' : 'pane'} hidden={!visible} {...panel}>
@@ -93,6 +100,7 @@ interface ScreenProps {
 function Screen({ terminal, viewed, hidden, searching, onSearched }: ScreenProps) {
   const { host, view, status, refused, matches, hover } = viewed;
   const types = !hidden && status?.me?.role !== 'viewer';
+  const off = status !== null && isOver(status.phase);
   return (
     <>
       {searching && view !== null && (
@@ -118,8 +126,8 @@ function Screen({ terminal, viewed, hidden, searching, onSearched }: ScreenProps
       </div>
       {types && view !== null && (
         <>
-          <TouchKeys view={view} />
-          <ComposeBar view={view} />
+          <TouchKeys view={view} off={off} />
+          <ComposeBar view={view} off={off} />
         </>
       )}
     </>

@@ -9,6 +9,8 @@ import type { TerminalView } from '../terminal/view';
 
 interface TouchProps {
   readonly view: TerminalView;
+  /** Nothing typed can arrive any more. */
+  readonly off: boolean;
 }
 
 const KEYS: readonly { label: string; name: string; plain: string; application?: string }[] = [
@@ -24,7 +26,7 @@ const KEYS: readonly { label: string; name: string; plain: string; application?:
   { label: '⏎', name: 'Enter', plain: '\r' },
 ];
 
-export function TouchKeys({ view }: TouchProps) {
+export function TouchKeys({ view, off }: TouchProps) {
   return (
     <div className="touch-keys" role="toolbar" aria-label="Terminal keys">
       {KEYS.map(({ label, name, plain, application }) => (
@@ -32,6 +34,7 @@ export function TouchKeys({ view }: TouchProps) {
           key={name}
           type="button"
           aria-label={name}
+          disabled={off}
           onPointerDown={(event) => event.preventDefault()}
           onClick={() => view.type(view.applicationKeys ? (application ?? plain) : plain)}
         >
@@ -42,7 +45,7 @@ export function TouchKeys({ view }: TouchProps) {
   );
 }
 
-export function ComposeBar({ view }: TouchProps) {
+export function ComposeBar({ view, off }: TouchProps) {
   const [line, setLine] = useState('');
   return (
     <form
@@ -57,7 +60,8 @@ export function ComposeBar({ view }: TouchProps) {
       <textarea
         rows={1}
         aria-label="Type a line for the terminal"
-        placeholder="Type here"
+        placeholder={off ? 'Nothing can be typed any more' : 'Type here'}
+        disabled={off}
         autoCapitalize="off"
         autoCorrect="off"
         spellCheck={false}
@@ -70,7 +74,7 @@ export function ComposeBar({ view }: TouchProps) {
           }
         }}
       />
-      <button type="submit" className="button button-primary">
+      <button type="submit" className="button button-primary" disabled={off}>
         Send
       </button>
     </form>

@@ -10,11 +10,11 @@ export type Login =
   | { readonly is: 'in'; readonly name: string }
   /** Somebody opened a share link and has not come in yet. */
   | { readonly is: 'invited'; readonly ticket: string; readonly why: string | null }
-  /** Somebody who came by a share link. */
-  | { readonly is: 'guest'; readonly name: string; readonly seat: Seat }
+  /** Somebody who came by a share link; `over` once the server says that it has ended. */
+  | { readonly is: 'guest'; readonly name: string; readonly seat: Seat; readonly over: boolean }
   /** `why` says what went wrong, when something did. */
   | { readonly is: 'out'; readonly why: string | null }
-  /** A guest whose link was revoked or has ended. */
+  /** A guest who left, or came back after the link's end. */
   | { readonly is: 'over' };
 
 export const login = new Store<Login>({ is: 'checking' });
@@ -69,7 +69,7 @@ function seat(me: Me): void {
     login.set({ is: 'in', name: me.name });
   } else {
     sessionStorage.setItem(GUEST, 'yes');
-    login.set({ is: 'guest', name: me.name, seat: me.guest });
+    login.set({ is: 'guest', name: me.name, seat: me.guest, over: false });
   }
 }
 
@@ -90,9 +90,10 @@ export async function logOut(): Promise<void> {
 }
 
 onLoggedOut(() => {
-  const { is } = login.get();
-  if (is === 'in') login.set({ is: 'out', why: 'Your login has ended.' });
-  if (is === 'guest') login.set({ is: 'over' });
+  const who = login.get();
+  if (who.is === 'in') login.set({ is: 'out', why: 'Your login has ended.' });
+  // The room stays: what was on the screen is the guest's to read on.
+  if (who.is === 'guest') login.set({ ...who, over: true });
 });
 
 window.addEventListener('hashchange', () => {

@@ -473,6 +473,17 @@ describe('the end', () => {
     expect(world.sockets).toHaveLength(1);
   });
 
+  it('of the way in, heard elsewhere while disconnected, ends every further try', () => {
+    world.socket.start(0);
+    world.socket.drop(1006);
+    world.attachment.revoke();
+    world.advance(60_000);
+    world.attachment.wake(true);
+    expect(world.phase).toBe('revoked');
+    expect(world.attachment.send('x')).toBe(false);
+    expect(world.sockets).toHaveLength(1);
+  });
+
   it('leaves nothing running once disposed', () => {
     world.socket.start(0);
     world.socket.bytes('late');

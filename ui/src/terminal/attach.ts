@@ -158,6 +158,13 @@ export class Attachment {
     if (this.#status.phase === 'parked') this.#connect();
   }
 
+  /** The way in has ended, as heard elsewhere: no connection is made again. */
+  revoke(): void {
+    this.#hangUp();
+    // What an agent does and whether it is recorded is no longer known.
+    this.#set({ phase: 'revoked', drives: false, retryAt: null, agent: null, recording: null });
+  }
+
   /** Ends the attachment for good; the terminal itself lives on. */
   dispose(): void {
     this.#hangUp();
@@ -309,7 +316,7 @@ export class Attachment {
     this.#hangUp();
     if (this.#status.exit !== null) this.#set({ phase: 'ended' });
     else if (code === CLOSE_SUPERSEDED) this.#set({ phase: 'parked', drives: false });
-    else if (code === CLOSE_REVOKED) this.#set({ phase: 'revoked', drives: false });
+    else if (code === CLOSE_REVOKED) this.revoke();
     else if (GONE_CODES.includes(code)) this.#set({ phase: 'gone', reason, drives: false });
     else this.#retryLater(code);
   }

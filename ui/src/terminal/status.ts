@@ -46,6 +46,11 @@ export interface AttachStatus {
   readonly resyncs: number;
 }
 
+/** Whether nothing typed can arrive any more, whatever is waited for. */
+export function isOver(phase: Phase): boolean {
+  return phase === 'ended' || phase === 'gone' || phase === 'revoked';
+}
+
 /** Before anything was heard. */
 export const UNTOLD: AttachStatus = {
   phase: 'connecting',

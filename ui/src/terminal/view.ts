@@ -162,6 +162,10 @@ export class TerminalView {
     this.#attachment.takeBack();
   }
 
+  revoke(): void {
+    this.#attachment.revoke();
+  }
+
   retryNow(): void {
     this.#attachment.wake(true);
   }
