@@ -60,7 +60,7 @@ export function ComposeBar({ view, off }: TouchProps) {
       <textarea
         rows={1}
         aria-label="Type a line for the terminal"
-        placeholder={off ? 'Nothing can be typed any more' : 'Type here'}
+        placeholder={off ? 'Typing is off' : 'Type here'}
         disabled={off}
         autoCapitalize="off"
         autoCorrect="off"
