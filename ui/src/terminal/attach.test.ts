@@ -469,19 +469,14 @@ describe('the end', () => {
     world.socket.start(0);
     world.socket.drop(4409);
     world.advance(60_000);
-    expect(world.phase).toBe('gone');
-    expect(world.sockets).toHaveLength(1);
+    expect([world.phase, world.sockets.length]).toEqual(['gone', 1]);
   });
 
   it('of the way in, heard elsewhere while disconnected, ends every further try', () => {
-    world.socket.start(0);
     world.socket.drop(1006);
     world.attachment.revoke();
     world.advance(60_000);
-    world.attachment.wake(true);
-    expect(world.phase).toBe('revoked');
-    expect(world.attachment.send('x')).toBe(false);
-    expect(world.sockets).toHaveLength(1);
+    expect([world.phase, world.sockets.length]).toEqual(['revoked', 1]);
   });
 
   it('leaves nothing running once disposed', () => {
