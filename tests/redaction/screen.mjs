@@ -10,7 +10,7 @@ const { Terminal } = require("@xterm/headless");
 
 for await (const line of createInterface({ input: process.stdin })) {
   const { cols, stream } = JSON.parse(line);
-  const term = new Terminal({ cols, rows: 12, scrollback: 10000, allowProposedApi: true });
+  const term = new Terminal({ cols, rows: 12, scrollback: 10000, allowProposedApi: true, logLevel: 'off' });
   const titles = [];
   term.onTitleChange((title) => titles.push(title));
   term._core._inputHandler.parse(Buffer.from(stream, "base64"));
