@@ -56,6 +56,12 @@ def test_instructions_that_were_read_are_kept_with_the_sandbox() -> None:
     coming = replace(born(), state=State.PROVISIONING)
     ready, _ = step(coming, Reached(1, Attachment(), instructions="From the repository."), NOW)
     assert (ready.instructions, ready.instructed) == ("From the repository.", False)
-    again, _ = step(ready, Instructed(True), NOW)
+    again, _ = step(ready, Instructed(1), NOW)
     assert again.instructed
-    assert step(again, Instructed(True), NOW)[0] is again
+    assert step(again, Instructed(1), NOW)[0] is again
+
+
+def test_instructions_received_before_a_recreate_are_given_again() -> None:
+    renewed = replace(born(), generation=2, instructions="Again.")
+    assert step(renewed, Instructed(1), NOW)[0] is renewed
+    assert step(renewed, Instructed(2), NOW)[0].instructed

@@ -12,6 +12,7 @@ from atoll.domain.sandbox import Sandbox, SetupMetadata
 from atoll.services.agents import Agents
 from atoll.services.terminals import Terminals
 from tests.services.scene import Scene, scene
+from tests.services.test_journals import entry
 
 AGENTS, SESSIONS = ("POST", "/agents"), ("POST", "/sessions")
 
@@ -60,26 +61,45 @@ async def test_terminal_of_an_agent_is_strict_where_its_caller_is_and_a_shell_ha
 WORDS = "Read CONTRIBUTING first."
 
 
-async def told(s: Scene, sandbox: Sandbox) -> Sandbox:
-    return await s.sandboxes.get(LOCAL_PERSON, sandbox.id)
+async def received(s: Scene, sandbox: Sandbox) -> None:
+    """The runtime's journal says that an agent has them, and that was collected."""
+    generation = (await s.sandboxes.get(LOCAL_PERSON, sandbox.id)).generation
+    seat = {"id": "t_1", "agent": "codex", "instructions_id": generation}
+    s.runtime.journal[:] = [entry(1, "agent.instructed", **seat)]
+    async with asyncio.timeout(10):
+        while not (await s.sandboxes.get(LOCAL_PERSON, sandbox.id)).instructed:
+            s.clock.turn(10)
+            await asyncio.sleep(0)
+
+
+def given(s: Scene) -> list[bool]:
+    return ["instructions" in body for body in sent(s, AGENTS)]
 
 
 async def test_first_agent_gets_the_instructions_and_no_other_does() -> None:
     async with scene() as s:
         made = await s.ready(setup_metadata=SetupMetadata(instructions=WORDS))
         await opened(s, made, prompt="Fix it")
+        await received(s, made)
         await opened(s, made)
         first, second = sent(s, AGENTS)
-        assert (first["instructions"], first["prompt"]) == (WORDS, "Fix it")
-        assert "instructions" not in second
-        assert ((await told(s, made)).instructed, made.instructed) == (True, False)
+        assert (first["instructions"], first["instructions_id"]) == (WORDS, 1)
+        assert first["prompt"] == "Fix it"
+        assert "instructions" not in second and "instructions_id" not in second
 
 
-async def test_agents_started_at_once_get_the_instructions_once() -> None:
+async def test_instructions_are_given_only_once_the_runtime_says_so() -> None:
     async with scene() as s:
         made = await s.ready(setup_metadata=SetupMetadata(instructions=WORDS))
-        await asyncio.gather(*(opened(s, made) for _ in range(5)))
-        assert sum("instructions" in body for body in sent(s, AGENTS)) == 1
+        # As when the control plane ends after the request and before the agent's start.
+        await opened(s, made)
+        assert not (await s.sandboxes.get(LOCAL_PERSON, made.id)).instructed
+        await opened(s, made)
+        orders = sent(s, AGENTS)
+        assert [order["instructions_id"] for order in orders] == [1, 1]
+        await received(s, made)
+        await opened(s, made)
+        assert given(s) == [True, True, False]
 
 
 async def test_agent_that_goes_on_gets_none_and_one_that_fails_leaves_them() -> None:
@@ -92,8 +112,7 @@ async def test_agent_that_goes_on_gets_none_and_one_that_fails_leaves_them() -> 
             await opened(s, made)
         s.runtime.answers[AGENTS] = (201, {"id": "t_2"})
         await opened(s, made)
-        given = ["instructions" in body for body in sent(s, AGENTS)]
-        assert given == [False, False, True, True]
+        assert given(s) == [False, False, True, True]
         assert sent(s, AGENTS)[0]["conversation"] == "c-1"
 
 
@@ -101,6 +120,7 @@ async def test_instructions_are_given_again_only_after_a_recreate() -> None:
     async with scene() as s:
         made = await s.ready(setup_metadata=SetupMetadata(instructions=WORDS))
         await opened(s, made)
+        await received(s, made)
         await s.sandboxes.stop(LOCAL_PERSON, made.id)
         await s.sandboxes.start(LOCAL_PERSON, made.id)
         await s.sandboxes.wait(LOCAL_PERSON, made.id, settled=True)
@@ -108,5 +128,5 @@ async def test_instructions_are_given_again_only_after_a_recreate() -> None:
         await s.sandboxes.recreate(LOCAL_PERSON, made.id)
         await s.sandboxes.wait(LOCAL_PERSON, made.id, settled=True)
         await opened(s, made)
-        given = ["instructions" in body for body in sent(s, AGENTS)]
-        assert given == [True, False, True]
+        assert given(s) == [True, False, True]
+        assert sent(s, AGENTS)[-1]["instructions_id"] == 2

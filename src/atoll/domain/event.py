@@ -171,6 +171,12 @@ KINDS: Mapping[str, Kind] = dict(
             "An agent named the conversation it has.",
         ),
         _kind(
+            "agent.instructed",
+            _INSIDE + " agent",
+            "instructions_id",
+            "An agent received the sandbox's instructions.",
+        ),
+        _kind(
             "agent.ended", _INSIDE + " agent why", "", "An agent ended by itself, or was stopped."
         ),
         _kind(

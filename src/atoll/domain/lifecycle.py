@@ -79,9 +79,10 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
             return _exposed(sandbox, names)
         case Pulled(repo, commit):
             return _pulled(sandbox, PulledTip(repo, commit))
-        case Instructed(instructed):
-            same = instructed == sandbox.instructed
-            return (sandbox if same else replace(sandbox, instructed=instructed)), ()
+        case Instructed(generation):
+            # A recreate gives them again, whatever the journal of the generation before says.
+            known = sandbox.instructed or generation != sandbox.generation
+            return (sandbox if known else replace(sandbox, instructed=True)), ()
         case AgentSat() | AgentConversed() | AgentLeft() | RuntimeBegan():
             return _told_of_agents(sandbox, stimulus)
         case (

@@ -140,9 +140,9 @@ class Exposed:
 
 @dataclass(frozen=True, slots=True)
 class Instructed:
-    """An agent has the instructions; or, with False, it did not start."""
+    """An agent of this generation has the instructions."""
 
-    instructed: bool
+    generation: int
 
 
 @dataclass(frozen=True, slots=True)

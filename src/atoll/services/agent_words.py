@@ -9,7 +9,14 @@ from typing import Annotated
 import msgspec
 
 from atoll.domain.agent_seat import AgentSeat, Otherwise
-from atoll.domain.stimulus import AgentConversed, AgentLeft, AgentSat, AgentWord, RuntimeBegan
+from atoll.domain.stimulus import (
+    AgentConversed,
+    AgentLeft,
+    AgentSat,
+    AgentWord,
+    Instructed,
+    RuntimeBegan,
+)
 from atoll.domain.terminal.softlock import Strictness
 from atoll.wire.unreadable import UNREADABLE
 
@@ -25,6 +32,10 @@ class _Left(msgspec.Struct):
     id: _Id
 
 
+class _Instructed(msgspec.Struct):
+    instructions_id: int
+
+
 class _Sat(msgspec.Struct):
     id: _Id
     agent: Annotated[str, msgspec.Meta(max_length=256)]
@@ -38,7 +49,7 @@ class _Sat(msgspec.Struct):
     softlock: Strictness = Strictness.OWNER
 
 
-def read_word(kind: str, payload: Mapping[str, object]) -> AgentWord | None:
+def read_word(kind: str, payload: Mapping[str, object]) -> AgentWord | Instructed | None:
     """The word in an entry; None for one that is none."""
     try:
         match kind:
@@ -48,6 +59,8 @@ def read_word(kind: str, payload: Mapping[str, object]) -> AgentWord | None:
             case "agent.conversation":
                 told = msgspec.convert(payload, _Conversed)
                 return AgentConversed(told.id, told.conversation)
+            case "agent.instructed":
+                return Instructed(msgspec.convert(payload, _Instructed).instructions_id)
             case "agent.ended":
                 return AgentLeft(msgspec.convert(payload, _Left).id)
             case "runtime.began":

@@ -49,9 +49,8 @@ class Agents:
         """Start one; `body` is the JSON of `POST /agents`. Counts as activity."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
         query = (("principal", caller.id),)
-        async with completed(self._sandboxes.transitions, sandbox, body) as order:
-            call = RuntimeCall("POST", "/agents", query, body=order)
-            reply = accepted(await client.call(call))
+        call = RuntimeCall("POST", "/agents", query, body=completed(sandbox, body))
+        reply = accepted(await client.call(call))
         opened = read_reply(reply, _Opened)
         self._sandboxes.remember_actor(sandbox, opened.id, caller)
         return reply

@@ -1,13 +1,11 @@
-"""Instructions of a sandbox: read from its repository, and given to its first agent once."""
+"""Instructions of a sandbox, read from its repository before any agent runs."""
 
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.instructions import MAX_INSTRUCTIONS, checked_instructions, instructions_path
 from atoll.domain.sandbox import Sandbox
-from atoll.domain.stimulus import Instructed
 from atoll.domain.wish import WORKSPACE
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.inside import Script, run_inside
-from atoll.services.transitions import Transitions
 
 # $1 file  $2 bytes
 _READ = Script(
@@ -39,25 +37,6 @@ async def resolve_instructions(sandbox: Sandbox, client: RuntimeClient) -> str |
         return checked_instructions(outcome.out.decode())
     except (UnicodeDecodeError, Invalid) as err:
         raise _unreadable(ref, "it is empty or no text") from err
-
-
-async def claim(transitions: Transitions, sandbox: Sandbox) -> bool:
-    """Take the instructions for an agent that is about to start. False when there are none, or
-    another agent has them: of two starts at once only one gets them."""
-    if not sandbox.instructions or sandbox.instructed:
-        return False
-    async with transitions.store.begin() as rows:
-        now = await rows.sandboxes.get(sandbox.id)
-        if now is None or now.instructed:
-            return False
-        await transitions.within(rows, sandbox, Instructed(True))
-    return True
-
-
-async def give_back(transitions: Transitions, sandbox: Sandbox) -> None:
-    """The agent did not start: the next one gets the instructions."""
-    async with transitions.store.begin() as rows:
-        await transitions.within(rows, sandbox, Instructed(False))
 
 
 def _unreadable(ref: str, why: str) -> Failed:

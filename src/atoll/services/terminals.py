@@ -65,10 +65,8 @@ class Terminals:
         agent's lock stops everybody, whatever its sandbox says."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
         query = (("principal", caller.id),)
-        adding = completed(self._sandboxes.transitions, sandbox, body, strict=strict)
-        async with adding as order:
-            call = RuntimeCall("POST", "/sessions", query, body=order)
-            reply = accepted(await client.call(call))
+        order = completed(sandbox, body, strict=strict)
+        reply = accepted(await client.call(RuntimeCall("POST", "/sessions", query, body=order)))
         opened = read_reply(reply, _Opened)
         self._sandboxes.remember_actor(sandbox, opened.session_id, caller)
         return renamed(reply, _WORDS)

@@ -22,6 +22,8 @@ export const connected = new Store(true);
 const GATHER_MS = 80;
 /** Events after which a sandbox's agents are worth another look. */
 const AGENT_MOVES = ['agent.state', 'agent.started', 'agent.ended'];
+/** Events besides the sandbox's own that change what it shows of itself. */
+const SHOWN_MOVES = ['agent.started', 'agent.instructed', 'network.switched'];
 const pending = new Map<string, number>();
 
 /** Runs `work` soon, once, however often it is asked for until then. */
@@ -89,7 +91,7 @@ function onEvent(event: Envelope): void {
     agentsMoved.set((now) => ({ ...now, [id]: (now[id] ?? 0) + 1 }));
   }
   if (kind === 'door.refused') hearRefusal(id, event);
-  if (kind.startsWith('sandbox.') || kind === 'agent.started' || kind === 'network.switched')
+  if (kind.startsWith('sandbox.') || SHOWN_MOVES.includes(kind))
     soon(`sandbox ${id}`, () => loadOne(id));
   if (kind.startsWith('terminal.') && id in terminals.get()) {
     soon(`terminals ${id}`, () => loadTerminals(id));

@@ -11,12 +11,13 @@ from atoll.domain.conversation.step import Terms
 from atoll.domain.errors import AtollError, Invalid, LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, TerminalId, spell
 from atoll.domain.terminal.cardlog import Clean
-from atoll.domain.terminal.softlock import AgentState, Strictness, Work
+from atoll.domain.terminal.softlock import AgentState, Work
 from atoll.ports.spawner import Process, Spawner
 from atoll.runtime.agents.driven import Driven, Identity
 from atoll.runtime.agents.hold import Hold, Watching
 from atoll.runtime.agents.lines import Program, lines
 from atoll.runtime.agents.machine import Talking, conversation
+from atoll.runtime.agents.orders import Instructions, Order
 from atoll.runtime.agents.register import Arrival, Register
 from atoll.runtime.agents.screen import Screen
 from atoll.runtime.agents.tui import Means, Watch, ear_path
@@ -34,26 +35,6 @@ KEPT_MACHINES = 16
 """Ended ones whose cards can still be read."""
 
 TUI, MACHINE = "tui", "machine"
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """How an agent is to be started: with a first `prompt`, going on with its last conversation
-    (`resume`) or with one by its id, asking before it acts (`ask`; machines only: at a terminal
-    its own settings count). `softlock` says whom the lock stops while it works; `instructions`
-    are its sandbox's and come before the prompt."""
-
-    prompt: str | None = None
-    resume: bool = False
-    ask: bool = False
-    conversation: str | None = None
-    softlock: Strictness = Strictness.OWNER
-    instructions: str | None = None
-
-    @property
-    def first_prompt(self) -> str | None:
-        """What it is asked first: its sandbox's instructions, then the prompt."""
-        return "\n\n".join(filter(None, (self.instructions, self.prompt))) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +69,7 @@ class Agents:
         self._tasks = tasks
         self._clean = clean
         self._register = Register(spawner, journal, tasks)
+        self._instructions = Instructions(journal)
         self._driven: dict[str, Driven] = {}
         self._screens: dict[str, Screen] = {}
 
@@ -130,7 +112,11 @@ class Agents:
         `LimitReached`, `Unavailable`."""
         if wish.argv is not None:
             raise Invalid("name an agent or an argv, not both", field="agent")
-        agent, terminal_id, order = self._find(name), fresh_id(), order or Order()
+        with self._instructions.once(order or Order()) as given:
+            return await self._open_at_terminal(self._find(name), wish, given)
+
+    async def _open_at_terminal(self, agent: Agent, wish: Wish, order: Order) -> Terminal:
+        terminal_id = fresh_id()
         argv = _at_terminal(agent, order)
         env = {**dict(agent.env), **wish.env}
         identity = Identity(terminal_id, agent.name, TUI, timestamp(), order.softlock)
@@ -149,9 +135,6 @@ class Agents:
                 watching.cancel()
             raise
         driven = self._seat(identity, terminal, watching)
-        if order.instructions and agent.prompt_argv is None:
-            instructing = _instruct(driven, order.instructions)
-            self._tasks.spawn(instructing, f"instructions of {terminal_id}")
         self._register.arrived(
             driven,
             Arrival(
@@ -162,7 +145,22 @@ class Agents:
                 conversation=order.conversation,
             ),
         )
+        if agent.prompt_argv is not None:
+            self._instructions.received(identity, order)
+        elif order.instructions:
+            instructing = self._instruct(driven, order, order.instructions)
+            self._tasks.spawn(instructing, f"instructions of {terminal_id}")
         return terminal
+
+    async def _instruct(self, driven: Driven, order: Order, instructions: str) -> None:
+        """Type the instructions to an agent that takes no prompt as an argument."""
+        try:
+            await driven.ask(instructions)
+        except AtollError as error:
+            self._instructions.release(order)
+            log.warning("agent %s has no instructions: %s", driven.identity.id, error.message)
+        else:
+            self._instructions.received(driven.identity, order)
 
     async def open_machine(
         self,
@@ -199,8 +197,10 @@ class Agents:
         )
         self._tasks.spawn(self._talk(start), f"agent {start.identity.id}")
         driven = await start.started
-        if order.first_prompt:
-            await driven.ask(order.first_prompt)
+        with self._instructions.once(order) as given:
+            if given.first_prompt:
+                await driven.ask(given.first_prompt)
+            self._instructions.received(driven.identity, given)
         return driven
 
     def _find(self, name: str) -> Agent:
@@ -277,14 +277,6 @@ def _at_terminal(agent: Agent, order: Order) -> tuple[str, ...]:
     if agent.prompt_argv is None or order.first_prompt is None:
         return argv
     return (*argv, *agent.prompt_argv, order.first_prompt)
-
-
-async def _instruct(driven: Driven, instructions: str) -> None:
-    """Type the instructions to an agent that takes no prompt as an argument."""
-    try:
-        await driven.ask(instructions)
-    except AtollError as error:
-        log.warning("agent %s has no instructions: %s", driven.identity.id, error.message)
 
 
 def _begun(agent: Agent, order: Order) -> tuple[str, ...]:

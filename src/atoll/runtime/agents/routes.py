@@ -9,9 +9,9 @@ from atoll.domain.agent_seat import is_conversation
 from atoll.domain.errors import Invalid
 from atoll.domain.terminal.size import clamp
 from atoll.domain.terminal.softlock import Strictness
-from atoll.runtime.agents.agents import Order
 from atoll.runtime.agents.cards_stream import page, stream_cards
 from atoll.runtime.agents.driven import AgentRecord, Driven, forbid_viewers
+from atoll.runtime.agents.orders import Order
 from atoll.runtime.agents.stopping import Gaps
 from atoll.runtime.parts import Parts
 from atoll.runtime.requests import (
@@ -38,6 +38,7 @@ class OpenAgentBody(msgspec.Struct, forbid_unknown_fields=True):
     mode: Literal["tui", "machine"] = "tui"
     prompt: str | None = None
     instructions: str | None = None
+    instructions_id: int | None = None
     resume: bool = False
     conversation: str | None = None
     permissions: Literal["allow", "ask"] = "allow"
@@ -106,6 +107,7 @@ class _Handlers:
             _conversation(body),
             body.softlock,
             None if body.instructions is None else check_prompt(body.instructions),
+            body.instructions_id,
         )
         principal = request.query.get("principal")
         self._parts.activity.touch()

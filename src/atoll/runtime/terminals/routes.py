@@ -6,8 +6,8 @@ from aiohttp import web
 from atoll.domain.errors import Invalid
 from atoll.domain.terminal.size import clamp
 from atoll.domain.terminal.softlock import Strictness
-from atoll.runtime.agents.agents import Order
 from atoll.runtime.agents.cards_stream import stream_cards
+from atoll.runtime.agents.orders import Order
 from atoll.runtime.parts import Parts
 from atoll.runtime.requests import (
     SignalBody,
@@ -43,6 +43,7 @@ class OpenBody(msgspec.Struct, forbid_unknown_fields=True):
     ring_bytes: int = RING_BYTES
     softlock: Strictness | None = None
     instructions: str | None = None
+    instructions_id: int | None = None
 
 
 class ResizeBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -94,7 +95,9 @@ class _Handlers:
         wish = _wish(body, creator)
         if body.agent is not None:
             order = Order(
-                softlock=body.softlock or Strictness.OWNER, instructions=body.instructions
+                softlock=body.softlock or Strictness.OWNER,
+                instructions=body.instructions,
+                instructions_id=body.instructions_id,
             )
             terminal = await self._parts.agents.open_at_terminal(body.agent, wish, order)
         else:

@@ -1,0 +1,74 @@
+"""Orders for agents, and which of them carry the sandbox's instructions.
+
+The control plane sends the instructions with every order until the journal says that an agent
+received them: it may have ended after the request and before the answer.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from atoll.domain.terminal.softlock import Strictness
+from atoll.runtime.agents.driven import Identity
+from atoll.runtime.journal import Journal
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How an agent is to be started: with a first `prompt`, going on with its last conversation
+    (`resume`) or with one by its id, asking before it acts (`ask`; machines only: at a terminal
+    its own settings count). `softlock` says whom the lock stops while it works; `instructions`
+    are its sandbox's and come before the prompt. Those with an `instructions_id` are given to
+    one agent only."""
+
+    prompt: str | None = None
+    resume: bool = False
+    ask: bool = False
+    conversation: str | None = None
+    softlock: Strictness = Strictness.OWNER
+    instructions: str | None = None
+    instructions_id: int | None = None
+
+    @property
+    def first_prompt(self) -> str | None:
+        """What it is asked first: its sandbox's instructions, then the prompt."""
+        return "\n\n".join(filter(None, (self.instructions, self.prompt))) or None
+
+
+class Instructions:
+    """Gives instructions with the same id to one agent, and records in the journal which."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._claimed: set[int] = set()
+
+    @contextmanager
+    def once(self, order: Order) -> Iterator[Order]:
+        """Yield the order, without instructions that another agent has. An error within leaves
+        them to the next agent."""
+        if order.instructions_id in self._claimed:
+            yield replace(order, instructions=None, instructions_id=None)
+            return
+        if order.instructions_id is not None:
+            self._claimed.add(order.instructions_id)
+        try:
+            yield order
+        except BaseException:
+            self.release(order)
+            raise
+
+    def release(self, order: Order) -> None:
+        """The agent did not receive them: the next one does."""
+        if order.instructions_id is not None:
+            self._claimed.discard(order.instructions_id)
+
+    def received(self, identity: Identity, order: Order) -> None:
+        """Record that an agent has them."""
+        if order.instructions_id is None:
+            return
+        entry = {
+            "id": identity.id,
+            "agent": identity.name,
+            "instructions_id": order.instructions_id,
+        }
+        self._journal.append("agent.instructed", entry)
