@@ -183,3 +183,21 @@ async def test_find_by_a_crafted_key_finds_nothing(
     for key in (f"x/../{stored.key}", f"/{stored.key}", f"./{stored.key}", "", "*" * 20, "a" * 20):
         with pytest.raises(NotFound):
             await shelf.find(key)
+
+
+async def test_file_of_a_commit_is_found_also_behind_links(
+    tmp_path: Path, served: tuple[GitServer, Tree]
+) -> None:
+    server, tree = served
+    tree.commit("docs/begin.md", "begin\n")
+    for name, target in (("d", "docs"), ("out", "/etc"), ("gone", "nowhere")):
+        (tree.path / name).symlink_to(target)
+        tree.git("add", "--", name)
+    tree.git("commit", "-qm", "links")
+    tree.git("push", "-q", "origin", "main")
+    shelf = shelf_at(tmp_path)
+    stored = await shelf.fetch(remote_of(server), quiet)
+    commit = (await shelf.refs(stored))[0].commit
+    paths = ("docs/begin.md", "d/begin.md", "out/hosts", "gone", "docs", "d", "no", "README.md/x")
+    held = [path for path in paths if await shelf.has_file(stored, commit, path)]
+    assert held == ["docs/begin.md", "d/begin.md", "out/hosts"]

@@ -159,6 +159,10 @@ class NotedWorkspaces:
 
     acts: list[str] = field(default_factory=list)
     failing: dict[str, AtollError] = field(default_factory=dict)
+    lacking: dict[bool, str] = field(default_factory=dict)
+
+    async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:
+        return self.lacking.get(fetched)
 
     async def mounts_for(
         self, repos: tuple[SandboxRepo, ...], *, fetch: bool = True

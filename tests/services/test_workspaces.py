@@ -125,6 +125,46 @@ async def test_tree_of_a_branch_that_exists_continues_it(world: World) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("branch", "start", "path", "missing"),
+    [
+        ("fix", None, "src/a.txt", None),
+        ("fix", None, "b.txt", "main"),
+        ("fix", None, "src", "main"),
+        ("other", None, "b.txt", None),
+        ("other", None, "none.md", "other"),
+        ("fix", "v1", "b.txt", "v1"),
+        ("fix", "gone", "b.txt", None),
+    ],
+)
+async def test_file_is_missed_where_its_tree_begins(
+    world: World, branch: str, start: str | None, path: str, missing: str | None
+) -> None:
+    sandbox = world.sandbox(world.repo(branch=branch, from_branch=start))
+    await world.workspaces.mounts_for(sandbox.repos)
+    where = await world.workspaces.lacks_file(sandbox, path, fetched=True)
+    assert where == (missing and f"{world.server.url}/o/r at {missing}")
+
+
+async def test_file_is_not_missed_while_a_start_would_fetch_first(world: World) -> None:
+    sandbox = world.sandbox(world.repo())
+    assert await world.workspaces.lacks_file(sandbox, "none.md", fetched=False) is None
+    await world.workspaces.mounts_for(sandbox.repos)
+    assert await world.workspaces.lacks_file(sandbox, "none.md", fetched=False) is not None
+    world.clock.at += timedelta(minutes=1)
+    assert await world.workspaces.lacks_file(sandbox, "none.md", fetched=False) is None
+
+
+async def test_file_is_missed_in_the_repository_below_whose_folder_it_is(world: World) -> None:
+    sandbox = world.sandbox(
+        world.repo(path="/workspace/r", branch="other"), world.repo(path="/workspace/r/in")
+    )
+    await world.workspaces.mounts_for(sandbox.repos)
+    paths = ("r/b.txt", "r/in/b.txt", "elsewhere/b.txt")
+    found = [await world.workspaces.lacks_file(sandbox, path, fetched=True) for path in paths]
+    assert found == [None, f"{world.server.url}/o/r at main", None]
+
+
 @pytest.mark.parametrize("start", ["other", "v1"])
 async def test_tree_from_a_named_start_begins_there(world: World, start: str) -> None:
     _, box = await world.laid_out(world.repo(from_branch=start))

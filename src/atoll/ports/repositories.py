@@ -116,6 +116,11 @@ class RepositoryShelf(Protocol):
         """Those of `commits` that are here with everything they stand on."""
         ...
 
+    async def has_file(self, stored: Stored, commit: str, path: str) -> bool:
+        """Whether the tree of a commit has a file at `path`; links within the tree are followed.
+        A link that leads out of it counts as a file."""
+        ...
+
     @property
     def max_bundle_bytes(self) -> int:
         """The size cap of one bundle."""

@@ -22,6 +22,12 @@ class WorkspacePreparer(Protocol):
         mounted. Empty for none."""
         ...
 
+    async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:
+        """Return the repository and branch that would have to hold the file `path` (relative to
+        the workspace) and do not; None when it is there, or not known. Without `fetched` that is
+        known only of what a start would not fetch first."""
+        ...
+
     async def prepare(
         self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
     ) -> tuple[SandboxRepo, ...]:

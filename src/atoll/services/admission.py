@@ -27,7 +27,15 @@ from atoll.domain.wish import (
     other_input,
     read_catalogue,
 )
-from atoll.ports import AgentLayers, Extension, Holding, IdempotencyRecord, Transaction
+from atoll.ports import (
+    AgentLayers,
+    Extension,
+    Holding,
+    IdempotencyRecord,
+    Transaction,
+    WorkspacePreparer,
+)
+from atoll.services.instructions import check_instructions
 from atoll.services.policies import check_secrets, references
 from atoll.services.profiles import Profiles
 from atoll.services.transitions import Transitions, Work
@@ -64,12 +72,14 @@ class Admission:
         *,
         extensions: Mapping[str, Extension],
         agents: AgentLayers,
+        workspaces: WorkspacePreparer,
         settings: Settings,
     ) -> None:
         self._transitions = transitions
         self._profiles = profiles
         self._extensions = extensions
         self._agents = agents
+        self._workspaces = workspaces
         self._settings = settings
 
     async def admit(self, caller: Principal, wish: CreateSandbox, *, key: str | None) -> Admitted:
@@ -81,6 +91,10 @@ class Admission:
         self._check_extension(profile)
         self._check_catalogue(wish, profile)
         await self._check_agent(wish.agent or profile.agent)
+        if wish.setup_metadata.instructions_ref is not None:
+            # Before the transaction: git is asked.
+            tentative = grant(wish, profile, self._circumstances(caller, frozenset()))
+            await check_instructions(tentative, self._workspaces, fetched=False)
         async with self._transitions.store.begin() as rows:
             if key is not None and digest is not None:
                 earlier = await self._earlier(rows, caller, key=key, digest=digest)
@@ -122,27 +136,29 @@ class Admission:
         held: Sequence[Holding],
     ) -> Admitted:
         """Born and on its way at once: both events stand in the log, one transaction is paid."""
-        now = self._transitions.clock.now()
-        circumstances = Circumstances(
-            caller=caller,
-            now=now,
-            taken=frozenset(holding.name for holding in held),
-            sandbox_id=self._transitions.identifiers.sandbox(),
-            allow_loopback=self._settings.allow_loopback_repositories,
-            mount_roots=self._settings.mount_roots,
-        )
+        circumstances = self._circumstances(caller, frozenset(holding.name for holding in held))
         born = grant(wish, profile, circumstances)
         if references(born):
             check_secrets(born, await rows.secrets.visible(caller.org_id, caller.id))
         told = Append(
             "sandbox.requested", None, {"profile": profile.id, "extension": profile.extension}
         )
-        begun, instructions = step(born, Requested(), now)
+        begun, instructions = step(born, Requested(), circumstances.now)
         await rows.sandboxes.insert(begun)
         work = await self._transitions.append(
             rows, ((born, told), *((begun, one) for one in instructions)), actor=caller
         )
         return begun, work
+
+    def _circumstances(self, caller: Principal, taken: frozenset[str]) -> Circumstances:
+        return Circumstances(
+            caller=caller,
+            now=self._transitions.clock.now(),
+            taken=taken,
+            sandbox_id=self._transitions.identifiers.sandbox(),
+            allow_loopback=self._settings.allow_loopback_repositories,
+            mount_roots=self._settings.mount_roots,
+        )
 
     def _check_limit(self, held: Sequence[Holding]) -> None:
         most = self._settings.max_sandboxes

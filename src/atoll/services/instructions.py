@@ -4,7 +4,7 @@ from atoll.domain.errors import Failed, Invalid
 from atoll.domain.instructions import MAX_INSTRUCTIONS, checked_instructions, instructions_path
 from atoll.domain.sandbox import Sandbox
 from atoll.domain.wish import WORKSPACE
-from atoll.ports.runtime import RuntimeClient
+from atoll.ports import RuntimeClient, WorkspacePreparer
 from atoll.services.inside import Script, run_inside
 
 # $1 file  $2 bytes
@@ -23,6 +23,23 @@ _REASONS = {
 }
 
 
+async def check_instructions(
+    sandbox: Sandbox, workspaces: WorkspacePreparer, *, fetched: bool
+) -> None:
+    """Raise `Invalid` when the file that holds the instructions is in no repository of the
+    sandbox, before anything is laid out or started."""
+    ref = sandbox.setup_metadata.instructions_ref
+    if ref is None or sandbox.instructions:
+        return
+    path = instructions_path(ref, has_repo=bool(sandbox.repos))
+    where = await workspaces.lacks_file(sandbox, path, fetched=fetched)
+    if where is not None:
+        raise Invalid(
+            f"{ref[:200]!r} cannot be read: there is no such file in {where}.",
+            field="setup_metadata.instructions_ref",
+        )
+
+
 async def resolve_instructions(sandbox: Sandbox, client: RuntimeClient) -> str | None:
     """Read the file that holds the instructions; None where nothing is to be resolved. Raises
     `Failed`: nothing of an agent's has run by then."""
@@ -32,7 +49,9 @@ async def resolve_instructions(sandbox: Sandbox, client: RuntimeClient) -> str |
     path = instructions_path(ref, has_repo=bool(sandbox.repos))
     outcome = await run_inside(client, _READ, (f"{WORKSPACE}/{path}", str(MAX_INSTRUCTIONS)))
     if outcome.code:
-        raise _unreadable(ref, _REASONS.get(outcome.code, outcome.said))
+        branches = ", ".join(repo.branch for repo in sandbox.repos)
+        why = _REASONS.get(outcome.code, outcome.said)
+        raise _unreadable(ref, f"{why} (branch {branches})")
     try:
         return checked_instructions(outcome.out.decode())
     except (UnicodeDecodeError, Invalid) as err:

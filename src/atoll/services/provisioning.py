@@ -35,7 +35,7 @@ from atoll.ports import (
     WorkspacePreparer,
 )
 from atoll.services.agent_seeds import lay, plant
-from atoll.services.instructions import resolve_instructions
+from atoll.services.instructions import check_instructions, resolve_instructions
 from atoll.services.passing import read_reply
 from atoll.services.policies import Policies
 from atoll.services.resumption import resume_agents
@@ -128,6 +128,7 @@ class Provisioning:
         if sandbox.repos:
             report("Fetching repositories.")
         mounts = await self._mounts(sandbox)
+        await check_instructions(sandbox, self._workspaces, fetched=True)
         report(f"Provisioning in {extension.name}.")
         request = replace(
             _request(sandbox, mounts, env=self._env(sandbox), fresh=fresh),

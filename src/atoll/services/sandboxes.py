@@ -121,6 +121,7 @@ class Sandboxes:
             profiles,
             extensions=around.extensions,
             agents=around.agents,
+            workspaces=around.workspaces,
             settings=settings,
         )
         takers = Asks(self._transitions).takers

@@ -74,6 +74,30 @@ class Workspaces:
         ]
         return tuple(Mount(str(one.path), inside_path(number)) for number, one in enumerate(stored))
 
+    async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:
+        """Return where a file of the workspace is missing, as repository and branch."""
+        whole = f"{WORKSPACE}/{path}"
+        holding = [
+            (number, repo)
+            for number, repo in enumerate(sandbox.repos)
+            if whole.startswith(f"{repo.path}/")
+        ]
+        if not holding:
+            return None
+        number, repo = max(holding, key=lambda one: len(one[1].path))
+        try:
+            stored = await self.stored(sandbox, repo)
+            if not (fetched or self._fetched_enough(stored)):
+                return None
+            start = _start(repo, number, await self._shelf.refs(stored))
+        except (NotFound, Invalid):
+            return None
+        inner = whole.removeprefix(f"{repo.path}/")
+        if start.commit and await self._shelf.has_file(stored, start.commit, inner):
+            return None
+        branch = repo.from_branch or (repo.branch if start.tracked else start.head)
+        return f"{stored.repo_url or stored.name} at {branch or 'no branch'}"
+
     async def prepare(
         self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
     ) -> tuple[SandboxRepo, ...]:
@@ -162,15 +186,18 @@ class Workspaces:
             raise NotFound(f"No repository {stored.key!r} is kept here: upload it first.")
         return stored
 
+    def _fetched_enough(self, stored: Stored) -> bool:
+        """Whether a start takes it as it is, without a fetch."""
+        recent = self._clock.now() - stored.fetched_at < FRESH_FOR
+        return recent or is_local_key(stored.key)
+
     async def _fresh(self, repo: SandboxRepo) -> Stored:
         """Fetched just now, or as it was when its remote does not answer."""
         key = _key(repo)
         there: Stored | None = None
         with contextlib.suppress(NotFound):
             there = await self._shelf.find(key)
-        if there is not None and (
-            is_local_key(key) or self._clock.now() - there.fetched_at < FRESH_FOR
-        ):
+        if there is not None and self._fetched_enough(there):
             return there
         if is_local_key(key):
             raise NotFound(f"No repository {key!r} is kept here: upload it first.")

@@ -146,6 +146,18 @@ class Shelf:
         lines = (line.split() for line in answer.decode().splitlines())
         return tuple(words[0] for words in lines if words[1:] == ["commit"])
 
+    async def has_file(self, stored: Stored, commit: str, path: str) -> bool:
+        """Whether the tree of a commit has a file at `path`; links within it are followed."""
+        answer = await self._git.ask(
+            GitCall(
+                ("cat-file", "--batch-check=%(objecttype)", "--follow-symlinks"),
+                stored.path,
+                stdin=f"{commit}:{path}\n".encode("utf-8", "surrogateescape"),
+            )
+        )
+        # What is no file is answered as `tree`, `… missing`, `dangling N`, `loop N` or `notdir N`.
+        return answer.split(None, 1)[:1] in ([b"blob"], [b"symlink"])
+
     @property
     def max_bundle_bytes(self) -> int:
         """The size cap of one bundle."""

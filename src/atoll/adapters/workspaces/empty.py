@@ -20,6 +20,10 @@ class EmptyWorkspaces:
             raise Invalid("This Atoll keeps no repositories: make a sandbox without.")
         return ()
 
+    async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:
+        """There is no repository that could have files."""
+        return None
+
     async def prepare(
         self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
     ) -> tuple[SandboxRepo, ...]:

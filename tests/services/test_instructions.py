@@ -1,0 +1,42 @@
+"""A file of instructions that does not exist is refused before anything starts."""
+
+import pytest
+
+from atoll.domain.errors import Invalid
+from atoll.domain.principal import LOCAL_PERSON
+from atoll.domain.sandbox import CreateSandbox, RepoWish, SetupMetadata
+from atoll.ports import RuntimeCall
+from tests.services.scene import Scene, scene
+
+WHERE = "https://example.org/o/r at main"
+FIELD = "setup_metadata.instructions_ref"
+WISH = CreateSandbox(
+    profile="bare",
+    repos=(RepoWish("https://example.org/o/r"),),
+    setup_metadata=SetupMetadata(instructions_ref="repo:none.md"),
+)
+
+
+def execs(s: Scene) -> list[RuntimeCall]:
+    return [call for call in s.runtime.calls if call.path == "/execs"]
+
+
+async def test_file_that_the_kept_repository_lacks_is_refused_at_the_create() -> None:
+    async with scene() as s:
+        s.workspaces.lacking[False] = WHERE
+        with pytest.raises(Invalid) as err:
+            await s.sandboxes.create(LOCAL_PERSON, WISH)
+        assert err.value.field == FIELD
+        assert "repo:none.md" in err.value.message and WHERE in err.value.message
+        assert (await s.sandboxes.list(LOCAL_PERSON)).sandboxes == ()
+
+
+async def test_file_that_a_fetch_did_not_bring_fails_before_anything_is_laid_out() -> None:
+    async with scene() as s:
+        s.workspaces.lacking[True] = WHERE
+        made = await s.sandboxes.create(LOCAL_PERSON, WISH)
+        failed = await s.until(made, "failed")
+        assert failed.reason is not None
+        assert "repo:none.md" in failed.reason and WHERE in failed.reason
+        assert s.workspaces.acts == ["mounts"]
+        assert execs(s) == []
