@@ -6,6 +6,7 @@ zygote is asked for, each runtime's calls, layers), when the sandbox ends, and w
 
 import asyncio
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +17,20 @@ from pydantic import BaseModel
 from atoll.adapters.extensions.namespaces.extension import Namespaces
 from atoll.adapters.extensions.namespaces.extension import Settings as WallSettings
 from atoll.adapters.safety.layers import SafetyFolders
-from atoll.domain.errors import AtollError
+from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.host_mount import HostMount
 from atoll.domain.principal import LOCAL_PERSON, ActorKind
-from atoll.domain.profile import Access, NetworkMode, Scope
+from atoll.domain.profile import Access, NetworkMode, Scope, WorkspaceMode
 from atoll.domain.profile_schema import profile_document, read_profile
 from atoll.domain.sandbox import Consumer, CreateSandbox, Inputs, RepoWish, SetupMetadata, State
+from atoll.domain.terminal.softlock import Strictness
 from atoll.ports import Provision
-from atoll.surfaces.http.sandboxes import CreateBody
+from atoll.services.agents import Agents
+from atoll.services.terminals import Terminals
+from atoll.surfaces.http.sandboxes import CreateBody, MountBody
 from atoll.wire import zygote as wire
 from tests.services.scene import Scene, scene
+from tests.services.test_resumption import STARTED, started, stopped
 from tests.services.test_sandboxes import OTHER
 
 HEAD: dict[str, Any] = {
@@ -70,6 +75,8 @@ ACTING: dict[str, tuple[object, dict[str, Any]]] = {
     "shell": (["/bin/sh"], {}),
     "env": ({"A": "1"}, {}),
     "recording": ("always", {}),
+    "softlock": ("strict", {}),
+    "setup.instructions": ("Read first.", {}),
 }
 
 #: Keys that describe a recipe and promise no act.
@@ -80,12 +87,10 @@ DESCRIBING = {
 
 #: Keys whose one value is all there is, or that act where this scene has nothing.
 ELSEWHERE = {
-    "network.default": "`deny` is the only word it takes",
+    "network.default": "below: it takes `deny` alone",
     "image": "tests/security/test_roots.py: another root",
     "workspace.mode": "tests/domain/test_wish.py, tests/e2e: a mirror is filled or refused",
-    "resume_agents": "tests/services/test_resumption.py",
-    "softlock": "tests/runtime/test_runtime_softlock.py",
-    "setup.instructions": "tests/e2e/test_agent_instructions.py",
+    "resume_agents": "below: it acts on a start after a stop",
 }
 
 #: Keys nothing acts on yet, and the issue that owes it.
@@ -145,6 +150,7 @@ async def _effects(document: dict[str, Any], **wish: Any) -> dict[str, Any]:
             return {**effects, "refused": error.message}
         ready = await s.sandboxes.wait(LOCAL_PERSON, made.id, timeout_seconds=30)
         effects["state"] = (ready.state, ready.reason if ready.state is State.FAILED else None)
+        effects["agent"] = await _outcome(_agent_opened(s, made.id))
         requests = [one for one in s.extension.provisioned if one.sandbox_id == made.id]
         effects["wall"] = [_asked_of_the_wall(one) for one in requests]
         effects["calls"] = [
@@ -162,6 +168,14 @@ async def _effects(document: dict[str, Any], **wish: Any) -> dict[str, Any]:
             one.id == made.id for one in (await s.sandboxes.list(OTHER)).sandboxes
         ]
         return effects
+
+
+async def _agent_opened(s: Scene, sandbox_id: str) -> None:
+    """An agent's start; what the runtime is asked for is among its calls."""
+    s.runtime.answers["POST", "/agents"] = (201, {"id": "t_1"})
+    await Agents(s.sandboxes, Terminals(s.sandboxes)).open(
+        LOCAL_PERSON, sandbox_id, b'{"agent":"codex"}'
+    )
 
 
 async def _outcome(act: Any) -> Any:
@@ -219,6 +233,17 @@ WISHED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "ttl": ({"ttl_seconds": 60}, HEAD),
     "network_mode": ({"network_mode": NetworkMode.NONE}, HEAD),
     "env": ({"env": (("A", "1"),)}, HEAD),
+    "softlock": ({"softlock": Strictness.STRICT}, HEAD),
+    "workspace.mode": (
+        {"workspace_mode": WorkspaceMode.MIRROR}, {**HEAD, "repos": [{"repo_url": REPO}]},
+    ),
+    "setup_metadata.instructions": (
+        {"setup_metadata": SetupMetadata(instructions="Read first.")}, HEAD,
+    ),
+    "setup_metadata.instructions_ref": (
+        {"setup_metadata": SetupMetadata(instructions_ref="repo:a.md")},
+        {**HEAD, "repos": [{"repo_url": REPO}]},
+    ),
     "setup_metadata.secret_refs": (
         {"setup_metadata": SetupMetadata(secret_refs=("absent",))}, HEAD,
     ),
@@ -233,12 +258,6 @@ OWED_WISHES = {
 }
 #: Written down for the caller, who acts on it: the command line copies before it opens a terminal.
 CALLERS = {"copies"}
-WISHED_ELSEWHERE = {
-    "workspace.mode",
-    "softlock",
-    "setup_metadata.instructions",
-    "setup_metadata.instructions_ref",
-}
 
 
 def _wishes(model: type[BaseModel], above: str = "") -> set[str]:
@@ -253,10 +272,7 @@ def _wishes(model: type[BaseModel], above: str = "") -> set[str]:
 
 
 def test_every_field_of_a_create_is_judged() -> None:
-    fields, judged = (
-        _wishes(CreateBody),
-        WISHED.keys() | OWED_WISHES.keys() | CALLERS | WISHED_ELSEWHERE,
-    )
+    fields, judged = _wishes(CreateBody), WISHED.keys() | OWED_WISHES.keys() | CALLERS
     assert fields - judged == set(), "say what acts on these, or which issue owes it"
     assert judged - fields == set(), "these are no fields of a create any more"
 
@@ -265,6 +281,29 @@ def test_every_field_of_a_create_is_judged() -> None:
 async def test_field_of_a_create_changes_what_happens(field: str) -> None:
     wish, around = WISHED[field]
     assert await _effects(around, **wish) != await _effects(around), f"nothing acts on {field}"
+
+
+async def test_access_of_a_mount_changes_what_the_wall_is_asked_for() -> None:
+    place = {"source": "/data", "target": "/data", "grant": "0" * 32}
+    wishes = [MountBody(**place, access=access).wish() for access in ("ro", "rw")]
+    read, written = [await _effects(HEAD, mounts=(one,)) for one in wishes]
+    assert read["wall"] != written["wall"]
+
+
+@pytest.mark.parametrize(("default", "accepted"), [("deny", True), ("allow", False)])
+def test_network_denies_by_default_and_takes_no_other_word(default: str, accepted: bool) -> None:
+    document = json.dumps({**HEAD, "network": {"default": default}})
+    with nullcontext() if accepted else pytest.raises(Invalid, match="deny"):
+        read_profile(document)
+
+
+@pytest.mark.parametrize("resume", [True, False])
+async def test_resume_agents_of_a_profile_decides_whether_a_start_opens_them(resume: bool) -> None:
+    async with scene() as s:
+        document = json.dumps({**HEAD, "resume_agents": resume})
+        await s.profiles.save(LOCAL_PERSON, "acting", document)
+        box = await stopped(s, STARTED, profile="acting")
+        assert bool(await started(s, box)) is resume
 
 
 @pytest.mark.parametrize("key", [key for key in ACTING if key.startswith("ttl.")])

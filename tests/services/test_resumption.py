@@ -29,9 +29,9 @@ STARTED = [
 ]
 
 
-async def stopped(s: Scene, journal: list[dict[str, object]]) -> Sandbox:
+async def stopped(s: Scene, journal: list[dict[str, object]], **wish: object) -> Sandbox:
     """A sandbox whose runtime had told this much when it was stopped."""
-    sandbox = await s.ready()
+    sandbox = await s.ready(**wish)
     s.runtime.journal = journal
     await s.sandboxes.stop(LOCAL_PERSON, sandbox.id)
     return await s.sandboxes.wait(LOCAL_PERSON, sandbox.id, settled=True)

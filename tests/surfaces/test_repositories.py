@@ -164,6 +164,18 @@ async def test_local_checkout_uploaded_twice_sends_only_what_is_new(
     assert (await pulled(atoll, sandbox, tree, into="theirs")).branch == "theirs"
 
 
+async def test_upload_is_told_which_of_its_tips_are_stored(
+    atoll: RepositoryWorld, tmp_path: Path
+) -> None:
+    tree = new_tree(tmp_path / "demo")
+    key, tip = await sent(atoll, tree), tree.git("rev-parse", "HEAD")
+    headers = {"Authorization": f"Bearer {atoll.token}"}
+    async with httpx.AsyncClient(base_url=atoll.url, headers=headers) as client:
+        place = f"/v1/repositories/local/{key}/have"
+        known = await client.post(place, json={"tips": ["a" * 40, tip]})
+    assert known.json() == {"have": [tip]}
+
+
 async def test_local_checkout_that_went_back_moves_its_branch_back(
     atoll: RepositoryWorld, tmp_path: Path
 ) -> None:

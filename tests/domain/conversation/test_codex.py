@@ -110,11 +110,9 @@ def test_refusal_of_anything_else_is_a_card_and_an_answer_to_nothing_is_nothing(
     assert talk.take({"id": 77, "result": {}}) == Step()
 
 
-@pytest.mark.parametrize(
-    ("option", "words", "said"), [("A", None, "A"), (None, "my own", "my own")]
-)
+@pytest.mark.parametrize(("option", "text", "said"), [("A", None, "A"), (None, "my own", "my own")])
 def test_question_is_answered_by_an_option_or_in_words(
-    option: str | None, words: str | None, said: str
+    option: str | None, text: str | None, said: str
 ) -> None:
     talk = standing()
     question = {"id": "q", "header": "Pick", "question": "A or B?", "options": [{"label": "A"}]}
@@ -122,7 +120,7 @@ def test_question_is_answered_by_an_option_or_in_words(
     assert (card.kind, card.title) == (Kind.QUESTION, "Pick")
     with pytest.raises(Invalid):
         talk.answer(card, "B", None)
-    step = talk.answer(card, option, words)
+    step = talk.answer(card, option, text)
     assert step.send == ({"id": "r", "result": {"answers": {"q": {"answers": [said]}}}},)
 
 

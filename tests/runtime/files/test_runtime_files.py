@@ -259,3 +259,13 @@ async def _watching(client: Client, query: str) -> AsyncIterator[AsyncIterator[d
                     yield json.loads(line[6:])
 
         yield events()
+
+
+async def test_move_overwrites_a_file_only_when_asked(client: Client, root: Path) -> None:
+    (root / "a").write_text("new")
+    (root / "b").write_text("old")
+    move = {"from": "a", "to": "b"}
+    assert await problem(await client.post("/files/move", json=move)) == (409, "exists")
+    assert (root / "b").read_text() == "old"
+    reply = await client.post("/files/move", json={**move, "overwrite": True})
+    assert (reply.status, (root / "b").read_text()) == (200, "new")

@@ -1,5 +1,7 @@
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 
 import httpx
 import pytest
@@ -70,6 +72,22 @@ async def test_person_approves_what_was_shown_and_takes_it_back(atoll: World) ->
     assert (again.status_code, again.json()["code"]) == (409, "already_decided")
     assert back.json()["state"] == "revoked"
     assert [each["approval_id"] for each in listed.json()["approvals"]] == [one.id]
+
+
+@pytest.mark.parametrize(("ttl", "ends"), [({"ttl": "15m"}, True), ({}, False)])
+async def test_approval_for_a_time_ends_with_its_ttl(
+    atoll: World, ttl: dict[str, str], ends: bool
+) -> None:
+    one = await asked(atoll)
+    async with person(atoll) as client:
+        shown = (await client.get(f"/v1/approvals/{one.id}")).json()
+        body = {"for": "sandbox", "shown": shown["digest"], **ttl}
+        await client.post(f"/v1/approvals/{one.id}/approve", json=body)
+        atoll.clock.at += timedelta(minutes=16)
+        # Every change of a secret sends the policy anew.
+        await client.put("/v1/secrets/OTHER", json={"value": KEY + "9"})
+    sent = [body for _, path, _, body in atoll.runtime.asked if path == "/policy"]
+    assert len(json.loads(sent[-1])["approvals"]) == (0 if ends else 1)
 
 
 async def test_token_alone_does_not_approve_and_the_words_do(atoll: World) -> None:

@@ -228,6 +228,7 @@ class ScriptedRuntime:
             ("DELETE", "/sessions/t_1/recording"): (200, RECORDING),
             ("GET", "/recordings"): (200, {"recordings": [RECORDING]}),
             ("GET", "/search"): (200, {"matches": [MATCH], "complete": True}),
+            ("PUT", "/policy"): (200, {}),
             ("GET", "/execs"): (200, {"execs": [EXEC]}),
             ("POST", "/execs"): (201 if b'"background": true' in body else 200, EXEC),
             ("GET", "/execs/e_1"): (200, EXEC),

@@ -1,0 +1,164 @@
+"""Which test shows each field of a request body at work; `test_bodies_act` judges them."""
+
+from tests.services.test_fields_act import CALLERS, OWED_WISHES, WISHED
+
+Acts = dict[str, str]
+CREATE_TEST = "tests/services/test_fields_act.py::test_field_of_a_create_changes_what_happens"
+LAYOUT = "tests/surfaces/test_repositories.py::"
+TREES = "tests/services/test_workspaces.py::"
+MOUNTS = "tests/e2e/test_places.py::test_mounts_through_the_api_need_an_allowed_folder"
+CREATE: Acts = {
+    **{field: f"{CREATE_TEST}[{field}]" for field in WISHED if field not in {"repos", "mounts"}},
+    "repos.repo_url": TREES + "test_trees_of_two_repositories_lie_side_by_side",
+    "repos.branch": LAYOUT
+    + "test_repositories_lie_where_they_were_asked_to_and_know_where_they_began",
+    "repos.from_branch": TREES
+    + "test_tree_from_an_unknown_start_is_invalid_and_says_what_there_is",
+    "repos.key": LAYOUT + "test_local_checkout_uploaded_twice_sends_only_what_is_new",
+    "repos.sparse": TREES + "test_tree_of_named_folders_has_only_these",
+    "repos.path": LAYOUT
+    + "test_repositories_lie_where_they_were_asked_to_and_know_where_they_began",
+    "mounts.source": MOUNTS,
+    "mounts.target": MOUNTS,
+    "mounts.grant": MOUNTS,
+    "mounts.access": "tests/services/test_fields_act.py::"
+    "test_access_of_a_mount_changes_what_the_wall_is_asked_for",
+}
+
+WISHES = "tests/runtime/test_wishes.py::"
+TERMINALS = "tests/runtime/test_runtime_terminals.py::"
+LOCK = "tests/runtime/test_runtime_softlock.py::"
+PROGRAM = TERMINALS + "test_open_without_argv_is_the_shell_and_with_agent_its_program"
+SIZED = WISHES + "test_terminal_opens_with_the_size_directory_and_name_of_its_order"
+TERMINAL: Acts = {
+    "agent": PROGRAM,
+    "argv": PROGRAM,
+    "env": PROGRAM,
+    "cols": SIZED,
+    "rows": SIZED,
+    "cwd": SIZED,
+    "name": SIZED,
+    "ring_bytes": TERMINALS + "test_since_that_fell_off_gets_start_and_then_resync",
+    "softlock": LOCK + "test_softlock_of_a_terminal_without_an_agent_is_refused",
+}
+
+REGISTER = "tests/runtime/test_runtime_register.py::"
+CONVERSATION = REGISTER + "test_agent_goes_on_with_the_conversation_it_is_opened_with"
+MACHINE = "tests/runtime/test_runtime_agents.py::test_machine_is_asked_answered_and_stopped"
+AGENT_SIZED = WISHES + "test_agent_opens_at_the_size_of_its_order_and_resumes_when_told_to"
+AGENT: Acts = {
+    "agent": CONVERSATION,
+    "conversation": CONVERSATION,
+    "cwd": CONVERSATION,
+    "name": CONVERSATION,
+    "mode": MACHINE,
+    "permissions": MACHINE,
+    "prompt": MACHINE,
+    "cols": AGENT_SIZED,
+    "rows": AGENT_SIZED,
+    "resume": AGENT_SIZED,
+    "env": REGISTER + "test_files_that_make_an_agent_tell_lie_beside_its_ear_while_it_lives",
+    "softlock": LOCK + "test_strict_lock_stops_the_owner_but_for_interrupts",
+}
+
+EXECS = "tests/runtime/test_runtime_execs.py::"
+LINE = EXECS + "test_exec_of_a_shell_line_with_cwd_env_and_stdin"
+EXEC: Acts = {
+    "argv": EXECS + "test_exec_keeps_streams_apart_and_reports_the_code",
+    "shell": LINE,
+    "cwd": LINE,
+    "env": LINE,
+    "stdin": LINE,
+    "background": EXECS + "test_exec_in_the_background_is_fed_followed_and_reattached_by_offset",
+    "max_output_bytes": EXECS + "test_exec_beyond_the_cap_is_cut_counted_and_not_blocked",
+    "reap": EXECS + "test_exec_with_reap_ends_all_that_its_program_started",
+    "timeout": EXECS + "test_exec_past_its_time_has_its_tree_killed",
+}
+
+FILES = "tests/runtime/files/test_runtime_files.py::"
+MADE = FILES + "test_mkdir_move_and_delete_do_as_they_say"
+SIGNALLED = TERMINALS + "test_signal_int_goes_to_the_foreground_and_term_to_the_tree"
+RECORDED = "tests/runtime/test_runtime_reading.py::"
+RECORDED += "test_recording_is_shown_to_all_and_holds_what_passed_from_then_on"
+SHARES = "tests/surfaces/http/test_shares.py::"
+GUEST = SHARES + "test_attach_of_a_guest_carries_who_it_is_and_nothing_it_says_of_itself"
+APPROVALS = "tests/security/test_secrets.py::test_only_a_present_person_approves"
+UNPULLED = LAYOUT + "test_unpulled_work_of_several_repositories_and_beside_them_is_told"
+BOX = "/v1/sandboxes/{sandbox}"
+HERE = f"{BOX}/terminals/{{terminal}}"
+
+#: The test in which each field acts.
+ACTS: dict[str, Acts] = {
+    "POST /sessions": CREATE,
+    "POST /v1/sandboxes": CREATE,
+    "POST /sessions/{session}/ptys": TERMINAL,
+    f"POST {BOX}/terminals": TERMINAL,
+    f"POST {BOX}/agents": AGENT,
+    f"POST {BOX}/exec": EXEC,
+    f"POST {BOX}/exec/{{command}}/signal": {
+        "signal": EXECS + "test_exec_signalled_ends_and_stays_readable_until_deleted",
+    },
+    f"POST {HERE}/signal": {"signal": SIGNALLED},
+    f"POST {HERE}/resize": {"cols": RECORDED, "rows": RECORDED},
+    f"POST {HERE}/ask": {
+        "prompt": "tests/e2e/test_agent_control.py::"
+        "test_agent_as_a_machine_works_answers_and_shows_its_cards",
+    },
+    f"POST {HERE}/agent": {
+        "action": "tests/e2e/test_agent_control.py::"
+        "test_agent_as_a_machine_works_answers_and_shows_its_cards",
+        "gaps": "tests/runtime/test_runtime_agents.py::"
+        "test_stop_ends_a_tree_that_ignores_everything_and_left_its_session",
+    },
+    f"POST {HERE}/cards/{{card}}/answer": {
+        "option": MACHINE,
+        "text": "tests/domain/conversation/test_codex.py::"
+        "test_question_is_answered_by_an_option_or_in_words",
+    },
+    f"POST {BOX}/files/mkdir": {"path": MADE, "parents": MADE},
+    f"POST {BOX}/files/move": {
+        "from": MADE,
+        "to": MADE,
+        "overwrite": FILES + "test_move_overwrites_a_file_only_when_asked",
+    },
+    f"POST {BOX}/extend_ttl": {
+        "ttl": "tests/surfaces/http/test_sandboxes.py::"
+        "test_life_of_a_sandbox_by_name_through_every_act",
+    },
+    f"POST {BOX}/pulled": {"repo": UNPULLED, "commit": UNPULLED},
+    f"POST {BOX}/shares": {
+        "role": GUEST,
+        "terminal_id": SHARES + "test_guest_finds_its_sandbox_only_and_its_terminal_only",
+        "ttl": SHARES + "test_wrong_revoked_and_expired_links_answer_alike",
+    },
+    "POST /auth/guests": {
+        "name": GUEST,
+        "ticket": SHARES + "test_guest_of_a_foreign_page_is_refused",
+    },
+    "POST /auth/login": {
+        "ticket": "tests/surfaces/http/test_logins.py::"
+        "test_login_sent_by_a_foreign_page_is_refused_and_the_link_stays_good",
+    },
+    "POST /v1/approvals/{approval}/approve": {
+        "shown": APPROVALS,
+        "for": "tests/security/test_secrets.py::test_rotation_takes_back_what_was_approved",
+        "words": "tests/surfaces/http/test_approvals.py::"
+        "test_token_alone_does_not_approve_and_the_words_do",
+        "ttl": "tests/surfaces/http/test_approvals.py::test_approval_for_a_time_ends_with_its_ttl",
+    },
+    "POST /v1/repositories/fetch": {
+        "repo_url": LAYOUT + "test_remote_fetched_then_worked_on_then_pulled",
+    },
+    "POST /v1/repositories/local/{key}/have": {
+        "tips": LAYOUT + "test_upload_is_told_which_of_its_tips_are_stored",
+    },
+}
+
+#: Labels, which their owner reads, and what the command line itself acts on.
+DESCRIBING = {
+    f"POST {BOX}/shares": {"name"},
+    "POST /sessions": CALLERS,
+    "POST /v1/sandboxes": CALLERS,
+}
+#: Fields nothing acts on yet, and the issue that owes it.
+OWED = {"POST /sessions": OWED_WISHES, "POST /v1/sandboxes": OWED_WISHES}
