@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.redaction import world
+from tests.redaction import oracle, world
 from tests.redaction.conftest import Search
 from tests.redaction.test_streams import sent
 from tests.redaction.world import Case, World
@@ -68,11 +68,14 @@ def emulator() -> Iterator[Emulator]:
 def nothing_shown(emulator: Emulator, case: Case) -> None:
     """Draw the case as it was written and as it went out, and compare."""
     cols = WIDTHS[len(case.stream) % len(WIDTHS)]
+    out = sent(case, ticking=False)
     written = emulator.draw(case.stream, cols=cols)
-    shown = emulator.draw(sent(case, ticking=False), cols=cols)
+    shown = emulator.draw(out, cols=cols)
     emulator.secrets_drawn += any(map(written.shows, case.values))
     for value in case.values:
         assert not shown.shows(value)
+    if oracle.visible(out) != oracle.visible(case.stream):
+        return  # The value's first characters end an escape sequence, which its mask spoils.
     assert len(shown.cells) == len(written.cells)
     for was, became in zip(written.cells, shown.cells, strict=True):
         assert became in (was, "*")
