@@ -59,6 +59,11 @@ def test_work_is_told_and_nothing_done_where_nobody_can_be_asked(
     assert server.requests("POST", route)
 
 
+def test_recreate_says_where_the_work_is_saved(cli: Cli, one: dict[str, Any]) -> None:
+    assert "`atoll pull --saved` brings it" in cli("recreate", "one").err
+    assert "atoll pull one --saved" in cli("recreate", "one", "--yes").out
+
+
 def test_work_that_cannot_be_told_counts_as_work(
     cli: Cli, server: Scripted, one: dict[str, Any]
 ) -> None:

@@ -31,7 +31,7 @@ COMMANDS: dict[str, str] = {
     "info": "Show everything about one sandbox.",
     "start": "Bring up sandboxes that stopped, expired or failed, with the files they had.",
     "stop": "End what runs in sandboxes and keep their workspaces.",
-    "recreate": "Make a sandbox afresh under the same id, saving its commits first.",
+    "recreate": "Make a sandbox afresh under the same id, saving its work first.",
     "extend-ttl": "Give a sandbox more time, or keep an ended one longer.",
     "destroy": "Take sandboxes away for good.",
     "kept": "List the files that destroyed sandboxes left, and fetch them from the server.",

@@ -39,7 +39,7 @@ def command(
     work = look(api, sandbox)
     tell(work)
     keep = keep_worktree or to is not None
-    choice = choose(f"Recreate {name_of(sandbox)}?", [work], yes=yes, keep=keep)
+    choice = choose(f"Recreate {name_of(sandbox)}?", [work], yes=yes, keep=keep, saved=True)
     if choice is Choice.LEAVE:
         raise click.exceptions.Exit(FAILED)
     if choice is Choice.KEEP:
@@ -50,6 +50,8 @@ def command(
         show_json(ready.value)
     else:
         say(f"{name_of(ready)} is {ready.text('state')}, generation {ready.number('generation')}")
+        if work:
+            say(f"What it held is saved: atoll pull {name_of(ready)} --saved")
         _tell_saved(api, ready)
 
 

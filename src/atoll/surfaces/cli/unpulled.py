@@ -77,19 +77,24 @@ def tell(work: Work) -> None:
             note(f"  … and {left} more")
 
 
-def choose(question: str, works: list[Work], *, yes: bool, keep: bool) -> Choice:
-    """What the person wants. Nobody at a terminal can be asked: then only `yes` and `keep` let
-    unpulled work go."""
+def choose(
+    question: str, works: list[Work], *, yes: bool, keep: bool, saved: bool = False
+) -> Choice:
+    """Return what the person wants. Without a terminal only `yes` and `keep` let unpulled work go.
+
+    `saved` says that the server saves the work first, so that `atoll pull --saved` finds it.
+    """
     chosen = Choice.KEEP if keep else Choice.LOSE
     if yes:
         return chosen
     if not sys.stdin.isatty():
-        return _unasked(question, works, keep=keep)
+        return _unasked(question, works, keep=keep, saved=saved)
     if keep or not any(works):
         after = " Its files are kept first." if keep else ""
         return chosen if confirmed(f"{question}{after}", yes=False) else Choice.LEAVE
+    going = "save this work on the server and go on" if saved else "lose this work"
     answer: str = click.prompt(
-        clean(f"{question} y: lose this work, k: keep its files first, n: leave it"),
+        clean(f"{question} y: {going}, k: keep its files first, n: leave it"),
         type=click.Choice(("y", "k", "n")),
         default="n",
         err=True,
@@ -97,9 +102,15 @@ def choose(question: str, works: list[Work], *, yes: bool, keep: bool) -> Choice
     return {"y": Choice.LOSE, "k": Choice.KEEP, "n": Choice.LEAVE}[answer]
 
 
-def _unasked(question: str, works: list[Work], *, keep: bool) -> Choice:
+def _unasked(question: str, works: list[Work], *, keep: bool, saved: bool) -> Choice:
     if keep:
         return Choice.KEEP
+    if any(works) and saved:
+        note(
+            "atoll: nothing was done: add --yes to go on (that work is saved first, and "
+            "`atoll pull --saved` brings it), or --keep-worktree to keep its files here"
+        )
+        return Choice.LEAVE
     if any(works):
         note(
             "atoll: nothing was done, because that work would be lost: `atoll pull` it, or add "
