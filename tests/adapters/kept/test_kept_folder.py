@@ -27,6 +27,14 @@ async def test_nobody_else_may_read_what_is_kept(shelf: KeptFolder, tmp_path: Pa
     assert (Path(kept.path) / TREE).stat().st_mode & 0o777 == 0o600
 
 
+async def test_folder_that_is_not_there_is_empty_and_made_with_the_first(tmp_path: Path) -> None:
+    shelf = KeptFolder(tmp_path / "kept")
+    assert await shelf.list() == ()
+    kept = await put(shelf, worktree("kept_a"))
+    assert await shelf.list() == (kept,)
+    assert (tmp_path / "kept").stat().st_mode & 0o777 == 0o700
+
+
 async def test_nearly_full_disk_refuses(
     shelf: KeptFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

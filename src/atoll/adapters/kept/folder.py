@@ -44,6 +44,7 @@ class KeptFolder:
         """See the port."""
         place = self._folder / f"{_DRAFT}{kept_id}"
         try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
             place.mkdir(mode=0o700)
         except OSError as error:
             raise _refused(error) from error
@@ -131,7 +132,7 @@ async def _once(piece: bytes) -> AsyncIterator[bytes]:
 
 def _records(folder: Path) -> list[KeptWorktree]:
     found = []
-    for place in folder.iterdir():
+    for place in folder.iterdir() if folder.exists() else ():
         if _ID.match(place.name):
             try:
                 found.append(_record(place))
