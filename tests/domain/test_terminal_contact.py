@@ -37,6 +37,19 @@ def test_control_plane_is_away_once_the_last_of_its_connections_is_closed() -> N
     assert contact.held_until(5.0) == 5.0 + AWAY_SECONDS
 
 
+def test_cut_seat_says_that_the_control_plane_is_away_until_it_asks() -> None:
+    contact = Contact()
+    contact.cut()
+    assert contact.away, "though it never asked"
+    assert contact.asked(1)
+    contact.asked(2)
+    contact.cut()
+    assert contact.away
+    contact.closed(2)
+    assert contact.asked(3)
+    assert contact.held_until(1.0) is None
+
+
 def test_first_question_after_an_absence_is_a_return_and_the_second_is_none() -> None:
     contact = Contact(away_seconds=30.0)
     contact.asked(1)

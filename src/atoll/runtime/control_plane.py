@@ -30,6 +30,11 @@ class ControlPlane:
             if self._contact.asked(self._count):
                 self._on_return()
 
+    def cut(self) -> None:
+        """The control plane's end of a client's seat is gone without a reason."""
+        self._transports.clear()
+        self._contact.cut()
+
     def held_until(self, left_at: float) -> float | None:
         """As `Contact.held_until`."""
         self._look()

@@ -36,6 +36,12 @@ class Contact:
         """This connection has ended; one that is not known changes nothing."""
         self._open.discard(connection)
 
+    def cut(self) -> None:
+        """The control plane let go of a client without a reason: it is away until it asks again,
+        whatever is known of its connections."""
+        self._open.clear()
+        self._met = True
+
     def held_until(self, left_at: float) -> float | None:
         """When the grace of a driver who left at `left_at` ends at the earliest, on the same
         scale; None while the control plane is there."""

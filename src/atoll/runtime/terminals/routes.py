@@ -139,7 +139,7 @@ class _Handlers:
         return await attach(request, self._parts.terminals, self._parts.activity)
 
     async def seat(self, request: web.Request) -> web.StreamResponse:
-        return await seat(request, self._parts.terminals, self._parts.activity)
+        return await seat(request, self._parts)
 
 
 def _check_agents_own(body: OpenBody) -> None:

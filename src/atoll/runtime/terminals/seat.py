@@ -10,17 +10,16 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 
 from aiohttp import web
 
 from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.terminal.turn import Party
-from atoll.runtime.health import Activity
+from atoll.runtime.parts import Parts
 from atoll.runtime.terminals.arrival import fresh_client, read_arrival
 from atoll.runtime.terminals.attach import MAX_VIEWERS, Sitting
 from atoll.runtime.terminals.handed import HandedConnection
-from atoll.runtime.terminals.terminals import Terminals
 from atoll.runtime.terminals.viewer import Viewer
 
 PROTOCOL = "atoll-seat"
@@ -30,12 +29,10 @@ CLOSE_UNTETHERED = 1013
 NEVER_CAME = CLOSE_UNTETHERED, "the client never came"
 
 
-async def seat(
-    request: web.Request, terminals: Terminals, activity: Activity
-) -> web.StreamResponse:
+async def seat(request: web.Request, parts: Parts) -> web.StreamResponse:
     """`GET /sessions/{id}/seat`. Raises `Invalid`, `NotFound` and `LimitReached` before 101."""
     arrival = read_arrival(request)
-    terminal = terminals.get(request.match_info["id"])
+    terminal = parts.terminals.get(request.match_info["id"])
     asked = request.transport
     upgrades = request.headers.get("Upgrade") == PROTOCOL
     own = None if asked is None else asked.get_extra_info("socket")
@@ -47,13 +44,13 @@ async def seat(
     asked.pause_reading()
     response = web.StreamResponse(status=101, headers={"Upgrade": PROTOCOL})
     response.force_close()
-    tether = _Tether(socket.socket(fileno=os.dup(own.fileno())))
+    tether = _Tether(socket.socket(fileno=os.dup(own.fileno())), parts.control_plane.cut)
     try:
         await response.prepare(request)
         connection = HandedConnection(tether.announce)
         client = terminal.client_for(arrival.principal, arrival.client, fresh_client())
         party = Party(arrival.principal, arrival.name, client, arrival.role)
-        sitting = Sitting(terminal, Viewer(party, connection, terminal), activity)
+        sitting = Sitting(terminal, Viewer(party, connection, terminal), parts.activity)
         await _held(sitting.serve(arrival), connection, tether)
     finally:
         tether.close()
@@ -81,11 +78,13 @@ async def _held(
 
 
 class _Tether:
-    """The control plane's end of one seat, as a descriptor of our own."""
+    """The control plane's end of one seat, as a descriptor of our own. `cut` is called when that
+    end is gone without a reason."""
 
-    def __init__(self, own: socket.socket) -> None:
+    def __init__(self, own: socket.socket, cut: Callable[[], None]) -> None:
         own.setblocking(False)
         self._own = own
+        self._cut = cut
         self._loop = asyncio.get_running_loop()
 
     async def handed(self) -> socket.socket | None:
@@ -113,6 +112,7 @@ class _Tether:
         with contextlib.suppress(OSError):
             said = await self._loop.sock_recv(self._own, MAX_WORDS)
         if len(said) < 2:
+            self._cut()
             return CLOSE_UNTETHERED, "the control plane is gone; come back"
         return int.from_bytes(said[:2], "big"), said[2:].decode("utf-8", "replace")
 
