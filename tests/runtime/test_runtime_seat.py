@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from atoll.adapters.runtimes.unix_tether import unix_tether
+from atoll.domain.terminal.contact import AWAY_SECONDS
 from tests.runtime.seats import WHO, seated
 from tests.runtime.stage import runtime
 
@@ -64,6 +65,18 @@ async def test_client_whose_control_plane_is_gone_is_told_to_come_back() -> None
         await wire.frame()
         tether.let_go()
         assert await wire.closed() == 1013
+
+
+async def test_driver_whose_control_plane_is_gone_is_waited_for_though_it_never_asked() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("cat")
+        control = rt.terminals.get(terminal).control
+        async with seated(rt, terminal) as (wire, tether):
+            await wire.frame()
+            assert control.held_until(1.0) is None
+            tether.let_go()
+            assert await wire.closed() == 1013
+        assert control.held_until(1.0) == 1.0 + AWAY_SECONDS
 
 
 async def test_client_that_reads_nothing_is_gone_soon_after_the_word() -> None:

@@ -18,6 +18,7 @@ from atoll.wire.zygote import Limits
 
 CPU_PERIOD_US = 100_000
 FREEZE_SECONDS = 1.0
+LEAVE_SECONDS = 3.0
 _POLL_SECONDS = 0.002
 
 _Base = tuple[int, Path]
@@ -244,9 +245,13 @@ def step_back(tag: str) -> None:
 
 def leave(tag: str, stood: list[Hierarchy]) -> list[Path]:
     """Remove a home's bases once its zygote, which `stood` there, is gone; those that would
-    not go are returned."""
-    left = []
-    for hierarchy in stood:
-        base = hierarchy.base(tag)
-        left += remove([base / "zygote", base])
+    not go are returned. A group whose last process has just ended may still be busy for a moment.
+    """
+    bases = [hierarchy.base(tag) for hierarchy in stood]
+    groups = [group for base in bases for group in (base / "zygote", base)]
+    deadline = time.monotonic() + LEAVE_SECONDS
+    while (left := remove(groups)) and time.monotonic() < deadline:
+        if any(map(members, left)):
+            break  # somebody lives there: waiting does not help
+        time.sleep(0.05)
     return left
