@@ -115,6 +115,7 @@ AGENT = {
     "agent_state": "running",
     "turn": "waiting",
     "watched": True,
+    "softlock": "owner",
     "cards": 1,
     "started_at": "2026-01-01T00:00:00Z",
 }
