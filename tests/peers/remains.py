@@ -155,6 +155,8 @@ def _files(root: Path) -> set[str]:
         folders[:] = [name for name in folders if not name.startswith(SPARE_PREFIX)]
         if Path(folder) == root / "safety":
             folders.clear()  # one set of shims for all sandboxes that want it, made once
+        if Path(folder) == root / "run" / "root":
+            folders.clear()  # a copy of this machine's /etc, which other tests may change
         # A journal's segments come and go while its sandbox lives; its folder is what counts.
         kept = [] if Path(folder).name == "journal" else files
         for name in kept:

@@ -34,7 +34,7 @@ COMMANDS: dict[str, str] = {
     "recreate": "Make a sandbox afresh under the same id, saving its work first.",
     "extend-ttl": "Give a sandbox more time, or keep an ended one longer.",
     "destroy": "Take sandboxes away for good.",
-    "kept": "List the files that destroyed sandboxes left, and fetch them from the server.",
+    "kept": "List what destroyed and recreated sandboxes left, and fetch them from the server.",
     "net": "Show and switch what a sandbox may reach.",
     "exec": "Run one command in a sandbox.",
     "cp": "Copy files and folders into or out of a sandbox.",
