@@ -39,7 +39,7 @@ extension: ext.namespaces
 safety: {operator: [[git, push]]}
 """
 PATIENCE_SECONDS = 60
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=45_000)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ async def person(browser: Browser, address: str, **more: Any) -> AsyncIterator[P
     context = await browser.new_context(**{"viewport": DESK, **more})
     await context.add_init_script(TESTING)
     page = await context.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(60_000)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on(

@@ -27,7 +27,7 @@ PATIENCE_MILLISECONDS = 90_000
 LONG_AGO = "2020-01-01T00:00:00Z"
 WRITE = 'Bash {"command":"echo %s > %s","description":"write"}'
 WAIT = 'Bash {"command":"until [ -e go ]; do sleep 0.1; done","description":"wait"}'
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=45_000)
 
 
 @pytest.fixture(scope="module")

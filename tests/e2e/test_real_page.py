@@ -63,7 +63,7 @@ async def tab(browser: Browser, address: str) -> Page:
     context = await browser.new_context(viewport={"width": 1200, "height": 800})
     await context.add_init_script("localStorage.setItem('atoll.test', '1')")
     page = await context.new_page()
-    page.set_default_timeout(30_000)
+    page.set_default_timeout(90_000)
     await page.goto(address)
     return page
 

@@ -45,7 +45,7 @@ async def page(browser: Browser) -> AsyncIterator[Page]:
         "console",
         lambda said: errors.append(said.text) if "Content Security" in said.text else None,
     )
-    tab.set_default_timeout(15_000)
+    tab.set_default_timeout(60_000)
     yield tab
     await context.close()
     assert errors == []

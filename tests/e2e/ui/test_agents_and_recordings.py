@@ -45,7 +45,7 @@ async def phone(server: ScriptedServer, browser: Browser) -> AsyncIterator[Page]
     page = await context.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(60_000)
     sandbox = server.add_sandbox("pocket", agent="codex")
     terminal = server.add_terminal(sandbox)
     await page.goto(f"{server.url}#login={TICKET}")

@@ -32,7 +32,7 @@ async def test_terminal_flood_with_pulled_plugs_arrives_complete_and_in_order(se
             await terminal.attached(times)
             script = "([id, end]) => window.__atollTaps.get(id).end >= end"
             due = int(share * 1_900_000)
-            await seat.page.wait_for_function(script, arg=[terminal.id, due], timeout=60_000)
+            await seat.page.wait_for_function(script, arg=[terminal.id, due], timeout=180_000)
             await terminal.drop(PULLED)
         await flood
     tap = await seat.has_all()
