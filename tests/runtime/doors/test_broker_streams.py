@@ -1,6 +1,7 @@
 """What passes the broker without an end in sight: WebSockets, slow readers, uploads, TLS."""
 
 import asyncio
+import re
 import ssl
 import subprocess
 from collections.abc import AsyncIterator
@@ -237,3 +238,38 @@ async def test_upstream_over_tls_is_verified_and_streams(certificate: Path) -> N
             ):
                 assert answer.status == 502
                 assert "CertVerification" in await answer.text()
+
+
+async def test_requests_that_came_early_are_answered_in_turn_when_they_are_more_than_may_wait() -> (
+    None
+):
+    async def hello(request: web.Request) -> web.Response:
+        return web.Response(text=f"number {request.query['n']};")
+
+    async with peer(hello) as url, broker_door({"openai": url}) as door:
+        reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
+        head = "GET /broker/openai/v1/models?n=%d HTTP/1.1\r\nHost: x\r\n"
+        writer.write("".join(f"{head % n}\r\n" for n in range(300)).encode())
+        writer.write(f"{head % 300}Connection: close\r\n\r\n".encode())
+        answers = await asyncio.wait_for(reader.read(), 60)
+        writer.close()
+    found = [int(n) for n in re.findall(rb"number (\d+);", answers)]
+    assert found == list(range(301))
+
+
+async def test_client_that_left_while_its_requests_wait_ends_its_exchange() -> None:
+    gone = asyncio.Event()
+
+    async def silent(request: web.Request) -> web.StreamResponse:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            gone.set()
+        raise AssertionError
+
+    async with peer(silent) as url, broker_door({"openai": url}) as door:
+        _reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
+        writer.write(b"GET /broker/openai/v1/models HTTP/1.1\r\nHost: x\r\n\r\n" * 1000)
+        await writer.drain()
+        writer.close()
+        await asyncio.wait_for(gone.wait(), 60)

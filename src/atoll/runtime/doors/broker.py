@@ -103,7 +103,9 @@ class Broker:
                 if outbound and now - outbound.heard_at > UPSTREAM_SILENCE_SECONDS:
                     exchange.answer_lost("it says nothing more")
             for client in list(self._crowd):
-                if client.idle and now - client.idle_since > CLIENT_IDLE_SECONDS:
+                if client.left:
+                    client.drop()
+                elif client.idle and now - client.idle_since > CLIENT_IDLE_SECONDS:
                     client.expired()
             if not (self._crowd or self._live or self._connections.kept):
                 self._busy.clear()

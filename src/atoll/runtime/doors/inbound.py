@@ -1,11 +1,13 @@
 """One connection from inside: bytes to requests, answers to bytes, one request at a time.
 
 Strict (llhttp): what could be read in two ways is answered with 400 and the connection ends.
-Requests that came early wait their turn. Knows nothing of keys and rules.
+Requests that came early wait their turn. No more is read while a few wait, or while answers are
+not read, so a connection holds one read of the socket at most. Knows nothing of keys and rules.
 """
 
 import asyncio
 import json
+import select
 from collections import deque
 from collections.abc import Callable
 from time import monotonic
@@ -18,6 +20,11 @@ from atoll.runtime.doors.exchange import Exchange
 from atoll.runtime.doors.request import MAX_HEAD_BYTES, Request, Shapes
 
 MAX_EARLY_BYTES = 256 * 1024
+MAX_EARLY_REQUESTS = 8
+SLICE_BYTES = 4 * 1024
+"""What the parser is given at once when it is no body: it cannot be stopped in between, so so many
+bytes of requests may be parsed beyond the bound."""
+
 MAX_DRAINED_BYTES = 64 * 1024 * 1024
 _SECURED = b"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
 _UNREADABLE = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -40,8 +47,9 @@ class Inbound(asyncio.Protocol):
         self._current: Request | None = None
         self._exchange: Exchange | None = None
         self._answered = self._raw = self._broken = self._pumping = self._feeding = False
-        self._paused = False
-        self._early = self._drained = self._head_bytes = 0
+        self._paused = self._held = self._unread = False
+        self._early = self._drained = self._head_bytes = self._body_left = 0
+        self._unparsed = b""
         self._url = b""
         self._said: list[bytes] = []
         self._in_head = False
@@ -64,6 +72,7 @@ class Inbound(asyncio.Protocol):
         self._transport = None
         self._crowd.discard(self)
         self._queue.clear()
+        self._unparsed = b""
         if self._exchange is not None:
             self._exchange.gone()
 
@@ -75,28 +84,21 @@ class Inbound(asyncio.Protocol):
             return
         if self._broken:
             return
-        self._head_bytes += len(data) if self._newest is None or self._newest.whole else 0
-        self._feeding = True
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade as switch:
-            self._switch(data[switch.args[0] :])
-        except httptools.HttpParserError:
-            self._break()
-        if self._in_head and self._head_bytes > MAX_HEAD_BYTES:
-            self._break()
-        self._feeding = False
-        self._pump()
+        self._unparsed += data
+        self._advance()
 
     def pause_writing(self) -> None:
-        """It reads slower than it is answered."""
+        """It reads slower than it is answered: begin nothing more."""
+        self._unread = True
         if self._exchange is not None:
             self._exchange.answer_hold(True)
 
     def resume_writing(self) -> None:
         """It caught up."""
+        self._unread = False
         if self._exchange is not None:
             self._exchange.answer_hold(False)
+        self._advance()
 
     # The parser's side.
 
@@ -122,6 +124,7 @@ class Inbound(asyncio.Protocol):
             self._break()
             return
         self._newest = request
+        self._body_left = request.length or 0
         self._queue.append(request)
         self._pump()
 
@@ -130,10 +133,10 @@ class Inbound(asyncio.Protocol):
         request = self._newest
         if request is None:
             return
+        self._body_left -= len(data)
         if request is not self._current:
             request.early.append(data)
             self._early += len(data)
-            self._read(self._early <= MAX_EARLY_BYTES)
         elif self._exchange is not None and not self._answered:
             self._exchange.body(data)
         else:
@@ -187,17 +190,64 @@ class Inbound(asyncio.Protocol):
 
     def hold(self, paused: bool) -> None:
         """Stop or go on reading."""
-        self._read(not paused)
+        self._held = paused
+        self._balance()
 
     def expired(self) -> None:
-        """It was idle for too long."""
+        """It was idle for too long. What it does not read is given up with it."""
         if self._transport is not None:
-            self._transport.close()
+            (self._transport.abort if self._unread else self._transport.close)()
+
+    @property
+    def left(self) -> bool:
+        """Whether the client hung up while nothing is read from it, so that nobody was told."""
+        if not self._paused or self._transport is None or self._transport.is_closing():
+            return False
+        poll = select.poll()
+        poll.register(self._transport.get_extra_info("socket").fileno(), select.POLLRDHUP)
+        return bool(poll.poll(0))
+
+    @property
+    def _full(self) -> bool:
+        """Whether enough waits for its turn."""
+        return len(self._queue) >= MAX_EARLY_REQUESTS or self._early > MAX_EARLY_BYTES
 
     @property
     def _keeps(self) -> bool:
         current = self._current
         return current is not None and current.shape.keep_alive and not self._broken
+
+    def _advance(self) -> None:
+        """Parse what came and begin requests in turn, until either has to wait."""
+        self._pump()
+        if self._feeding or self._pumping:
+            return
+        while self._unparsed and not self._full:
+            self._feed()
+            self._pump()
+        self._balance()
+
+    def _feed(self) -> None:
+        """Give the parser what came, as long as there is room for requests."""
+        self._feeding = True
+        try:
+            while self._unparsed and not self._full:
+                size = max(self._body_left, SLICE_BYTES)
+                data, self._unparsed = self._unparsed[:size], self._unparsed[size:]
+                self._parse(data)
+        finally:
+            self._feeding = False
+
+    def _parse(self, data: bytes) -> None:
+        self._head_bytes += len(data) if self._newest is None or self._newest.whole else 0
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as switch:
+            self._switch(data[switch.args[0] :] + self._unparsed)
+        except httptools.HttpParserError:
+            self._break()
+        if self._in_head and self._head_bytes > MAX_HEAD_BYTES:
+            self._break()
 
     def _pump(self) -> None:
         """Begin requests in turn, until one has to wait."""
@@ -205,7 +255,7 @@ class Inbound(asyncio.Protocol):
             return
         self._pumping = True
         try:
-            while self._queue and self._current is None and self._transport is not None:
+            while self._queue and self._current is None and not self._unread and self._transport:
                 self._start(self._queue.popleft())
         finally:
             self._pumping = False
@@ -241,9 +291,11 @@ class Inbound(asyncio.Protocol):
         if close:
             self._transport.close()
             return
-        self._read(True)
+        self._held = False
         if request.whole:
             self._after(request)
+        else:
+            self._balance()
 
     def _after(self, request: Request) -> None:
         """A request is answered and whole. Not before: who still sends might not read."""
@@ -252,7 +304,7 @@ class Inbound(asyncio.Protocol):
             return
         self._current, self._drained = None, 0
         self.idle_since = monotonic()
-        self._pump()
+        self._advance()
 
     def _drain(self, count: int) -> None:
         self._drained += count
@@ -261,7 +313,7 @@ class Inbound(asyncio.Protocol):
 
     def _switch(self, rest: bytes) -> None:
         """Behind an upgrade's head nothing is HTTP any more."""
-        self._broken = True
+        self._broken, self._unparsed = True, b""
         if rest and self._exchange is not None:
             self.drop()
 
@@ -269,7 +321,7 @@ class Inbound(asyncio.Protocol):
         """What came cannot be read: answer what was asked before it, then end."""
         if self._broken:
             return
-        self._broken = True
+        self._broken, self._unparsed = True, b""
         request = self._newest
         if request is not None and not request.whole and request is self._current:
             if self._exchange is not None:
@@ -281,12 +333,14 @@ class Inbound(asyncio.Protocol):
         elif self._current is None and not self._queue:
             self._write(_UNREADABLE)
 
-    def _read(self, on: bool) -> None:
-        if self._transport is None or on is not self._paused:
+    def _balance(self) -> None:
+        """Read while nothing says otherwise."""
+        paused = self._held or self._full
+        if self._transport is None or paused is self._paused:
             return
-        self._paused = not on
+        self._paused = paused
         if not self._transport.is_closing():
-            (self._transport.resume_reading if on else self._transport.pause_reading)()
+            (self._transport.pause_reading if paused else self._transport.resume_reading)()
 
     def _write(self, data: bytes) -> None:
         if self._transport is not None:
