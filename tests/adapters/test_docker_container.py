@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from atoll.adapters.extensions.docker.container import Plan, body
 from atoll.adapters.extensions.docker.engine import Engine, socket_path
@@ -176,10 +177,12 @@ async def test_daemon_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 def test_container_shows_the_host_s_folders_as_allowed() -> None:
-    asked = plan(host_mounts=(HostMount("/srv/x", "/mnt/x"), HostMount("/srv/y", "/data", True)))
-    mounts = {each["Target"]: each for each in json.loads(body(asked))["HostConfig"]["Mounts"]}
-    assert (mounts["/mnt/x"]["Source"], mounts["/mnt/x"]["ReadOnly"]) == ("/srv/x", True)
-    assert (mounts["/data"]["Source"], mounts["/data"]["ReadOnly"]) == ("/srv/y", False)
+    mounts = (HostMount("/srv/x", "/mnt/x"), HostMount("/srv/y", "/data", True))
+    lent = structs.replace(AWAITED, folders=("/h/boxes/lent/0", "/h/boxes/lent/1"))
+    asked = plan(awaited=lent, host_mounts=mounts)
+    binds = {each["Target"]: each for each in json.loads(body(asked))["HostConfig"]["Mounts"]}
+    shown = [(binds[at]["Source"], binds[at]["ReadOnly"]) for at in ("/mnt/x", "/data")]
+    assert shown == [("/h/boxes/lent/0", True), ("/h/boxes/lent/1", False)]
     # A volume of the image at the same place would be mounted twice.
     assert "/data" not in json.loads(body(asked))["HostConfig"]["Tmpfs"]
 

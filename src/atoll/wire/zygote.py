@@ -225,7 +225,8 @@ class Awaited(msgspec.Struct, frozen=True, tag_field="answer", tag="awaited"):
     """Its init may come in: as `box.host_uid`, once, at the SEQPACKET socket `rendezvous`.
 
     `init_file` is to be shown inside as the last word of `init`; `workspace` and `state`
-    (a folder per agent) belong to that uid; `etc` holds files of /etc made for it.
+    (a folder per agent) belong to that uid; `etc` holds files of /etc made for it. `folders` are
+    to be bound in place of the sources of `sandbox.mounts`, one for each in their order.
     """
 
     box: Box
@@ -235,6 +236,7 @@ class Awaited(msgspec.Struct, frozen=True, tag_field="answer", tag="awaited"):
     workspace: str
     state: str
     etc: str
+    folders: tuple[str, ...] = ()
 
 
 class Started(msgspec.Struct, frozen=True, tag_field="answer", tag="started"):

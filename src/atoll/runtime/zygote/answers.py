@@ -39,6 +39,7 @@ def awaited(nursery: Nursery, box: Live, laid: Laid) -> wire.Awaited:
         workspace=f"{laid.files}/workspace",
         state=f"{laid.files}/state",
         etc=str(places.etc),
+        folders=laid.folders,
     )
 
 

@@ -25,10 +25,11 @@ from atoll.runtime.zygote.children import detach
 from atoll.runtime.zygote.container_sockets import bound_sockets
 from atoll.runtime.zygote.doorstep import lay_doorstep
 from atoll.runtime.zygote.home import BoxPlaces
-from atoll.runtime.zygote.host_mounts import attach_host_mounts, host_mounts, opened
+from atoll.runtime.zygote.host_mounts import attach_host_mounts, host_mounts
 from atoll.runtime.zygote.host_root import etc_tree, hosts_text
 from atoll.runtime.zygote.image import DEFAULT_BYTES
 from atoll.runtime.zygote.lending import check_taken
+from atoll.runtime.zygote.lent_folders import check_folders, lend_folders
 from atoll.runtime.zygote.meeting import open_rendezvous, receive_guest, write_etc
 from atoll.runtime.zygote.nursery import Born, Laid, Nursery, Parentage, Stillborn
 from atoll.runtime.zygote.reach import reach
@@ -174,19 +175,18 @@ def _foreign_wall(
 ) -> _Building:
     """Make everything ready, say so, and wait for the init to come in."""
     uid = parentage.sandbox_uid
-    for mount in host_mounts(parentage.request):
-        # The engine mounts by name: no link may lie on the way now.
-        os.close(opened(mount))
     size = parentage.request.limits.workspace_bytes or DEFAULT_BYTES
     lender = nursery.storage.lender
+    folders = lend_folders(host_mounts(parentage.request), places, lender)
     loan = nursery.storage.lend(places, size=size, uid=uid)
     write_etc(places.etc, hostname=parentage.request.hostname, uid=uid)
     _own_journal(nursery, parentage, places)
     listener = open_rendezvous(places.rendezvous, uid)
-    parentage.report.send(msgspec.json.encode(Laid(str(loan.place))))
+    laid = Laid(str(loan.place), tuple(str(folder.place) for folder in folders))
+    parentage.report.send(msgspec.json.encode(laid))
     guest = receive_guest(listener, uid, seconds=seconds)
-    if not parentage.request.bare:
-        check_taken(guest.pid, loan)
+    check_taken(guest.pid, loan, uid)
+    check_folders(guest.pid, folders)
     lender.take_back(places)
     for fd in lender.descriptors:
         os.close(fd)

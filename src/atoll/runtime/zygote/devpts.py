@@ -20,23 +20,12 @@ def limit_ptys(init_pid: int, count: int) -> None:
     mounts = os.open(f"/proc/{init_pid}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
     try:
         if os.geteuid() == 0:
-            _remount_and_return(mounts, count)
+            with kernel.entered_mounts(mounts):
+                _remount(count)
         else:
             _remount_in_child(mounts, init_pid, count)
     finally:
         os.close(mounts)
-
-
-def _remount_and_return(mounts: int, count: int) -> None:
-    home = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        kernel.setns(mounts, kernel.CLONE_NEWNS)
-        try:
-            _remount(count)
-        finally:
-            kernel.setns(home, kernel.CLONE_NEWNS)
-    finally:
-        os.close(home)
 
 
 def _remount_in_child(mounts: int, init_pid: int, count: int) -> None:

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LENT = "lent"
+FOLDERS = ".folders"
+"""Ends the names of places where the host's folders are lent: never part of an id."""
+
 SPARE_PREFIX = "spare-"
 """Of the names of sandboxes that are nobody's yet: never an id (`wire.zygote.BoxId`)."""
 
@@ -37,6 +40,11 @@ class BoxPlaces:
         """Where the image is mounted in the machine's sight, for as long as a container's engine
         needs to take it over."""
         return self.folder.parent / LENT / self.folder.name
+
+    @property
+    def lent_folders(self) -> Path:
+        """Where the host's folders are attached for as long as the image is, by number."""
+        return self.lent.with_name(self.folder.name + FOLDERS)
 
     @property
     def hosts(self) -> Path:
@@ -112,7 +120,8 @@ class Home:
 
     @property
     def lent(self) -> Path:
-        """Images that engines of containers are just taking over, by sandbox."""
+        """Images and folders of the host's that engines of containers are just taking over, by
+        sandbox."""
         return self.boxes / LENT
 
     @property

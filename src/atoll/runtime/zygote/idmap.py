@@ -4,61 +4,26 @@ Nothing on the disk changes: one user's files are that of another through this m
 everybody else's belong to nobody. Needs CAP_SYS_ADMIN and a file system that can.
 """
 
-import ctypes
 import os
 from pathlib import Path
 
 from atoll.runtime.zygote import kernel
-
-_OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
-"""The same on every architecture (asm-generic/unistd.h)."""
-
-_OPEN_TREE_CLONE = 1
-_MOVE_MOUNT_F_EMPTY_PATH = 4
-_MOUNT_ATTR_IDMAP = 0x00100000
-_AT_EMPTY_PATH = 0x1000
-_AT_FDCWD = -100
-
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
-class _MountAttr(ctypes.Structure):
-    """struct mount_attr."""
-
-    _fields_ = (
-        ("attr_set", ctypes.c_uint64),
-        ("attr_clr", ctypes.c_uint64),
-        ("propagation", ctypes.c_uint64),
-        ("userns_fd", ctypes.c_uint64),
-    )
 
 
 def attach_as(tree: int, place: Path, *, uid: int) -> None:
     """Mount the folder `tree` (a descriptor) at `place`, its owner's files as `uid`'s.
     Raises `OSError`, with EINVAL where the file system cannot be mapped."""
     owner = os.fstat(tree).st_uid
-    clone = _call("open_tree", _OPEN_TREE, tree, b"", _OPEN_TREE_CLONE | _AT_EMPTY_PATH)
+    clone = kernel.open_tree(tree)
     try:
         space = _user_namespace(owner, uid)
         try:
-            wanted = _MountAttr(_MOUNT_ATTR_IDMAP, 0, 0, space)
-            size = ctypes.sizeof(wanted)
-            flags = _AT_EMPTY_PATH
-            _call("mount_setattr", _MOUNT_SETATTR, clone, b"", flags, ctypes.byref(wanted), size)
+            kernel.set_mount(clone, kernel.MOUNT_ATTR_IDMAP, userns=space)
         finally:
             os.close(space)
-        target = os.fsencode(place)
-        _call("move_mount", _MOVE_MOUNT, clone, b"", _AT_FDCWD, target, _MOVE_MOUNT_F_EMPTY_PATH)
+        kernel.move_mount(clone, str(place))
     finally:
         os.close(clone)
-
-
-def _call(name: str, number: int, *arguments: object) -> int:
-    result: int = _libc.syscall(ctypes.c_long(number), *arguments)
-    if result < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, f"{name}: {os.strerror(code)}")
-    return result
 
 
 def _user_namespace(inside: int, outside: int) -> int:

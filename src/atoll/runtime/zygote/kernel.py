@@ -4,9 +4,11 @@ Nothing here knows what a sandbox is. Every function raises `OSError` with the c
 name, like those of `os`. Flags are from the kernel's public headers.
 """
 
+import contextlib
 import ctypes
 import fcntl
 import os
+from collections.abc import Iterator
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000
@@ -21,7 +23,13 @@ MS_REMOUNT = 0x20
 MS_NOATIME = 0x400
 MS_BIND = 0x1000
 MS_REC = 0x4000
+MS_PRIVATE = 0x40000
 MS_SLAVE = 0x80000
+
+MOUNT_ATTR_RDONLY = 0x1
+MOUNT_ATTR_NOSUID = 0x2
+MOUNT_ATTR_NODEV = 0x4
+MOUNT_ATTR_IDMAP = 0x00100000
 
 MNT_DETACH = 2
 
@@ -32,6 +40,15 @@ PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 
 _NS_GET_USERNS = 0xB701
+_OPEN_TREE, _MOVE_MOUNT, _OPENAT2, _MOUNT_SETATTR = 428, 429, 437, 442
+"""The same on every architecture (asm-generic/unistd.h)."""
+
+_OPEN_TREE_CLONE = 1
+_MOVE_MOUNT_F_EMPTY_PATH = 4
+_AT_EMPTY_PATH = 0x1000
+_AT_RECURSIVE = 0x8000
+_AT_FDCWD = -100
+_RESOLVE_NO_SYMLINKS, _RESOLVE_IN_ROOT = 0x04, 0x10
 _PROT_READ = 1
 _MAP_PRIVATE = 2
 _MAP_FAILED = ctypes.c_void_p(-1).value
@@ -43,6 +60,27 @@ _libc.mmap.argtypes = (
     *(ctypes.c_int, ctypes.c_int, ctypes.c_long),
 )
 _libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+
+
+class _MountAttr(ctypes.Structure):
+    """struct mount_attr (mount_setattr(2))."""
+
+    _fields_ = (
+        ("attr_set", ctypes.c_uint64),
+        ("attr_clr", ctypes.c_uint64),
+        ("propagation", ctypes.c_uint64),
+        ("userns_fd", ctypes.c_uint64),
+    )
+
+
+class _OpenHow(ctypes.Structure):
+    """struct open_how (openat2(2))."""
+
+    _fields_ = (
+        ("flags", ctypes.c_uint64),
+        ("mode", ctypes.c_uint64),
+        ("resolve", ctypes.c_uint64),
+    )
 
 
 def _checked(call: str, result: int, *names: str) -> int:
@@ -69,6 +107,49 @@ def unmount(target: str) -> None:
     _checked("umount2", _libc.umount2(os.fsencode(target), MNT_DETACH), target)
 
 
+def open_tree(folder: int, *, recursive: bool = False) -> int:
+    """Return a descriptor of a new mount, attached nowhere, of the folder that `folder` is a
+    descriptor of; `recursive` includes the mounts below it (open_tree(2), Linux 5.2)."""
+    flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_EMPTY_PATH
+    flags |= _AT_RECURSIVE if recursive else 0
+    return _call("open_tree", _OPEN_TREE, folder, b"", flags)
+
+
+def move_mount(tree: int, place: str) -> None:
+    """Attach what `open_tree` returned at `place` (move_mount(2))."""
+    target = os.fsencode(place)
+    _call("move_mount", _MOVE_MOUNT, tree, b"", _AT_FDCWD, target, _MOVE_MOUNT_F_EMPTY_PATH)
+
+
+def set_mount(
+    mount: int,
+    attributes: int,
+    *,
+    propagation: int = 0,
+    userns: int = 0,
+    recursive: bool = False,
+) -> None:
+    """Set attributes of the mount that `mount` is a descriptor of (mount_setattr(2), Linux 5.12);
+    `userns` is the user namespace of `MOUNT_ATTR_IDMAP`."""
+    wanted = _MountAttr(attributes, 0, propagation, userns)
+    flags = _AT_EMPTY_PATH | (_AT_RECURSIVE if recursive else 0)
+    size = ctypes.sizeof(wanted)
+    _call("mount_setattr", _MOUNT_SETATTR, mount, b"", flags, ctypes.byref(wanted), size)
+
+
+def open_in_root(root: int, path: str) -> int:
+    """Return a descriptor (O_PATH) of `path` as a process whose root is `root` would find it. A
+    symbolic link anywhere on the way raises `OSError` (openat2(2), Linux 5.6)."""
+    how = _OpenHow(os.O_PATH | os.O_CLOEXEC, 0, _RESOLVE_IN_ROOT | _RESOLVE_NO_SYMLINKS)
+    size = ctypes.sizeof(how)
+    return _call("openat2", _OPENAT2, root, os.fsencode(path), ctypes.byref(how), size)
+
+
+def _call(name: str, number: int, *arguments: object) -> int:
+    result: int = _libc.syscall(ctypes.c_long(number), *arguments)
+    return _checked(name, result)
+
+
 def unshare(flags: int) -> None:
     """unshare(2)."""
     _checked("unshare", _libc.unshare(flags))
@@ -77,6 +158,21 @@ def unshare(flags: int) -> None:
 def setns(fd: int, kind: int) -> None:
     """setns(2)."""
     _checked("setns", _libc.setns(fd, kind))
+
+
+@contextlib.contextmanager
+def entered_mounts(namespace: int) -> Iterator[None]:
+    """Use the mounts of another mount namespace for a moment. Leaves the working directory at
+    `/`; a process without other threads only. Raises `OSError`."""
+    own = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        setns(namespace, CLONE_NEWNS)
+        try:
+            yield
+        finally:
+            setns(own, CLONE_NEWNS)
+    finally:
+        os.close(own)
 
 
 def owner_of_namespace(fd: int) -> int:

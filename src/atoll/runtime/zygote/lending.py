@@ -14,9 +14,9 @@ from pathlib import Path
 
 from atoll.domain.errors import Failed
 from atoll.runtime.zygote import kernel
-from atoll.runtime.zygote.home import BoxPlaces, Home
+from atoll.runtime.zygote.home import FOLDERS, BoxPlaces, Home
 
-OWN = "/proc/self/ns/mnt"
+OURS = "/.atoll"
 STATE = "/.atoll/state"
 """Where a sandbox sees its agents' state."""
 
@@ -55,28 +55,22 @@ class Lender:
         if self.machine is None:
             yield
             return
-        own = os.open(OWN, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            kernel.setns(self.machine, kernel.CLONE_NEWNS)
-            try:
-                yield
-            finally:
-                kernel.setns(own, kernel.CLONE_NEWNS)
-        finally:
-            os.close(own)
+        with kernel.entered_mounts(self.machine):
+            yield
 
     def take_back(self, places: BoxPlaces) -> None:
         """Unmount what was lent; whoever took it over keeps it. Nothing lent is fine. Raises
         `OSError`."""
-        if places.lent.exists():
-            with self.machine_mounts():
-                _unmount(places.lent)
-            places.lent.rmdir()
+        for place in (places.lent_folders, places.lent):
+            if place.exists():
+                with self.machine_mounts():
+                    _unmount(place)
+                place.rmdir()
 
     def take_back_all(self) -> None:
         """What a zygote that is gone had lent, so that nothing of it stays mounted."""
         for place in self.home.lent.iterdir():
-            self.take_back(self.home.box(place.name))
+            self.take_back(self.home.box(place.name.removesuffix(FOLDERS)))
 
     def close_eyes(self) -> None:
         """In a mount namespace of our own: hold nothing that was being lent when it was made."""
@@ -90,14 +84,34 @@ def _unmount(place: Path) -> None:
         kernel.unmount(str(place))
 
 
-def check_taken(pid: int, loan: Loan) -> None:
-    """Whether the container of `pid` has the files that were lent. Raises `Failed`."""
+def check_taken(pid: int, loan: Loan, uid: int) -> None:
+    """Check that the container of `pid` has the files that were lent, and that `uid`, whose it
+    is, cannot write beside them. Raises `Failed`."""
     try:
-        found = Path(f"/proc/{pid}/root{STATE}").stat()
+        root = os.open(f"/proc/{pid}/root", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            ours, state = _found(root, OURS), _found(root, STATE)
+        finally:
+            os.close(root)
     except OSError as err:
         raise Failed(f"the container's files cannot be looked at: {err}") from err
-    if (found.st_dev, found.st_ino) != loan.known_by:
+    if (state.st_dev, state.st_ino) != loan.known_by:
         raise Failed(
             "the container shows other files than its own: its daemon does not see the mounts of "
             "this machine. Run it without a mount namespace of its own (MountFlags)"
         )
+    if ours.st_uid == uid or ours.st_mode & 0o022:
+        raise Failed(
+            f"the container's image makes {OURS} a place that can be written, by a link or a "
+            "VOLUME: nothing of the image may lie there"
+        )
+
+
+def _found(root: int, path: str) -> os.stat_result:
+    """What lies at `path` below `root`. The image may have put links on the way: none is
+    followed, they raise `OSError`."""
+    fd = kernel.open_in_root(root, path)
+    try:
+        return os.fstat(fd)
+    finally:
+        os.close(fd)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from atoll.domain.errors import Failed, Forbidden
 from atoll.domain.interior import HOME
+from atoll.runtime.zygote import kernel
 from atoll.runtime.zygote.host_root import OWN, hosts_text
 from atoll.runtime.zygote.owned_socket import listen, peer
 from atoll.runtime.zygote.wall import await_ready
@@ -83,9 +84,16 @@ def _first(listener: socket.socket, seconds: float) -> socket.socket:
 def _check_terminals(pid: int) -> None:
     """A bound on its terminals is set in its own devpts: that must not be this machine's."""
     try:
-        theirs = Path(f"/proc/{pid}/root/dev/pts").stat().st_dev
+        root = os.open(f"/proc/{pid}/root", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            # Its image may have put links there, which lead nowhere from here.
+            pts = kernel.open_in_root(root, "/dev/pts")
+        finally:
+            os.close(root)
     except OSError:
         return  # what cannot be reached will not be bounded either, and that is said
+    theirs = os.fstat(pts).st_dev
+    os.close(pts)
     if theirs == Path("/dev/pts").stat().st_dev:
         raise Forbidden("the init that came in shares this machine's terminals: it has no wall")
 

@@ -31,9 +31,11 @@ class Born(msgspec.Struct, frozen=True, tag=True):
 
 
 class Laid(msgspec.Struct, frozen=True, tag=True):
-    """All is ready for an init whose wall somebody else builds: its files are at `files`."""
+    """All is ready for an init whose wall somebody else builds: its files are at `files`, the
+    host's folders at `folders`, in the order of the request."""
 
     files: str
+    folders: tuple[str, ...] = ()
 
 
 class Adoption(msgspec.Struct, frozen=True):

@@ -183,8 +183,9 @@ def _mounts(plan: Plan) -> Iterator[_Bind]:
         yield _Bind(f"{awaited.etc}/{name}", f"/etc/{name}", read_only=True)
     for view in plan.views:
         yield _Bind(view.source, view.target, read_only=True)
-    for mount in plan.host_mounts:
-        yield _Bind(mount.source, mount.target, read_only=not mount.writable)
+    # Never by the mount's own source: the Engine would walk it as root and follow links.
+    for mount, place in zip(plan.host_mounts, awaited.folders, strict=True):
+        yield _Bind(place, mount.target, read_only=not mount.writable)
 
 
 def _memory_places(plan: Plan, uid: int) -> dict[str, str]:
