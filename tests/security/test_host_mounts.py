@@ -182,3 +182,12 @@ def test_workspace_that_is_read_only_gives_erofs(rig: ZygoteRig) -> None:
     box = rig.start("sb_wro", env=ENV, writable=False)
     assert "Read-only file system" in shell(rig, box, "echo x > /workspace/x")
     rig.ask(wire.Destroy("sb_wro"))
+
+
+def test_folder_for_a_container_is_refused_without_root(rig: ZygoteRig, data: Path) -> None:
+    if rig.uid == 0:
+        pytest.skip("as root it is lent: see test_docker_mounts")
+    mount = wire.HostMount(str(data), "/mnt/in", grant=grant(rig, data))
+    answer = rig.ask(wire.Serve(wire.Start("sb_lend", 1, "box", mounts=(mount,)), seconds=5))
+    assert isinstance(answer, wire.Refused), answer
+    assert answer.kind == "forbidden" and "runs as root" in answer.message
