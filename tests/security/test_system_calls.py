@@ -21,7 +21,15 @@ import pytest
 from atoll.adapters.extensions.docker.extension import Docker, Settings
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile import Profile, Safety
-from atoll.domain.system_calls import CLONE3, DENIED, JUDGED, NEWEST_KNOWN, TERMINAL_REQUESTS
+from atoll.domain.system_calls import (
+    CLONE3,
+    DENIED,
+    JUDGED,
+    NEWEST_KNOWN,
+    OPENS,
+    SETS_MODE,
+    TERMINAL_REQUESTS,
+)
 from atoll.ports.extension import Provision
 from atoll.runtime.zygote.seccomp import ARCHITECTURES, filter_for
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
@@ -55,6 +63,7 @@ def rows(column: int = COLUMN) -> Iterator[Row]:
     denied = ((name, numbers[column]) for name, numbers in DENIED.items())
     yield from ((name, number, ()) for name, number in denied if number is not None)
     yield from judged({name: numbers[column] for name, numbers in JUDGED.items()})
+    yield from modes(column)
     yield "clone3", CLONE3, (0, 0)
     for number in (NEWEST_KNOWN + 1, 600, 0x3FFFFFFF):
         yield f"newer than known {number}", number, ()
@@ -80,6 +89,27 @@ def judged(call: dict[str, int]) -> Iterator[Row]:
             yield f"clone flags={flag:#x}{mark}", call["clone"], (high | flag | 17, 0, 0, 0, 0)
     for persona in (0xFFFFFFFF, 0, 0x0040000, 0x0400000):
         yield f"personality {persona:#x}", call["personality"], (persona,)
+
+
+def modes(column: int) -> Iterator[Row]:
+    """Of calls that set a mode; none names a file, so what passes does nothing."""
+    for name, entry in SETS_MODE.items():
+        number = entry[column]
+        if number is not None:
+            for mode in (0o755, 0o1777, 0o2755, 0o4755, 0o4755 | HIGH, 0o100755, 0o106644):
+                yield f"{name} mode={mode:o}", number, at(entry[2], mode)
+    for name, entry in OPENS.items():
+        number = entry[column]
+        if number is not None:
+            # O_CREAT, __O_TMPFILE, neither: then the mode is nobody's, and may be anything.
+            for flags in (0o100, 0o20000000, 0):
+                for mode in (0o644, 0o2755, 0o4755):
+                    row = f"{name} flags={flags:o} mode={mode:o}"
+                    yield row, number, at(entry[2], flags, mode)
+
+
+def at(index: int, *values: int) -> tuple[int, ...]:
+    return (*[-1, 0][:index], *values)
 
 
 PROBE = """

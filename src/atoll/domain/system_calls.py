@@ -113,6 +113,33 @@ JUDGED: dict[str, tuple[int, int]] = {
 }
 """Allowed or not by an argument: name -> (x86_64 number, aarch64 number)."""
 
+SET_ID_BITS = 0o6000
+"""S_ISUID and S_ISGID: whoever runs such a file acts as its owner. Without root that is the
+person, and on a plain file system every local user could run it."""
+
+CREATING_FLAGS = 0o20000100
+"""O_CREAT and __O_TMPFILE: with neither, open(2) has no mode, and its register holds anything."""
+
+SETS_MODE: dict[str, tuple[int | None, int | None, int]] = {
+    "chmod": (90, None, 1),
+    "fchmod": (91, 52, 1),
+    "fchmodat": (268, 53, 2),
+    "fchmodat2": (452, 452, 2),
+    "creat": (85, None, 1),
+    "mknod": (133, None, 1),
+    "mknodat": (259, 33, 2),
+}
+"""Refused with `SET_ID_BITS` in the mode: name -> (x86_64 number, aarch64 number, index of the
+mode). mkdir(2) drops the bits itself."""
+
+OPENS: dict[str, tuple[int | None, int | None, int]] = {
+    "open": (2, None, 1),
+    "openat": (257, 56, 2),
+}
+"""The same where the flags create: name -> (numbers, index of the flags); the mode comes next.
+openat2(2) has its mode in memory, which a filter cannot read. A file it makes is empty, and the
+kernel takes the bits away from whoever writes to it."""
+
 CLONE3 = 435
 """Its flags lie in memory a filter cannot read; ENOSYS makes libraries use clone."""
 

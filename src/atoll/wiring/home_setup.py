@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from atoll.domain.errors import Failed, Invalid
+from atoll.runtime.zygote.home import passage_mode
 from atoll.runtime.zygote.uids import FIRST_UID, Counter
 
 HOME_MODE = 0o1771
@@ -46,12 +47,12 @@ def _prepare(home: Path) -> int:
     first = not run.exists()
     for folder in (home, run, boxes):
         folder.mkdir(parents=True, exist_ok=True)
-    boxes.chmod(0o711)
+    boxes.chmod(passage_mode())
     uid = _control_uid(home)
     for folder in (home, run):
         if os.geteuid() == 0:
             os.chown(folder, 0, uid, follow_symlinks=False)
-        folder.chmod(HOME_MODE if os.geteuid() == 0 else 0o711)
+        folder.chmod(HOME_MODE if os.geteuid() == 0 else passage_mode())
     for name in ("agents", "images", "grants"):
         _persons_folder(home / name)
     for name, mode in _CONTROL_FOLDERS:
@@ -82,7 +83,7 @@ def _persons_folder(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     if os.geteuid() == 0:
         os.chown(folder, 0, 0, follow_symlinks=False)
-    folder.chmod(0o755)
+    folder.chmod(0o755 if os.geteuid() == 0 else passage_mode())
 
 
 def _shared_folder(folder: Path, uid: int) -> None:
@@ -91,7 +92,7 @@ def _shared_folder(folder: Path, uid: int) -> None:
     folder.mkdir(exist_ok=True)
     if os.geteuid() == 0:
         os.chown(folder, 0, uid, follow_symlinks=False)
-    folder.chmod(0o2750)
+    folder.chmod(0o2750 if os.geteuid() == 0 else passage_mode())
 
 
 def _hand_over(file: Path, uid: int) -> None:
@@ -108,10 +109,12 @@ def _hand_over(file: Path, uid: int) -> None:
 
 
 def _control_folder(folder: Path, mode: int, uid: int) -> None:
+    privileged = os.geteuid() == 0
     try:
         folder.mkdir()
     except FileExistsError:
-        return
-    folder.chmod(mode)
-    if os.geteuid() == 0:
+        if privileged:
+            return  # it is the control plane's, who may have moved it: nothing of root's follows
+    folder.chmod(mode if privileged else passage_mode())
+    if privileged:
         os.chown(folder, uid, uid, follow_symlinks=False)

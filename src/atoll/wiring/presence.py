@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.errors import Conflict, Unavailable
+from atoll.runtime.zygote.home import passage_mode
 
 BACKLOG = 1024
 
@@ -39,7 +40,7 @@ def present(
     when a control plane already runs on this home, `Unavailable` when the port cannot be had.
     """
     run = home / "run"
-    run.mkdir(mode=0o711, parents=True, exist_ok=True)
+    run.mkdir(mode=passage_mode(), parents=True, exist_ok=True)
     note = run / "control.json"
     with (
         _lock(run / "control.lock"),

@@ -14,6 +14,7 @@ import msgspec
 from atoll.runtime.zygote import record
 from atoll.runtime.zygote.birth import be_born
 from atoll.runtime.zygote.children import Loop
+from atoll.runtime.zygote.home import passage_mode
 from atoll.runtime.zygote.live import Live, Order, Phase
 from atoll.runtime.zygote.nursery import Born, Laid, Nursery, Parentage, Stillborn
 from atoll.runtime.zygote.sudo import Sudo
@@ -56,7 +57,8 @@ class Births:
         """Fork the child that builds it. All reports come before `ended`."""
         nursery = self.nursery
         places = nursery.home.box(box.record.sandbox_id)
-        places.folder.mkdir(mode=0o711, exist_ok=True)
+        places.folder.mkdir(exist_ok=True)
+        places.folder.chmod(passage_mode())
         record.save(places.record, box.record)
         parentage = partial(
             Parentage,

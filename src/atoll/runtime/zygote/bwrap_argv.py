@@ -28,12 +28,14 @@ OWN_PLACES = ("/.atoll", "/opt/atoll", "/home", "/mnt", "/srv", "/data")
 @dataclass(frozen=True, slots=True)
 class Programs:
     """Where the zygote laid what every wall needs. `init` is the argv inside whose first
-    word is bound from `init_file`; `init_kind` is `c` or `python`; `quiet_chown` is the further
-    filter of commands of `sudo`."""
+    word is bound from `init_file`; `init_kind` is `c` or `python`. Commands of `sudo` have filters
+    of their own, in which package managers may set S_ISUID, and `quiet_chown` as a further one."""
 
     bwrap: Path
     seccomp: Path
     debug_seccomp: Path
+    sudo_seccomp: Path
+    sudo_debug_seccomp: Path
     quiet_chown: Path
     init_file: Path
     init_inside: tuple[str, ...]

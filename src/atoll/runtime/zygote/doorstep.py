@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.errors import Failed
-from atoll.runtime.zygote.home import BoxPlaces
+from atoll.runtime.zygote.home import BoxPlaces, passage_mode
 from atoll.runtime.zygote.keys import sealed_copy
 from atoll.runtime.zygote.nursery import Nursery
 from atoll.runtime.zygote.owned_socket import listen
@@ -46,7 +46,7 @@ def lay_doorstep(nursery: Nursery, places: BoxPlaces, *, keyless: bool = False) 
 
 def _listen(places: BoxPlaces, control_uid: int) -> socket.socket:
     """The runtime's socket: bound by us, reachable only for the control plane's uid."""
-    places.run.mkdir(mode=0o711, parents=True, exist_ok=True)
+    places.run.mkdir(mode=passage_mode(), parents=True, exist_ok=True)
     path: Path = places.socket
     path.unlink(missing_ok=True)
     try:

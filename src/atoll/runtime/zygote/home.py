@@ -1,6 +1,7 @@
 """Where things lie below $ATOLL_HOME, as far as the zygote is concerned. No file is touched."""
 
 import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,12 @@ FOLDERS = ".folders"
 
 SPARE_PREFIX = "spare-"
 """Of the names of sandboxes that are nobody's yet: never an id (`wire.zygote.BoxId`)."""
+
+
+def passage_mode() -> int:
+    """Return the mode of Atoll's own folders. As root, each sandbox's uid passes through them;
+    elsewhere all have the caller's, and nobody else shall reach a file an agent made."""
+    return 0o711 if os.geteuid() == 0 else 0o700
 
 
 @dataclass(frozen=True, slots=True)

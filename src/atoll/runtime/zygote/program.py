@@ -21,7 +21,7 @@ from atoll.runtime.zygote.births import Births
 from atoll.runtime.zygote.boxes import Boxes
 from atoll.runtime.zygote.burial import unlink_socket
 from atoll.runtime.zygote.children import Loop
-from atoll.runtime.zygote.home import Home
+from atoll.runtime.zygote.home import Home, passage_mode
 from atoll.runtime.zygote.host_root import etc_tree
 from atoll.runtime.zygote.imports import Importer
 from atoll.runtime.zygote.lending import Lender
@@ -146,10 +146,14 @@ def _claim(home: Home) -> int:
 def _make_folders(home: Home) -> None:
     """The folders a zygote writes to; as root they are root's own, so that whoever holds the
     control plane's uid cannot put links where root writes."""
-    home.run.mkdir(mode=0o711, exist_ok=True)
+    mode = passage_mode()
+    home.run.mkdir(mode=mode, exist_ok=True)
     for folder in (home.run / "b", home.boxes, home.lent, home.roots, home.programs):
-        folder.mkdir(mode=0o711, exist_ok=True)
+        folder.mkdir(mode=mode, exist_ok=True)
         found = folder.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
             raise Failed(f"{folder} is not a folder of Atoll's own: move it away")
-        folder.chmod(0o700 if folder == home.lent else 0o711)
+        folder.chmod(0o700 if folder == home.lent else mode)
+    if os.geteuid() != 0:
+        for folder in (home.root, home.run):
+            folder.chmod(mode)

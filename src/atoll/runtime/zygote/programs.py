@@ -14,7 +14,7 @@ from pathlib import Path
 from atoll.domain.errors import Failed
 from atoll.runtime.spawners.binary import init_binary, inside_program, write_twin
 from atoll.runtime.zygote.bwrap_argv import Programs
-from atoll.runtime.zygote.home import Home
+from atoll.runtime.zygote.home import Home, passage_mode
 from atoll.runtime.zygote.quiet_chown import quiet_chown
 from atoll.runtime.zygote.seccomp import filter_for
 
@@ -65,8 +65,8 @@ def install(home: Home) -> Programs:
     bwrap = find_bwrap()
     version = bwrap_version(bwrap)
     bin_folder = home.programs
-    bin_folder.mkdir(mode=0o711, parents=True, exist_ok=True)
-    bin_folder.chmod(0o711)
+    bin_folder.mkdir(parents=True, exist_ok=True)
+    bin_folder.chmod(passage_mode())
     libraries = bwrap.parent.parent.with_name(bwrap.parent.parent.name + ".libs")
     if libraries.is_dir():
         # The program finds its library by a path relative to itself: keep the shape.
@@ -77,14 +77,19 @@ def install(home: Home) -> Programs:
     else:
         placed = _place(bwrap, bin_folder / "bwrap")
     init, inside = _place_init(bin_folder)
-    strict = _place_filter(bin_folder / "seccomp.bpf", debug=False)
-    debug = _place_filter(bin_folder / "seccomp-debug.bpf", debug=True)
+    filters = [
+        _place_filter(bin_folder, debug=debug, set_ids=set_ids)
+        for set_ids in (False, True)
+        for debug in (False, True)
+    ]
     quiet = _place_bytes(bin_folder / "seccomp-chown.bpf", quiet_chown(platform.machine()))
-    return Programs(placed, strict, debug, quiet, init, inside, init_kind(), version)
+    return Programs(placed, *filters, quiet, init, inside, init_kind(), version)
 
 
-def _place_filter(target: Path, *, debug: bool) -> Path:
-    return _place_bytes(target, filter_for(platform.machine(), debug=debug))
+def _place_filter(folder: Path, *, debug: bool, set_ids: bool) -> Path:
+    name = "seccomp" + "-sudo" * set_ids + "-debug" * debug + ".bpf"
+    content = filter_for(platform.machine(), debug=debug, set_ids=set_ids)
+    return _place_bytes(folder / name, content)
 
 
 def _place_bytes(target: Path, content: bytes) -> Path:
@@ -109,8 +114,8 @@ def _place_init(bin_folder: Path) -> tuple[Path, tuple[str, ...]]:
 def _place(source: Path, target: Path) -> Path:
     for folder in reversed(target.parents):
         if not folder.exists():
-            folder.mkdir(mode=0o711)
-            folder.chmod(0o711)
+            folder.mkdir()
+            folder.chmod(passage_mode())
     fresh = target.with_name(target.name + ".new")
     shutil.copyfile(source, fresh)
     fresh.chmod(0o755)

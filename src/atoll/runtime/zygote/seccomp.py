@@ -12,10 +12,14 @@ from dataclasses import dataclass
 from atoll.domain.errors import Failed
 from atoll.domain.system_calls import (
     CLONE3,
+    CREATING_FLAGS,
     JUDGED,
     NEW_NAMESPACE_FLAGS,
     NEWEST_KNOWN,
+    OPENS,
     PERSONALITIES,
+    SET_ID_BITS,
+    SETS_MODE,
     SOCKET_FAMILIES,
     SOCKET_PROTOCOLS,
     TERMINAL_REQUESTS,
@@ -46,9 +50,9 @@ ARCHITECTURES = {
 }
 
 
-def filter_for(machine: str, *, debug: bool = False) -> bytes:
-    """The filter for `uname -m`, ready for `bwrap --seccomp`; with `debug` debuggers work.
-    Raises `Failed` elsewhere."""
+def filter_for(machine: str, *, debug: bool = False, set_ids: bool = False) -> bytes:
+    """Return the filter for `uname -m`, ready for `bwrap --seccomp`. With `debug` debuggers work;
+    with `set_ids` package managers may set S_ISUID and S_ISGID. Raises `Failed` elsewhere."""
     architecture = ARCHITECTURES.get(machine)
     if architecture is None:
         raise Failed(
@@ -63,7 +67,11 @@ def filter_for(machine: str, *, debug: bool = False) -> bytes:
             program.if_equal(number, "denied")
     for name, judged in JUDGED.items():
         program.if_equal(judged[architecture.column], name)
+    if not set_ids:
+        _find_modes(program, architecture)
     program.give(ALLOW)
+    if not set_ids:
+        _judge_modes(program)
     _judge_arguments(program)
     program.label("denied")
     program.give(_ERRNO | errno.EPERM)
@@ -80,6 +88,29 @@ def _refuse_foreign_calls(program: Program, architecture: Architecture) -> None:
     program.load(NUMBER_OFFSET)
     program.if_at_least(NEWEST_KNOWN + 1, "unknown")  # x32 numbers lie here too
     program.if_equal(CLONE3, "unknown")
+
+
+def _find_modes(program: Program, architecture: Architecture) -> None:
+    for table, kind in ((SETS_MODE, "mode"), (OPENS, "flags")):
+        for entry in table.values():
+            number = entry[architecture.column]
+            if number is not None:
+                program.if_equal(number, f"{kind} {entry[2]}")
+
+
+def _judge_modes(program: Program) -> None:
+    for index in sorted({index for _x86, _arm, index in OPENS.values()}):
+        program.label(f"flags {index}")
+        program.load(argument_offset(index))
+        program.mask(CREATING_FLAGS)
+        program.if_equal(0, "allowed")
+        program.go(f"mode {index + 1}")
+    for index in (1, 2, 3):
+        program.label(f"mode {index}")
+        program.load(argument_offset(index))
+        program.mask(SET_ID_BITS)
+        program.if_equal(0, "allowed")
+        program.go("denied")
 
 
 def _judge_arguments(program: Program) -> None:

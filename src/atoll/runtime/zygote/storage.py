@@ -11,7 +11,7 @@ from pathlib import Path
 from atoll.domain.errors import Failed
 from atoll.domain.interior import AGENT_STATE
 from atoll.runtime.zygote import image, kernel
-from atoll.runtime.zygote.home import BoxPlaces, Home
+from atoll.runtime.zygote.home import BoxPlaces, Home, passage_mode
 from atoll.runtime.zygote.lending import Lender, Loan, loan_of
 
 KEPT_FOLDER = "disk: its files lie in a plain folder of an earlier version, unbounded: recreate it"
@@ -74,8 +74,8 @@ def private_mounts() -> None:
 
 
 def _lay_out(place: Path, uid: int) -> None:
-    place.mkdir(mode=0o711, exist_ok=True)
-    place.chmod(0o711)
+    place.mkdir(exist_ok=True)
+    place.chmod(passage_mode())
     _own_folder(place / "workspace", uid)
     _own_folder(place / "state", uid)
     for name, _inside in AGENT_STATE:
@@ -83,11 +83,12 @@ def _lay_out(place: Path, uid: int) -> None:
 
 
 def _own_folder(path: Path, uid: int) -> None:
+    privileged = os.geteuid() == 0
     try:
-        path.mkdir(mode=0o755)
+        path.mkdir(mode=0o755 if privileged else 0o700)
     except FileExistsError:
         return
-    if os.geteuid() == 0:
+    if privileged:
         os.chown(path, uid, uid)
 
 

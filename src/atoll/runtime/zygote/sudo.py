@@ -140,7 +140,7 @@ class Sudo:
     def _exec(self, box: Live, start: Start, asked: wire.Run, talk: socket.socket) -> None:
         programs, init = self.nursery.programs, box.inside[0]
         detach({talk.fileno(), init})
-        strict = programs.debug_seccomp if start.debug else programs.seccomp
+        strict = programs.sudo_debug_seccomp if start.debug else programs.sudo_seccomp
         sources = (
             talk.fileno(),
             os.open(strict, os.O_RDONLY),

@@ -14,10 +14,14 @@ import msgspec
 
 from atoll.domain.errors import Failed
 from atoll.domain.system_calls import (
+    CREATING_FLAGS,
     JUDGED,
     KNOWN,
     NEW_NAMESPACE_FLAGS,
+    OPENS,
     PERSONALITIES,
+    SET_ID_BITS,
+    SETS_MODE,
     SOCKET_FAMILIES,
     SOCKET_PROTOCOLS,
     TERMINAL_REQUESTS,
@@ -94,6 +98,15 @@ def _sockets() -> Iterator[list[_Argument]]:
             yield [first, _Argument(2, ALL_BITS, protocol)]
 
 
+def _modes() -> Iterator[_Rule]:
+    """Calls that set a mode, where it has no bit of `SET_ID_BITS`, or where nothing is made."""
+    for name, (_x86, _arm, index) in SETS_MODE.items():
+        yield _Rule([name], _ALLOW, args=[_Argument(index, SET_ID_BITS, 0)])
+    for name, (_x86, _arm, index) in OPENS.items():
+        yield _Rule([name], _ALLOW, args=[_Argument(index, CREATING_FLAGS, 0)])
+        yield _Rule([name], _ALLOW, args=[_Argument(index + 1, SET_ID_BITS, 0)])
+
+
 def profile_for(machine: str, *, debug: bool = False) -> str:
     """The profile for `uname -m` as the Engine takes it; with `debug` debuggers work. Raises
     `Failed` elsewhere."""
@@ -103,8 +116,9 @@ def profile_for(machine: str, *, debug: bool = False) -> str:
             f"no system call table for {machine}: sandboxes run on "
             f"{' and '.join(ARCHITECTURES)} only"
         )
-    free = sorted(KNOWN - denied(debug=debug).keys() - JUDGED.keys() - {"clone3"})
-    rules = [_Rule(free, _ALLOW)]
+    judged = {*JUDGED, *SETS_MODE, *OPENS, "clone3"}
+    free = sorted(KNOWN - denied(debug=debug).keys() - judged)
+    rules = [_Rule(free, _ALLOW), *_modes()]
     for name in ("socket", "socketpair"):
         rules += [_Rule([name], _ALLOW, args=args) for args in _sockets()]
     for name, (index, cubes) in _judged().items():
