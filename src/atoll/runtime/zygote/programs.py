@@ -77,13 +77,24 @@ def install(home: Home) -> Programs:
     else:
         placed = _place(bwrap, bin_folder / "bwrap")
     init, inside = _place_init(bin_folder)
-    filters = [
+    usual, debug, sudo, sudo_debug = (
         _place_filter(bin_folder, debug=debug, set_ids=set_ids)
         for set_ids in (False, True)
         for debug in (False, True)
-    ]
+    )
     quiet = _place_bytes(bin_folder / "seccomp-chown.bpf", quiet_chown(platform.machine()))
-    return Programs(placed, *filters, quiet, init, inside, init_kind(), version)
+    return Programs(
+        bwrap=placed,
+        seccomp=usual,
+        debug_seccomp=debug,
+        sudo_seccomp=sudo,
+        sudo_debug_seccomp=sudo_debug,
+        quiet_chown=quiet,
+        init_file=init,
+        init_inside=inside,
+        init_kind=init_kind(),
+        bwrap_version=version,
+    )
 
 
 def _place_filter(folder: Path, *, debug: bool, set_ids: bool) -> Path:
