@@ -97,6 +97,17 @@ def test_destroy_leaves_nothing(rig: ZygoteRig) -> None:
     assert rig.ask(wire.Destroy("sb_traces")) == wire.Cleaned()
 
 
+def test_zygote_terminated_as_soon_as_it_listens_leaves_no_group(uid: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as folder:
+        if uid != os.geteuid():
+            os.chown(folder, uid, uid)
+        process = start_zygote(Path(folder), uid)
+        process.terminate()
+        assert process.wait(60) == 0
+        tag = Home(Path(folder)).tag
+        assert not [each for it in hierarchies.hierarchies() for each in it.mount.rglob(tag)]
+
+
 def test_runtime_killed_is_told_within_two_seconds_and_ends_all(rig: ZygoteRig) -> None:
     box = rig.start("sb_dies", env=ENV)
     pidfds = processes_of(known(rig, "sb_dies"))

@@ -17,6 +17,8 @@ from typing import NoReturn
 
 from atoll.runtime.zygote import kernel
 
+TERMINATIONS = (signal.SIGTERM, signal.SIGINT)
+
 MAX_PACKET_BYTES = 64 * 1024
 MAX_PACKET_FDS = 32
 MAX_PACKETS = 64
@@ -72,7 +74,7 @@ class Loop:
         self._stopping = True
 
     def run(self, on_terminate: Callable[[], None]) -> None:
-        """Until `stop`. SIGTERM and SIGINT call `on_terminate`."""
+        """Until `stop`. SIGTERM and SIGINT call `on_terminate`, those that waited blocked, too."""
         woken, waker = socket.socketpair()
         woken.setblocking(False)
         waker.setblocking(False)
@@ -83,8 +85,9 @@ class Loop:
             terminate = terminate or number != signal.SIGCHLD
 
         old = signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
-        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGCHLD, *TERMINATIONS):
             signal.signal(number, asked)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, TERMINATIONS)
         self.watch(woken.fileno(), lambda: _drain(woken))
         self._reap()
         while not self._stopping:
@@ -184,7 +187,7 @@ def _be_child(body: Callable[[socket.socket], None], talk: socket.socket) -> NoR
     code = 1
     try:
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
+        for number in (signal.SIGCHLD, *TERMINATIONS):
             signal.signal(number, signal.SIG_DFL)
         body(talk)
         code = 0

@@ -20,7 +20,7 @@ from atoll.runtime.zygote import cgroups, image
 from atoll.runtime.zygote.births import Births
 from atoll.runtime.zygote.boxes import Boxes
 from atoll.runtime.zygote.burial import unlink_socket
-from atoll.runtime.zygote.children import Loop
+from atoll.runtime.zygote.children import TERMINATIONS, Loop
 from atoll.runtime.zygote.home import Home, passage_mode
 from atoll.runtime.zygote.host_root import etc_tree
 from atoll.runtime.zygote.imports import Importer
@@ -59,6 +59,8 @@ def run(
     _raise_file_limit()
     _make_folders(home)
     lock = _claim(home)
+    # From here on there is something to put away: who ends us waits until we can.
+    signal.pthread_sigmask(signal.SIG_BLOCK, TERMINATIONS)
     programs = install(home)
     etc_tree(home.roots)
     groups = cgroups.prepare(home.tag)
