@@ -88,9 +88,9 @@ def test_judge_credentials_in_the_query_are_stripped(query: str, kept: str) -> N
      "X-Auth-Token", "OpenAI-Organization", "Sec-WebSocket-Protocol"],
 )  # fmt: skip
 def test_judge_client_credentials_in_any_slot_are_stripped(slot: str) -> None:
-    headers = passes(headers=((slot, "attackers-own"), ("X-Keep", "1"))).headers
+    headers = passes(headers=((slot, "attackers-own"), ("X-Request-Id", "1"))).headers
     assert "attackers-own" not in str(headers)
-    assert ("X-Keep", "1") in headers
+    assert ("X-Request-Id", "1") in headers
 
 
 def test_judge_hop_by_hop_and_named_by_connection_are_stripped() -> None:
@@ -265,10 +265,10 @@ def test_judge_custom_plain_http_to_loopback_is_judged_as_such() -> None:
 
 
 NAMES = st.sampled_from(
-    ["Connection", "upgrade", "X-A", "x-b", "Authorization", "Cookie", "Expect", "Host", "TE",
+    ["Connection", "upgrade", "X-A", "Openai-A", "x-request-id", "Cookie", "Expect", "Host", "TE",
      "Sec-WebSocket-Protocol", "Content-Length", "Accept"]
 )  # fmt: skip
-VALUES = st.sampled_from(["", "x-a", "X-B, close", "websocket", "gzip", "1"])
+VALUES = st.sampled_from(["", "openai-a", "X-Request-Id, close", "websocket", "gzip", "1"])
 
 
 @given(st.lists(st.tuples(NAMES, VALUES, VALUES), max_size=6))

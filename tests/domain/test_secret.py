@@ -101,6 +101,7 @@ def test_place_that_is_none_is_refused(text: str) -> None:
         Use(Purpose.CUSTOM, slot="header", slot_name="X-Key"),
         Use(Purpose.CUSTOM, slot="query", slot_name="key"),
         Use(Purpose.CUSTOM, slot="basic", slot_name="me"),
+        Use(Purpose.CUSTOM, headers=("X-Shard", "Depth")),
         Use(Purpose.CUSTOM, variable="KEY"),
         Use(Purpose.PROVIDER, "openai", brokered=False),
         Use(Purpose.PROVIDER, "openai", base_url="https://gateway.example/x"),
@@ -118,6 +119,10 @@ def test_use_that_makes_sense_is_taken(use: Use) -> None:
     [
         (Use(Purpose.PROVIDER, "nobody"), "provider"),
         (Use(Purpose.PROVIDER, "openai", base_url="http://gateway.example"), "base_url"),
+        (Use(Purpose.CUSTOM, headers=("X-Forwarded-For",)), "headers"),
+        (Use(Purpose.CUSTOM, headers=("x_shard",)), "headers"),
+        (Use(Purpose.CUSTOM, headers=("a b",)), "headers"),
+        (Use(Purpose.CUSTOM, headers=("X-A",) * 33), "headers"),
         (Use(Purpose.CUSTOM, slot_name="x"), "slot_name"),
         (Use(Purpose.CUSTOM, slot="header"), "slot_name"),
         (Use(Purpose.CUSTOM, slot="header", slot_name="Host"), "slot_name"),

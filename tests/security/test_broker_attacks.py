@@ -109,7 +109,7 @@ async def test_placeholder_is_never_exchanged_for_the_key_outside_its_slot() -> 
         await say(
             door,
             b"GET /broker/openai/v1/models/" + word + b"?q=" + word + b" HTTP/1.1\r\n"
-            b"Host: x\r\nX-Own: " + word + b"\r\nAuthorization: Bearer " + word
+            b"Host: x\r\nX-Request-Id: " + word + b"\r\nAuthorization: Bearer " + word
             + b"\r\nConnection: close\r\n\r\n",
         )  # fmt: skip
     (head,) = peer.heads
@@ -175,3 +175,36 @@ async def test_door_that_closes_cuts_everybody_and_answers_nobody() -> None:
             await writer.wait_closed()
         with pytest.raises(ConnectionError):
             await asyncio.open_connection("127.0.0.1", door.port)
+
+
+MISREAD = (
+    b"X-HTTP-Method-Override: DELETE", b"X-Method-Override: PUT", b"X-Original-URL: /v1/files",
+    b"X-Rewrite-URL: /v1/files", b"Forwarded: for=127.0.0.1;host=admin", b"X-Real-IP: 127.0.0.1",
+    b"X-Forwarded-For: 127.0.0.1", b"X-Forwarded-Host: admin", b"X-Forwarded-Proto: http",
+    b"Range: bytes=0-1", b"If-Range: x", b"X_Api_Key: own", b"x_forwarded_for: 1", b"X-Own: 1",
+)  # fmt: skip
+
+
+async def test_header_that_means_another_request_never_reaches_a_provider_or_a_host() -> None:
+    sent = b"".join(each + b"\r\n" for each in (*MISREAD, b"X-Stainless-Lang: py", b"Depth: 1"))
+    secret = CustomSecret(secret_id="s", name="S", version=1, value=OLD, headers=("Depth",))
+    async with raw_peer() as peer:
+        granted = Approved(
+            approval_id="a", secret_id="s", version=1, host="127.0.0.1", port=peer.port
+        )
+        policy = Policy(customs=(secret,), approvals=(granted,), dev=True)
+        async with broker_door({"openai": f"http://127.0.0.1:{peer.port}"}, policy) as door:
+            for request in (closing(MODELS), custom(peer.port)):
+                answer = await say(door, request.replace(b"Host: x\r\n", b"Host: x\r\n" + sent))
+                assert answer.startswith(b"HTTP/1.1 200")
+        # A control: the peer sees them where no broker stands between.
+        reader, writer = await asyncio.open_connection("127.0.0.1", peer.port)
+        writer.write(b"GET / HTTP/1.1\r\n" + sent + b"\r\n")
+        await reader.readuntil(b"ok")
+        writer.close()
+    provider, host, straight = (head.lower() for head in peer.heads)
+    for each in MISREAD:
+        name = b"\r\n" + each.partition(b":")[0].lower() + b":"
+        assert name in straight and name not in provider and name not in host
+    assert b"x-stainless-lang: py" in provider and b"depth: 1" not in provider
+    assert b"depth: 1" in host and b"x-stainless-lang" not in host

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from atoll.domain.host import Target, read_target
 from atoll.domain.passage import Asked, Origin, Passage, Refusal, basic, dressed, plain_path
+from atoll.domain.request_headers import OF_GIT
 
 USER = "x-access-token"
 """What forges expect as the user of a token; those that do not look at it take any."""
@@ -55,7 +56,7 @@ def judge_git(remotes: tuple[Remote, ...], asked: Asked) -> tuple[Remote, Passag
         origin = Origin(target.scheme, target.host, target.port, judged=True, loopback=loopback)
         credential = basic(USER, remote.token)
         spelled = credential[1].removeprefix("Basic ")
-        headers, passed = dressed(asked, target.authority, (credential,))
+        headers, passed = dressed(asked, target.authority, (credential,), OF_GIT)
         passage = Passage(
             origin=origin,
             target=f"/{rest}" + (f"?{asked.query}" if asked.query else ""),

@@ -16,6 +16,7 @@ import msgspec
 
 from atoll.domain.host import Target, canonical_host
 from atoll.domain.provider import PROVIDERS, WEBSOCKET, Provider, Rule, Upstream
+from atoll.domain.request_headers import Known, of_provider, of_secret
 
 Headers = tuple[tuple[str, str], ...]
 Slot = Literal["bearer", "header", "query", "basic"]
@@ -32,6 +33,7 @@ _CREDENTIALS = frozenset(
     {
         "authorization", "authentication", "x-api-key", "api-key", "apikey", "x-api-token",
         "x-auth-token", "x-access-token", "x-goog-api-key", "x-goog-user-project", "cookie",
+        "x-goog-iam-authorization-token", "x-goog-iam-authority-selector",
         "openai-organization", "openai-project", "x-amz-security-token", "private-token",
         *(one.header.lower() for one in PROVIDERS.values()),
     }
@@ -48,7 +50,6 @@ _CREDENTIAL_PARAMETERS = frozenset(
 
 _REWRITTEN = frozenset({"host", "content-length", "accept-encoding", "expect"})
 _STRIPPED = HOP_BY_HOP | _CREDENTIALS | _REWRITTEN
-_WEBSOCKET = "sec-websocket-"
 _HANDSHAKE = frozenset({"sec-websocket-key", "sec-websocket-version"})
 """What a WebSocket's opening keeps (RFC 6455 §4.1); extensions would pack its frames."""
 
@@ -118,12 +119,13 @@ class Passage:
 @dataclass(frozen=True, slots=True)
 class Secret:
     """A custom secret and how it is sent: `slot_name` is the header's or parameter's name, or
-    the user of `basic`."""
+    the user of `basic`; `headers` are further ones that pass with it."""
 
     name: str
     value: str = field(repr=False)
     slot: Slot = "bearer"
     slot_name: str = ""
+    headers: tuple[str, ...] = ()
 
 
 def judge(upstream: Upstream, asked: Asked) -> Passage | Refusal:
@@ -148,7 +150,8 @@ def judge(upstream: Upstream, asked: Asked) -> Passage | Refusal:
     query = without_parameters(asked.query, _CREDENTIAL_PARAMETERS)
     credential = (provider.header, provider.scheme + upstream.key)
     offered = _protocols(asked, provider) if websocket else None
-    headers, passed = dressed(asked, authority, (credential,), websocket=offered)
+    known = of_provider(provider.name)
+    headers, passed = dressed(asked, authority, (credential,), known, websocket=offered)
     return Passage(
         origin=origin,
         target=base + asked.path + (f"?{query}" if query else ""),
@@ -186,7 +189,7 @@ def judge_custom(
         pair = f"{quote(secret.slot_name, safe='')}={quote(secret.value, safe='')}"
         query = f"{query}&{pair}" if query else pair
     loopback = dev and target.scheme == "http"
-    headers, passed = dressed(asked, shown, credentials)
+    headers, passed = dressed(asked, shown, credentials, of_secret(secret.headers))
     return Passage(
         origin=Origin(target.scheme, target.host, target.port, judged=True, loopback=loopback),
         target=target.path + (f"?{query}" if query else ""),
@@ -208,19 +211,22 @@ def plain_path(raw_path: str) -> Refusal | None:
 
 
 def dressed(
-    asked: Asked, authority: str, credentials: Headers, *, websocket: str | None = None
+    asked: Asked,
+    authority: str,
+    credentials: Headers,
+    known: Known,
+    *,
+    websocket: str | None = None,
 ) -> tuple[Headers, tuple[int, ...]]:
-    """The headers that go out: ours, then the client's without hop-by-hop ones and anything that
-    could be a credential; and the places where those stood. `websocket` holds the subprotocols of
-    an opening, None for plain requests."""
+    """The headers that go out: ours, then those of the client that are `known`, without hop-by-hop
+    ones and anything that could be a credential; and the places where those stood. `websocket`
+    holds the subprotocols of an opening, None for plain requests."""
     lows = [name.lower() for name, _ in asked.headers]
     named = {name.lower() for name, _ in credentials} | named_hop_by_hop(lows, asked.headers)
     passed = tuple(
         at
         for at, low in enumerate(lows)
-        if low not in _STRIPPED
-        and low not in named
-        and (not low.startswith(_WEBSOCKET) or (websocket is not None and low in _HANDSHAKE))
+        if low not in named and _goes_out(low, known, opening=websocket is not None)
     )
     kept = tuple(asked.headers[at] for at in passed)
     ours: Headers = (("Host", authority), *credentials, ("Accept-Encoding", "identity"))
@@ -229,6 +235,12 @@ def dressed(
     offered: Headers = (("Sec-WebSocket-Protocol", websocket),) if websocket else ()
     ours = (*ours, ("Connection", "Upgrade"), ("Upgrade", "websocket"), *offered)
     return (*ours, *kept), passed
+
+
+def _goes_out(low: str, known: Known, *, opening: bool) -> bool:
+    if low in _HANDSHAKE:
+        return opening
+    return low not in _STRIPPED and known.passes(low)
 
 
 def named_hop_by_hop(lows: list[str], headers: Headers) -> set[str]:

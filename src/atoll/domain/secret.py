@@ -15,6 +15,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.host import canonical_host
 from atoll.domain.ids import OrgId, PrincipalId, SecretId
 from atoll.domain.provider import PROVIDERS, safe_base_url
+from atoll.domain.request_headers import MAX_DECLARED, may_be_declared
 
 MAX_SECRETS = 200
 MAX_TOTAL_BYTES = 384 * 1024
@@ -67,7 +68,8 @@ class Use:
     """How a secret is used; which fields count depends on the purpose.
 
     provider: `target` is the provider's name, `base_url` a gateway of one's own. custom: `slot`
-    and `slot_name` say where it goes in a request, `places` where it may go without asking. git:
+    and `slot_name` say where it goes in a request, `places` where it may go without asking,
+    `headers` which further headers of a request pass with it. git:
     `target` is the remote's https URL, `push` the ref patterns that may be pushed. `variable` is
     an environment variable inside: a placeholder while `brokered`, the value itself when not."""
 
@@ -77,6 +79,7 @@ class Use:
     slot: Slot = "bearer"
     slot_name: str = ""
     places: tuple[Place, ...] = ()
+    headers: tuple[str, ...] = ()
     push: tuple[str, ...] = ()
     variable: str | None = None
     brokered: bool = True
@@ -198,10 +201,12 @@ def bound_to(secret: Secret) -> tuple[str, ...]:
     elsewhere by somebody who can write the database, it does not open."""
     use = secret.use
     places = ",".join(f"{place.host} {place.port}" for place in use.places)
+    # Values that were sealed before there were declared headers open as before.
+    declared = (",".join(use.headers),) if use.headers else ()
     return (
         secret.org_id, secret.id, str(secret.version), secret.owner, secret.name, secret.scope,
         use.purpose, use.target, use.base_url or "", use.slot, use.slot_name, places,
-        ",".join(use.push), use.variable or "", str(use.brokered),
+        ",".join(use.push), use.variable or "", str(use.brokered), *declared,
     )  # fmt: skip
 
 
@@ -242,6 +247,13 @@ def _check_slot(use: Use) -> None:
             "slot_name is the header's name for `header` (none of the connection's own), the "
             "parameter's for `query`, the user for `basic`, and empty for `bearer`",
             field="slot_name",
+        )
+    fits = all(_HEADER.fullmatch(one) and may_be_declared(one) for one in use.headers)
+    if len(use.headers) > MAX_DECLARED or not fits:
+        raise Invalid(
+            f"headers lists at most {MAX_DECLARED} names; none with an underscore, and none that "
+            "gives a request another method, path, client or range",
+            field="headers",
         )
 
 

@@ -254,6 +254,7 @@ def _custom(one: _Opened) -> CustomSecret:
         value=one.value,
         slot=secret.use.slot,
         slot_name=secret.use.slot_name,
+        headers=secret.use.headers,
     )
 
 

@@ -42,7 +42,7 @@ class ProviderKey(_Message, frozen=True, kw_only=True):
 
 class CustomSecret(_Message, frozen=True, kw_only=True):
     """A secret for `/broker/custom/{name}`. `slot_name` is the header's or parameter's name, or
-    the user of `basic`."""
+    the user of `basic`; `headers` are further ones of a request that pass with it."""
 
     secret_id: Word
     name: Word
@@ -50,6 +50,7 @@ class CustomSecret(_Message, frozen=True, kw_only=True):
     value: str
     slot: Slot = "bearer"
     slot_name: str = ""
+    headers: tuple[str, ...] = ()
 
 
 class Approved(_Message, frozen=True, kw_only=True):

@@ -48,7 +48,7 @@ async def bench() -> AsyncIterator[Bench]:
     async def upstream(request: web.Request) -> web.StreamResponse:
         bench = held[0]
         bench.seen.append(request)
-        mode = request.headers.get("X-Mode", "")
+        mode = request.headers.get("X-Stainless-Mode", "")
         if mode == "echo-error":
             return web.Response(status=401, text=f"bad key {KEY}", headers={"X-Say": KEY})
         if mode == "redirect":
@@ -96,7 +96,7 @@ async def test_broker_request_carries_the_real_key_and_its_body(bench: Bench) ->
 
 async def test_broker_stream_arrives_while_the_upstream_still_speaks(bench: Bench) -> None:
     async with bench.client.post(
-        bench.url + "/v1/responses", headers={"X-Mode": "stream"}
+        bench.url + "/v1/responses", headers={"X-Stainless-Mode": "stream"}
     ) as answer:
         assert await answer.content.readany() == b"first"
         assert "Set-Cookie" not in answer.headers
@@ -105,7 +105,9 @@ async def test_broker_stream_arrives_while_the_upstream_still_speaks(bench: Benc
 
 
 async def test_broker_client_gone_cancels_the_upstream(bench: Bench) -> None:
-    answer = await bench.client.post(bench.url + "/v1/responses", headers={"X-Mode": "stream"})
+    answer = await bench.client.post(
+        bench.url + "/v1/responses", headers={"X-Stainless-Mode": "stream"}
+    )
     assert await answer.content.readany() == b"first"
     answer.close()
     bench.gate.clear()
@@ -114,7 +116,7 @@ async def test_broker_client_gone_cancels_the_upstream(bench: Bench) -> None:
 
 async def test_broker_error_that_quotes_the_key_is_masked(bench: Bench) -> None:
     async with bench.client.post(
-        bench.url + "/v1/responses", headers={"X-Mode": "echo-error"}
+        bench.url + "/v1/responses", headers={"X-Stainless-Mode": "echo-error"}
     ) as answer:
         assert answer.status == 401
         assert KEY not in await answer.text()
@@ -123,7 +125,7 @@ async def test_broker_error_that_quotes_the_key_is_masked(bench: Bench) -> None:
 
 async def test_broker_redirect_elsewhere_is_blocked(bench: Bench) -> None:
     async with bench.client.post(
-        bench.url + "/v1/responses", headers={"X-Mode": "redirect"}, allow_redirects=False
+        bench.url + "/v1/responses", headers={"X-Stainless-Mode": "redirect"}, allow_redirects=False
     ) as answer:
         assert answer.status == 502
         assert (await answer.json())["error"] == "redirect_blocked"
@@ -132,7 +134,7 @@ async def test_broker_redirect_elsewhere_is_blocked(bench: Bench) -> None:
 async def test_broker_upstream_cut_short_cuts_the_answer(bench: Bench) -> None:
     with pytest.raises(aiohttp.ClientError):
         async with bench.client.post(
-            bench.url + "/v1/responses", headers={"X-Mode": "cut"}
+            bench.url + "/v1/responses", headers={"X-Stainless-Mode": "cut"}
         ) as answer:
             await answer.read()
 

@@ -111,13 +111,17 @@ async def test_key_that_changes_is_the_one_sent_with_the_next_head_alike() -> No
 
 async def test_values_are_each_requests_own_and_named_ones_are_stripped_by_its_own_word() -> None:
     async with attacked() as (peer, door):
-        for number, connection in enumerate((b"x-a", b"x-a", b"x-b", b"x-a")):
-            head = b"X-A: a%d\r\nX-B: b%d\r\nConnection: close, %b" % (number, number, connection)
+        for number, connection in enumerate((b"openai-a", b"openai-a", b"openai-b", b"openai-a")):
+            head = b"OpenAI-A: a%d\r\nOpenAI-B: b%d\r\nConnection: close, %b" % (
+                number,
+                number,
+                connection,
+            )
             await say(door, MODELS.replace(b"Host: x", b"Host: x\r\n" + head))
-    assert [b"X-A: a%d\r\n" % at in head for at, head in enumerate(peer.heads)] == [
+    assert [b"OpenAI-A: a%d\r\n" % at in head for at, head in enumerate(peer.heads)] == [
         False, False, True, False,
     ]  # fmt: skip
-    assert [b"X-B: b%d\r\n" % at in head for at, head in enumerate(peer.heads)] == [
+    assert [b"OpenAI-B: b%d\r\n" % at in head for at, head in enumerate(peer.heads)] == [
         True, True, False, True,
     ]  # fmt: skip
 

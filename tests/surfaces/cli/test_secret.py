@@ -63,6 +63,7 @@ def answers(server: Scripted, route: str, value: object, status: int = 200) -> N
             ["--git", "https://h.example/r", "--push", "refs/heads/x"],
             {"kind": "git", "remote": "https://h.example/r", "push": ["refs/heads/x"]},
         ),
+        (["--header", "X-Shard", "--header", "Depth"], {"headers": ["X-Shard", "Depth"]}),
         (["--slot", "header", "--slot-name", "X-Key"], {"slot": "header", "slot_name": "X-Key"}),
         (["--scope", "sandbox:box"], {"scope": "sandbox:box"}),
     ],

@@ -103,6 +103,7 @@ SECRET: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "slot": ({**_CUSTOM, "slot_name": "X-Key", "slot": "header"}, {"slot": "query"}),
     "slot_name": ({**_CUSTOM, "slot": "header", "slot_name": "X-Key"}, {"slot_name": "X-Other"}),
     "hosts": (_CUSTOM, {"hosts": ["b.example"]}),
+    "headers": (_CUSTOM, {"headers": ["X-Shard"]}),
     "remote": (_GIT, {"remote": "https://git.example/o/s"}),
     "push": (_GIT, {"push": ["refs/heads/x"]}),
     "env": (_CUSTOM, {"env": "K"}),

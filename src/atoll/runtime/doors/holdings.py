@@ -107,7 +107,7 @@ def holdings_of(
 
 def secret_of(custom: CustomSecret) -> Secret:
     """The rules' view of a custom secret."""
-    return Secret(custom.name, custom.value, custom.slot, custom.slot_name)
+    return Secret(custom.name, custom.value, custom.slot, custom.slot_name, custom.headers)
 
 
 def grant_of_remote(remote: Remote) -> Grant:

@@ -42,6 +42,9 @@ def command() -> None:
     help="Where it goes in a request  [default: bearer]",
 )
 @click.option("--slot-name", default=None, help="The header, parameter, or user of --slot.")
+@click.option(
+    "--header", "headers", multiple=True, help="A further header of requests that passes."
+)
 @click.option("--git", "remote", default=None, help="The token of this https:// remote.")
 @click.option("--push", multiple=True, help="With --git: refs that may be pushed.")
 @click.option("--env", default=None, help="A variable inside: a placeholder for it.")
@@ -132,7 +135,7 @@ def _body(said: dict[str, object]) -> dict[str, Json]:
         value = said[name]
         if isinstance(value, str):
             body[name] = value
-    for name in ("hosts", "push"):
+    for name in ("hosts", "headers", "push"):
         value = said[name]
         if isinstance(value, tuple) and value:
             body[name] = [str(one) for one in value]

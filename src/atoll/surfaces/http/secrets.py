@@ -51,6 +51,7 @@ class SecretBody(Body):
     slot: Literal["bearer", "header", "query", "basic"] = "bearer"
     slot_name: Annotated[str, Field(max_length=200, strict=True)] = ""
     hosts: Annotated[tuple[Word, ...], Field(max_length=MAX_LISTED)] = ()
+    headers: Annotated[tuple[Word, ...], Field(max_length=MAX_LISTED)] = ()
     remote: Address | None = None
     push: Annotated[tuple[Word, ...], Field(max_length=MAX_LISTED)] = ()
     env: Word | None = None
@@ -66,6 +67,7 @@ class SecretBody(Body):
             slot=self.slot,
             slot_name=self.slot_name,
             places=tuple(dict.fromkeys(read_place(host) for host in self.hosts)),
+            headers=tuple(dict.fromkeys(self.headers)),
             push=self.push,
             variable=self.env,
             brokered=self.broker_protected,
@@ -94,6 +96,7 @@ class SecretView(Shown):
     slot: Slot
     slot_name: str
     hosts: list[str]
+    headers: list[str]
     remote: str | None
     push: list[str]
     env: str | None
@@ -196,6 +199,7 @@ def _view(secret: Secret) -> dict[str, Any]:
         "slot": use.slot,
         "slot_name": use.slot_name,
         "hosts": [_spelled(place.host, place.port) for place in use.places],
+        "headers": list(use.headers),
         "remote": use.target if use.purpose is Purpose.GIT else None,
         "push": use.push,
         "env": use.variable,
