@@ -44,6 +44,7 @@ def plan(**more: object) -> Plan:
         "memory_bytes": 1 << 30,
         "pids": 64,
         "cpu_millis": 1500,
+        "files": 512,
         "writable": True,
         "views": (Mount("/h/repos/a.git", "/.atoll/repos/0.git"),),
     }
@@ -59,6 +60,7 @@ def test_container_is_closed_on_every_side() -> None:
     assert host["SecurityOpt"] == ["no-new-privileges:true", "seccomp={}"]
     assert host["MemorySwap"] == host["Memory"] == 1 << 30
     assert (host["PidsLimit"], host["NanoCpus"]) == (64, 1_500_000_000)
+    assert {"Name": "nofile", "Soft": 512, "Hard": 512} in host["Ulimits"]
     assert {"/sys", "/proc/kcore", "/proc/kallsyms", "/sys/firmware"} <= set(host["MaskedPaths"])
     assert "/proc/sys" in host["ReadonlyPaths"]
     assert not {"Privileged", "CapAdd", "Devices", "Binds", "VolumesFrom"} & host.keys()

@@ -57,7 +57,9 @@ metadata:
 """
 
 FULL = (
-    META.replace("cpu: null", "cpu: 1.5\n  pids: 100\n  ptys: 4\n  workspace_mb: 100")
+    META.replace(
+        "cpu: null", "cpu: 1.5\n  pids: 100\n  ptys: 4\n  workspace_mb: 100\n  files: 4096"
+    )
     + """
 image: registry.example/tool:1
 repos:
@@ -90,7 +92,7 @@ def test_profile_written_back_reads_the_same(text: str) -> None:
 def test_every_field_arrives() -> None:
     profile = read_profile(FULL)
     assert profile.resources.cpu == 1.5
-    assert profile.resources.ptys == 4
+    assert (profile.resources.ptys, profile.resources.files) == (4, 4096)
     assert profile.repos[0].path == "r"
     assert profile.agent_catalogue == ("codex", "shell")
     assert profile.shell == ("/bin/sh", "-l")
@@ -102,10 +104,11 @@ def test_every_field_arrives() -> None:
 def test_network_and_safety_are_read_and_written_back() -> None:
     profile = read_profile(
         HEAD + "network: {mode: host-only, host_ports: [5432], ranges: [10.1.0.0/16], "
-        "egress: [a.example], out_mb_per_hour: 5}\n"
+        "egress: [a.example], out_mb_per_hour: 5, netlink: 0}\n"
         "safety: {shell: true, operator: [[git, push]], sudo: [[apt-get, update]]}\n"
     )
     assert (profile.network.host_ports, profile.network.ranges) == ((5432,), ("10.1.0.0/16",))
+    assert profile.network.netlink == 0
     assert profile.safety.operator == (("git", "push"),)
     document = json.dumps(profile_document(profile))
     assert read_profile(document) == profile

@@ -22,7 +22,7 @@ from atoll.adapters.extensions.docker.extension import Docker, Settings
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile import Profile, Safety
 from atoll.domain.system_calls import (
-    CLONE3,
+    ABSENT,
     DENIED,
     JUDGED,
     NEWEST_KNOWN,
@@ -55,6 +55,23 @@ PROTOCOLS = (
 )
 """TCP, DCCP, SCTP, MPTCP; UDP, L2TP, UDP-Lite; netlink's: audit is 9, RDMA 20, crypto 21."""
 
+TYPES = (*((family, kind) for family in (1, 2, 10) for kind in range(1, 7)), (1, 10), (16, 2))
+"""Streams, datagrams, raw, RDM, packets and DCCP; 10 is a packet socket's own."""
+
+FLAGGED = 0x80801
+"""A stream with SOCK_NONBLOCK and SOCK_CLOEXEC."""
+
+OPTIONS = ((1, 9), (1, 26), (1, 50), (1, 51), (1, 52), (6, 26))
+"""SO_KEEPALIVE and the four filters of sockets; TCP has an option of the same number."""
+
+PAGES = {"mmap": (0, 4096, 3), "memfd_create": (0,), "shmget": (0, 4096)}
+FLAGS = {
+    "mmap": (0x22, 0x40022, 0x4022),
+    "memfd_create": (1, 5, 4),
+    "shmget": (0x3B6, 0xBB6),
+}
+"""Arguments before the flags, and the flags: usual ones, then with huge pages."""
+
 NAMESPACES = (0x20000, *(1 << bit for bit in range(25, 31)))
 
 
@@ -62,17 +79,19 @@ def rows(column: int = COLUMN) -> Iterator[Row]:
     """(what it is called in the table, number, arguments) of every question."""
     denied = ((name, numbers[column]) for name, numbers in DENIED.items())
     yield from ((name, number, ()) for name, number in denied if number is not None)
-    yield from judged({name: numbers[column] for name, numbers in JUDGED.items()})
+    calls = {name: numbers[column] for name, numbers in JUDGED.items()}
+    yield from sockets(calls)
+    yield from judged(calls)
     yield from modes(column)
-    yield "clone3", CLONE3, (0, 0)
+    yield from ((name, numbers[column], (0, 0)) for name, numbers in ABSENT.items())
     for number in (NEWEST_KNOWN + 1, 600, 0x3FFFFFFF):
         yield f"newer than known {number}", number, ()
     if column == 0:
         yield "x32 getpid", 0x40000000 + 39, ()
 
 
-def judged(call: dict[str, int]) -> Iterator[Row]:
-    """Of calls that are judged by an argument; `high` has a bit set that the kernel drops."""
+def sockets(call: dict[str, int]) -> Iterator[Row]:
+    """Of sockets by family, type and protocol; `high` has a bit set that the kernel drops."""
     for family in FAMILIES:
         yield f"socket family={family}", call["socket"], (family, 3 if family == 16 else 1, 0)
     for family in (1, 40):
@@ -82,6 +101,23 @@ def judged(call: dict[str, int]) -> Iterator[Row]:
         name = f"socket family={family} protocol={protocol}"
         yield name, call["socket"], (family, kind, protocol)
         yield f"{name} high", call["socket"], (family, kind, protocol | HIGH)
+    for family, kind in TYPES:
+        name = f"socket family={family} type={kind}"
+        yield name, call["socket"], (family, kind, 0)
+        yield f"{name} high", call["socket"], (family, kind | HIGH, 0)
+    for kind in (FLAGGED, FLAGGED | 0x100000):
+        yield f"socket family=2 type={kind:#x}", call["socket"], (2, kind, 0)
+
+
+def judged(call: dict[str, int]) -> Iterator[Row]:
+    """Of other calls that are judged by an argument."""
+    for level, option in OPTIONS:
+        name = f"setsockopt level={level} option={option}"
+        yield name, call["setsockopt"], (-1, level, option, 0, 0)
+        yield f"{name} high", call["setsockopt"], (-1, level | HIGH, option | HIGH, 0, 0)
+    for name, before in PAGES.items():
+        for flags in FLAGS[name]:
+            yield f"{name} flags={flags:#x}", call[name], (*before, flags, -1, 0)
     for mark, high in (("", 0), (" high", HIGH)):
         for request in (*TERMINAL_REQUESTS, 0x5413):
             yield f"ioctl request={request:#x}{mark}", call["ioctl"], (-1, request | high, 0)

@@ -13,7 +13,14 @@ MIB = 2**20
 
 DEFAULT_MEMORY_BYTES = 4 * 2**30
 DEFAULT_PIDS = 512
-"""Limits where a profile names none."""
+DEFAULT_FILES = 16_384
+DEFAULT_NETLINK = 64
+"""Limits where a profile names none: `DEFAULT_FILES` of each process (RLIMIT_NOFILE, hard),
+`DEFAULT_NETLINK` route sockets alive at once, at 212,992 bytes that no control group counts."""
+
+FILTERS = 64
+"""Seccomp filters that programs inside may have alive at once. Each is compiled into a pool of
+the whole machine (net.core.bpf_jit_limit), and takes at most some 200 kB of it."""
 
 SOCKET_BYTES = 64 * MIB
 """Of what waits in sockets on the loopback. Cgroup v1 counts it apart and, unless told, not at

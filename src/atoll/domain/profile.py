@@ -65,7 +65,8 @@ class Network:
     """Deny by default; `egress` lists what the door lets through: hosts, or presets by name
     (`pypi`, `npm`). `host_ports` and private `ranges` count in `host-only`; the megabytes bound
     what leaves and what comes in. `allowed` and `denied` are what a sandbox's owner added to it
-    while it lived; denied hosts win."""
+    while it lived; denied hosts win. At most `netlink` sockets that list interfaces and routes
+    are open at once; None takes the default."""
 
     default: str = "deny"
     egress: tuple[str, ...] = ()
@@ -76,6 +77,7 @@ class Network:
     in_mb_per_hour: int | None = None
     allowed: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
+    netlink: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +117,15 @@ class Ttl:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """Limits of one sandbox; None takes the host's default."""
+    """Limits of one sandbox; None takes the host's default. `files` bounds what each process may
+    have open."""
 
     cpu: float | None = None
     memory_mb: int | None = None
     pids: int | None = None
     ptys: int | None = None
     workspace_mb: int | None = None
+    files: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

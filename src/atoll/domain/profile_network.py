@@ -13,6 +13,7 @@ from atoll.domain.yaml_tree import Node
 
 MAX_WORDS = 50
 MOST_MB = 1 << 30
+MOST_NETLINK = 1024
 
 
 def read_network(part: Fields | None) -> Network:
@@ -29,6 +30,7 @@ def read_network(part: Fields | None) -> Network:
         ranges=part.items("ranges", _range),
         out_mb_per_hour=part.whole("out_mb_per_hour", least=1, most=MOST_MB),
         in_mb_per_hour=part.whole("in_mb_per_hour", least=1, most=MOST_MB),
+        netlink=part.whole("netlink", least=0, most=MOST_NETLINK),
     )
     part.done()
     return network
@@ -44,6 +46,7 @@ def network_document(network: Network) -> dict[str, Json]:
         "ranges": [*network.ranges],
         "out_mb_per_hour": network.out_mb_per_hour,
         "in_mb_per_hour": network.in_mb_per_hour,
+        "netlink": network.netlink,
     }
 
 

@@ -265,6 +265,7 @@ def _resources(part: Fields | None) -> Resources:
         pids=part.whole("pids", least=8, most=1 << 20),
         ptys=part.whole("ptys", least=1, most=4096),
         workspace_mb=part.whole("workspace_mb", least=16, most=16 << 20),
+        files=part.whole("files", least=256, most=1 << 20),
     )
     part.done()
     return resources

@@ -5,25 +5,43 @@ The rule is "what is known and not listed may pass". Filters are made of these t
 Numbers: arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h (aarch64).
 """
 
-SOCKET_FAMILIES = (1, 2, 10, 16)
-"""AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. AF_VSOCK would reach the machine's host past `lo`."""
+NETLINK = 16
+"""AF_NETLINK, of which only NETLINK_ROUTE passes: interface lists are asked there. Socket
+diagnosis and generic netlink look up families, and load the kernel's modules for whoever asks."""
 
-_INET = (0, 1, 6, 17, 58)
-"""The family's own, ICMP, TCP, UDP, ICMPv6. SCTP, DCCP, L2TP and their like would have the
-machine's kernel load modules for whoever asks; programs that try MPTCP go on with TCP."""
+SOCKETS: dict[int, dict[int, tuple[int, ...]]] = {
+    1: {1: (0, 1), 2: (0, 1), 5: (0, 1)},
+    2: {1: (0, 6), 2: (0, 1, 17)},
+    10: {1: (0, 6), 2: (0, 17, 58)},
+    NETLINK: {2: (0,), 3: (0,)},
+}
+"""socket(2) and socketpair(2): protocols by family and type. AF_UNIX with streams, datagrams and
+packets; AF_INET and AF_INET6 with TCP, UDP and ICMP echo. AF_VSOCK would reach the machine's host
+past `lo`; DCCP, SCTP, L2TP and their like, by type or protocol, load modules; programs that try
+MPTCP go on with TCP."""
 
-_NETLINK = (0, 4, 15, 16)
-"""Routes, socket diagnosis, device events, generic: what interface lists, `ss` and libudev ask."""
+SOCKET_FLAGS = 0x80800
+"""SOCK_NONBLOCK and SOCK_CLOEXEC, which stand in the same word as the type."""
 
-SOCKET_PROTOCOLS: dict[int, tuple[int, ...]] = {2: _INET, 10: _INET, 16: _NETLINK}
-"""socket(2)'s third argument, by family; AF_UNIX takes any that it knows."""
+SOCKET_LEVEL = 1
+SOCKET_OPTIONS = (26, 50, 51, 52)
+"""setsockopt of SOL_SOCKET: SO_ATTACH_FILTER, SO_ATTACH_BPF and SO_ATTACH_REUSEPORT_CBPF, _EBPF.
+Filters of sockets are compiled into a pool of the whole machine (net.core.bpf_jit_limit), without
+which no seccomp filter loads and so no sandbox starts."""
 
 TERMINAL_REQUESTS = (0x5412, 0x541C, 0x541D, 0x5423)
 """ioctl: TIOCSTI and TIOCLINUX type into a terminal, TIOCCONS takes the console, TIOCSETD
 loads line disciplines."""
 
-NEW_NAMESPACE_FLAGS = 0x7E020000
-"""clone(2): CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET."""
+BITS_REFUSED: dict[str, tuple[int, int]] = {
+    "clone": (0, 0x7E020000),
+    "mmap": (3, 0x40000),
+    "memfd_create": (1, 0x4),
+    "shmget": (2, 0x800),
+}
+"""Refused with any of these bits: call -> (argument, bits). CLONE_NEWNS, NEWCGROUP, NEWUTS,
+NEWIPC, NEWUSER, NEWPID, NEWNET; MAP_HUGETLB, MFD_HUGETLB and SHM_HUGETLB, since huge pages are
+a pool of the whole machine that counts as nobody's memory."""
 
 PERSONALITIES = (0, 0xFFFFFFFF)
 """The default, and the question which one it is; others switch off address randomisation."""
@@ -110,6 +128,10 @@ JUDGED: dict[str, tuple[int, int]] = {
     "ioctl": (16, 29),
     "clone": (56, 220),
     "personality": (135, 92),
+    "setsockopt": (54, 208),
+    "mmap": (9, 222),
+    "memfd_create": (319, 279),
+    "shmget": (29, 194),
 }
 """Allowed or not by an argument: name -> (x86_64 number, aarch64 number)."""
 
@@ -140,8 +162,10 @@ OPENS: dict[str, tuple[int | None, int | None, int]] = {
 openat2(2) has its mode in memory, which a filter cannot read. A file it makes is empty, and the
 kernel takes the bits away from whoever writes to it."""
 
-CLONE3 = 435
-"""Its flags lie in memory a filter cannot read; ENOSYS makes libraries use clone."""
+ABSENT: dict[str, tuple[int, int]] = {"clone3": (435, 435), "io_setup": (206, 0)}
+"""Answered with ENOSYS, as by a kernel without them: name -> (x86_64 number, aarch64 number).
+clone3's flags lie in memory a filter cannot read, and libraries go on with clone. io_setup
+reserves from `fs.aio-max-nr` of the whole machine, and databases go on with threads."""
 
 KNOWN = frozenset(
     """

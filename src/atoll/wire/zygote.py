@@ -41,13 +41,16 @@ Positive = Annotated[int, msgspec.Meta(ge=1, le=2**50)]
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Bounds of one sandbox; None takes the host's default."""
+    """Bounds of one sandbox; None takes the host's default. `files` is what each process may
+    have open, `netlink` how many route sockets are alive at once."""
 
     memory_bytes: Positive | None = None
     pids: Annotated[int, msgspec.Meta(ge=8, le=1_000_000)] | None = None
     cpu_millis: Annotated[int, msgspec.Meta(ge=10, le=1_000_000)] | None = None
     ptys: Annotated[int, msgspec.Meta(ge=1, le=4096)] | None = None
     workspace_bytes: Annotated[int, msgspec.Meta(ge=16 * 2**20, le=2**44)] | None = None
+    files: Annotated[int, msgspec.Meta(ge=256, le=1_048_576)] | None = None
+    netlink: Annotated[int, msgspec.Meta(ge=0, le=1024)] | None = None
 
 
 class View(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

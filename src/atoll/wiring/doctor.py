@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from atoll.domain.errors import AtollError
+from atoll.domain.interior import DEFAULT_FILES, DEFAULT_PIDS
 from atoll.ports.host import Finding
 from atoll.runtime.spawners.binary import INSIDE_PYTHON
 from atoll.runtime.zygote import hierarchies, image, kernel
@@ -39,6 +40,7 @@ def findings(home: Home) -> list[Finding]:
         lambda: _limits(report),
         _disk_images,
         _terminals,
+        _files,
         lambda: _zygote(report),
         lambda: _memory(report),
         lambda: _covered(home),
@@ -245,6 +247,22 @@ def _terminals() -> Iterator[Finding]:
     most = _text(Path("/proc/sys/kernel/pty/max")).strip()
     used = _text(Path("/proc/sys/kernel/pty/nr")).strip()
     yield Finding("terminals", "ok", f"{used} of {most} PTYs of this machine are used")
+
+
+def _files() -> Iterator[Finding]:
+    """Compare what one sandbox of default limits may open with what all processes may."""
+    most = int(_text(Path("/proc/sys/fs/file-max")).strip() or 0)
+    wanted = DEFAULT_PIDS * DEFAULT_FILES
+    text = f"{most} open at once on this machine; a sandbox may have {wanted}"
+    if most > wanted:
+        yield Finding("open files", "ok", text)
+    else:
+        yield Finding(
+            "open files",
+            "warn",
+            f"{text}, as far as its memory goes ({DEFAULT_PIDS} processes x {DEFAULT_FILES})",
+            f"`sysctl fs.file-max={4 * wanted}`, or `resources.files` in profiles.",
+        )
 
 
 def _zygote(report: wire.Reported | None) -> Iterator[Finding]:

@@ -140,6 +140,7 @@ def _own_wall(nursery: Nursery, parentage: Parentage, places: BoxPlaces) -> _Bui
         nursery.storage.lender.close_eyes()
     site = Site(
         nursery.programs.debug_seccomp if request.debug else nursery.programs.seccomp,
+        files=caps(request.limits).files,
         groups=lambda: nursery.groups.make(
             request.sandbox_id, UNBOUNDED if parentage.spare else caps(request.limits)
         ),

@@ -12,7 +12,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.domain.interior import DEFAULT_MEMORY_BYTES, DEFAULT_PIDS, SOCKET_BYTES
+from atoll.domain.interior import (
+    DEFAULT_FILES,
+    DEFAULT_MEMORY_BYTES,
+    DEFAULT_NETLINK,
+    DEFAULT_PIDS,
+    SOCKET_BYTES,
+)
 from atoll.runtime.zygote.hierarchies import Hierarchy, hierarchies
 from atoll.wire.zygote import Limits
 
@@ -26,11 +32,14 @@ _Base = tuple[int, Path]
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Limits of one sandbox; None is no limit."""
+    """Limits of one sandbox; None is no limit. Groups bound the first three, the wall the
+    rest."""
 
     memory_bytes: int | None
     pids: int | None
     cpu_millis: int | None
+    files: int = DEFAULT_FILES
+    netlink: int = DEFAULT_NETLINK
 
 
 UNBOUNDED = Caps(None, None, None)
@@ -43,6 +52,8 @@ def caps(limits: Limits) -> Caps:
         memory_bytes=limits.memory_bytes or DEFAULT_MEMORY_BYTES,
         pids=limits.pids or DEFAULT_PIDS,
         cpu_millis=limits.cpu_millis,
+        files=limits.files or DEFAULT_FILES,
+        netlink=DEFAULT_NETLINK if limits.netlink is None else limits.netlink,
     )
 
 

@@ -11,17 +11,19 @@ from dataclasses import dataclass
 
 from atoll.domain.errors import Failed
 from atoll.domain.system_calls import (
-    CLONE3,
+    ABSENT,
+    BITS_REFUSED,
     CREATING_FLAGS,
     JUDGED,
-    NEW_NAMESPACE_FLAGS,
     NEWEST_KNOWN,
     OPENS,
     PERSONALITIES,
     SET_ID_BITS,
     SETS_MODE,
-    SOCKET_FAMILIES,
-    SOCKET_PROTOCOLS,
+    SOCKET_FLAGS,
+    SOCKET_LEVEL,
+    SOCKET_OPTIONS,
+    SOCKETS,
     TERMINAL_REQUESTS,
     denied,
 )
@@ -87,7 +89,8 @@ def _refuse_foreign_calls(program: Program, architecture: Architecture) -> None:
     program.label("native")
     program.load(NUMBER_OFFSET)
     program.if_at_least(NEWEST_KNOWN + 1, "unknown")  # x32 numbers lie here too
-    program.if_equal(CLONE3, "unknown")
+    for numbers in ABSENT.values():
+        program.if_equal(numbers[architecture.column], "unknown")
 
 
 def _find_modes(program: Program, architecture: Architecture) -> None:
@@ -114,24 +117,27 @@ def _judge_modes(program: Program) -> None:
 
 
 def _judge_arguments(program: Program) -> None:
-    program.label("socket")
-    program.label("socketpair")
-    program.load(argument_offset(0))
-    for family in SOCKET_FAMILIES:
-        program.if_equal(family, f"family {family}")
-    program.go("denied")
-    for family in SOCKET_FAMILIES:
-        _judge_protocol(program, family)
+    _judge_sockets(program)
+    program.label("setsockopt")
+    program.load(argument_offset(1))
+    program.if_equal(SOCKET_LEVEL, "socket option")
+    program.go("allowed")
+    program.label("socket option")
+    program.load(argument_offset(2))
+    for option in SOCKET_OPTIONS:
+        program.if_equal(option, "denied")
+    program.go("allowed")
     program.label("ioctl")
     program.load(argument_offset(1))
     for request in TERMINAL_REQUESTS:
         program.if_equal(request, "denied")
     program.go("allowed")
-    program.label("clone")
-    program.load(argument_offset(0))
-    program.mask(NEW_NAMESPACE_FLAGS)
-    program.if_equal(0, "allowed")
-    program.go("denied")
+    for name, (argument, bits) in BITS_REFUSED.items():
+        program.label(name)
+        program.load(argument_offset(argument))
+        program.mask(bits)
+        program.if_equal(0, "allowed")
+        program.go("denied")
     program.label("personality")
     program.load(argument_offset(0))
     for persona in PERSONALITIES:
@@ -141,13 +147,23 @@ def _judge_arguments(program: Program) -> None:
     program.give(ALLOW)
 
 
-def _judge_protocol(program: Program, family: int) -> None:
-    program.label(f"family {family}")
-    protocols = SOCKET_PROTOCOLS.get(family)
-    if protocols is None:
-        program.go("allowed")
-        return
-    program.load(argument_offset(2))
-    for protocol in protocols:
-        program.if_equal(protocol, "allowed")
+def _judge_sockets(program: Program) -> None:
+    program.label("socket")
+    program.label("socketpair")
+    program.load(argument_offset(0))
+    for family in SOCKETS:
+        program.if_equal(family, f"family {family}")
     program.go("denied")
+    for family, types in SOCKETS.items():
+        program.label(f"family {family}")
+        program.load(argument_offset(1))
+        program.mask(~SOCKET_FLAGS & 0xFFFFFFFF)
+        for kind in types:
+            program.if_equal(kind, f"type {family} {kind}")
+        program.go("denied")
+        for kind, protocols in types.items():
+            program.label(f"type {family} {kind}")
+            program.load(argument_offset(2))
+            for protocol in protocols:
+                program.if_equal(protocol, "allowed")
+            program.go("denied")

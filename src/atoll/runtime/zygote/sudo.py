@@ -22,7 +22,7 @@ from atoll.runtime.zygote.cgroups import caps
 from atoll.runtime.zygote.children import Child, Loop, detach
 from atoll.runtime.zygote.live import Live, Phase
 from atoll.runtime.zygote.nursery import Nursery
-from atoll.runtime.zygote.wall import OOM_SCORE, SOFT_FILES
+from atoll.runtime.zygote.wall import OOM_SCORE, bound_files
 from atoll.wire import sudo as wire
 from atoll.wire.zygote import Malformed, Start
 
@@ -181,8 +181,7 @@ def _limit(start: Start, *, nproc: bool) -> None:
     """As commands in the sandbox are: the first to go when memory ends, no core files."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(OOM_SCORE)
-    _most, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(SOFT_FILES, hard), hard))
+    bound_files(caps(start.limits).files)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     pids = caps(start.limits).pids
     if nproc and pids is not None:

@@ -33,6 +33,14 @@ _GO = b"\1"
 SOFT_FILES = 1024
 """The usual soft limit of open files; programs that want more raise it to the hard one."""
 
+
+def bound_files(wanted: int) -> None:
+    """Bound what each process from here on may have open, by no more than the machine allows."""
+    _soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    hard = min(wanted, most)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(SOFT_FILES, hard), hard))
+
+
 _HIGH_FD = 64
 _MAX_REASON_BYTES = 2000
 
@@ -57,10 +65,12 @@ class _Info(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a wall will stand: bwrap runs as `uid` (None stays). `groups` makes the control
+    """Where a wall will stand: bwrap runs as `uid` (None stays), each process with at most
+    `files` open. `groups` makes the control
     groups to run in, `argv` says bwrap's command line; both are called in the new process."""
 
     seccomp: Path
+    files: int
     groups: Callable[[], list[Path]]
     argv: Callable[[], list[str]]
     uid: int | None
@@ -132,8 +142,7 @@ def _become_bwrap(site: Site, inherited: tuple[int, int, int, int]) -> None:
         with contextlib.suppress(OSError):
             # Out of memory, the machine should lose an agent before anything else.
             Path("/proc/self/oom_score_adj").write_text(OOM_SCORE)
-        _most, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (min(SOFT_FILES, hard), hard))
+        bound_files(site.files)
         argv = site.argv()
         if site.uid is not None:
             kernel.drop_to(site.uid)

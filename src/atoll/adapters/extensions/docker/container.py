@@ -18,6 +18,7 @@ from atoll.wire.zygote import Awaited
 
 RENDEZVOUS = "/.atoll/rendezvous"
 OOM_SCORE = 500
+SOFT_FILES = 1024
 CPU_NANOS_PER_MILLI = 1_000_000
 VOLUME_BYTES = 64 * MIB
 """For what an image calls a VOLUME: memory, so that nothing anonymous stays on the disk."""
@@ -54,6 +55,7 @@ class Plan:
     memory_bytes: int
     pids: int
     cpu_millis: int | None
+    files: int
     writable: bool
     views: tuple[Mount, ...] = ()
     host_mounts: tuple[HostMount, ...] = ()
@@ -164,7 +166,10 @@ def _host(plan: Plan, uid: int) -> _Host:
         cap_drop=["ALL"],
         readonly_rootfs=True,
         oom_score_adj=OOM_SCORE,
-        ulimits=[_Limit("core", 0, 0)],
+        ulimits=[
+            _Limit("core", 0, 0),
+            _Limit("nofile", min(SOFT_FILES, plan.files), plan.files),
+        ],
         log_config={"Type": "none"},
         restart_policy={"Name": "no"},
     )

@@ -33,7 +33,7 @@ from atoll.adapters.extensions.namespaces.link import Link
 from atoll.adapters.extensions.namespaces.probe import healthy
 from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
 from atoll.domain.ids import SandboxId
-from atoll.domain.interior import DEFAULT_MEMORY_BYTES, DEFAULT_PIDS, MIB
+from atoll.domain.interior import DEFAULT_FILES, DEFAULT_MEMORY_BYTES, DEFAULT_PIDS, MIB
 from atoll.domain.isolation import Isolation, IsolationLevel
 from atoll.domain.profile import Access
 from atoll.ports.extension import (
@@ -226,6 +226,7 @@ class Docker:
             memory_bytes=limits.memory_mb * MIB if limits.memory_mb else DEFAULT_MEMORY_BYTES,
             pids=limits.pids or DEFAULT_PIDS,
             cpu_millis=None if limits.cpu is None else int(limits.cpu * 1000),
+            files=limits.files or DEFAULT_FILES,
             writable=request.profile.workspace.access is not Access.READ_ONLY,
             bare=request.profile.workspace.access is Access.NONE,
             host_mounts=request.host_mounts,

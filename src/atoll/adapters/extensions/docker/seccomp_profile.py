@@ -14,16 +14,19 @@ import msgspec
 
 from atoll.domain.errors import Failed
 from atoll.domain.system_calls import (
+    ABSENT,
+    BITS_REFUSED,
     CREATING_FLAGS,
     JUDGED,
     KNOWN,
-    NEW_NAMESPACE_FLAGS,
     OPENS,
     PERSONALITIES,
     SET_ID_BITS,
     SETS_MODE,
-    SOCKET_FAMILIES,
-    SOCKET_PROTOCOLS,
+    SOCKET_FLAGS,
+    SOCKET_LEVEL,
+    SOCKET_OPTIONS,
+    SOCKETS,
     TERMINAL_REQUESTS,
     denied,
 )
@@ -77,25 +80,27 @@ def all_but(values: Iterable[int], *, bits: int = BITS) -> list[Cube]:
     return cubes
 
 
-def _judged() -> dict[str, tuple[int, list[Cube]]]:
-    """The argument that is looked at, and the cubes in which it may lie."""
-    return {
-        "ioctl": (1, all_but(TERMINAL_REQUESTS)),
-        "clone": (0, [(NEW_NAMESPACE_FLAGS, 0)]),
-        "personality": (0, [(ALL_BITS, persona) for persona in PERSONALITIES]),
-    }
-
-
-def _sockets() -> Iterator[list[_Argument]]:
-    """Each family with each of its protocols; arguments of one rule must all hold."""
-    for family in SOCKET_FAMILIES:
-        first = _Argument(0, ALL_BITS, family)
-        protocols = SOCKET_PROTOCOLS.get(family)
-        if protocols is None:
-            yield [first]
-            continue
-        for protocol in protocols:
-            yield [first, _Argument(2, ALL_BITS, protocol)]
+def _judged() -> Iterator[tuple[str, list[_Argument]]]:
+    """Calls that are judged, each with arguments that must all hold for it to be allowed."""
+    for family, types in SOCKETS.items():
+        for kind, protocols in types.items():
+            for protocol in protocols:
+                arguments = [
+                    _Argument(0, ALL_BITS, family),
+                    _Argument(1, ALL_BITS & ~SOCKET_FLAGS, kind),
+                    _Argument(2, ALL_BITS, protocol),
+                ]
+                yield "socket", arguments
+                yield "socketpair", arguments
+    yield from (("ioctl", [_Argument(1, *cube)]) for cube in all_but(TERMINAL_REQUESTS))
+    for name, (index, bits) in BITS_REFUSED.items():
+        yield name, [_Argument(index, bits, 0)]
+    for persona in PERSONALITIES:
+        yield "personality", [_Argument(0, ALL_BITS, persona)]
+    for cube in all_but((SOCKET_LEVEL,)):
+        yield "setsockopt", [_Argument(1, *cube)]
+    for cube in all_but(SOCKET_OPTIONS):
+        yield "setsockopt", [_Argument(1, ALL_BITS, SOCKET_LEVEL), _Argument(2, *cube)]
 
 
 def _modes() -> Iterator[_Rule]:
@@ -116,15 +121,9 @@ def profile_for(machine: str, *, debug: bool = False) -> str:
             f"no system call table for {machine}: sandboxes run on "
             f"{' and '.join(ARCHITECTURES)} only"
         )
-    judged = {*JUDGED, *SETS_MODE, *OPENS, "clone3"}
+    judged = {*JUDGED, *SETS_MODE, *OPENS, *ABSENT}
     free = sorted(KNOWN - denied(debug=debug).keys() - judged)
     rules = [_Rule(free, _ALLOW), *_modes()]
-    for name in ("socket", "socketpair"):
-        rules += [_Rule([name], _ALLOW, args=args) for args in _sockets()]
-    for name, (index, cubes) in _judged().items():
-        rules += [
-            _Rule([name], _ALLOW, args=[_Argument(index, mask, bits)]) for mask, bits in cubes
-        ]
-    # Its flags lie in memory a filter cannot read; ENOSYS makes libraries use clone.
-    rules.append(_Rule(["clone3"], _REFUSE, errno.ENOSYS))
+    rules += [_Rule([name], _ALLOW, args=arguments) for name, arguments in _judged()]
+    rules.append(_Rule(sorted(ABSENT), _REFUSE, errno.ENOSYS))
     return msgspec.json.encode(_Profile(_REFUSE, [architecture], rules)).decode()

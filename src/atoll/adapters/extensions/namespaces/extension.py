@@ -194,6 +194,8 @@ def _limits(profile: Profile) -> wire.Limits:
         cpu_millis=None if wanted.cpu is None else int(wanted.cpu * 1000),
         ptys=wanted.ptys,
         workspace_bytes=None if wanted.workspace_mb is None else wanted.workspace_mb * MIB,
+        files=wanted.files,
+        netlink=profile.network.netlink,
     )
 
 

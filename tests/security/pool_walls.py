@@ -1,0 +1,52 @@
+"""Two sandboxes side by side behind one kind of wall: one attacks, one must not notice."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from atoll.adapters.extensions.docker.extension import Docker, Settings
+from atoll.domain.ids import SandboxId
+from atoll.domain.profile import Profile, Resources
+from atoll.ports.extension import Provision
+from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
+from atoll.wire import zygote as wire
+from tests.peers.docker_daemon import IMAGE, docker_daemon, why_not
+
+ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
+PIDS = 256
+LIMITS = wire.Limits(memory_bytes=1 << 30, pids=PIDS)
+RESOURCES = Resources(memory_mb=1024, pids=PIDS)
+NAMES = ("sb_taker", "sb_quiet")
+
+
+@contextmanager
+def walled_pair(kind: str) -> Iterator[tuple[ZygoteRig, wire.Box, wire.Box]]:
+    """A rig and both sandboxes, behind `root`, `rootless` or `docker`; skips where there is no
+    such wall."""
+    if kind != "rootless" and os.geteuid() != 0:
+        pytest.skip("needs root")
+    if kind == "docker" and why_not():
+        pytest.skip(f"no Docker daemon: {why_not()}")
+    uid = 1_899_999_999 if kind == "rootless" and os.geteuid() == 0 else os.geteuid()
+    with zygote_rig(uid) as rig:
+        if kind != "docker":
+            taker, quiet = (rig.start(name, env=ENV, limits=LIMITS) for name in NAMES)
+            yield rig, taker, quiet
+            return
+        with docker_daemon() as daemon:
+            asyncio.run(_contained(rig, daemon.host))
+            listed = rig.ask(wire.ListBoxes())
+            assert isinstance(listed, wire.Listed)
+            boxes = {box.sandbox_id: box for box in listed.boxes}
+            yield rig, boxes[NAMES[0]], boxes[NAMES[1]]
+
+
+async def _contained(rig: ZygoteRig, host: str) -> None:
+    docker = Docker(Settings(rig.home.socket, rig.home.tag, rig.home.root / "images", host))
+    profile = Profile("profile.x", "1", "ext.docker", IMAGE, resources=RESOURCES)
+    for name in NAMES:
+        await docker.provision(Provision(SandboxId(name), 1, name[3:], profile))
+    await docker.close()
