@@ -88,15 +88,17 @@ def test_maintenance_start_of_a_killed_control_plane_ends_by_itself(
     box = api.box(sandbox)
     assert box.maintenance
     server.kill()
-    until(
-        lambda: Path(f"/proc/{box.runtime_pid}").exists(),
-        lambda alive: not alive,
-        ALONE_SECONDS * 3,
-    )
-    until(lambda: api.box(sandbox).live, lambda live: not live, 30)
-    if box.host_uid != server.home.stat().st_uid:
-        assert not pids_of(frozenset({box.host_uid}))
-    server.start(int(server.url.rpartition(":")[2]))
+    try:
+        until(
+            lambda: Path(f"/proc/{box.runtime_pid}").exists(),
+            lambda alive: not alive,
+            ALONE_SECONDS * 3,
+        )
+        until(lambda: api.box(sandbox).live, lambda live: not live, 60)
+        if box.host_uid != server.home.stat().st_uid:
+            until(lambda: pids_of(frozenset({box.host_uid})), lambda pids: not pids, 60)
+    finally:
+        server.start(int(server.url.rpartition(":")[2]))
     api.until(sandbox, lambda told: told["state"] == "stopped")
     assert read(api, sandbox, "one") == b"one\n"
     told = [event["event_type"] for event in api.events(sandbox)]
