@@ -1,16 +1,24 @@
 """Bundles let in by the zygote: what is good arrives, what is hostile does not."""
 
+import asyncio
 import os
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from atoll.adapters.extensions.namespaces.importer import ZygoteImporter
+from atoll.adapters.repos.git import Git, GitCall, GitReply
+from atoll.adapters.repos.pack_files import fitting_pack
+from atoll.adapters.repos.shelf import Settings, Shelf
 from atoll.domain.errors import Invalid, LimitReached
+from atoll.domain.ids import PERSONAL_ORG
+from atoll.domain.repository import read_local
 from atoll.ports.repositories import ImportJob
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
+from atoll.wire.bundle import read_header
 
 REFSPEC = "refs/heads/main:refs/heads/in"
 
@@ -163,3 +171,99 @@ async def test_import_with_a_link_in_the_repository_hands_nothing_over(
         await importer.run(wanted)
     await importer.close()
     assert prize.stat().st_uid == 12345
+
+
+async def users_of_git(wanted: ImportJob, wait: Path, work: "asyncio.Task[None]") -> set[int]:
+    """The uids that git runs as for one import, whose alternate's note is the pipe `wait`: git
+    stands still until it is opened here, and its processes are known by what they have mounted."""
+    seen: set[int] = set()
+    while not work.done():
+        await asyncio.sleep(0.01)
+        try:
+            pipe = os.open(wait, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            continue  # nobody reads yet
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                mounted = str(wanted.repo_dir) in (entry / "mountinfo").read_text()
+                if mounted and (entry / "comm").read_text().strip() == "git":
+                    seen.add((entry / "status").stat().st_uid)
+            except OSError:
+                continue
+        os.close(pipe)
+    await work
+    return seen
+
+
+async def test_pack_is_indexed_by_somebody_else_than_who_fetched_it(
+    rig: ZygoteRig, source: Path
+) -> None:
+    shared = rig.home.repositories / f"{os.urandom(4).hex()}.git"
+    git("clone", "-q", "--bare", str(source), str(shared), cwd=source)
+    wait = shared / "objects/info/alternates"
+    os.mkfifo(wait)
+    subprocess.run(["chown", "-R", f"{rig.uid}:{rig.uid}", str(shared)], check=True)
+    wait.chmod(0o644)
+    fetching = job(rig, source, "main", alternates=(shared,))
+    (fetching.repo_dir / "objects/info/alternates").write_text(f"{shared}/objects\n")
+    indexing = job(rig, source, "main", alternates=(shared,))
+    (indexing.repo_dir / "objects/info/alternates").write_text(f"{shared}/objects\n")
+    at = read_header(indexing.bundle.read_bytes()).size
+    indexing = replace(indexing, refspecs=(), pack_at=at)
+    users: list[set[int]] = []
+    for wanted in (fetching, indexing):
+        importer = ZygoteImporter(rig.home.socket)
+        work = asyncio.create_task(importer.run(wanted))  # noqa: TID251  awaited by users_of_git
+        users.append(await users_of_git(wanted, wait, work))
+        await importer.close()
+    fetched, indexed = users
+    assert fetched and indexed
+    if rig.uid == 0:
+        assert len(fetched) == len(indexed) == 1
+        assert not fetched & indexed and not {0, rig.uid} & (fetched | indexed)
+    made = fitting_pack(indexing.repo_dir / "objects/pack", indexing.bundle, at)
+    assert made.index.stat().st_uid == rig.uid
+    listed = git("verify-pack", "-v", str(made.index), cwd=source)
+    assert git("rev-parse", "main", cwd=source) in listed
+
+
+@pytest.mark.root
+async def test_control_plane_s_own_git_never_reads_the_pack(
+    rig: ZygoteRig, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if rig.uid != 0 or os.geteuid() != 0:
+        pytest.skip("needs root, to be the control plane of the rig")
+    ran: list[str] = []
+    run = Git.run
+
+    async def noted(self: Git, call: GitCall) -> GitReply:
+        ran.append(call.args[0])
+        return await run(self, call)
+
+    monkeypatch.setattr(Git, "run", noted)
+    importer = ZygoteImporter(rig.home.socket)
+    shelf = Shelf(Settings(rig.home.repositories, rig.home.imports), importer)
+    stored = await shelf.place(read_local("cd" * 12, "work"), PERSONAL_ORG)
+    git("bundle", "create", "-q", str(source.parent / "b"), "main", cwd=source)
+    async with shelf.intake() as intake:
+        intake.write((source.parent / "b").read_bytes())
+        ran.clear()
+        refs = await intake.verify(stored)
+        assert set(ran) == {"init"}
+        await shelf.take(intake, stored, refs)
+    await importer.close()
+    head = git("-c", "safe.directory=*", "rev-parse", "main", cwd=stored.path)
+    assert head == git("rev-parse", "main", cwd=source)
+
+
+async def test_import_that_asks_for_both_or_neither_is_refused(
+    rig: ZygoteRig, source: Path
+) -> None:
+    wanted = job(rig, source, "main")
+    importer = ZygoteImporter(rig.home.socket)
+    for odd in (replace(wanted, pack_at=0), replace(wanted, refspecs=())):
+        with pytest.raises(Invalid, match="either"):
+            await importer.run(odd)
+    with pytest.raises(Invalid, match="git refused"):
+        await importer.run(replace(wanted, refspecs=(), pack_at=3))
+    await importer.close()

@@ -1,7 +1,8 @@
 """What an agent, or whoever uploads, may try with git; see design §5.8."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import hashlib
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from atoll.adapters.repos.shelf import Settings, Shelf
 from atoll.domain.errors import AtollError, Invalid, LimitReached
 from atoll.domain.ids import PERSONAL_ORG
 from atoll.domain.repository import read_local
-from atoll.ports.repositories import Stored
+from atoll.ports.repositories import ImportJob, Stored
 from atoll.surfaces.cli.pulled_branch import take_in
 from tests.peers.git_tree import Tree, new_tree
 
@@ -188,3 +189,104 @@ async def test_take_in_runs_nothing_of_the_checkout_or_the_bundle(tmp_path: Path
     assert (got.commit, got.commits, got.flagged) == (tip, 2, (".gitattributes",))
     assert not pwned.exists()
     assert sorted(path.name for path in tree.path.iterdir()) == [".git", "README.md"]
+
+
+class Taken:
+    """An importer that a bundle took over: it indexes, then changes what it hands back."""
+
+    def __init__(self, lie: Callable[[Path, Path], None]) -> None:
+        self._lie = lie
+        self._honest = DirectImporter()
+
+    async def run(self, job: ImportJob) -> None:
+        await self._honest.run(job)
+        if job.pack_at is not None:
+            folder = job.repo_dir / "objects" / "pack"
+            pack, index = (next(folder.glob(f"*.{kind}")) for kind in ("pack", "idx"))
+            pack.chmod(0o600)
+            index.chmod(0o600)
+            self._lie(pack, index)
+
+
+def summed(data: bytes) -> bytes:
+    return data + hashlib.sha1(data, usedforsecurity=False).digest()
+
+
+def other_bytes(pack: Path, index: Path) -> None:
+    """A pack with other content, and every checksum made to fit."""
+    data = bytearray(pack.read_bytes()[:-20])
+    data[20] ^= 1
+    whole = summed(bytes(data))
+    pack.write_bytes(whole)
+    index.write_bytes(summed(index.read_bytes()[:-40] + whole[-20:]))
+
+
+def other_count(pack: Path, index: Path) -> None:
+    data = bytearray(pack.read_bytes()[:-20])
+    data[11] += 1
+    whole = summed(bytes(data))
+    pack.write_bytes(whole)
+    index.write_bytes(summed(index.read_bytes()[:-40] + whole[-20:]))
+
+
+def index_of_another(pack: Path, index: Path) -> None:
+    index.write_bytes(summed(index.read_bytes()[:-40] + b"\x11" * 20))
+
+
+def index_of_one_more(pack: Path, index: Path) -> None:
+    data = index.read_bytes()[:-20]
+    index.write_bytes(summed(data[:-20] + bytes(28) + data[-20:]))
+
+
+def index_cut(pack: Path, index: Path) -> None:
+    index.write_bytes(index.read_bytes()[:-1])
+
+
+def index_changed(pack: Path, index: Path) -> None:
+    data = bytearray(index.read_bytes())
+    data[1040] ^= 1
+    index.write_bytes(data)
+
+
+def link(pack: Path, index: Path) -> None:
+    index.unlink()
+    index.symlink_to("/etc/passwd")
+
+
+def further_file(pack: Path, index: Path) -> None:
+    (pack.parent / "../../../evil.pack").write_bytes(b"PACK")
+    (pack.parent / f"pack-{'e' * 40}.keep").write_bytes(b"")
+
+
+def nothing(pack: Path, index: Path) -> None:
+    pack.unlink()
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        other_bytes, other_count, index_of_another, index_of_one_more, index_cut, index_changed,
+        link, further_file, nothing,
+    ],
+)  # fmt: skip
+async def test_files_of_an_importer_that_was_taken_over_are_refused(
+    gate: Gate, tmp_path: Path, lie: Callable[[Path, Path], None]
+) -> None:
+    gate.tree.commit("a", "a")
+    bundle = bundle_of(gate.tree, "main")
+    before = await gate.state()
+    settings = Settings(tmp_path / "repos", tmp_path / "imports", max_bytes=4_000_000)
+    taken = Gate(Shelf(settings, Taken(lie)), gate.stored, gate.tree)
+    with pytest.raises(Invalid, match="does not fit"):
+        await taken.let_in(bundle)
+    assert await gate.state() == before
+    honest = Gate(Shelf(settings, Taken(lambda _pack, _index: None)), gate.stored, gate.tree)
+    await honest.let_in(bundle)
+    assert await gate.state() != before
+
+
+async def test_thin_pack_is_taken_with_the_objects_it_was_thin_without(gate: Gate) -> None:
+    for number in range(3):
+        gate.tree.commit("long", "".join(f"line {one}\n" for one in range(400 + number)))
+        await gate.let_in(bundle_of(gate.tree, "main" if number == 0 else "main~1..main"))
+    assert gate.tree.git("rev-parse", "main") in (await gate.state())[0]

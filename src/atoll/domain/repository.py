@@ -11,6 +11,9 @@ from urllib.parse import SplitResult, urlsplit
 
 from atoll.domain.errors import Invalid
 
+HARMLESS_FLAWS = ("zeroPaddedFilemode", "badTimezone", "missingSpaceBeforeDate", "badDateOverflow")
+"""Flaws of old commits that real histories carry, by git's names; all others are refused."""
+
 DEFAULT_HOST = "github.com"
 CASELESS_HOSTS = frozenset({"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"})
 """Hosts that treat `Owner/Repo` and `owner/repo` as one: kept once here as well."""

@@ -43,11 +43,13 @@ class Ref:
 @dataclass(frozen=True, slots=True)
 class ImportJob:
     """Fetch `refspecs` of `bundle` into the fresh bare repository `repo_dir`, which may borrow
-    objects from the bare repositories `alternates`. All paths are absolute."""
+    objects from the bare repositories `alternates`. With `pack_at`, the offset of the bundle's pack
+    in bytes, judge and index that pack instead, and set no ref. All paths are absolute."""
 
     repo_dir: Path
     bundle: Path
-    refspecs: tuple[str, ...]
+    refspecs: tuple[str, ...] = ()
+    pack_at: int | None = None
     alternates: tuple[Path, ...] = ()
     seconds: int = 300
     max_bytes: int = 2 * 2**30
@@ -55,7 +57,7 @@ class ImportJob:
 
 class Importer(Protocol):
     """Lets git read a bundle somebody else made, where that can do no harm: without network and,
-    as root, as a uid that owns nothing."""
+    as root, as a uid that owns nothing. Each call has another uid."""
 
     async def run(self, job: ImportJob) -> None:
         """Return when every object was checked and is there. Raises `Invalid` with the reason for

@@ -185,7 +185,8 @@ class Report(
 class Import(
     msgspec.Struct, frozen=True, tag_field="verb", tag="import", forbid_unknown_fields=True
 ):
-    """Fetch `refspecs` of a git bundle into the fresh bare repository `repo_dir`.
+    """Fetch `refspecs` of a git bundle into the fresh bare repository `repo_dir`; with `pack_at`
+    judge and index the pack at that offset of the bundle instead.
 
     `repo_dir` and `bundle` lie below `run/import/<id>/`, `alternates` below `repos/`.
     Runs without network as a foreign uid; `seconds` and `max_bytes` bound it.
@@ -193,7 +194,8 @@ class Import(
 
     repo_dir: AbsolutePath
     bundle: AbsolutePath
-    refspecs: Annotated[tuple[Refspec, ...], msgspec.Meta(min_length=1, max_length=256)]
+    refspecs: Annotated[tuple[Refspec, ...], msgspec.Meta(max_length=256)] = ()
+    pack_at: Annotated[int, msgspec.Meta(ge=0)] | None = None
     alternates: Annotated[tuple[AbsolutePath, ...], msgspec.Meta(max_length=16)] = ()
     seconds: Annotated[int, msgspec.Meta(ge=1, le=3600)] = 120
     max_bytes: Positive = 2**31
@@ -276,7 +278,7 @@ class Reported(msgspec.Struct, frozen=True, tag_field="answer", tag="reported"):
 
 
 class Imported(msgspec.Struct, frozen=True, tag_field="answer", tag="imported"):
-    """The bundle's refs are in the repository."""
+    """The bundle's refs, or its indexed pack, are in the repository."""
 
 
 Kind = Literal[

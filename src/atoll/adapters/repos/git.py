@@ -16,13 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.domain.errors import Failed, LimitReached, Unavailable
+from atoll.domain.repository import HARMLESS_FLAWS
 
 MAX_ANSWER_BYTES = 64 * 2**20
 STDERR_TAIL_BYTES = 4096
 MAX_MEMORY_BYTES = 4 * 2**30
-
-# Flaws of old commits that real histories carry and that harm nobody; all others are refused.
-HARMLESS_FLAWS = ("zeroPaddedFilemode", "badTimezone", "missingSpaceBeforeDate", "badDateOverflow")
 
 _ALWAYS = (
     "core.hooksPath=/dev/null",

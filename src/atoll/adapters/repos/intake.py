@@ -8,13 +8,15 @@ import asyncio
 import os
 import shutil
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 
-from atoll.adapters.repos.git import HARMLESS_FLAWS, Git, GitCall
+from atoll.adapters.repos.git import Git, GitCall
+from atoll.adapters.repos.pack_files import PackFiles, fitting_pack
 from atoll.domain.branch import branch_of_ref
 from atoll.domain.errors import Invalid, LimitReached
+from atoll.domain.repository import HARMLESS_FLAWS
 from atoll.ports.repositories import Importer, ImportJob, Ref, Stored
 from atoll.wire.bundle import MAX_HEADER_BYTES, BundleHeader, MalformedBundle, read_header
 
@@ -49,7 +51,7 @@ class BundleIntake:
         self._importer = importer
         self._written = 0
         self._header: BundleHeader | None = None
-        self._packs: Path | None = None
+        self._pack: PackFiles | None = None
         self._file = -1
 
     def __enter__(self) -> "BundleIntake":
@@ -108,46 +110,35 @@ class BundleIntake:
         )
         if not 0 < len(refs) <= MAX_BRANCHES:
             raise Invalid(f"The bundle holds {len(refs)} branches; 1 to {MAX_BRANCHES} are taken.")
-        await self._importer.run(
-            ImportJob(
-                repo_dir=await self._fresh_repository("repo.git", into),
-                bundle=self.bundle,
-                refspecs=tuple(f"+{ref.name}:{ref.name}" for ref in refs),
-                alternates=(into.path,) if into is not None else (),
-                seconds=self._settings.seconds,
-                max_bytes=self._settings.max_bytes,
-            )
+        job = ImportJob(
+            repo_dir=await self._fresh_repository("repo.git", into),
+            bundle=self.bundle,
+            refspecs=tuple(f"+{ref.name}:{ref.name}" for ref in refs),
+            alternates=(into.path,) if into is not None else (),
+            seconds=self._settings.seconds,
+            max_bytes=self._settings.max_bytes,
         )
-        await self._index(await self._fresh_repository("checked.git", into), header.size)
+        await self._importer.run(job)
+        await self._index(job, await self._fresh_repository("checked.git", into), header.size)
         return refs
 
-    async def _index(self, repo: Path, offset: int) -> None:
-        # Up to version 2.45, git does not fsck what it fetches from a bundle; and an index made
-        # by the importer's uid could tell lies about ours. So the pack, now known to do git no
-        # harm, is judged and indexed once more. Its links must all lead somewhere (--strict).
-        flaws = ",".join(f"{flaw}=ignore" for flaw in HARMLESS_FLAWS)
-        reply = await self._git.run(
-            GitCall(
-                ("index-pack", "--stdin", "--fix-thin", f"--strict={flaws}"),
-                repo,
-                stdin=(self.bundle, offset),
-                seconds=self._settings.seconds,
-                max_file_bytes=self._settings.max_bytes,
-            )
-        )
-        if reply.status != 0:
-            raise Invalid(f"The bundle was refused: {reply.why or 'git gave no reason'}.")
-        self._packs = repo / "objects" / "pack"
+    async def _index(self, job: ImportJob, repo: Path, offset: int) -> None:
+        # Up to version 2.45, git does not fsck what it fetches from a bundle, and whoever took the
+        # first importer over could have made its index. So another one judges and indexes the pack
+        # once more; all its links must lead somewhere. No git of this process's uid reads it.
+        await self._importer.run(replace(job, repo_dir=repo, refspecs=(), pack_at=offset))
+        folder = repo / "objects" / "pack"
+        self._pack = await asyncio.to_thread(fitting_pack, folder, self.bundle, offset)
 
     def hand_over(self, objects: Path) -> None:
         """Move the checked pack into another repository's objects; the index last, for a pack is
         there once its index is. Nothing to do without `verify`, or twice."""
-        if self._packs is None:
+        if self._pack is None:
             return
-        for file in sorted(self._packs.iterdir(), key=lambda file: file.suffix == ".idx"):
+        for file in (self._pack.pack, self._pack.index):
             file.chmod(0o444)
             file.replace(objects / "pack" / file.name)
-        self._packs = None
+        self._pack = None
 
     async def _fresh_repository(self, name: str, into: Stored | None) -> Path:
         repo = self._scratch / name

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.errors import AtollError, Failed, Invalid, LimitReached
+from atoll.domain.repository import HARMLESS_FLAWS
 from atoll.runtime.zygote import kernel
 from atoll.runtime.zygote.answers import refusal
 from atoll.runtime.zygote.bwrap_argv import Programs
@@ -29,6 +30,11 @@ _MAX_ERROR_CHARS = 1000
 _MAX_ENTRIES = 200_000
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
+_INDEX = (
+    *("git", "-c", "core.hooksPath=/dev/null", "-C", "/repo"),
+    *("index-pack", "--stdin", "--fix-thin"),
+    "--strict=" + ",".join(f"{flaw}=ignore" for flaw in HARMLESS_FLAWS),
+)
 _GIT = (
     "git",
     "-c",
@@ -70,6 +76,8 @@ class Importer:
         for path in (request.repo_dir, request.bundle):
             if not beneath(path, imports):
                 raise Invalid(f"{path} cannot be used for an import: only below {imports}")
+        if (request.pack_at is None) == (not request.refspecs):
+            raise Invalid("an import names either refs to fetch or the pack to index")
         if beneath(request.bundle, request.repo_dir):
             raise Invalid("the bundle lies inside the repository it is to fill")
         for path in request.alternates:
@@ -153,9 +161,11 @@ class Importer:
                 kernel.drop_to(uid)
 
         seccomp = os.open(self.programs.seccomp, os.O_RDONLY | os.O_CLOEXEC)
+        if request.pack_at is not None:
+            os.lseek(bundle, request.pack_at, os.SEEK_SET)
         process = subprocess.Popen(
             self._argv(request, seccomp=seccomp, repository=repository, bundle=bundle),
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL if request.pack_at is None else bundle,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             env={},
@@ -196,7 +206,8 @@ class Importer:
             argv += ["--ro-bind", path, path]
         # bwrap compares what it bound with the descriptor: a name put there meanwhile is no use.
         argv += ["--bind-fd", str(repository), "/repo", "--ro-bind-fd", str(bundle), "/bundle"]
-        return [*argv, "--remount-ro", "/", "--", *_GIT, *request.refspecs]
+        work = _INDEX if request.pack_at is not None else (*_GIT, *request.refspecs)
+        return [*argv, "--remount-ro", "/", "--", *work]
 
 
 def _give(tree: int, old: int, new: int) -> None:

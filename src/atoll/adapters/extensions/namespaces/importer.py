@@ -24,11 +24,13 @@ class ZygoteImporter:
         self._link = Link(self.socket)
 
     async def run(self, job: ImportJob) -> None:
-        """Fetch the bundle. Raises `Invalid`, `LimitReached`, `Failed`, `Unavailable`."""
+        """Fetch the bundle, or index its pack. Raises `Invalid`, `LimitReached`, `Failed`,
+        `Unavailable`."""
         request = wire.Import(
             repo_dir=str(job.repo_dir),
             bundle=str(job.bundle),
             refspecs=job.refspecs,
+            pack_at=job.pack_at,
             alternates=tuple(map(str, job.alternates)),
             seconds=job.seconds,
             max_bytes=job.max_bytes,
