@@ -12,7 +12,7 @@ import pytest
 
 from atoll.adapters.extensions.docker.build_rules import BuildRules
 from atoll.adapters.extensions.docker.builds import MAX_LINES, Builds
-from atoll.adapters.extensions.docker.engine import Engine
+from atoll.adapters.extensions.docker.engine import Building, Engine
 from atoll.adapters.extensions.docker.images import find
 from atoll.domain.errors import AtollError, Failed, Forbidden, Invalid, LimitReached
 from tests.peers.api import until
@@ -192,3 +192,59 @@ async def test_content_that_is_not_its_digest_is_refused(builds: Builds, shop: R
     wrong = f"127.0.0.1:{shop.port}/team/small@{shop.spoil}"
     with pytest.raises(Failed, match="cannot be pulled"):
         await find(builds, wrong, lambda _line: None)
+
+
+HIDDEN = {
+    "separator": "RUN true \\\n\x1c\n{hidden}\n",
+    "returns": "RUN true \\\r\r\n{hidden}\n",
+}
+"""How an instruction lay behind a continuation for one of two readers."""
+
+
+async def built_as_it_lies(engine: Engine, text: str) -> str:
+    """What the daemon says of a Dockerfile that nobody judged."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        info = tarfile.TarInfo("Dockerfile")
+        info.size = len(text.encode())
+        tar.addfile(info, io.BytesIO(text.encode()))
+    packed.seek(0)
+    limits = {"networkmode": "none", "nocache": "1"}
+    try:
+        lines = [line async for line in engine.build(Building("atoll-test/raw", packed), limits)]
+    except Failed as err:
+        return err.message
+    return "".join(line.stream for line in lines)
+
+
+@pytest.mark.parametrize("way", HIDDEN)
+async def test_instruction_that_is_hidden_from_the_judge_never_reaches_the_daemon(
+    builds: Builds, shop: Registry, way: str
+) -> None:
+    fetch = f"ADD http://127.0.0.1:{shop.port}/metadata-{way} /x"
+    text = f"FROM {IMAGE}\n" + HIDDEN[way].format(hidden=fetch)
+    await built_as_it_lies(builds.engine, text)
+    asked = [path for path, _authorization in shop.seen if way in path]
+    assert asked, "the daemon fetches from the machine's loopback when nobody judges"
+    place = builds.folder / "hiding"
+    place.mkdir()
+    (place / "Dockerfile").write_bytes(text.encode())
+    assert isinstance(await refused(builds, "hiding"), Invalid)
+    assert [path for path, _authorization in shop.seen if way in path] == asked
+
+
+async def test_stage_s_own_name_never_stands_for_an_image_that_is_not_allowed(
+    builds: Builds, daemon: DockerDaemon
+) -> None:
+    daemon.run("import", "--change", "LABEL x=y", str(daemon.folder / "small.tar"), "foreign")
+    lines = ("COPY --from=foreign /root/secret /taken", "RUN cat /taken")
+    text = "\n".join([f"FROM {IMAGE} AS foreign", *lines, ""])
+    assert "the image's own" in await built_as_it_lies(builds.engine, text)
+    builds.rules = BuildRules(bases=(IMAGE,))
+    recipe(builds, "named", *lines, base=f"{IMAGE} AS foreign")
+    failure = await refused(builds, "named")
+    assert isinstance(failure, Failed) and "current build stage" in failure.message
+    for number, line in enumerate(("COPY --from=foreign /a /b", "FROM foreign")):
+        recipe(builds, f"other{number}", line)
+        assert isinstance(await refused(builds, f"other{number}"), Forbidden)
+    daemon.run("rmi", "-f", "foreign", "atoll-test/raw")

@@ -7,6 +7,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from atoll.adapters.extensions.docker.build_rules import BuildRules
 from atoll.adapters.extensions.docker.context import pack, read_ignored, recipe_of
@@ -75,6 +77,10 @@ def test_recipe_that_only_uses_its_folder_and_images_names_them() -> None:
         ("FROM", "takes an image"),
         ("FROM --weird=x a", "takes an image"),
         ("FROM a\nFETCH x", "no instruction"),
+        ("FROM a\nRUN <<EOF\nRUN x\nEOF", "no here-document"),
+        ("FROM a AS ../x", "name a stage"),
+        ("FROM a\nCOPY --from=" + "9" * 5000 + " x /x", "names no image"),
+        ("FROM a\nRUN " + "x" * 70_000, "longer than"),
         ("FROM a\nCOPY <<EOF /x\nADD http://x/ /y\nEOF", "plain files|no instruction"),
         ("FROM a\nRUN echo \\\\\nADD http://x/ /y", "two backslashes"),
         ("# escape=`\nFROM a\nRUN echo `\nADD http://x/ /y", "escape character"),
@@ -87,6 +93,58 @@ def test_recipe_that_only_uses_its_folder_and_images_names_them() -> None:
 def test_recipe_that_asks_for_more_is_refused_with_its_line(text: str, why: str) -> None:
     with pytest.raises(Invalid, match=why):
         read_recipe(text, lambda image: is_reference(image) and not image.isdigit())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "FROM a\nRUN true \\\n\x1c\nADD http://127.0.0.1/ /x",
+        "FROM a\nRUN true \\\r\r\nADD http://127.0.0.1/ /x",
+        "FROM a\nRUN true\rADD http://127.0.0.1/ /x",
+        "FROM a\nRUN true \\\n\x85\nADD http://127.0.0.1/ /x",
+        "FROM a\nRUN true \\\n\u2028\nADD http://127.0.0.1/ /x",
+        "FROM a\n# a word \x0b\nRUN true",
+        "FROM a\nRUN\u00a0true",
+        "FROM a\x00",
+    ],
+)
+def test_character_that_another_reader_may_take_otherwise_is_refused(text: str) -> None:
+    with pytest.raises(Invalid, match="no instruction may hold"):
+        read_recipe(text, is_reference)
+    with pytest.raises(Invalid, match="asks whoever builds on it"):
+        check_triggers("base", [text.partition("\n")[2] or text])
+
+
+def test_daemon_is_sent_what_was_judged_an_instruction_a_line() -> None:
+    sent = read_recipe(HARMLESS.replace("\n", "\r\n"), is_reference).text
+    assert sent == read_recipe(HARMLESS, is_reference).text
+    assert sent.splitlines() == [
+        "ARG VERSION=12",
+        "FROM debian:12 AS base",
+        "RUN apt-get update  && apt-get install -y     git",
+        "ADD --chown=1000:1000 files/a.tar.gz /x",
+        "COPY --from=0 /etc/passwd /etc/other",
+        "FROM base",
+        "COPY --from=0 --chmod=755 /a /b",
+        "COPY --from=registry.example/tools:1 /bin/tool /bin/",
+        'ADD ["a.file", "/b"]',
+        f"FROM --platform=linux/amd64 alpine@sha256:{'0' * 64} as last",
+        "FROM scratch",
+        "ONBUILD RUN echo later",
+        'CMD ["sh"]',
+    ]
+
+
+_PIECES = ["FROM a", "RUN x", "ADD y /y", "COPY --from=0 a b", " ", "\t", "\\", "\n", "\r\n", "#"]
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=30).map("".join))
+def test_what_is_sent_says_the_same_when_it_is_read_again(text: str) -> None:
+    try:
+        once = read_recipe(text, is_reference)
+    except Invalid:
+        return
+    assert read_recipe(once.text, is_reference) == once
 
 
 def test_triggers_of_a_base_are_judged_as_the_recipe_is() -> None:
@@ -133,10 +191,12 @@ def folder(tmp_path: Path) -> Path:
 
 def packed(folder: Path, max_bytes: int = MIB) -> tuple[str, dict[str, tarfile.TarInfo]]:
     into = io.BytesIO()
-    digest = pack(folder, into, max_bytes=max_bytes)
-    assert recipe_of(into) == (folder / "Dockerfile").read_text()
+    recipe = recipe_of(folder)
+    digest = pack(folder, into, recipe=recipe, max_bytes=max_bytes)
     into.seek(0)
     with tarfile.open(fileobj=into) as tar:
+        packed = tar.extractfile("Dockerfile")
+        assert packed is not None and packed.read().decode() == recipe
         return digest, {entry.name: entry for entry in tar}
 
 

@@ -2,9 +2,10 @@
 
 `build:NAME` is the folder `$ATOLL_HOME/images/NAME` with a Dockerfile. What may not be asked of
 the daemon is refused before it hears of it (`dockerfile`, `context`); the images a recipe
-stands on are fetched one by one and looked at. Commands of a build run in the daemon's own
-containers: without a network unless the owner allows one, bounded in memory, processor time
-and duration, and with nothing of the home's but the folder.
+stands on are fetched one by one and looked at. The daemon reads what was judged, not the file.
+Commands of a build run in the daemon's own containers: without a network unless the owner
+allows one, bounded in memory, processor time and duration, and with nothing of the home's but
+the folder.
 """
 
 import asyncio
@@ -50,13 +51,12 @@ class Builds:
         place = self.folder / checked_name(name)
         async with self._turn:
             with tempfile.TemporaryFile() as context:
-                digest = await asyncio.to_thread(self._packed, place, context)
+                recipe, digest = await asyncio.to_thread(self._packed, place, context)
                 tag = f"{REPOSITORY}/{name}:{digest}"
                 found = None if again else await self.engine.image(tag)
                 if found is not None:
                     return found
-                text = await asyncio.to_thread(recipe_of, context)
-                await self._fetch_bases(text, report)
+                await self._fetch_bases(recipe, report)
                 size = context.seek(0, os.SEEK_END)
                 report(f"building {name}: {size / MIB:.1f} MiB are sent to the daemon")
                 context.seek(0)
@@ -66,17 +66,18 @@ class Builds:
             raise Failed(f"{name} was built, yet its image is not there: look at the daemon")
         return found
 
-    def _packed(self, place: Path, context: BinaryIO) -> str:
+    def _packed(self, place: Path, context: BinaryIO) -> tuple[dockerfile.Recipe, str]:
         try:
-            return pack(place, context, max_bytes=self.rules.context_mb * MIB)
+            recipe = dockerfile.read_recipe(recipe_of(place), is_reference)
+            max_bytes = self.rules.context_mb * MIB
+            return recipe, pack(place, context, recipe=recipe.text, max_bytes=max_bytes)
         except OSError as err:
             raise Invalid(
                 f"{err.filename or place} cannot be read: {err.strerror or err}", field="image"
             ) from err
 
-    async def _fetch_bases(self, text: str, report: Report) -> None:
+    async def _fetch_bases(self, recipe: dockerfile.Recipe, report: Report) -> None:
         """The images the recipe stands on, here and judged."""
-        recipe = dockerfile.read_recipe(text, is_reference)
         for base in recipe.bases:
             if not dockerfile.allowed(base, self.rules.bases):
                 raise Forbidden(

@@ -1,8 +1,9 @@
 """The folder of a Dockerfile, packed for the daemon: bounded, and the same every time.
 
-Nothing outside the folder gets in: links are packed as links and may not lead out, sockets,
-pipes and devices are refused. Times and owners are left out, so the digest changes only with
-what the build can see. `.dockerignore` is heard as Docker does (moby's patternmatcher).
+Its Dockerfile is packed as it was judged, not as it lies there. Nothing outside the folder gets
+in: links are packed as links and may not lead out, sockets, pipes and devices are refused.
+Times and owners are left out, so the digest changes only with what the build can see.
+`.dockerignore` is heard as Docker does (moby's patternmatcher).
 """
 
 import hashlib
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 RECIPE = "Dockerfile"
 IGNORE = ".dockerignore"
 MAX_ENTRIES = 50_000
+MAX_RECIPE_BYTES = 256 * 1024
 MAX_IGNORE_BYTES = 64 * 1024
 MIB = 2**20
 
@@ -90,27 +92,30 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         raise Invalid(f"{IGNORE} has no such pattern: {pattern[:80]!r}", field="image") from err
 
 
-def recipe_of(packed: IO[bytes]) -> str:
-    """The Dockerfile of what was packed: exactly what the daemon will read. Raises `Invalid`."""
-    packed.seek(0)
-    with tarfile.open(fileobj=packed, mode="r:") as tar:
-        file = tar.extractfile(RECIPE)
-        data = file.read() if file is not None else b""
+def recipe_of(folder: Path) -> str:
+    """The Dockerfile of a folder. Raises `Invalid`, `OSError`."""
+    recipe = folder / RECIPE
+    if not stat.S_ISREG(recipe.lstat().st_mode if recipe.exists() else 0):
+        raise Invalid(f"{folder} has no file {RECIPE}", field="image")
+    with _opened(recipe) as file:
+        data = file.read(MAX_RECIPE_BYTES + 1)
+    if len(data) > MAX_RECIPE_BYTES:
+        raise Invalid(f"the {RECIPE} is larger than {MAX_RECIPE_BYTES // 1024} KiB", field="image")
     try:
         return data.decode()
     except UnicodeDecodeError as err:
         raise Invalid(f"the {RECIPE} is not UTF-8", field="image") from err
 
 
-def pack(folder: Path, into: IO[bytes], *, max_bytes: int) -> str:
-    """Write the tar of `folder` into `into`; its digest. Raises `Invalid` naming the file that
-    may not be in it, `LimitReached`, `OSError`."""
-    recipe = folder / RECIPE
-    if not stat.S_ISREG(recipe.lstat().st_mode if recipe.exists() else 0):
-        raise Invalid(f"{folder} has no file {RECIPE}", field="image")
+def pack(folder: Path, into: IO[bytes], *, recipe: str, max_bytes: int) -> str:
+    """Write the tar of `folder` into `into`, with `recipe` in place of its Dockerfile; its digest.
+    Raises `Invalid` naming the file that may not be in it, `LimitReached`, `OSError`."""
     hashed = _Hashed(into, max_bytes)
     ignored = _ignored(folder)
     with tarfile.open(fileobj=hashed, mode="w|", format=tarfile.PAX_FORMAT) as tar:
+        info = tarfile.TarInfo(RECIPE)
+        info.size = len(recipe.encode())
+        tar.addfile(info, io.BytesIO(recipe.encode()))
         for count, path in enumerate(_walk(folder, "", ignored), 1):
             if count > MAX_ENTRIES:
                 raise LimitReached(f"{folder} holds more than {MAX_ENTRIES} files to build with")
@@ -139,9 +144,10 @@ def _walk(folder: Path, below: str, ignored: Ignored) -> Iterator[str]:
         entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
         path = f"{below}/{entry.name}" if below else entry.name
+        if path == RECIPE:
+            continue  # sent as it was judged, whatever lies there by now
         is_folder = entry.is_dir(follow_symlinks=False)
-        # The recipe is always sent; the daemon could not build without it.
-        out = ignored(path) and path != RECIPE
+        out = ignored(path)
         if not out:
             yield path
         if is_folder and (not out or ignored.keeps_some):

@@ -3,7 +3,8 @@
 A build's commands run in containers without a network, but the daemon itself fetches what
 `FROM`, `COPY --from` and `ADD` name, from wherever it can reach. So images are listed, to be
 judged and fetched one by one, and everything else that is fetched, mounted or let out is
-refused. What this reader and the daemon's might read differently is refused, too.
+refused. What this reader and the daemon's might read differently is refused, too, and the
+daemon is sent what was read here, an instruction a line, never the file.
 Grammar: Docker's Dockerfile reference, of the classic builder.
 """
 
@@ -16,6 +17,9 @@ from fnmatch import fnmatchcase
 from atoll.domain.errors import Invalid
 
 MAX_BYTES = 256 * 1024
+MAX_INSTRUCTION_BYTES = 60_000
+"""The daemon reads no longer line (bufio.MaxScanTokenSize)."""
+
 NO_IMAGE = "scratch"
 
 _DIRECTIVE = re.compile(r"#\s*([a-zA-Z][a-zA-Z0-9]*)\s*=\s*(.+?)\s*")
@@ -23,6 +27,13 @@ _CONTINUED = re.compile(r"\\[ \t]*$")
 _TWO_ESCAPES = re.compile(r"\\\\[ \t]*$")
 _WORD = re.compile(r"[A-Za-z]+")
 _PLAIN_SOURCE = re.compile(r"[A-Za-z0-9_./*?+~,=-]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
+_FOREIGN_BLANK = re.compile(r"[^\S \t]")
+"""Not every reader takes the same characters for blanks and ends of lines."""
+
+_HERE = re.compile(r"\d*<<-?[^<\s]")
+_STAGE = re.compile(r"[a-z][a-z0-9_.-]{0,127}", re.IGNORECASE)
+_NUMBER = re.compile(r"[0-9]{1,4}")
 _PLATFORM = re.compile(r"--platform=[a-z0-9/]+")
 _OWNERSHIP = re.compile(r"--ch(?:own|mod)=[A-Za-z0-9_:.,=+-]+")
 _FROM_FLAG = re.compile(r"--from=([A-Za-z0-9_./:@-]+)")
@@ -35,9 +46,11 @@ _FREE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a Dockerfile stands on: the images its stages begin with or copy from."""
+    """What a Dockerfile stands on: the images its stages begin with or copy from. `text` is what
+    was judged, to be sent to the daemon."""
 
     bases: tuple[str, ...]
+    text: str
 
 
 @dataclass(slots=True)
@@ -49,7 +62,7 @@ class _Reading:
     bases: list[str] = field(default_factory=list)
 
     def add(self, line: int, image: str) -> None:
-        if not self.known(image):
+        if image.isdigit() or not self.known(image):
             raise _wrong(line, f"{image[:80]!r} names no image: write it out, without variables")
         if image not in self.bases:
             self.bases.append(image)
@@ -59,12 +72,15 @@ def read_recipe(text: str, known: Callable[[str], bool]) -> Recipe:
     """Read a whole Dockerfile. Raises `Invalid` naming the line that may not be."""
     if len(text.encode()) > MAX_BYTES:
         raise Invalid(f"the Dockerfile is larger than {MAX_BYTES // 1024} KiB", field="image")
-    reading = _Reading(known)
+    reading, lines = _Reading(known), []
     for line, word, rest in _instructions(text):
-        _judge(reading, line, word, rest=rest)
+        judged = _judge(reading, line, word, rest=rest)
+        lines.append(f"{word} {judged}".rstrip() + "\n")
+        if len(lines[-1].encode()) > MAX_INSTRUCTION_BYTES:
+            raise _wrong(line, f"the instruction is longer than {MAX_INSTRUCTION_BYTES} bytes")
     if not reading.stages:
         raise Invalid("the Dockerfile has no FROM", field="image")
-    return Recipe(tuple(reading.bases))
+    return Recipe(tuple(reading.bases), "".join(lines))
 
 
 def check_triggers(image: str, triggers: list[str]) -> None:
@@ -91,10 +107,11 @@ def _instructions(text: str) -> Iterator[tuple[int, str, str]]:
     """(line, instruction, the rest); comments and continuations are resolved."""
     held, began, directives = "", 0, True
     for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
-        line = raw.rstrip("\r")
+        line = raw.removesuffix("\r")
         if directives:
             directives = _directive(number, line)
         stripped = line.strip()
+        _check_characters(number, line, comment=stripped.startswith("#"))
         if stripped.startswith("#") or (not stripped and held):
             continue
         if _TWO_ESCAPES.search(line):
@@ -112,6 +129,15 @@ def _instructions(text: str) -> Iterator[tuple[int, str, str]]:
         yield _split(began, held)
 
 
+def _check_characters(number: int, line: str, *, comment: bool) -> None:
+    odd = _CONTROL.search(line) or (None if comment else _FOREIGN_BLANK.search(line))
+    if odd is not None:
+        raise _wrong(
+            number,
+            f"no instruction may hold the character {odd[0]!r}: the daemon may read it otherwise",
+        )
+
+
 def _directive(number: int, line: str) -> bool:
     """Whether more may follow. Raises `Invalid` for another escape character than ours."""
     found = _DIRECTIVE.fullmatch(line.strip())
@@ -123,66 +149,80 @@ def _directive(number: int, line: str) -> bool:
 
 
 def _split(line: int, text: str) -> tuple[int, str, str]:
-    word, _space, rest = text.strip().partition(" ")
-    if "\t" in word:
-        word, _tab, more = word.partition("\t")
-        rest = f"{more} {rest}"
+    word, *rest = re.split(r"[ \t]+", text.strip(" \t"), maxsplit=1)
     if not _WORD.fullmatch(word):
         raise _wrong(line, f"{word[:40]!r} is no instruction")
-    return line, word.upper(), rest.strip()
+    return line, word.upper(), "".join(rest)
 
 
-def _judge(reading: _Reading, line: int, word: str, *, rest: str) -> None:
+def _judge(reading: _Reading, line: int, word: str, *, rest: str) -> str:
+    """Judge an instruction; what follows its name for the daemon."""
     if word not in ("FROM", "ARG") and not reading.stages:
         raise _wrong(line, "the first instruction is FROM")
+    if word in ("RUN", "COPY", "ADD") and any(map(_HERE.match, rest.split())):
+        raise _wrong(line, f"{word} takes plain files and commands, no here-document (`<<`)")
     judge = _JUDGES.get(word)
     if judge is not None:
-        judge(reading, line, rest)
-    elif word not in _FREE:
+        return judge(reading, line, rest)
+    if word not in _FREE:
         raise _wrong(line, f"there is no instruction {word[:40]}")
+    return rest
 
 
-def _run(_reading: _Reading, line: int, rest: str) -> None:
+def _run(_reading: _Reading, line: int, rest: str) -> str:
     if rest.startswith("--"):
         raise _wrong(line, "RUN takes no flags: no mounts, no other security or network")
+    return rest
 
 
-def _onbuild(reading: _Reading, line: int, rest: str) -> None:
+def _onbuild(reading: _Reading, line: int, rest: str) -> str:
     _line, inner, more = _split(line, rest or "?")
     if inner in ("ONBUILD", "FROM"):
         raise _wrong(line, f"ONBUILD {inner} cannot be")
-    _judge(reading, line, inner, rest=more)
+    return f"{inner} {_judge(reading, line, inner, rest=more)}"
 
 
-def _from(reading: _Reading, line: int, rest: str) -> None:
+def _from(reading: _Reading, line: int, rest: str) -> str:
     words = rest.split()
     if words and _PLATFORM.fullmatch(words[0]):
         words = words[1:]
     named = len(words) == 3 and words[1].upper() == "AS"
     if len(words) != 1 and not named:
         raise _wrong(line, "FROM takes an image, and a name after AS")
+    if named and not _STAGE.fullmatch(words[2]):
+        raise _wrong(line, f"{words[2][:40]!r} cannot name a stage")
     image = words[0]
     if image != NO_IMAGE and image.lower() not in filter(None, reading.stages):
         reading.add(line, image)
     reading.stages.append(words[2].lower() if named else "")
+    return rest
 
 
-def _copy(reading: _Reading, line: int, rest: str) -> None:
-    for flag in _flags(rest):
+def _copy(reading: _Reading, line: int, rest: str) -> str:
+    """A stage is told to the daemon by its number: where it knows no such name, as for the stage
+    that is being built, it would fetch an image of that name."""
+    flags = list(_flags(rest))
+    for number, flag in enumerate(flags):
         taken = _FROM_FLAG.fullmatch(flag)
         if taken is None and not _OWNERSHIP.fullmatch(flag):
             raise _wrong(line, f"COPY takes --from, --chown and --chmod, not {flag[:40]!r}")
-        if taken is not None and not _is_stage(reading, taken[1]):
+        stage = _stage(reading, taken[1]) if taken is not None else None
+        if stage is not None:
+            flags[number] = f"--from={stage}"
+        elif taken is not None:
             reading.add(line, taken[1])
+    return " ".join([*flags, _without(rest, len(flags))])
 
 
-def _is_stage(reading: _Reading, name: str) -> bool:
-    if name.isascii() and name.isdigit():
-        return int(name) < len(reading.stages)
-    return name.lower() in filter(None, reading.stages)
+def _stage(reading: _Reading, name: str) -> int | None:
+    """The number of the stage that `name` stands for."""
+    if _NUMBER.fullmatch(name):
+        return int(name) if int(name) < len(reading.stages) else None
+    found = [number for number, stage in enumerate(reading.stages) if stage == name.lower()]
+    return found[-1] if found else None
 
 
-def _add(_reading: _Reading, line: int, rest: str) -> None:
+def _add(_reading: _Reading, line: int, rest: str) -> str:
     flags = list(_flags(rest))
     for flag in flags:
         if not _OWNERSHIP.fullmatch(flag):
@@ -197,6 +237,7 @@ def _add(_reading: _Reading, line: int, rest: str) -> None:
                 f"ADD takes plain files of the folder, not {source[:80]!r}: the daemon would "
                 "fetch an address from its own network",
             )
+    return rest
 
 
 def _listed(line: int, text: str) -> list[str]:
@@ -216,7 +257,12 @@ def _flags(rest: str) -> Iterator[str]:
         yield word
 
 
-_JUDGES: dict[str, Callable[[_Reading, int, str], None]] = {
+def _without(rest: str, count: int) -> str:
+    """The rest behind so many words."""
+    return re.sub(rf"\A(?:[ \t]*[^ \t]+){{{count}}}[ \t]*", "", rest)
+
+
+_JUDGES: dict[str, Callable[[_Reading, int, str], str]] = {
     "FROM": _from,
     "RUN": _run,
     "COPY": _copy,
