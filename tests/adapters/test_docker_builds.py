@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import os
+import subprocess
 import tarfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -248,3 +249,35 @@ async def test_stage_s_own_name_never_stands_for_an_image_that_is_not_allowed(
         recipe(builds, f"other{number}", line)
         assert isinstance(await refused(builds, f"other{number}"), Forbidden)
     daemon.run("rmi", "-f", "foreign", "atoll-test/raw")
+
+
+def identity(daemon: DockerDaemon, name: str) -> str:
+    return daemon.run("inspect", "-f", "{{.Id}}", name)
+
+
+async def test_archive_moves_no_tag_of_the_daemon(
+    builds: Builds, daemon: DockerDaemon, tmp_path: Path
+) -> None:
+    small = str(daemon.folder / "small.tar")
+    daemon.run("import", "--change", "LABEL of=attacker", small, "attacker:1")
+    attacker, victim = identity(daemon, "attacker:1"), identity(daemon, IMAGE)
+    daemon.run("tag", IMAGE, "kept:1")
+    daemon.run("tag", "attacker:1", IMAGE)
+    subprocess.run(
+        ["docker", "-H", daemon.host, "save", "-o", str(tmp_path / "evil.tar"), IMAGE], check=True
+    )
+    daemon.run("tag", "kept:1", IMAGE)
+    # What the daemon does with it when nobody takes the names out.
+    daemon.run("load", "-i", str(tmp_path / "evil.tar"))
+    assert identity(daemon, IMAGE) == attacker
+    daemon.run("tag", "kept:1", IMAGE)
+    picture = await find(builds, "archive:evil.tar", lambda _line: None)
+    assert picture.id == attacker
+    assert identity(daemon, IMAGE) == victim
+    with tarfile.open(tmp_path / "odd.tar", "w") as tar:
+        link = tarfile.TarInfo("manifest.json")
+        link.type, link.linkname = tarfile.SYMTYPE, "elsewhere.json"
+        tar.addfile(link)
+    with pytest.raises(Invalid, match="no saved image"):
+        await find(builds, "archive:odd.tar", lambda _line: None)
+    daemon.run("rmi", "-f", "attacker:1", "kept:1")

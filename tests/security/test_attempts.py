@@ -21,7 +21,7 @@ NUMBERS = (
     *(112, 117, 119, 120, 121, 122, 124, 126, 127, 129, 130, 131, 132, 136, 137, 141),
     301,
     *(501, 502),
-    *(601, 602),
+    *(601, 602, 603),
 )
 """Of the list of threats Atoll is built against; some numbers are not taken. From 301 on: attempts
 at pools of the whole machine; from 501 on: at the doors and the API; from 601 on: at the Docker

@@ -5,7 +5,7 @@ spoken to: whoever holds that socket is root there.
 """
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -244,8 +244,9 @@ class Engine:
         async for line in self._progress("/images/create", query):
             yield line
 
-    async def load(self, archive: BinaryIO) -> list[str]:
-        """Load an archive of images (`docker save`); the lines that name them."""
+    async def load(self, archive: AsyncIterable[bytes]) -> list[str]:
+        """Load an archive of images (`docker save`), which moves every tag it names; the lines
+        that name the images."""
         lines = self._progress("/images/load", {"quiet": "1"}, archive)
         return [line.stream async for line in lines]
 
@@ -308,7 +309,7 @@ class Engine:
         self,
         path: str,
         query: Mapping[str, str],
-        archive: BinaryIO | None = None,
+        archive: BinaryIO | AsyncIterable[bytes] | None = None,
         *,
         seconds: float | None = STREAM_SECONDS,
     ) -> AsyncIterator[Progress]:
@@ -355,7 +356,7 @@ class Engine:
         method: str,
         path: str,
         query: Mapping[str, str] | None = None,
-        body: bytes | BinaryIO | None = None,
+        body: bytes | BinaryIO | AsyncIterable[bytes] | None = None,
         *,
         seconds: float | None = CALL_SECONDS,
         versioned: bool = True,

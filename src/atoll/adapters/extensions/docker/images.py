@@ -1,8 +1,8 @@
 """The image of a profile, found in the daemon: an OCI reference, or something of the home's.
 
 A reference that is not there is pulled. `archive:NAME` names a tar in `$ATOLL_HOME/images`,
-and nothing else of the host: `docker save`'s is loaded, a root tree imported. `build:NAME`
-is a folder there with a Dockerfile: see `builds`.
+and nothing else of the host: `docker save`'s is loaded without its names (`archives`), a root
+tree imported. `build:NAME` is a folder there with a Dockerfile: see `builds`.
 """
 
 import asyncio
@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from atoll.adapters.extensions.docker.archives import Untagged
 from atoll.adapters.extensions.docker.builds import BUILD, Builds, Report
 from atoll.adapters.extensions.docker.engine import Engine, Image
 from atoll.adapters.extensions.docker.pulls import is_reference, pulled
-from atoll.domain.errors import Failed, Invalid
+from atoll.domain.errors import AtollError, Failed, Invalid
 
 ARCHIVE = "archive:"
 REPOSITORY = "atoll-archive"
@@ -83,17 +84,28 @@ async def _archived(engine: Engine, name: str, archives: Path) -> Image:
         if found is not None:
             return found
         if await asyncio.to_thread(_is_saved, archive):
-            lines = await engine.load(archive)
-            named = [match[1] for line in lines if (match := _LOADED.search(line))]
-            if not named or not is_reference(named[0]):
-                raise Failed(f"the archive {name} held no image")
-            await engine.tag(named[0], REPOSITORY, tag)
+            await engine.tag(await _loaded(engine, name, archive), REPOSITORY, tag)
         else:
             await engine.import_tree(archive, REPOSITORY, tag)
     found = await engine.image(f"{REPOSITORY}:{tag}")
     if found is None:
         raise Failed(f"the archive {name} was taken in, yet its image is not there")
     return found
+
+
+async def _loaded(engine: Engine, name: str, archive: BinaryIO) -> str:
+    """Load a saved image under no name; what the daemon calls it."""
+    sent = Untagged(archive)
+    try:
+        lines = await engine.load(sent.blocks())
+    except AtollError as err:
+        if sent.refused is not None:
+            raise sent.refused from err
+        raise
+    named = [match[1] for line in lines if (match := _LOADED.search(line))]
+    if not named or not is_reference(named[0]):
+        raise Failed(f"the archive {name} held no image: save it with `docker save`")
+    return named[0]
 
 
 def _open(path: Path) -> BinaryIO:
