@@ -13,6 +13,7 @@ from atoll.domain.login import (
     LoginBook,
     fingerprint,
     guessed,
+    page_key,
     redeemed,
     spell_secret,
     wait_seconds,
@@ -94,3 +95,10 @@ def test_guesses_up_to_the_limit_need_no_wait_and_beyond_it_until_the_window_end
 def test_guess_after_the_window_begins_a_new_count() -> None:
     later = NOW + GUESS_WINDOW + timedelta(seconds=1)
     assert guessed(guessed(None, NOW), later).count == 1
+
+
+def test_page_key_is_one_session_s_and_needs_the_server_s_secret() -> None:
+    key = page_key(b"secret", "session")
+    assert key == page_key(b"secret", "session")
+    assert len({key, page_key(b"secret", "other"), page_key(b"other", "session")}) == 3
+    assert len(page_key(b"secret", "\ud800")) == 43

@@ -1,5 +1,6 @@
 """`atoll open`: a port of a sandbox on this machine, byte for byte, and a file in one's hands."""
 
+import asyncio
 import hashlib
 import os
 import signal
@@ -9,8 +10,11 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
+import aiohttp
 import pytest
+from yarl import URL
 
 from atoll.testing.server import TestServer, atoll_command
 
@@ -68,7 +72,7 @@ def forwarded(atoll: TestServer, box: str, port: int, *words: str) -> Iterator[t
     try:
         assert running.stdout is not None
         line = running.stdout.readline().decode().strip()
-        assert line.startswith("http://127.0.0.1:"), (line, said.read_text())
+        assert line.startswith("http://127.0.0.2:"), (line, said.read_text())
         yield int(line.rpartition(":")[2]), said
     finally:
         running.send_signal(signal.SIGINT)
@@ -87,7 +91,7 @@ def test_open_port_passes_bytes_and_the_end_of_them_both_ways(
     data = os.urandom(2**20) * 20
     with forwarded(atoll, box, port) as (local, _said):
         for _time in range(2):
-            with socket.create_connection(("127.0.0.1", local), 30) as line:
+            with socket.create_connection(("127.0.0.2", local), 30) as line:
                 line.sendall(data)
                 line.shutdown(socket.SHUT_WR)
                 answer = b"".join(iter(lambda: line.recv(100), b""))
@@ -97,24 +101,49 @@ def test_open_port_passes_bytes_and_the_end_of_them_both_ways(
 def test_open_port_carries_more_than_an_exec_may_say(atoll: TestServer, box: str) -> None:
     with (
         forwarded(atoll, box, 4002) as (local, _said),
-        urllib.request.urlopen(f"http://127.0.0.1:{local}/big", timeout=60) as answer,
+        urllib.request.urlopen(f"http://127.0.0.2:{local}/big", timeout=60) as answer,
     ):
         assert sum(len(piece) for piece in iter(lambda: answer.read(2**20), b"")) == BIG
 
 
 def test_open_port_nobody_listens_at_is_said(atoll: TestServer, box: str) -> None:
     with forwarded(atoll, box, 4999) as (local, said):
-        with socket.create_connection(("127.0.0.1", local), 30) as line:
+        with socket.create_connection(("127.0.0.2", local), 30) as line:
             assert line.recv(1) == b""
         while "nothing listens" not in said.read_text():
             pass
 
 
 def test_open_port_is_bound_to_the_loopback_and_where_asked(atoll: TestServer, box: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as held:
+    with socket.create_server(("127.0.0.2", 0)) as held:
         taken = held.getsockname()[1]
         done = atoll.run("open", box, "4000", "--port", str(taken), timeout=30)
         assert done.returncode != 0 and str(taken) in done.stderr
+
+
+@pytest.mark.parametrize("door", ["8082", "3128"])
+def test_open_door_is_refused_in_every_spelling(atoll: TestServer, box: str, door: str) -> None:
+    said = atoll.run("open", box, door, timeout=30)
+    assert said.returncode != 0 and "never forwarded" in said.stderr
+    url, token = atoll.url, (atoll.home / "token").read_text().strip()
+    full_width = "".join(chr(ord(digit) - ord("0") + 0xFF10) for digit in door)
+    spellings = [door, f"{door}%20", f"+{door}", f"%2B{door}", f"0{door}", quote(full_width)]
+    codes = asyncio.run(_closed_with(url, token, [f"{box}/ports/{one}" for one in spellings]))
+    assert codes == [4403] * len(spellings)
+    # A port beside the doors takes the same way and is reached.
+    assert asyncio.run(_closed_with(url, token, [f"{box}/ports/4999"])) == [4502]
+
+
+async def _closed_with(url: str, token: str, paths: list[str]) -> list[int | None]:
+    codes = []
+    headers = {"Authorization": f"Bearer {token}"}
+    async with aiohttp.ClientSession(headers=headers) as session:
+        for path in paths:
+            address = URL(f"{url.rstrip('/')}/v1/sandboxes/{path}", encoded=True)
+            async with session.ws_connect(address) as line:
+                await line.receive(timeout=60)
+                codes.append(line.close_code)
+    return codes
 
 
 def test_open_file_prints_it_as_it_is(atoll: TestServer, box: str) -> None:

@@ -84,7 +84,8 @@ def guest(api: Api, server: TestServer, sandbox: str, name: str, *role: str) -> 
     assert told.status_code == 201, told.text
     cookie = told.cookies["atoll_guest"]
     api.client.cookies.clear()
-    return {"Cookie": f"atoll_guest={cookie}", "Origin": server.url}
+    key = told.json()["page_key"]
+    return {"Cookie": f"atoll_guest={cookie}", "Atoll-Page-Key": key, "Origin": server.url}
 
 
 @pytest.fixture

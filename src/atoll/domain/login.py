@@ -6,6 +6,7 @@ fingerprints. `services.logins` reads the clock, draws the randomness and keeps 
 
 import base64
 import hashlib
+import hmac
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -31,6 +32,15 @@ def spell_secret(entropy: bytes) -> str:
 def fingerprint(secret: str) -> str:
     """What is kept of a secret: its SHA-256 in hex."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def page_key(secret: bytes, session: str) -> str:
+    """Return what the page has to send beside the cookie of `session`. Nobody without `secret`, a
+    value of the server's own, can compute it: a browser hands a cookie to every port of a host,
+    and what listens there must not be able to use it."""
+    return spell_secret(
+        hmac.digest(secret, b"page\0" + session.encode("utf-8", "replace"), "sha256")
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ from typing import Final
 from aiohttp import WSMsgType, web
 
 from atoll.domain.errors import Invalid
+from atoll.domain.forwarded_port import read_port
 from atoll.runtime.parts import Parts
 
 CHUNK_BYTES = 64 * 1024
 MAX_FRAME_BYTES = 2**20
 PING_SECONDS = 25.0
-MOST_PORT = 65535
 END = "end"
 NOBODY: Final = 4502
 """Close code: nothing listens at that port."""
@@ -28,15 +28,13 @@ def routes(parts: Parts) -> list[web.RouteDef]:
     """The one route."""
 
     async def dial(request: web.Request) -> web.StreamResponse:
-        text = request.match_info["port"]
-        if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= MOST_PORT):
-            raise Invalid(f"{text[:20]!r} is no port", field="port")
+        port = read_port(request.match_info["port"])
         client = web.WebSocketResponse(
             heartbeat=PING_SECONDS, compress=False, max_msg_size=MAX_FRAME_BYTES
         )
         if not client.can_prepare(request):
             raise Invalid("a port is reached by a WebSocket: send an upgrade request")
-        async with parts.ports.dial(int(text)) as (process, ours):
+        async with parts.ports.dial(port) as (process, ours):
             await client.prepare(request)
             parts.activity.touch()
             got = await _passed(client, ours, parts.activity.use)

@@ -7,7 +7,7 @@ import asyncio
 import hmac
 import secrets
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
 
@@ -18,6 +18,7 @@ from atoll.domain.login import (
     LoginBook,
     fingerprint,
     guessed,
+    page_key,
     redeemed,
     spell_secret,
     wait_seconds,
@@ -46,6 +47,7 @@ class Logins:
         self._books = books
         self._clock = clock
         self._token_mark = fingerprint(token)
+        self._page_secret = token.encode()
         self._record = record
         self._book = LoginBook()
         self._sessions: dict[str, datetime] = {}
@@ -70,6 +72,16 @@ class Logins:
         if self.holds(session):
             return LOCAL_PERSON
         raise self.wrong(source, "you are logged out; run `atoll login` for a new link")
+
+    def page_key(self, session: str) -> str:
+        """What the page sends beside this cookie, a person's or a guest's. A new token of the
+        server ends it, and thereby every login."""
+        return page_key(self._page_secret, session)
+
+    def from_page(self, session: str, keys: Iterable[str]) -> bool:
+        """Whether one of `keys` is the page's for this cookie."""
+        own = self.page_key(session).encode()
+        return any(hmac.compare_digest(own, key.encode("utf-8", "replace")) for key in keys)
 
     def holds(self, session: str) -> bool:
         """Whether this session is still a login; asked again and again while a connection

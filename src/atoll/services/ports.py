@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from atoll.domain.forwarded_port import read_port
 from atoll.domain.principal import Principal
 from atoll.ports.runtime import Channel
 from atoll.services.sandboxes import Sandboxes
@@ -10,10 +11,11 @@ from atoll.services.sandboxes import Sandboxes
 
 @asynccontextmanager
 async def dialled(
-    sandboxes: Sandboxes, caller: Principal, ref: str, port: int
+    sandboxes: Sandboxes, caller: Principal, ref: str, port: str
 ) -> AsyncIterator[Channel]:
-    """The runtime's channel to the port. Raises `NotFound`, `Conflict` (it does not run),
-    `Unavailable`."""
+    """The runtime's channel to the port. Raises `Invalid` and `Forbidden` as `read_port` does,
+    `NotFound`, `Conflict` (it does not run), `Unavailable`."""
+    number = read_port(port)
     _, client = await sandboxes.runtime(caller, ref, activity=True)
-    async with client.attach(f"/ports/{port}") as channel:
+    async with client.attach(f"/ports/{number}") as channel:
         yield channel

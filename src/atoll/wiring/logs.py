@@ -16,7 +16,7 @@ _NAMES = re.compile(
     r"token|secret|passw|authorization|cookie|api_?key|credential|ticket|session$", re.IGNORECASE
 )
 _VALUES = re.compile(
-    r"(?i)(bearer\s+|login=|atoll_session=|sk-)[A-Za-z0-9._~+/=-]{8,}"
+    r"(?i)(bearer\s+|login=|atoll_session=|atoll_guest=|atoll\.key\.|sk-)[A-Za-z0-9._~+/=-]{8,}"
     r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
 )
 # Said by the server for every refused WebSocket, which is no error of ours.

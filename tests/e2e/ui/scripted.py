@@ -21,6 +21,7 @@ from .scripted_terminal import HEARTBEAT_SECONDS, ScriptedTerminal
 
 STATIC = Path(__file__).parents[3] / "src/atoll/surfaces/http/static"
 TICKET = "ticket-that-works-once"
+KEY = "key-of-"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; "
@@ -180,7 +181,7 @@ class ScriptedServer:
         self.tickets.discard(ticket)
         cookie = f"cookie-{len(self.cookies)}"
         self.cookies.add(cookie)
-        answer = web.json_response({"id": "person"})
+        answer = web.json_response({"id": "person", "page_key": KEY + cookie})
         answer.set_cookie("atoll_session", cookie, httponly=True, samesite="Strict")
         return answer
 
@@ -293,7 +294,7 @@ class ScriptedServer:
             self.refused += 1
             return problem(503, "unavailable", "the runtime cannot be reached just now")
         found = self.terminals[request.match_info["id"]].get(request.match_info["tid"])
-        socket = web.WebSocketResponse()
+        socket = web.WebSocketResponse(protocols=("atoll.page",))
         await socket.prepare(request)
         if found is None:
             await socket.close(code=4404)
@@ -307,10 +308,18 @@ async def _guard(request: web.Request, handler: Any) -> web.StreamResponse:
     server: ScriptedServer = request.app[SERVER]
     path = request.path
     is_open = path in {"/", "/auth/login"} or path.startswith("/assets/")
-    if not is_open and request.cookies.get("atoll_session") not in server.cookies:
+    cookie = request.cookies.get("atoll_session")
+    if not is_open and not (cookie in server.cookies and KEY + str(cookie) in _keys(request)):
         return problem(401, "unauthenticated", "nobody is logged in")
     answer: web.StreamResponse = await handler(request)
     return answer
+
+
+def _keys(request: web.Request) -> list[str]:
+    """The keys of the page, from the header of a call or the protocols of a WebSocket."""
+    named = request.headers.get("Atoll-Page-Key", "").split(", ")
+    offered = request.headers.get("Sec-WebSocket-Protocol", "").split(", ")
+    return [*named, *(one.removeprefix("atoll.key.") for one in offered)]
 
 
 SERVER = web.AppKey("server", ScriptedServer)

@@ -91,7 +91,7 @@ class ScriptedAgent:
         return web.json_response({"agents": [self.view()] if self.cards else []})
 
     async def _follow(self, request: web.Request) -> web.StreamResponse:
-        socket = web.WebSocketResponse()
+        socket = web.WebSocketResponse(protocols=("atoll.page",))
         await socket.prepare(request)
         since = int(request.query.get("since", 0))
         first = True

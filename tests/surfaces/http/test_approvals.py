@@ -51,10 +51,8 @@ async def _made(atoll: World) -> Sandbox:
 @asynccontextmanager
 async def person(atoll: World) -> AsyncIterator[httpx.AsyncClient]:
     """A browser with a session."""
-    cookies = {"atoll_session": await atoll.cookie()}
-    async with httpx.AsyncClient(
-        base_url=atoll.url, cookies=cookies, headers={"Origin": atoll.url}, timeout=10
-    ) as client:
+    headers = {**await atoll.browser(), "Origin": atoll.url}
+    async with httpx.AsyncClient(base_url=atoll.url, headers=headers, timeout=10) as client:
         yield client
 
 

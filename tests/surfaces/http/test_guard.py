@@ -11,7 +11,7 @@ from fastapi import APIRouter, WebSocket
 from starlette.types import ASGIApp, Message
 
 from atoll.surfaces.http.app import create_app
-from atoll.surfaces.http.guard import Names, names_for
+from atoll.surfaces.http.guard import PAGE_KEY, Names, names_for
 from tests.surfaces.http.world import World, client_of
 
 OPEN = {"/healthz", "/readyz", "/auth/login", "/auth/guests", "/openapi.json"}
@@ -191,7 +191,7 @@ async def test_loopback_names_are_ours_whatever_the_port(atoll: World, host: str
     ],
 )
 async def test_cookie_from_a_foreign_page_changes_nothing(atoll: World, origin: str) -> None:
-    headers = {"Cookie": f"atoll_session={await atoll.cookie()}", "Origin": origin}
+    headers = {**await atoll.browser(), "Origin": origin}
     async with client_of(atoll.url) as client:
         for method in ("POST", "PUT", "DELETE", "PATCH"):
             answer = await client.request(method, "/v1/sandboxes", headers=headers)
@@ -199,21 +199,23 @@ async def test_cookie_from_a_foreign_page_changes_nothing(atoll: World, origin: 
 
 
 async def test_cookie_without_an_origin_may_look_but_not_act(atoll: World) -> None:
-    headers = {"Cookie": f"atoll_session={await atoll.cookie()}"}
+    headers = await atoll.browser()
     async with client_of(atoll.url) as client:
         assert (await client.get("/v1/sandboxes", headers=headers)).status_code == 200
         assert (await client.post("/auth/logout", headers=headers)).status_code == 403
 
 
 async def test_cookie_sent_by_another_port_of_this_machine_is_refused(atoll: World) -> None:
-    headers = {"Cookie": f"atoll_session={await atoll.cookie()}", "Sec-Fetch-Site": "same-site"}
+    headers = {**await atoll.browser(), "Sec-Fetch-Site": "same-site"}
     async with client_of(atoll.url) as client:
         assert (await client.get("/v1/sandboxes", headers=headers)).status_code == 403
 
 
 async def test_cookie_from_our_own_page_acts(atoll: World) -> None:
+    cookie = await atoll.cookie()
     headers = {
-        "Cookie": f"other=1; atoll_session={await atoll.cookie()}",
+        **await atoll.browser(cookie),
+        "Cookie": f"other=1; atoll_session={cookie}",
         "Origin": atoll.url,
         "Sec-Fetch-Site": "same-origin",
     }
@@ -222,11 +224,48 @@ async def test_cookie_from_our_own_page_acts(atoll: World) -> None:
         assert answer.status_code == 202
 
 
+@pytest.mark.parametrize("key", ["", "x" * 43, "x, y", "of another session"])
+async def test_cookie_without_its_page_key_neither_looks_nor_acts(atoll: World, key: str) -> None:
+    cookie = await atoll.cookie()
+    if key == "of another session":
+        key = atoll.logins.page_key(await atoll.cookie())
+    headers = {**await atoll.browser(cookie), "Origin": atoll.url, "Sec-Fetch-Site": "same-origin"}
+    replayed = {**headers, PAGE_KEY: key}
+    async with client_of(atoll.url) as client:
+        for method, path in (
+            ("GET", "/auth/me"),
+            ("GET", "/v1/approvals"),
+            ("GET", "/v1/secrets"),
+            ("POST", "/v1/approvals/ap_1/approve"),
+            ("POST", "/auth/logout"),
+        ):
+            refused = await client.request(method, path, headers=replayed)
+            assert (refused.status_code, refused.json()["code"]) == (401, "page_key_missing"), path
+        # The same browser's own page is let in.
+        assert (await client.get("/v1/approvals", headers=headers)).status_code == 200
+
+
+async def test_attach_by_cookie_needs_the_page_key_as_a_subprotocol(atoll: World) -> None:
+    cookie = await atoll.cookie()
+    headers = {"Cookie": f"atoll_session={cookie}", "Origin": atoll.url}
+    offered = ("atoll.page", f"atoll.key.{atoll.logins.page_key(cookie)}")
+    url = atoll.url + "/v1/sandboxes/a/terminals/t_1/attach"
+    async with aiohttp.ClientSession(headers=headers) as session:
+        for protocols in ((), ("atoll.page",), ("atoll.page", f"atoll.key.{'x' * 43}")):
+            with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+                await session.ws_connect(url, protocols=protocols)
+            assert refused.value.status == 401
+        async with session.ws_connect(url, protocols=offered) as ws:
+            assert ws.protocol == "atoll.page"
+            await ws.receive()
+            assert ws.close_code == 4404
+
+
 @pytest.mark.parametrize("origin", [None, "null", "https://evil.example", "http://localhost:1"])
 async def test_attach_by_cookie_from_a_foreign_page_is_refused(
     atoll: World, origin: str | None
 ) -> None:
-    headers = {"Cookie": f"atoll_session={await atoll.cookie()}"}
+    headers = await atoll.browser()
     if origin is not None:
         headers["Origin"] = origin
     async with aiohttp.ClientSession(headers=headers) as session:

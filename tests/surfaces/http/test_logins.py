@@ -12,6 +12,7 @@ from atoll.adapters.auth.book_file import BookFile
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.domain.errors import Failed, Unauthenticated
 from atoll.services.logins import Logins
+from atoll.surfaces.http.guard import PAGE_KEY
 from tests.surfaces.http.world import TurnedClock, World, client_of, short_folder
 
 
@@ -20,7 +21,7 @@ async def test_login_link_works_once_and_sets_a_guarded_cookie(atoll: World) -> 
         ticket = await atoll.ticket()
         first = await client.post("/auth/login", json={"ticket": ticket})
         second = await client.post("/auth/login", json={"ticket": ticket})
-        me = await client.get("/auth/me")
+        me = await client.get("/auth/me", headers={PAGE_KEY: first.json()["page_key"]})
     assert first.status_code == 200
     cookie = first.headers["set-cookie"].lower()
     assert cookie.startswith("atoll_session=")
@@ -62,7 +63,7 @@ async def test_new_link_is_made_for_the_token_and_not_for_a_browser(atoll: World
         made = await client.post("/auth/tickets")
     assert made.status_code == 201
     assert made.json()["url"] == f"{atoll.url}/#login={made.json()['ticket']}"
-    headers = {"Cookie": f"atoll_session={await atoll.cookie()}", "Origin": atoll.url}
+    headers = {**await atoll.browser(), "Origin": atoll.url}
     async with client_of(atoll.url) as client:
         assert (await client.post("/auth/tickets", headers=headers)).status_code == 403
         assert (
@@ -83,14 +84,14 @@ async def test_token_is_the_person_but_not_interactive(atoll: World) -> None:
 
 
 async def test_logout_ends_the_session_everywhere(atoll: World) -> None:
-    headers = {"Cookie": f"atoll_session={await atoll.cookie()}", "Origin": atoll.url}
+    headers = {**await atoll.browser(), "Origin": atoll.url}
     async with client_of(atoll.url) as client:
         assert (await client.post("/auth/logout", headers=headers)).status_code == 204
         assert (await client.get("/auth/me", headers=headers)).status_code == 401
 
 
 async def test_session_after_thirty_days_is_over(atoll: World) -> None:
-    headers = {"Cookie": f"atoll_session={await atoll.cookie()}"}
+    headers = await atoll.browser()
     atoll.clock.at += timedelta(days=30, seconds=1)
     async with client_of(atoll.url) as client:
         assert (await client.get("/auth/me", headers=headers)).status_code == 401

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from atoll.domain.share import MAX_GUESTS, MAX_SHARES
+from atoll.surfaces.http.guard import PAGE_KEY
 from tests.surfaces.http.world import World, client_of
 
 ATTACH = "/v1/sandboxes/{}/terminals/t_1/attach"
@@ -38,7 +39,8 @@ async def _enter(atoll: World, secret: str, **body: object) -> tuple[dict[str, A
 
 
 def _as_guest(atoll: World, cookie: str) -> dict[str, str]:
-    return {"Cookie": f"atoll_guest={cookie}", "Origin": atoll.url}
+    key = atoll.services.logins.page_key(cookie)
+    return {"Cookie": f"atoll_guest={cookie}", PAGE_KEY: key, "Origin": atoll.url}
 
 
 async def _guest(atoll: World, sandbox: str, **body: object) -> dict[str, str]:
@@ -68,7 +70,7 @@ async def test_link_makes_its_visitor_a_guest_with_an_id_and_a_name(atoll: World
     assert other["name"].startswith("guest ")
     async with client_of(atoll.url) as client:
         client.headers.update(_as_guest(atoll, cookie))
-        assert (await client.get("/auth/me")).json() == told
+        assert {**(await client.get("/auth/me")).json(), "page_key": told["page_key"]} == told
         await client.post("/auth/logout")
         assert (await client.get("/auth/me")).status_code == 401
 
@@ -309,19 +311,27 @@ async def test_link_opened_again_in_the_same_browser_is_the_same_guest(atoll: Wo
     _, secret = await _share(atoll, sandbox)
     _, other = await _share(atoll, sandbox)
     async with client_of(atoll.url) as client:
-        told = [await client.post("/auth/guests", json={"ticket": secret}) for _ in range(2)]
-        assert told[0].json() == told[1].json()
+        first = await client.post("/auth/guests", json={"ticket": secret})
+        client.headers[PAGE_KEY] = first.json()["page_key"]
+        again = await client.post("/auth/guests", json={"ticket": secret})
+        assert first.json() == again.json()
         elsewhere = await client.post("/auth/guests", json={"ticket": other})
-        assert elsewhere.json()["id"] != told[0].json()["id"]
+        assert elsewhere.json()["id"] != first.json()["id"]
+        # Whoever was only sent the cookie is somebody else.
+        del client.headers[PAGE_KEY]
+        replayed = await client.post("/auth/guests", json={"ticket": secret})
+        assert replayed.json()["id"] != first.json()["id"]
 
 
 async def test_persons_login_goes_before_a_guests_cookie(atoll: World) -> None:
     sandbox = await _sandbox(atoll)
     _, secret = await _share(atoll, sandbox)
     _, guest = await _enter(atoll, secret)
-    both = f"atoll_guest={guest}; atoll_session={await atoll.cookie()}"
+    person = await atoll.cookie()
+    key = atoll.services.logins.page_key
     async with client_of(atoll.url) as client:
-        client.headers["Cookie"] = both
+        client.headers["Cookie"] = f"atoll_guest={guest}; atoll_session={person}"
+        client.headers[PAGE_KEY] = f"{key(person)}, {key(guest)}"
         assert (await client.get("/auth/me")).json()["id"] == "person"
 
 
@@ -363,13 +373,13 @@ async def test_logout_closes_sockets_and_streams_of_that_session_within_five_sec
 ) -> None:
     sandbox = await _sandbox(atoll)
     cookie, other = await atoll.cookie(), await atoll.cookie()
-    headers = {"Cookie": f"atoll_session={cookie}", "Origin": atoll.url}
+    headers = {**await atoll.browser(cookie), "Origin": atoll.url}
     url = atoll.url + ATTACH.format(sandbox)
     async with (
         aiohttp.ClientSession() as session,
         session.ws_connect(url, headers=headers) as ws,
         session.ws_connect(
-            url, headers={"Cookie": f"atoll_session={other}", "Origin": atoll.url}
+            url, headers={**await atoll.browser(other), "Origin": atoll.url}
         ) as stays,
         session.get(f"{atoll.url}/v1/events/stream", headers=headers) as stream,
     ):

@@ -46,7 +46,7 @@ async def test_attach_passes_bytes_and_text_untouched_both_ways(atoll: World) ->
 
 async def test_attach_by_a_browsers_cookie_from_our_page_works(atoll: World) -> None:
     base = await _sandbox(atoll)
-    headers = {"Cookie": f"atoll_session={await atoll.cookie()}", "Origin": atoll.url}
+    headers = {**await atoll.browser(), "Origin": atoll.url}
     async with (
         aiohttp.ClientSession(headers=headers) as session,
         session.ws_connect(f"{base}/terminals/t_1/attach") as socket,

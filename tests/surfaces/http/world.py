@@ -45,6 +45,7 @@ from atoll.services.workspaces import Workspaces
 from atoll.surfaces.http import repositories
 from atoll.surfaces.http.app import create_app
 from atoll.surfaces.http.context import Services
+from atoll.surfaces.http.guard import PAGE_KEY
 from atoll.wiring.use_cases import Core, services_over
 
 
@@ -433,6 +434,11 @@ class World:
 
     async def cookie(self) -> str:
         return await self.logins.login(await self.ticket(), "a test")
+
+    async def browser(self, cookie: str | None = None) -> dict[str, str]:
+        """What the page of a logged-in browser sends, but for its Origin."""
+        session = cookie or await self.cookie()
+        return {"Cookie": f"atoll_session={session}", PAGE_KEY: self.logins.page_key(session)}
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
  * prefix; errors become a `Problem` with the server's own words.
  */
 
+import { keepKey, keyHeaders, type KeyOf } from './page-key';
 import type * as Api from './types';
 import type {
   CreateSandbox,
@@ -67,7 +68,11 @@ async function exchange(
     response = await fetch(address(path), {
       method,
       credentials: 'same-origin',
-      headers: body === undefined ? headers : { ...headers, 'Content-Type': 'application/json' },
+      headers: {
+        ...keyHeaders(),
+        ...headers,
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
   } catch {
@@ -117,6 +122,13 @@ function meOf(value: unknown): Me {
   };
 }
 
+/** Keeps the key that came with a new cookie. */
+function withKey(of: KeyOf, value: unknown): unknown {
+  const key = (value as Record<string, unknown>)['page_key'];
+  keepKey(of, typeof key === 'string' ? key : null);
+  return value;
+}
+
 /** A WebSocket's address. */
 function socketAddress(path: string, query: URLSearchParams): string {
   const url = address(path);
@@ -127,11 +139,22 @@ function socketAddress(path: string, query: URLSearchParams): string {
 
 export const api = {
   me: async (): Promise<Me> => meOf(await call('GET', 'auth/me')),
-  login: (ticket: string) => call('POST', 'auth/login', { ticket }),
-  logout: () => call('POST', 'auth/logout'),
+  login: async (ticket: string): Promise<void> => {
+    withKey('person', await call('POST', 'auth/login', { ticket }));
+  },
+  logout: async (): Promise<void> => {
+    await call('POST', 'auth/logout');
+    keepKey('person', null);
+    keepKey('guest', null);
+  },
   /** Comes in by a share link's secret. */
   comeIn: async (ticket: string, name: string): Promise<Me> =>
-    meOf(await call('POST', 'auth/guests', name === '' ? { ticket } : { ticket, name })),
+    meOf(
+      withKey(
+        'guest',
+        await call('POST', 'auth/guests', name === '' ? { ticket } : { ticket, name }),
+      ),
+    ),
 
   async sandboxes(): Promise<Sandbox[]> {
     const all: Sandbox[] = [];

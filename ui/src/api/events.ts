@@ -8,6 +8,7 @@
 import { BROWSER_TIMERS, Pulse } from '../pulse';
 import { retryDelay } from '../retry';
 import { address, reportLoggedOut } from './client';
+import { keyHeaders } from './page-key';
 import { SseParser } from './sse';
 import type { Envelope } from './types';
 
@@ -57,6 +58,7 @@ export function followEvents(handlers: EventHandlers): () => void {
       credentials: 'same-origin',
       headers: {
         Accept: 'text/event-stream',
+        ...keyHeaders(),
         ...(lastId === null ? {} : { 'Last-Event-ID': lastId }),
       },
       signal,

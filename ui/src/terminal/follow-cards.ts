@@ -1,6 +1,7 @@
 /** Follows the cards of one terminal or machine over reconnects, each resumed where it ended. */
 
 import { api } from '../api/client';
+import { keyProtocols } from '../api/page-key';
 import { BROWSER_TIMERS, Pulse } from '../pulse';
 import { retryDelay } from '../retry';
 import { NO_CARDS, readPage, withPage, type CardList } from './cards';
@@ -24,7 +25,7 @@ export function followCards(
   const pulse = new Pulse(BROWSER_TIMERS, () => onClose(0));
 
   function connect(): void {
-    const made = new WebSocket(api.cardsAddress(sandboxId, id, list.seq));
+    const made = new WebSocket(api.cardsAddress(sandboxId, id, list.seq), keyProtocols());
     socket = made;
     pulse.begin();
     made.onmessage = ({ data }: MessageEvent<unknown>) => {

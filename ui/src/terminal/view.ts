@@ -13,6 +13,7 @@ import { WebLinksAddon } from '@xterm/addon-web-links';
 import { Terminal } from '@xterm/xterm';
 
 import { api } from '../api/client';
+import { keyProtocols } from '../api/page-key';
 import { BROWSER_TIMERS } from '../pulse';
 import { expose, unexpose } from '../testing/hooks';
 import { guardAnswers } from './answers';
@@ -293,7 +294,10 @@ export class TerminalView {
       },
       // A WebSocket's handlers are typed wider than the part of it that is used.
       connect: (query) =>
-        new WebSocket(api.attachAddress(sandboxId, terminalId, query)) as unknown as AttachSocket,
+        new WebSocket(
+          api.attachAddress(sandboxId, terminalId, query),
+          keyProtocols(),
+        ) as unknown as AttachSocket,
       size: () => (this.#options.autoFit ? this.#room() : null),
       onRefused: (code, message) => {
         if (code === INPUT_FULL) this.#options.onLost(message);

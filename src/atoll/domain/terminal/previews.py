@@ -2,13 +2,13 @@
 
 import re
 
+from atoll.domain.interior import DOORS
 from atoll.domain.terminal.card import Draft, Kind, State
 
 MAX_PREVIEWS = 5
 _LOCAL = re.compile(
     r"https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):(\d{2,5})(/[^\s'\"<>`)\]}\x1b]*)?"
 )
-_DOORS = frozenset({8082, 3128})
 
 
 def previews(text: str) -> list[Draft]:
@@ -17,7 +17,7 @@ def previews(text: str) -> list[Draft]:
     found: dict[int, Draft] = {}
     for match in _LOCAL.finditer(text):
         port = int(match[1])
-        if port in found or port in _DOORS or not 0 < port < 65536:
+        if port in found or port in DOORS or not 0 < port < 65536:
             continue
         found[port] = Draft(
             id=f"preview:{port}",

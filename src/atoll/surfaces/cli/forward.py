@@ -1,7 +1,12 @@
-"""A sandbox's port on this machine's loopback: each connection goes by a WebSocket of its own."""
+"""A sandbox's port on this machine's loopback: each connection goes by a WebSocket of its own.
+
+Browsers send cookies to every port of a host. What listens behind a forwarded port is an agent's
+program, so the port stands at another host than any page of a server on this machine.
+"""
 
 import asyncio
 import contextlib
+import errno
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,7 +15,10 @@ from atoll.surfaces.cli.api import at
 from atoll.surfaces.cli.seat.connection import Closed, Connection, opened
 from atoll.surfaces.cli.server import Server
 
-HOST = "127.0.0.1"
+HOST = "127.0.0.2"
+"""Pages are at 127.0.0.1, `localhost` or [::1]: none of them shares cookies with this address."""
+
+_SPARE = "127.0.0.3"
 CHUNK_BYTES = 64 * 1024
 END = "end"
 NOBODY = 4502
@@ -25,15 +33,17 @@ class Forward:
     port: int
     told: Callable[[str], None]
 
-    async def run(self, local: int, listening: Callable[[int], None]) -> None:
-        """Listen at `local` of the loopback (0: any) until cancelled; `listening` hears which.
-        Raises `Conflict` when that port is taken."""
+    async def run(self, local: int, listening: Callable[[str, int], None]) -> None:
+        """Listen at `local` of the loopback (0: any) until cancelled; `listening` gets host and
+        port. Raises `Conflict` when that port is taken, or this machine has no second loopback
+        address."""
+        host = host_beside(self.locate().host)
         try:
-            server = await asyncio.start_server(self._serve, HOST, local)
+            server = await asyncio.start_server(self._serve, host, local)
         except OSError as err:
-            raise Conflict(f"{HOST}:{local} cannot be listened at: {err.strerror}") from err
+            raise Conflict(_refusal(host, local, err)) from err
         async with server:
-            listening(server.sockets[0].getsockname()[1])
+            listening(host, server.sockets[0].getsockname()[1])
             await server.serve_forever()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -58,6 +68,19 @@ class Forward:
             up.cancel()
         if ended.code == NOBODY:
             self.told(f"nothing listens at port {self.port} of the sandbox")
+
+
+def host_beside(page: str) -> str:
+    """Return a loopback address that is another host than the server's page."""
+    return _SPARE if page == HOST else HOST
+
+
+def _refusal(host: str, port: int, err: OSError) -> str:
+    said = f"{host}:{port} cannot be listened at: {err.strerror}"
+    if err.errno != errno.EADDRNOTAVAIL:
+        return said
+    # macOS configures 127.0.0.1 alone. Listening there would hand out the page's session.
+    return f"{said}. Add the address first: sudo ifconfig lo0 alias {host}"
 
 
 async def _up(line: Connection, reader: asyncio.StreamReader) -> None:

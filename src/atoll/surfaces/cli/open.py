@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -13,6 +12,7 @@ from pathlib import Path, PurePosixPath
 import click
 
 from atoll.domain.errors import Conflict, Failed, Invalid
+from atoll.domain.forwarded_port import MOST_PORT, read_port
 from atoll.surfaces.cli.api import Api, Call, at, get
 from atoll.surfaces.cli.cp import Place, send
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
@@ -20,8 +20,6 @@ from atoll.surfaces.cli.options import sandbox_argument
 from atoll.surfaces.cli.output import note, say
 
 MAX_FILE_BYTES = 64 * 2**20
-MOST_PORT = 65535
-_PORT = re.compile(r"[1-9][0-9]{0,4}\Z")
 
 
 @click.command("open", epilog="A file whose name is a number is opened as ./NUMBER.")
@@ -39,11 +37,11 @@ _PORT = re.compile(r"[1-9][0-9]{0,4}\Z")
 def command(invocation: Invocation, name: str, what: str, *, edit: bool, local: int) -> None:
     """Open a file of a sandbox, or forward one of its ports to this machine.
 
-    A file is shown by $PAGER at a terminal, else printed as it is. A port listens on 127.0.0.1
-    here until Ctrl-C.
+    A file is shown by $PAGER at a terminal, else printed as it is. A port listens on 127.0.0.2
+    here until Ctrl-C, so that it never gets the cookies of pages on 127.0.0.1.
     """
-    if _PORT.match(what) and int(what) <= MOST_PORT:
-        _forward(invocation, name, int(what), local)
+    if what.isdecimal():
+        _forward(invocation, name, read_port(what), local)
         return
     api = invocation.api()
     if edit:
@@ -53,7 +51,7 @@ def command(invocation: Invocation, name: str, what: str, *, edit: bool, local: 
 
 
 def _forward(invocation: Invocation, name: str, port: int, local: int) -> None:
-    from atoll.surfaces.cli.forward import HOST, Forward
+    from atoll.surfaces.cli.forward import Forward
     from atoll.surfaces.cli.server import find_server
 
     sandbox = invocation.api().call(get("sandboxes", name))
@@ -61,8 +59,8 @@ def _forward(invocation: Invocation, name: str, port: int, local: int) -> None:
         lambda: find_server(invocation.environ), sandbox.text("sandbox_id"), port, note
     )
 
-    def listening(where: int) -> None:
-        say(f"http://{HOST}:{where}")
+    def listening(host: str, where: int) -> None:
+        say(f"http://{host}:{where}")
         sys.stdout.flush()
         note(f"port {port} of {sandbox.text('name')}; Ctrl-C ends it")
 

@@ -13,6 +13,7 @@ from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 import structlog
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from atoll.domain.errors import (
@@ -32,6 +33,18 @@ from atoll.surfaces.http.problems import internal_problem, refuse
 COOKIE: Final = "atoll_session"
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 GUEST_COOKIE: Final = "atoll_guest"
+PAGE_KEY: Final = "Atoll-Page-Key"
+"""What only our page's script holds. A browser sends cookies to every port of a host, also to one
+that forwards to an agent's server, so a cookie alone is worth nothing."""
+
+PAGE_PROTOCOL: Final = "atoll.page"
+KEY_PROTOCOL: Final = "atoll.key."
+"""The same for WebSockets, to which a script can add no header: the page offers both, and the first
+one is taken."""
+
+MAX_PAGE_KEYS: Final = 2
+"""Of the person's cookie and a guest's, which one browser may hold both."""
+
 PUBLIC_PATHS: Final = frozenset(
     {
         "/",
@@ -85,11 +98,12 @@ LOOPBACK_NAMES: Final = Names()
 @dataclass(frozen=True, slots=True)
 class _Credential:
     """What the request brought: a bearer token, else a session cookie, else a guest's cookie,
-    else nothing."""
+    else nothing. `from_page` tells whether the cookie's key came with it."""
 
     token: str | None = None
     session: str | None = None
     guest: str | None = None
+    from_page: bool = False
 
 
 class Guard:
@@ -107,7 +121,7 @@ class Guard:
         if scope["type"] not in {"http", "websocket"}:
             await self._app(scope, receive, send)
             return
-        answer = _Answer(send)
+        answer = _Answer(send, paged=PAGE_PROTOCOL in scope.get("subprotocols", ()))
         try:
             credential = await self._admit(scope)
             if credential is None or credential.token is not None:
@@ -179,14 +193,41 @@ class Guard:
             if scope.get("method") not in SAFE_METHODS and origin is not None:
                 self._check_origin(origin, host)
             return None
-        credential = _credential(headers)
+        credential = self._credential(headers, page_keys(HTTPConnection(scope)))
         caller = await self._caller(credential, _source(scope))
         state["caller"] = caller
         state["session"], state["guest"] = credential.session, credential.guest
         self._check_page(scope, headers, by_cookie=credential.token is None)
+        if credential.token is None and not credential.from_page:
+            raise Unauthenticated(
+                "a cookie alone is no login: open the link `atoll login` prints in this browser",
+                code="page_key_missing",
+            )
         if caller.seat is not None and not guest_may(scope):
             raise NotFound(f"there is nothing for a guest at {scope['path'][:200]}")
         return credential
+
+    def _credential(self, headers: Mapping[str, str], keys: tuple[str, ...]) -> _Credential:
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme:
+            if scheme.lower() != "bearer" or not token.strip():
+                raise Unauthenticated("the only scheme is `Authorization: Bearer <token>`")
+            return _Credential(token=token.strip())
+        try:
+            cookies = SimpleCookie(headers.get("cookie", ""))
+        except CookieError as error:
+            raise Unauthenticated("the Cookie header cannot be read") from error
+        found = [
+            _Credential(
+                session=cookie.value if name == COOKIE else None,
+                guest=cookie.value if name == GUEST_COOKIE else None,
+                from_page=self._logins.from_page(cookie.value, keys),
+            )
+            for name in (COOKIE, GUEST_COOKIE)
+            if (cookie := cookies.get(name)) is not None
+        ]
+        proven = [one for one in found if one.from_page]
+        return (proven or found or [_Credential()])[0]
 
     async def _caller(self, credential: _Credential, source: str) -> Principal:
         if credential.token is not None:
@@ -234,12 +275,14 @@ class Guard:
 
 
 class _Answer:
-    """Adds the security headers to an answer, and knows whether it has begun."""
+    """Adds the security headers to an answer, and knows whether it has begun. `paged`: the page's
+    WebSocket protocol was offered."""
 
-    __slots__ = ("_send", "ended", "started")
+    __slots__ = ("_paged", "_send", "ended", "started")
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, *, paged: bool) -> None:
         self._send = send
+        self._paged = paged
         self.started = False
         self.ended = False
 
@@ -253,6 +296,9 @@ class _Answer:
         elif message["type"] in {"websocket.accept", "websocket.close"}:
             self.started = True
             self.ended = message["type"] == "websocket.close"
+            # A browser drops a connection none of whose offered protocols was taken.
+            if self._paged and not self.ended:
+                message = {**message, "subprotocol": PAGE_PROTOCOL}
         await self._send(message)
 
     async def cut_off(self, scope: Scope) -> None:
@@ -287,20 +333,12 @@ def _check_target(scope: Scope) -> None:
         )
 
 
-def _credential(headers: Mapping[str, str]) -> _Credential:
-    scheme, _, token = headers.get("authorization", "").partition(" ")
-    if scheme:
-        if scheme.lower() != "bearer" or not token.strip():
-            raise Unauthenticated("the only scheme is `Authorization: Bearer <token>`")
-        return _Credential(token=token.strip())
-    try:
-        cookies = SimpleCookie(headers.get("cookie", ""))
-    except CookieError as error:
-        raise Unauthenticated("the Cookie header cannot be read") from error
-    session, guest = cookies.get(COOKIE), cookies.get(GUEST_COOKIE)
-    if session is not None:
-        return _Credential(session=session.value)
-    return _Credential(guest=guest.value if guest else None)
+def page_keys(connection: HTTPConnection) -> tuple[str, ...]:
+    """The keys a request of the page brought, not judged yet."""
+    named = connection.headers.get(PAGE_KEY, "").split(",")
+    offered = connection.scope.get("subprotocols", ())
+    spelled = (one.removeprefix(KEY_PROTOCOL) for one in offered if one.startswith(KEY_PROTOCOL))
+    return tuple(key for one in (*named, *spelled) if (key := one.strip()))[:MAX_PAGE_KEYS]
 
 
 def _source(scope: Scope) -> str:

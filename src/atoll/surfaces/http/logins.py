@@ -54,6 +54,13 @@ class MeView(Shown):
     guest: SeatView | None
 
 
+class EnteredView(MeView):
+    """Who just came in. The page sends `page_key` as the header `Atoll-Page-Key` beside its cookie,
+    and as the subprotocol `atoll.key.KEY` of WebSockets; it is told here and nowhere else."""
+
+    page_key: str
+
+
 class TicketView(Shown):
     """A new login link, good once within `expires_in` seconds."""
 
@@ -62,13 +69,13 @@ class TicketView(Shown):
     expires_in: int
 
 
-@router.post("/login", response_model=MeView, responses=problems(409, 413))
+@router.post("/login", response_model=EnteredView, responses=problems(409, 413))
 async def log_in(atoll: Atoll, request: Request, body: TicketBody) -> Response:
     """Trade a ticket for the cookie `atoll_session` (30 days)."""
     source = request.client.host if request.client else "a local socket"
     session = await atoll.logins.login(body.ticket, source)
     caller = atoll.logins.by_session(session, source)
-    answer = Json(await me(atoll, caller))
+    answer = Json({**await me(atoll, caller), "page_key": atoll.logins.page_key(session)})
     set_cookie(request, answer, (COOKIE, session), seconds=int(SESSION_LIFE.total_seconds()))
     return answer
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 import atoll
 from atoll.surfaces.http.answers import Json
-from atoll.surfaces.http.guard import COOKIE, PUBLIC_PATHS
+from atoll.surfaces.http.guard import COOKIE, PAGE_KEY, PUBLIC_PATHS
 from atoll.surfaces.http.problems import Problem
 
 router = APIRouter(include_in_schema=False)
@@ -50,8 +50,9 @@ def document(app: FastAPI) -> dict[str, Any]:
     parts["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer"},
         "session": {"type": "apiKey", "in": "cookie", "name": COOKIE},
+        "page": {"type": "apiKey", "in": "header", "name": PAGE_KEY},
     }
-    made["security"] = [{"token": []}, {"session": []}]
+    made["security"] = [{"token": []}, {"session": [], "page": []}]
     for path in PUBLIC_PATHS & made["paths"].keys():
         for operation in made["paths"][path].values():
             operation["security"] = []

@@ -1,8 +1,6 @@
 """The route to a port of a sandbox's loopback: a WebSocket whose binary frames are its bytes."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Path, WebSocket
+from fastapi import APIRouter, WebSocket
 
 from atoll.services.ports import dialled
 from atoll.surfaces.http.context import Atoll, Caller
@@ -18,8 +16,8 @@ async def dial_port(
     caller: Caller,
     *,
     sandbox: str,
-    port: Annotated[int, Path(ge=1, le=65535)],
+    port: str,
 ) -> None:
     """A connection to the port; the text frame `end` says that nothing more is sent. Closed with
-    4502 when nothing listens there."""
+    4502 when nothing listens there, with 4403 when it is a door of the sandbox or no port."""
     await relay(socket, dialled(atoll.sandboxes, caller, sandbox, port))

@@ -10,13 +10,21 @@ from typing import Final
 
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from atoll.domain.errors import AtollError, Conflict, NotFound, Unavailable
+from atoll.domain.errors import (
+    AtollError,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Unavailable,
+)
 from atoll.ports.runtime import Channel, Tether
 from atoll.surfaces.http.handing import EXTENSION
 
 TRY_AGAIN: Final = 1013
 """The runtime cannot be reached, or vanished without a word: reconnect with `since`."""
 
+REFUSED: Final = 4403
 NO_SUCH: Final = 4404
 NOT_RUNNING: Final = 4409
 FAILURE: Final = 1011
@@ -124,6 +132,8 @@ def _sendable(code: int | None) -> int:
 
 def _code_of(error: AtollError) -> int:
     match error:
+        case Forbidden() | Invalid():
+            return REFUSED
         case NotFound():
             return NO_SUCH
         case Conflict():

@@ -16,9 +16,9 @@ from atoll.domain.terminal.turn import Role
 from atoll.surfaces.http.answers import Json, instant, no_content
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.fields import Body, ItemId, SandboxRef, Seconds, Shown
-from atoll.surfaces.http.guard import GUEST_COOKIE
+from atoll.surfaces.http.guard import GUEST_COOKIE, page_keys
 from atoll.surfaces.http.json_body import JsonRoute
-from atoll.surfaces.http.logins import MeView, me, set_cookie
+from atoll.surfaces.http.logins import EnteredView, me, set_cookie
 from atoll.surfaces.http.problems import problems
 
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}/shares", tags=["shares"], route_class=JsonRoute)
@@ -100,13 +100,17 @@ async def revoke_share(
     return no_content()
 
 
-@entrance.post("/guests", status_code=201, response_model=MeView, responses=problems(409, 413))
+@entrance.post("/guests", status_code=201, response_model=EnteredView, responses=problems(409, 413))
 async def come_in(atoll: Atoll, request: Request, body: GuestBody) -> Response:
-    """Trade the secret of a share link for the cookie `atoll_guest`; answers like `/auth/me`."""
+    """Trade the secret of a share link for the cookie `atoll_guest`; answers like `/auth/login`.
+    The page that came by it before stays the same guest."""
     source = request.client.host if request.client else "a local socket"
     before = request.cookies.get(GUEST_COOKIE)
+    if before is not None and not atoll.logins.from_page(before, page_keys(request)):
+        before = None
     entered = await atoll.shares.enter(body.ticket, body.name, source=source, session=before)
-    answer = Json(await me(atoll, entered.guest), 201)
+    key = atoll.logins.page_key(entered.session)
+    answer = Json({**await me(atoll, entered.guest), "page_key": key}, 201)
     seat = entered.guest.seat
     if seat is not None:
         set_cookie(request, answer, (GUEST_COOKIE, entered.session), until=seat.expires_at)
