@@ -5,6 +5,7 @@ import mmap
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -50,16 +51,52 @@ def child(body):
     assert os.waitpid(pid, 0)[1] == 0, "the child is content"
 
 shared = [work(0), {"list": list(range(1000))}, "words " * 500]
-mould = Mould()
+large = [None] * 2_000_000
+mould = Mould(wanted=WANTED)
 mould.lay()
 """
 
 
-def _try(body: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", _WORLD + body], capture_output=True, text=True, timeout=50
-    )
+def _try(body: str, *, wanted: bool = True) -> None:
+    code = _WORLD.replace("WANTED", str(wanted)) + body
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+_GROWN = """
+def body():
+    for _ in range(4):
+        large.extend([None] * 2_000_000)
+    assert all(value is None for value in large)
+"""
+
+
+def test_large_list_grows_in_a_child_of_a_zygote_with_usual_settings() -> None:
+    _try(_GROWN + "child(body)", wanted=False)
+
+
+def test_large_list_that_grows_in_a_child_is_why_the_mould_is_off() -> None:
+    """The control: the day it passes, the fault is mended, and the setting may be on again."""
+    _try(
+        _GROWN
+        + """
+try:
+    child(body)
+except AssertionError:
+    pass
+else:
+    raise SystemExit("a large list grew unharmed")
+"""
+    )
+
+
+def test_zygote_lays_no_mould_unless_the_setting_asks_for_it() -> None:
+    with zygote_rig() as rig:
+        report = rig.ask(wire.Report())
+        assert isinstance(report, wire.Reported)
+        assert report.unshared == mould.NOT_WANTED
+        (told,) = doctor._memory(report)
+    assert (told.level, "share_memory is off" in told.text) == ("ok", True)
 
 
 def test_mould_child_that_worked_settles_and_everything_says_what_it_said() -> None:
@@ -184,18 +221,21 @@ def test_mould_page_no_longer_of_the_file_says_what_it_said() -> None:
 
 def test_mould_on_larger_pages_is_not_used_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mmap, "PAGESIZE", 65536)
-    refused = mould.Mould()
+    refused = mould.Mould(wanted=True)
     assert "65536" in refused.lacking
     assert refused.settle() == 0
 
 
-def test_doctor_says_that_the_mould_is_in_use() -> None:
-    with zygote_rig() as rig:
-        report = rig.ask(wire.Report())
-        assert isinstance(report, wire.Reported)
-        assert report.unshared == ""
-        told = {each.name: each.level for each in doctor.findings(rig.home)}
-    assert told["memory"] == "ok"
+def test_doctor_names_the_fault_of_a_mould_that_is_in_use() -> None:
+    with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as home:
+        (Path(home) / "config.toml").write_text("share_memory = true\n")
+        with zygote_rig(home=Path(home)) as rig:
+            report = rig.ask(wire.Report())
+            assert isinstance(report, wire.Reported)
+            assert report.unshared == ""
+            (told,) = [each for each in doctor.findings(rig.home) if each.name == "memory"]
+    assert told.level == "warn"
+    assert "SIGBUS" in told.text
 
 
 def test_doctor_says_why_the_mould_is_not_in_use() -> None:
@@ -211,7 +251,7 @@ def test_mould_beside_a_thread_is_not_laid() -> None:
 go = threading.Event()
 other = threading.Thread(target=go.wait)
 other.start()
-late = Mould()
+late = Mould(wanted=True)
 late.lay()
 assert "thread" in late.lacking, late.lacking
 go.set()

@@ -3,12 +3,16 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import atoll
+from atoll.runtime.zygote.own_places import own_places
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire import zygote as wire
 
@@ -122,6 +126,56 @@ def test_folder_of_the_system_is_refused_even_when_granted(rig: ZygoteRig, sourc
     where = source.format(home=rig.home.root, parent=rig.home.root.parent)
     mount = wire.HostMount(where, "/mnt/x", grant=grant(rig, Path(where)))
     assert refused(rig, mount).kind in ("forbidden", "invalid")
+
+
+PROGRAM = Path(atoll.__file__).parent
+OWN = {
+    "the program": PROGRAM,
+    "a folder of the program": PROGRAM / "domain",
+    "what holds the program": PROGRAM.parents[1],
+    "the virtual environment": Path(sys.prefix).resolve(),
+    "programs of the virtual environment": Path(sys.prefix).resolve() / "bin",
+}
+
+
+@pytest.mark.parametrize("writable", [False, True])
+@pytest.mark.parametrize("wall", ["bubblewrap", "container"])
+@pytest.mark.parametrize("what", OWN)
+def test_folder_that_holds_the_running_program_is_refused(
+    rig: ZygoteRig, what: str, wall: str, writable: bool
+) -> None:
+    mount = wire.HostMount(
+        str(OWN[what]), "/mnt/x", writable, grant(rig, OWN[what], writable=writable)
+    )
+    start = wire.Start("sb_own", 1, "box", env=ENV, mounts=(mount,))
+    answer = rig.ask(start if wall == "bubblewrap" else wire.Serve(start, 5))
+    assert isinstance(answer, wire.Refused), answer
+    assert answer.kind == "forbidden"
+    assert "Atoll's own" in answer.message
+
+
+def test_second_name_of_the_program_is_refused(rig: ZygoteRig, data: Path) -> None:
+    """A bind mount gives a folder another path; the control shows that it is a real one."""
+    if rig.uid != 0:
+        pytest.skip("needs root, to bind")
+    place = next(one for one in own_places(rig.home.root) if PROGRAM.is_relative_to(one))
+    for own in (place, place.parent):
+        code = f"""
+from pathlib import Path
+from atoll.runtime.zygote.own_places import own_place_at, own_places
+places, alias = own_places(Path({str(rig.home.root)!r})), Path({str(data)!r})
+print(own_place_at(alias, places), any(alias.iterdir()))
+"""
+        line = f'mount --bind "{own}" "{data}" && exec "$0" -c "$1"'
+        done = subprocess.run(
+            ["unshare", "--mount", "/bin/sh", "-c", line, sys.executable, code],
+            env={"PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.environ["PATH"]},
+            capture_output=True,
+            text=True,
+        )
+        found, listed = done.stdout.split()
+        assert found != "None", (own, done.stderr)
+        assert listed == "True"
 
 
 @pytest.mark.parametrize(

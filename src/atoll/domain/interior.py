@@ -26,6 +26,9 @@ SOCKET_BYTES = 64 * MIB
 """Of what waits in sockets on the loopback. Cgroup v1 counts it apart and, unless told, not at
 all, though it comes from a pool of the whole machine (tcp_mem); v2 counts it as memory."""
 
+DEFAULT_LOW_DISK_MB = 2048
+"""Where the setting says nothing: below so much free disk no sandbox starts."""
+
 SCRATCH = (
     ("/tmp", 0o1777, 512 * MIB),  # noqa: S108  names inside the sandbox
     ("/var/tmp", 0o1777, 256 * MIB),  # noqa: S108

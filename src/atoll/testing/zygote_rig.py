@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from atoll.runtime.zygote import record
+from atoll.runtime.zygote import kernel, record
 from atoll.runtime.zygote.home import SPARE_PREFIX, Home
 from atoll.runtime.zygote.program import run
 from atoll.runtime.zygote.record import Record
@@ -136,12 +136,11 @@ def start_zygote(home: Path, uid: int, *, spares: int = 0) -> subprocess.Popen[b
 
 def main() -> None:
     """The subprocess: drops to the uid after its imports, which may lie in a private home."""
+    kernel.forbid_cores()
     home = Path(sys.argv[1])
     ready_fd, uid, spares = map(int, sys.argv[2:])
     if uid != os.geteuid():
-        os.setgroups([])
-        os.setresgid(uid, uid, uid)
-        os.setresuid(uid, uid, uid)
+        kernel.drop_to(uid)
 
     def ready() -> None:
         os.write(ready_fd, b"ready")

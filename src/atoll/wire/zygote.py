@@ -265,6 +265,15 @@ class Listed(msgspec.Struct, frozen=True, tag_field="answer", tag="listed"):
     more: bool = False
 
 
+class Disk(msgspec.Struct, frozen=True):
+    """Bytes of the home's disk: `free`, the mark `low` below which no sandbox starts, and what
+    images are `promised` beyond what they take."""
+
+    free: int
+    low: int
+    promised: int
+
+
 class Reported(msgspec.Struct, frozen=True, tag_field="answer", tag="reported"):
     """What this host gives: `degraded` names each limit a sandbox will lack, `unshared` says why
     idle runtimes give no memory back (empty: they do)."""
@@ -275,6 +284,7 @@ class Reported(msgspec.Struct, frozen=True, tag_field="answer", tag="reported"):
     init: str
     degraded: tuple[str, ...] = ()
     unshared: str = "the zygote is of an older version"
+    disk: Disk | None = None
 
 
 class Imported(msgspec.Struct, frozen=True, tag_field="answer", tag="imported"):

@@ -57,7 +57,7 @@ from atoll.surfaces.http.context import Readiness, Services
 from atoll.wire import zygote as wire
 from atoll.wiring.settings import ControlSettings
 from atoll.wiring.use_cases import Core, services_over
-from atoll.wiring.vaulting import door_limits, open_vault
+from atoll.wiring.vaulting import door_limits, held, open_vault
 
 if TYPE_CHECKING:
     from atoll.adapters.extensions.docker.extension import Docker
@@ -175,6 +175,7 @@ async def _logins(home: Path, clock: SystemClock, events: Events) -> Logins:
         await events.record(caller, Note("auth", "auth.login", {"how": how}))
 
     token = await asyncio.to_thread(load_or_make_token, home / "token")
+    held(token)
     logins = Logins(BookFile(home / "logins.json"), clock, token=token, record=record)
     await logins.load()
     return logins

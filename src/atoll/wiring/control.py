@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.domain.errors import AtollError
+from atoll.runtime.zygote import kernel
 from atoll.runtime.zygote.title import entitle
 from atoll.wiring.logs import configure
 from atoll.wiring.presence import Presence, present
@@ -58,6 +59,7 @@ class _Welcome:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run until SIGTERM or SIGINT; the exit code. 1 with a sentence on stderr when it cannot."""
+    kernel.forbid_cores()
     said = _parser().parse_args(arguments)
     entitle("control", str(said.home))
     link = StartLink.inherited(said.starter_fd)

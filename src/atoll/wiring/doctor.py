@@ -15,6 +15,8 @@ from atoll.ports.host import Finding
 from atoll.runtime.spawners.binary import INSIDE_PYTHON
 from atoll.runtime.zygote import hierarchies, image, kernel
 from atoll.runtime.zygote.home import Home
+from atoll.runtime.zygote.mould import KNOWN_FAULT, NOT_WANTED
+from atoll.runtime.zygote.own_places import own_places
 from atoll.runtime.zygote.programs import bwrap_version, find_bwrap, init_kind
 from atoll.runtime.zygote.seccomp import ARCHITECTURES
 from atoll.runtime.zygote.uids import FIRST_UID
@@ -22,6 +24,7 @@ from atoll.wire import zygote as wire
 from atoll.wiring import docker_host, mount_view, zygote_process
 
 LITTLE_DISK_BYTES = 5 * 2**30
+_CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")
 _APPARMOR = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 
 
@@ -41,11 +44,12 @@ def findings(home: Home) -> list[Finding]:
         _disk_images,
         _terminals,
         _files,
+        _cores,
         lambda: _zygote(report),
         lambda: _memory(report),
         lambda: _covered(home),
         lambda: docker_host.findings(home.root),
-        lambda: _disk(home),
+        lambda: _disk(home, report),
         _git,
     )
     return [finding for check in checks for finding in check()]
@@ -265,6 +269,22 @@ def _files() -> Iterator[Finding]:
         )
 
 
+def _cores() -> Iterator[Finding]:
+    """Where the kernel takes crashes. A pipe or socket is not bounded by RLIMIT_CORE (core(5))."""
+    pattern = _text(_CORE_PATTERN).strip()
+    if pattern[:1] in {"|", "@"}:
+        yield Finding(
+            "cores",
+            "warn",
+            f"a program that crashes in a sandbox hands its memory to {pattern[1:].split()[0]} "
+            "(core_pattern), outside every sandbox and usually as root: what an agent wrote is "
+            "read there. Atoll's own processes are never dumped",
+            "`sysctl kernel.core_pattern=core`, or a handler made for hostile input.",
+        )
+    else:
+        yield Finding("cores", "ok", "no process of a sandbox or of Atoll's leaves a core file")
+
+
 def _zygote(report: wire.Reported | None) -> Iterator[Finding]:
     if report is None:
         yield Finding("zygote", "warn", "it does not run", "`atoll up` starts it.")
@@ -284,17 +304,20 @@ def _zygote(report: wire.Reported | None) -> Iterator[Finding]:
 def _memory(report: wire.Reported | None) -> Iterator[Finding]:
     if report is None:
         return
-    if report.unshared:
-        text = f"each idle sandbox takes 4 MiB more: {report.unshared}"
+    if report.unshared == NOT_WANTED:
+        yield Finding("memory", "ok", "each runtime keeps memory of its own: share_memory is off")
+    elif report.unshared:
+        text = f"share_memory is on, but nothing is shared: {report.unshared}"
         yield Finding("memory", "warn", text, "See docs/performance.md, the mould.")
     else:
-        yield Finding("memory", "ok", "idle runtimes share what they began with")
+        text = f"share_memory is on, which has a known fault: {KNOWN_FAULT}"
+        yield Finding("memory", "warn", text, "Take it out of config.toml, then `atoll down`.")
 
 
 def _covered(home: Home) -> Iterator[Finding]:
     if os.geteuid() != 0:
         return
-    for cover in mount_view.covers(mount_view.needed_paths(home.root), mount_view.closed_to_others):
+    for cover in mount_view.covers(own_places(home.root), mount_view.closed_to_others):
         shown = ", ".join(map(str, cover.needed))
         yield Finding(
             "private folders",
@@ -303,7 +326,10 @@ def _covered(home: Home) -> Iterator[Finding]:
         )
 
 
-def _disk(home: Home) -> Iterator[Finding]:
+def _disk(home: Home, report: wire.Reported | None) -> Iterator[Finding]:
+    if report is not None and report.disk is not None:
+        yield _shared_disk(home, report.disk)
+        return
     place = next(folder for folder in (home.root, *home.root.parents) if folder.exists())
     free = shutil.disk_usage(place).free
     text = f"{free / 2**30:.1f} GiB free at {place}"
@@ -311,6 +337,25 @@ def _disk(home: Home) -> Iterator[Finding]:
         yield Finding("disk", "warn", text, "Workspaces are sparse: they grow as they fill.")
     else:
         yield Finding("disk", "ok", text)
+
+
+def _shared_disk(home: Home, disk: wire.Disk) -> Finding:
+    """What is free beside what running and kept sandboxes were promised."""
+    free, low, promised = (_gib(each) for each in (disk.free, disk.low, disk.promised))
+    text = f"{free} free at {home.root}; images of sandboxes may grow by {promised} more"
+    if disk.free < disk.low:
+        text = f"{text}; below {low} (low_disk_mb) no sandbox starts"
+        return Finding("disk", "fail", text, "Destroy sandboxes, or make room.")
+    if disk.free < max(disk.promised, LITTLE_DISK_BYTES):
+        fix = (
+            f"Below {low} (low_disk_mb) no sandbox starts; when none is left, those that run fail."
+        )
+        return Finding("disk", "warn", text, fix)
+    return Finding("disk", "ok", text)
+
+
+def _gib(size: int) -> str:
+    return f"{size / 2**30:.1f} GiB"
 
 
 def _git() -> Iterator[Finding]:

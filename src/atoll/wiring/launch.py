@@ -37,6 +37,7 @@ class LocalHost:
 
     def up(self, options: UpOptions) -> NoReturn:
         """Start what is missing and become the control plane, unless there is one."""
+        kernel.forbid_cores()
         home = Home(options.home.resolve())
         uid = prepare_home(home.root)
         link = zygote_process.start(home)

@@ -7,13 +7,12 @@ the folder is there.
 """
 
 import os
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import atoll
 from atoll.runtime.zygote import kernel
+from atoll.runtime.zygote.own_places import own_places
 from atoll.runtime.zygote.storage import private_mounts
 
 COVER_BYTES = 1024 * 1024
@@ -25,23 +24,6 @@ class Cover:
 
     folder: Path
     needed: tuple[Path, ...]
-
-
-def needed_paths(home: Path) -> list[Path]:
-    """The interpreter, its environment, everything importable, and the home; real paths."""
-    code = [sys.base_prefix, sys.prefix, str(Path(atoll.__file__).parent), *sys.path]
-    executable = Path(sys.executable).resolve().parent
-    named = [*(Path(each) for each in code if each), executable, home]
-    return _outermost(path.resolve() for path in named if path.exists())
-
-
-def _outermost(paths: Iterable[Path]) -> list[Path]:
-    """Without what lies below another of them."""
-    kept: list[Path] = []
-    for path in sorted(set(paths), key=lambda each: len(each.parts)):
-        if not any(path.is_relative_to(other) for other in kept):
-            kept.append(path)
-    return kept
 
 
 def covers(needed: Iterable[Path], closed: Callable[[Path], bool]) -> list[Cover]:
@@ -63,7 +45,7 @@ def closed_to_others(folder: Path) -> bool:
 def enter(home: Path) -> None:
     """Enter a mount namespace of our own and cover what is closed. As root only; raises
     `OSError` where the kernel refuses."""
-    wanted = covers(needed_paths(home), closed_to_others)
+    wanted = covers(own_places(home), closed_to_others)
     private_mounts()
     for cover in wanted:
         _cover(cover)

@@ -20,6 +20,7 @@ from atoll.domain.agent import named
 from atoll.domain.errors import AtollError, Failed, Invalid
 from atoll.runtime.boot import Agent, RuntimeBoot
 from atoll.runtime.spawners.binary import host_program, init_argv
+from atoll.runtime.zygote import kernel
 from atoll.wire import init as wire
 from atoll.wire import zygote
 from atoll.wire.unreadable import UNREADABLE
@@ -35,6 +36,7 @@ _INSIDE = ("PATH", "LANG", "HOME", "USER", "TERM")
 
 def main(arguments: list[str]) -> int:
     """Serve until SIGTERM; the exit code is the runtime's, 2 for a wrong call."""
+    kernel.forbid_cores()
     asked = _parser().parse_args(arguments)
     try:
         boot = _boot(asked)

@@ -44,6 +44,7 @@ from atoll.runtime.standing_policy import StandingPolicy
 from atoll.runtime.sudo import Sudo
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminals import Defaults, Terminals
+from atoll.runtime.zygote.kernel import hold_in_memory
 
 log = logging.getLogger("atoll.runtime")
 
@@ -100,7 +101,9 @@ async def _live(
     stop, gone = asyncio.Event(), asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     upstreams = _upstreams(boot)
-    keys = (upstream.key for upstream in upstreams.values())
+    keys = [upstream.key for upstream in upstreams.values()]
+    for key in keys:
+        hold_in_memory(key)
     redactions = parts.redactions = Redactions(keys)
     journal = Journal(boot.journal_dir, boot.journal_bytes, redact=redactions.payload)
     parts.journal = journal

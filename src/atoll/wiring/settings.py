@@ -17,6 +17,7 @@ from atoll.adapters.agents.catalogue import find
 from atoll.adapters.extensions.docker.build_rules import USUAL_RULES, BuildRules
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.host_mount import check_source
+from atoll.domain.interior import DEFAULT_LOW_DISK_MB
 from atoll.domain.isolation import IsolationLevel
 from atoll.domain.price import PRICES
 from atoll.domain.provider import safe_base_url
@@ -60,6 +61,7 @@ class ControlSettings:
     `door_limits`: bounds of each sandbox's broker: `requests_per_minute`, `concurrent`,
     `bytes_per_hour`, and `spend_micros`, millionths of a US dollar by provider.
     `mount_roots`: folders of the host below which anybody may mount; the file alone says so.
+    `share_memory`, `low_disk_mb`: the zygote's, which reads them from the file itself.
     `away_seconds`: how long terminals wait for their drivers while no control plane is there.
     `require_isolation`: the level below which no sandbox runs, nor behind a weak wall.
     `allow_loopback_remotes`: repositories on this machine may be fetched (development).
@@ -85,6 +87,8 @@ class ControlSettings:
     require_isolation: IsolationLevel | None = None
     allow_loopback_remotes: bool = False
     mount_roots: tuple[str, ...] = ()
+    share_memory: bool = False
+    low_disk_mb: Annotated[int, msgspec.Meta(ge=0)] = DEFAULT_LOW_DISK_MB
 
 
 def read_settings(

@@ -2,10 +2,15 @@
 
 from collections.abc import Mapping
 
+import structlog
+
 from atoll.adapters.vaults.envelope import EnvelopeVault
 from atoll.adapters.vaults.master_keys import KeyFile, from_command, read_keys
+from atoll.runtime.zygote.kernel import hold_in_memory
 from atoll.wire.policy import DoorLimits
 from atoll.wiring.settings import ControlSettings
+
+_log = structlog.get_logger(__name__)
 
 VARIABLE = "ATOLL_MASTER_KEY"
 
@@ -15,12 +20,18 @@ def open_vault(settings: ControlSettings, environ: Mapping[str, str]) -> Envelop
     Blocking. Raises `Failed` with what is wrong with the keys."""
     if settings.master_key_command:
         argv = settings.master_key_command
-        return EnvelopeVault(lambda: from_command(argv))
+        return EnvelopeVault(lambda: from_command(argv), hold=held)
     text = environ.get(VARIABLE, "")
     if text:
-        return EnvelopeVault(lambda: read_keys(text.replace(";", "\n"), VARIABLE))
+        return EnvelopeVault(lambda: read_keys(text.replace(";", "\n"), VARIABLE), hold=held)
     file = KeyFile(settings.home / "master.key")
-    return EnvelopeVault(file.load, file.save)
+    return EnvelopeVault(file.load, file.save, hold=held)
+
+
+def held(value: bytes | str) -> None:
+    """Keep a key out of swap and cores for the life of this process, and log where that fails."""
+    if not hold_in_memory(value):
+        _log.warning("a key could not be locked in memory: RLIMIT_MEMLOCK may be 0")
 
 
 def door_limits(settings: ControlSettings) -> DoorLimits:

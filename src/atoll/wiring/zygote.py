@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from atoll.domain.errors import AtollError
-from atoll.runtime.zygote import cgroups
+from atoll.runtime.zygote import cgroups, kernel
 from atoll.runtime.zygote.home import Home
 from atoll.runtime.zygote.program import run
 from atoll.runtime.zygote.title import entitle
@@ -21,6 +21,7 @@ from atoll.wiring.warm import warm
 
 def main() -> int:
     """Run until SIGTERM; 1 with a sentence on stderr when it cannot begin."""
+    kernel.forbid_cores()
     parser = argparse.ArgumentParser(prog="atoll-zygote")
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--ready-fd", type=int, default=None)

@@ -38,15 +38,19 @@ class MasterKey:
 
 Load = Callable[[], Sequence[MasterKey]]
 Save = Callable[[Sequence[MasterKey]], None]
+Hold = Callable[[bytes], object]
 
 
 class EnvelopeVault:
     """`ports.vault.Vault` and `Masters`. `load` gives the master keys, the newest last; `save`
-    keeps them, where they are ours to keep."""
+    keeps them, where they are ours to keep. `hold` is called with each key that is used from now
+    on, to keep it out of swap and cores."""
 
-    def __init__(self, load: Load, save: Save | None = None) -> None:
+    def __init__(
+        self, load: Load, save: Save | None = None, *, hold: Hold = lambda _key: None
+    ) -> None:
         """Raises what `load` raises, and `Failed` when it gives none."""
-        self._save = save
+        self._save, self._hold = save, hold
         self._keys: dict[str, MasterKey] = {}
         self._newest = self._take(load())
 
@@ -100,6 +104,8 @@ class EnvelopeVault:
         if not keys:
             raise Failed("the vault has no master key")
         self._keys = {key.id: key for key in keys}
+        for key in keys:
+            self._hold(key.secret)
         return keys[-1]
 
     def _wrap(self, data_key: bytes, body: bytes, binding: Binding) -> Sealed:

@@ -7,7 +7,6 @@ one packet, what it made or why not.
 
 import contextlib
 import os
-import resource
 import socket
 import traceback
 from collections.abc import Callable
@@ -256,13 +255,11 @@ def _limit_terminals(init_pid: int, ptys: int) -> tuple[str, ...]:
 
 
 def _give_up_privilege(nursery: Nursery, uid: int) -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if nursery.root:
         kernel.drop_to(uid)
     if nursery.root and 0 in (*os.getresuid(), *os.getresgid()):
         raise Failed("a runtime would have kept a way back to root: it does not start")
     kernel.set_no_new_privileges()
-    # Whoever gives up a uid is not dumpable. For one call it is again: nobody else has this uid.
-    kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
-    nursery.mould.open_eyes()
-    kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
+    with kernel.own_files_in_proc():
+        nursery.mould.open_eyes()
+    kernel.forbid_cores()

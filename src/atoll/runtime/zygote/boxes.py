@@ -22,6 +22,7 @@ from atoll.runtime.zygote.funerals import begin_funeral
 from atoll.runtime.zygote.host_mounts import check_host_mounts
 from atoll.runtime.zygote.live import Live, Order, Phase, Reply
 from atoll.runtime.zygote.nursery import Born, Laid, Nursery, Stillborn
+from atoll.runtime.zygote.room import check_room
 from atoll.runtime.zygote.spares import SPARES, Spares
 from atoll.runtime.zygote.views import checked_tree, checked_views
 from atoll.wire import zygote as wire
@@ -149,6 +150,9 @@ class Boxes:
 
     def _give_birth(self, order: Order, reply: Reply) -> None:
         request = order.start
+        if request.maintenance_seconds is None:
+            # Whoever only brings home what is kept may do so: that is how room is made.
+            check_room(self.nursery.home, self.nursery.settings.low_disk_mb)
         known = self.kept.get(request.sandbox_id)
         if known is None and order.wait_seconds is None and self._adopted(request, reply):
             return

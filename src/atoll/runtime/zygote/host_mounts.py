@@ -7,23 +7,20 @@ are shown as the sandbox's own; root's are shown as they are.
 
 import contextlib
 import os
-import stat
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from atoll.domain.errors import AtollError, Forbidden, Invalid
-from atoll.domain.host_mount import HostMount, below_any, read_host_mounts
+from atoll.domain.host_mount import HostMount, read_host_mounts
 from atoll.runtime.zygote import idmap, kernel
 from atoll.runtime.zygote.home import BoxPlaces, Home
+from atoll.runtime.zygote.own_places import own_place_at, own_places
+from atoll.runtime.zygote.own_settings import own_note, own_settings
 from atoll.runtime.zygote.reach import reach
 from atoll.wire.unreadable import UNREADABLE
 from atoll.wire.zygote import Start
-
-MAX_NOTE_BYTES = 64 * 1024
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,44 +40,27 @@ def check_host_mounts(home: Home, start: Start) -> None:
     mounts = host_mounts(start)
     if not mounts:
         return
-    read_host_mounts(mounts, _roots(home))
+    read_host_mounts(mounts, own_settings(home).mount_roots)
+    places = own_places(home.root)
     for mount in mounts:
-        if below_any(mount.source, (str(home.root),)) or below_any(str(home.root), (mount.source,)):
-            raise Forbidden(f"{mount.source} is, or holds, the home of Atoll: it is never mounted")
+        own = own_place_at(Path(mount.source), places)
+        if own is not None:
+            raise Forbidden(
+                f"{mount.source} is, holds or lies in {own}, where Atoll's own program or home "
+                "is: it is never mounted, not even to be read",
+                field="mounts",
+            )
         if mount.grant:
             _check_grant(home, mount)
 
 
 def _check_grant(home: Home, mount: HostMount) -> None:
     try:
-        grant = msgspec.json.decode(_own_note(home.grants / mount.grant), type=Grant)
+        grant = msgspec.json.decode(own_note(home.grants / mount.grant), type=Grant)
     except (OSError, *UNREADABLE) as err:
         raise Forbidden(f"nobody granted that {mount.source} be mounted ({err})") from err
     if grant.source != mount.source or (mount.writable and not grant.writable):
         raise Forbidden(f"what was granted is not that {mount} be mounted")
-
-
-def _roots(home: Home) -> tuple[str, ...]:
-    """`mount_roots` of the settings, where they are the home's owner's own."""
-    try:
-        settings = tomllib.loads(_own_note(home.root / "config.toml").decode())
-    except (OSError, ValueError):
-        return ()
-    found = settings.get("mount_roots", ())
-    return tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
-
-
-def _own_note(path: Path) -> bytes:
-    """A small file that nobody but the zygote's own user can have written. Raises `OSError`."""
-    fd = os.open(path, _READ)
-    try:
-        found = os.fstat(fd)
-        foreign = found.st_uid != os.geteuid() or found.st_mode & 0o022
-        if not stat.S_ISREG(found.st_mode) or foreign:
-            raise PermissionError(f"{path.name} is not a file of the home's owner alone")
-        return os.read(fd, MAX_NOTE_BYTES)
-    finally:
-        os.close(fd)
 
 
 def attached(places: BoxPlaces, number: int) -> Path:

@@ -36,8 +36,10 @@ def _user_namespace(inside: int, outside: int) -> int:
             # Of the pipe that says when to end, only the parent's copy may hold the other side.
             os.close(end)
             kernel.unshare(kernel.CLONE_NEWUSER)
-            os.write(made, b"1")
-            os.read(ended, 1)
+            # Without CAP_SYS_PTRACE the parent could not open the namespace of a closed process.
+            with kernel.own_files_in_proc():
+                os.write(made, b"1")
+                os.read(ended, 1)
         finally:
             os._exit(0)
     os.close(made)

@@ -7,7 +7,10 @@ name, like those of `os`. Flags are from the kernel's public headers.
 import contextlib
 import ctypes
 import fcntl
+import mmap
 import os
+import resource
+import sys
 from collections.abc import Iterator
 
 CLONE_NEWNS = 0x00020000
@@ -34,10 +37,13 @@ MOUNT_ATTR_IDMAP = 0x00100000
 MNT_DETACH = 2
 
 PR_SET_PDEATHSIG = 1
+PR_GET_DUMPABLE = 3
 PR_SET_DUMPABLE = 4
 PR_SET_NAME = 15
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
+
+MADV_DONTDUMP = 16
 
 _NS_GET_USERNS = 0xB701
 _OPEN_TREE, _MOVE_MOUNT, _OPENAT2, _MOUNT_SETATTR = 428, 429, 437, 442
@@ -60,6 +66,7 @@ _libc.mmap.argtypes = (
     *(ctypes.c_int, ctypes.c_int, ctypes.c_long),
 )
 _libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+_libc.mlock.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
 
 
 class _MountAttr(ctypes.Structure):
@@ -196,6 +203,7 @@ def drop_to(uid: int, groups: tuple[int, ...] = ()) -> None:
     os.setgroups(groups)
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
+    _stay_closed()
 
 
 def lay_down(uid: int) -> None:
@@ -203,12 +211,59 @@ def lay_down(uid: int) -> None:
     os.setgroups([])
     os.setresgid(uid, uid, 0)
     os.setresuid(uid, uid, 0)
+    _stay_closed()
 
 
 def take_up() -> None:
     """Be root again after `lay_down`."""
     os.setresuid(0, 0, 0)
     os.setresgid(0, 0, 0)
+    _stay_closed()
+
+
+def forbid_cores() -> None:
+    """Leave no core of this process and its children, and let only root look into this one.
+
+    RLIMIT_CORE counts for children and for what they exec, but not where core_pattern is a pipe;
+    not being dumpable stops that, too, but only until the next exec (core(5), prctl(2)).
+    """
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    prctl(PR_SET_DUMPABLE, 0)
+
+
+def _stay_closed() -> None:
+    # A change of ids sets what `fs.suid_dumpable` says, which is 2, a core for root, on many hosts.
+    prctl(PR_SET_DUMPABLE, 0)
+
+
+def is_dumpable() -> bool:
+    """Whether anybody but root may look into this process, or a core of it be written."""
+    state: int = _libc.prctl(PR_GET_DUMPABLE, *([ctypes.c_ulong(0)] * 4))
+    return state == 1
+
+
+@contextlib.contextmanager
+def own_files_in_proc() -> Iterator[None]:
+    """Let this process write its own files in /proc: without root, one that is not dumpable may
+    not. Keep it short: until the end another process of this uid may look in."""
+    prctl(PR_SET_DUMPABLE, 1)
+    try:
+        yield
+    finally:
+        prctl(PR_SET_DUMPABLE, 0)
+
+
+def hold_in_memory(value: bytes | str) -> bool:
+    """Keep the pages of a value that lives as long as this process out of swap and cores. Returns
+    whether the kernel did both. Copies of it that others made are not found."""
+    page = mmap.PAGESIZE
+    start = id(value) // page * page
+    size = -(-(id(value) + sys.getsizeof(value) - start) // page) * page
+    results: tuple[int, int] = (
+        _libc.mlock(start, size),
+        _libc.madvise(start, size, MADV_DONTDUMP),
+    )
+    return results == (0, 0)
 
 
 def close_others(keep: set[int]) -> None:

@@ -59,12 +59,18 @@ class _Range(ctypes.Structure):
     )
 
 
+NOT_WANTED = "the setting share_memory is off"
+KNOWN_FAULT = "a runtime may die of SIGBUS, or read wrong data, once a large list of it grows"
+"""mremap(2) extends a block of the laid memory past its own part of the file: what lies there is
+another part, or past the end nothing."""
+
+
 class Mould:
     """One in the zygote; every child has its copy. `lacking` says why it gives nothing back, and
-    is empty once it may."""
+    is empty once it may. Unless `wanted` it does nothing."""
 
-    def __init__(self) -> None:
-        self._library, self.lacking = _library()
+    def __init__(self, *, wanted: bool = False) -> None:
+        self._library, self.lacking = _library() if wanted else (None, NOT_WANTED)
         self._given = self._size = 0
         self._counts: ctypes.Array[ctypes.c_ubyte] | None = None
         self._pagemap = -1

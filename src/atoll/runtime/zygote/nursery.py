@@ -12,6 +12,7 @@ from atoll.runtime.zygote.bwrap_argv import Programs
 from atoll.runtime.zygote.cgroups import Groups
 from atoll.runtime.zygote.home import Home
 from atoll.runtime.zygote.mould import Mould
+from atoll.runtime.zygote.own_settings import OwnSettings
 from atoll.runtime.zygote.record import Process
 from atoll.runtime.zygote.storage import Storage
 from atoll.wire.zygote import Start
@@ -64,6 +65,7 @@ class Nursery:
     control_uid: int
     become: Become
     mould: Mould = field(default_factory=Mould)
+    settings: OwnSettings = field(default_factory=OwnSettings)
     root: bool = field(default_factory=lambda: os.geteuid() == 0)
     """Whether sandboxes get uids of their own: a fact of the zygote, settled while it is whole. A
     child that has laid its privilege down must still know that it has one to give up."""

@@ -25,8 +25,11 @@ from atoll.runtime.zygote.home import Home, passage_mode
 from atoll.runtime.zygote.host_root import etc_tree
 from atoll.runtime.zygote.imports import Importer
 from atoll.runtime.zygote.lending import Lender
+from atoll.runtime.zygote.mould import Mould
 from atoll.runtime.zygote.nursery import Become, Nursery
+from atoll.runtime.zygote.own_settings import own_settings
 from atoll.runtime.zygote.programs import install
+from atoll.runtime.zygote.room import measured
 from atoll.runtime.zygote.server import Server, bind
 from atoll.runtime.zygote.spares import SPARES
 from atoll.runtime.zygote.storage import Storage
@@ -67,7 +70,9 @@ def run(
     lender = Lender(home, machine)
     kept = sweep(home, groups, lender)
     storage = Storage(home, os.geteuid() == 0 and image.can_mount(), lender)
-    nursery = Nursery(home, programs, groups, storage, control_uid, become)
+    settings = own_settings(home)
+    mould = Mould(wanted=settings.share_memory)
+    nursery = Nursery(home, programs, groups, storage, control_uid, become, mould, settings)
     uids = Reserve(Counter(home.boxes / "next-uid"))
     loop = Loop()
     server: Server
@@ -119,6 +124,7 @@ def _raise_file_limit() -> None:
 
 
 def _report(nursery: Nursery) -> wire.Reported:
+    room = measured(nursery.home, nursery.settings.low_disk_mb)
     return wire.Reported(
         root=nursery.root,
         pid=os.getpid(),
@@ -126,6 +132,7 @@ def _report(nursery: Nursery) -> wire.Reported:
         init=nursery.programs.init_kind,
         degraded=nursery.degraded(),
         unshared=nursery.mould.lacking,
+        disk=wire.Disk(room.free, room.low, room.promised),
     )
 
 

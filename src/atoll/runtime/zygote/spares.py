@@ -25,6 +25,7 @@ from atoll.runtime.zygote.home import SPARE_PREFIX as PREFIX
 from atoll.runtime.zygote.host_root import etc_tree
 from atoll.runtime.zygote.live import Live, Order, Phase
 from atoll.runtime.zygote.nursery import Born, Laid, Stillborn
+from atoll.runtime.zygote.room import measured
 from atoll.wire import zygote as wire
 
 NAME_BYTES = 8
@@ -169,6 +170,8 @@ class Spares:
     def _raise(self, general: wire.Start) -> None:
         try:
             shape = self._shape(general)
+            if measured(self.births.nursery.home, self.births.nursery.settings.low_disk_mb).is_low:
+                return
         except OSError:
             return
         named = msgspec.structs.replace(general, sandbox_id=PREFIX + token_hex(NAME_BYTES))

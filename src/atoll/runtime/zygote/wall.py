@@ -139,7 +139,7 @@ def _become_bwrap(site: Site, inherited: tuple[int, int, int, int]) -> None:
         seccomp = os.open(site.seccomp, os.O_RDONLY | os.O_CLOEXEC)
         _map_descriptors(control, seccomp, info, errors, go)
         cgroups.join(site.groups())
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), kernel.own_files_in_proc():
             # Out of memory, the machine should lose an agent before anything else.
             Path("/proc/self/oom_score_adj").write_text(OOM_SCORE)
         bound_files(site.files)

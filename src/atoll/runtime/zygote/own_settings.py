@@ -1,0 +1,64 @@
+"""The settings of `config.toml` that the zygote reads for itself.
+
+It trusts no control plane with them: the file counts only when the home's owner alone can have
+written it. A value that is missing or odd takes its default: the control plane's own reading of
+the file (`wiring.settings`) reports what is wrong.
+"""
+
+import os
+import stat
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from atoll.domain.interior import DEFAULT_LOW_DISK_MB
+from atoll.runtime.zygote.home import Home
+
+MAX_NOTE_BYTES = 64 * 1024
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSettings:
+    """`mount_roots`, `share_memory` and `low_disk_mb` (docs/settings.md)."""
+
+    mount_roots: tuple[str, ...] = ()
+    share_memory: bool = False
+    low_disk_mb: int = DEFAULT_LOW_DISK_MB
+
+
+def own_settings(home: Home) -> OwnSettings:
+    """Read them anew. Never raises."""
+    try:
+        found = tomllib.loads(own_note(home.root / "config.toml").decode())
+    except (OSError, ValueError):
+        return OwnSettings()
+    return OwnSettings(
+        mount_roots=_texts(found.get("mount_roots")),
+        share_memory=found.get("share_memory") is True,
+        low_disk_mb=_number(found.get("low_disk_mb"), DEFAULT_LOW_DISK_MB),
+    )
+
+
+def _texts(found: Any) -> tuple[str, ...]:
+    return tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
+
+
+def _number(found: Any, usual: int) -> int:
+    fits = isinstance(found, int) and not isinstance(found, bool) and found >= 0
+    return found if fits else usual
+
+
+def own_note(path: Path) -> bytes:
+    """Return a small file that nobody but the zygote's own user can have written. Raises
+    `OSError`."""
+    fd = os.open(path, _READ)
+    try:
+        found = os.fstat(fd)
+        foreign = found.st_uid != os.geteuid() or found.st_mode & 0o022
+        if not stat.S_ISREG(found.st_mode) or foreign:
+            raise PermissionError(f"{path.name} is not a file of the home's owner alone")
+        return os.read(fd, MAX_NOTE_BYTES)
+    finally:
+        os.close(fd)
