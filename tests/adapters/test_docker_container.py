@@ -154,12 +154,15 @@ def test_environment_keeps_what_the_image_brings_and_ours_wins() -> None:
             ("PATH", "/usr/local/go/bin:/usr/bin"),
             ("GOVERSION", "1"),
             ("HTTP_PROXY", "http://x"),
+            ("ATOLL_SANDBOX_ID", "sb_other"),
+            ("ATOLL_ANYTHING", "1"),
         ),
     )
     request = Provision(SandboxId("sb_a"), 1, "x", Profile("p", "1"), env=(("WISH", "1"),))
     env = dict(environment_of(request, picture))
     assert env["GOVERSION"] == "1" and env["WISH"] == "1"
     assert env["HTTP_PROXY"] == "http://127.0.0.1:3128"
+    assert {k: v for k, v in env.items() if k.startswith("ATOLL_")} == {"ATOLL_SANDBOX_ID": "sb_a"}
     words = env["PATH"].split(":")
     assert words[0].startswith("/home/agent/")
     assert words.index("/usr/local/go/bin") < words.index("/usr/bin")
@@ -187,6 +190,34 @@ def test_container_shows_the_host_s_folders_as_allowed() -> None:
     assert shown == [("/h/boxes/lent/0", True), ("/h/boxes/lent/1", False)]
     # A volume of the image at the same place would be mounted twice.
     assert "/data" not in json.loads(body(asked))["HostConfig"]["Tmpfs"]
+
+
+@pytest.mark.parametrize(
+    "volume",
+    [
+        "/",
+        "/.atoll",
+        "/.atoll/x",
+        "/dev",
+        "/dev/shm/x",
+        "/proc",
+        "/proc/sys",
+        "/sys",
+        "/etc",
+        "data",
+    ],
+)
+def test_volume_where_the_sandbox_has_its_own_is_refused(volume: str) -> None:
+    with pytest.raises(Invalid, match="VOLUME"):
+        body(plan(picture=Picture("sha256:1", volumes=(volume,))))
+
+
+def test_volume_beside_the_sandbox_s_own_is_memory() -> None:
+    volumes = ("/etc/app", "/devices", "/tmp", "/.atoll/state")
+    asked = json.loads(body(plan(picture=Picture("sha256:1", volumes=volumes))))
+    tmpfs = asked["HostConfig"]["Tmpfs"]
+    assert {"/etc/app", "/devices", "/tmp"} <= tmpfs.keys()
+    assert "/.atoll/state" not in tmpfs
 
 
 def test_container_of_a_bare_workspace_shows_an_empty_place() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,13 +13,14 @@ import pytest
 from atoll.adapters.extensions.docker.extension import Docker, Settings
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.ids import SandboxId
+from atoll.domain.interior import default_cpu_millis
 from atoll.domain.profile import Profile, Resources
 from atoll.domain.system_calls import DENIED
 from atoll.ports.extension import Provision
 from atoll.runtime.zygote import image
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire import zygote as wire
-from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
+from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, pack, why_not
 from tests.security.test_limits import SOCKETS
 from tests.security.test_wall import (
     SYSCALL,
@@ -308,6 +310,58 @@ def test_container_s_memory_and_processes_are_bounded(rig: ZygoteRig, box: wire.
         print("refused", made < 64)
     """
     assert python(rig, box, code) == "refused True"
+
+
+async def test_container_gets_all_but_half_a_core_where_nobody_asked(
+    rig: ZygoteRig, daemon: DockerDaemon
+) -> None:
+    docker, sandbox = extension(rig, daemon), SandboxId("sb_cores")
+    profile = Profile("profile.x", "1", "ext.docker", IMAGE, resources=Resources(workspace_mb=16))
+    handle = await docker.provision(Provision(sandbox, 1, "x", profile))
+    name = f"{rig.home.tag}-{sandbox}"
+    nanos = daemon.run("inspect", "-f", "{{.HostConfig.NanoCpus}}", name)
+    cores = int(daemon.run("info", "-f", "{{.NCPU}}"))
+    assert int(nanos) == default_cpu_millis(cores) * 1_000_000
+    await docker.teardown(handle, keep_state=False)
+    await docker.close()
+
+
+@pytest.mark.parametrize("volume", ["/.atoll", "/dev", "//dev", "/proc/../sys"])
+async def test_volume_of_an_image_where_the_wall_stands_is_refused(
+    rig: ZygoteRig, daemon: DockerDaemon, volume: str
+) -> None:
+    small = str(daemon.folder / "small.tar")
+    daemon.run("import", "--change", f'VOLUME ["{volume}"]', small, "atoll-test/volume:1")
+    docker = extension(rig, daemon)
+    profile = Profile("profile.x", "1", "ext.docker", "atoll-test/volume:1")
+    with pytest.raises(Invalid, match="declares a VOLUME"):
+        await docker.provision(Provision(SandboxId("sb_volume"), 1, "x", profile))
+    await docker.close()
+    daemon.run("rmi", "atoll-test/volume:1")
+    assert rig.home.root.exists() and list(rig.home.lent.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("link", "target", "why"),
+    [("run", "/.atoll", "can be written"), (".atoll", "/root", "cannot be looked at")],
+)
+async def test_link_of_an_image_where_our_files_lie_is_not_followed(
+    rig: ZygoteRig, daemon: DockerDaemon, tmp_path: Path, *, link: str, target: str, why: str
+) -> None:
+    tree = daemon.folder / "tree"
+    linked = tmp_path / "linked.tar"
+    pack(tree, linked)
+    with tarfile.open(linked, "a") as tar:
+        found = tarfile.TarInfo(link)
+        found.type, found.linkname = tarfile.SYMTYPE, target
+        tar.addfile(found)
+    daemon.run("import", str(linked), "atoll-test/linked:1")
+    docker = extension(rig, daemon)
+    profile = Profile("profile.x", "1", "ext.docker", "atoll-test/linked:1")
+    with pytest.raises(Failed, match=why):
+        await docker.provision(Provision(SandboxId("sb_linked"), 1, "x", profile))
+    await docker.close()
+    daemon.run("rmi", "atoll-test/linked:1")
 
 
 async def test_image_of_the_host_is_refused(rig: ZygoteRig, daemon: DockerDaemon) -> None:

@@ -7,9 +7,11 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from atoll.domain.interior import default_cpu_millis
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire import zygote as wire
 
@@ -77,6 +79,18 @@ def test_processor_time_is_bounded_however_many_want_it(rig: ZygoteRig) -> None:
     # Of one processor; a busy machine gives less, never more.
     assert float(said) < 0.6
     rig.ask(wire.Destroy("sb_busy"))
+
+
+def test_processor_time_is_bounded_where_nobody_asked_for_it(rig: ZygoteRig) -> None:
+    if any(each.startswith("cpu") for each in degraded(rig)):
+        pytest.skip("no cpu control group here, and the sandbox says so")
+    rig.start("sb_usual", env=ENV)
+    groups = Path("/sys/fs/cgroup")
+    v1 = [*groups.glob(f"*/**/{rig.home.tag}/sb_usual/cpu.cfs_quota_us")]
+    v2 = [*groups.glob(f"**/{rig.home.tag}/sb_usual/cpu.max")]
+    quotas = {path.read_text().split()[0] for path in (*v1, *v2)}
+    assert quotas == {str(default_cpu_millis(len(os.sched_getaffinity(0))) * 100)}
+    rig.ask(wire.Destroy("sb_usual"))
 
 
 def test_memory_cannot_go_on_in_swap(rig: ZygoteRig) -> None:

@@ -1,4 +1,4 @@
-"""What every sandbox looks like inside, whatever builds its wall: tables, and no rule.
+"""What every sandbox looks like inside, whatever builds its wall: tables, and few rules.
 
 The zygote reads them for bubblewrap, the Docker extension for the Engine, so that an agent
 finds the same places behind both.
@@ -17,6 +17,16 @@ DEFAULT_FILES = 16_384
 DEFAULT_NETLINK = 64
 """Limits where a profile names none: `DEFAULT_FILES` of each process (RLIMIT_NOFILE, hard),
 `DEFAULT_NETLINK` route sockets alive at once, at 212,992 bytes that no control group counts."""
+
+LEFT_CPU_MILLIS = 500
+"""Of processor time that no sandbox gets by default, in thousandths of a core."""
+
+
+def default_cpu_millis(cores: int) -> int:
+    """Return the processor time of a sandbox whose profile names none, on a machine of so many
+    cores: all but half a core, so that one sandbox cannot take the machine from the others."""
+    return max(LEFT_CPU_MILLIS, cores * 1000 - LEFT_CPU_MILLIS)
+
 
 FILTERS = 64
 """Seccomp filters that programs inside may have alive at once. Each is compiled into a pool of

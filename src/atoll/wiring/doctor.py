@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from atoll.domain.errors import AtollError
-from atoll.domain.interior import DEFAULT_FILES, DEFAULT_PIDS
+from atoll.domain.interior import DEFAULT_FILES, DEFAULT_PIDS, default_cpu_millis
 from atoll.ports.host import Finding
 from atoll.runtime.spawners.binary import INSIDE_PYTHON
 from atoll.runtime.zygote import hierarchies, image, kernel
@@ -217,6 +217,10 @@ def _limits(report: wire.Reported | None) -> Iterator[Finding]:
             yield Finding(f"limit: {name}", "warn", why, "See docs/security.md.")
         if not report.degraded:
             yield Finding("limits", "ok", "memory, cpu, processes and disk are bounded")
+        if not any(each.startswith("cpu:") for each in report.degraded):
+            cores = len(os.sched_getaffinity(0))
+            text = f"{default_cpu_millis(cores) / 1000:g} of {cores} cores"
+            yield Finding("cpu", "ok", f"a sandbox whose profile names none gets at most {text}")
         return
     found = [
         f"v{each.version} {','.join(sorted(each.controllers)) or each.name or 'kill'}"

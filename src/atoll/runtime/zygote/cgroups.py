@@ -18,11 +18,13 @@ from atoll.domain.interior import (
     DEFAULT_NETLINK,
     DEFAULT_PIDS,
     SOCKET_BYTES,
+    default_cpu_millis,
 )
 from atoll.runtime.zygote.hierarchies import Hierarchy, hierarchies
 from atoll.wire.zygote import Limits
 
 CPU_PERIOD_US = 100_000
+_CPU_QUOTAS = ("cpu.cfs_quota_us", "cpu.max")
 FREEZE_SECONDS = 1.0
 LEAVE_SECONDS = 3.0
 _POLL_SECONDS = 0.002
@@ -51,7 +53,7 @@ def caps(limits: Limits) -> Caps:
     return Caps(
         memory_bytes=limits.memory_bytes or DEFAULT_MEMORY_BYTES,
         pids=limits.pids or DEFAULT_PIDS,
-        cpu_millis=limits.cpu_millis,
+        cpu_millis=limits.cpu_millis or default_cpu_millis(len(os.sched_getaffinity(0))),
         files=limits.files or DEFAULT_FILES,
         netlink=DEFAULT_NETLINK if limits.netlink is None else limits.netlink,
     )
@@ -130,6 +132,8 @@ def prepare(tag: str) -> Groups:
             probe = base / "probe"
             probe.mkdir(exist_ok=True)
             os.close(os.open(probe / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC))
+            if not any((probe / name).exists() for name in _CPU_QUOTAS):
+                handed -= {"cpu"}  # a kernel without CONFIG_CFS_BANDWIDTH
             probe.rmdir()
         except OSError:
             continue

@@ -11,7 +11,8 @@ from pathlib import PurePosixPath
 import msgspec
 
 from atoll.adapters.extensions.docker.images import Picture
-from atoll.domain.host_mount import HostMount
+from atoll.domain.errors import Invalid
+from atoll.domain.host_mount import HostMount, below_any
 from atoll.domain.interior import AGENT_STATE, BARE_BYTES, DOORS, HOME, MASKED, MIB, SCRATCH
 from atoll.ports.extension import Mount
 from atoll.wire.zygote import Awaited
@@ -22,6 +23,9 @@ SOFT_FILES = 1024
 CPU_NANOS_PER_MILLI = 1_000_000
 VOLUME_BYTES = 64 * MIB
 """For what an image calls a VOLUME: memory, so that nothing anonymous stays on the disk."""
+
+RESERVED = ("/.atoll", "/dev", "/proc", "/sys")
+"""Where no VOLUME of an image may lie: it would be written to, or cover what the wall covers."""
 
 ETC = ("passwd", "group", "hosts", "hostname", "resolv.conf", "nsswitch.conf", "gitconfig")
 
@@ -205,9 +209,21 @@ def _memory_places(plan: Plan, uid: int) -> dict[str, str]:
             places[f"{HOME}/{parent}"] = home
     bound = {bind.target for bind in _mounts(plan)}
     for volume in plan.picture.volumes:
-        if volume not in bound:
-            places.setdefault(volume, (0o755, VOLUME_BYTES))
+        if volume not in bound and volume not in places:
+            _check_volume(volume)
+            places[volume] = (0o755, VOLUME_BYTES)
     return {
         place: f"rw,exec,nosuid,nodev,mode={mode:o},size={size},uid={uid},gid={uid}"
         for place, (mode, size) in places.items()
     }
+
+
+def _check_volume(place: str) -> None:
+    """Raises `Invalid` for a volume that cannot be the image's."""
+    reserved = below_any(place, RESERVED) or place in ("/", "/etc")
+    if reserved or not place.startswith("/") or not place.isprintable():
+        raise Invalid(
+            f"the image declares a VOLUME at {place[:80]!r}, a place that is the sandbox's own: "
+            "build it without, or name another image",
+            field="image",
+        )

@@ -19,6 +19,9 @@ HOME_LABEL, SANDBOX_LABEL, GENERATION_LABEL = "atoll.home", "atoll.sandbox", "at
 NOBODY_THERE = 69
 """How init exits when its rendezvous is gone."""
 
+LET_GO = "its init was let go"
+"""Why a container ended whose init was spoken to and then left (its exit code is 0)."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -85,7 +88,7 @@ class Containers:
                 "its init found nobody to speak to: the daemon must run on this machine and see "
                 "the home's folder"
             )
-        return f"its init ended with status {code}"
+        return LET_GO if code == 0 else f"its init ended with status {code}"
 
     async def remove(self, name: str) -> bool:
         """Remove it, waiting for whoever does so already. Whether it was there."""

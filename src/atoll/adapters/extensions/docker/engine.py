@@ -64,6 +64,7 @@ class Info(_Words):
     swap_limit: bool = True
     cpu_cfs_quota: bool = True
     pids_limit: bool = True
+    cores: int = msgspec.field(name="NCPU", default=0)
 
     def has(self, option: str) -> bool:
         """Whether a security option is on (`seccomp`, `rootless`, `userns`, `apparmor`)."""

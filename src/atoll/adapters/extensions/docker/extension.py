@@ -21,6 +21,7 @@ from atoll.adapters.extensions.docker.builds import Builds
 from atoll.adapters.extensions.docker.container import Plan, body
 from atoll.adapters.extensions.docker.containers import (
     GENERATION_LABEL,
+    LET_GO,
     SANDBOX_LABEL,
     Containers,
 )
@@ -33,7 +34,13 @@ from atoll.adapters.extensions.namespaces.link import Link
 from atoll.adapters.extensions.namespaces.probe import healthy
 from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
 from atoll.domain.ids import SandboxId
-from atoll.domain.interior import DEFAULT_FILES, DEFAULT_MEMORY_BYTES, DEFAULT_PIDS, MIB
+from atoll.domain.interior import (
+    DEFAULT_FILES,
+    DEFAULT_MEMORY_BYTES,
+    DEFAULT_PIDS,
+    MIB,
+    default_cpu_millis,
+)
 from atoll.domain.isolation import Isolation, IsolationLevel
 from atoll.domain.profile import Access
 from atoll.ports.extension import (
@@ -133,7 +140,7 @@ class Docker:
                 f"sandbox {request.sandbox_id} lives in generation {living.generation}, not "
                 f"{request.generation}: stop it first"
             )
-        await self._check_daemon()
+        info = await self._check_daemon()
         picture = await find(self._builds, request.profile.image, request.report)
         answer = await self._link.ask(
             wire.Serve(self._start(request, picture), int(START_SECONDS)), seconds=START_SECONDS
@@ -143,14 +150,15 @@ class Docker:
         if not isinstance(answer, wire.Awaited):
             raise Failed(f"the zygote answered a serve by {type(answer).__name__}")
         try:
-            return self._handle(await self._built(request, picture, answer))
+            plan = self._plan(request, picture, answer, info=info)
+            return self._handle(await self._built(request, plan))
         except BaseException:
             # Nothing half-built stays; files of an earlier start do.
             with suppress(AtollError):
                 await self._taken_down(request.sandbox_id, keep_state=True)
             raise
 
-    async def _check_daemon(self) -> None:
+    async def _check_daemon(self) -> docker.Info:
         info = await self._engine.info()
         if info.has("rootless"):
             raise Failed(
@@ -162,6 +170,7 @@ class Docker:
                 f"the Docker daemon at {self.settings.host} has no seccomp: it cannot build a "
                 "wall. Use a kernel and daemon with it, or ext.namespaces"
             )
+        return info
 
     def _start(self, request: Provision, picture: Picture) -> wire.Start:
         profile = request.profile
@@ -186,16 +195,18 @@ class Docker:
             maintenance_seconds=request.maintenance_seconds,
         )
 
-    async def _built(self, request: Provision, picture: Picture, awaited: wire.Awaited) -> wire.Box:
+    async def _built(self, request: Provision, plan: Plan) -> wire.Box:
         """Make and start the container, and wait until its init came in or it ended."""
-        wanted = body(self._plan(request, picture, awaited))
-        await self._containers.run(request.sandbox_id, request.generation, body=wanted)
+        await self._containers.run(request.sandbox_id, request.generation, body=body(plan))
         container = self._containers.name(request.sandbox_id)
         waiting = wire.Await(request.sandbox_id, request.generation)
         async with asyncio.TaskGroup() as tasks:
             came = tasks.create_task(self._answer_to(waiting))
             ended = tasks.create_task(self._containers.end_of(container))
             await asyncio.wait({came, ended}, return_when=asyncio.FIRST_COMPLETED)
+            if ended.done() and ended.result() == LET_GO:
+                # Whoever awaited it refused it, and is about to say why.
+                await asyncio.wait({came}, timeout=ASK_SECONDS)
             came.cancel()
             ended.cancel()
         if came.cancelled():
@@ -215,7 +226,9 @@ class Docker:
         except AtollError as err:
             return err
 
-    def _plan(self, request: Provision, picture: Picture, awaited: wire.Awaited) -> Plan:
+    def _plan(
+        self, request: Provision, picture: Picture, awaited: wire.Awaited, *, info: docker.Info
+    ) -> Plan:
         limits = request.profile.resources
         return Plan(
             picture=picture,
@@ -225,7 +238,7 @@ class Docker:
             seccomp=profile_for(machine(), debug=request.profile.safety.debug),
             memory_bytes=limits.memory_mb * MIB if limits.memory_mb else DEFAULT_MEMORY_BYTES,
             pids=limits.pids or DEFAULT_PIDS,
-            cpu_millis=None if limits.cpu is None else int(limits.cpu * 1000),
+            cpu_millis=_cpu_millis(limits.cpu, info),
             files=limits.files or DEFAULT_FILES,
             writable=request.profile.workspace.access is not Access.READ_ONLY,
             bare=request.profile.workspace.access is Access.NONE,
@@ -399,3 +412,11 @@ class Docker:
             ("container", self._containers.name(box.sandbox_id)),
         )
         return Handle(SandboxId(box.sandbox_id), box.generation, NAME, data)
+
+
+def _cpu_millis(wanted: float | None, info: docker.Info) -> int | None:
+    """The processor time a container gets, where the daemon can bound it: it refuses to be asked
+    where it cannot, and the sandbox says `degraded` then."""
+    if wanted is not None:
+        return int(wanted * 1000)
+    return default_cpu_millis(info.cores) if info.cpu_cfs_quota and info.cores else None

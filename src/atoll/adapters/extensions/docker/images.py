@@ -65,9 +65,9 @@ def _picture(image: Image) -> Picture:
         return Picture(image.id)
     pairs = (text.partition("=") for text in config.env or ())
     env = tuple((name, value) for name, equals, value in pairs if name and equals)
-    # A volume's path is the image's word: only a plain absolute one is used.
-    volumes = (os.path.normpath(each) for each in config.volumes or ())
-    return Picture(image.id, env, tuple(each for each in volumes if each.startswith("/")))
+    # A volume's path is the image's word, which the Engine cleans, too.
+    volumes = (re.sub("^/+", "/", os.path.normpath(each)) for each in config.volumes or ())
+    return Picture(image.id, env, tuple(volumes))
 
 
 async def _archived(engine: Engine, name: str, archives: Path) -> Image:

@@ -45,6 +45,9 @@ STANDARD: tuple[tuple[str, str], ...] = (
 )
 
 OURS = frozenset(name for name, _value in STANDARD)
+OWN_PREFIX = "ATOLL_"
+"""Of names that Atoll alone gives: an image has no say in them."""
+
 MAX_FROM_IMAGE = 128
 
 
@@ -72,7 +75,7 @@ def imaged(
     """The environment with what an image brings. Where both name the same variable, ours holds,
     but the image's programs are found after the home's and before the system's."""
     image, wishes, mounts = dict(brought), dict(wished), tuple(mounts)
-    theirs = [pair for pair in image.items() if pair[0] not in OURS][:MAX_FROM_IMAGE]
+    theirs = [pair for pair in image.items() if not _is_ours(pair[0])][:MAX_FROM_IMAGE]
     env = environment(sandbox_id, theirs, wishes.items(), mounts=mounts)
     if "PATH" not in image or "PATH" in wishes:
         return env
@@ -82,3 +85,7 @@ def imaged(
     system = [word for word in image["PATH"].split(":") if word.startswith("/")]
     merged["PATH"] = ":".join(dict.fromkeys([*home, *system, *usual]))
     return tuple(merged.items())
+
+
+def _is_ours(name: str) -> bool:
+    return name in OURS or name.startswith(OWN_PREFIX)
