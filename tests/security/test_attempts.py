@@ -23,7 +23,7 @@ NUMBERS = (
     *(311, 312),
     *(401, 402, 403),
     *(501, 502),
-    *(601, 602, 603),
+    *(601, 602, 603, 604, 605),
 )
 """Of the list of threats Atoll is built against; some numbers are not taken. From 301 on: attempts
 at pools of the whole machine; from 311 on: at the person's browser, checkout and disk; from 401 on:

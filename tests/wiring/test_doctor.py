@@ -1,4 +1,4 @@
-"""What `doctor` says of a machine that hides parts of its /proc, tried with the real thing."""
+"""What `doctor` says of a machine's limits, and of one that hides parts of its /proc."""
 
 import os
 import shutil
@@ -7,17 +7,18 @@ import sys
 
 import pytest
 
+from atoll.domain.interior import default_cpu_millis
+from atoll.wire.zygote import Reported
+from atoll.wiring import doctor
+
 CODE = "from atoll.wiring import doctor; print([each.level for each in doctor._proc()])"
 MASKED = "mount -t tmpfs none /proc/tty && exec "
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(
-        os.geteuid() != 0 or shutil.which("unshare") is None, reason="needs root and unshare"
-    ),
-]
 
-
+@pytest.mark.root
+@pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("unshare") is None, reason="needs root and unshare"
+)
 @pytest.mark.parametrize(("before", "level"), [("exec ", "ok"), (MASKED, "fail")])
 def test_doctor_names_a_masked_proc(before: str, level: str) -> None:
     done = subprocess.run(
@@ -27,3 +28,13 @@ def test_doctor_names_a_masked_proc(before: str, level: str) -> None:
         text=True,
     )
     assert done.stdout == f"['{level}']\n", done.stderr
+
+
+@pytest.mark.parametrize("degraded", [(), ("cpu: no delegated cgroup",)])
+def test_doctor_says_what_processor_time_a_sandbox_gets(degraded: tuple[str, ...]) -> None:
+    report = Reported(root=True, pid=1, bwrap="0.11.0", init="c", degraded=degraded)
+    told = {finding.name: finding.text for finding in doctor._limits(report)}
+    cores = len(os.sched_getaffinity(0))
+    usual = f"{default_cpu_millis(cores) / 1000:g} of {cores} cores"
+    assert (usual in told.get("cpu", "")) == (not degraded)
+    assert ("limit: cpu" in told) == bool(degraded)
