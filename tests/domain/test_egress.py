@@ -1,5 +1,7 @@
 """What may leave by the egress door: names first, addresses after."""
 
+from dataclasses import replace
+
 import pytest
 
 from atoll.domain.egress import (
@@ -11,6 +13,7 @@ from atoll.domain.egress import (
     host_matches,
     judge,
     judge_address,
+    judge_own,
     read_ranges,
 )
 from atoll.domain.profile import NetworkMode
@@ -80,11 +83,32 @@ def test_none_lets_nothing_out() -> None:
 def test_full_reaches_public_names_and_addresses_but_no_provider() -> None:
     full = policy(NetworkMode.FULL, denied=("bad.example",))
     assert judge(full, Destination("anything.example", 22)) == Allowed("mode full")
-    assert judge(full, Destination("1.1.1.1", 53)) == Allowed("mode full")
+    assert judge(full, Destination("1.1.1.1", 443)) == Allowed("mode full")
     assert code(judge(full, Destination("10.0.0.1", 80))) == "address_not_public"
     assert code(judge(full, Destination("169.254.169.254", 80))) == "address_never"
     assert code(judge(full, Destination("api.anthropic.com", 443))) == "provider_host"
     assert code(judge(full, Destination("bad.example", 443))) == "denied"
+
+
+def test_full_opens_its_ports_the_profiles_and_those_of_rules() -> None:
+    full = policy(NetworkMode.FULL, ports=(8443,))
+    assert judge(full, Destination("1.1.1.1", 8443)) == Allowed("mode full")
+    named = Refused("port_not_listed", "port 25 is none that mode full opens", remedy=True)
+    assert judge(full, Destination("mail.example", 25)) == named
+    assert judge(full, Destination("1.1.1.1", 25)) == replace(named, remedy=False)
+    ruled = replace(full, rules=(EgressRule("mail.example", (25,)),))
+    assert code(judge(ruled, Destination("mail.example", 25))) == "allowed"
+
+
+def test_own_address_is_reached_by_a_named_port_in_host_only_alone() -> None:
+    to = Destination("example.com", 5432)
+    for mode in (NetworkMode.LIMITED, NetworkMode.FULL):
+        open_ports = policy(mode, host_ports=(5432,))
+        assert code(judge_own(open_ports, to, "93.184.215.14")) == "address_own"
+    inside = policy(NetworkMode.HOST_ONLY, host_ports=(5432,))
+    assert judge_own(inside, to, "10.1.0.9") is None
+    assert code(judge_own(inside, replace(to, port=22), "10.1.0.9")) == "address_own"
+    assert judge_own(inside, replace(to, port=22), "127.0.0.1") is None  # judged before
 
 
 def test_denied_host_wins_over_its_rule() -> None:

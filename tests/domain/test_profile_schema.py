@@ -104,9 +104,10 @@ def test_every_field_arrives() -> None:
 def test_network_and_safety_are_read_and_written_back() -> None:
     profile = read_profile(
         HEAD + "network: {mode: host-only, host_ports: [5432], ranges: [10.1.0.0/16], "
-        "egress: [a.example], out_mb_per_hour: 5, netlink: 0}\n"
+        "ports: [8443], egress: [a.example], out_mb_per_hour: 5, netlink: 0}\n"
         "safety: {shell: true, operator: [[git, push]], sudo: [[apt-get, update]]}\n"
     )
+    assert profile.network.ports == (8443,)
     assert (profile.network.host_ports, profile.network.ranges) == ((5432,), ("10.1.0.0/16",))
     assert profile.network.netlink == 0
     assert profile.safety.operator == (("git", "push"),)

@@ -64,7 +64,7 @@ def test_layers_that_are_turned_on_name_their_rules() -> None:
             Network(mode=NetworkMode.HOST_ONLY, host_ports=(80, 5432), ranges=("10.0.0.0/8",)),
             "ports 80, 5432 of this machine, 1 ranges",
         ),
-        (Network(mode=NetworkMode.FULL), "every public address"),
+        (Network(mode=NetworkMode.FULL, ports=(8443,)), "ports 80, 443, 22, 8443 of every"),
     ],
 )
 def test_network_says_how_far_it_reaches(network: Network, text: str) -> None:

@@ -7,7 +7,9 @@ Prints one JSON object: what came of each attempt.
 
 import base64
 import contextlib
+import ctypes
 import json
+import os
 import socket
 import struct
 import subprocess
@@ -22,7 +24,12 @@ from atoll.testing.server import TestServer, test_server
 from tests.peers.docker_daemon import IMAGE, docker_daemon
 
 PUBLIC = "93.184.215.14"
+OWN = "93.184.216.34"
+"""A public address of the machine itself, given to it when the sandbox already runs."""
+
+CLONE_NEWNET = 0x40000000
 NAMES = {
+    "own.test.example": OWN,
     "allowed.test.example": PUBLIC,
     "inner.test.example": "127.0.0.1",
     "metadata.test.example": "169.254.169.254",
@@ -35,7 +42,8 @@ version: "1.0.0"
 {backend}
 network:
   egress: [allowed.test.example, "http://allowed.test.example/ok", inner.test.example,
-           metadata.test.example, api.openai.com]
+           metadata.test.example, api.openai.com, own.test.example]
+  ports: [5432]
 safety:
   sudo: [[apt-get, install, -y, jq]]
 """
@@ -46,7 +54,12 @@ class Peers:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
-        self.reached: dict[str, list[bytes]] = {"public": [], "plain": [], "loopback": []}
+        self.reached: dict[str, list[bytes]] = {
+            "public": [],
+            "plain": [],
+            "loopback": [],
+            "own": [],
+        }
 
     def resolve(self) -> None:
         server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -73,6 +86,18 @@ class Peers:
         record = b"\xc0\x0c\0\1\0\1\0\0\0\x05\0\4" + socket.inet_aton(address or "0.0.0.0")
         return head + question + (record if found else b"")
 
+    def listen_elsewhere(self, address: str, ports: dict[str, int]) -> None:
+        """Listen there in a network of its own, reached through a cable."""
+
+        def move() -> None:
+            _go_elsewhere(address)
+            for name, port in ports.items():
+                self.listen(name, address, port)
+
+        mover = threading.Thread(target=move)
+        mover.start()
+        mover.join()
+
     def listen(self, name: str, address: str, port: int) -> None:
         server = socket.create_server((address, port))
 
@@ -89,6 +114,23 @@ class Peers:
             self.reached[name].append(got)
             moved = b"HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\n"
             peer.sendall(moved + b"Content-Length: 0\r\nConnection: close\r\n\r\n")
+
+
+_CABLE = """
+ip link set lo up
+ip link add far type veth peer name near netns {pid}
+ip addr add {address}/32 dev far && ip addr add 10.77.0.2/24 dev far && ip link set far up
+nsenter --target {pid} --net sh -c 'ip addr add 10.77.0.1/24 dev near && ip link set near up
+ip route add {address}/32 via 10.77.0.2'
+"""
+
+
+def _go_elsewhere(address: str) -> None:
+    """Move this thread to a network of its own, where it has this address."""
+    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), "unshare")
+    script = _CABLE.format(pid=os.getpid(), address=address)
+    subprocess.run(["sh", "-ec", script], check=True)
 
 
 # Runs inside. Each attempt is (name, what to send to the proxy, what to send after a 200).
@@ -206,6 +248,9 @@ def attempts(loopback_port: int) -> list[Attempt]:
         ("sni ech", connect(f"{host}:443"), hello(host, ech=True)),
         ("sni ssh", connect(f"{host}:443"), b"SSH-2.0-OpenSSH\r\n"),
         ("path outside", plain(host, "/ok/../admin"), b""),
+        ("own literal", connect(f"{OWN}:443"), b"GET / HTTP/1.0\r\n\r\n"),
+        ("own name", connect("own.test.example:443"), hello("own.test.example")),
+        ("unlisted port", connect(f"{PUBLIC}:25"), b"EHLO x\r\n"),
         ("right tls", connect(f"{host}:443"), hello(host)),
         ("right plain", plain(host, "/ok/x"), b""),
     ]  # fmt: skip
@@ -225,7 +270,11 @@ def attack(server: TestServer, peers: Peers, port: int) -> dict[str, object]:
         for name, first, then in attempts(port)
     ]
     packed = base64.b64encode(json.dumps(encoded).encode()).decode()
-    told: dict[str, object] = {}
+    subprocess.run(["ip", "addr", "add", f"{OWN}/32", "dev", "lo"], check=True)
+    peers.listen("own", OWN, 443)
+    with socket.create_connection((OWN, 443), 20) as straight:
+        straight.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        told: dict[str, object] = {"control": straight.recv(100).decode("latin-1")}
     for mode in ("limited", "full", "none"):
         server.run("net", "mode", "box", mode)
         peers.asked.clear()
@@ -268,16 +317,14 @@ def page_of(server: TestServer, after: int) -> str:
 @contextlib.contextmanager
 def network(peers: Peers) -> Iterator[int]:
     """The namespaces we are in, furnished; the port of the machine's own service."""
-    for words in (("link", "set", "lo", "up"), ("addr", "add", f"{PUBLIC}/32", "dev", "lo")):
-        subprocess.run(["ip", *words], check=True)
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     with tempfile.NamedTemporaryFile("w") as file:
         file.write("nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")
         file.flush()
         subprocess.run(["mount", "--bind", file.name, "/etc/resolv.conf"], check=True)
         Path(file.name).chmod(0o644)
         peers.resolve()
-        peers.listen("public", PUBLIC, 443)
-        peers.listen("plain", PUBLIC, 80)
+        peers.listen_elsewhere(PUBLIC, {"public": 443, "plain": 80})
         peers.listen("loopback", "127.0.0.1", 5432)
         yield 5432
 

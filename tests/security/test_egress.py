@@ -71,6 +71,7 @@ def test_61_nothing_leaves_beside_the_door(told: Mapping[str, Any]) -> None:
 def test_62_refused_names_are_never_looked_up(told: Mapping[str, Any]) -> None:
     assert set(told["limited"]["asked"]) <= {
         "allowed.test.example", "inner.test.example", "metadata.test.example",
+        "own.test.example",
     }  # fmt: skip
     assert told["none"]["asked"] == []
     assert told["limited"]["answers"]["lookup"] == "gaierror"
@@ -121,6 +122,22 @@ def test_72_ambiguous_requests_are_answered_and_closed(told: Mapping[str, Any]) 
     assert '"request_not_listed"' in told["limited"]["answers"]["path outside"]
 
 
+def test_503_own_public_address_is_reached_in_no_mode(told: Mapping[str, Any]) -> None:
+    """Also one that the machine was given after the sandbox began."""
+    assert "302 Found" in told["control"]
+    for mode in ("limited", "full", "none"):
+        assert told[mode]["reached"]["own"] == []
+        assert all(refused(each) for each in starting(told, mode, "own").values())
+    for name in ("own literal", "own name"):
+        assert '"address_own"' in told["full"]["answers"][name]
+
+
+def test_503_full_opens_listed_ports_only(told: Mapping[str, Any]) -> None:
+    full = told["full"]["answers"]
+    assert '"port_not_listed"' in full["unlisted port"]
+    assert "302 Found" in full["right tls"] and "302 Found" in full["right plain"]
+
+
 def test_74_redirect_is_handed_back_and_not_followed(told: Mapping[str, Any]) -> None:
     assert "Location: http://169.254.169.254/" in told["limited"]["answers"]["right plain"]
 
@@ -138,7 +155,7 @@ def test_78_ports_stay_owned_in_every_mode(told: Mapping[str, Any]) -> None:
 
 
 def test_none_answers_and_lets_nothing_out(told: Mapping[str, Any]) -> None:
-    assert told["none"]["reached"] == {"public": [], "plain": [], "loopback": []}
+    assert told["none"]["reached"] == {"public": [], "plain": [], "loopback": [], "own": []}
     assert '"network_none"' in told["none"]["answers"]["right tls"]
 
 

@@ -49,6 +49,7 @@ ACTING: dict[str, tuple[object, dict[str, Any]]] = {
     "network.egress": (["a.example"], {}),
     "network.mode": ("none", {}),
     "network.host_ports": ([5432], {"network": {"mode": "host-only"}}),
+    "network.ports": ([8443], {"network": {"mode": "full"}}),
     "network.ranges": (["10.1.0.0/16"], {"network": {"mode": "host-only"}}),
     "network.out_mb_per_hour": (5, {}),
     "network.in_mb_per_hour": (5, {}),

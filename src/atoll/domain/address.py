@@ -5,22 +5,45 @@ differently (threats fact 8). The caller then dials exactly the judged address.
 """
 
 from collections.abc import Iterable
-from ipaddress import IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 _NAT64 = "64:ff9b:"
+_SPECIAL = (
+    "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+    "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24",
+    "192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+    "240.0.0.0/4",
+    "::/128", "::1/128", "::ffff:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64",
+    "100:0:0:1::/64", "2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20",
+    "5f00::/16", "fc00::/7", "fe80::/10",
+    "224.0.0.0/4", "ff00::/8", "fec0::/10",
+)  # fmt: skip
+"""The IANA special-purpose registries of IPv4 and IPv6 (updated 2025-10-09), rows within another
+row left out, those that are reachable everywhere too: they lead to whoever is nearest. In the last
+line multicast and site-local addresses (RFC 3879)."""
+
+_SPECIAL_4 = tuple(IPv4Network(one) for one in _SPECIAL if ":" not in one)
+_SPECIAL_6 = tuple(IPv6Network(one) for one in _SPECIAL if ":" in one)
+_UNICAST = IPv6Network("2000::/3")
+"""All that was ever given out of IPv6 for global unicast (RFC 4291 §2.4)."""
 _METADATA = frozenset({"169.254.169.254", "fd00:ec2::254", "100.100.100.200", "192.0.0.192"})
 """Where clouds tell a machine its own credentials."""
 
 
 def is_public(address: str) -> bool:
     """True for a globally routable unicast address; false for loopback, private, link-local,
-    metadata, multicast, reserved, and IPv6 forms that carry an IPv4 address (mapped, 6to4,
-    Teredo, NAT64). Raises `ValueError` for what is no address."""
+    metadata, multicast, reserved, every row of the special-purpose registries, and IPv6 forms
+    that carry an IPv4 address (mapped, 6to4, Teredo, NAT64). Raises `ValueError` for what is no
+    address."""
     parsed = ip_address(address)
     if isinstance(parsed, IPv6Address):
         carries_v4 = parsed.ipv4_mapped or parsed.sixtofour or parsed.teredo
         if carries_v4 is not None or parsed.compressed.startswith(_NAT64):
             return False
+        if parsed not in _UNICAST or any(parsed in one for one in _SPECIAL_6):
+            return False
+    elif any(parsed in one for one in _SPECIAL_4):
+        return False
     return parsed.is_global and not parsed.is_multicast and not parsed.is_reserved
 
 

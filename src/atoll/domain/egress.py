@@ -19,6 +19,9 @@ HOST_NAMES = frozenset({"host.atoll.internal", "localhost", "127.0.0.1", "::1"})
 
 LOOPBACKS = ("127.0.0.1", "::1")
 
+FULL_PORTS = (80, 443, 22)
+"""What mode `full` opens everywhere; a profile's `network.ports` adds to them."""
+
 NEVER: tuple[Range, ...] = tuple(
     ip_network(one)
     for one in (
@@ -57,7 +60,7 @@ class EgressRule:
 class EgressPolicy:
     """All that holds at the door. `denied` hosts are refused whatever the rules say; `providers`
     are the broker's hosts, refused with all below them; `host_ports` and `ranges` count in
-    `host-only`."""
+    `host-only`, `ports` in `full`."""
 
     mode: NetworkMode = NetworkMode.LIMITED
     rules: tuple[EgressRule, ...] = ()
@@ -65,6 +68,7 @@ class EgressPolicy:
     providers: tuple[str, ...] = ()
     host_ports: tuple[int, ...] = ()
     ranges: tuple[Range, ...] = ()
+    ports: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,7 @@ def judge(policy: EgressPolicy, to: Destination) -> Allowed | Refused:
         return Refused("denied", f"{to.host} was denied by the owner", remedy=True)
     match policy.mode:
         case NetworkMode.FULL:
-            return _literal(policy, to) or Allowed("mode full")
+            return _literal(policy, to) or _in_full(policy, to)
         case NetworkMode.HOST_ONLY:
             return _in_host_only(policy, to)
         case NetworkMode.LIMITED:  # pragma: no branch - the cases are all
@@ -138,6 +142,15 @@ def judge_address(policy: EgressPolicy, to: Destination, address: str) -> Refuse
     if any(found in one for one in policy.ranges):
         return None
     return Refused("address_outside", f"{to.host} stands for {address}, in no allowed range")
+
+
+def judge_own(policy: EgressPolicy, to: Destination, address: str) -> Refused | None:
+    """Decide on an address of this machine that `judge_address` let pass: what listens there may
+    be meant for its neighbours, or for nobody."""
+    host_only = policy.mode is NetworkMode.HOST_ONLY
+    if is_loopback(address) or (host_only and to.port in policy.host_ports):
+        return None
+    return Refused("address_own", f"{to.host} stands for {address}, which is this machine's own")
 
 
 def host_matches(pattern: str, host: str) -> bool:
@@ -175,6 +188,16 @@ def _is_address(host: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _in_full(policy: EgressPolicy, to: Destination) -> Allowed | Refused:
+    if to.port in (*FULL_PORTS, *policy.ports):
+        return Allowed("mode full")
+    by_rule = _by_rules(policy, to)
+    if isinstance(by_rule, Allowed):
+        return by_rule
+    detail = f"port {to.port} is none that mode full opens"
+    return Refused("port_not_listed", detail, remedy=not _is_address(to.host))
 
 
 def _in_host_only(policy: EgressPolicy, to: Destination) -> Allowed | Refused:

@@ -63,16 +63,17 @@ class Recording(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Network:
     """Deny by default; `egress` lists what the door lets through: hosts, or presets by name
-    (`pypi`, `npm`). `host_ports` and private `ranges` count in `host-only`; the megabytes bound
-    what leaves and what comes in. `allowed` and `denied` are what a sandbox's owner added to it
-    while it lived; denied hosts win. At most `netlink` sockets that list interfaces and routes
-    are open at once; None takes the default."""
+    (`pypi`, `npm`). `host_ports` and private `ranges` count in `host-only`, `ports` in `full`
+    beside the usual ones; the megabytes bound what leaves and what comes in. `allowed` and
+    `denied` are what a sandbox's owner added to it while it lived; denied hosts win. At most
+    `netlink` sockets that list interfaces and routes are open at once; None takes the default."""
 
     default: str = "deny"
     egress: tuple[str, ...] = ()
     mode: NetworkMode = NetworkMode.LIMITED
     host_ports: tuple[int, ...] = ()
     ranges: tuple[str, ...] = ()
+    ports: tuple[int, ...] = ()
     out_mb_per_hour: int | None = None
     in_mb_per_hour: int | None = None
     allowed: tuple[str, ...] = ()

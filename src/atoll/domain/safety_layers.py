@@ -6,6 +6,7 @@ and the wall they are part of, cannot. Pure.
 
 from dataclasses import dataclass
 
+from atoll.domain.egress import FULL_PORTS
 from atoll.domain.isolation import Isolation, IsolationLevel
 from atoll.domain.network_switch import rules_of
 from atoll.domain.profile import NetworkMode, Profile, RootMode, Safety
@@ -137,7 +138,8 @@ def _network(sandbox: Sandbox) -> str:
             ports = ", ".join(str(port) for port in network.host_ports) or "none"
             return f"host-only: ports {ports} of this machine, {len(network.ranges)} ranges"
         case NetworkMode.FULL:  # pragma: no branch - the cases are all
-            return "full: every public address; private ones and metadata services refused"
+            ports = ", ".join(str(port) for port in (*FULL_PORTS, *network.ports))
+            return f"full: ports {ports} of every public address; no private or own one"
 
 
 def _root(profile: Profile) -> str:

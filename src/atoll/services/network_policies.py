@@ -19,6 +19,7 @@ def network_of(sandbox: Sandbox) -> Network:
         denied=network.denied,
         host_ports=network.host_ports,
         ranges=network.ranges,
+        ports=network.ports,
         bytes_out_per_hour=_bytes(network.out_mb_per_hour),
         bytes_in_per_hour=_bytes(network.in_mb_per_hour),
     )

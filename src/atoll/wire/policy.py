@@ -80,14 +80,15 @@ class EgressRule(_Message, frozen=True, kw_only=True):
 
 class Network(_Message, frozen=True, kw_only=True):
     """The egress door's policy (design R3). `denied` hosts (or `*.host`) win over the rules;
-    `host_ports` and `ranges` count in `host-only`; the bytes are those that leave the sandbox
-    and those that come in, None without bound."""
+    `host_ports` and `ranges` count in `host-only`, `ports` in `full`; the bytes are those that
+    leave the sandbox and those that come in, None without bound."""
 
     mode: NetworkMode = "limited"
     rules: tuple[EgressRule, ...] = ()
     denied: tuple[Word, ...] = ()
     host_ports: tuple[Port, ...] = ()
     ranges: tuple[Word, ...] = ()
+    ports: tuple[Port, ...] = ()
     bytes_out_per_hour: int | None = None
     bytes_in_per_hour: int | None = None
 

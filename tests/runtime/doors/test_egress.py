@@ -102,7 +102,7 @@ class Door:
                        paths=("/ok",)),
             EgressRule(host="inner.example", ports=(self.server.port,)),
         )  # fmt: skip
-        network = Network(mode=mode, rules=rules, **more)  # type: ignore[arg-type]
+        network = Network(mode=mode, rules=rules, ports=(self.server.port,), **more)  # type: ignore[arg-type]
         self.egress.heed(Policy(network=network))
 
     def codes(self, kind: str = "door.refused") -> list[object]:

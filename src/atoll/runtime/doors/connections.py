@@ -10,9 +10,10 @@ import socket
 import ssl
 from time import monotonic
 
-from atoll.domain.address import first_forbidden
+from atoll.domain.address import first_forbidden, is_loopback
 from atoll.domain.passage import Origin
 from atoll.runtime.doors.outbound import Outbound
+from atoll.runtime.doors.own_address import is_own
 
 CONNECT_SECONDS = 15.0
 IDLE_SECONDS = 15.0
@@ -62,6 +63,8 @@ class Connections:
                 refused = first_forbidden(addresses, loopback=origin.loopback)
                 if refused is not None:
                     raise AddressRefused(f"{origin.host} leads to an address that is not public")
+                if any(is_own(one) and not is_loopback(one) for one in addresses):
+                    raise AddressRefused(f"{origin.host} leads to an address of this machine")
             return await self._first(origin, addresses[:MAX_TRIED])
 
     def sweep(self, now: float) -> None:

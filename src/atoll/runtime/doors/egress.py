@@ -27,6 +27,7 @@ from atoll.domain.egress import (
     Refused,
     judge,
     judge_address,
+    judge_own,
     read_ranges,
 )
 from atoll.domain.host import canonical_host
@@ -34,6 +35,7 @@ from atoll.domain.profile import NetworkMode
 from atoll.domain.provider import PROVIDERS
 from atoll.domain.volume import HourlyBytes
 from atoll.runtime.doors.egress_pipe import Side
+from atoll.runtime.doors.own_address import is_own
 from atoll.runtime.doors.turnstile import Turnstile
 from atoll.runtime.tasks import Tasks
 from atoll.wire.policy import Network, Policy
@@ -118,7 +120,7 @@ class Egress:
             async with asyncio.timeout(CONNECT_SECONDS):
                 addresses = await self._addresses(to)
                 for address in addresses:
-                    verdict = self._judge_address(self.policy, to, address)
+                    verdict = self._judged(to, address)
                     if verdict is not None:
                         raise Blocked(verdict)
                 return await _first(addresses[:MAX_ADDRESSES], to.port)
@@ -162,7 +164,13 @@ class Egress:
         verdict = judge(self.policy, to)
         if isinstance(verdict, Refused):
             return verdict
-        return self._judge_address(self.policy, to, address)
+        return self._judged(to, address)
+
+    def _judged(self, to: Destination, address: str) -> Refused | None:
+        verdict = self._judge_address(self.policy, to, address)
+        if verdict is None and is_own(address):
+            return judge_own(self.policy, to, address)
+        return verdict
 
     async def _addresses(self, to: Destination) -> tuple[str, ...]:
         if to.host in ("127.0.0.1", "::1") or _is_literal(to.host):
@@ -237,6 +245,7 @@ def _egress_policy(policy: Policy) -> EgressPolicy:
         providers=_provider_hosts(policy),
         host_ports=network.host_ports,
         ranges=_ranges(network),
+        ports=network.ports,
     )
 
 

@@ -42,6 +42,7 @@ class NetworkView(Shown):
     denied: list[str]
     host_ports: list[int]
     ranges: list[str]
+    ports: list[int]
     out_mb_per_hour: int | None
     in_mb_per_hour: int | None
     rules: list[RuleView]
@@ -145,6 +146,7 @@ def _view(sandbox: Sandbox) -> dict[str, Any]:
         "denied": [*network.denied],
         "host_ports": [*network.host_ports],
         "ranges": [*network.ranges],
+        "ports": [*network.ports],
         "out_mb_per_hour": network.out_mb_per_hour,
         "in_mb_per_hour": network.in_mb_per_hour,
         "rules": [
