@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -144,6 +145,7 @@ def _server(app: object) -> "uvicorn.Server":
     import uvicorn
 
     from atoll.surfaces.http.bounded_head import BoundedHead
+    from atoll.surfaces.http.crowd import Crowd
     from atoll.surfaces.http.handing import HandingProtocol
 
     class Server(uvicorn.Server):
@@ -158,7 +160,7 @@ def _server(app: object) -> "uvicorn.Server":
         uvicorn.Config(
             app,  # type: ignore[arg-type]
             loop="none",
-            http=BoundedHead,
+            http=partial(BoundedHead, crowd=Crowd()),  # type: ignore[arg-type]
             ws=HandingProtocol,
             ws_max_size=MAX_FRAME_BYTES,
             ws_per_message_deflate=False,

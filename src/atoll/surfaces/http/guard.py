@@ -27,6 +27,7 @@ from atoll.domain.errors import (
 from atoll.domain.principal import Principal
 from atoll.services.logins import Logins
 from atoll.services.shares import Shares
+from atoll.surfaces.http.crowd import KNOWN
 from atoll.surfaces.http.guest_paths import guest_may
 from atoll.surfaces.http.problems import internal_problem, refuse
 
@@ -197,6 +198,7 @@ class Guard:
         caller = await self._caller(credential, _source(scope))
         state["caller"] = caller
         state["session"], state["guest"] = credential.session, credential.guest
+        _tell_known(scope)
         self._check_page(scope, headers, by_cookie=credential.token is None)
         if credential.token is None and not credential.from_page:
             raise Unauthenticated(
@@ -310,6 +312,13 @@ class _Answer:
 
 def _headers(scope: Scope) -> dict[str, str]:
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+def _tell_known(scope: Scope) -> None:
+    """Tell the server, where it asks, that whoever holds the connection has a credential."""
+    known = scope.get("extensions", {}).get(KNOWN)
+    if known is not None:
+        known()
 
 
 def _is_private(scope: Scope) -> bool:
