@@ -6,13 +6,14 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from atoll.runtime.zygote import hierarchies, record
+from atoll.runtime.zygote import cgroups, hierarchies, record
 from atoll.runtime.zygote.home import Home
 from atoll.testing.zygote_rig import ZygoteRig, start_zygote, zygote_rig
 from atoll.wire import zygote as wire
@@ -21,17 +22,29 @@ ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
 FOREIGN_UID = 1_899_999_998
 
 
-@pytest.fixture(params=["root", "rootless"])
+@pytest.fixture(scope="module", params=["root", "rootless"])
 def uid(request: pytest.FixtureRequest) -> int:
     if request.param == "root" and os.geteuid() != 0:
         pytest.skip("needs root")
     return 0 if request.param == "root" else os.geteuid() or 1_899_999_999
 
 
-@pytest.fixture
-def rig(uid: int) -> Iterator[ZygoteRig]:
+@pytest.fixture(scope="module")
+def standing(uid: int) -> Iterator[ZygoteRig]:
+    """One for all tests that do not end it: to start one takes a second."""
     with zygote_rig(uid) as running:
         yield running
+
+
+@pytest.fixture
+def rig(standing: ZygoteRig) -> Iterator[ZygoteRig]:
+    """The standing zygote without a sandbox and without keys."""
+    yield standing
+    listed = standing.ask(wire.ListBoxes())
+    assert isinstance(listed, wire.Listed)
+    for box in listed.boxes:
+        assert isinstance(standing.ask(wire.Destroy(box.sandbox_id)), wire.Cleaned)
+    standing.home.keys.unlink(missing_ok=True)
 
 
 def traces(home: Path, sandbox_id: str) -> list[str]:
@@ -193,6 +206,19 @@ def test_zygote_terminated_ends_all_and_leaves_no_group(uid: int) -> None:
         groups = [each.base(rig.home.tag) for each in hierarchies.hierarchies()]
         assert [str(each) for each in groups if each.exists()] == []
         assert not rig.home.socket.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make groups")
+def test_groups_that_are_busy_for_a_while_are_left_empty_and_removed(tmp_path: Path) -> None:
+    stood = hierarchies.hierarchies()
+    tag = Home(tmp_path).tag
+    groups = cgroups.prepare(tag).make("sb_busy", cgroups.UNBOUNDED)
+    last = subprocess.Popen(["sleep", "1000"], preexec_fn=lambda: cgroups.join(groups))
+    end = threading.Timer(0.5, last.kill)
+    end.start()
+    assert cgroups.leave(tag, stood) == []
+    assert last.wait() == -signal.SIGKILL
+    assert [str(group) for group in groups if group.parent.exists()] == []
 
 
 def test_second_zygote_of_a_home_is_refused(rig: ZygoteRig) -> None:

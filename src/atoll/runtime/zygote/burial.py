@@ -121,7 +121,7 @@ def wait_until(done: Callable[[], bool], seconds: float) -> bool:
 def _remove_groups(groups: list[Path], removed: list[str], leftovers: list[str]) -> None:
     there = [group for group in groups if group.exists()]
     left: list[Path] = there
-    wait_until(lambda: not _still(left), 1.0)
+    wait_until(lambda: not _still(left), DEATH_SECONDS)
     left = [group for group in there if group.exists()]
     if left:
         leftovers += [f"cgroup {group}" for group in left]
@@ -130,7 +130,7 @@ def _remove_groups(groups: list[Path], removed: list[str], leftovers: list[str])
 
 
 def _still(groups: list[Path]) -> bool:
-    # A group may be busy for a moment after its last process was reaped.
+    # A group stays busy after its last process was reaped, for seconds on a loaded machine.
     return bool(cgroups.remove(groups))
 
 

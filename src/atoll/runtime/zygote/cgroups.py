@@ -26,7 +26,7 @@ from atoll.wire.zygote import Limits
 CPU_PERIOD_US = 100_000
 _CPU_QUOTAS = ("cpu.cfs_quota_us", "cpu.max")
 FREEZE_SECONDS = 1.0
-LEAVE_SECONDS = 3.0
+LEAVE_SECONDS = 10.0
 _POLL_SECONDS = 0.002
 
 _Base = tuple[int, Path]
@@ -259,14 +259,20 @@ def step_back(tag: str) -> None:
 
 
 def leave(tag: str, stood: list[Hierarchy]) -> list[Path]:
-    """Remove a home's bases once its zygote, which `stood` there, is gone; those that would
-    not go are returned. A group whose last process has just ended may still be busy for a moment.
+    """Remove a home's groups once its zygote, which `stood` there, is gone; those that would
+    not go are returned. A killed process holds its group until the kernel has taken it down,
+    which takes seconds on a loaded machine.
     """
     bases = [hierarchy.base(tag) for hierarchy in stood]
-    groups = [group for base in bases for group in (base / "zygote", base)]
     deadline = time.monotonic() + LEAVE_SECONDS
-    while (left := remove(groups)) and time.monotonic() < deadline:
-        if any(map(members, left)):
-            break  # somebody lives there: waiting does not help
+    while (left := remove(_groups_of(bases))) and time.monotonic() < deadline:
+        if os.getpid() in {pid for group in left for pid in members(group)}:
+            break  # this process may not move to another group, so waiting does not help
         time.sleep(0.05)
     return left
+
+
+def _groups_of(bases: list[Path]) -> list[Path]:
+    """Every group of these bases, children first."""
+    children = [group for base in bases if base.exists() for group in base.iterdir()]
+    return [*filter(Path.is_dir, children), *bases]
