@@ -3,22 +3,72 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from atoll.adapters.agents.catalogue import find
 from atoll.adapters.agents.install import install
 from atoll.testing.server import TestServer, test_server
+from tests.e2e.agent_world import KEY, World, forgotten, world
+from tests.e2e.servers import api_with, emptied, server_as
+from tests.peers.api import Api
 
 CACHE = Path(__file__).resolve().parents[2] / ".venv" / "agents"
 
 
-@pytest.fixture(scope="module")
-def atoll() -> Iterator[TestServer]:
+@pytest.fixture(scope="session")
+def standing() -> Iterator[TestServer]:
+    """One for all modules that leave it as they found it: to start one takes seconds."""
     with test_server() as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def server(request: pytest.FixtureRequest) -> Iterator[TestServer]:
+    """The standing server, without a sandbox; one of its own for a module `on_both_walls`."""
+    if whose := getattr(request, "param", ""):
+        with server_as(whose) as made:
+            yield made
+    else:
+        made = request.getfixturevalue("standing")
+        yield made
+        emptied(made)
+
+
+@pytest.fixture(scope="module")
+def atoll(server: TestServer) -> TestServer:
+    """The same server, by the name of its command."""
+    return server
+
+
+@pytest.fixture
+def api(server: TestServer, request: pytest.FixtureRequest) -> Iterator[Api]:
+    """Calls to the server, which knows the profiles of the test's module."""
+    with api_with(server, getattr(request.module, "PROFILES", {})) as made:
+        yield made
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def standing_world() -> AsyncIterator[World]:
+    """One for all tests of agents: a server costs more than most of them."""
+    async with world(KEY) as made:
+        yield made
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def w(standing_world: World) -> AsyncIterator[World]:
+    """The world without a sandbox, for a test that runs on the session's loop."""
+    yield standing_world
+    await forgotten(standing_world)
+
+
+@pytest.fixture
+def usual() -> tuple[str, ...]:
+    """Words for `atoll new` that choose the wall of the test's module: this machine's own."""
+    return ()
 
 
 @pytest.fixture

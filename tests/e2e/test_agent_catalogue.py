@@ -1,11 +1,6 @@
 """Which agents run in a sandbox: the installation's, fewer by its profile, fewer by its maker."""
 
-from collections.abc import Iterator
-
-import pytest
-
-from atoll.testing.server import TestServer, test_server
-from tests.peers.api import Api, api_of
+from tests.peers.api import Api
 
 ONLY = """\
 id: profile.only
@@ -15,17 +10,7 @@ agent_catalogue: [shell, codex]
 """
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[TestServer]:
-    with test_server() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def api(server: TestServer) -> Iterator[Api]:
-    with api_of(server) as api:
-        api.call("PUT", "/v1/profiles/only", content=ONLY)
-        yield api
+PROFILES = {"only": ONLY}
 
 
 def _refusal(api: Api, **body: object) -> tuple[int, str, str]:

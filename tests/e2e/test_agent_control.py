@@ -12,9 +12,13 @@ import aiohttp
 import pytest
 
 from atoll.testing.server import TestServer
-from tests.e2e.test_agents import CHOICES, KEY, World, run, sandbox_for, world
+from tests.e2e.agent_world import CHOICES, World, run, sandbox_for
 
-pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.agents,
+    pytest.mark.timeout(300),
+    pytest.mark.asyncio(loop_scope="session"),
+]
 
 DAEMON = "987654"
 WORK = (
@@ -191,67 +195,68 @@ async def scene_with(w: World, agent: str, sandbox: str, **wish: object) -> Asyn
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex"])
 async def test_agent_at_a_terminal_is_locked_paused_carded_and_stopped(
-    agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
+    w: World, agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
-    async with world(KEY) as w:
-        await asyncio.to_thread(provide_agent, w.server, agent)
-        sandbox = await sandbox_for(w, agent, repository)
-        async with scene_with(w, agent, sandbox) as scene:
-            await _is_locked_and_paused_while_it_works(scene)
-            await scene.ask("And once more, without a tool.")
-            await scene.early.until(lambda r: r.turns("done") == 2)
-            await _has_the_same_cards_for_everybody(scene)
-            assert TYPED_WHILE_PAUSED not in scene.seat.output
+    await asyncio.to_thread(provide_agent, w.server, agent)
+    sandbox = await sandbox_for(w, agent, repository)
+    async with scene_with(w, agent, sandbox) as scene:
+        await _is_locked_and_paused_while_it_works(scene)
+        await scene.ask("And once more, without a tool.")
+        await scene.early.until(lambda r: r.turns("done") == 2)
+        await _has_the_same_cards_for_everybody(scene)
+        assert TYPED_WHILE_PAUSED not in scene.seat.output
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex"])
 async def test_agent_that_asks_its_person_is_answered_at_its_terminal(
-    agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
+    w: World, agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
-    async with world(KEY) as w:
-        await asyncio.to_thread(provide_agent, w.server, agent)
-        sandbox = await sandbox_for(w, agent, repository)
-        if agent == "codex":
-            asks = 's/"never"/"on-request"/; s/danger-full-access/workspace-write/'
-            await run(w, sandbox, "/bin/sh", "-c", f"sed -i '{asks}' $HOME/.codex/config.toml")
-        async with scene_with(w, agent, sandbox) as scene:
-            seat, early = scene.seat, scene.early
-            await scene.ask(f"Now a question. [[tool {QUESTIONS[agent]}]]")
-            await early.until(lambda r: any(card["state"] == "pending" for card in r.ordered))
-            await seat.until(lambda s: s.state == ("running", "waiting"))
-            drawn = {"codex": b"Yes", "claude-code": b"blue"}[agent]
-            await seat.until(lambda s: drawn in s.output[s.output.rfind(b"Now a question") :])
-            assert await seat.type(b"\r") is None
-            await early.until(lambda r: r.turns("done") == 1)
-            await early.until(lambda r: not any(c["state"] == "pending" for c in r.ordered))
+    await asyncio.to_thread(provide_agent, w.server, agent)
+    sandbox = await sandbox_for(w, agent, repository)
+    if agent == "codex":
+        asks = 's/"never"/"on-request"/; s/danger-full-access/workspace-write/'
+        await run(w, sandbox, "/bin/sh", "-c", f"sed -i '{asks}' $HOME/.codex/config.toml")
+    async with scene_with(w, agent, sandbox) as scene:
+        seat, early = scene.seat, scene.early
+        await scene.ask(f"Now a question. [[tool {QUESTIONS[agent]}]]")
+        await early.until(lambda r: any(card["state"] == "pending" for card in r.ordered))
+        await seat.until(lambda s: s.state == ("running", "waiting"))
+        drawn = {"codex": b"Yes", "claude-code": b"blue"}[agent]
+        await seat.until(lambda s: drawn in s.output[s.output.rfind(b"Now a question") :])
+        assert await seat.type(b"\r") is None
+        await early.until(lambda r: r.turns("done") == 1)
+        await early.until(lambda r: not any(c["state"] == "pending" for c in r.ordered))
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex"])
-async def test_owner_types_on_while_the_agent_works_and_esc_breaks_off_its_tool(
-    agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
+async def test_owner_types_on_while_the_agent_works_and_esc_breaks_off_its_turn(
+    w: World, agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
-    async with world(KEY) as w:
-        await asyncio.to_thread(provide_agent, w.server, agent)
-        sandbox = await sandbox_for(w, agent, repository)
-        async with scene_with(w, agent, sandbox) as scene:
-            seat = scene.seat
-            await scene.ask(f"Wait. [[tool {TOOLS[agent] % LOOP.format(n=1)}]]")
-            await _until_there_is(w, sandbox, "began-1")
-            await seat.until(lambda s: s.state == ("running", "working"))
-            assert await seat.type(b"zebra crossing") is None
-            await seat.until(lambda s: b"zebra" in s.output)
-            draft = await w.api.post(f"{scene.here}/ask", json={"prompt": "and more"})
-            assert (draft.status_code, draft.json()["code"]) == (409, "agent_running")
-            assert await seat.type(b"\r") is None
-            await run(w, sandbox, "touch", "go-1")
-            await _until_the_model_reads(w, "zebra crossing")
-            await seat.until(lambda s: s.state == ("running", "waiting"))
+    await asyncio.to_thread(provide_agent, w.server, agent)
+    sandbox = await sandbox_for(w, agent, repository)
+    async with scene_with(w, agent, sandbox) as scene:
+        seat = scene.seat
+        await scene.ask(f"Wait. [[tool {TOOLS[agent] % LOOP.format(n=1)}]]")
+        await _until_there_is(scene, "began-1")
+        await seat.until(lambda s: s.state == ("running", "working"))
+        assert await seat.type(b"zebra crossing") is None
+        await seat.until(lambda s: b"zebra" in s.output)
+        draft = await w.api.post(f"{scene.here}/ask", json={"prompt": "and more"})
+        assert (draft.status_code, draft.json()["code"]) == (409, "agent_running")
+        assert await seat.type(b"\r") is None
+        await run(w, sandbox, "touch", "go-1")
+        await _until_the_model_reads(w, "zebra crossing")
+        await seat.until(lambda s: s.state == ("running", "waiting"))
 
-            await scene.ask(f"Again. [[tool {TOOLS[agent] % LOOP.format(n=2)}]]")
-            await _until_there_is(w, sandbox, "began-2")
-            await seat.until(lambda s: s.state == ("running", "working"))
-            assert await seat.type(b"\x1b") is None
-            await seat.until(lambda s: s.state == ("running", "waiting"))
+        await scene.ask(f"Again. [[tool {TOOLS[agent] % LOOP.format(n=2)}]]")
+        await _until_there_is(scene, "began-2")
+        await seat.until(lambda s: s.state == ("running", "working"))
+        assert await seat.type(b"\x1b") is None
+        await seat.until(lambda s: s.state == ("running", "waiting"))
+        if agent == "codex":
+            # It says to its model that what it ran may go on in the background.
+            await _until_codex_writes(w, sandbox, '"turn_aborted".*"reason":"interrupted"')
+        else:
             await _until_there_is_no_process(w, sandbox, "go-2")
 
 
@@ -261,6 +266,16 @@ async def _until_the_model_reads(w: World, words: str) -> None:
             if any(words in body for body in w.model.bodies):
                 return
             await asyncio.sleep(0.05)
+
+
+async def _until_codex_writes(w: World, sandbox: str, pattern: str) -> None:
+    """Wait until a line of its conversation is like this."""
+    look = f"grep -hE '{pattern}' $HOME/.codex/sessions/*/*/*/*.jsonl"
+    async with asyncio.timeout(120):
+        while True:
+            if (await run(w, sandbox, "/bin/sh", "-c", look))[0] == 0:
+                return
+            await asyncio.sleep(0.2)
 
 
 async def _until_there_is_no_process(w: World, sandbox: str, words: str) -> None:
@@ -289,7 +304,7 @@ async def _is_locked_and_paused_while_it_works(scene: Scene) -> None:
     again = await w.api.post(f"{scene.here}/ask", json={"prompt": "and more"})
     assert (again.status_code, again.json()["code"]) == (409, "agent_running")
 
-    await _until_there_is(w, scene.sandbox, "began")
+    await _until_there_is(scene, "began")
     await scene.act("pause")
     await seat.until(lambda s: s.state == ("paused", "working"))
     refused = await seat.type(TYPED_WHILE_PAUSED)
@@ -317,12 +332,17 @@ async def _has_the_same_cards_for_everybody(scene: Scene) -> None:
     assert any(WORK in card["data"].get("command", "") for card in late["cards"])
 
 
-async def _until_there_is(w: World, sandbox: str, name: str) -> None:
-    async with asyncio.timeout(60):
-        while True:
-            if (await run(w, sandbox, "test", "-e", name))[0] == 0:
-                return
-            await asyncio.sleep(0.05)
+async def _until_there_is(scene: Scene, name: str) -> None:
+    """Wait until the agent's tool has made this file."""
+    try:
+        async with asyncio.timeout(120):
+            while True:
+                if (await run(scene.w, scene.sandbox, "test", "-e", name))[0] == 0:
+                    return
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        seat, asked = scene.seat, scene.w.model.requests[-8:]
+        raise AssertionError((name, seat.told[-8:], asked, bytes(seat.output[-900:]))) from None
 
 
 async def _states(w: World, sandbox: str) -> set[str]:
@@ -348,40 +368,40 @@ MACHINES = [
 
 @pytest.mark.parametrize(("agent", "wish", "tool"), MACHINES)
 async def test_agent_as_a_machine_works_answers_and_shows_its_cards(
+    w: World,
     agent: str,
     wish: dict[str, Any],
     tool: str,
     repository: Path,
     provide_agent: Callable[[TestServer, str], None],
 ) -> None:
-    async with world(KEY) as w:
-        await asyncio.to_thread(provide_agent, w.server, agent)
-        sandbox = await sandbox_for(w, agent, repository)
-        script = tool.format(command="echo by a machine > made.txt")
-        body = {"agent": agent, "mode": "machine", "prompt": f"Write. [[tool {script}]]", **wish}
-        opened = await w.api.post(f"/v1/sandboxes/{sandbox}/agents", json=body)
-        assert opened.status_code == 201, opened.text
-        here = f"/v1/sandboxes/{sandbox}/terminals/{opened.json()['id']}"
-        async with reading(w, f"{here}/cards") as reader:
-            if wish.get("permissions") == "ask":
-                await reader.until(lambda r: any(c["state"] == "pending" for c in r.ordered))
-                asked = next(card for card in reader.ordered if card["state"] == "pending")
-                at = f"{here}/cards/{asked['id']}/answer"
-                wrong = await w.api.post(at, json={"option": "perhaps"})
-                assert wrong.status_code == 422
-                done = await w.api.post(at, json={"option": asked["options"][0]["id"]})
-                assert (done.status_code, done.json()["state"]) == (200, "done")
-                twice = await w.api.post(at, json={"option": asked["options"][0]["id"]})
-                assert (twice.status_code, twice.json()["code"]) == (409, "not_pending")
-            await reader.until(lambda r: r.turns("done") == 1)
-            assert await run(w, sandbox, "cat", "made.txt") == (0, b"by a machine\n")
-            kinds = [card["kind"] for card in reader.ordered]
-            assert {"turn", "text", "bash"} <= set(kinds)
-            bash = next(card for card in reader.ordered if card["kind"] == "bash")
-            assert bash["state"] == "done"
-            again = await w.api.post(f"{here}/ask", json={"prompt": "Say it again."})
-            assert again.status_code == 202, again.text
-            await reader.until(lambda r: r.turns("done") == 2)
-            stopped = await w.api.post(f"{here}/agent", json={"action": "stop"})
-            assert stopped.json()["agent_state"] == "stopped"
-        assert await _states(w, sandbox) == set()
+    await asyncio.to_thread(provide_agent, w.server, agent)
+    sandbox = await sandbox_for(w, agent, repository)
+    script = tool.format(command="echo by a machine > made.txt")
+    body = {"agent": agent, "mode": "machine", "prompt": f"Write. [[tool {script}]]", **wish}
+    opened = await w.api.post(f"/v1/sandboxes/{sandbox}/agents", json=body)
+    assert opened.status_code == 201, opened.text
+    here = f"/v1/sandboxes/{sandbox}/terminals/{opened.json()['id']}"
+    async with reading(w, f"{here}/cards") as reader:
+        if wish.get("permissions") == "ask":
+            await reader.until(lambda r: any(c["state"] == "pending" for c in r.ordered))
+            asked = next(card for card in reader.ordered if card["state"] == "pending")
+            at = f"{here}/cards/{asked['id']}/answer"
+            wrong = await w.api.post(at, json={"option": "perhaps"})
+            assert wrong.status_code == 422
+            done = await w.api.post(at, json={"option": asked["options"][0]["id"]})
+            assert (done.status_code, done.json()["state"]) == (200, "done")
+            twice = await w.api.post(at, json={"option": asked["options"][0]["id"]})
+            assert (twice.status_code, twice.json()["code"]) == (409, "not_pending")
+        await reader.until(lambda r: r.turns("done") == 1)
+        assert await run(w, sandbox, "cat", "made.txt") == (0, b"by a machine\n")
+        kinds = [card["kind"] for card in reader.ordered]
+        assert {"turn", "text", "bash"} <= set(kinds)
+        bash = next(card for card in reader.ordered if card["kind"] == "bash")
+        assert bash["state"] == "done"
+        again = await w.api.post(f"{here}/ask", json={"prompt": "Say it again."})
+        assert again.status_code == 202, again.text
+        await reader.until(lambda r: r.turns("done") == 2)
+        stopped = await w.api.post(f"{here}/agent", json={"action": "stop"})
+        assert stopped.json()["agent_state"] == "stopped"
+    assert await _states(w, sandbox) == set()

@@ -12,11 +12,15 @@ from typing import Any
 import pytest
 
 from atoll.testing.server import TestServer
+from tests.e2e.agent_world import CHOICES, World, sandbox_for
 from tests.e2e.test_agent_control import Scene, reading, seated
-from tests.e2e.test_agents import CHOICES, KEY, World, sandbox_for, world
 from tests.peers.api import Api, api_of, until
 
-pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.agents,
+    pytest.mark.timeout(300),
+    pytest.mark.asyncio(loop_scope="session"),
+]
 
 WORD, OTHER = "pelican", "flamingo"
 
@@ -61,47 +65,45 @@ async def opened(w: World, sandbox: str, agent: str) -> str:
 
 @pytest.mark.parametrize("agent", ["claude-code", pytest.param("codex", marks=pytest.mark.slow)])
 async def test_agent_goes_on_in_its_conversation_after_a_stop_and_start(
-    agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
+    w: World, agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
-    async with world(KEY) as w:
-        await asyncio.to_thread(provide_agent, w.server, agent)
-        sandbox = await sandbox_for(w, agent, repository)
-        first = await opened(w, sandbox, agent)
-        await talked_with(w, sandbox, first, f"Remember the word {WORD}.", turns=1)
-        # Another conversation, which is the last one there is, and has ended.
-        second = await opened(w, sandbox, agent)
-        await talked_with(w, sandbox, second, f"Remember the word {OTHER}.", turns=1)
-        here = f"/v1/sandboxes/{sandbox}/terminals/{second}"
-        assert (await w.api.post(f"{here}/agent", json={"action": "stop"})).is_success
+    await asyncio.to_thread(provide_agent, w.server, agent)
+    sandbox = await sandbox_for(w, agent, repository)
+    first = await opened(w, sandbox, agent)
+    await talked_with(w, sandbox, first, f"Remember the word {WORD}.", turns=1)
+    # Another conversation, which is the last one there is, and has ended.
+    second = await opened(w, sandbox, agent)
+    await talked_with(w, sandbox, second, f"Remember the word {OTHER}.", turns=1)
+    here = f"/v1/sandboxes/{sandbox}/terminals/{second}"
+    assert (await w.api.post(f"{here}/agent", json={"action": "stop"})).is_success
 
-        running = await restarted(w, sandbox)
-        assert [one["agent"] for one in running] == [agent]
-        assert running[0]["id"] != first
-        assert "goes on in its conversation" in await atoll(w, "logs", sandbox)
-        w.model.bodies.clear()
-        await talked_with(w, sandbox, running[0]["id"], "Which word was it?", turns=2)
-        assert any(WORD in body and "Which word" in body for body in w.model.bodies)
-        assert not any(OTHER in body for body in w.model.bodies)
+    running = await restarted(w, sandbox)
+    assert [one["agent"] for one in running] == [agent]
+    assert running[0]["id"] != first
+    assert "goes on in its conversation" in await atoll(w, "logs", sandbox)
+    w.model.bodies.clear()
+    await talked_with(w, sandbox, running[0]["id"], "Which word was it?", turns=2)
+    assert any(WORD in body and "Which word" in body for body in w.model.bodies)
+    assert not any(OTHER in body for body in w.model.bodies)
 
-        running = await restarted(w, sandbox)
-        assert len(running) == 1
-        assert await restarted(w, sandbox, "--no-resume-agent") == []
-        assert await restarted(w, sandbox) == []
+    running = await restarted(w, sandbox)
+    assert len(running) == 1
+    assert await restarted(w, sandbox, "--no-resume-agent") == []
+    assert await restarted(w, sandbox) == []
 
 
 @pytest.mark.slow
 async def test_agent_goes_on_after_its_sandbox_was_lost(
-    repository: Path, provide_agent: Callable[[TestServer, str], None]
+    w: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
-    async with world(KEY) as w:
-        await asyncio.to_thread(provide_agent, w.server, "claude-code")
-        sandbox = await sandbox_for(w, "claude-code", repository)
-        first = await opened(w, sandbox, "claude-code")
-        await talked_with(w, sandbox, first, f"Remember the word {WORD}.", turns=1)
-        await asyncio.to_thread(_lose, w, sandbox)
-        await atoll(w, "start", sandbox)
-        assert "goes on in its conversation" in await atoll(w, "logs", sandbox)
-        assert [one["agent"] for one in await agents(w, sandbox)] == ["claude-code"]
+    await asyncio.to_thread(provide_agent, w.server, "claude-code")
+    sandbox = await sandbox_for(w, "claude-code", repository)
+    first = await opened(w, sandbox, "claude-code")
+    await talked_with(w, sandbox, first, f"Remember the word {WORD}.", turns=1)
+    await asyncio.to_thread(_lose, w, sandbox)
+    await atoll(w, "start", sandbox)
+    assert "goes on in its conversation" in await atoll(w, "logs", sandbox)
+    assert [one["agent"] for one in await agents(w, sandbox)] == ["claude-code"]
 
 
 def _kinds(api: Api, sandbox: str) -> set[str]:
@@ -122,33 +124,32 @@ MACHINES = ["claude-code", "codex", "opencode", "qwen-code", "gemini-cli"]
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", MACHINES)
 async def test_machines_go_on_after_a_stop_and_start_each_in_its_own_conversation(
-    agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
+    w: World, agent: str, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
-    async with world(KEY) as w:
-        await asyncio.to_thread(provide_agent, w.server, agent)
-        chosen = [f"--env={name}={value}" for name, value in CHOICES.get(agent, {}).items()]
-        sandbox = await sandbox_for(w, agent, repository, *chosen)
-        for word in (WORD, OTHER):
-            body = {"agent": agent, "mode": "machine", "prompt": f"Remember the word {word}."}
-            made = await w.api.post(f"/v1/sandboxes/{sandbox}/agents", json=body)
-            assert made.status_code == 201, made.text
-            await done_turns(w, sandbox, made.json()["id"])
-        if agent == "gemini-cli":
-            await another_minute()
-        told = json.loads(await atoll(w, "stop", sandbox, "--json"))
-        assert told["sandboxes"][0]["state"] == "stopped"
-        assert f"{agent} with it" in await atoll(w, "start", sandbox)
-        running = await agents(w, sandbox)
-        assert [one["mode"] for one in running] == ["machine", "machine"]
-        for one, word, other in zip(running, (WORD, OTHER), (OTHER, WORD), strict=True):
-            w.model.bodies.clear()
-            here = f"/v1/sandboxes/{sandbox}/terminals/{one['id']}"
-            asked = await w.api.post(f"{here}/ask", json={"prompt": "Which word was it?"})
-            assert asked.status_code == 202, asked.text
-            await done_turns(w, sandbox, one["id"])
-            bodies = [body for body in w.model.bodies if "Which word" in body]
-            assert any(word in body for body in bodies)
-            assert not any(other in body for body in bodies)
+    await asyncio.to_thread(provide_agent, w.server, agent)
+    chosen = [f"--env={name}={value}" for name, value in CHOICES.get(agent, {}).items()]
+    sandbox = await sandbox_for(w, agent, repository, *chosen)
+    for word in (WORD, OTHER):
+        body = {"agent": agent, "mode": "machine", "prompt": f"Remember the word {word}."}
+        made = await w.api.post(f"/v1/sandboxes/{sandbox}/agents", json=body)
+        assert made.status_code == 201, made.text
+        await done_turns(w, sandbox, made.json()["id"])
+    if agent == "gemini-cli":
+        await another_minute()
+    told = json.loads(await atoll(w, "stop", sandbox, "--json"))
+    assert told["sandboxes"][0]["state"] == "stopped"
+    assert f"{agent} with it" in await atoll(w, "start", sandbox)
+    running = await agents(w, sandbox)
+    assert [one["mode"] for one in running] == ["machine", "machine"]
+    for one, word, other in zip(running, (WORD, OTHER), (OTHER, WORD), strict=True):
+        w.model.bodies.clear()
+        here = f"/v1/sandboxes/{sandbox}/terminals/{one['id']}"
+        asked = await w.api.post(f"{here}/ask", json={"prompt": "Which word was it?"})
+        assert asked.status_code == 202, asked.text
+        await done_turns(w, sandbox, one["id"])
+        bodies = [body for body in w.model.bodies if "Which word" in body]
+        assert any(word in body for body in bodies)
+        assert not any(other in body for body in bodies)
 
 
 async def another_minute() -> None:

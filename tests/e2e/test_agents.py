@@ -1,84 +1,20 @@
 """Real agent programs in real sandboxes: they work through the door, and the key stays out."""
 
 import asyncio
-import base64
-import json
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
 from atoll.adapters.agents.catalogue import find
-from atoll.domain.provider import PROVIDERS
-from atoll.testing.server import TestServer, test_server
+from atoll.testing.server import TestServer
+from tests.e2e.agent_world import CHOICES, KEY, TOOLS, World, run, sandbox_for, world
 from tests.peers.api import api_of
 from tests.peers.canary import HUNT, answers_with, files_with, memory_holds, pids_of
-from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
-from tests.peers.model_server import ModelServer, model_server
-
-KEY = "sk-canary-e2e-7f3a9c1b5d2e8046"
-TOOLS = {
-    "codex": 'exec_command {{"cmd":"{command}"}}',
-    "claude-code": 'Bash {{"command":"{command}","description":"write"}}',
-    "opencode": 'bash {{"command":"{command}","description":"write"}}',
-    "qwen-code": 'run_shell_command {{"command":"{command}","is_background":false}}',
-    "gemini-cli": 'run_shell_command {{"command":"{command}"}}',
-}
-CHOICES = {
-    "opencode": {
-        "OPENCODE_CONFIG_CONTENT": '{"model":"openai/gpt-5","small_model":"openai/gpt-5"}'
-    },
-    "qwen-code": {"OPENAI_MODEL": "fake-model"},
-    "gemini-cli": {"GEMINI_MODEL": "gemini-2.5-flash"},
-    "aider": {"AIDER_MODEL": "openai/fake-model"},
-}
-"""What a person has to choose: the model."""
-
-PROFILE = f"id: profile.small\nversion: '1.0.0'\nextension: ext.docker\nimage: {IMAGE}\n"
+from tests.peers.docker_daemon import DockerDaemon, docker_daemon, why_not
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
-
-
-@dataclass
-class World:
-    server: TestServer
-    model: ModelServer
-    api: httpx.AsyncClient
-
-
-@asynccontextmanager
-async def world(key: str, daemon: DockerDaemon | None = None) -> AsyncIterator[World]:
-    """Sandboxes are containers of `daemon`, when there is one."""
-    async with model_server(KEY) as model:
-        tables = [f'[{name}]\nkey = "{key}"\nbase_url = "{model.url}"\n'
-                  for name in PROVIDERS]  # fmt: skip
-        made = await asyncio.to_thread(_enter, "\n".join(tables), daemon)
-        context, server = made
-        try:
-            headers = {"Authorization": f"Bearer {server.token}"}
-            async with httpx.AsyncClient(base_url=server.url, headers=headers, timeout=240) as api:
-                yield World(server, model, api)
-        finally:
-            await asyncio.to_thread(context.__exit__, None, None, None)
-
-
-def _enter(
-    keys: str, daemon: DockerDaemon | None
-) -> tuple[AbstractContextManager[TestServer], TestServer]:
-    if daemon is None:
-        context = test_server(keys=keys)
-        return context, context.__enter__()
-    env = {"ATOLL_EXTENSIONS": "docker", "ATOLL_DOCKER_HOST": daemon.host}
-    context = test_server(env, keys=keys, start=False)
-    server = context.__enter__()
-    (server.home / "profiles").mkdir(exist_ok=True)
-    (server.home / "profiles" / "small.yaml").write_text(PROFILE)
-    server.start()
-    return context, server
 
 
 @pytest.fixture(scope="module")
@@ -92,23 +28,6 @@ def wall(request: pytest.FixtureRequest) -> DockerDaemon | None:
     """The daemon where the test asks for containers, None for bubblewrap."""
     asked = getattr(request, "param", "namespaces")
     return None if asked == "namespaces" else request.getfixturevalue("daemon")
-
-
-async def sandbox_for(world: World, agent: str, repository: Path, *more: str) -> str:
-    done = await asyncio.to_thread(
-        world.server.run, "new", str(repository), "--agent", agent, "--detach", "--json", *more
-    )
-    assert done.returncode == 0, done.stderr
-    return str(json.loads(done.stdout)["sandbox_id"])
-
-
-async def run(world: World, sandbox: str, *argv: str, **more: object) -> tuple[int, bytes]:
-    answer = await world.api.post(
-        f"/v1/sandboxes/{sandbox}/exec", json={"argv": list(argv), "cwd": "/workspace", **more}
-    )
-    assert answer.status_code == 200, answer.text
-    told = answer.json()
-    return told["exit_code"], base64.b64decode(told["stdout"]) + base64.b64decode(told["stderr"])
 
 
 def prompt(agent: str, command: str) -> str:

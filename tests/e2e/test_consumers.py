@@ -1,23 +1,16 @@
 """The end of a session on the real wall: its sandboxes end, and what is in them is kept."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from atoll.testing.server import TestServer, test_server
+from atoll.testing.server import TestServer
 from tests.peers.api import api_of, until
 
 pytestmark = pytest.mark.timeout(180)
 
 END = {"harness": "nightly", "session_id": "s-1"}
 CONSUMER = {"actor": "atm", **END}
-
-
-@pytest.fixture
-def server() -> Iterator[TestServer]:
-    with test_server() as started:
-        yield started
 
 
 def test_sandboxes_of_a_session_end_with_it_and_are_kept(server: TestServer) -> None:

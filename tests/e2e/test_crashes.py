@@ -21,6 +21,7 @@ from atoll.runtime.terminals.routes import RING_BYTES
 from atoll.runtime.zygote.home import Home
 from atoll.testing.server import TestServer, test_server
 from atoll.wiring import zygote_process
+from tests.e2e.servers import emptied
 from tests.peers.api import Api, api_of, until
 from tests.peers.remains import pids_of, remains, settled, uids_of
 from tests.peers.terminal_client import TerminalClient, attached
@@ -65,13 +66,6 @@ def api(server: TestServer) -> Iterator[Api]:
 def api_of_lone(lone: TestServer) -> Iterator[Api]:
     with api_of(lone) as made:
         yield made
-
-
-def emptied(server: TestServer) -> None:
-    """End every sandbox, so that the next test finds none."""
-    with api_of(server) as api:
-        for one in api.call("GET", "/v1/sandboxes")["sandboxes"]:
-            api.act(one["sandbox_id"], "destroy")
 
 
 def restart(server: TestServer, gone_seconds: float = 0.0) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from atoll.testing.server import TestServer, test_server
+from tests.e2e.servers import emptied
 from tests.e2e.test_crashes import (
-    emptied,
     test_control_plane_killed_while_a_terminal_prints_costs_no_byte,
     test_destroyed_sandbox_leaves_nothing_on_the_machine,
     test_exec_running_over_a_killed_control_plane_resumes_by_offset,
@@ -24,17 +24,27 @@ from tests.e2e.test_crashes import (
     test_stop_and_start_keep_workspace_and_agent_state,
     test_what_happened_while_no_control_plane_was_there_is_logged_once,
 )
+from tests.e2e.test_kept import (
+    checkout,
+    test_destroyed_sandbox_leaves_files_and_commits_to_its_person,
+    test_sandbox_that_does_not_run_leaves_its_files_and_commits,
+)
 from tests.e2e.test_kept_files import (
     test_expired_sandbox_gives_its_files_and_starts_with_its_whole_time,
     test_maintenance_start_killed_while_it_is_read_leaves_the_state_as_it_was,
     test_maintenance_start_of_a_killed_control_plane_ends_by_itself,
+)
+from tests.e2e.test_recordings_kept import (
+    test_recording_is_had_of_a_sandbox_that_does_not_run,
 )
 from tests.peers.api import Api, until
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, pack, small_tree, why_not
 from tests.peers.remains import pids_of, remains, uids_of
 
 __all__ = [
+    "checkout",
     "test_control_plane_killed_while_a_terminal_prints_costs_no_byte",
+    "test_destroyed_sandbox_leaves_files_and_commits_to_its_person",
     "test_destroyed_sandbox_leaves_nothing_on_the_machine",
     "test_exec_running_over_a_killed_control_plane_resumes_by_offset",
     "test_expired_sandbox_gives_its_files_and_starts_with_its_whole_time",
@@ -42,7 +52,9 @@ __all__ = [
     "test_killed_zygote_is_said_and_the_next_start_cleans_up",
     "test_maintenance_start_killed_while_it_is_read_leaves_the_state_as_it_was",
     "test_maintenance_start_of_a_killed_control_plane_ends_by_itself",
+    "test_recording_is_had_of_a_sandbox_that_does_not_run",
     "test_runtime_killed_while_no_control_plane_was_there_is_told_by_its_reason",
+    "test_sandbox_that_does_not_run_leaves_its_files_and_commits",
     "test_sandboxes_nobody_has_written_down_are_ended_at_the_start",
     "test_stop_and_start_keep_workspace_and_agent_state",
     "test_what_happened_while_no_control_plane_was_there_is_logged_once",
@@ -55,7 +67,7 @@ pytestmark = [
 ]
 
 BOUNDED = ("memory", "pids", "cpu", "disk")
-SHORT_LIFE = "ttl: {default: 15s, max: 1h, retention: 1h}\n"
+SHORT_LIFE = "ttl: {default: 30s, max: 1h, retention: 1h}\n"
 PROFILE = "id: profile.{name}\nversion: '1.0.0'\nextension: ext.docker\nimage: {image}\n"
 
 
@@ -77,7 +89,8 @@ def server_on(daemon: DockerDaemon) -> Iterator[TestServer]:
     env = {"ATOLL_EXTENSIONS": "namespaces,docker", "ATOLL_DOCKER_HOST": daemon.host}
     with test_server(env, start=False) as made:
         add_profile(made, "small", IMAGE)
-        add_profile(made, "short", IMAGE, SHORT_LIFE)
+        for name in ("short", "brief"):
+            add_profile(made, name, IMAGE, SHORT_LIFE)
         made.start()
         yield made
         made.down()
@@ -95,6 +108,20 @@ def server(standing: TestServer, daemon: DockerDaemon) -> Iterator[TestServer]:
     yield standing
     emptied(standing)
     assert daemon.containers() == []
+
+
+@pytest.fixture
+def atoll(server: TestServer) -> TestServer:
+    """The same, for a person with a home of their own."""
+    own = server.home.parent / "own"
+    own.mkdir(exist_ok=True)
+    server.env = {**server.env, "HOME": str(own)}
+    return server
+
+
+@pytest.fixture
+def usual() -> tuple[str, ...]:
+    return ("--profile", "small")
 
 
 @pytest.fixture

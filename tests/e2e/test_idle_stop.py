@@ -2,13 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
 
 import aiohttp
 import pytest
 
-from atoll.testing.server import TestServer, test_server
-from tests.peers.api import Api, api_of
+from tests.peers.api import Api
 from tests.peers.terminal_client import attached
 
 IDLE_SECONDS = 20
@@ -18,21 +16,9 @@ version: "1.0.0"
 extension: ext.namespaces
 ttl: {{default: 1h, max: 2h, idle_stop: {IDLE_SECONDS}s}}
 """
+PROFILES = {"resting": RESTING}
 KNOCK = "while sleep 1; do curl -s -o /dev/null -x http://127.0.0.1:3128 http://{host}/; done"
 ASK = "while sleep 1; do curl -s -o /dev/null http://127.0.0.1:8082/broker/openai/v1/models; done"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[TestServer]:
-    with test_server() as started:
-        yield started
-
-
-@pytest.fixture
-def api(server: TestServer) -> Iterator[Api]:
-    with api_of(server) as made:
-        made.call("PUT", "/v1/profiles/resting", content=RESTING)
-        yield made
 
 
 def test_sandbox_nobody_uses_is_stopped_and_comes_back_with_its_files(api: Api) -> None:

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from atoll.testing.server import TestServer, test_server
+from tests.e2e.servers import api_with
 from tests.e2e.test_rootless import person
-from tests.peers.api import Api, api_of
+from tests.peers.api import Api
 
 SHORT = """\
 id: profile.short
@@ -40,7 +41,7 @@ def atoll(request: pytest.FixtureRequest) -> Iterator[TestServer]:
 
 @pytest.fixture
 def api(atoll: TestServer) -> Iterator[Api]:
-    with api_of(atoll) as made:
+    with api_with(atoll, {"short": SHORT}) as made:
         yield made
 
 
@@ -100,9 +101,9 @@ echo x > nested/.git/config
 
 
 def test_destroyed_sandbox_leaves_files_and_commits_to_its_person(
-    atoll: TestServer, checkout: Path
+    atoll: TestServer, checkout: Path, usual: tuple[str, ...]
 ) -> None:
-    ok(atoll, "new", "--detach", "--name", "leaves", str(checkout), "fix")
+    ok(atoll, "new", "--detach", "--name", "leaves", *usual, str(checkout), "fix")
     inside(atoll, "leaves", WORK)
     refused = atoll.run("destroy", "leaves", stdin=subprocess.DEVNULL)
     assert refused.returncode == 1
@@ -185,12 +186,15 @@ def _failed(atoll: TestServer, api: Api, name: str) -> None:
 
 @pytest.mark.parametrize("over", [_stopped, _expired, _failed])
 def test_sandbox_that_does_not_run_leaves_its_files_and_commits(
-    atoll: TestServer, api: Api, checkout: Path, over: Callable[[TestServer, Api, str], None]
+    atoll: TestServer,
+    api: Api,
+    checkout: Path,
+    usual: tuple[str, ...],
+    over: Callable[[TestServer, Api, str], None],
 ) -> None:
     name = over.__name__.strip("_")
-    api.call("PUT", "/v1/profiles/short", content=SHORT)
-    profile = "short" if over is _expired else "shell"
-    ok(atoll, "new", "--detach", "--name", name, "--profile", profile, str(checkout), "fix")
+    words = ("--profile", "short") if over is _expired else usual
+    ok(atoll, "new", "--detach", "--name", name, *words, str(checkout), "fix")
     inside(atoll, name, "echo y > y; git add y; git -c user.name=A -c user.email=a@b.invalid "
            "commit -qm 'before the end'; echo left > left")  # fmt: skip
     over(atoll, api, name)

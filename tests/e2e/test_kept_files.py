@@ -4,39 +4,19 @@ import io
 import os
 import signal
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
-import pytest
 
-from atoll.testing.server import TestServer, test_server
-from tests.e2e.test_rootless import person
-from tests.peers.api import Api, api_of, until
+from atoll.testing.server import TestServer
+from tests.e2e.servers import SHORT, on_both_walls
+from tests.peers.api import Api, until
 from tests.peers.remains import pids_of
 
-SHORT = """\
-id: profile.short
-version: "1.0.0"
-extension: ext.namespaces
-ttl: {default: 15s, max: 1h, retention: 1h}
-"""
+PROFILES = {"short": SHORT}
 ALONE_SECONDS = 60
 
-
-@pytest.fixture(scope="module", params=["root", "rootless"])
-def server(request: pytest.FixtureRequest) -> Iterator[TestServer]:
-    if request.param == "root" and os.geteuid() != 0:
-        pytest.skip("needs root")
-    with person() if request.param == "rootless" else test_server() as started:
-        yield started
-
-
-@pytest.fixture
-def api(server: TestServer) -> Iterator[Api]:
-    with api_of(server) as made:
-        made.call("PUT", "/v1/profiles/short", content=SHORT)
-        yield made
+pytestmark = on_both_walls
 
 
 def read(api: Api, sandbox: str, path: str) -> bytes:

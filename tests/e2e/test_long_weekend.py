@@ -4,15 +4,14 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from atoll.testing.server import TestServer
+from tests.e2e.servers import SHORT, on_both_walls
+from tests.peers.api import Api
 
-from atoll.testing.server import TestServer, test_server
-from tests.e2e.test_kept_files import SHORT
-from tests.e2e.test_rootless import person
-from tests.peers.api import Api, api_of
+pytestmark = on_both_walls
+PROFILES = {"short": SHORT}
 
 WORK = """
 set -e
@@ -31,21 +30,6 @@ FILES = {
     "untracked": "untracked\n",
     "ignored": "ignored\n",
 }
-
-
-@pytest.fixture(scope="module", params=["root", "rootless"])
-def server(request: pytest.FixtureRequest) -> Iterator[TestServer]:
-    if request.param == "root" and os.geteuid() != 0:
-        pytest.skip("needs root")
-    with person() if request.param == "rootless" else test_server() as started:
-        yield started
-
-
-@pytest.fixture
-def api(server: TestServer) -> Iterator[Api]:
-    with api_of(server) as made:
-        made.call("PUT", "/v1/profiles/short", content=SHORT)
-        yield made
 
 
 def checkout_of(server: TestServer, repository: Path) -> Path:

@@ -6,12 +6,11 @@ import pty
 import re
 import subprocess
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from atoll.testing.server import TestServer, atoll_command, test_server
+from atoll.testing.server import TestServer, atoll_command
 from tests.peers.boxed import make_box
 
 PROFILE = """
@@ -24,10 +23,9 @@ PATIENCE_SECONDS = 60
 
 
 @pytest.fixture(scope="module")
-def atoll() -> Iterator[TestServer]:
-    with test_server() as server:
-        make_box(server, PROFILE)
-        yield server
+def atoll(server: TestServer) -> TestServer:
+    make_box(server, PROFILE)
+    return server
 
 
 def environment(atoll: TestServer) -> dict[str, str]:

@@ -6,7 +6,7 @@ Two looks are tested by default; `--looks=all` tests all four.
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 
-from atoll.testing.server import TestServer, test_server
+from atoll.testing.server import TestServer
 from tests.e2e.test_page_people import DESK, PHONE_SCREEN, asking
 from tests.e2e.test_real_page import CHROMIUM, LINK, chromium
 from tests.e2e.ui.scripted import TICKET, ScriptedServer, scripted_server
 from tests.e2e.ui.scripted_terminal import ScriptedTerminal
-from tests.peers.api import Api, api_of
+from tests.peers.api import Api
 
 AXE = Path(__file__).parents[2] / "ui/node_modules/axe-core/axe.min.js"
 #: As long as the names people get by default: of a repository and a branch.
@@ -32,6 +32,7 @@ version: "1.0.0"
 extension: ext.namespaces
 safety: {operator: [[git, push]]}
 """
+PROFILES = {"asking": ASKING}
 KINDS = ("text", "thinking", "tool-call", "bash", "diff", "file", "plan", "status", "turn")
 STATES = ("running", "done", "failed", "pending")
 OPTIONS = [
@@ -123,19 +124,6 @@ class Survey:
         else:
             await self.page.keyboard.press("Control+k")
         await expect(self.page.get_by_role("combobox")).to_be_visible()
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[TestServer]:
-    with test_server() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def api(server: TestServer) -> Iterator[Api]:
-    with api_of(server) as made:
-        made.call("PUT", "/v1/profiles/profile.asking", content=ASKING)
-        yield made
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import asyncio
 import hashlib
 import json
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -13,11 +13,11 @@ import pytest
 from aiohttp import WSMsgType
 from playwright.async_api import Page, WebSocket, expect
 
-from atoll.testing.server import TestServer, test_server
+from atoll.testing.server import TestServer
 from tests.e2e.test_page_people import guest, owner, person, role
 from tests.e2e.test_real_page import CHROMIUM, LINK, Terminal, chromium
 from tests.e2e.test_turns import sitting
-from tests.peers.api import Api, api_of, until
+from tests.peers.api import Api, until
 from tests.peers.silent_network import SilentNetwork, silent_network
 from tests.surfaces.cli.test_attach import Desk, desk
 
@@ -41,22 +41,10 @@ _PASTE = """text => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[TestServer]:
-    with test_server() as started:
-        yield started
-
-
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What waits at the command line waits as long as on a loaded machine."""
     monkeypatch.setattr("tests.surfaces.cli.test_attach.PATIENCE", MILLISECONDS / 1000)
-
-
-@pytest.fixture
-def api(server: TestServer) -> Iterator[Api]:
-    with api_of(server) as made:
-        yield made
 
 
 def pasted() -> str:

@@ -4,17 +4,17 @@ import asyncio
 import os
 import re
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from atoll.testing.server import TestServer, atoll_command, test_server
+from atoll.testing.server import TestServer, atoll_command
 from tests.e2e.test_real_page import CHROMIUM, LINK, Terminal, chromium
 from tests.e2e.test_turns import seat
-from tests.peers.api import Api, api_of
+from tests.peers.api import Api
 
 pytestmark = [
     pytest.mark.browser,
@@ -40,18 +40,6 @@ safety: {operator: [[git, push]]}
 """
 PATIENCE_SECONDS = 60
 expect.set_options(timeout=45_000)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[TestServer]:
-    with test_server() as started:
-        yield started
-
-
-@pytest.fixture
-def api(server: TestServer) -> Iterator[Api]:
-    with api_of(server) as made:
-        yield made
 
 
 @asynccontextmanager

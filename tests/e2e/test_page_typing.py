@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 
-from atoll.testing.server import TestServer, test_server
-from tests.e2e.test_agents import KEY, World, run, sandbox_for, world
+from atoll.testing.server import TestServer
+from tests.e2e.agent_world import World, run, sandbox_for
 from tests.e2e.test_page_people import PHONE_SCREEN, guest, owner, person, role, text_of
 from tests.e2e.test_real_page import CHROMIUM, LINK, Terminal, chromium
-from tests.peers.api import Api, api_of
+from tests.peers.api import Api
 
 pytestmark = [
     pytest.mark.browser,
@@ -28,18 +28,6 @@ LONG_AGO = "2020-01-01T00:00:00Z"
 WRITE = 'Bash {"command":"echo %s > %s","description":"write"}'
 WAIT = 'Bash {"command":"until [ -e go ]; do sleep 0.1; done","description":"wait"}'
 expect.set_options(timeout=45_000)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[TestServer]:
-    with test_server() as started:
-        yield started
-
-
-@pytest.fixture
-def api(server: TestServer) -> Iterator[Api]:
-    with api_of(server) as made:
-        yield made
 
 
 def revoke(api: Api, sandbox: str, share: str) -> None:
@@ -145,10 +133,11 @@ async def start_claude(w: World, sandbox: str, **wish: object) -> str:
 
 
 @pytest.mark.agents
+@pytest.mark.asyncio(loop_scope="session")
 async def test_phone_answers_what_an_agent_asks_by_the_buttons_of_its_card(
-    repository: Path, provide_agent: Callable[[TestServer, str], None]
+    w: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
-    async with world(KEY) as w, chromium() as browser:
+    async with chromium() as browser:
         await asyncio.to_thread(provide_agent, w.server, "claude-code")
         sandbox = await sandbox_for(w, "claude-code", repository)
         prompt = f"Write. [[tool {WRITE % ('allowed', 'made.txt')}]]"
@@ -175,10 +164,11 @@ async def test_phone_answers_what_an_agent_asks_by_the_buttons_of_its_card(
 
 
 @pytest.mark.agents
+@pytest.mark.asyncio(loop_scope="session")
 async def test_strict_lock_takes_the_keys_of_the_owner_while_the_agent_works(
-    repository: Path, provide_agent: Callable[[TestServer, str], None]
+    w: World, repository: Path, provide_agent: Callable[[TestServer, str], None]
 ) -> None:
-    async with world(KEY) as w, chromium() as browser:
+    async with chromium() as browser:
         await asyncio.to_thread(provide_agent, w.server, "claude-code")
         sandbox = await sandbox_for(w, "claude-code", repository)
         agent = await start_claude(w, sandbox, softlock="strict")

@@ -6,47 +6,49 @@ from pathlib import Path
 
 import pytest
 
-from atoll.testing.server import TestServer, test_server
+from atoll.testing.server import TestServer
 from tests.e2e.test_recordings import type_at
-from tests.peers.api import Api, api_of
+from tests.peers.api import Api
 
 SHORT = """\
 id: profile.brief
 version: "1.0.0"
 extension: ext.namespaces
-ttl: {default: 20s, max: 1h, retention: 1h}
+ttl: {default: 30s, max: 1h, retention: 1h}
 """
+PROFILES = {"brief": SHORT}
 NOT_FOUND_OR_CONFLICT = (3, 4)
 
 pytestmark = pytest.mark.timeout(240)
 
 
 @pytest.mark.parametrize("end", ["stopped", "expired"])
-async def test_recording_is_had_of_a_sandbox_that_does_not_run(tmp_path: Path, end: str) -> None:
-    with test_server() as server, api_of(server) as api:
-        api.call("PUT", "/v1/profiles/brief", content=SHORT)
-        profile = "brief" if end == "expired" else "shell"
-        sandbox = api.create(name="box", profile=profile)["sandbox_id"]
-        terminal = api.terminal(sandbox, "bash")
-        recording = run(server, "record", "box").strip()
-        await type_at(api, sandbox, terminal, "echo kept $((40 + 2)) times\r", b"kept 42 times")
-        run(server, "record", "box", "--stop")
-        await asyncio.to_thread(over, api, sandbox, end)
-        listed = json.loads(run(server, "record", "box", "--list", "--json"))["recordings"]
-        assert [one["recording_id"] for one in listed] == [recording]
-        file = tmp_path / "kept.cast"
-        run(server, "record", "box", "--export", recording, "-o", str(file))
-        assert "kept 42 times" in file.read_text()
-        assert "kept 42 times" in run(server, "search", "box", "kept 42")
-        begun = server.run("record", "box")
-        assert begun.returncode in NOT_FOUND_OR_CONFLICT, begun.stderr
-        assert f" is {end}" in begun.stderr and "start" in begun.stderr, begun.stderr
-        empty = server.run("record", "box", "--export", "")
-        assert empty.returncode == 2, empty.stderr
-        assert "is empty" in empty.stderr and "Traceback" not in empty.stderr
-        run(server, "record", "box", "--delete", recording)
-        assert json.loads(run(server, "record", "box", "--list", "--json"))["recordings"] == []
-        assert api.sandbox(sandbox)["state"] == end
+async def test_recording_is_had_of_a_sandbox_that_does_not_run(
+    server: TestServer, api: Api, tmp_path: Path, end: str
+) -> None:
+    box = f"recorded-{end}"
+    profile = {"profile": "brief"} if end == "expired" else {}
+    sandbox = api.create(name=box, **profile)["sandbox_id"]
+    terminal = api.terminal(sandbox, "/bin/sh")
+    recording = run(server, "record", box).strip()
+    await type_at(api, sandbox, terminal, "echo kept $((40 + 2)) times\r", b"kept 42 times")
+    run(server, "record", box, "--stop")
+    await asyncio.to_thread(over, api, sandbox, end)
+    listed = json.loads(run(server, "record", box, "--list", "--json"))["recordings"]
+    assert [one["recording_id"] for one in listed] == [recording]
+    file = tmp_path / "kept.cast"
+    run(server, "record", box, "--export", recording, "-o", str(file))
+    assert "kept 42 times" in file.read_text()
+    assert "kept 42 times" in run(server, "search", box, "kept 42")
+    begun = server.run("record", box)
+    assert begun.returncode in NOT_FOUND_OR_CONFLICT, begun.stderr
+    assert f" is {end}" in begun.stderr and "start" in begun.stderr, begun.stderr
+    empty = server.run("record", box, "--export", "")
+    assert empty.returncode == 2, empty.stderr
+    assert "is empty" in empty.stderr and "Traceback" not in empty.stderr
+    run(server, "record", box, "--delete", recording)
+    assert json.loads(run(server, "record", box, "--list", "--json"))["recordings"] == []
+    assert api.sandbox(sandbox)["state"] == end
 
 
 def over(api: Api, sandbox: str, end: str) -> None:

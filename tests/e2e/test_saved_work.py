@@ -5,16 +5,18 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from atoll.testing.server import TestServer, test_server
-from tests.e2e.test_kept_files import SHORT
+from atoll.testing.server import TestServer
+from tests.e2e.servers import SHORT, on_both_walls
 from tests.e2e.test_long_weekend import checkout_of
-from tests.e2e.test_rootless import person
-from tests.peers.api import Api, api_of
+from tests.peers.api import Api
+
+pytestmark = on_both_walls
+PROFILES = {"short": SHORT}
 
 WORK = """
 set -e
@@ -25,21 +27,6 @@ echo changed >> README.md
 echo untracked > 'a file'
 git stash list
 """
-
-
-@pytest.fixture(scope="module", params=["root", "rootless"])
-def server(request: pytest.FixtureRequest) -> Iterator[TestServer]:
-    if request.param == "root" and os.geteuid() != 0:
-        pytest.skip("needs root")
-    with person() if request.param == "rootless" else test_server() as started:
-        yield started
-
-
-@pytest.fixture
-def api(server: TestServer) -> Iterator[Api]:
-    with api_of(server) as made:
-        made.call("PUT", "/v1/profiles/short", content=SHORT)
-        yield made
 
 
 @pytest.fixture(scope="module")

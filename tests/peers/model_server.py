@@ -20,6 +20,9 @@ from aiohttp import web
 
 SCRIPT = re.compile(r"\[\[tool (\w+) (\{.*?\})\]\]", re.DOTALL)
 WRITE = re.compile(r"\[\[write (\S+) (.*?)\]\]", re.DOTALL)
+GOES_ON = re.compile(r"Process running with session ID (\d+)")
+"""Said by Codex once a command has run for ten seconds, however fast the machine is."""
+LONGEST_MILLISECONDS = 30_000
 DONE = "All done: the task is finished."
 
 
@@ -32,6 +35,12 @@ class ModelServer:
     requests: list[tuple[str, str]] = field(default_factory=list)
     rejected: int = 0
     bodies: deque[str] = field(default_factory=lambda: deque(maxlen=32))
+
+    def forget(self) -> None:
+        """Begin again, as if nothing was asked yet."""
+        self.requests.clear()
+        self.bodies.clear()
+        self.rejected = 0
 
     def app(self) -> web.Application:
         """Routes of the three APIs."""
@@ -67,8 +76,9 @@ class ModelServer:
         body = await request.json()
         items = body["input"] if isinstance(body["input"], list) else []
         asked = max((n for n, i in enumerate(items) if i.get("role") == "user"), default=0)
-        answered = any(str(i.get("type", "")).endswith("call_output") for i in items[asked:])
-        tool = None if answered else _script(json.dumps(items[asked:] or body["input"]))
+        told = [i for i in items[asked:] if str(i.get("type", "")).endswith("call_output")]
+        script = _script(json.dumps(items[asked:] or body["input"]))
+        tool = _waited_for(told[-1]) if told else script
         number = sum(str(i.get("type", "")).endswith("call_output") for i in items) + 1
         if tool:
             item = {
@@ -175,6 +185,15 @@ class ModelServer:
         if request.match_info["verb"] == "generateContent":
             return web.json_response(answer)
         return await _sse(request, [("", answer)])
+
+
+def _waited_for(output: dict[str, Any]) -> tuple[str, str] | None:
+    """What a model of Codex's does about a command that goes on behind its first output: wait."""
+    found = GOES_ON.search(json.dumps(output))
+    if found is None:
+        return None
+    wish = {"session_id": int(found[1]), "chars": "", "yield_time_ms": LONGEST_MILLISECONDS}
+    return "write_stdin", json.dumps(wish)
 
 
 def _unanswered(messages: list[dict[str, Any]]) -> tuple[str, str] | None:

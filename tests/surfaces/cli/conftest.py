@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,3 +49,16 @@ def cli(environ: dict[str, str], capfdbinary: pytest.CaptureFixture[bytes]) -> C
         return Ran(code, out.decode(errors="replace"), err.decode(errors="replace"), out)
 
     return call
+
+
+def spawned(
+    environ: dict[str, str], *arguments: str, stdout: int = subprocess.PIPE
+) -> "subprocess.Popen[bytes]":
+    """The command as a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "atoll.wiring.command", *arguments],
+        env={**os.environ, **environ},
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+    )

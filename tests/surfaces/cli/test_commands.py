@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-import pytest
 from aiohttp import web
 
 from atoll.ports.host import Finding, UpOptions
 from atoll.surfaces.cli import commands
-from tests.surfaces.cli.conftest import Cli
-from tests.surfaces.cli.scripted import TOKEN, Scripted, problem
+from tests.surfaces.cli.conftest import Cli, spawned
+from tests.surfaces.cli.scripted import TOKEN, Scripted
 
 
 def test_list_with_sandboxes_shows_a_table(cli: Cli, server: Scripted) -> None:
@@ -228,7 +227,7 @@ def test_events_followed_over_broken_lines_have_no_gap_and_no_repeat(
     environ: dict[str, str], server: Scripted
 ) -> None:
     server.events = [_event(n) for n in range(1, 6)]
-    process = _spawn(environ, "events", "--follow", "--json")
+    process = spawned(environ, "events", "--follow", "--json")
     try:
         assert process.stdout is not None
         got = [json.loads(process.stdout.readline())["position"] for _ in range(5)]
@@ -266,134 +265,6 @@ def test_profile_that_is_wrong_names_line_and_field(cli: Cli, tmp_path: Path) ->
     ran = cli("profile", "validate", str(file))
     assert ran.code == 2
     assert "colour" in ran.err and "3" in ran.err
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_prints_a_script(cli: Cli, shell: str) -> None:
-    assert "_ATOLL_COMPLETE" in cli("completion", shell).out
-
-
-def test_completion_of_a_name_asks_the_server(environ: dict[str, str], server: Scripted) -> None:
-    server.add("alpha")
-    server.add("beta")
-    asked = {**environ, "_ATOLL_COMPLETE": "bash_complete", "COMP_WORDS": "atoll info al"}
-    done = _spawn({**asked, "COMP_CWORD": "2"}).communicate(timeout=10)[0]
-    assert done.split() == [b"plain,alpha"]
-    done = _spawn({**asked, "COMP_WORDS": "atoll in", "COMP_CWORD": "1"}).communicate(timeout=10)[0]
-    assert done.split() == [b"plain,info"]
-
-
-@pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        ("atoll approve ap", b"plain,ap_1"),
-        ("atoll secret rm T", b"plain,TOKEN"),
-        ("atoll secret set X --provider op", b"plain,openai"),
-        ("atoll new --agent cod", b"plain,codex"),
-        ("atoll new --preset w", b"plain,work"),
-        ("atoll new --profile py", b"plain,python"),
-    ],
-)
-def test_completion_knows_what_each_argument_may_be(
-    cli: Cli, environ: dict[str, str], server: Scripted, line: str, found: bytes
-) -> None:
-    server.answers |= {
-        "GET /v1/approvals": lambda _: web.json_response({"approvals": [{"approval_id": "ap_1"}]}),
-        "GET /v1/secrets": lambda _: web.json_response({"secrets": [{"name": "TOKEN"}]}),
-        "GET /v1/profiles": lambda _: web.json_response({"profiles": [{"id": "profile.python"}]}),
-    }
-    cli("new", "--no-wait", "--save-as", "work")
-    place = str(len(line.split()) - 1)
-    asked = {"_ATOLL_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": place}
-    done = _spawn({**environ, **asked}).communicate(timeout=20)[0]
-    assert done.split() == [found]
-
-
-@pytest.mark.parametrize(
-    ("status", "code", "expected"),
-    [
-        (401, "unauthenticated", 6),
-        (403, "forbidden", 6),
-        (404, "not_found", 3),
-        (409, "conflict", 4),
-        (413, "too_large", 4),
-        (422, "invalid", 2),
-        (429, "limit_reached", 4),
-        (502, "failed", 1),
-        (503, "unavailable", 5),
-    ],
-)
-def test_problem_document_becomes_one_line_and_its_exit_code(
-    cli: Cli, server: Scripted, status: int, code: str, expected: int
-) -> None:
-    said = "sb_x does \x1b[2J not: try again"
-    server.answers["GET /v1/sandboxes"] = lambda _: problem(status, code, said)
-    ran = cli("list")
-    assert (ran.code, ran.out) == (expected, "")
-    assert ran.err == "atoll: sb_x does \\x1b[2J not: try again\n"
-
-
-def test_problem_with_a_field_names_it(cli: Cli, server: Scripted) -> None:
-    server.answers["POST /v1/sandboxes"] = lambda _: problem(
-        422, "invalid", "is taken", field="name"
-    )
-    assert "atoll: name: is taken" in cli("new", "--detach").err
-
-
-def test_answer_that_is_not_ours_is_an_error_not_a_traceback(cli: Cli, server: Scripted) -> None:
-    from aiohttp import web
-
-    server.answers["GET /v1/sandboxes"] = lambda _: web.Response(text="<html>")
-    ran = cli("list")
-    assert ran.code == 1
-    assert "is this an Atoll server?" in ran.err
-    server.answers["GET /v1/sandboxes"] = lambda _: _json({"sandboxes": [{"state": 7}]})
-    assert "of different versions" in cli("list").err
-
-
-def test_nothing_running_says_how_to_start(cli: Cli, environ: dict[str, str]) -> None:
-    del environ["ATOLL_URL"]
-    ran = cli("list")
-    assert (ran.code, ran.err) == (5, "atoll: Atoll is not running: start it with `atoll up`\n")
-    environ["ATOLL_URL"] = "http://127.0.0.1:1"
-    assert cli("list").code == 5
-
-
-def test_token_of_the_home_goes_only_to_its_own_server(
-    cli: Cli, server: Scripted, environ: dict[str, str], tmp_path: Path
-) -> None:
-    del environ["ATOLL_TOKEN"]
-    (tmp_path / "run").mkdir()
-    control = tmp_path / "run" / "control.json"
-    control.write_text(json.dumps({"url": "http://127.0.0.1:9", "pid": 1}))
-    token = tmp_path / "token"
-    token.write_text("t0ken-of-the-tests\n")
-    token.chmod(0o600)
-    ran = cli("list")
-    assert ran.code == 6
-    assert server.seen == []
-    control.write_text(json.dumps({"url": server.url, "pid": 1}))
-    assert cli("list").code == 0
-    del environ["ATOLL_URL"]
-    assert cli("list").code == 0
-    token.chmod(0o644)
-    assert cli("list").code == 6
-
-
-def test_plain_http_to_another_machine_is_refused(cli: Cli, environ: dict[str, str]) -> None:
-    environ["ATOLL_URL"] = "http://example.org"
-    ran = cli("list")
-    assert ran.code == 6
-    assert "https" in ran.err
-
-
-def test_wait_up_returns_once_it_answers(
-    cli: Cli, server: Scripted, environ: dict[str, str]
-) -> None:
-    server.answers["GET /readyz"] = lambda _: _json({})
-    assert cli("wait-up").out == f"{server.url}\n"
-    environ["ATOLL_URL"] = "http://127.0.0.1:1"
-    assert cli("wait-up", "--timeout", "1s").code == 124
 
 
 class Machine:
@@ -492,23 +363,11 @@ def test_output_cut_short_by_a_reader_ends_quietly(
         server.add(f"box{number}")
     reading, writing = os.pipe()
     os.close(reading)
-    process = _spawn(environ, "list", stdout=writing)
+    process = spawned(environ, "list", stdout=writing)
     os.close(writing)
     _, err = process.communicate(timeout=20)
     # 1 as click has it: in `atoll list | head` nobody looks.
     assert (process.returncode, err) == (1, b"")
-
-
-def _spawn(
-    environ: dict[str, str], *arguments: str, stdout: int = subprocess.PIPE
-) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(
-        [sys.executable, "-m", "atoll.wiring.command", *arguments],
-        env={**os.environ, **environ},
-        stdin=subprocess.DEVNULL,
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-    )
 
 
 def _json(value: dict[str, Any], status: int = 200) -> Any:
