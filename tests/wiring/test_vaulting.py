@@ -47,10 +47,16 @@ def test_command_goes_before_both(tmp_path: Path) -> None:
 def test_limits_of_the_doors_are_read(tmp_path: Path) -> None:
     assert door_limits(read_settings(tmp_path, {}, {})) == DoorLimits()
     (tmp_path / "config.toml").write_text(
-        "[door_limits]\nrequests_per_minute = 60\n[door_limits.spend_micros]\nopenai = 5_000_000\n"
+        "[door_limits]\nrequests_per_minute = 60\nno_fetch = ['gemini']\n"
+        "[door_limits.spend_micros]\nopenai = 5_000_000\n"
     )
     limits = door_limits(read_settings(tmp_path, {}, {}))
-    assert limits == DoorLimits(requests_per_minute=60, spend_micros={"openai": 5_000_000})
+    assert limits == DoorLimits(
+        requests_per_minute=60, spend_micros={"openai": 5_000_000}, no_fetch=("gemini",)
+    )
+    (tmp_path / "config.toml").write_text("[door_limits]\nno_fetch = ['nobody']\n")
+    with pytest.raises(Invalid, match="nobody"):
+        read_settings(tmp_path, {}, {})
     (tmp_path / "config.toml").write_text('[door_limits]\nrequests_per_minute = "many"\n')
     with pytest.raises(Invalid):
         read_settings(tmp_path, {}, {})

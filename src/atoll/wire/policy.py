@@ -102,12 +102,14 @@ class Redacted(_Message, frozen=True, kw_only=True):
 
 class DoorLimits(_Message, frozen=True, kw_only=True):
     """Bounds of this sandbox's broker; None takes the runtime's own. `spend_micros` is money a
-    provider may cost, in millionths of a US dollar, by provider name."""
+    provider may cost, in millionths of a US dollar, by provider name; `no_fetch` are providers
+    that may be asked to fetch and call nothing."""
 
     requests_per_minute: int | None = None
     concurrent: int | None = None
     bytes_per_hour: int | None = None
     spend_micros: dict[str, int] = {}
+    no_fetch: tuple[Word, ...] = ()
 
 
 class Commands(_Message, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ from atoll.domain.host_mount import check_source
 from atoll.domain.interior import DEFAULT_LOW_DISK_MB
 from atoll.domain.isolation import IsolationLevel
 from atoll.domain.price import PRICES
-from atoll.domain.provider import safe_base_url
+from atoll.domain.provider import PROVIDERS, safe_base_url
 
 DEFAULT_DOCKER_HOST = "unix:///var/run/docker.sock"
 MAX_CONFIG_BYTES = 64 * 1024
@@ -39,6 +39,7 @@ class DoorLimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     concurrent: Bound | None = None
     bytes_per_hour: Bound | None = None
     spend_micros: dict[str, Bound] = {}
+    no_fetch: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,8 @@ class ControlSettings:
     `master_key_command`: a program and its arguments that print the vault's master keys; None
     takes $ATOLL_MASTER_KEY, else `master.key` in the home, made at the first start.
     `door_limits`: bounds of each sandbox's broker: `requests_per_minute`, `concurrent`,
-    `bytes_per_hour`, and `spend_micros`, millionths of a US dollar by provider.
+    `bytes_per_hour`, `spend_micros`, millionths of a US dollar by provider, and `no_fetch`,
+    providers that may be asked to fetch and call nothing.
     `mount_roots`: folders of the host below which anybody may mount; the file alone says so.
     `share_memory`, `low_disk_mb`: the zygote's, which reads them from the file itself.
     `away_seconds`: how long terminals wait for their drivers while no control plane is there.
@@ -187,6 +189,7 @@ def _check(settings: ControlSettings) -> None:
         _check_url("public_url", settings.public_url)
     _check_agents(settings.agent_catalogue or ())
     _check_caps(settings.door_limits.spend_micros)
+    _check_no_fetch(settings.door_limits.no_fetch)
     _check_places(settings)
 
 
@@ -208,6 +211,16 @@ def _check_caps(caps: Mapping[str, int]) -> None:
             f"hold nothing; known are {', '.join(sorted(PRICES))}",
             field="door_limits",
         )
+
+
+def _check_no_fetch(names: tuple[str, ...]) -> None:
+    for name in names:
+        if name not in PROVIDERS:
+            raise Invalid(
+                f"door_limits.no_fetch: there is no provider {name!r}; there are "
+                f"{', '.join(sorted(PROVIDERS))}",
+                field="door_limits",
+            )
 
 
 def _check_agents(names: tuple[str, ...]) -> None:

@@ -42,4 +42,5 @@ def door_limits(settings: ControlSettings) -> DoorLimits:
         concurrent=limits.concurrent,
         bytes_per_hour=limits.bytes_per_hour,
         spend_micros=dict(limits.spend_micros),
+        no_fetch=limits.no_fetch,
     )

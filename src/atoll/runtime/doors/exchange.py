@@ -11,6 +11,7 @@ from atoll.domain.answer import SWITCHING
 from atoll.domain.passage import Refusal
 from atoll.domain.redaction.redactor import Redactor
 from atoll.runtime.doors.back import Told
+from atoll.runtime.doors.body_gate import BodyGate
 from atoll.runtime.doors.call import Call
 from atoll.runtime.doors.gate import Gate
 from atoll.runtime.doors.outbound import Outbound
@@ -71,6 +72,7 @@ class Exchange:
         self._owner = owner
         self._request = request
         self._gate = Gate(way.pushed) if way.pushed is not None else None
+        self._body = BodyGate(way.grant.name, request) if way.judged else None
         self._flow: Flow | None = None
         self._pending: list[bytes] = []
         self._waiting = 0
@@ -112,11 +114,8 @@ class Exchange:
             return
         if len(self.asked_head) < PENDING_BYTES // 4:
             self.asked_head += data[: PENDING_BYTES // 4]
-        passed = self._gate.feed(data) if self._gate else data
-        if isinstance(passed, Refusal):
-            self.fail(passed)
-        elif passed:
-            self._send(passed if self._request.length is not None else _chunk(passed))
+        gate = self._gate or self._body
+        self._pass(gate.feed(data) if gate else data)
 
     def asked(self) -> None:
         """That is all of the request for now: what came goes on, in one piece."""
@@ -129,11 +128,21 @@ class Exchange:
         self._asked_all = True
         if self._over:
             return
+        if self._body is not None:
+            self._pass(self._body.whole())
+            if self._over:
+                return
         answer = self._gate.end() if self._gate else None
         if answer is not None:
             self._own_answer(answer)
         elif self._request.length is None:
             self._send(b"0\r\n\r\n")
+
+    def _pass(self, judged: bytes | Refusal) -> None:
+        if isinstance(judged, Refusal):
+            self.fail(judged)
+        elif judged:
+            self._send(judged if self._request.length is not None else _chunk(judged))
 
     def raw(self, data: bytes) -> None:
         """Bytes of a protocol both sides went over to."""

@@ -39,13 +39,15 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """One policy's, by the names they are asked for."""
+    """One policy's, by the names they are asked for. `no_fetch` are providers that may be asked to
+    fetch and call nothing."""
 
     upstreams: Mapping[str, Upstream] = field(default_factory=dict)
     customs: Mapping[str, CustomSecret] = field(default_factory=dict)
     approvals: tuple[Approved, ...] = ()
     remotes: tuple[Remote, ...] = ()
     dev: bool = False
+    no_fetch: frozenset[str] = frozenset()
 
     def approval(
         self, secret: CustomSecret, target: Target, *, used: set[str], now: float
@@ -102,7 +104,14 @@ def holdings_of(
             continue
         upstreams[one.provider] = Upstream(provider, base_url, one.value)
     customs = {one.name: one for one in policy.customs if _fits(one)}
-    return Holdings(upstreams, customs, policy.approvals, _remotes(policy), policy.dev)
+    return Holdings(
+        upstreams,
+        customs,
+        policy.approvals,
+        _remotes(policy),
+        policy.dev,
+        frozenset(policy.limits.no_fetch),
+    )
 
 
 def secret_of(custom: CustomSecret) -> Secret:

@@ -5,10 +5,13 @@ What leads to a provider depends on a head's shape and the holdings alone, and m
 """
 
 import time
+from dataclasses import replace
 
+from atoll.domain.fetching import fetching_parameter
 from atoll.domain.git_remote import judge_git
 from atoll.domain.host import read_target
 from atoll.domain.passage import Asked, Refusal, judge, judge_custom
+from atoll.runtime.doors.body_gate import refused_fetch
 from atoll.runtime.doors.call import Call
 from atoll.runtime.doors.holdings import (
     Grant,
@@ -86,7 +89,14 @@ def _provider(request: Request, asked: Asked, holdings: Holdings, call: Call) ->
     verdict = judge(upstream, asked)
     if isinstance(verdict, Refusal):
         return verdict
-    return way_of(request, verdict, Grant("provider", name))
+    way = way_of(request, verdict, Grant("provider", name))
+    if name not in holdings.no_fetch:
+        return way
+    if verdict.websocket:
+        message = f"the owner lets {name} fetch nothing, and a WebSocket cannot be judged"
+        return Refusal(403, "fetch_not_allowed", message)
+    found = fetching_parameter(asked.query)
+    return replace(way, judged=True) if found is None else refused_fetch(name, found)
 
 
 def _custom(

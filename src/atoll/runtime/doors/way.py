@@ -22,7 +22,7 @@ class Way:
     """A passage, and what it leans on. `opening` is its head as far as it is ours, `passed` are
     the lines of the client's, up to the value, by its place; `keys` are the texts that may not
     come back; a push to `pushed` is gated; what `costs` is metered;
-    by `backs` answers come back in."""
+    by `backs` answers come back in; the body of what is `judged` goes out when it was judged."""
 
     passage: Passage = field(repr=False)
     grant: Grant
@@ -33,6 +33,7 @@ class Way:
     costs: bool
     backs: Backs
     pushed: Remote | None = field(default=None, repr=False)
+    judged: bool = False
 
     def head(self, request: Request) -> bytes:
         """The head of this request as it goes out."""
