@@ -9,7 +9,7 @@ from typing import Protocol
 
 import pytest
 
-from tests.redaction.world import Case, World, smaller
+from tests.redaction.world import Case, smaller
 
 SECONDS = float(os.environ.get("ATOLL_REDACTION_SECONDS", "60"))
 """For each oracle; 3600 for the long run (docs/security.md)."""
@@ -18,6 +18,12 @@ SEED = int(os.environ.get("ATOLL_REDACTION_SEED") or secrets.randbits(32))
 """Of the first case. The next ones have the numbers after it."""
 
 Check = Callable[[Case], None]
+
+
+class World(Protocol):
+    """What cases are made of."""
+
+    def case(self, chance: Random) -> Case: ...
 
 
 class Search(Protocol):

@@ -6,6 +6,7 @@ import itertools
 import json
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +19,6 @@ from tests.redaction.world import Case, World
 
 UI = Path(__file__).parents[2] / "ui"
 SCRIPT = Path(__file__).with_name("screen.mjs")
-WIDTHS = (20, 33, 80)
 
 pytestmark = pytest.mark.skipif(
     not (UI / "node_modules/@xterm/headless").is_dir(), reason="npm ci in ui/ brings the emulator"
@@ -27,10 +27,14 @@ pytestmark = pytest.mark.skipif(
 
 @dataclass(frozen=True)
 class Screen:
-    """What was drawn: the written cells in order, and every title that was set."""
+    """What was drawn: the written cells in order, and every title that was set. `commands` are the
+    control strings that took effect: `osc` or `dcs`, the number or name, and the rest. `answers`
+    is what the terminal would type by itself."""
 
     cells: tuple[str, ...]
     titles: tuple[str, ...]
+    commands: tuple[tuple[str, str, str], ...]
+    answers: str
 
     def shows(self, value: str) -> bool:
         """Whether somebody reads the value here, over the ends of lines too."""
@@ -50,11 +54,13 @@ class Emulator:
         job = {"cols": cols, "stream": base64.b64encode(stream).decode()}
         print(json.dumps(job), file=self._process.stdin, flush=True)
         drawn = json.loads(self._process.stdout.readline())
-        return Screen(tuple(drawn["cells"]), tuple(drawn["titles"]))
+        commands = tuple((kind, name, text) for kind, name, text in drawn["commands"])
+        return Screen(tuple(drawn["cells"]), tuple(drawn["titles"]), commands, drawn["answers"])
 
 
-@pytest.fixture(scope="module")
-def emulator() -> Iterator[Emulator]:
+@contextmanager
+def drawing() -> Iterator[Emulator]:
+    """An emulator for as long as it is needed."""
     argv = ["node", str(SCRIPT), str(UI / "package.json")]
     with subprocess.Popen(
         argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -65,9 +71,15 @@ def emulator() -> Iterator[Emulator]:
         assert process.wait(60) == 0
 
 
+@pytest.fixture(scope="module")
+def emulator() -> Iterator[Emulator]:
+    with drawing() as one:
+        yield one
+
+
 def nothing_shown(emulator: Emulator, case: Case) -> None:
     """Draw the case as it was written and as it went out, and compare."""
-    cols = WIDTHS[len(case.stream) % len(WIDTHS)]
+    cols = world.WIDTHS[len(case.stream) % len(world.WIDTHS)]
     out = sent(case, ticking=False)
     written = emulator.draw(case.stream, cols=cols)
     shown = emulator.draw(out, cols=cols)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
 
+WIDTHS = (20, 33, 80)
 KEY = "sk-canary-Zq81xLw03Mvb77TtNe"
 PEM = "-----BEGIN KEY-----\n" + "\n".join(("Ab3dE" * 6, "Zz9yX" * 6)) + "\n-----END KEY-----\n"
 VALUES = (
@@ -100,7 +101,7 @@ class World:
                 noise = chance.choice(chance.choice((self.between, self.words)))
                 parts += [noise] * (1 if chance.random() < 0.6 else chance.randint(2, 9))
         packed = tuple([part.encode() for part in parts if part])
-        return Case(values, packed, _cuts(chance, sum(map(len, packed))))
+        return Case(values, packed, cuts(chance, sum(map(len, packed))))
 
     def _shown(self, chance: Random, value: str) -> list[str]:
         """Some way in which a program shows a value, or a part of it."""
@@ -127,8 +128,8 @@ class World:
         return parts
 
 
-def _cuts(chance: Random, size: int) -> tuple[tuple[int, bool], ...]:
-    """Few cuts or many, or one after every byte."""
+def cuts(chance: Random, size: int) -> tuple[tuple[int, bool], ...]:
+    """Return few cuts or many, or one after every byte."""
     several = (0, 1, 1, 3, 12)
     some = [chance.randint(0, size) for _ in range(chance.choice(several))]
     places = range(1, size) if chance.random() < 0.05 else sorted(some)

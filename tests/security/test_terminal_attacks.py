@@ -10,7 +10,7 @@ import time
 import pytest
 
 from atoll.surfaces.cli.output import clean
-from atoll.surfaces.cli.seat.clipboard import ClipboardGuard
+from atoll.surfaces.cli.seat.guard import ScreenGuard
 from atoll.wire.vt import Scanner
 from tests.runtime.stage import runtime
 
@@ -132,7 +132,7 @@ COPIES = [
 @pytest.mark.parametrize("copy", COPIES)
 @pytest.mark.parametrize("step", [1, 2, 3, 7, 100_000])
 def test_clipboard_is_not_written_whatever_the_spelling_and_the_cut(copy: bytes, step: int) -> None:
-    guard = ClipboardGuard()
+    guard = ScreenGuard()
     said = "é©”52; vorher ".encode() + copy + " nachher ©".encode() + b" \x1b]0;title\x07"
     shown = b"".join(guard.feed(said[at : at + step]) for at in range(0, len(said), step))
     assert b"ZXZpbA==" not in shown
@@ -142,7 +142,7 @@ def test_clipboard_is_not_written_whatever_the_spelling_and_the_cut(copy: bytes,
 
 
 def test_clipboard_guard_is_quick_on_a_flood_of_beginnings() -> None:
-    guard = ClipboardGuard()
+    guard = ScreenGuard()
     flood = (b"\xc2\x9d52;" * 10_000 + b"\x1b]52;" * 10_000 + b"\x1bX") * 3
     begin = time.monotonic()
     guard.feed(flood)

@@ -19,8 +19,8 @@ from atoll.surfaces.cli.seat.attachment import (
     Send,
     Write,
 )
-from atoll.surfaces.cli.seat.clipboard import ClipboardGuard
 from atoll.surfaces.cli.seat.detach import DetachKeys
+from atoll.surfaces.cli.seat.guard import ScreenGuard
 from atoll.surfaces.cli.seat.screen import Screen
 
 
@@ -247,7 +247,8 @@ def test_frame_of_a_later_version_is_passed_over() -> None:
     assert started().on_text(text("turn", epoch=4)) == []
 
 
-PASSED = [b"text", b"\x1b[31m", b"\x1b]0;t\x07", b"\x1b]5;x\x1b\\", b"\x1b]8;;u\x1b\\", b"\x07"]
+LINK = b"\x1b]8;;https://u/\x07"
+PASSED = [b"text", b"\x1b[31m", b"\x1b]0;t\x07", LINK, b"\x1b]8;;\x07", b"\x07"]
 STRIPPED = [b"\x1b]52;c;QQ==\x07", b"\x1b]52;;?\x1b\\", b"\x1b]52;c;" + b"A" * 9000 + b"\x07"]
 
 
@@ -255,7 +256,7 @@ STRIPPED = [b"\x1b]52;c;QQ==\x07", b"\x1b]52;;?\x1b\\", b"\x1b]52;c;" + b"A" * 9
 def test_clipboard_writes_are_taken_out_however_the_bytes_are_cut(
     parts: list[bytes], data: st.DataObject
 ) -> None:
-    guard = ClipboardGuard()
+    guard = ScreenGuard()
     whole = b"".join(parts)
     shown = b""
     while whole:
@@ -266,7 +267,7 @@ def test_clipboard_writes_are_taken_out_however_the_bytes_are_cut(
 
 
 def test_clipboard_guard_holds_back_nothing_of_ordinary_output() -> None:
-    guard = ClipboardGuard()
+    guard = ScreenGuard()
     assert guard.feed(b"prompt$ ") == b"prompt$ "
     assert guard.feed(b"\x1b") == b""
     assert guard.feed(b"[1m") == b"\x1b[1m"

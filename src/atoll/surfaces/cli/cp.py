@@ -19,6 +19,7 @@ from atoll.surfaces.cli.api import Api, Call, Stream, at, get, post
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.options import json_option
 from atoll.surfaces.cli.output import note, show_json
+from atoll.surfaces.cli.seat.guard import Guarded
 from atoll.surfaces.cli.tree import CHUNK_BYTES, pack, unpack
 
 _REMOTE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*):(.*)", re.DOTALL)
@@ -104,9 +105,9 @@ def _fetch(api: Api, place: Place, target: str, *, said: tuple[tuple[str, str], 
     )
     with api.open(call) as stream:
         if target == PIPE:
+            out = Guarded(sys.stdout.buffer)
             for data in iter(stream.read, b""):
-                sys.stdout.buffer.write(data)
-            sys.stdout.buffer.flush()
+                out.write(data)
             return 1
         return _keep(stream, _landing(target, place), folder=kind == "dir")
 

@@ -16,11 +16,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import BinaryIO
 
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.surfaces.cli.answer import Answer, Json, answer
 from atoll.surfaces.cli.api import Api, Call, at, post
+from atoll.surfaces.cli.seat.guard import Guarded
 
 PATIENCE_SECONDS = 30.0
 PAUSE_SECONDS = 0.25
@@ -49,6 +49,7 @@ class Following:
         self._kept: dict[str, bytearray] | None = {s: bytearray() for s in STREAMS}
         if not quiet:
             self._kept = None
+        self._out: dict[str, Guarded] = {}
         self._interrupts = 0
 
     def captured(self) -> dict[str, Json]:
@@ -126,9 +127,9 @@ class Following:
         if self._kept is not None:
             self._kept[name] += data
             return
-        out: BinaryIO = sys.stdout.buffer if name == "stdout" else sys.stderr.buffer
-        out.write(data)
-        out.flush()
+        if name not in self._out:
+            self._out[name] = Guarded(sys.stdout.buffer if name == "stdout" else sys.stderr.buffer)
+        self._out[name].write(data)
 
     def _feed(self) -> None:
         """Our stdin, piece by piece. When the command has ended nobody wants the rest."""

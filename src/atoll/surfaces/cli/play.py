@@ -43,7 +43,7 @@ def command(invocation: Invocation, recording: str, *, speed: float, idle_limit:
         raise Invalid("play needs a terminal; `atoll record NAME --export REC` prints the file")
     with _opened(invocation, recording) as file:
         header = _header(file, recording)
-        with RawTty() as tty:
+        with RawTty(questions=False) as tty:
             cols, rows = tty.size
             tty.clear()
             play(_events(file), tty, Pace(speed, idle_limit))

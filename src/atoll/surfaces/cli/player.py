@@ -1,7 +1,7 @@
 """Playing a recording at a person's terminal: when to show what, and which keys do what.
 
 Not for reading it from somewhere (`play`). What was recorded is shown as `attach` would show
-it; questions a program asked its terminal then are not asked again.
+it, but for the first hard reset, which would cost the terminal its scrollback.
 """
 
 import contextlib
@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from atoll.surfaces.cli.seat.rawtty import RawTty
 from atoll.wire import asciicast
 from atoll.wire.asciicast import Event
-from atoll.wire.vt import Scanner
 
 QUIT = frozenset(b"q\x03\x1c\x04")
 FASTER, SLOWER, PAUSE, NEXT = ord("+"), ord("-"), ord(" "), ord("n")
@@ -54,7 +53,7 @@ class Pace:
 
 def play(events: Iterable[Event], tty: RawTty, pace: Pace) -> None:
     """Show it to its end, or until the person has seen enough."""
-    scanner = Scanner()
+    first = True
     try:
         for event in events:
             if not _pass(event.seconds, tty, pace):
@@ -62,24 +61,13 @@ def play(events: Iterable[Event], tty: RawTty, pace: Pace) -> None:
             if event.code == asciicast.MARKER:
                 pace.skipping = False
             elif event.code == asciicast.OUTPUT:
-                tty.show(quiet(event.text.encode("utf-8", "replace"), scanner))
+                data = event.text.encode("utf-8", "replace")
+                tty.show(data.removeprefix(_HARD_RESET) if first else data)
+                first = False
     finally:
         # What their terminal answered all the same must not reach the shell as keys.
         with contextlib.suppress(termios.error):
             termios.tcflush(tty.input, termios.TCIFLUSH)
-
-
-def quiet(data: bytes, scanner: Scanner) -> bytes:
-    """Output without what would make a terminal answer or lose its own scrollback."""
-    if not scanner.end:
-        data = data.removeprefix(_HARD_RESET)
-    begin = scanner.end
-    queries = scanner.feed(data)
-    shown = bytearray(data)
-    for query in queries:
-        if query.start >= begin:
-            shown[query.start - begin : query.end - begin] = bytes(query.end - query.start)
-    return bytes(shown)
 
 
 def _pass(seconds: float, tty: RawTty, pace: Pace) -> bool:

@@ -14,6 +14,7 @@ from atoll.surfaces.cli.api import Api, Call, at, get, post
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.options import json_option, sandbox_argument
 from atoll.surfaces.cli.output import note, say, show_json, show_table
+from atoll.surfaces.cli.seat.guard import Guarded
 
 _OWNER_ONLY = 0o600
 
@@ -119,9 +120,9 @@ def _export(api: Api, name: str, recording: str, output: str | None) -> None:
         raise Failed(f"{output} cannot be written: {error.strerror}") from error
 
 
-def _opened(output: str | None) -> AbstractContextManager[BinaryIO]:
+def _opened(output: str | None) -> AbstractContextManager[BinaryIO | Guarded]:
     """Where it goes. A new file is its owner's only: it shows what a terminal showed."""
     if output is None:
-        return nullcontext(sys.stdout.buffer)
+        return nullcontext(Guarded(sys.stdout.buffer))
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     return os.fdopen(os.open(Path(output), flags, _OWNER_ONLY), "wb")

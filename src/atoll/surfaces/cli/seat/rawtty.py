@@ -13,7 +13,7 @@ from contextlib import suppress
 from types import TracebackType
 
 from atoll.domain.errors import Invalid
-from atoll.surfaces.cli.seat.clipboard import ClipboardGuard
+from atoll.surfaces.cli.seat.guard import ScreenGuard
 from atoll.surfaces.cli.seat.screen import CLEAR, Screen
 
 _SAVE_TITLE = b"\x1b[22;0t"
@@ -23,9 +23,9 @@ _RESTORE_TITLE = b"\x1b[23;0t"
 class RawTty:
     """stdin and stdout as one raw terminal: no echo, no line editing, no signals from keys."""
 
-    def __init__(self, *, clipboard: bool = False) -> None:
-        """With `clipboard` programs may set the clipboard. Raises `Invalid` when stdin or
-        stdout is not a terminal."""
+    def __init__(self, *, clipboard: bool = False, questions: bool = True) -> None:
+        """With `clipboard` programs may set the clipboard; without `questions` they ask the
+        terminal nothing. Raises `Invalid` when stdin or stdout is not a terminal."""
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise Invalid(
                 "attach needs a terminal on stdin and stdout; to run one command use exec"
@@ -33,7 +33,8 @@ class RawTty:
         self.input = sys.stdin.fileno()
         self.output = sys.stdout.fileno()
         self.screen = Screen()
-        self._guard = None if clipboard else ClipboardGuard()
+        self._allowed = {"clipboard": clipboard, "questions": questions}
+        self._guard = ScreenGuard(**self._allowed)
         self._before = termios.tcgetattr(self.input)
         self._raw = False
         self._gone = False
@@ -86,10 +87,9 @@ class RawTty:
             return b""
 
     def show(self, data: bytes) -> None:
-        """Output of the terminal: written whole, its modes remembered. Blocks while the
-        terminal is slow: that is the backpressure."""
-        if self._guard is not None:
-            data = self._guard.feed(data)
+        """Output of the terminal, as far as it is harmless: written whole, its modes remembered.
+        Blocks while the terminal is slow: that is the backpressure."""
+        data = self._guard.feed(data)
         self.write(data)
         self.screen.feed(data)
 
@@ -97,6 +97,7 @@ class RawTty:
         """Back to plain modes and an empty screen, without a hard reset."""
         self.write(self.screen.restore() + CLEAR)
         self.screen = Screen()
+        self._guard = ScreenGuard(**self._allowed)
 
     def write(self, data: bytes) -> None:
         """Bytes of our own, written whole. After a hang-up they go nowhere: the next `read`
