@@ -189,6 +189,25 @@ def test_workspace_that_nobody_may_see_is_empty(server: TestServer, api: Api) ->
     )
 
 
+def test_folder_of_the_host_is_shown_as_it_was_asked_for(
+    server: TestServer, tmp_path: Path
+) -> None:
+    for name in ("in", "out"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "f").write_text(f"of {name}\n")
+    (tmp_path / "out").chmod(0o777)
+    mounts = (f"{tmp_path}/in:/mnt/in", f"{tmp_path}/out:/data/out:rw")
+    made = server.run(
+        *("new", "--detach", "--name", "mnt", "--profile", "small"),
+        *(word for mount in mounts for word in ("--mount", mount)),
+    )
+    assert made.returncode == 0, made.stdout + made.stderr
+    line = "cat /mnt/in/f /data/out/f; echo new > /data/out/n; touch /mnt/in/n || echo refused"
+    assert server.run("exec", "mnt", "--", "sh", "-c", line).stdout == "of in\nof out\nrefused\n"
+    assert (tmp_path / "out" / "n").read_text() == "new\n"
+    assert not (tmp_path / "in" / "n").exists()
+
+
 def test_files_go_in_and_out_of_a_container(api: Api) -> None:
     sandbox = api.create()["sandbox_id"]
     path = f"/v1/sandboxes/{sandbox}/files"
