@@ -3,9 +3,11 @@ a workspace is open. As root, and as a person without rights."""
 
 import json
 import os
+import pty
 import shutil
 import subprocess
 import tarfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -163,6 +165,49 @@ def test_mount_of_the_system_or_without_a_place_is_refused(atoll: TestServer, fo
         done = atoll.run("new", "--detach", "--name", "bad", "--mount", spec)
         assert done.returncode != 0, spec
         atoll.run("destroy", "bad", "--yes")
+
+
+def test_mount_of_a_folder_with_keys_asks_and_needs_an_option_where_nobody_answers(
+    atoll: TestServer, folder: Path
+) -> None:
+    (folder / "id_ed25519").write_text("a key\n")
+    words = ("--detach", "--name", "mk", "--mount", f"{folder}:/data/in")
+    refused = atoll.run("new", *words)
+    assert refused.returncode != 0
+    assert "holds id_ed25519" in refused.stderr and "--mount-private" in refused.stderr
+    assert atoll.run("info", "mk").returncode != 0, "nothing was made"
+    new(atoll, "mk", "--mount", f"{folder}:/data/in", "--mount-private")
+    assert inside(atoll, "mk", "cat /data/in/id_ed25519") == "a key"
+    ok(atoll, "destroy", "mk", "--yes")
+
+
+@pytest.mark.parametrize(("answer", "made"), [(b"n\r", False), (b"y\r", True)])
+def test_mount_of_a_folder_with_keys_is_asked_about_at_a_terminal(
+    atoll: TestServer, folder: Path, answer: bytes, made: bool
+) -> None:
+    (folder / ".netrc").write_text("a key\n")
+    ours, theirs = pty.openpty()
+    seen = b""
+
+    def answered() -> None:
+        nonlocal seen
+        while b"all the same?" not in seen:
+            seen += os.read(ours, 4096)
+        os.write(ours, answer)
+
+    person = threading.Thread(target=answered, daemon=True)
+    person.start()
+    ends = {"stdin": theirs, "stderr": theirs, "stdout": subprocess.DEVNULL}
+    words = ("new", "--detach", "--name", "mq", "--mount", f"{folder}:/data/in")
+    done = atoll.run(*words, capture_output=False, **ends)
+    person.join(60)
+    assert b"holds .netrc" in seen
+    assert (done.returncode == 0) == made
+    assert (atoll.run("info", "mq").returncode == 0) == made
+    if made:
+        ok(atoll, "destroy", "mq", "--yes")
+    os.close(ours)
+    os.close(theirs)
 
 
 def test_mirror_brings_back_what_changed_inside_and_nothing_else(
@@ -363,6 +408,17 @@ def test_mounts_through_the_api_need_an_allowed_folder() -> None:
             body = {"mounts": [{"source": str(source), "target": target}]}
             answer = api.client.post("/v1/sandboxes", json=body)
             assert answer.status_code == status, (source, target, answer.text)
+        # Folders of keys need a field of their own: judged by name at once, by content at start.
+        (allowed / ".ssh").mkdir()
+        (allowed / "secret" / ".netrc").write_text("a key")
+        body = {"mounts": [{"source": str(allowed / ".ssh"), "target": "/data"}]}
+        answer = api.client.post("/v1/sandboxes", json=body)
+        assert (answer.status_code, answer.json()["code"]) == (403, "private_folder")
+        mount = {"source": str(allowed / "secret"), "target": "/data"}
+        failed = api.call("POST", "/v1/sandboxes?wait=ready", json={"mounts": [mount]})
+        assert failed["state"] == "failed" and "holds .netrc" in failed["reason"]
+        made = api.create(mounts=[{**mount, "private": True}])
+        assert api.run(made["sandbox_id"], "cat /data/.netrc") == "a key"
         # A grant nobody wrote passes the control plane, which cannot read them, and no further.
         body = {"mounts": [{"source": str(beside), "target": "/data", "grant": "0" * 32}]}
         failed = api.call("POST", "/v1/sandboxes?wait=ready", json=body)

@@ -15,7 +15,7 @@ import pytest
 
 from atoll.adapters.extensions.docker.containers import Containers
 from atoll.adapters.extensions.docker.extension import Docker, Settings
-from atoll.domain.errors import AtollError, Failed, Invalid
+from atoll.domain.errors import AtollError, Failed, Forbidden, Invalid
 from atoll.domain.host_mount import HostMount
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile import Profile, Resources
@@ -195,6 +195,23 @@ async def test_mount_holds_no_devices_and_no_setuid_nor_do_those_below_it(
             await end(docker, request)
     finally:
         subprocess.run(["umount", str(below)], check=True)
+    await docker.close()
+
+
+async def test_folder_that_holds_keys_is_not_given_to_a_container(
+    rig: ZygoteRig, docker: Docker, data: Path
+) -> None:
+    (data / "id_ed25519").write_text("a key")
+    request = mounting(rig, "sb_keyed", data)
+    with pytest.raises(Forbidden, match="holds id_ed25519"):
+        await docker.provision(request)
+    assert nothing_is_lent(rig)
+    note = rig.home.grants / GRANT
+    note.write_text(json.dumps({"source": str(data), "private": True}))
+    agreed = replace(request.host_mounts[0], private=True)
+    await docker.provision(replace(request, host_mounts=(agreed,)))
+    assert shell(rig, "sb_keyed", "cat /mnt/in/id_ed25519") == "a key", "the attack is a real one"
+    await end(docker, request)
     await docker.close()
 
 

@@ -46,10 +46,17 @@ def data(rig: ZygoteRig) -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def grant(rig: ZygoteRig, source: Path, *, writable: bool = False, owner: int | None = None) -> str:
+def grant(
+    rig: ZygoteRig,
+    source: Path,
+    *,
+    writable: bool = False,
+    private: bool = False,
+    owner: int | None = None,
+) -> str:
     note = rig.home.grants / GRANT
     note.unlink(missing_ok=True)
-    note.write_text(json.dumps({"source": str(source), "writable": writable}))
+    note.write_text(json.dumps({"source": str(source), "writable": writable, "private": private}))
     note.chmod(0o644)
     os.chown(note, rig.uid if owner is None else owner, -1)
     return GRANT
@@ -245,3 +252,36 @@ def test_folder_for_a_container_is_refused_without_root(rig: ZygoteRig, data: Pa
     answer = rig.ask(wire.Serve(wire.Start("sb_lend", 1, "box", mounts=(mount,)), seconds=5))
     assert isinstance(answer, wire.Refused), answer
     assert answer.kind == "forbidden" and "runs as root" in answer.message
+
+
+@pytest.mark.parametrize(
+    "name", ["id_ed25519", ".netrc", ".ssh/config", "me/.aws/x", "credentials"]
+)
+def test_folder_that_holds_keys_is_shown_only_when_its_person_agreed_to_it(
+    rig: ZygoteRig, data: Path, name: str
+) -> None:
+    (data / name).parent.mkdir(parents=True, exist_ok=True)
+    (data / name).write_text("a key")
+    for path in data.rglob("*"):
+        os.chown(path, *[data.stat().st_uid] * 2)
+    plain = wire.HostMount(str(data), "/mnt/in", grant=grant(rig, data))
+    asking = wire.HostMount(str(data), "/mnt/in", grant=GRANT, private=True)
+    agreed = wire.HostMount(str(data), "/mnt/in", grant=grant(rig, data, private=True))
+    for mount in (plain, agreed):
+        # What the control plane asks for counts, and what the person wrote: one is not enough.
+        said = refused(rig, mount)
+        assert said.kind == "forbidden" and "--mount-private" in said.message, said
+    grant(rig, data)
+    assert refused(rig, asking).kind == "forbidden"
+    grant(rig, data, private=True)
+    box = rig.start("sb_keyed", env=ENV, mounts=(asking,))
+    assert shell(rig, box, f"cat /mnt/in/{name}") == "a key", "the attack is a real one"
+    rig.ask(wire.Destroy("sb_keyed"))
+
+
+def test_folder_for_keys_is_refused_by_its_name_however_empty(rig: ZygoteRig, data: Path) -> None:
+    for name in (".ssh", ".gnupg", ".aws/sso", ".config/gcloud", ".kube", ".docker", ".mozilla/x"):
+        place = data / name
+        place.mkdir(parents=True)
+        mount = wire.HostMount(str(place), "/mnt/in", grant=grant(rig, place))
+        assert "--mount-private" in refused(rig, mount).message, name

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from atoll.domain.errors import Forbidden, Invalid
+from atoll.domain.private_folder import private_path, refuse_private
 
 MAX_MOUNTS = 16
 MAX_PATH = 1024
@@ -28,12 +29,14 @@ _GRANT = re.compile(r"[0-9a-f]{32}")
 @dataclass(frozen=True, slots=True)
 class HostMount:
     """`source` of the host is seen at `target`, read-only unless `writable`. `grant` names the
-    person's consent, a file in the home; empty where the settings allow the folder."""
+    person's consent, a file in the home; empty where the settings allow the folder. `private` says
+    that somebody agreed to show one that holds keys or logins (`domain.private_folder`)."""
 
     source: str
     target: str
     writable: bool = False
     grant: str = ""
+    private: bool = False
 
     def __str__(self) -> str:
         """As people write and read it; the grant is nobody's business."""
@@ -57,6 +60,8 @@ def read_host_mounts(wished: Iterable[HostMount], roots: Iterable[str]) -> tuple
                 "allows, or what the person at this machine asks for by `atoll new --mount`",
                 field=f"mounts[{number}].source",
             )
+        if not mount.private and private_path(mount.source):
+            raise refuse_private(mount.source, field=f"mounts[{number}].source")
     if len({mount.target for mount in mounts}) != len(mounts):
         raise Invalid("two folders cannot be mounted at the same place", field="mounts")
     return mounts

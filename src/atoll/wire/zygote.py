@@ -77,6 +77,7 @@ class HostMount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     target: AbsolutePath
     writable: bool = False
     grant: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    private: bool = False
 
 
 class WatchFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -21,6 +21,7 @@ CREATE: Acts = {
     "mounts.source": MOUNTS,
     "mounts.target": MOUNTS,
     "mounts.grant": MOUNTS,
+    "mounts.private": MOUNTS,
     "mounts.access": "tests/services/test_fields_act.py::"
     "test_access_of_a_mount_changes_what_the_wall_is_asked_for",
 }

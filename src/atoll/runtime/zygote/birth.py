@@ -24,7 +24,7 @@ from atoll.runtime.zygote.children import detach
 from atoll.runtime.zygote.container_sockets import bound_sockets
 from atoll.runtime.zygote.doorstep import lay_doorstep
 from atoll.runtime.zygote.home import BoxPlaces
-from atoll.runtime.zygote.host_mounts import attach_host_mounts, host_mounts
+from atoll.runtime.zygote.host_mounts import attach_host_mounts, check_contents, host_mounts
 from atoll.runtime.zygote.host_root import etc_tree, hosts_text
 from atoll.runtime.zygote.image import DEFAULT_BYTES
 from atoll.runtime.zygote.lending import check_taken
@@ -72,7 +72,7 @@ def be_born(nursery: Nursery, parentage: Parentage) -> None:
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
     except AtollError as err:
-        _confess(parentage.report, Stillborn(err.code, err.message))
+        _confess(parentage.report, Stillborn(err.default_code, err.message))
     except OSError as err:
         _confess(parentage.report, Stillborn("failed", f"building the sandbox failed: {err}"))
     except Exception as err:  # noqa: BLE001  the root of this process: say why, then end
@@ -90,6 +90,7 @@ def _confess(report: socket.socket, why: Stillborn) -> None:
 def _build(nursery: Nursery, parentage: Parentage) -> Stand:
     """Everything up to the rise of the wall, which goes on while the runtime gets ready."""
     places = nursery.home.box(parentage.request.sandbox_id)
+    check_contents(host_mounts(parentage.request))
     # What may fail comes first: a wall that rises for nobody would have to be found again.
     keyless = parentage.request.maintenance_seconds is not None
     doorstep = None if parentage.spare else lay_doorstep(nursery, places, keyless=keyless)

@@ -8,12 +8,14 @@ are shown as the sandbox's own; root's are shown as they are.
 import contextlib
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from atoll.domain.errors import AtollError, Forbidden, Invalid
 from atoll.domain.host_mount import HostMount, read_host_mounts
+from atoll.domain.private_folder import private_inside, refuse_private
 from atoll.runtime.zygote import idmap, kernel
 from atoll.runtime.zygote.home import BoxPlaces, Home
 from atoll.runtime.zygote.own_places import own_place_at, own_places
@@ -28,11 +30,15 @@ class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     source: str
     writable: bool = False
+    private: bool = False
 
 
 def host_mounts(start: Start) -> tuple[HostMount, ...]:
     """What `start` asks for, in the domain's words."""
-    return tuple(HostMount(one.source, one.target, one.writable, one.grant) for one in start.mounts)
+    return tuple(
+        HostMount(one.source, one.target, one.writable, one.grant, one.private)
+        for one in start.mounts
+    )
 
 
 def check_host_mounts(home: Home, start: Start) -> None:
@@ -59,8 +65,30 @@ def _check_grant(home: Home, mount: HostMount) -> None:
         grant = msgspec.json.decode(own_note(home.grants / mount.grant), type=Grant)
     except (OSError, *UNREADABLE) as err:
         raise Forbidden(f"nobody granted that {mount.source} be mounted ({err})") from err
-    if grant.source != mount.source or (mount.writable and not grant.writable):
+    more = (mount.writable and not grant.writable) or (mount.private and not grant.private)
+    if grant.source != mount.source or more:
         raise Forbidden(f"what was granted is not that {mount} be mounted")
+
+
+def check_contents(mounts: tuple[HostMount, ...]) -> None:
+    """Raises `Forbidden` for a folder that holds keys or logins, which nobody agreed to, and
+    `Invalid` for a way with a link in it. Call it in a child: a disk may take its time."""
+    for mount in mounts:
+        if mount.private:
+            continue
+        source = opened(mount)
+        try:
+            found = private_inside(mount.source, partial(_listed, f"/proc/self/fd/{source}"))
+        finally:
+            os.close(source)
+        if found:
+            raise refuse_private(mount.source, found)
+
+
+def _listed(top: str, below: str) -> Iterator[tuple[str, bool]]:
+    with contextlib.suppress(OSError), os.scandir(f"{top}/{below}") as entries:
+        for entry in entries:
+            yield entry.name, entry.is_dir(follow_symlinks=False)
 
 
 def attached(places: BoxPlaces, number: int) -> Path:

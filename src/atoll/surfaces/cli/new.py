@@ -68,6 +68,9 @@ ACCESSES = ("none", "ro", "rw")
     help="Show a folder of this machine at /mnt, /srv or /data; may be repeated.",
 )
 @click.option(
+    "--mount-private", is_flag=True, help="Mount folders with keys or logins without a question."
+)
+@click.option(
     "--copy", multiple=True, metavar="HOST:PATH", help="Copy into the workspace; may be repeated."
 )
 @click.option(
@@ -98,6 +101,7 @@ def command(
     chosen: str | None,
     last: bool,
     save_as: str | None,
+    mount_private: bool,
     detach: bool,
     no_wait: bool,
     as_json: bool,
@@ -119,7 +123,7 @@ def command(
         plan = asked_plan(invocation)
     plan = plan.anchored()
     _check_places(plan, no_wait=no_wait)
-    made = _made(invocation, plan, name=name, save_as=save_as)
+    made = _made(invocation, plan, name=name, save_as=save_as, private=mount_private)
     if not no_wait:
         made = _ready(invocation.api(), made)
         _fill(invocation, plan, made)
@@ -178,7 +182,9 @@ def _fill(invocation: Invocation, plan: Plan, made: Answer) -> None:
     send_copies(api, sandbox_id, [read_copy(text) for text in plan.copy])
 
 
-def _made(invocation: Invocation, plan: Plan, *, name: str | None, save_as: str | None) -> Answer:
+def _made(
+    invocation: Invocation, plan: Plan, *, name: str | None, save_as: str | None, private: bool
+) -> Answer:
     if plan.sparse and plan.repo is None:
         raise click.UsageError("--sparse needs a REPO of which to lay out less.")
     # Kept first: an odd name is told before anything is sent, and `--last` may try again.
@@ -187,7 +193,7 @@ def _made(invocation: Invocation, plan: Plan, *, name: str | None, save_as: str 
     found = origins(api, plan)
     wish = _wish(plan, name, found)
     if plan.mount:
-        wish["mounts"] = granted(invocation, plan.mount)
+        wish["mounts"] = granted(invocation, plan.mount, private=private)
     folder = next((origin.folder for origin in found if origin.folder), None)
     return _create(invocation, api, wish, folder=folder)
 

@@ -83,16 +83,18 @@ class WorkspaceBody(Body):
 
 class MountBody(Body):
     """A folder of the host's; `grant` is this machine's person's consent, made by the command
-    line."""
+    line. One that holds keys or logins is `private_folder` unless `private` agrees to it."""
 
     source: Address
     target: Address
     access: Literal["ro", "rw"] = "ro"
     grant: Word | None = None
+    private: bool = False
 
     def wish(self) -> HostMount:
         """The domain's value."""
-        return HostMount(self.source, self.target, self.access == "rw", self.grant or "")
+        writable = self.access == "rw"
+        return HostMount(self.source, self.target, writable, self.grant or "", self.private)
 
 
 class InputsBody(Body):

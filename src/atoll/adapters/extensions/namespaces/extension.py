@@ -181,7 +181,7 @@ def agents_of(request: Provision, known: tuple[wire.Agent, ...]) -> tuple[wire.A
 def zygote_mounts(request: Provision) -> tuple[wire.HostMount, ...]:
     """The host's folders, in the zygote's words."""
     return tuple(
-        wire.HostMount(one.source, one.target, one.writable, one.grant)
+        wire.HostMount(one.source, one.target, one.writable, one.grant, one.private)
         for one in request.host_mounts
     )
 

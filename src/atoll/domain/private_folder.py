@@ -1,0 +1,98 @@
+"""Folders that hold a person's keys or logins, known by names: their own, and of what is in them.
+
+Such a folder is mounted only where somebody said so of this very one. Whoever looks into it gives
+the names; nothing is opened here.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from atoll.domain.errors import Forbidden
+
+CODE = "private_folder"
+"""Of the error: clients may switch on it, and ask their person."""
+
+MAX_LOOKED_AT = 4096
+"""Names in one folder to mount; what comes after them is not looked at."""
+
+MAX_TOLD = 4
+MAX_DEPTH = 3
+
+_FOLDERS = (
+    ".ssh", ".gnupg", ".aws", ".kube", ".password-store", ".mozilla", ".thunderbird",
+    ".config/gcloud", ".config/gh", ".config/op", ".config/google-chrome", ".config/chromium",
+    ".config/BraveSoftware", ".config/microsoft-edge", ".config/vivaldi", ".config/opera",
+    ".local/share/keyrings", "snap/firefox", "snap/chromium", "Library/Keychains",
+)  # fmt: skip
+_NAMED = (*_FOLDERS, ".docker", ".azure", ".claude", ".codex", ".gemini")
+"""Private when they are what is mounted; in a project such a folder is often harmless, and what is
+in it decides."""
+
+_FILES = (
+    "credentials", "credentials.db", ".credentials.json", "application_default_credentials.json",
+    "accessTokens.json", "msal_token_cache.json", "oauth_creds.json", "auth.json",
+    ".docker/config.json", ".netrc", "_netrc", ".pgpass", ".my.cnf", ".git-credentials", ".pypirc",
+    ".boto", ".s3cfg", ".vault-token", "kubeconfig", "authorized_keys", "secring.gpg",
+    "key3.db", "key4.db", "logins.json", "cookies.sqlite", "Login Data", "Cookies", "wallet.dat",
+    ".bash_history", ".zsh_history", ".bash_logout",
+)  # fmt: skip
+_KEY = re.compile(r"id_[A-Za-z0-9-]+|.+\.(?:kdbx|ppk|p12|pfx)")
+_HOMES = re.compile(r"/(?:home|Users)(?:/[^/]+)?")
+_LARGE = frozenset(("node_modules", ".git", ".venv", "target"))
+"""Folders of programs, that are looked past."""
+
+Listing = Callable[[str], Iterable[tuple[str, bool]]]
+"""The names in a folder, relative to the one to mount (itself is ""), and which are folders."""
+
+
+def private_path(path: str) -> bool:
+    """Return whether the name of a folder alone says that it is private: a person's home, or one
+    for keys, logins or a browser's profile, or below such a one."""
+    below = f"{path}/"
+    return _HOMES.fullmatch(path) is not None or any(f"/{one}/" in below for one in _NAMED)
+
+
+def private_inside(source: str, listing: Listing) -> tuple[str, ...]:
+    """Return what in the folder `source` says that it is private, at most `MAX_TOLD` paths."""
+    found: list[str] = []
+    for path, folder in _walked(listing):
+        if _is_private(f"{source}/{path}", folder):
+            found.append(path)
+            if len(found) == MAX_TOLD:
+                break
+    return tuple(found)
+
+
+def refuse_private(path: str, found: Iterable[str] = (), *, field: str = "mounts") -> Forbidden:
+    """Return the error for a private folder that nobody agreed to."""
+    listed = ", ".join(found)
+    holds = f"holds {listed}" if listed else "is a place for keys, logins or a whole home"
+    return Forbidden(
+        f"{path} {holds}: an agent could read and send it. Mount a folder without it, or agree to "
+        "this one: `--mount-private`, or `private` of the mount in the API",
+        code=CODE,
+        field=field,
+    )
+
+
+def _walked(listing: Listing) -> Iterator[tuple[str, bool]]:
+    """The level nearest to the top first: what is found is where a person would look."""
+    level, looked = [""], 0
+    for _depth in range(MAX_DEPTH):
+        below: list[str] = []
+        for top in level:
+            for name, folder in listing(top):
+                looked += 1
+                if looked > MAX_LOOKED_AT:
+                    return
+                path = f"{top}/{name}" if top else name
+                yield path, folder
+                if folder and name not in _LARGE:
+                    below.append(path)
+        level = below
+
+
+def _is_private(path: str, folder: bool) -> bool:
+    if any(path.endswith(f"/{one}") for one in (_FOLDERS if folder else _FILES)):
+        return True
+    return not folder and _KEY.fullmatch(path.rpartition("/")[2]) is not None
