@@ -3,7 +3,7 @@
 set -eu
 out=${1:?"usage: build.sh OUT"}
 here=$(cd "$(dirname "$0")" && pwd)
-flags="-static -O2 -s -std=c11 -Wall -Wextra -Werror -Wl,--gc-sections -ffunction-sections"
+flags="-static -pthread -O2 -s -std=c11 -Wall -Wextra -Werror -Wl,--gc-sections -ffunction-sections"
 [ ! -e "$out" ] || [ -f "$out" ] || { echo "$out is no ordinary file: name another" >&2; exit 2; }
 mkdir -p "$(dirname "$out")"
 for compiler in musl-gcc gcc cc; do

@@ -72,6 +72,10 @@ pid_t foreground_group(pid_t pid);
 /* left.c: reports the processes whose program has ended; `tag` names the request */
 void report_left(const struct world *world, uint32_t tag);
 
+/* supervise.c: bounds route sockets and filters of whatever is started from here on; -1 with
+ * errno */
+int supervise(int sockets, int filters);
+
 /* pty.c, serve.c */
 void open_pty(struct world *world, struct packet *in);
 void serve(struct world *world) __attribute__((noreturn));

@@ -1,7 +1,7 @@
 /* The one program that runs in every sandbox: its init, or (by its first word) a tool that
  * works on a tree of files and streams the result out.
  *
- *   init --control-fd N | --connect PATH [--door PORT]… [--root DIR] [--nproc N]
+ *   init --control-fd N | --connect PATH [--door PORT]… [--root DIR] [--nproc N] [--netlink N --filters N]
  *   init [--root DIR] list|stat|mkdir|move|remove|commit|tar|untar|watch|dial …
  *   init ask operator|check|sudo -- ARGV…
  *   init enter UID PID CWD -- ARGV…   (by the zygote, outside) */
@@ -24,6 +24,7 @@ enum { EXIT_NOBODY = 69 }; /* sysexits.h: EX_UNAVAILABLE */
 struct options {
 	int control, doors[MAX_DOORS], door_count;
 	long nproc;
+	int netlink, filters;
 	const char *root, *connect;
 };
 
@@ -111,6 +112,9 @@ static void be_init(struct options *chosen)
 		_exit(2);
 	close_from(3, (unsigned)world.control - 1);
 	close_from((unsigned)world.control + 1, ~0U);
+	/* Before the next line, after which /proc/self is root's. */
+	if (chosen->netlink >= 0 && supervise(chosen->netlink, chosen->filters) < 0)
+		fail(world.control, STEP_OTHER);
 	prctl(PR_SET_DUMPABLE, 0);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	umask(0);
@@ -127,7 +131,7 @@ static void be_init(struct options *chosen)
 
 int main(int argc, char **argv)
 {
-	struct options chosen = {.control = -1, .nproc = -1, .root = "/workspace"};
+	struct options chosen = {.control = -1, .nproc = -1, .netlink = -1, .root = "/workspace"};
 	int i;
 
 	if (argc > 2 && !strcmp(argv[1], "ask"))
@@ -145,6 +149,10 @@ int main(int argc, char **argv)
 			chosen.root = argv[i + 1];
 		else if (!strcmp(argv[i], "--nproc"))
 			chosen.nproc = atol(argv[i + 1]);
+		else if (!strcmp(argv[i], "--netlink"))
+			chosen.netlink = atoi(argv[i + 1]);
+		else if (!strcmp(argv[i], "--filters"))
+			chosen.filters = atoi(argv[i + 1]);
 		else
 			return 64;
 	}

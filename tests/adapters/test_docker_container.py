@@ -45,6 +45,7 @@ def plan(**more: object) -> Plan:
         "pids": 64,
         "cpu_millis": 1500,
         "files": 512,
+        "netlink": 7,
         "writable": True,
         "views": (Mount("/h/repos/a.git", "/.atoll/repos/0.git"),),
     }

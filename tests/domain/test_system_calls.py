@@ -1,10 +1,20 @@
 from atoll.domain.interior import AGENT_STATE, HOME, MASKED, SCRATCH
-from atoll.domain.system_calls import ABSENT, BITS_REFUSED, DEBUGGING, DENIED, JUDGED, KNOWN, denied
+from atoll.domain.system_calls import (
+    ABSENT,
+    BITS_REFUSED,
+    COUNTED,
+    DEBUGGING,
+    DENIED,
+    JUDGED,
+    KNOWN,
+    denied,
+)
 
 
 def test_every_call_that_is_denied_or_judged_is_known() -> None:
     assert DENIED.keys() | JUDGED.keys() | ABSENT.keys() <= KNOWN
     assert BITS_REFUSED.keys() <= JUDGED.keys()
+    assert COUNTED.keys() <= KNOWN
 
 
 def test_no_call_is_both_denied_and_judged() -> None:

@@ -1,6 +1,7 @@
 """Init as pid 1 of its own namespaces, against the processes it is to hold."""
 
 import asyncio
+import json
 import os
 import shlex
 import signal
@@ -21,6 +22,7 @@ from atoll.runtime.spawners.control import receive
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.testing.inside import captured, run, terminal
 from atoll.wire import init as wire
+from tests.security.pool_attempts import HELD_FILTERS, HELD_SOCKETS
 
 INITS = [
     pytest.param(
@@ -43,6 +45,8 @@ WALL = shlex.split(
 )
 NOBODY = 1_899_999_999 if os.getuid() == 0 else os.getuid()
 """Behind bubblewrap run by real root the sandbox would own init's files in /proc."""
+
+SOCKETS, FILTERS = 6, 8
 
 Box = tuple[InitSpawner, list[socket.socket]]
 
@@ -72,6 +76,7 @@ async def sandbox(folder: Path, *, twin: bool) -> AsyncIterator[Box]:
         program[-1],
         "--",
         *init_argv(program, control_fd=theirs.fileno()),
+        *("--netlink", str(SOCKETS), "--filters", str(FILTERS)),
     ]
     with theirs:
         wall = await asyncio.create_subprocess_exec(
@@ -195,3 +200,17 @@ async def test_tools_work_on_the_workspace_inside(box: Box) -> None:
     await run(spawner, "sh", "-c", "mkdir -p a && echo x > a/b", cwd="/workspace")
     _, text = await run(spawner, *spawner.tool("list", "--", "a"))
     assert text.startswith(b"f 644 2 ")
+
+
+@pytest.mark.parametrize(
+    ("attempt", "most"), [(HELD_SOCKETS, SOCKETS), (HELD_FILTERS, FILTERS)], ids=["route", "filter"]
+)
+async def test_what_init_counts_is_bounded_and_comes_back(
+    box: Box, attempt: str, most: int
+) -> None:
+    """Twice, and after everything inside was killed: what is closed can be had again."""
+    spawner, _ = box
+    for _ in range(2):
+        _, text = await run(spawner, "python3", "-c", attempt, "24")
+        assert most // 2 <= json.loads(text)["held"] <= most
+        await run(spawner, "sh", "-c", "kill -KILL -1")

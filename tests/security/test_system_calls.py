@@ -23,6 +23,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.profile import Profile, Safety
 from atoll.domain.system_calls import (
     ABSENT,
+    COUNTED,
     DENIED,
     JUDGED,
     NEWEST_KNOWN,
@@ -268,6 +269,21 @@ def test_filter_itself_answers_as_the_table_says(machine: str, debug: bool) -> N
     for name, number, args in rows(column):
         assert answered(program, audit, number, args) == wanted[name], name
     assert answered(program, audit ^ 0x80000000, 20, ()) == "EPERM", "a foreign entry point"
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_whatever_no_init_runs_gets_no_route_sockets_and_no_filters(machine: str) -> None:
+    """Commands of `sudo` and the importer of bundles are started from outside."""
+    architecture = ARCHITECTURES[machine]
+    alone = filter_for(machine, counted=False)
+    for name, entry in COUNTED.items():
+        number, argument, value = entry[architecture.column], entry[2], entry[3]
+        for wanted, program in (("pass", filter_for(machine)), ("EPERM", alone)):
+            args = [0, 0, 0]
+            args[argument] = value | HIGH
+            args[1] |= 3 * (name == "socket")
+            assert answered(program, architecture.audit, number, tuple(args)) == wanted, name
+        assert answered(alone, architecture.audit, number, (2, 1, 0)) == "pass", name
 
 
 def answered(program: bytes, audit: int, number: int, args: tuple[int, ...]) -> str:

@@ -46,6 +46,15 @@ a pool of the whole machine that counts as nobody's memory."""
 PERSONALITIES = (0, 0xFFFFFFFF)
 """The default, and the question which one it is; others switch off address randomisation."""
 
+COUNTED: dict[str, tuple[int, int, int, int]] = {
+    "socket": (41, 198, 0, NETLINK),
+    "prctl": (157, 167, 0, 22),
+    "seccomp": (317, 277, 0, 1),
+}
+"""Calls that take memory no control group counts: name -> (x86_64 number, aarch64 number,
+argument, value). Sockets of AF_NETLINK; PR_SET_SECCOMP and SECCOMP_SET_MODE_FILTER, whose filters
+are compiled into a pool of the whole machine. Init lets a few of them through."""
+
 NEWEST_KNOWN = 469
 """file_setattr(2), Linux 6.17; both tables share numbers from 424 on."""
 

@@ -212,6 +212,7 @@ def _wall(nursery: Nursery, request: Start, places: BoxPlaces, root: Root | None
         views=views,
         writable=request.writable,
         nproc=None if nursery.groups.has("pids") else caps(request.limits).pids,
+        netlink=caps(request.limits).netlink,
         bare=request.bare,
         root=root,
         mounts=host_mounts(request),

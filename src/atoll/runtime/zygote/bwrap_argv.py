@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.host_mount import HostMount
-from atoll.domain.interior import AGENT_STATE, BARE_BYTES, DOORS, MASKED, MIB, SCRATCH
+from atoll.domain.interior import (
+    AGENT_STATE,
+    BARE_BYTES,
+    DOORS,
+    FILTERS,
+    MASKED,
+    MIB,
+    SCRATCH,
+)
 from atoll.runtime.zygote.home import BoxPlaces
 from atoll.runtime.zygote.host_mounts import host_mount_argv
 from atoll.runtime.zygote.host_root import ROOT_LINKS
@@ -36,6 +44,7 @@ class Programs:
     debug_seccomp: Path
     sudo_seccomp: Path
     sudo_debug_seccomp: Path
+    import_seccomp: Path
     quiet_chown: Path
     init_file: Path
     init_inside: tuple[str, ...]
@@ -47,9 +56,9 @@ class Programs:
 class Wall:
     """One sandbox's wall. `views` are inheritable descriptors of folders and where they go:
     bwrap compares what it mounts with the descriptor, closes it, and fails when a link took
-    the name's place meanwhile. `nproc` limits processes where no cgroup does. `root` None is
-    the usual one; with `privileged` the zygote mounted it, and `mounts`. `bare` shows an empty
-    place of memory where the workspace would be."""
+    the name's place meanwhile. `nproc` limits processes where no cgroup does, `netlink`
+    sockets of that family. `root` None is the usual one; with `privileged` the zygote mounted
+    it, and `mounts`. `bare` shows an empty place of memory where the workspace would be."""
 
     hostname: str
     places: BoxPlaces
@@ -57,6 +66,7 @@ class Wall:
     views: tuple[tuple[int, str], ...]
     writable: bool
     nproc: int | None
+    netlink: int
     root: Root | None = None
     mounts: tuple[HostMount, ...] = ()
     bare: bool = False
@@ -157,6 +167,7 @@ def _init(programs: Programs, wall: Wall) -> Iterator[str]:
     yield from ("--control-fd", str(CONTROL_FD))
     for door in DOORS:
         yield from ("--door", str(door))
+    yield from ("--netlink", str(wall.netlink), "--filters", str(FILTERS))
     if wall.nproc is not None:
         yield from ("--nproc", str(wall.nproc))
 

@@ -160,7 +160,7 @@ class Importer:
             if uid is not None:
                 kernel.drop_to(uid)
 
-        seccomp = os.open(self.programs.seccomp, os.O_RDONLY | os.O_CLOEXEC)
+        seccomp = os.open(self.programs.import_seccomp, os.O_RDONLY | os.O_CLOEXEC)
         if request.pack_at is not None:
             os.lseek(bundle, request.pack_at, os.SEEK_SET)
         process = subprocess.Popen(

@@ -82,6 +82,7 @@ def install(home: Home) -> Programs:
         for set_ids in (False, True)
         for debug in (False, True)
     )
+    alone = filter_for(platform.machine(), counted=False)
     quiet = _place_bytes(bin_folder / "seccomp-chown.bpf", quiet_chown(platform.machine()))
     return Programs(
         bwrap=placed,
@@ -89,6 +90,7 @@ def install(home: Home) -> Programs:
         debug_seccomp=debug,
         sudo_seccomp=sudo,
         sudo_debug_seccomp=sudo_debug,
+        import_seccomp=_place_bytes(bin_folder / "seccomp-import.bpf", alone),
         quiet_chown=quiet,
         init_file=init,
         init_inside=inside,
@@ -98,8 +100,9 @@ def install(home: Home) -> Programs:
 
 
 def _place_filter(folder: Path, *, debug: bool, set_ids: bool) -> Path:
+    """Commands of `sudo` come from outside: no init counts what they take."""
     name = "seccomp" + "-sudo" * set_ids + "-debug" * debug + ".bpf"
-    content = filter_for(platform.machine(), debug=debug, set_ids=set_ids)
+    content = filter_for(platform.machine(), debug=debug, set_ids=set_ids, counted=not set_ids)
     return _place_bytes(folder / name, content)
 
 

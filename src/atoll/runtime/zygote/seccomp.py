@@ -13,6 +13,7 @@ from atoll.domain.errors import Failed
 from atoll.domain.system_calls import (
     ABSENT,
     BITS_REFUSED,
+    COUNTED,
     CREATING_FLAGS,
     JUDGED,
     NEWEST_KNOWN,
@@ -52,9 +53,13 @@ ARCHITECTURES = {
 }
 
 
-def filter_for(machine: str, *, debug: bool = False, set_ids: bool = False) -> bytes:
+def filter_for(
+    machine: str, *, debug: bool = False, set_ids: bool = False, counted: bool = True
+) -> bytes:
     """Return the filter for `uname -m`, ready for `bwrap --seccomp`. With `debug` debuggers work;
-    with `set_ids` package managers may set S_ISUID and S_ISGID. Raises `Failed` elsewhere."""
+    with `set_ids` package managers may set S_ISUID and S_ISGID. `counted` lets the calls pass that
+    an init bounds (native/init/supervise.c); whatever no init runs gets none of them. Raises
+    `Failed` elsewhere."""
     architecture = ARCHITECTURES.get(machine)
     if architecture is None:
         raise Failed(
@@ -63,10 +68,9 @@ def filter_for(machine: str, *, debug: bool = False, set_ids: bool = False) -> b
         )
     program = Program()
     _refuse_foreign_calls(program, architecture)
-    for numbers in denied(debug=debug).values():
-        number = numbers[architecture.column]
-        if number is not None:
-            program.if_equal(number, "denied")
+    _find_denied(program, architecture, debug=debug)
+    if not counted:
+        _find_counted(program, architecture)
     for name, judged in JUDGED.items():
         program.if_equal(judged[architecture.column], name)
     if not set_ids:
@@ -74,6 +78,7 @@ def filter_for(machine: str, *, debug: bool = False, set_ids: bool = False) -> b
     program.give(ALLOW)
     if not set_ids:
         _judge_modes(program)
+    _judge_counted(program)
     _judge_arguments(program)
     program.label("denied")
     program.give(_ERRNO | errno.EPERM)
@@ -91,6 +96,26 @@ def _refuse_foreign_calls(program: Program, architecture: Architecture) -> None:
     program.if_at_least(NEWEST_KNOWN + 1, "unknown")  # x32 numbers lie here too
     for numbers in ABSENT.values():
         program.if_equal(numbers[architecture.column], "unknown")
+
+
+def _find_denied(program: Program, architecture: Architecture, *, debug: bool) -> None:
+    for numbers in denied(debug=debug).values():
+        number = numbers[architecture.column]
+        if number is not None:
+            program.if_equal(number, "denied")
+
+
+def _find_counted(program: Program, architecture: Architecture) -> None:
+    for name, entry in COUNTED.items():
+        program.if_equal(entry[architecture.column], f"counted {name}")
+
+
+def _judge_counted(program: Program) -> None:
+    for name, (_x86, _arm, argument, value) in COUNTED.items():
+        program.label(f"counted {name}")
+        program.load(argument_offset(argument))
+        program.if_equal(value, "denied")
+        program.go(name if name in JUDGED else "allowed")
 
 
 def _find_modes(program: Program, architecture: Architecture) -> None:

@@ -13,7 +13,16 @@ import msgspec
 from atoll.adapters.extensions.docker.images import Picture
 from atoll.domain.errors import Invalid
 from atoll.domain.host_mount import HostMount, below_any
-from atoll.domain.interior import AGENT_STATE, BARE_BYTES, DOORS, HOME, MASKED, MIB, SCRATCH
+from atoll.domain.interior import (
+    AGENT_STATE,
+    BARE_BYTES,
+    DOORS,
+    FILTERS,
+    HOME,
+    MASKED,
+    MIB,
+    SCRATCH,
+)
 from atoll.ports.extension import Mount
 from atoll.wire.zygote import Awaited
 
@@ -60,6 +69,7 @@ class Plan:
     pids: int
     cpu_millis: int | None
     files: int
+    netlink: int
     writable: bool
     views: tuple[Mount, ...] = ()
     host_mounts: tuple[HostMount, ...] = ()
@@ -147,7 +157,8 @@ def body(plan: Plan) -> bytes:
 
 def _init(plan: Plan) -> list[str]:
     doors = [word for port in DOORS for word in ("--door", str(port))]
-    return [*plan.awaited.init, "--connect", RENDEZVOUS, *doors]
+    counted = ["--netlink", str(plan.netlink), "--filters", str(FILTERS)]
+    return [*plan.awaited.init, "--connect", RENDEZVOUS, *doors, *counted]
 
 
 def _host(plan: Plan, uid: int) -> _Host:

@@ -37,6 +37,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.interior import (
     DEFAULT_FILES,
     DEFAULT_MEMORY_BYTES,
+    DEFAULT_NETLINK,
     DEFAULT_PIDS,
     MIB,
     default_cpu_millis,
@@ -229,7 +230,7 @@ class Docker:
     def _plan(
         self, request: Provision, picture: Picture, awaited: wire.Awaited, *, info: docker.Info
     ) -> Plan:
-        limits = request.profile.resources
+        limits, netlink = request.profile.resources, request.profile.network.netlink
         return Plan(
             picture=picture,
             awaited=awaited,
@@ -240,6 +241,7 @@ class Docker:
             pids=limits.pids or DEFAULT_PIDS,
             cpu_millis=_cpu_millis(limits.cpu, info),
             files=limits.files or DEFAULT_FILES,
+            netlink=DEFAULT_NETLINK if netlink is None else netlink,
             writable=request.profile.workspace.access is not Access.READ_ONLY,
             bare=request.profile.workspace.access is Access.NONE,
             host_mounts=request.host_mounts,

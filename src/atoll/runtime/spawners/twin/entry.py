@@ -4,7 +4,7 @@ import os
 import sys
 
 USAGE, REFUSED = 64, 65
-OPTIONS = ("--control-fd", "--connect", "--door", "--root", "--nproc")
+OPTIONS = ("--control-fd", "--connect", "--door", "--root", "--nproc", "--netlink", "--filters")
 
 
 def main() -> None:

@@ -42,6 +42,7 @@ from .kernel import (
 )
 from .kin import descendants, describe, foreground_group, kill_kin, signal_kin
 from .lead import settle
+from .supervise import Supervision
 from .warden import Warden
 
 NOBODY = 69
@@ -272,6 +273,11 @@ def control_of(options: dict[str, list[str]]) -> int:
     return control.detach()
 
 
+def counted_of(options: dict[str, list[str]]) -> list[int]:
+    """How many route sockets and filters there may be; empty where nobody counts them."""
+    return [int(options[name][0]) for name in ("--netlink", "--filters") if name in options]
+
+
 def be_init(options: dict[str, list[str]]) -> NoReturn:
     """Bind the doors, say READY, serve. A Python pid 1 must ignore INT before anything runs."""
     settle(signal.SIG_IGN)
@@ -283,12 +289,16 @@ def be_init(options: dict[str, list[str]]) -> NoReturn:
     control_fd = fcntl.fcntl(control_of(options), fcntl.F_DUPFD_CLOEXEC, 100)
     os.closerange(3, control_fd)
     os.closerange(control_fd + 1, 65536)
+    # Begun before the next line, after which /proc/self is root's.
+    supervision = Supervision(*counted) if (counted := counted_of(options)) else None
     prctl(SET_DUMPABLE, 0)
     prctl(SET_SUBREAPER, 1)
     os.umask(0)
     control = socket.socket(fileno=control_fd)
     init, step = Init(control, -1, int(options.get("--nproc", ["-1"])[0])), OTHER
     try:
+        if supervision:
+            supervision.begin()
         init.root = os.open(options["--root"][0], os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         step = DOOR
         doors = [door for port in options.get("--door", ()) for door in open_door(int(port))]

@@ -1,0 +1,166 @@
+"""What programs inside may hold of the kernel's memory that no control group counts: sockets of
+AF_NETLINK, and seccomp filters. The twin of native/init/supervise.c, which says more.
+
+A filter hands both calls to a thread of init that does not have that filter. Without an
+answer (an old kernel, or somebody outside who listens already) both answer ENOSYS.
+"""
+
+import ctypes
+import errno
+import fcntl
+import os
+import re
+import select
+import socket
+import struct
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from .kernel import checked, libc
+
+SECCOMP, SOCKET, SETSOCKOPT, PRCTL = (
+    (317, 41, 54, 157) if os.uname().machine == "x86_64" else (277, 198, 208, 167)
+)
+RECEIVE_CALL, ANSWER_CALL, ADD_DESCRIPTOR = 0xC0502100, 0xC0182101, 0x40182103
+SET_MODE_FILTER, NEW_LISTENER, CONTINUE, ADD_AND_ANSWER, NO_NEW_PRIVILEGES = 1, 8, 1, 2, 38
+CALL, ANSWER = struct.Struct("<QIIiIQ6Q"), struct.Struct("<QqiI")
+ADDED = struct.Struct("<QIIII")
+RECEIVE_BYTES = 106496
+LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06
+ALLOW, ASK_US, PRETEND = 0x7FFF0000, 0x7FC00000, 0x00050000
+_FILTERS = re.compile(rb"\nSeccomp_filters:\s*(\d+)")
+
+
+def _program(sockets: int) -> bytes:
+    """As in the C one: socket by family, prctl and seccomp where they install a filter, and
+    SO_RCVBUF, which does nothing."""
+    first, second, third = 16, 24, 32
+    lines = (
+        *((LOAD, 0, 0, 0), (EQUAL, 4, 0, SOCKET), (EQUAL, 5, 0, PRCTL), (EQUAL, 8, 0, SECCOMP)),
+        *((EQUAL, 9, 0, SETSOCKOPT), (RETURN, 0, 0, ALLOW)),
+        *((LOAD, 0, 0, first), (EQUAL, 11, 10, 16)),
+        *((LOAD, 0, 0, first), (EQUAL, 0, 8, 22), (LOAD, 0, 0, second), (EQUAL, 7, 6, 2)),
+        *((LOAD, 0, 0, first), (EQUAL, 5, 4, SET_MODE_FILTER)),
+        *((LOAD, 0, 0, second), (EQUAL, 0, 2, 1), (LOAD, 0, 0, third), (EQUAL, 2, 0, 8)),
+        *((RETURN, 0, 0, ALLOW), (RETURN, 0, 0, ASK_US)),
+        (RETURN, 0, 0, PRETEND if sockets else ALLOW),
+    )
+    return b"".join(struct.pack("<HBBI", *line) for line in lines)
+
+
+def _install(sockets: int, flags: int) -> int:
+    code = ctypes.create_string_buffer(_program(sockets))
+    whole = struct.pack("<HxxxxxxQ", (len(code) - 1) // 8, ctypes.addressof(code))
+    return checked(libc.syscall(SECCOMP, SET_MODE_FILTER, flags, ctypes.c_char_p(whole)))
+
+
+def filters_of(status: str) -> int:
+    """The filters of a task; 0 when it is gone. Raises OSError where that cannot be read."""
+    try:
+        with open(status, "rb", buffering=0) as file:  # noqa: PTH123  no reader's buffer
+            found = _FILTERS.search(file.read(4096))
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    if found is None:
+        raise OSError(errno.ENOSYS, "this kernel does not say")
+    return int(found[1])
+
+
+class Supervision:
+    """Counts what lives. `begin` makes it hold for whatever is started from then on."""
+
+    def __init__(self, sockets: int, filters: int) -> None:
+        self.most_sockets, self.most_filters = sockets, filters
+        # It forgets a socket when its last holder closes it, and lists those it knows.
+        self.watched = select.epoll()
+        self.listing = os.open(f"/proc/self/fdinfo/{self.watched.fileno()}", os.O_RDONLY)
+        self.own_filters = self.filters = 0
+        self.pending: dict[int, int] = {}
+        self.listener = -1
+        self.ready = threading.Event()
+
+    def begin(self) -> None:
+        """Start the thread, then take the filter, which the thread does not get."""
+        threading.Thread(target=self.answer_calls, daemon=True).start()
+        libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+        try:
+            self.listener = _install(self.most_sockets, NEW_LISTENER)
+        except OSError:
+            _install(self.most_sockets, 0)
+        self.own_filters = filters_of("/proc/thread-self/status")
+        self.ready.set()
+
+    def answer_calls(self) -> None:
+        """The thread: one call after another."""
+        self.ready.wait()
+        while self.listener >= 0:
+            call = bytearray(CALL.size)
+            try:
+                fcntl.ioctl(self.listener, RECEIVE_CALL, call)
+            except OSError as error:
+                if error.errno in (errno.EINTR, errno.ENOENT):
+                    continue
+                os.close(self.listener)  # or whoever calls would wait for ever
+                return
+            self.answer(call)
+
+    def answer(self, call: bytearray) -> None:
+        """Give a socket, let a filter pass, or say why not."""
+        number, task, _flags, name, _machine, _from, *arguments = CALL.unpack(call)
+        try:
+            if name == SOCKET:
+                self.give_socket(number, *arguments[1:3])
+                return
+            self.let_filter(task)
+            answer = ANSWER.pack(number, 0, 0, CONTINUE)
+        except OSError as error:
+            answer = ANSWER.pack(number, 0, -(error.errno or errno.EIO), 0)
+        with suppress(OSError):  # whoever called may be gone
+            fcntl.ioctl(self.listener, ANSWER_CALL, answer)
+
+    def give_socket(self, number: int, kind: int, protocol: int) -> None:
+        """Raises OSError when too many live."""
+        os.lseek(self.listing, 0, os.SEEK_SET)
+        listed = b"".join(iter(lambda: os.read(self.listing, 65536), b""))
+        if sum(line.startswith(b"tfd") for line in listed.splitlines()) >= self.most_sockets:
+            raise OSError(errno.ENOBUFS if self.most_sockets else errno.EPERM, "sockets")
+        kind &= 0xFFFFFFFF
+        with socket.socket(socket.AF_NETLINK, kind | socket.SOCK_CLOEXEC, protocol) as made:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)
+            self.watched.register(made.fileno(), 0)
+            flags = os.O_CLOEXEC if kind & socket.SOCK_CLOEXEC else 0
+            added = ADDED.pack(number, ADD_AND_ANSWER, made.fileno(), 0, flags)
+            fcntl.ioctl(self.listener, ADD_DESCRIPTOR, added)
+
+    def let_filter(self, task: int) -> None:
+        """Raises OSError when too many live."""
+        has = filters_of(f"/proc/{task}/status")
+        if self.filters >= self.most_filters // 4:
+            self.count_filters()
+        if self.filters >= self.most_filters:
+            raise OSError(errno.ENOMEM, "filters")
+        self.pending[task] = has
+        self.filters += 1
+
+    def count_filters(self) -> None:
+        """Lower the count to what may live: one that several tasks share counts for each. Looked
+        at twice, since a process that forks may be ahead of one look, but hardly of two."""
+        self.pending = {
+            task: had
+            for task, had in self.pending.items()
+            if filters_of(f"/proc/{task}/status") == had
+        }
+        most = max(self.installed(), self.installed())
+        self.filters = min(self.filters, most + len(self.pending))
+
+    def installed(self) -> int:
+        """What all tasks inside have beyond what everybody has."""
+        beyond = 0
+        for process in Path("/proc").iterdir():
+            if not process.name.isdigit() or process.name == "1":
+                continue
+            with suppress(FileNotFoundError, ProcessLookupError):
+                for task in (process / "task").iterdir():
+                    beyond += max(0, filters_of(f"{task}/status") - self.own_filters)
+        return beyond
