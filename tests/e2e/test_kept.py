@@ -90,7 +90,7 @@ git -c user.name=A -c user.email=a@example.invalid commit -qam 'the work'
 echo later >> README.md
 mkdir -p .git/hooks bin
 printf '#!/bin/sh\\ntouch /tmp/ran\\n' > .git/hooks/post-checkout
-chmod 4755 .git/hooks/post-checkout
+chmod 755 .git/hooks/post-checkout
 cp .git/hooks/post-checkout bin/tool
 ln -s /etc/passwd out
 ln -s README.md in

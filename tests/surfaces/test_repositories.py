@@ -240,7 +240,7 @@ async def test_recreate_saves_commits_first(atoll: RepositoryWorld, tmp_path: Pa
         assert (one["sandbox_id"], one["generation"], one["tree"]) == (sandbox_id, 1, False)
         assert (await client.get(f"/v1/kept/{one['kept_id']}/archive")).status_code == 404
     name = str(sandbox["name"])
-    (saved,) = await asyncio.to_thread(bring_saved, atoll.api, name, tree.path, repo=0)
+    (saved,) = await asyncio.to_thread(bring_saved, atoll.api, name, tree.path, wanted=Wanted())
     assert saved.branch == f"atoll/saved/{name}/1/branch/fix"
     assert tree.git("rev-parse", saved.branch) == tip == saved.commit
 

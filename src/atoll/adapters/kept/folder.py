@@ -91,12 +91,15 @@ class FolderDraft:
         self._place = place
         self._target = target
         self._bytes = 0
+        # Zeros take no room, so what would not fit as it stands is refused by its size.
+        self._most_bytes = 0
 
     async def write(self, name: str, pieces: AsyncIterator[bytes]) -> None:
         """See the port."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         try:
             file = os.open(self._place / name, flags, 0o600)
+            self._most_bytes = self._bytes + shutil.disk_usage(self._place).free - KEPT_FREE_BYTES
             try:
                 async for piece in pieces:
                     await asyncio.to_thread(self._append, file, piece)
@@ -107,9 +110,17 @@ class FolderDraft:
             raise _refused(error) from error
 
     def _append(self, file: int, piece: bytes) -> None:
-        if shutil.disk_usage(self._place).free < KEPT_FREE_BYTES + len(piece):
-            raise LimitReached("The server's disk is nearly full: free some space, then try again.")
+        if self._bytes + len(piece) > self._most_bytes or shutil.disk_usage(
+            self._place
+        ).free < KEPT_FREE_BYTES + len(piece):
+            raise LimitReached(
+                "The server's disk is nearly full, or would be: free some space, or remove large "
+                "(also sparse) files inside, then try again."
+            )
         rest = memoryview(piece)
+        if piece == bytes(len(piece)):
+            os.ftruncate(file, os.lseek(file, len(piece), os.SEEK_CUR))
+            rest = rest[:0]
         while rest:
             rest = rest[os.write(file, rest) :]
         self._bytes += len(piece)

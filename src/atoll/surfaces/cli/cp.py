@@ -14,12 +14,15 @@ from pathlib import Path, PurePosixPath
 import click
 
 from atoll.domain.errors import Invalid, NotFound
-from atoll.surfaces.cli.answer import Json
+from atoll.domain.outgoing_file import Verdict, judge
+from atoll.surfaces.cli.answer import Answer, Json
 from atoll.surfaces.cli.api import Api, Call, Stream, at, get, post
+from atoll.surfaces.cli.arrived_tree import Notices, take_repositories_out
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.options import json_option
 from atoll.surfaces.cli.output import note, show_json
 from atoll.surfaces.cli.seat.guard import Guarded
+from atoll.surfaces.cli.sparse import TOLD_BYTES, Room, spelled, write_sparse
 from atoll.surfaces.cli.tree import CHUNK_BYTES, pack, unpack
 
 _REMOTE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*):(.*)", re.DOTALL)
@@ -74,13 +77,18 @@ def _place(text: str) -> Place | None:
 
 def _kind(api: Api, place: Place) -> str:
     """`file`, `dir`, `symlink`, `other`, or empty when there is nothing."""
+    entry = _entry(api, place)
+    return "" if entry is None else entry.text("type")
+
+
+def _entry(api: Api, place: Place) -> Answer | None:
+    """What is there, None when there is nothing."""
     try:
-        entry = api.call(get("sandboxes", place.sandbox, "files", "stat", query=_path(place)))
+        return api.call(get("sandboxes", place.sandbox, "files", "stat", query=_path(place)))
     except NotFound as error:
         if _no_such_file(api, place):
-            return ""
+            return None
         raise error
-    return entry.text("type")
 
 
 def _no_such_file(api: Api, place: Place) -> bool:
@@ -94,9 +102,13 @@ def _path(place: Place) -> tuple[tuple[str, str], ...]:
 
 
 def _fetch(api: Api, place: Place, target: str, *, said: tuple[tuple[str, str], ...]) -> int:
-    kind = _kind(api, place)
-    if not kind:
+    entry = _entry(api, place)
+    if entry is None:
         raise NotFound(f"{place.sandbox} holds no {place.path!r}")
+    kind = entry.text("type")
+    landing = None if target == PIPE else _landing(target, place)
+    if landing is not None:
+        _check(place, landing, size=entry.number("size") if kind == "file" else 0)
     call = Call(
         "GET",
         at("sandboxes", place.sandbox, "files", "archive" if kind == "dir" else "content"),
@@ -104,12 +116,27 @@ def _fetch(api: Api, place: Place, target: str, *, said: tuple[tuple[str, str], 
         (("Accept", "*/*"),),
     )
     with api.open(call) as stream:
-        if target == PIPE:
+        if landing is None:
             out = Guarded(sys.stdout.buffer)
             for data in iter(stream.read, b""):
                 out.write(data)
             return 1
-        return _keep(stream, _landing(target, place), folder=kind == "dir")
+        return _keep(stream, landing, folder=kind == "dir")
+
+
+def _check(place: Place, landing: Path, *, size: int) -> None:
+    """Report a large size, and raise `LimitReached` where it does not fit, `Invalid` for a part of
+    a repository's own folder: git here would run what its settings name."""
+    if judge(place.path, frozenset()) is Verdict.STAYS:
+        raise Invalid(
+            f"{place.path} belongs to a git repository, which never leaves as one: `atoll pull` "
+            "brings its commits, and `-` in place of a path prints its bytes"
+        )
+    Room(landing.parent).admit(size, f"{place.sandbox}:{place.path}")
+    if size >= TOLD_BYTES:
+        note(f"{place.path} is {spelled(size)} large")
+    if judge(landing.name, frozenset()) is Verdict.FLAGGED and size:
+        Notices(flagged=[landing.name]).tell()
 
 
 def _landing(target: str, place: Place) -> Path:
@@ -132,15 +159,16 @@ def _keep(stream: Stream, target: Path, *, folder: bool) -> int:
         if folder:
             inner = fresh / "tree"
             inner.mkdir()
-            left_out: list[str] = []
-            files = unpack(io.BufferedReader(StreamFile(stream), CHUNK_BYTES), inner, left_out)
+            notices = Notices()
+            packed = io.BufferedReader(StreamFile(stream), CHUNK_BYTES)
+            files = unpack(packed, inner, notices.left_out)
+            take_repositories_out(inner, notices)
             inner.rename(target)
-            _say_left_out(left_out)
+            notices.tell()
             return files
         part = fresh / "file"
         with part.open("xb") as out:
-            for data in iter(stream.read, b""):
-                out.write(data)
+            write_sparse(out, iter(stream.read, b""), Room(fresh))
         part.replace(target)
         return 1
     except OSError as problem:

@@ -1,7 +1,8 @@
 """Writing a sandbox's files and new commits down on this machine, before or after it goes.
 
-Everything lands in a fresh folder beside the target and is renamed when it is whole. A `.git`
-gets another name: its settings and hooks were written inside and would run here.
+Everything lands in a fresh folder beside the target and is renamed when it is whole. What git
+would take for a repository gets other names: its settings and hooks were written inside and would
+run here.
 """
 
 import io
@@ -10,30 +11,27 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from atoll.domain.errors import AtollError, Conflict, Invalid, LimitReached
-from atoll.domain.review_flags import flagged
-from atoll.domain.unseen import is_unseen
 from atoll.surfaces.cli.answer import Answer, Json
 from atoll.surfaces.cli.api import Api, Call, at
+from atoll.surfaces.cli.arrived_tree import Notices, disarm_repositories
 from atoll.surfaces.cli.cp import StreamFile
 from atoll.surfaces.cli.invocation import Invocation
 from atoll.surfaces.cli.memory import state_file
 from atoll.surfaces.cli.output import note, say
 from atoll.surfaces.cli.pulled_branch import BUNDLE_SECONDS
+from atoll.surfaces.cli.sparse import Room, write_sparse
 from atoll.surfaces.cli.tree import CHUNK_BYTES, unpack
 from atoll.surfaces.cli.waiting import name_of
 from atoll.wire.unreadable import UNREADABLE
 
 FOLDER = "atoll-kept"
-GIT = ".git"
-ASIDE = ".kept"
-SHOWN = 10
 MAX_RECORDS = 1000
 
 
@@ -67,15 +65,6 @@ class Keeping:
     to: Path | None = None
     with_secrets: bool = False
     quiet: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Warnings:
-    """What a person should know of a tree that others wrote."""
-
-    left_out: list[str] = field(default_factory=list)
-    renamed: list[str] = field(default_factory=list)
-    flagged: list[str] = field(default_factory=list)
 
 
 def keep_before(invocation: Invocation, sandbox: Answer, keeping: Keeping) -> Record | None:
@@ -113,12 +102,12 @@ def write_down(invocation: Invocation, name: str, source: Source, *, to: Path | 
     raises, `LimitReached` for a disk that refuses; nothing is left half written then."""
     api, environ = invocation.api(), invocation.environ
     target = _target(environ, name, to)
-    warnings = Warnings()
+    notices = Notices()
     try:
         with _fresh(target) as fresh:
             tree = fresh / "tree"
             tree.mkdir()
-            _fill(api, source.archive, tree, warnings)
+            _fill(api, source.archive, tree, notices)
             written = [
                 file
                 for number, call in source.bundles
@@ -133,7 +122,7 @@ def write_down(invocation: Invocation, name: str, source: Source, *, to: Path | 
         raise _explained(error) from error
     record = Record(name, str(target), datetime.now(UTC).isoformat(timespec="seconds"), bundles)
     _remember(environ, record)
-    _warn(warnings)
+    notices.tell()
     return record
 
 
@@ -187,31 +176,13 @@ def _fresh(target: Path) -> Iterator[Path]:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def _fill(api: Api, archive: Call, tree: Path, warnings: Warnings) -> None:
+def _fill(api: Api, archive: Call, tree: Path, notices: Notices) -> None:
     with api.open(archive) as stream:
-        unpack(io.BufferedReader(StreamFile(stream), CHUNK_BYTES), tree, warnings.left_out)
+        unpack(io.BufferedReader(StreamFile(stream), CHUNK_BYTES), tree, notices.left_out)
         # An archive that was cut off behind its last file is noticed only here.
         for _ in iter(stream.read, b""):
             pass
-    _set_aside(tree, warnings)
-
-
-def _set_aside(tree: Path, warnings: Warnings) -> None:
-    """Give every `.git` another name, and note what can run something here."""
-    for folder, names, files in os.walk(tree, topdown=False):
-        for name in (*names, *files):
-            path = Path(folder, name)
-            below = str(path.relative_to(tree))
-            if "".join(char for char in name if not is_unseen(char)).casefold() == GIT:
-                aside = path.with_name(f"{GIT}{ASIDE}")
-                if aside.is_symlink() or aside.exists():
-                    raise Invalid(
-                        f"the files hold both {below} and {aside.name}: rename one inside"
-                    )
-                path.rename(aside)
-                warnings.renamed.append(below)
-            elif name in files and GIT not in below.split("/"):
-                warnings.flagged.extend(flagged((below,)))
+    disarm_repositories(tree, notices)
 
 
 def _bundle(api: Api, call: Call, file: Path, number: int) -> tuple[int, Path] | None:
@@ -219,8 +190,7 @@ def _bundle(api: Api, call: Call, file: Path, number: int) -> tuple[int, Path] |
     asked = Call(call.method, call.path, call.query, call.headers, timeout=BUNDLE_SECONDS)
     try:
         with api.open(asked) as stream, file.open("xb") as out:
-            for piece in iter(stream.read, b""):
-                out.write(piece)
+            write_sparse(out, iter(stream.read, b""), Room(file.parent))
     except Conflict as error:
         if error.code != "nothing_new":
             raise
@@ -250,17 +220,6 @@ def _explained(error: Conflict) -> AtollError:
         return error
     said = "its files hold a secret of yours: add --with-secrets to write them here all the same"
     return Conflict(said, code=error.code)
-
-
-def _warn(warnings: Warnings) -> None:
-    for what, names in (
-        ("left out links that lead out of the tree", warnings.left_out),
-        (f"gave another name to what git would use, as {GIT}{ASIDE}", warnings.renamed),
-        ("look at these before you use them; they can run something here", warnings.flagged),
-    ):
-        if names:
-            more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-            note(f"{what}: {', '.join(names[:SHOWN])}{more}")
 
 
 def _remember(environ: Mapping[str, str], record: Record) -> None:

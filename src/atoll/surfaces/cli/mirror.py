@@ -15,15 +15,19 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from atoll.domain.errors import Conflict, Invalid, NotFound
+from atoll.domain.outgoing_file import Verdict, judge, repositories
 from atoll.surfaces.cli.answer import Json
 from atoll.surfaces.cli.api import Api, Call, at
+from atoll.surfaces.cli.arrived_tree import Notices
 from atoll.surfaces.cli.cp import StreamFile
 from atoll.surfaces.cli.memory import state_file
+from atoll.surfaces.cli.sparse import Room, write_sparse
 from atoll.surfaces.cli.tree import CHUNK_BYTES, pack, unpack
 from atoll.wire.unreadable import UNREADABLE
 
@@ -46,14 +50,21 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """What came back: paths written, and paths taken away."""
+    """What came back: paths written, and paths taken away; `notices` name what to look at, and what
+    git would take for a repository, which stays inside."""
 
     written: tuple[str, ...]
     removed: tuple[str, ...]
+    notices: Notices = field(default_factory=Notices)
 
     def value(self) -> dict[str, Json]:
         """As JSON."""
-        return {"written": list(self.written), "removed": list(self.removed)}
+        return {
+            "written": list(self.written),
+            "removed": list(self.removed),
+            "flagged": list(self.notices.flagged),
+            "stayed": list(self.notices.stayed),
+        }
 
 
 def send_mirror(api: Api, environ: Mapping[str, str], sandbox_id: str, root: Path) -> list[str]:
@@ -89,6 +100,8 @@ def bring_back(
             for path in {*theirs, *kept.files}
             if theirs.get(path) not in (kept.files.get(path), ours.get(path))
         }
+        stayed = _staying(changed, fresh, Path(kept.root))
+        changed -= stayed
         both = sorted(path for path in changed if ours.get(path) != kept.files.get(path))
         if both and not force:
             more = f" and {len(both) - SHOWN} more" if len(both) > SHOWN else ""
@@ -98,10 +111,34 @@ def bring_back(
                 code="both_changed",
             )
         brought = _apply(fresh, Path(kept.root), theirs, changed)
+        brought.notices.stayed.extend(sorted(stayed))
+        brought.notices.flagged.extend(
+            path for path in brought.written if _is_flagged(path, theirs, ours)
+        )
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
-    _remember(environ, sandbox_id, Kept(kept.root, theirs))
+    agreed = {path: kind for path, kind in theirs.items() if path not in stayed}
+    _remember(environ, sandbox_id, Kept(kept.root, agreed))
     return brought
+
+
+def _staying(changed: set[str], fresh: Path, root: Path) -> set[str]:
+    # What is here already and what comes may make a repository together.
+    found = repositories((*_paths(fresh), *_paths(root)))
+    return {path for path in changed if judge(path, found) is Verdict.STAYS}
+
+
+def _paths(root: Path) -> Iterator[str]:
+    """Every folder and file, but for what a `.git` holds."""
+    for folder, names, files in os.walk(root):
+        names[:] = [name for name in names if name.casefold() != GIT]
+        below = os.path.relpath(folder, root)
+        yield from (f"{below}/{name}" for name in (*names, *files))
+
+
+def _is_flagged(path: str, theirs: Tree, ours: Tree) -> bool:
+    program = theirs[path].startswith("x") and not ours.get(path, "").startswith("x")
+    return judge(path, frozenset(), executable=program) is Verdict.FLAGGED
 
 
 def scan(root: Path) -> Tree:
@@ -147,11 +184,14 @@ def _apply(fresh: Path, root: Path, theirs: Tree, changed: set[str]) -> Brought:
         top = os.open(root, _FOLDER)
     except OSError as err:
         raise Invalid(f"{root} cannot be written to: {err.strerror}") from err
+    room = Room(root)
     try:
+        coming = (fresh / path for path in changed if path in theirs)
+        room.admit(sum(one.lstat().st_blocks * 512 for one in coming), "what changed inside")
         for path in sorted(changed):
             kind = theirs.get(path)
             try:
-                _change(top, path, fresh, kind)
+                _change(top, path, kind, fresh, room)
             except OSError as err:
                 raise Invalid(f"{path} cannot be changed here: {err.strerror}") from err
             (removed if kind is None else written).append(path)
@@ -160,12 +200,12 @@ def _apply(fresh: Path, root: Path, theirs: Tree, changed: set[str]) -> Brought:
     return Brought(tuple(written), tuple(removed))
 
 
-def _change(top: int, path: str, fresh: Path, kind: str | None) -> None:
+def _change(top: int, path: str, kind: str | None, fresh: Path, room: Room) -> None:
     """One file written, or with `kind` None taken away."""
     name = path.rpartition("/")[2]
     with _parent(top, path, make=kind is not None) as folder:
         if folder is not None and kind is not None:
-            _put(fresh / path, kind, folder, name)
+            _put(fresh / path, kind, (folder, name), room)
         elif folder is not None:
             with suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=folder)
@@ -196,8 +236,10 @@ def _parent(top: int, path: str, *, make: bool) -> Iterator[int | None]:
         os.close(held)
 
 
-def _put(source: Path, kind: str, folder: int, name: str) -> None:
-    """Beside its place, then renamed into it: a link there is replaced, not followed."""
+def _put(source: Path, kind: str, place: tuple[int, str], room: Room) -> None:
+    """Write it beside its place (a folder and a name in it), then rename it: a link there is
+    replaced, not followed."""
+    folder, name = place
     part = f".atoll-{secrets.token_hex(8)}"
     try:
         if kind.startswith("l"):
@@ -206,7 +248,7 @@ def _put(source: Path, kind: str, folder: int, name: str) -> None:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             fd = os.open(part, flags, 0o755 if kind.startswith("x") else 0o644, dir_fd=folder)
             with source.open("rb") as data, os.fdopen(fd, "wb") as out:
-                shutil.copyfileobj(data, out, CHUNK_BYTES)
+                write_sparse(out, iter(partial(data.read, CHUNK_BYTES), b""), room)
         os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError:
         with suppress(FileNotFoundError):

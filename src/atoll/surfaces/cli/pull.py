@@ -27,6 +27,7 @@ from atoll.surfaces.cli.saved_work import bring_saved, saved_of, tell_saved
     help="Your checkout  [default: the current folder]",
 )
 @click.option("--force", is_flag=True, help="Let BRANCH lose commits, or a mirror its own changes.")
+@click.option("--with-repositories", is_flag=True, help="Also commits that hold a git repository.")
 @click.option("--saved", is_flag=True, help="Instead, the work that `recreate` saved.")
 @json_option()
 @pass_invocation
@@ -39,6 +40,7 @@ def command(
     repo: int,
     checkout: Path | None,
     force: bool,
+    with_repositories: bool,
     saved: bool,
     as_json: bool,
 ) -> None:
@@ -53,7 +55,8 @@ def command(
     if saved:
         if branch or source or force:
             raise click.UsageError("--saved names its branches itself: leave out the others.")
-        _bring_saved(api, name, checkout or Path(), repo=repo, as_json=as_json)
+        wanted = Wanted(repo, repositories=with_repositories)
+        _bring_saved(api, name, checkout or Path(), wanted=wanted, as_json=as_json)
         return
     sandbox = api.call(get("sandboxes", name))
     if sandbox.child("workspace").text("mode") == "mirror":
@@ -61,7 +64,7 @@ def command(
         _bring_back(invocation, mirror, into=checkout, force=force, as_json=as_json)
         return
     try:
-        wanted = Wanted(repo, source, force)
+        wanted = Wanted(repo, source, force, with_repositories)
         pulled = pull(api, name, checkout or Path(), wanted=wanted, into=branch)
     except Conflict as error:
         if error.code != "nothing_new":
@@ -74,9 +77,9 @@ def command(
         _tell(pulled)
 
 
-def _bring_saved(api: Api, name: str, checkout: Path, *, repo: int, as_json: bool) -> None:
+def _bring_saved(api: Api, name: str, checkout: Path, *, wanted: Wanted, as_json: bool) -> None:
     found = saved_of(api, name)
-    brought = bring_saved(api, name, checkout, repo=repo)
+    brought = bring_saved(api, name, checkout, wanted=wanted)
     if as_json:
         whole: list[Json] = [one.text("kept_id") for one in found if one.flag("tree")]
         show_json({"saved": [_value(one) for one in brought], "trees": whole})
@@ -90,6 +93,7 @@ def _bring_back(
     from atoll.surfaces.cli.mirror import bring_back
 
     brought = bring_back(invocation.api(), invocation.environ, sandbox_id, into=into, force=force)
+    brought.notices.tell()
     if as_json:
         show_json(brought.value())
         return

@@ -12,23 +12,25 @@ from pathlib import Path
 
 from atoll.domain.branch import branch_of_ref, read_branch
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid
-from atoll.domain.review_flags import flagged
 from atoll.surfaces.cli.api import Api, Call, at, post
+from atoll.surfaces.cli.judged_commit import judge_commit
 from atoll.surfaces.cli.local_git import LocalGit
+from atoll.surfaces.cli.sparse import Room, write_sparse
 from atoll.wire.bundle import MAX_HEADER_BYTES, BundleHeader, MalformedBundle, read_header
 
-EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 BUNDLE_SECONDS = 1800.0
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What to bring: `repo` counts the sandbox's repositories from 0, `branch` None is the
-    sandbox's own; `force` lets commits go that only the branch here has."""
+    sandbox's own; `force` lets commits go that only the branch here has; `repositories` takes in
+    commits that hold a repository of their own."""
 
     repo: int = 0
     branch: str | None = None
     force: bool = False
+    repositories: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ def pull(
     """Bring one branch of a sandbox into `into` (its own name when None) of `checkout`. Raises
     `Conflict` with code `nothing_new` when there is nothing to bring, and as `take_in`."""
     with fetched_bundle(api, sandbox, wanted) as bundle:
-        pulled = take_in(checkout, bundle, branch=into, force=wanted.force)
+        pulled = take_in(checkout, bundle, branch=into, wanted=wanted)
     _say_pulled(api, sandbox, wanted.repo, pulled.commit)
     return pulled
 
@@ -75,17 +77,17 @@ def fetched_bundle(api: Api, sandbox: str, wanted: Wanted) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="atoll-pull-") as folder:
         file = Path(folder) / "pulled.bundle"
         with api.open(call) as stream, file.open("wb") as target:
-            while piece := stream.read():
-                target.write(piece)
+            write_sparse(target, iter(stream.read, b""), Room(file.parent))
         yield file
 
 
 def take_in(
-    checkout: Path, bundle: Path, *, branch: str | None = None, force: bool = False
+    checkout: Path, bundle: Path, *, branch: str | None = None, wanted: Wanted | None = None
 ) -> Pulled:
     """Fetch the bundle's branch into `branch` of `checkout` (its own name when None). Raises
-    `Conflict` when that branch is checked out, would lose commits (`force` lets it), or the
-    checkout lacks the commits the work began from."""
+    `Conflict` when that branch is checked out, would lose commits (`force` lets it), holds a
+    repository (`repositories` lets it), or the checkout lacks the commits the work began from."""
+    wanted = wanted or Wanted()
     git = LocalGit(checkout)
     header = header_of(bundle)
     (ref, commit), *rest = header.refs
@@ -95,7 +97,8 @@ def take_in(
     target = read_branch(branch or source)
     check_base(git, header)
     before = git.try_("rev-parse", "-q", "--verify", f"refs/heads/{target}").text
-    refspec = f"{'+' if force else ''}{ref}:refs/heads/{target}"
+    flagged = judged(git, bundle, header, allowed=wanted.repositories)[commit]
+    refspec = f"{'+' if wanted.force else ''}{ref}:refs/heads/{target}"
     said = git.try_(
         "fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-gc",
         "--no-recurse-submodules", "--", str(bundle.absolute()), refspec,
@@ -104,16 +107,25 @@ def take_in(
         raise _refusal(said.why, target)
     known = [f"^{known}" for known in (before, *header.prerequisites) if known]
     count = git.ask("rev-list", "--count", "--stdin", stdin="\n".join([commit, *known]).encode())
-    return Pulled(target, commit, int(count), changed_files(git, header, commit))
+    return Pulled(target, commit, int(count), flagged)
 
 
-def changed_files(git: LocalGit, header: BundleHeader, commit: str) -> tuple[str, ...]:
-    """Files of `commit` that changed since the bundle's base and can run something here."""
-    base = header.prerequisites[0] if header.prerequisites else EMPTY_TREE
-    changed = git.ask(
-        "diff-tree", "-r", "-z", "--name-only", "--no-ext-diff", "--no-textconv", base, commit
-    )
-    return flagged(changed.split("\0"))
+def judged(
+    git: LocalGit, bundle: Path, header: BundleHeader, *, allowed: bool
+) -> dict[str, tuple[str, ...]]:
+    """Bring the bundle's objects in, without any name, and judge its commits: each with the files
+    that can run something here. Raises as `judge_commit` does, and `Failed`."""
+    Room(git.folder).admit(bundle.stat().st_size, "the bundle of commits")
+    said = git.try_(
+        "fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-gc",
+        "--no-recurse-submodules", "--", str(bundle.absolute()), *(ref for ref, _ in header.refs),
+    )  # fmt: skip
+    if said.code != 0:
+        raise Failed(f"The commits could not be taken in: {said.why}")
+    return {
+        commit: judge_commit(git, header.prerequisites, commit, repositories_allowed=allowed)
+        for _, commit in header.refs
+    }
 
 
 def header_of(bundle: Path) -> BundleHeader:

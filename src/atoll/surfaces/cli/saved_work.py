@@ -16,10 +16,12 @@ from atoll.surfaces.cli.output import note, say
 from atoll.surfaces.cli.pulled_branch import (
     BUNDLE_SECONDS,
     Pulled,
-    changed_files,
+    Wanted,
     check_base,
     header_of,
+    judged,
 )
+from atoll.surfaces.cli.sparse import Room, write_sparse
 
 WORKTREE = "worktree"
 
@@ -34,14 +36,14 @@ def saved_of(api: Api, sandbox: str) -> list[Answer]:
     ]
 
 
-def bring_saved(api: Api, sandbox: str, checkout: Path, *, repo: int) -> list[Pulled]:
+def bring_saved(api: Api, sandbox: str, checkout: Path, *, wanted: Wanted) -> list[Pulled]:
     """Fetch all saved work of one of a sandbox's repositories. Raises `Conflict` when the checkout
-    lacks its base, `Failed` when a branch of that name holds something else."""
+    lacks its base or it holds a repository, `Failed` when a branch of that name is another's."""
     return [
         pulled
         for one in saved_of(api, sandbox)
-        if str(repo) in one.texts("bundles")
-        for pulled in _bring(api, one, LocalGit(checkout), repo)
+        if str(wanted.repo) in one.texts("bundles")
+        for pulled in _bring(api, one, LocalGit(checkout), wanted)
     ]
 
 
@@ -63,26 +65,26 @@ def tell_saved(sandbox: str, found: list[Answer], brought: list[Pulled]) -> None
         note(f"nothing was saved of {sandbox}: only `atoll recreate` saves work")
 
 
-def _bring(api: Api, saved: Answer, git: LocalGit, repo: int) -> list[Pulled]:
+def _bring(api: Api, saved: Answer, git: LocalGit, wanted: Wanted) -> list[Pulled]:
     call = Call(
         "GET",
         at("kept", saved.text("kept_id"), "bundle"),
-        (("repo", str(repo)),),
+        (("repo", str(wanted.repo)),),
         timeout=BUNDLE_SECONDS,
     )
     with tempfile.TemporaryDirectory(prefix="atoll-pull-") as folder:
         file = Path(folder) / "saved.bundle"
         with api.open(call) as stream, file.open("wb") as target:
-            while piece := stream.read():
-                target.write(piece)
+            write_sparse(target, iter(stream.read, b""), Room(file.parent))
         place = f"atoll/saved/{saved.text('sandbox_name')}/{saved.number('generation')}"
-        return _take_in(git, file, place)
+        return _take_in(git, file, place, allowed=wanted.repositories)
 
 
-def _take_in(git: LocalGit, bundle: Path, place: str) -> list[Pulled]:
+def _take_in(git: LocalGit, bundle: Path, place: str, *, allowed: bool) -> list[Pulled]:
     header = header_of(bundle)
     check_base(git, header)
     targets = {ref: _target(place, ref) for ref, _ in header.refs}
+    flagged = judged(git, bundle, header, allowed=allowed)
     said = git.try_(
         "fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-gc",
         "--no-recurse-submodules", "--", str(bundle.absolute()),
@@ -93,10 +95,7 @@ def _take_in(git: LocalGit, bundle: Path, place: str) -> list[Pulled]:
             f"The saved work could not be taken in: {said.why}. Where a branch {place}/... of "
             "another sandbox is in the way, rename or delete it."
         )
-    return [
-        Pulled(targets[ref], commit, 0, changed_files(git, header, commit))
-        for ref, commit in header.refs
-    ]
+    return [Pulled(targets[ref], commit, 0, flagged[commit]) for ref, commit in header.refs]
 
 
 def _target(place: str, ref: str) -> str:

@@ -10,10 +10,13 @@ import os
 import stat
 import tarfile
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO
 
 from atoll.domain.errors import Failed, Invalid
+from atoll.surfaces.cli.sparse import Room, write_sparse
 
 CHUNK_BYTES = 256 * 1024
 MAX_MEMBERS = 1_000_000
@@ -98,10 +101,11 @@ def _contents(path: Path, size: int) -> Iterator[bytes]:
 def unpack(source: IO[bytes], folder: Path, left_out: list[str]) -> int:
     """Fill the empty `folder` from a tar stream; returns how many files. Links that lead out of
     it are left out and named in `left_out`. Raises `Failed` for names that lead out, for devices,
-    and for an archive that breaks off; `OSError` for a disk that refuses."""
+    and for an archive that breaks off; `LimitReached` for a file there is no room for, before
+    any of it is written; `OSError` for a disk that refuses."""
     links: list[tarfile.TarInfo] = []
     modes: list[tuple[Path, int]] = []
-    files = 0
+    files, room = 0, Room(folder)
     try:
         with tarfile.open(fileobj=source, mode="r|") as archive:
             for count, member in enumerate(archive):
@@ -110,7 +114,8 @@ def unpack(source: IO[bytes], folder: Path, left_out: list[str]) -> int:
                 if member.issym():
                     links.append(member)
                     continue
-                files += _place(archive, member, folder, modes)
+                room.admit(member.size, member.name)
+                files += _place(archive, member, _Filled(folder, room, modes))
     except tarfile.TarError as problem:
         raise Failed(f"the archive cannot be read: {problem}") from problem
     for link in links:
@@ -123,26 +128,34 @@ def unpack(source: IO[bytes], folder: Path, left_out: list[str]) -> int:
     return files
 
 
-def _place(
-    archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path, modes: list[tuple[Path, int]]
-) -> int:
-    target = _inside(folder, member.name)
+@dataclass(frozen=True, slots=True)
+class _Filled:
+    """A folder while it is filled: what it has room for, and the modes its folders get at the
+    end."""
+
+    folder: Path
+    room: Room
+    modes: list[tuple[Path, int]]
+
+
+def _place(archive: tarfile.TarFile, member: tarfile.TarInfo, into: _Filled) -> int:
+    target = _inside(into.folder, member.name)
     if member.isdir():
         target.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Set at the end: a folder that is read-only must first be filled.
-        modes.append((target, (member.mode & 0o777) | 0o700))
+        into.modes.append((target, (member.mode & 0o777) | 0o700))
         return 0
     target.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     if member.islnk():
-        os.link(_inside(folder, member.linkname), target, follow_symlinks=False)
+        os.link(_inside(into.folder, member.linkname), target, follow_symlinks=False)
         return 1
     if not member.isreg():
         raise Failed(f"the archive holds {member.name!r}, which is neither file, folder nor link")
     data = archive.extractfile(member)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     with os.fdopen(os.open(target, flags, member.mode & 0o777), "wb") as out:
-        while data is not None and (chunk := data.read(CHUNK_BYTES)):
-            out.write(chunk)
+        if data is not None:
+            write_sparse(out, iter(partial(data.read, CHUNK_BYTES), b""), into.room)
     return 1
 
 
