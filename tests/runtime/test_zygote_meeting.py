@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from atoll.runtime.spawners.binary import host_program, init_binary
+from atoll.runtime.zygote import hierarchies
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire import zygote as wire
 
@@ -94,6 +95,9 @@ def test_init_that_comes_in_is_served_as_any_other(rig: ZygoteRig, twin: bool) -
     assert isinstance(answer, wire.Started), answer
     assert (answer.box.wall, answer.box.live) == ("container", True)
     assert not any(each.startswith("ptys") for each in answer.box.degraded)
+    groups = hierarchies.groups_of(answer.box.runtime_pid)
+    named = any(group.endswith(f"/{name}.runtime") for _names, group in groups)
+    assert named or any(each.startswith("runtime") for each in answer.box.degraded)
     assert rig.inside(answer.box, "id", "-u") == (0, f"{meeting.box.host_uid}\n")
     assert isinstance(serve(rig, name), wire.Started)
     assert not os.path.exists(meeting.rendezvous)  # noqa: PTH110  a name, not a path of ours

@@ -17,7 +17,7 @@ class IsolationLevel(StrEnum):
 STRENGTH: Final = tuple(IsolationLevel)
 """The levels, weakest first."""
 
-WEAKENING: Final = frozenset({"uid", "memory", "pids", "disk", "daemon"})
+WEAKENING: Final = frozenset({"uid", "memory", "pids", "disk", "daemon", "runtime"})
 """Limits that protect the host and other sandboxes; `daemon` means that nobody could ask for
 them. Without one of these a wall is weak; without others (processor time, swap) it is degraded."""
 

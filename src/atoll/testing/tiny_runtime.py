@@ -3,8 +3,8 @@
 It speaks on its socket one JSON line per connection, `{"argv": […]}`, runs it inside by
 the init protocol and answers `{"status": raw, "output": text}`. A line `{"say": […], "fds": n}`
 sends packets to the zygote, with so many descriptors each, and `{"hear": n}` answers `{"heard":
-[…]}` with so many of its packets. A request line that begins
-with GET gets an HTTP 200, as a health probe would.
+[…]}` with so many of its packets. `{"eat": n}` keeps so many MiB of its own memory. A request
+line that begins with GET gets an HTTP 200, as a health probe would.
 """
 
 import json
@@ -18,6 +18,7 @@ from atoll.runtime.boot import RuntimeBoot, Stand
 from atoll.wire import init as wire
 
 _REPLY_BYTES = 64 * 1024
+_EATEN: list[bytes] = []
 _HEALTHY = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
 
 
@@ -43,6 +44,10 @@ def _answer(boot: RuntimeBoot, connection: socket.socket) -> None:
         connection.sendall(_HEALTHY)
         return
     asked = json.loads(line)
+    if "eat" in asked:
+        _EATEN.append(b"x" * (asked["eat"] << 20))
+        connection.sendall(json.dumps({"eaten": asked["eat"]}).encode())
+        return
     if "argv" not in asked:
         connection.sendall(json.dumps({"heard": _with_zygote(boot, asked)}).encode())
         return

@@ -93,6 +93,13 @@ class ZygoteRig:
         answer = self._asked(box, {"argv": argv})
         return answer["status"], answer["output"]
 
+    def eat(self, box: wire.Box, mib: int) -> bool:
+        """Have the (tiny) runtime of a sandbox take memory for good; whether it survived that."""
+        try:
+            return bool(self._asked(box, {"eat": mib})["eaten"] == mib)
+        except (ConnectionError, ValueError):
+            return False
+
     def _asked(self, box: wire.Box, request: dict[str, Any]) -> Any:
         with socket.socket(socket.AF_UNIX) as link:
             link.settimeout(TIMEOUT_SECONDS)

@@ -275,6 +275,16 @@ class Disk(msgspec.Struct, frozen=True):
     promised: int
 
 
+class Runtimes(msgspec.Struct, frozen=True):
+    """Runtimes whose memory is counted, those of spares too: how many, the bytes of all and of
+    the largest, and the `most` that one may take."""
+
+    count: int
+    bytes: int
+    largest: int
+    most: int
+
+
 class Reported(msgspec.Struct, frozen=True, tag_field="answer", tag="reported"):
     """What this host gives: `degraded` names each limit a sandbox will lack, `unshared` says why
     idle runtimes give no memory back (empty: they do)."""
@@ -286,6 +296,7 @@ class Reported(msgspec.Struct, frozen=True, tag_field="answer", tag="reported"):
     degraded: tuple[str, ...] = ()
     unshared: str = "the zygote is of an older version"
     disk: Disk | None = None
+    runtimes: Runtimes | None = None
 
 
 class Imported(msgspec.Struct, frozen=True, tag_field="answer", tag="imported"):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from atoll.domain.errors import AtollError
-from atoll.domain.interior import DEFAULT_FILES, DEFAULT_PIDS, default_cpu_millis
+from atoll.domain.interior import DEFAULT_FILES, DEFAULT_PIDS, MIB, default_cpu_millis
 from atoll.ports.host import Finding
 from atoll.runtime.spawners.binary import INSIDE_PYTHON
 from atoll.runtime.zygote import hierarchies, image, kernel
@@ -47,6 +47,7 @@ def findings(home: Home) -> list[Finding]:
         _cores,
         lambda: _zygote(report),
         lambda: _memory(report),
+        lambda: _runtimes(report),
         lambda: _covered(home),
         lambda: docker_host.findings(home.root),
         lambda: _disk(home, report),
@@ -316,6 +317,21 @@ def _memory(report: wire.Reported | None) -> Iterator[Finding]:
     else:
         text = f"share_memory is on, which has a known fault: {KNOWN_FAULT}"
         yield Finding("memory", "warn", text, "Take it out of config.toml, then `atoll down`.")
+
+
+def _runtimes(report: wire.Reported | None) -> Iterator[Finding]:
+    """Memory of the runtimes; where it is not counted, `limit: runtime` says so."""
+    if report is None or report.runtimes is None or not report.runtimes.count:
+        return
+    found = report.runtimes
+    text = (
+        f"{found.count} run, {found.bytes // MIB} MiB in all; the largest takes "
+        f"{found.largest // MIB} of the {found.most // MIB} MiB it may"
+    )
+    if found.largest * 4 < found.most * 3:
+        yield Finding("runtimes", "ok", text)
+    else:
+        yield Finding("runtimes", "warn", text, "At its limit it ends, and its sandbox with it.")
 
 
 def _covered(home: Home) -> Iterator[Finding]:

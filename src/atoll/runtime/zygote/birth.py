@@ -16,7 +16,7 @@ import msgspec
 
 from atoll.domain.errors import AtollError, Failed
 from atoll.runtime.boot import Agent, RuntimeBoot, Stand
-from atoll.runtime.zygote import devpts, kernel
+from atoll.runtime.zygote import devpts, kernel, runtime_group
 from atoll.runtime.zygote.adoption import await_adoption
 from atoll.runtime.zygote.bwrap_argv import Wall, wall_argv
 from atoll.runtime.zygote.cgroups import UNBOUNDED, caps
@@ -94,10 +94,9 @@ def _build(nursery: Nursery, parentage: Parentage) -> Stand:
     # What may fail comes first: a wall that rises for nobody would have to be found again.
     keyless = parentage.request.maintenance_seconds is not None
     doorstep = None if parentage.spare else lay_doorstep(nursery, places, keyless=keyless)
-    if parentage.wait_seconds is None:
-        building = _own_wall(nursery, parentage, places)
-    else:
-        building = _foreign_wall(nursery, parentage, places, seconds=parentage.wait_seconds)
+    building = _building(nursery, parentage, places)
+    # With privilege still, while the wall rises: on cgroup v2 it may take a grace period.
+    runtime_group.enter(nursery.groups, parentage.request.sandbox_id)
     if nursery.root:
         kernel.lay_down(parentage.runtime_uid)
 
@@ -129,6 +128,12 @@ def _build(nursery: Nursery, parentage: Parentage) -> Stand:
         )
 
     return stand
+
+
+def _building(nursery: Nursery, parentage: Parentage, places: BoxPlaces) -> _Building:
+    if parentage.wait_seconds is None:
+        return _own_wall(nursery, parentage, places)
+    return _foreign_wall(nursery, parentage, places, seconds=parentage.wait_seconds)
 
 
 def _own_wall(nursery: Nursery, parentage: Parentage, places: BoxPlaces) -> _Building:

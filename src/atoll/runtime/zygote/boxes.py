@@ -13,7 +13,7 @@ from dataclasses import InitVar, dataclass, field, replace
 import msgspec
 
 from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
-from atoll.runtime.zygote import record
+from atoll.runtime.zygote import record, runtime_group
 from atoll.runtime.zygote.answers import awaited, ending, kind_of, refusal, shown
 from atoll.runtime.zygote.births import Births
 from atoll.runtime.zygote.burial import Buried, end_session, send
@@ -237,9 +237,7 @@ class Boxes:
                     end_session(box.pid)
                 self._bury(box)
             case Phase.ALIVE:
-                reason = f"the runtime {ending(status)}"
-                if os.waitstatus_to_exitcode(status) == INIT_GONE:
-                    reason = "everything inside ended: its init was killed or gave up"
+                reason = self._why_ended(box, status)
                 box.record = msgspec.structs.replace(box.record, reason=reason)
                 ended = wire.Ended(
                     box.record.sandbox_id, box.record.generation, reason, box.record.wall
@@ -250,6 +248,13 @@ class Boxes:
                     self.ended(ended)
             case Phase.BURIAL:
                 pass
+
+    def _why_ended(self, box: Live, status: int) -> str:
+        if runtime_group.ran_out(self.nursery.groups, box.record.group_name):
+            return runtime_group.RAN_OUT
+        if os.waitstatus_to_exitcode(status) == INIT_GONE:
+            return "everything inside ended: its init was killed or gave up"
+        return f"the runtime {ending(status)}"
 
     def stop(self, sandbox_id: str, reply: Reply, *, keep: bool) -> None:
         """End a sandbox; without `keep` forget it too. Answers `Cleaned`; idempotent."""

@@ -39,14 +39,21 @@ class Buried(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Grave:
-    """What to end. `runtime` and `inside` are pidfds; `keep` leaves the files for a next start."""
+    """What to end. `runtime` and `inside` are pidfds; `keep` leaves the files for a next start.
+    `groups` are the sandbox's, `runtime_groups` those of its runtime."""
 
     places: BoxPlaces
     groups: list[Path]
+    runtime_groups: list[Path]
     runtime: int | None
     inside: tuple[int, ...]
     keep: bool
     lender: Lender
+
+    @property
+    def all_groups(self) -> list[Path]:
+        """The sandbox's and its runtime's."""
+        return [*self.groups, *self.runtime_groups]
 
 
 def bury(grave: Grave) -> Buried:
@@ -54,7 +61,7 @@ def bury(grave: Grave) -> Buried:
     removed: list[str] = []
     leftovers: list[str] = []
     _end_processes(grave, removed, leftovers)
-    _remove_groups(grave.groups, removed, leftovers)
+    _remove_groups(grave.all_groups, removed, leftovers)
     _remove_run(grave.places, removed, leftovers)
     _take_back(grave, leftovers)
     _await_unmounted(grave.places, leftovers)
@@ -71,16 +78,17 @@ def _end_processes(grave: Grave, removed: list[str], leftovers: list[str]) -> No
         send(grave.runtime, signal.SIGTERM)
         wait_until(lambda: gone(grave.runtime), GRACE_SECONDS)
     inside = sum(len(cgroups.members(group)) for group in grave.groups[:1])
-    with contextlib.suppress(OSError):
-        cgroups.kill(grave.groups)
+    for groups in (grave.groups, grave.runtime_groups):
+        with contextlib.suppress(OSError):
+            cgroups.kill(groups)
     for fd in alive:
         send(fd, signal.SIGKILL)
     ended = wait_until(
-        lambda: all(gone(fd) for fd in alive) and not any(map(cgroups.members, grave.groups)),
+        lambda: all(gone(fd) for fd in alive) and not any(map(cgroups.members, grave.all_groups)),
         DEATH_SECONDS,
     )
     if not ended:
-        stuck = sorted({pid for group in grave.groups for pid in cgroups.members(group)})
+        stuck = sorted({pid for group in grave.all_groups for pid in cgroups.members(group)})
         leftovers.append(f"processes that did not die within {DEATH_SECONDS:.0f} s: {stuck}")
     elif alive:
         removed.append(f"processes ({max(inside, len(alive))})")

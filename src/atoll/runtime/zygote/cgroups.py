@@ -34,14 +34,15 @@ _Base = tuple[int, Path]
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Limits of one sandbox; None is no limit. Groups bound the first three, the wall the
-    rest."""
+    """Limits of one sandbox or runtime; None is no limit. Groups bound the first three, the wall
+    the next two. `weight` is a share of the processor in the terms of cgroup v2, usually 100."""
 
     memory_bytes: int | None
     pids: int | None
     cpu_millis: int | None
     files: int = DEFAULT_FILES
     netlink: int = DEFAULT_NETLINK
+    weight: int | None = None
 
 
 UNBOUNDED = Caps(None, None, None)
@@ -115,6 +116,10 @@ def _settings(version: int, caps: Caps) -> list[tuple[str, str]]:
             ]
         else:
             settings.append(("cpu.max", f"{quota} {CPU_PERIOD_US}"))
+    if caps.weight is not None:
+        # cpu.shares is 1024 where cpu.weight is 100.
+        one, two = ("cpu.shares", caps.weight * 1024 // 100), ("cpu.weight", caps.weight)
+        settings.append((one[0], str(one[1])) if version == 1 else (two[0], str(two[1])))
     return settings
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from atoll.runtime.zygote import runtime_group
 from atoll.runtime.zygote.burial import Buried, Grave, bury, send
 from atoll.runtime.zygote.children import Loop, detach
 from atoll.runtime.zygote.live import Live, Phase
@@ -30,6 +31,7 @@ def begin_funeral(loop: Loop, nursery: Nursery, box: Live, over: Callable[[Burie
     grave = Grave(
         places=nursery.home.box(sandbox_id),
         groups=nursery.groups.paths(box.record.group_name),
+        runtime_groups=runtime_group.paths(nursery.groups, box.record.group_name),
         runtime=pidfd,
         inside=box.inside,
         keep=box.keep,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from atoll.runtime.boot import Stand
+from atoll.runtime.zygote import runtime_group
 from atoll.runtime.zygote.bwrap_argv import Programs
 from atoll.runtime.zygote.cgroups import Groups
 from atoll.runtime.zygote.home import Home
@@ -73,9 +74,10 @@ class Nursery:
     def degraded(self, wall: WallKind = "bubblewrap") -> tuple[str, ...]:
         """What no sandbox here gets. A container's groups and mounts are its engine's."""
         uids = () if self.root else ("uid: rootless, all sandboxes share the caller's uid",)
+        runtime = () if self.groups.has("memory") else (runtime_group.UNBOUND,)
         if wall == "container":
-            return (*self.storage.degraded(), *uids)
-        return (*self.groups.degraded(), *self.storage.degraded(), *uids)
+            return (*self.storage.degraded(), *runtime, *uids)
+        return (*self.groups.degraded(), *self.storage.degraded(), *runtime, *uids)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from atoll.domain.errors import Conflict, Failed
-from atoll.runtime.zygote import cgroups, image
+from atoll.runtime.zygote import cgroups, image, runtime_group
 from atoll.runtime.zygote.births import Births
 from atoll.runtime.zygote.boxes import Boxes
 from atoll.runtime.zygote.burial import unlink_socket
@@ -125,6 +125,7 @@ def _raise_file_limit() -> None:
 
 def _report(nursery: Nursery) -> wire.Reported:
     room = measured(nursery.home, nursery.settings.low_disk_mb)
+    used = runtime_group.usage(nursery.groups)
     return wire.Reported(
         root=nursery.root,
         pid=os.getpid(),
@@ -133,6 +134,9 @@ def _report(nursery: Nursery) -> wire.Reported:
         degraded=nursery.degraded(),
         unshared=nursery.mould.lacking,
         disk=wire.Disk(room.free, room.low, room.promised),
+        runtimes=wire.Runtimes(
+            len(used), sum(used), max(used, default=0), runtime_group.MEMORY_BYTES
+        ),
     )
 
 

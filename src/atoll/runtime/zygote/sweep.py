@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.errors import Failed
-from atoll.runtime.zygote import cgroups, record
+from atoll.runtime.zygote import cgroups, record, runtime_group
 from atoll.runtime.zygote.burial import Grave, bury, remove_tree, unlink_socket
 from atoll.runtime.zygote.home import SPARE_PREFIX, Home
 from atoll.runtime.zygote.lending import Lender
@@ -68,6 +68,7 @@ def _end(
     grave = Grave(
         places=lender.home.box(name),
         groups=groups.paths(known.group_name),
+        runtime_groups=runtime_group.paths(groups, known.group_name),
         runtime=None,
         inside=tuple(fds),
         keep=keep,
