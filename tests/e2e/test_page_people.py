@@ -39,6 +39,11 @@ extension: ext.namespaces
 safety: {operator: [[git, push]]}
 """
 PATIENCE_SECONDS = 60
+#: What a guest's own script may ask, with the key that its page holds.
+_ASK = """async path => {
+  const headers = {'Atoll-Page-Key': localStorage.getItem('atoll.guest-key')};
+  return (await fetch(path, {headers})).status;
+}"""
 expect.set_options(timeout=45_000)
 
 
@@ -218,9 +223,7 @@ async def test_watching_guest_sees_one_terminal_only_and_is_gone_when_revoked(
             await expect(eve.get_by_role("button", name="Share this terminal")).to_have_count(0)
             await expect(eve.get_by_label("Type a line for the terminal")).to_have_count(0)
             for path in (f"terminals/{hidden}", "exec", "shares"):
-                status = await eve.evaluate(
-                    "async path => (await fetch(path)).status", f"v1/sandboxes/{sandbox}/{path}"
-                )
+                status = await eve.evaluate(_ASK, f"v1/sandboxes/{sandbox}/{path}")
                 assert status == 404, path
             await Terminal(eve, terminal).type("x")
             await expect(eve.get_by_role("alert")).to_contain_text("You may watch here, not type")

@@ -56,7 +56,8 @@ _SEND = """async ([address, text]) => {
   const form = new FormData();
   form.append('file', new File([text], 'from "the" page.txt'));
   form.append('file', new Blob([new Uint8Array([0, 13, 10, 255])]), 'bytes');
-  const answer = await fetch(address, {method: 'POST', body: form});
+  const headers = {'Atoll-Page-Key': localStorage.getItem('atoll.page-key')};
+  const answer = await fetch(address, {method: 'POST', body: form, headers});
   return [answer.status, (await answer.json()).entries.map(entry => entry.path)];
 }"""
 
