@@ -16,7 +16,7 @@ static const struct {
 } tools[] = {{"list", 1, do_list},     {"stat", 1, do_stat},     {"mkdir", 1, do_mkdir},
              {"move", 2, do_move},     {"commit", 2, do_commit}, {"remove", 1, do_remove},
              {"tar", 1, do_tar},       {"untar", 1, do_untar},   {"watch", 1, do_watch},
-             {"dial", 1, do_dial}};
+             {"dial", 1, do_dial},     {"total", 1, do_total}};
 
 static int option(struct request *it, const char *name, const char *value)
 {

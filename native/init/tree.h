@@ -38,7 +38,7 @@ int leave(int directory, const struct stat *was);
 int do_list(struct request *), do_stat(struct request *), do_mkdir(struct request *);
 int do_move(struct request *), do_commit(struct request *), do_remove(struct request *);
 int do_tar(struct request *), do_untar(struct request *), do_watch(struct request *);
-int do_dial(struct request *);
+int do_dial(struct request *), do_total(struct request *);
 int make_parents(int root, const char *path);
 
 #endif

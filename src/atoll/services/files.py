@@ -36,6 +36,10 @@ class Files:
         """One entry: `path`."""
         return await self._look(caller, ref, RuntimeCall("GET", "/files/stat", query))
 
+    async def total(self, caller: Principal, ref: str, query: Query) -> RuntimeReply:
+        """How much a tree holds: `path`."""
+        return await self._look(caller, ref, RuntimeCall("GET", "/files/total", query))
+
     @asynccontextmanager
     async def read(
         self, caller: Principal, ref: str, query: Query, *, byte_range: str | None = None

@@ -212,6 +212,20 @@ async def test_mkdir_move_and_delete_do_as_they_say(
         assert (await client.post("/files/mkdir", json=body)).status == 422
 
 
+async def test_total_counts_what_files_claim_and_what_they_take(client: Client, root: Path) -> None:
+    (root / "tree" / "deep").mkdir(parents=True)
+    (root / "tree" / "a").write_bytes(b"x" * 5000)
+    with (root / "tree" / "deep" / "huge").open("wb") as file:
+        file.truncate(2**40)
+    (root / "tree" / "link").symlink_to("/usr")
+    told = await (await client.get("/files/total?path=tree")).json()
+    assert (told["files"], told["bytes"]) == (2, 2**40 + 5000)
+    assert 5000 <= told["stored"] < 2**20
+    one = await (await client.get("/files/total?path=tree/a")).json()
+    assert (one["files"], one["bytes"]) == (1, 5000)
+    assert (await client.get("/files/total?path=nothing")).status == 404
+
+
 async def test_archive_goes_out_and_comes_in_whole(client: Client, root: Path) -> None:
     (root / "tree" / "sub").mkdir(parents=True)
     (root / "tree" / "sub" / "big").write_bytes(os.urandom(2_000_000))

@@ -261,6 +261,9 @@ class Scripted:
                 if not kind:
                     return problem(404, "not_found", f"no file {path}")
                 return web.json_response({"name": path, "path": path, "type": kind})
+            case "GET", ["total"]:
+                size = len(self.trees.get(path, b""))
+                return web.json_response({"files": 1, "bytes": size, "stored": size})
             case "GET", ["content"]:
                 return web.Response(body=self.files[path])
             case "GET", ["archive"]:

@@ -9,6 +9,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from atoll.domain.errors import Failed
 from atoll.surfaces.cli.tree import leads_out, pack, unpack
@@ -39,6 +40,22 @@ def test_cp_of_a_tree_out_makes_the_folder(cli: Cli, server: Scripted, tmp_path:
     ran = cli("cp", "box:src", str(tmp_path))
     assert ran.code == 2
     assert "is there already" in ran.err
+
+
+def test_cp_says_how_large_a_tree_is_before_it_begins(
+    cli: Cli, server: Scripted, tmp_path: Path
+) -> None:
+    server.trees["src"] = tree_of(a=b"1")
+    total = "GET /v1/sandboxes/box/files/total"
+    server.answers[total] = lambda _: web.json_response({"bytes": 2**30})
+    ran = cli("cp", "box:src", str(tmp_path / "out"))
+    assert ran.code == 0 and "box:src is 1.0 GiB large" in ran.err
+    server.answers[total] = lambda _: web.json_response({"bytes": 2**60})
+    ran = cli("cp", "box:src", str(tmp_path / "more"))
+    assert ran.code != 0 and "has room for" in ran.err
+    asked = [seen.path.rpartition("/")[2] for seen in server.seen]
+    assert asked[-1] == "total"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_cp_of_what_is_not_there_is_not_found(cli: Cli, tmp_path: Path) -> None:

@@ -236,6 +236,7 @@ class ScriptedRuntime:
             ("GET", "/execs/e_1"): (200, EXEC),
             ("GET", "/files"): (200, {"entries": [ENTRY], "next": None}),
             ("GET", "/files/stat"): (200, ENTRY),
+            ("GET", "/files/total"): (200, {"files": 1, "bytes": 2, "stored": 4096}),
             ("PUT", "/files/content"): (201, ENTRY),
             ("PUT", "/files/archive"): (200, {"files": 1, "bytes": 1}),
             ("POST", "/files/mkdir"): (201, ENTRY),

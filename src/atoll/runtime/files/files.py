@@ -50,6 +50,15 @@ class Extracted:
     bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What a tree holds: `bytes` are what its files claim, `stored` what they take on the disk."""
+
+    files: int
+    bytes: int
+    stored: int
+
+
 class Files:
     """All methods raise `NotFound`, `Invalid`, `Forbidden`, `Conflict`, `LimitReached` with
     what and why, and `Unavailable` when the sandbox is gone. `changed` is told each path that
@@ -75,6 +84,12 @@ class Files:
         """The entry itself: a link is not followed."""
         record = await self._run("stat", "--", path, what=f"look at {shown(path)!r}")
         return read_entry(record.rstrip(b"\n"), path=path)
+
+    async def total(self, path: str) -> Total:
+        """How much a tree, or a file, holds; nothing of it is read."""
+        said = await self._run("total", "--", path, what=f"add up {shown(path)!r}")
+        files, size, stored = map(int, said.split())
+        return Total(files, size, stored)
 
     async def open(self, path: str) -> Content:
         """A regular file for reading; the caller closes it."""

@@ -71,6 +71,11 @@ class FileRoutes:
         """One entry."""
         return answer(await self._parts.files.stat(_path(request)))
 
+    async def total(self, request: web.Request) -> web.Response:
+        """How much a tree holds."""
+        done = await self._parts.files.total(_path(request))
+        return answer({"files": done.files, "bytes": done.bytes, "stored": done.stored})
+
     async def read(self, request: web.Request) -> web.StreamResponse:
         """The bytes of a file, or one range of them (RFC 9110 §14)."""
         exit_ = Exit(self._parts, request)
@@ -158,6 +163,7 @@ def routes(parts: Parts) -> list[web.RouteDef]:
         web.get("/files", on.list, allow_head=False),
         web.delete("/files", on.remove),
         web.get("/files/stat", on.stat, allow_head=False),
+        web.get("/files/total", on.total, allow_head=False),
         web.get("/files/content", on.read, allow_head=False),
         web.put("/files/content", on.write),
         web.post("/files/mkdir", on.mkdir),

@@ -97,6 +97,12 @@ def _no_such_file(api: Api, place: Place) -> bool:
     return True
 
 
+def total_of(api: Api, sandbox: str, path: str) -> int:
+    """Return the bytes that a folder's files claim, known before any of them is sent."""
+    query = (("path", path or "."),)
+    return api.call(get("sandboxes", sandbox, "files", "total", query=query)).number("bytes")
+
+
 def _path(place: Place) -> tuple[tuple[str, str], ...]:
     return (("path", place.path or "."),)
 
@@ -108,7 +114,8 @@ def _fetch(api: Api, place: Place, target: str, *, said: tuple[tuple[str, str], 
     kind = entry.text("type")
     landing = None if target == PIPE else _landing(target, place)
     if landing is not None:
-        _check(place, landing, size=entry.number("size") if kind == "file" else 0)
+        whole = total_of(api, place.sandbox, place.path) if kind == "dir" else entry.number("size")
+        _check(place, landing, size=whole)
     call = Call(
         "GET",
         at("sandboxes", place.sandbox, "files", "archive" if kind == "dir" else "content"),
@@ -132,9 +139,10 @@ def _check(place: Place, landing: Path, *, size: int) -> None:
             f"{place.path} belongs to a git repository, which never leaves as one: `atoll pull` "
             "brings its commits, and `-` in place of a path prints its bytes"
         )
-    Room(landing.parent).admit(size, f"{place.sandbox}:{place.path}")
+    what = f"{place.sandbox}:{place.path}"
+    Room(landing.parent).admit(size, what)
     if size >= TOLD_BYTES:
-        note(f"{place.path} is {spelled(size)} large")
+        note(f"{what} is {spelled(size)} large")
     if judge(landing.name, frozenset()) is Verdict.FLAGGED and size:
         Notices(flagged=[landing.name]).tell()
 

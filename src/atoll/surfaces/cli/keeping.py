@@ -21,7 +21,7 @@ from atoll.domain.errors import AtollError, Conflict, Invalid, LimitReached
 from atoll.surfaces.cli.answer import Answer, Json
 from atoll.surfaces.cli.api import Api, Call, at
 from atoll.surfaces.cli.arrived_tree import Notices, disarm_repositories
-from atoll.surfaces.cli.cp import StreamFile
+from atoll.surfaces.cli.cp import StreamFile, total_of
 from atoll.surfaces.cli.invocation import Invocation
 from atoll.surfaces.cli.memory import state_file
 from atoll.surfaces.cli.output import note, say
@@ -37,9 +37,11 @@ MAX_RECORDS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where files and commits come from: the archive, and a bundle for each repository number."""
+    """Where files and commits come from: the archive with the `size` its files claim, and a bundle
+    for each repository number."""
 
     archive: Call
+    size: int
     bundles: tuple[tuple[int, Call], ...] = ()
 
 
@@ -94,7 +96,8 @@ def _kept(invocation: Invocation, sandbox: Answer, keeping: Keeping) -> Record:
         (number, Call("GET", bundle, (("repo", str(number)), ("all", "true"))))
         for number in range(len(sandbox.children("repos")))
     )
-    return write_down(invocation, name_of(sandbox), Source(archive, bundles), to=keeping.to)
+    source = Source(archive, total_of(invocation.api(), sandbox_id, "."), bundles)
+    return write_down(invocation, name_of(sandbox), source, to=keeping.to)
 
 
 def write_down(invocation: Invocation, name: str, source: Source, *, to: Path | None) -> Record:
@@ -107,6 +110,7 @@ def write_down(invocation: Invocation, name: str, source: Source, *, to: Path | 
         with _fresh(target) as fresh:
             tree = fresh / "tree"
             tree.mkdir()
+            Room(fresh).admit(source.size, name)
             _fill(api, source.archive, tree, notices)
             written = [
                 file

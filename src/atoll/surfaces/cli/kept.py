@@ -59,7 +59,7 @@ def _fetch(invocation: Invocation, kept_id: str, to: Path | None, *, as_json: bo
         (number, Call("GET", at("kept", kept_id, "bundle"), (("repo", str(number)),)))
         for number in numbers
     )
-    source = Source(Call("GET", at("kept", kept_id, "archive")), bundles)
+    source = Source(Call("GET", at("kept", kept_id, "archive")), kept.number("bytes"), bundles)
     record = write_down(invocation, kept.text("sandbox_name"), source, to=to)
     if as_json:
         show_json(record.value())

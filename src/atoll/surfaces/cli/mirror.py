@@ -25,7 +25,7 @@ from atoll.domain.outgoing_file import Verdict, judge, repositories
 from atoll.surfaces.cli.answer import Json
 from atoll.surfaces.cli.api import Api, Call, at
 from atoll.surfaces.cli.arrived_tree import Notices
-from atoll.surfaces.cli.cp import StreamFile
+from atoll.surfaces.cli.cp import StreamFile, total_of
 from atoll.surfaces.cli.memory import state_file
 from atoll.surfaces.cli.sparse import Room, write_sparse
 from atoll.surfaces.cli.tree import CHUNK_BYTES, pack, unpack
@@ -172,6 +172,8 @@ def _digest(name: str, at_: int) -> str:
 
 
 def _download(api: Api, sandbox_id: str, fresh: Path) -> None:
+    whole = total_of(api, sandbox_id, ".")
+    Room(fresh).admit(whole, "what this sandbox holds")
     path = at("sandboxes", sandbox_id, "files", "archive")
     with api.open(Call("GET", path, (("path", "."),), (("Accept", "*/*"),))) as stream:
         unpack(io.BufferedReader(StreamFile(stream), CHUNK_BYTES), fresh, [])

@@ -24,6 +24,7 @@ from atoll.surfaces.http.runtime_bodies import (
     EntryView,
     MkdirBody,
     MoveBody,
+    TotalView,
     UnpackedView,
     stream_of,
 )
@@ -104,6 +105,20 @@ async def stat_file(
 ) -> Response:
     """One entry; a link is not followed."""
     return passed(await atoll.files.stat(caller, sandbox, _query(**_place(path, path_b64))))
+
+
+@router.get("/total", response_model=TotalView, responses=_FAILURES)
+async def total_files(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    path: FilePath = "",
+    path_b64: ExactPath = None,
+) -> Response:
+    """How much a tree holds, before it is packed: nothing of it is read."""
+    query = _query(path=path, path_b64=path_b64)
+    return passed(await atoll.files.total(caller, sandbox, query))
 
 
 @router.get(

@@ -200,6 +200,17 @@ class ProcessList(Shown):
     more: bool
 
 
+class TotalView(Shown):
+    """What a tree holds. `bytes` are what its files claim, `stored` what they take on the disk:
+    sparse files claim more."""
+
+    model_config = ConfigDict(extra="allow")
+
+    files: int
+    bytes: int
+    stored: int
+
+
 class EntryView(Shown):
     """One directory entry; `name_b64` when the name is not UTF-8, `target` of a link."""
 

@@ -23,6 +23,7 @@ from .places import (
     print_entry,
     print_place,
 )
+from .totalling import do_total
 from .unpacking import do_untar
 from .watching import do_watch
 
@@ -196,4 +197,5 @@ TOOLS: dict[bytes, tuple[int, Callable[[Request], int]]] = {
     b"untar": (1, lambda it: do_untar(it.root, it.paths[0], it.values)),
     b"watch": (1, lambda it: do_watch(it.root, it.paths[0], recursive=b"-r" in it.flags)),
     b"dial": (1, do_dial),
+    b"total": (1, lambda it: do_total(it.root, it.paths[0])),
 }
