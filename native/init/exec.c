@@ -102,6 +102,9 @@ static void plain_signals(void)
 }
 
 /* In the command's process: returns the errno and the step that failed. */
+/* The usual soft limit; programs that want more raise it. */
+enum { SOFT_FILES = 1024 };
+
 static struct header become(const struct world *world, const struct command *it, const int *fds,
                             int flags)
 {
@@ -119,6 +122,11 @@ static struct header become(const struct world *world, const struct command *it,
 	if (world->nproc >= 0) {
 		struct rlimit processes = {(rlim_t)world->nproc, (rlim_t)world->nproc};
 		setrlimit(RLIMIT_NPROC, &processes);
+	}
+	if (world->files > 0) {
+		rlim_t most = (rlim_t)world->files;
+		struct rlimit files = {most < SOFT_FILES ? most : SOFT_FILES, most};
+		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	umask(022);
 	if (chdir(it->cwd) < 0) {

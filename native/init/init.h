@@ -41,6 +41,7 @@ struct world {
 	int control;
 	int root;  /* O_PATH of the workspace */
 	long nproc; /* RLIMIT_NPROC of commands, or -1 */
+	long files; /* hard RLIMIT_NOFILE of commands, or 0 for init's own */
 	struct slot *slots;
 };
 

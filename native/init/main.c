@@ -1,7 +1,7 @@
 /* The one program that runs in every sandbox: its init, or (by its first word) a tool that
  * works on a tree of files and streams the result out.
  *
- *   init --control-fd N | --connect PATH [--door PORT]… [--root DIR] [--nproc N] [--netlink N --filters N]
+ *   init --control-fd N | --connect PATH [--door PORT]… [--root DIR] [--nproc N] [--files N] [--netlink N --filters N]
  *   init [--root DIR] list|stat|mkdir|move|remove|commit|tar|untar|watch|dial …
  *   init ask operator|check|sudo -- ARGV…
  *   init enter UID PID CWD -- ARGV…   (by the zygote, outside) */
@@ -17,13 +17,14 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { EXIT_NOBODY = 69 }; /* sysexits.h: EX_UNAVAILABLE */
 
 struct options {
 	int control, doors[MAX_DOORS], door_count;
-	long nproc;
+	long nproc, files;
 	int netlink, filters;
 	const char *root, *connect;
 };
@@ -96,7 +97,14 @@ static void announce(const struct options *chosen, int control)
 
 static void be_init(struct options *chosen)
 {
-	struct world world = {.nproc = chosen->nproc};
+	struct world world = {.nproc = chosen->nproc, .files = chosen->files};
+	struct rlimit own;
+
+	/* Commands of this uid may have that many descriptors on their way: ours must still go. */
+	if (world.files > 0 && getrlimit(RLIMIT_NOFILE, &own) == 0) {
+		own.rlim_cur = own.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &own);
+	}
 
 	if (chosen->connect) {
 		fill_standard_fds(-1);
@@ -149,6 +157,8 @@ int main(int argc, char **argv)
 			chosen.root = argv[i + 1];
 		else if (!strcmp(argv[i], "--nproc"))
 			chosen.nproc = atol(argv[i + 1]);
+		else if (!strcmp(argv[i], "--files"))
+			chosen.files = atol(argv[i + 1]);
 		else if (!strcmp(argv[i], "--netlink"))
 			chosen.netlink = atoi(argv[i + 1]);
 		else if (!strcmp(argv[i], "--filters"))

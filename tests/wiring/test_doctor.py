@@ -38,3 +38,13 @@ def test_doctor_says_what_processor_time_a_sandbox_gets(degraded: tuple[str, ...
     usual = f"{default_cpu_millis(cores) / 1000:g} of {cores} cores"
     assert (usual in told.get("cpu", "")) == (not degraded)
     assert ("limit: cpu" in told) == bool(degraded)
+
+
+@pytest.mark.parametrize("uid", [0, 1000])
+def test_doctor_says_what_a_person_without_root_shares_with_sandboxes(
+    monkeypatch: pytest.MonkeyPatch, uid: int
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: uid)
+    told = [finding.text for finding in doctor._shared_uid()]
+    assert len(told) == (uid != 0)
+    assert all("4096 descriptors" in text and "inotify" in text for text in told)

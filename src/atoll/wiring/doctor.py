@@ -19,6 +19,7 @@ from atoll.runtime.zygote.mould import KNOWN_FAULT, NOT_WANTED
 from atoll.runtime.zygote.own_places import own_places
 from atoll.runtime.zygote.programs import bwrap_version, find_bwrap, init_kind
 from atoll.runtime.zygote.seccomp import ARCHITECTURES
+from atoll.runtime.zygote.shared_uid import FILES, OWN_FILES, SHARE
 from atoll.runtime.zygote.uids import FIRST_UID
 from atoll.wire import zygote as wire
 from atoll.wiring import docker_host, mount_view, zygote_process
@@ -44,6 +45,7 @@ def findings(home: Home) -> list[Finding]:
         _disk_images,
         _terminals,
         _files,
+        _shared_uid,
         _cores,
         lambda: _zygote(report),
         lambda: _memory(report),
@@ -271,6 +273,19 @@ def _files() -> Iterator[Finding]:
             "warn",
             f"{text}, as far as its memory goes ({DEFAULT_PIDS} processes x {DEFAULT_FILES})",
             f"`sysctl fs.file-max={4 * wanted}`, or `resources.files` in profiles.",
+        )
+
+
+def _shared_uid() -> Iterator[Finding]:
+    """Say which pools of the kernel sandboxes share with the person, where they share a uid."""
+    if os.geteuid() != 0:
+        yield Finding(
+            "your uid's pools",
+            "warn",
+            f"sandboxes draw on them: up to {FILES} descriptors on their way between processes, "
+            f"1/{SHARE} of your inotify watchers each, and all of your pipes' memory",
+            "Start Atoll as root, and each sandbox has a uid of its own; else programs of yours "
+            f"that pass descriptors need `ulimit -n` above {FILES + OWN_FILES} while one attacks.",
         )
 
 

@@ -34,6 +34,7 @@ from atoll.runtime.zygote.nursery import Born, Laid, Nursery, Parentage, Stillbo
 from atoll.runtime.zygote.reach import reach
 from atoll.runtime.zygote.record import process
 from atoll.runtime.zygote.roots import Root, lay_root, planned_root
+from atoll.runtime.zygote.shared_uid import OWN_FILES, bound_inotify, most_files
 from atoll.runtime.zygote.storage import private_mounts
 from atoll.runtime.zygote.title import entitle
 from atoll.runtime.zygote.wall import Site, break_ground
@@ -143,13 +144,14 @@ def _own_wall(nursery: Nursery, parentage: Parentage, places: BoxPlaces) -> _Bui
     if nursery.storage.images or (nursery.root and (root is not None or mounts)):
         private_mounts()
         nursery.storage.lender.close_eyes()
+    files = None if nursery.root else most_files(request.limits.files)
     site = Site(
         nursery.programs.debug_seccomp if request.debug else nursery.programs.seccomp,
-        files=caps(request.limits).files,
+        files=caps(request.limits).files if files is None else files + OWN_FILES,
         groups=lambda: nursery.groups.make(
             request.sandbox_id, UNBOUNDED if parentage.spare else caps(request.limits)
         ),
-        argv=lambda: _wall(nursery, request, places, root),
+        argv=lambda: _wall(nursery, request, places, root, files=files),
         uid=uid,
     )
     rising = break_ground(site)
@@ -204,7 +206,9 @@ def _foreign_wall(
     return _Building(guest.control, lambda: standing)
 
 
-def _wall(nursery: Nursery, request: Start, places: BoxPlaces, root: Root | None) -> list[str]:
+def _wall(
+    nursery: Nursery, request: Start, places: BoxPlaces, root: Root | None, *, files: int | None
+) -> list[str]:
     """bwrap's argv for this sandbox, for the process that will be bwrap: it opens the views."""
     top = nursery.home.root
     views = tuple((reach(top, view.source), view.target) for view in request.views)
@@ -217,6 +221,7 @@ def _wall(nursery: Nursery, request: Start, places: BoxPlaces, root: Root | None
         views=views,
         writable=request.writable,
         nproc=None if nursery.groups.has("pids") else caps(request.limits).pids,
+        files=files,
         netlink=caps(request.limits).netlink,
         bare=request.bare,
         root=root,
@@ -236,6 +241,8 @@ def _stand(
     standing = building.stand()
     ptys = parentage.request.limits.ptys or devpts.DEFAULT_PTYS
     degraded = standing.degraded + _limit_terminals(standing.processes[0], ptys)
+    if not nursery.root and parentage.wait_seconds is None:
+        degraded += bound_inotify(standing.processes[0])
     pids = (os.getpid(), *standing.processes)
     known = tuple(found for pid in pids if (found := process(pid)) is not None)
     fds = [*standing.pidfds, *(door.fileno() for door in standing.doors)]

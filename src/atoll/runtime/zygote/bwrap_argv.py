@@ -56,7 +56,8 @@ class Programs:
 class Wall:
     """One sandbox's wall. `views` are inheritable descriptors of folders and where they go:
     bwrap compares what it mounts with the descriptor, closes it, and fails when a link took
-    the name's place meanwhile. `nproc` limits processes where no cgroup does, `netlink`
+    the name's place meanwhile. `nproc` limits processes where no cgroup does, `files` open files of
+    commands where init may have more, `netlink`
     sockets of that family. `root` None is the usual one; with `privileged` the zygote mounted
     it, and `mounts`. `bare` shows an empty place of memory where the workspace would be."""
 
@@ -66,6 +67,7 @@ class Wall:
     views: tuple[tuple[int, str], ...]
     writable: bool
     nproc: int | None
+    files: int | None
     netlink: int
     root: Root | None = None
     mounts: tuple[HostMount, ...] = ()
@@ -170,6 +172,8 @@ def _init(programs: Programs, wall: Wall) -> Iterator[str]:
     yield from ("--netlink", str(wall.netlink), "--filters", str(FILTERS))
     if wall.nproc is not None:
         yield from ("--nproc", str(wall.nproc))
+    if wall.files is not None:
+        yield from ("--files", str(wall.files))
 
 
 def _closed(root: Root | None) -> tuple[str, ...]:

@@ -4,7 +4,16 @@ import os
 import sys
 
 USAGE, REFUSED = 64, 65
-OPTIONS = ("--control-fd", "--connect", "--door", "--root", "--nproc", "--netlink", "--filters")
+OPTIONS = (
+    "--control-fd",
+    "--connect",
+    "--door",
+    "--root",
+    "--nproc",
+    "--files",
+    "--netlink",
+    "--filters",
+)
 
 
 def main() -> None:

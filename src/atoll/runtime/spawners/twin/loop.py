@@ -4,6 +4,7 @@ import errno
 import fcntl
 import mmap
 import os
+import resource
 import select
 import signal
 import socket
@@ -53,8 +54,8 @@ MAX_LISTED = 200
 class Init:
     """The loop, and the book of wardens: tag and slot by pid; leaders in shared memory."""
 
-    def __init__(self, control: socket.socket, root: int, nproc: int) -> None:
-        self.control, self.root, self.nproc = control, root, nproc
+    def __init__(self, control: socket.socket, root: int, nproc: int, files: int) -> None:
+        self.control, self.root, self.nproc, self.files = control, root, nproc, files
         self.control_fd = control.fileno()
         self.wardens: dict[int, tuple[int, int]] = {}
         self.leaders = memoryview(mmap.mmap(-1, 4 * MAX_SLOTS)).cast("i")
@@ -295,7 +296,12 @@ def be_init(options: dict[str, list[str]]) -> NoReturn:
     prctl(SET_SUBREAPER, 1)
     os.umask(0)
     control = socket.socket(fileno=control_fd)
-    init, step = Init(control, -1, int(options.get("--nproc", ["-1"])[0])), OTHER
+    nproc, files = (int(options.get(name, ["-1"])[0]) for name in ("--nproc", "--files"))
+    init, step = Init(control, -1, nproc, files), OTHER
+    if files > 0:
+        # Commands of this uid may have that many descriptors on their way: ours must still go.
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     try:
         if supervision:
             supervision.begin()

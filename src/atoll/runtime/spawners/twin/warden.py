@@ -27,12 +27,16 @@ from .kernel import (
 from .kin import kill_kin
 from .lead import lead, settle
 
+SOFT_FILES = 1024
+"""The usual soft limit; programs that want more raise it."""
+
 
 class World(Protocol):
     """What a warden needs of its init."""
 
     control_fd: int
     nproc: int
+    files: int
     leaders: memoryview
 
     def reply(self, op: int, tag: int, a: int = 0, b: int = 0, payload: bytes = b"") -> None:
@@ -122,6 +126,8 @@ class Warden:
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             if self.init.nproc >= 0:
                 resource.setrlimit(resource.RLIMIT_NPROC, (self.init.nproc, self.init.nproc))
+            if (most := self.init.files) > 0:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (min(SOFT_FILES, most), most))
             os.umask(0o022)
             step = CHDIR
             os.chdir(cwd)
