@@ -157,6 +157,9 @@ def test_lines_show_words_apart_and_addresses_in_brackets() -> None:
     assert "  1: -rf" in shown_lines(COMMAND)
     six = replace(OPEN, ask=SecretAsk("KEY", "sec_1", 3, "2001:db8::1", 443))
     assert "to https://[2001:db8::1]:443" in shown_lines(six)
+    odd = shown_lines(replace(OPEN, ask=SecretAsk("KEY", "sec_1", 3, "xn--pi-6kc.openai.com", 443)))
+    assert odd[1] == "to https://xn--pi-6kc.openai.com:443"
+    assert odd[2].startswith("which reads \u0430pi.openai.com, ")
 
 
 @pytest.mark.parametrize(

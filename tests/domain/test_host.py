@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.domain.host import Target, canonical_host, read_target
+from atoll.domain.host import Target, as_read, canonical_host, read_target
 
 
 @pytest.mark.parametrize(
@@ -75,3 +75,9 @@ def test_target_plain_http_only_to_loopback_in_dev() -> None:
 def test_target_that_is_no_plain_https_url_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         read_target(text)
+
+
+def test_name_as_it_reads_is_that_of_its_letters() -> None:
+    assert as_read("xn--pi-6kc.openai.com") == "\u0430pi.openai.com"
+    assert as_read("api.openai.com") == "api.openai.com"
+    assert as_read("xn--.example") == "xn--.example"

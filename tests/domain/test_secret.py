@@ -13,8 +13,10 @@ from atoll.domain.secret import (
     Whose,
     applied,
     bound_to,
+    check_look_alikes,
     check_use,
     in_scope,
+    look_alikes,
     read_place,
     read_scope,
     read_secret_name,
@@ -189,3 +191,17 @@ def test_binding_holds_everything_that_gives_a_value_its_place() -> None:
     assert one.holder == "me"
     assert replace(one, scope="organization").holder == ""
     assert not one.exposed
+
+
+def test_look_alikes_are_hosts_with_letters_beyond_ascii_wherever_they_stand() -> None:
+    odd, read = "xn--pi-6kc.openai.com", "\u0430pi.openai.com"
+    assert look_alikes(Use(Purpose.CUSTOM, places=(Place(odd), Place("a.example")))) == (
+        (read, odd),
+    )
+    gateway = Use(Purpose.PROVIDER, "openai", base_url=f"https://{odd}/v1")
+    assert look_alikes(gateway) == ((read, odd),)
+    assert look_alikes(Use(Purpose.GIT, f"https://{odd}/o/r")) == ((read, odd),)
+    assert look_alikes(Use(Purpose.GIT, "https://-x-/o")) == ()
+    check_look_alikes(Use(Purpose.PROVIDER, "openai"))
+    with pytest.raises(Invalid, match=odd):
+        check_look_alikes(gateway)

@@ -302,6 +302,30 @@ async def test_secret_is_set_marked_rotated_and_removed_and_never_shown(
             await expect(page.get_by_text("No secrets yet.")).to_be_visible()
 
 
+async def test_look_alike_host_is_shown_on_the_page_and_asked_about(
+    server: TestServer, api: Api
+) -> None:
+    async with chromium() as browser:
+        done = await asyncio.to_thread(server.run, "login")
+        async with person(browser, LINK.findall(done.stdout)[0]) as page:
+            await page.get_by_role("button", name="Secrets and approvals").click()
+            await page.get_by_role("button", name="Set a secret").click()
+            dialog = page.get_by_role("dialog")
+            await dialog.get_by_role("radio", name="Any HTTPS service").check()
+            await dialog.get_by_label("Name", exact=True).fill("odd")
+            await dialog.get_by_label("Value", exact=True).fill("kept-only-outside-4713")
+            await dialog.get_by_label("Hosts").fill("\u0430pi.openai.com")
+            await dialog.get_by_role("button", name="Set secret").click()
+            await expect(dialog).to_contain_text("\u0430pi.openai.com")
+            await expect(dialog).to_contain_text("xn--pi-6kc.openai.com")
+            assert api.call("GET", "/v1/secrets")["secrets"] == []
+            await dialog.get_by_role("button", name="Use this host").click()
+            await expect(dialog).to_have_count(0)
+    (secret,) = api.call("GET", "/v1/secrets")["secrets"]
+    assert secret["hosts"] == ["xn--pi-6kc.openai.com"]
+    api.call("DELETE", "/v1/secrets/odd")
+
+
 async def test_network_is_switched_and_a_refused_host_allowed_from_the_page(
     server: TestServer, api: Api
 ) -> None:

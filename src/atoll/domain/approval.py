@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 
 from atoll.domain.errors import Conflict, Invalid
+from atoll.domain.host import as_read
 from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
 from atoll.domain.unseen import code_of, is_unseen
 
@@ -128,6 +129,7 @@ def shown_lines(approval: Approval) -> tuple[str, ...]:
             return (
                 f"Send secret {spelled_out(secret)} (version {version}, {secret_id})",
                 f"to https://{_in_url(host)}:{port}",
+                *_other_letters(host),
                 where,
             )
         case CommandAsk(argv, cwd):  # pragma: no branch - the cases are all
@@ -242,6 +244,14 @@ def _check_open(approval: Approval, now: datetime) -> None:
 
 def _over(approval: Approval, now: datetime) -> bool:
     return approval.until is not None and now >= approval.until
+
+
+def _other_letters(host: str) -> tuple[str, ...]:
+    """How a host reads whose name has letters beyond ASCII."""
+    read = as_read(host)
+    if read == host:
+        return ()
+    return (f"which reads {spelled_out(read)}, with letters that may look like others",)
 
 
 def _in_url(host: str) -> str:

@@ -58,6 +58,15 @@ def canonical_host(text: str) -> str:
     return name
 
 
+def as_read(host: str) -> str:
+    """A canonical host in the letters its `xn--` labels stand for: two names that look the same
+    may differ in them. As it is without such a label, or where one stands for nothing."""
+    try:
+        return idna.decode(host) if "xn--" in host else host
+    except idna.IDNAError:
+        return host
+
+
 def read_target(text: str, *, dev: bool = False) -> Target:
     """The parts of an absolute `https://` URL; plain `http://` passes only in `dev` and only to
     loopback. Raises `ValueError` with what to do."""

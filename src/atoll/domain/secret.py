@@ -6,13 +6,15 @@ nothing of it but its last four characters and a keyed fingerprint made by the v
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal
+from urllib.parse import urlsplit
 
 from atoll.domain.errors import Invalid
-from atoll.domain.host import canonical_host
+from atoll.domain.host import as_read, canonical_host
 from atoll.domain.ids import OrgId, PrincipalId, SecretId
 from atoll.domain.provider import PROVIDERS, safe_base_url
 from atoll.domain.request_headers import MAX_DECLARED, may_be_declared
@@ -175,6 +177,28 @@ def check_use(use: Use) -> Use:
     if not use.brokered and use.variable is None and use.purpose is not Purpose.PROVIDER:
         raise Invalid("a value that enters sandboxes needs a variable to be in", field="env")
     return use
+
+
+def look_alikes(use: Use) -> tuple[tuple[str, str], ...]:
+    """The hosts of a use that have letters beyond ASCII: as they read, and as they are asked for
+    (`аpi.example.com` with a Cyrillic letter, `xn--pi-6kc.example.com`)."""
+    urls = [url for url in (use.base_url, use.target) if url and "://" in url]
+    named = [place.host for place in use.places]
+    for url in urls:
+        with suppress(ValueError):  # what is no host is refused by its own rule
+            named.append(canonical_host(urlsplit(url).hostname or ""))
+    return tuple((as_read(host), host) for host in dict.fromkeys(named) if "xn--" in host)
+
+
+def check_look_alikes(use: Use) -> None:
+    """Raises `Invalid` with both spellings for a host that may look like another."""
+    for read, asked in look_alikes(use):
+        raise Invalid(
+            f"the host reads {read!r} and is {asked}: it has letters that are not ASCII, which can "
+            "look like another name's. If it is the one you mean, say so (`look_alike`, --yes)",
+            code="look_alike_host",
+            field="hosts",
+        )
 
 
 def in_scope(secret: Secret, whose: Whose) -> bool:

@@ -22,6 +22,7 @@ from atoll.domain.secret import (
     Secret,
     Use,
     bound_to,
+    check_look_alikes,
     check_use,
     read_scope,
     read_secret_name,
@@ -37,12 +38,13 @@ from atoll.services.transitions import Transitions
 @dataclass(frozen=True, slots=True)
 class SetSecret:
     """A wish for a secret. `scope` as `domain.secret.read_scope` takes it, a sandbox by name or
-    id."""
+    id. `look_alike`: a person read both spellings of its hosts."""
 
     name: str
     value: str = field(repr=False)
     use: Use
     scope: str = PERSON_SCOPE
+    look_alike: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,8 @@ class Secrets:
         _check_person(caller)
         name = read_secret_name(wish.name)
         use = check_use(wish.use)
+        if not wish.look_alike:
+            check_look_alikes(use)
         value = check_value(wish.value, use.purpose)
         scope = await self._scope(caller, wish.scope) or PERSON_SCOPE
         async with self._transitions.store.begin() as rows:

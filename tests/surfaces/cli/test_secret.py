@@ -168,3 +168,18 @@ def test_other_answers_are_one_request(cli: Cli, server: Scripted, verb: str) ->
     answers(server, f"POST /v1/approvals/ap_1/{verb}", APPROVAL)
     assert cli(verb, "ap_1").code == 0
     assert json.loads(cli(verb, "ap_1", "--json").out)["approval_id"] == "ap_1"
+
+
+def test_look_alike_host_is_shown_in_both_spellings_and_asked_about(
+    cli: Cli, server: Scripted, stdin: Any
+) -> None:
+    answers(server, "PUT /v1/secrets/K", SECRET)
+    words = ("secret", "set", "K", "--host", "\u0430pi.openai.com")
+    stdin(KEY.encode())
+    ran = cli(*words)
+    assert ran.code == 1 and not server.seen
+    assert "\u0430pi.openai.com" in ran.err and "xn--pi-6kc.openai.com" in ran.err
+    stdin(KEY.encode())
+    assert cli(*words, "--yes").code == 0
+    (sent,) = server.requests("PUT", "/v1/secrets/K")
+    assert sent.json["look_alike"] is True

@@ -89,7 +89,14 @@ BOX = "/v1/sandboxes/{sandbox}"
 HERE = f"{BOX}/terminals/{{terminal}}"
 
 #: The test in which each field acts.
+LOOK_ALIKE = {
+    "look_alike": "tests/surfaces/http/test_secrets.py"
+    "::test_look_alike_host_is_refused_in_both_spellings_until_a_person_read_them",
+}
+
 ACTS: dict[str, Acts] = {
+    "POST /v1/secrets": LOOK_ALIKE,
+    "PUT /v1/secrets/{secret}": LOOK_ALIKE,
     "POST /sessions": CREATE,
     "POST /v1/sandboxes": CREATE,
     "POST /sessions/{session}/ptys": TERMINAL,

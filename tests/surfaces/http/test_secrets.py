@@ -81,3 +81,26 @@ async def test_sandbox_says_whose_values_are_inside(atoll: World) -> None:
     async with client_of(atoll.url, atoll.token) as client:
         made = await client.post("/v1/sandboxes?wait=ready", json={})
     assert made.json()["exposed_secrets"] == []
+
+
+LOOKS_LIKE = "\u0430pi.openai.com"  # begins with a Cyrillic letter
+
+
+@pytest.mark.parametrize("host", [LOOKS_LIKE, "xn--pi-6kc.openai.com"])
+async def test_look_alike_host_is_refused_in_both_spellings_until_a_person_read_them(
+    atoll: World, host: str
+) -> None:
+    body = {"name": "K", "value": KEY, "hosts": [host]}
+    async with client_of(atoll.url, atoll.token) as client:
+        refused = await client.post("/v1/secrets", json=body)
+        changed = await client.put("/v1/secrets/K", json={"value": KEY, "hosts": [host]})
+        plain = await client.post("/v1/secrets", json={**body, "hosts": ["api.openai.com"]})
+        meant = await client.put(
+            "/v1/secrets/K", json={"value": KEY, "hosts": [host], "look_alike": True}
+        )
+    for answer in (refused, changed):
+        assert (answer.status_code, answer.json()["code"]) == (422, "look_alike_host")
+        assert LOOKS_LIKE in answer.json()["detail"]
+        assert "xn--pi-6kc.openai.com" in answer.json()["detail"]
+    assert plain.status_code == 201
+    assert meant.json()["hosts"] == ["xn--pi-6kc.openai.com"]

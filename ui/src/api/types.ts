@@ -223,6 +223,8 @@ export interface SetSecret {
   readonly remote?: string;
   readonly env?: string;
   readonly broker_protected: boolean;
+  /** A person read both spellings of a host with letters beyond ASCII. */
+  readonly look_alike?: boolean;
 }
 
 export interface RecordingInfo {

@@ -81,6 +81,7 @@ export function bodyOf(draft: Draft): SetSecret {
 interface Trouble {
   readonly field: string | null;
   readonly text: string;
+  readonly code?: string;
 }
 
 export function SecretDialog({ onClose, onDone }: DialogProps) {
@@ -94,16 +95,22 @@ export function SecretDialog({ onClose, onDone }: DialogProps) {
   const at = (field: string): string | null => (trouble?.field === field ? trouble.text : null);
   const known = ['name', 'value', 'hosts', 'remote', 'env', 'scope'];
 
+  const doubtful = trouble?.code === 'look_alike_host';
+
   async function submit(): Promise<void> {
     setBusy(true);
     try {
-      const made = await api.addSecret(draft.name.trim(), bodyOf(draft));
+      const body = bodyOf(draft);
+      const made = await api.addSecret(
+        draft.name.trim(),
+        doubtful ? { ...body, look_alike: true } : body,
+      );
       notify(`${made.name} is set.`);
       onDone();
       onClose();
     } catch (reason) {
       if (!(reason instanceof Problem)) throw reason;
-      setTrouble({ field: reason.field, text: reason.message });
+      setTrouble({ field: reason.field, text: reason.message, code: reason.code });
       setBusy(false);
     }
   }
@@ -147,7 +154,7 @@ export function SecretDialog({ onClose, onDone }: DialogProps) {
         </div>
         <Exposure draft={draft} change={change} />
         <Foot busy={busy} able={draft.name.trim() !== '' && draft.value !== ''} onClose={onClose}>
-          Set secret
+          {doubtful ? 'Use this host' : 'Set secret'}
         </Foot>
       </Form>
     </Dialog>

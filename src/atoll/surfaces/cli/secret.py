@@ -6,6 +6,7 @@ import sys
 import click
 
 from atoll.domain.errors import Invalid
+from atoll.domain.secret import Purpose, Use, look_alikes, read_place
 from atoll.surfaces.cli import candidates
 from atoll.surfaces.cli.answer import Answer, Json
 from atoll.surfaces.cli.api import Call, at, get, post
@@ -54,11 +55,16 @@ def command() -> None:
     default="person",
     help="person, organization, sandbox:NAME or profile:NAME  [default: person]",
 )
+@yes_option()
 @json_option()
 @pass_invocation
-def set_(invocation: Invocation, /, name: str, *, as_json: bool, **said: object) -> None:
+def set_(invocation: Invocation, /, name: str, *, as_json: bool, yes: bool, **said: object) -> None:
     """Set the secret NAME; its value comes from stdin or a hidden prompt."""
     body = _body(said)
+    if _with_look_alikes(said):
+        if not confirmed("Is this the host you mean?", yes=yes):
+            raise click.exceptions.Exit(FAILED)
+        body["look_alike"] = True
     body["value"] = _value(name)
     answered = invocation.api().call(_put(name, body))
     if as_json:
@@ -140,6 +146,21 @@ def _body(said: dict[str, object]) -> dict[str, Json]:
         if isinstance(value, tuple) and value:
             body[name] = [str(one) for one in value]
     return body
+
+
+def _with_look_alikes(said: dict[str, object]) -> bool:
+    """Whether hosts have letters beyond ASCII; shows both spellings of each."""
+    hosts, urls = said["hosts"], (said["base_url"], said["remote"])
+    use = Use(
+        Purpose.CUSTOM,
+        target=str(urls[1] or ""),
+        base_url=str(urls[0] or ""),
+        places=tuple(read_place(str(host)) for host in (hosts if isinstance(hosts, tuple) else ())),
+    )
+    found = look_alikes(use)
+    for read, asked in found:
+        note(f"the host reads {read} and is {asked}: it has letters that can look like others")
+    return bool(found)
 
 
 def _value(name: str) -> str:

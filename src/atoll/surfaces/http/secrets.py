@@ -41,7 +41,8 @@ class ValueBody(Body):
 
 class SecretBody(Body):
     """What a secret is for, and its value. `broker_protected: false` is the owner's exception: the
-    value itself enters sandboxes, in the variable `env`."""
+    value itself enters sandboxes, in the variable `env`. `look_alike`: a person read both spellings
+    of a host with letters beyond ASCII, which is refused without it."""
 
     value: Value
     kind: Purpose = Purpose.CUSTOM
@@ -56,6 +57,7 @@ class SecretBody(Body):
     push: Annotated[tuple[Word, ...], Field(max_length=MAX_LISTED)] = ()
     env: Word | None = None
     broker_protected: bool = True
+    look_alike: bool = False
 
     def wish(self, name: str) -> SetSecret:
         """The domain's value. Raises `Invalid` for a host that is none."""
@@ -72,7 +74,7 @@ class SecretBody(Body):
             variable=self.env,
             brokered=self.broker_protected,
         )
-        return SetSecret(name, self.value, use, self.scope)
+        return SetSecret(name, self.value, use, self.scope, self.look_alike)
 
 
 class NewSecretBody(SecretBody):
