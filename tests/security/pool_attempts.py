@@ -29,6 +29,7 @@ found = {
     "filter": raised(lambda: attach(26)),
     "reuseport filter": raised(lambda: attach(51)),
     "aio": said(libc.syscall(206 if INTEL else 0, 1, ctypes.byref(aio))),
+    "sync": said(libc.syscall(162 if INTEL else 81)),
     "huge pages": said(libc.mmap(None, 1 << 21, 3, 0x40022, -1, 0)),
     "huge memory file": said(libc.syscall(319 if INTEL else 279, b"x", 5)),
     "dccp by type": sockets(6), "packets over inet": sockets(5),

@@ -171,10 +171,15 @@ OPENS: dict[str, tuple[int | None, int | None, int]] = {
 openat2(2) has its mode in memory, which a filter cannot read. A file it makes is empty, and the
 kernel takes the bits away from whoever writes to it."""
 
-ABSENT: dict[str, tuple[int, int]] = {"clone3": (435, 435), "io_setup": (206, 0)}
+ABSENT: dict[str, tuple[int, int]] = {
+    "clone3": (435, 435),
+    "io_setup": (206, 0),
+    "sync": (162, 81),
+}
 """Answered with ENOSYS, as by a kernel without them: name -> (x86_64 number, aarch64 number).
 clone3's flags lie in memory a filter cannot read, and libraries go on with clone. io_setup
-reserves from `fs.aio-max-nr` of the whole machine, and databases go on with threads."""
+reserves from `fs.aio-max-nr` of the whole machine, and databases go on with threads.
+sync flushes every file system of the machine and tells of no failure; fsync and syncfs stay."""
 
 KNOWN = frozenset(
     """
