@@ -120,7 +120,7 @@ def test_isolation_without_rights_names_every_limit_that_is_missing(api: Api) ->
     told = made["isolation"]
     missing = {sentence.partition(":")[0] for sentence in told["degraded"]}
     assert {"disk", "uid"} <= missing
-    assert missing <= {"disk", "uid", "memory", "cpu"}
+    assert missing <= {"disk", "uid", "memory", "cpu", "runtime"}
     owner = api.server.home.stat().st_uid
     assert (told["host_uid"], told["weak"]) == (owner, True)
     shown = api.server.run("info", made["name"]).stdout
