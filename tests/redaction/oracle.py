@@ -21,50 +21,79 @@ class State(Enum):
     DESIGNATION = auto()
     CSI = auto()
     OSC = auto()
+    DCS = auto()
+    DCS_DATA = auto()
     STRING = auto()
 
 
+CONTROLS = {*map(chr, range(0x20)), "\x7f"}
+CANCEL = {"\x18": State.GROUND, "\x1a": State.GROUND, "\x1b": State.ESCAPE}
+STRINGS = dict.fromkeys("X^_", State.STRING)
+STRINGS |= {"[": State.CSI, "]": State.OSC, "P": State.DCS}
+
+
 def visible(data: bytes) -> list[int]:
-    """Return the places of the bytes that are neither control characters nor in a sequence."""
-    state, shown = State.GROUND, []
-    for place, byte in enumerate(data):
-        drawn, state = _read(state, byte)
-        if drawn:
-            shown.append(place)
-    return shown
+    """Return the places of the bytes that a terminal draws in a column of their own."""
+    return _walk(data)[0]
 
 
-def _read(state: State, byte: int) -> tuple[bool, State]:
-    if byte == 0x1B:
-        return False, State.ESCAPE
+def shaping(data: bytes) -> set[int]:
+    """Return the places of the bytes without which a sequence would swallow what follows it."""
+    return _walk(data)[1]
+
+
+@lru_cache
+def _walk(data: bytes) -> tuple[list[int], set[int]]:
+    state, shown, shape, at = State.GROUND, [], set(), 0
+    for letter in data.decode("utf-8", "surrogateescape"):
+        size = len(letter.encode("utf-8", "surrogateescape"))
+        before, (drawn, state) = state, _read(state, letter)
+        if drawn and not _unseen(letter):
+            shown += range(at, at + size)
+        inside = before in (State.ESCAPE, State.DESIGNATION, State.CSI)
+        if inside and not drawn and (state is State.GROUND or before is State.ESCAPE):
+            ends = state is not before and state is not State.DESIGNATION
+            shape |= {at} if ends and letter not in CONTROLS and size == 1 else set()
+        at += size
+    return shown, shape
+
+
+def _unseen(letter: str) -> bool:
+    return letter == "\udcff" or unicodedata.category(letter) in ("Mn", "Me", "Cf")
+
+
+def _read(state: State, letter: str) -> tuple[bool, State]:
+    """Return whether a character is drawn, and the state after it."""
+    if "\x80" <= letter <= "\x9f":
+        return _read(State.ESCAPE, chr(ord(letter) - 0x40))
+    if letter in CANCEL:
+        return False, CANCEL[letter]
     match state:
-        case State.OSC:
-            return False, State.GROUND if byte == 0x07 else State.OSC
-        case State.STRING:
-            return False, State.STRING
-        case State.CSI:
-            return _within(byte, State.CSI, last=range(0x40, 0x7F), middle=range(0x20, 0x40))
-        case State.DESIGNATION:
-            return _within(
-                byte, State.DESIGNATION, last=range(0x30, 0x7F), middle=range(0x20, 0x30)
-            )
-        case State.ESCAPE:
-            return _introduced(byte)
         case State.GROUND:
-            return byte >= 0x20 and byte != 0x7F, State.GROUND
+            return letter not in CONTROLS, State.GROUND
+        case State.OSC | State.DCS_DATA | State.STRING:
+            return _in_string(state, letter)
+        case State.ESCAPE if letter in STRINGS or letter in CONTROLS:
+            return False, STRINGS.get(letter, State.ESCAPE)
+        case State.ESCAPE | State.DESIGNATION:
+            return _within(letter, State.DESIGNATION, first=" ", last="0")
+        case State.CSI | State.DCS:
+            drawn, after = _within(letter, state, first=" ", last="@")
+            data = state is State.DCS and after is State.GROUND and not drawn
+            return drawn, State.DCS_DATA if data else after
 
 
-def _within(byte: int, state: State, *, last: range, middle: range) -> tuple[bool, State]:
-    if byte in middle:
+def _in_string(state: State, letter: str) -> tuple[bool, State]:
+    if state is State.STRING and letter > "\x7f":
+        return True, State.GROUND
+    return False, State.GROUND if state is State.OSC and letter == "\x07" else state
+
+
+def _within(letter: str, state: State, *, first: str, last: str) -> tuple[bool, State]:
+    """A character inside a sequence whose finals begin with `last`."""
+    if letter in CONTROLS or first <= letter < last:
         return False, state
-    return (False, State.GROUND) if byte in last else _read(State.GROUND, byte)
-
-
-def _introduced(byte: int) -> tuple[bool, State]:
-    strings = dict.fromkeys(b"PX^_", State.STRING) | {ord("["): State.CSI, ord("]"): State.OSC}
-    if byte in strings:
-        return False, strings[byte]
-    return _within(byte, State.DESIGNATION, last=range(0x30, 0x7F), middle=range(0x20, 0x30))
+    return (False, State.GROUND) if letter <= "~" else (True, State.GROUND)
 
 
 def text(data: bytes) -> bytes:
@@ -85,10 +114,16 @@ def occurrences(data: bytes, values: Iterable[str]) -> list[list[int]]:
 
 @lru_cache
 def _forms(value: str) -> frozenset[bytes]:
-    """Return the forms as they are, and without the control characters they hold."""
+    """Return the forms as they are, and without the control and unseen characters they hold."""
     whole = forms(value)
-    bare = {bytes(each for each in form if each >= 0x20 and each != 0x7F) for form in whole}
+    bare = {_bare(form) for form in whole}
     return whole | {form for form in bare if len(form) >= SHORTEST}
+
+
+def _bare(form: bytes) -> bytes:
+    letters = form.decode("utf-8", "surrogateescape")
+    kept = (each for each in letters if each not in CONTROLS and not _unseen(each))
+    return "".join(kept).encode("utf-8", "surrogateescape")
 
 
 def _everywhere(form: bytes, data: bytes) -> Iterator[int]:
@@ -105,7 +140,7 @@ def hidden(data: bytes, values: Iterable[str]) -> set[int]:
 
 def masked(data: bytes, values: Iterable[str]) -> bytes:
     """Return the data with an asterisk for each column of a secret and all else as it was."""
-    places, out, at = hidden(data, values), b"", 0
+    places, out, at = hidden(data, values) - shaping(data), b"", 0
     while at < len(data):
         begin = at
         while at < len(data) and (at in places) == (begin in places):

@@ -1,7 +1,7 @@
 """Streams with secrets in them: text, escape sequences and folds in any order, cut anywhere.
 
-Sequences broken by control characters, 8-bit controls, overwriting and cursor addressing are not
-made here: what a terminal shows of those only its parser knows.
+Overwriting and cursor addressing are not made here: what a terminal shows of those only its screen
+knows.
 """
 
 import base64
@@ -56,8 +56,29 @@ MOVING = (
 )
 WORDS = ("ordinary ", "line", "z", "wörld ", "字", "sk-", "$ ", "0m", "[31m", "]0;", "  ", "12345")
 
-SAFE = COLOURS + STRINGS + SHIFTS + STILL
-ALL = SAFE + GRAPHICS + MOVING
+BROKEN = (
+    "\x1b[3\x071m",
+    "\x1b\x00[31m",
+    "\x1b[31\x7fm",
+    "\x1b[3\x18",
+    "\x1b[1;\x1a",
+    "\x1b\x18",
+    "\x1b]0;title\x18",
+    "\x1bP+q54\x1a",
+    "\x1b_Ga=d\x18",
+    "\x9b31m",
+    "\x9b3\x001m",
+    "\x9d0;title\x9c",
+    "\x90+q544e\x9c",
+    "\x9fGa=d\x9c",
+    "\x1b]0;t\x00itle\x07",
+)
+"""Sequences spelled as few programs do: with control characters, cancelled, or in 8 bits."""
+
+UNSEEN = ("\u200b", "\u0301", "\ufeff", "\u2060", "\u20dd", "\u200d\u0300")
+
+SAFE = COLOURS + STRINGS + SHIFTS + STILL + BROKEN
+ALL = SAFE + GRAPHICS + MOVING + UNSEEN + ("\x85", "\x84", "\x1b[3\n1m", "\x9b2")
 
 
 @dataclass(frozen=True)

@@ -210,3 +210,60 @@ def test_redactor_lines_of_a_secret_run_together_are_masked_with_and_without_a_l
     together = PEM.replace("\n", "").encode()
     assert through([together + b"\n"]) == b"*" * len(together) + b"\n"
     assert through([together]) == b"*" * len(together)
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "\x1b[3\n1m",
+        "\x1b\x00[31m",
+        "\x1b[3\x18",
+        "\x1b]0;title\x18",
+        "\x1bPq\x1a",
+        "\x1b_G\x18",
+        "\x9b31m",
+        "\x9d0;title\x9c",
+        "\u200b",
+        "\u0301",
+        "\u2060\ufeff",
+        "\U000e0100",
+    ],
+)
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_redactor_secret_between_what_terminals_do_not_show_is_masked(
+    between: str, size: int
+) -> None:
+    data = ("label: " + between.join(KEY) + " next\r\n").encode()
+    shown = through([data[at : at + size] for at in range(0, len(data), size)])
+    assert shown == ("label: " + between.join("*" * len(KEY)) + " next\r\n").encode()
+
+
+@pytest.mark.parametrize(
+    ("value", "data", "shown"),
+    [
+        ("31mABCDEFGHIJ", b"\x1b[31mABCDEFGHIJ next", b"\x1b[**m********** next"),
+        ("[12345678m", b"\x1b[12345678m next", b"\x1b[********m next"),
+        ("0ABCDEFGHIJ", b"\x1b(0ABCDEFGHIJ next", b"\x1b(0********** next"),
+        ("[0m;12345678", b"\x1b[0m;12345678 next", b"\x1b[*m********* next"),
+        ("\\ABCDEFGHIJ", b"\x1b]0;t\x1b\\ABCDEFGHIJ next", b"\x1b]0;t\x1b\\********** next"),
+    ],
+)
+def test_redactor_mask_leaves_a_sequence_its_end(value: str, data: bytes, shown: bytes) -> None:
+    assert through([data], Lexicon((value,))) == shown
+
+
+def test_redactor_stream_cut_in_a_string_behind_half_a_character_is_read_as_the_whole() -> None:
+    for opening in ("\x1b]0;é", "\x1bP1q" + "é" * 99, "\x1b[1;2", "ABC", "\x1b( "):
+        data = (opening + "\x9c" + "\x9b31m".join(KEY) + "end").encode()
+        for at in range(1, len(opening.encode()) + 2):
+            assert through([data[:at], data[at:]]) == LEXICON.redact(data)
+
+
+@pytest.mark.parametrize("before", ["", "x", "xx"])
+def test_redactor_secret_begun_behind_wide_text_is_held_and_masked(before: str) -> None:
+    redactor = Redactor(LEXICON)
+    text = (before + "字" * 200).encode()
+    assert redactor.feed(text + b"\x1b[m" + b"\x1b[m".join(map(str.encode, KEY[:12]))).startswith(
+        text
+    )
+    assert redactor.feed(KEY[12:].encode() + b"!").endswith(b"*" * (len(KEY) - 12) + b"!")

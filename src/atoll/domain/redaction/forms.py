@@ -19,7 +19,6 @@ SHORTEST_LINE = 24
 """Lines of a longer secret are looked for by themselves when they have this many characters
 and no blank: a key's body, not the prose or JSON around it."""
 
-_CONTROLS = bytes(range(32)) + b"\x7f"
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
 
@@ -33,11 +32,6 @@ def forms(value: str) -> frozenset[bytes]:
         found.update(_quoted(value))
         found.update(_turned(value))
     return frozenset(form for form in found if len(form) >= SHORTEST)
-
-
-def without_controls(form: bytes) -> bytes:
-    """A form as it stands in a text without line breaks and other control characters."""
-    return form.translate(None, _CONTROLS)
 
 
 def _literal(value: str) -> Iterator[bytes]:

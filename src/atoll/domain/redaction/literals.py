@@ -7,7 +7,8 @@ before (of a body, of a WebSocket's frames) stay true.
 
 from collections.abc import Iterable
 
-from atoll.domain.redaction.lexicon import NOTHING, Findings, Span, joined, mask
+from atoll.domain.redaction.lexicon import NOTHING, Findings, joined, mask
+from atoll.domain.redaction.views import Span
 
 
 class Literals:

@@ -8,7 +8,8 @@ the stream ends. What went out too early is remembered, so that the rest is stil
 from collections.abc import Iterable
 from typing import Protocol
 
-from atoll.domain.redaction.lexicon import Findings, Span, joined
+from atoll.domain.redaction.lexicon import Findings, joined
+from atoll.domain.redaction.views import Span
 
 TICK_SECONDS = 0.02
 """Of that clock: the most that a letter somebody types is delayed."""

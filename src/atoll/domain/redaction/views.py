@@ -1,0 +1,202 @@
+"""How terminals read bytes: which of them are shown, and which only say how.
+
+The grammar is that of `wire.vtparser`, as regular expressions over whole chunks. Characters that
+have no column of their own (combining and zero-width ones) are left out of what is shown.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterable
+from functools import cache
+
+from atoll.wire.vtparser import C0, ESC, partial_character, seven_bit
+
+Span = tuple[int, int]
+
+_SEQUENCE = ESC + (
+    rb"(?:\[[%(c)s -?]*+[@-~\x18\x1a]?"
+    rb"|\][^\x07\x18\x1a\x1b]*+[\x07\x18\x1a]?"
+    rb"|P[%(c)s -?]*+(?:[@-~][^\x18\x1a\x1b]*+)?[\x18\x1a]?"
+    rb"|[X^_][^\x18\x1a\x1b\x80-\xff]*+[\x18\x1a]?"
+    rb"|[ -/][%(c)s -/]*+[0-~\x18\x1a]?|[0-~\x18\x1a]?)" % {b"c": C0}
+)
+"""An escape sequence, finished, cut off or broken off. Where it ends depends on no byte after it,
+so that a stream cut there is read as the whole."""
+
+_ESCAPE = re.compile(_SEQUENCE)
+_DROPPED = re.compile(_SEQUENCE + rb"|[\x00-\x1a\x1c-\x1f\x7f\xff]+")
+"""ESC stands in no run of control characters, since the run would swallow the beginning of the
+sequence behind it."""
+
+_NOTHING = b"\xff"
+"""Stands for each byte of an unseen character: in UTF-8 it stands for nothing else."""
+
+_ASCII = bytes(range(128))
+_C1 = re.compile(rb"\xc2[\x80-\x9f]")
+_NOT_SHOWN = bytes(range(32)) + b"\x7f" + _NOTHING
+_OPEN = re.compile(
+    ESC
+    + rb"(?:(\[)[%(c)s -?]*+|(\])[^\x07\x18\x1a\x1b]*+|(P)[%(c)s -?]*+(?:([@-~])[^\x18\x1a\x1b]*+)?"
+    rb"|([X^_])[^\x18\x1a\x1b\x80-\xff]*+|([ -/])[%(c)s -/]*+)?" % {b"c": C0}
+)
+"""An escape sequence that the next byte may still belong to."""
+
+_SHAPE = re.compile(
+    ESC + rb"(?:(\[)[%(c)s -?]*+([@-~])?|([]PX^_])|[%(c)s -/]*+([0-~]))" % {b"c": C0}
+)
+"""The bytes of a sequence without which it would swallow what follows."""
+
+_LONG_OPENING = 64
+"""Bytes of an unfinished sequence that are kept as they are."""
+
+
+class View:
+    """What is shown of some bytes, and where each part of it stands there."""
+
+    __slots__ = ("_data", "shown")
+
+    def __init__(self, data: bytes) -> None:
+        data = data[: len(data) - len(partial_character(data))]
+        self._data = data if data.isascii() else _plainer(data)
+        self.shown = _strip(self._data)
+
+    def spans(self, found: Iterable[Span]) -> Iterable[Span]:
+        """Intervals of what is shown as intervals of the bytes themselves."""
+        kept = _runs(self._data)
+        return (raw for begin, end in found for raw in _raw(kept, begin, end))
+
+    def begin_of_last(self, size: int) -> int:
+        """Where the last `size` bytes of what is shown begin. Looked for in a window at the end
+        that begins in no sequence and no character, so that its view ends the whole view."""
+        reach = 2 * size + 64
+        window = self._outside(len(self._data) - reach)
+        while window > 0 and len(_strip(self._data[window:])) < size:
+            reach *= 4
+            window = self._outside(len(self._data) - reach)
+        kept = _runs(self._data[window:])
+        last, start, stop = kept[-1]
+        return window + _raw(kept, last + stop - start - size, 2**62)[0][0]
+
+    def spared(self, spans: Iterable[Span]) -> Iterable[Span]:
+        """The same intervals without the bytes that give a sequence its shape."""
+        for begin, end in spans:
+            at = begin
+            if b"\x1b" in self._data:
+                for place in self._shape(begin, end):
+                    if place > at:
+                        yield at, place
+                    at = place + 1
+            if at < end:
+                yield at, end
+
+    def _shape(self, begin: int, end: int) -> list[int]:
+        found = _SHAPE.finditer(self._data, self._outside(begin), end)
+        places = (match.start(group) for match in found for group in (1, 2, 3, 4))
+        return [place for place in places if place >= begin]
+
+    def _outside(self, at: int) -> int:
+        """`at`, or where the sequence or character begins that it is in; never below 0."""
+        begin = self._data.rfind(b"\x1b", 0, max(at, 0))
+        found = _ESCAPE.match(self._data, begin) if begin >= 0 else None
+        if found is not None and found.end() > at:
+            return begin
+        while 0 < at < len(self._data) and self._data[at] & 0xC0 == 0x80:
+            at -= 1
+        return max(at, 0)
+
+
+def context(data: bytes, at: int) -> bytes:
+    """Return what stands for the escape sequence that is open at this place, empty for none. It
+    must precede the bytes from there on, so that they are read as parts of the sequence."""
+    # Half a character may be the first half of a control character.
+    half = b"\xc2" if data[at - 1 : at] == b"\xc2" else b""
+    data = seven_bit(data[: at - len(half)])
+    begin = data.rfind(b"\x1b")
+    found = _OPEN.fullmatch(data, begin) if begin >= 0 else None
+    if found is None:
+        return half
+    if len(data) - begin <= _LONG_OPENING:
+        return data[begin:] + half
+    control, command, device, final, string, middle = found.groups()
+    # A control character within a string is of no effect; elsewhere the last byte decides.
+    opening = command or string or (device + final if final else device) or control or middle or b""
+    return b"\x1b" + opening + (data[-1:] if control or middle else b"\0") + half
+
+
+def shown_of(form: bytes) -> bytes:
+    """A text as it stands among what is shown: without control and unseen characters."""
+    return (form if form.isascii() else _blanked(form, form)).translate(None, _NOT_SHOWN)
+
+
+def _plainer(data: bytes) -> bytes:
+    """Spell what is not ASCII as the patterns here know it; every byte keeps its place."""
+    # Characters are whole among the few bytes that are not ASCII: most text ends here.
+    high = data.translate(None, _ASCII)
+    if _C1.search(high):
+        data = seven_bit(data)
+    return _blanked(data, high)
+
+
+def _blanked(data: bytes, high: bytes) -> bytes:
+    """Put `_NOTHING` for characters without a column of their own (Unicode Mn, Me and Cf)."""
+    for lead, several in _unseen().items():
+        # A byte is looked for many times faster than a pattern, and most are not there.
+        if lead in high:
+            for head, pattern in several:
+                if head in high and pattern.search(high):
+                    data = pattern.sub(_blank, data)
+    return data
+
+
+@cache
+def _unseen() -> dict[bytes, list[tuple[bytes, re.Pattern[bytes]]]]:
+    """Patterns of those characters, by their first byte, and by all their bytes but the last."""
+    lasts: dict[bytes, bytes] = {}
+    for code in (*range(0x80, 0xD800), *range(0xE000, 0x20000), *range(0xE0000, 0xE0200)):
+        if unicodedata.category(chr(code)) in ("Mn", "Me", "Cf"):
+            packed = chr(code).encode()
+            lasts[packed[:-1]] = lasts.get(packed[:-1], b"") + packed[-1:]
+    by_lead: dict[bytes, list[tuple[bytes, re.Pattern[bytes]]]] = {}
+    for head, some in lasts.items():
+        pattern = re.compile(re.escape(head) + b"[" + re.escape(some) + b"]")
+        by_lead.setdefault(head[:1], []).append((head, pattern))
+    return by_lead
+
+
+def _blank(found: re.Match[bytes]) -> bytes:
+    return _NOTHING * len(found[0])
+
+
+def _strip(data: bytes) -> bytes:
+    data = _ESCAPE.sub(b"", data) if b"\x1b" in data else data
+    return data.translate(None, _NOT_SHOWN)
+
+
+def _runs(data: bytes) -> list[tuple[int, int, int]]:
+    """Runs that are shown: where each begins in the view, and its interval in `data`."""
+    runs: list[tuple[int, int, int]] = []
+    at = begin_in_view = 0
+    for dropped in _DROPPED.finditer(data):
+        if dropped.start() > at:
+            runs.append((begin_in_view, at, dropped.start()))
+            begin_in_view += dropped.start() - at
+        at = dropped.end()
+    if at < len(data):
+        runs.append((begin_in_view, at, len(data)))
+    return runs
+
+
+def _raw(kept: list[tuple[int, int, int]], begin: int, end: int) -> list[Span]:
+    """An interval of what is shown as intervals of the bytes themselves."""
+    spans: list[Span] = []
+    at = bisect_right(kept, begin, key=_place) - 1
+    while at < len(kept) and kept[at][0] < end:
+        first, start, stop = kept[at]
+        spans.append((start + max(0, begin - first), start + min(stop - start, end - first)))
+        at += 1
+    return spans
+
+
+def _place(run: tuple[int, int, int]) -> int:
+    return run[0]
