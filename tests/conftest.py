@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.peers.leftovers import Folders
 
 # A slow example on a busy machine is no wrong answer; whole tests have their own timeout.
-settings.register_profile("atoll", deadline=None)
+settings.register_profile("atoll", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("atoll")
 
 

@@ -194,9 +194,10 @@ def test_forked_runtime_keeps_little_for_itself() -> None:
     assert int(told) < 16 * 1024
 
 
-def test_rehearsal_leaves_no_descriptor_and_a_fork_after_it_serves(capfd) -> None:
+def test_rehearsal_leaves_no_descriptor_and_a_fork_after_it_serves(capfd, caplog) -> None:
     before = descriptors()
     warm()
+    assert caplog.records == []
     assert descriptors() == before
     assert threading.active_count() == 1
     with forked() as child:

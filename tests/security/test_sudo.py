@@ -177,7 +177,7 @@ def test_sudo_seeming_root_cannot_be_entered_from_inside_either(atoll: TestServe
 def test_sudo_programs_the_agent_replaced_run_as_nobody_more(atoll: TestServer) -> None:
     tool = "#!/bin/sh\\nid -u; grep CapEff /proc/self/status; touch /etc/x /workspace/made\\n"
     script = (
-        f"printf '{tool}' > /usr/local/bin/tool; chmod 6755 /usr/local/bin/tool; "
+        f"printf '{tool}' > /usr/local/bin/tool; chmod 755 /usr/local/bin/tool; "
         "sudo tool 2>/dev/null; stat -c %u /workspace/made; "
         "LD_PRELOAD=/workspace/none.so PATH=/workspace sudo id -u 2>/dev/null; "
         "LD_PRELOAD=/workspace/none.so /opt/atoll/agents/.safety/bin/sudo id -u 2>/dev/null"

@@ -13,6 +13,7 @@ from aiohttp import web
 
 from atoll.domain.errors import Unavailable
 from atoll.ports.spawner import Leftovers, Process, ProcessSpec, Pty
+from atoll.runtime.agents.agents import Agents
 from atoll.runtime.app import build
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.health import Activity
@@ -84,6 +85,7 @@ async def _rehearse(folder: Path) -> None:
         parts.journal, parts.activity = journal, Activity("rehearsal", 0)
         parts.terminals = Terminals(_Nowhere(), defaults, journal=journal, tasks=tasks)
         parts.execs = Execs(_Nowhere(), env=(), cwd="/", journal=journal, tasks=tasks)
+        parts.agents = Agents(_Nowhere(), (), parts.terminals, journal=journal, tasks=tasks)
         runner = web.AppRunner(build(parts, token=None), access_log=None)
         await runner.setup()
         with socket.socket(socket.AF_UNIX) as listener:
