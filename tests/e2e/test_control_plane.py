@@ -61,7 +61,7 @@ def test_start_prints_a_link_that_logs_in_and_leaves_private_files(home: Path) -
         for name in ("token", "logins.json", "atoll.db"):
             assert stat.S_IMODE((home / name).stat().st_mode) & 0o077 == 0, name
         with httpx.Client(base_url=url) as client:
-            assert client.post("/auth/login", json={"ticket": ticket}).status_code == 200
+            _log_in(client, ticket)
             assert client.get("/v1/sandboxes").json() == {"sandboxes": [], "next": None}
             assert client.get("/readyz").status_code == 200
 
@@ -75,13 +75,20 @@ def test_sigterm_ends_it_cleanly_and_withdraws_its_note(home: Path) -> None:
         assert "url" not in json.loads((home / "run" / "control.json").read_text())
 
 
+def _log_in(client: httpx.Client, ticket: str) -> None:
+    """Log in as the page does, and send its key from then on."""
+    answer = client.post("/auth/login", json={"ticket": ticket})
+    assert answer.status_code == 200
+    client.headers["Atoll-Page-Key"] = answer.json()["page_key"]
+
+
 def _bearer(home: Path) -> dict[str, str]:
     return {"Authorization": f"Bearer {(home / 'token').read_text().strip()}"}
 
 
 def test_sigkill_and_start_again_keep_port_session_token_and_sandboxes(home: Path) -> None:
     with _control(home) as (process, url, ticket), httpx.Client(base_url=url) as client:
-        assert client.post("/auth/login", json={"ticket": ticket}).status_code == 200
+        _log_in(client, ticket)
         token = _bearer(home)
         body = {"name": "kept", "profile": "shell"}
         client.post("/v1/sandboxes", json=body, headers=token)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from atoll.runtime.zygote import hierarchies
 from atoll.runtime.zygote.home import SPARE_PREFIX, Home
+from atoll.runtime.zygote.runtime_group import SUFFIX
 from atoll.wiring import zygote_process
 
 #: Files that grow with use and hold no sandbox.
@@ -133,7 +134,8 @@ def _cgroups(home: Home, zygote: int | None) -> set[str]:
         return set()
     bases = [each.base(home.tag) for each in hierarchies.hierarchies(Path(f"/proc/{zygote}"))]
     # Once somebody's, it keeps its group's name, and counts.
-    spares = {folder.name for folder in home.boxes.glob(f"{SPARE_PREFIX}*")}
+    ready = {folder.name for folder in home.boxes.glob(f"{SPARE_PREFIX}*")}
+    spares = ready | {name + SUFFIX for name in ready}
     return {
         str(group)
         for base in bases

@@ -68,6 +68,7 @@ def browser(server: TestServer, api: Api) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=server.url, headers=origin, timeout=30) as client:
         answer = client.post("/auth/login", json={"ticket": ticket})
         assert answer.is_success, answer.text
+        client.headers["Atoll-Page-Key"] = answer.json()["page_key"]
         yield client
 
 
