@@ -190,6 +190,7 @@ def test_guest_sees_marks_and_text_of_its_terminal_and_no_recording(api: Api) ->
     with httpx.Client(base_url=api.server.url, headers={"Origin": api.server.url}) as guest:
         entered = guest.post("/auth/guests", json={"ticket": ticket, "name": "Gil"})
         assert entered.is_success, entered.text
+        guest.headers["Atoll-Page-Key"] = entered.json()["page_key"]
         assert guest.get(f"{base}/marks").status_code == 200
         assert guest.get(f"{base}/text").status_code == 200
         for method, path in (
