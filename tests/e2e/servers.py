@@ -35,8 +35,10 @@ def server_as(whose: str) -> AbstractContextManager[TestServer]:
 
 
 def emptied(server: TestServer) -> None:
-    """End every sandbox, so that the next test finds none."""
+    """End every sandbox and delete every secret, so that the next test finds none."""
     with api_of(server) as api:
+        for one in api.call("GET", "/v1/secrets")["secrets"]:
+            api.call("DELETE", f"/v1/secrets/{one['secret_id']}")
         for one in api.call("GET", "/v1/sandboxes")["sandboxes"]:
             api.act(one["sandbox_id"], "destroy")
 

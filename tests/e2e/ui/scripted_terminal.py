@@ -120,6 +120,8 @@ class ScriptedTerminal:
         viewer = Viewer(client, socket, since if resumes else self.ring_start)
         self.driver = self.driver or client
         async with self._moved:
+            if client == self.driver and self._held is not None:
+                self._held = viewer.cursor  # As the runtime counts it: what came before is there.
             self._viewers.append(viewer)
             self.starts.append(dict(query))
             self._moved.notify_all()
