@@ -96,8 +96,9 @@ def peak_kib(pid: int) -> tuple[int, int]:
 
 def start(walled: Walled, box: str, name: str, arguments: str) -> None:
     """Start a sender inside. It keeps its connection."""
-    argv = f"python3 /workspace/sender.py {arguments} /workspace/{name}"
-    walled.api.run(box, f"cat >/workspace/sender.py <<'E'\n{SENDER}\nE\n{argv} >/dev/null 2>&1 &")
+    program = f"/workspace/{name}-sender.py"
+    argv = f"python3 {program} {arguments} /workspace/{name}"
+    walled.api.run(box, f"cat >{program} <<'E'\n{SENDER}\nE\n{argv} >/dev/null 2>&1 &")
 
 
 def sent(walled: Walled, box: str, name: str) -> tuple[int, int]:
