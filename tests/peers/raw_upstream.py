@@ -19,17 +19,22 @@ class RawPeer:
     port: int = 0
     heads: list[bytes] = field(default_factory=list)
     connections: int = 0
+    answering: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-            while True:
-                self.heads.append(await reader.readuntil(b"\r\n\r\n"))
-                writer.write(self.answer)
-                await writer.drain()
-        writer.close()
-        with contextlib.suppress(ConnectionError):
-            await writer.wait_closed()
+        task = asyncio.current_task()
+        assert task is not None
+        self.answering.add(task)
+        try:
+            with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+                while True:
+                    self.heads.append(await reader.readuntil(b"\r\n\r\n"))
+                    writer.write(self.answer)
+                    await writer.drain()
+        finally:
+            self.answering.discard(task)
+            writer.close()
 
 
 @asynccontextmanager
@@ -39,6 +44,9 @@ async def raw_peer(answer: bytes = OK) -> AsyncIterator[RawPeer]:
     peer.port = server.sockets[0].getsockname()[1]
     yield peer
     server.close()
+    for task in set(peer.answering):
+        task.cancel()
+    await asyncio.gather(*peer.answering, return_exceptions=True)
 
 
 @asynccontextmanager

@@ -202,6 +202,7 @@ async def test_header_that_means_another_request_never_reaches_a_provider_or_a_h
         writer.write(b"GET / HTTP/1.1\r\n" + sent + b"\r\n")
         await reader.readuntil(b"ok")
         writer.close()
+        await writer.wait_closed()
     provider, host, straight = (head.lower() for head in peer.heads)
     for each in MISREAD:
         name = b"\r\n" + each.partition(b":")[0].lower() + b":"
