@@ -86,8 +86,6 @@ def nothing_shown(emulator: Emulator, case: Case) -> None:
     emulator.secrets_drawn += any(map(written.shows, case.values))
     for value in case.values:
         assert not shown.shows(value)
-    if oracle.visible(out) != oracle.visible(case.stream):
-        return  # The value's first characters end an escape sequence, which its mask spoils.
     assert len(shown.cells) == len(written.cells)
     for was, became in zip(written.cells, shown.cells, strict=True):
         assert became in (was, "*")
