@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from atoll.wire import sgr, vtmodes
 from atoll.wire.vtmodes import Modes
+from atoll.wire.vtparser import partial_character
 from atoll.wire.vtquery import CSI_QUERY, DCS_QUERY, OSC_QUERY, Query
 
 MAX_SEQUENCE = 4096
@@ -102,7 +103,7 @@ class Scanner:
         # Most output is plain text: a byte is looked for many times faster than a sequence.
         queries = self._scan(buffer, stop) if last >= 0 or _shifts(buffer) else ()
         if opened is None:
-            self._partial = _partial_character(self._partial + buffer[-4:])
+            self._partial = partial_character(self._partial + buffer[-4:])
         else:
             self._partial = b""
             self._hold(buffer[last:], opened)
@@ -262,13 +263,3 @@ def _numbers(params: bytes) -> tuple[int, ...]:
     """Up to 32 numbers separated by `;`; empty or absurd ones are 0."""
     fields = params.split(b";", 32)[:32]
     return tuple(int(f) if f.isdigit() and len(f) < 7 else 0 for f in fields)
-
-
-def _partial_character(tail: bytes) -> bytes:
-    """The bytes at the end that begin a UTF-8 character and do not finish it (RFC 3629)."""
-    for back in range(1, min(3, len(tail)) + 1):
-        byte = tail[-back]
-        if byte & 0xC0 != 0x80:
-            need = 4 if byte >= 0xF0 else 3 if byte >= 0xE0 else 2 if byte >= 0xC0 else 1
-            return tail[-back:] if back < need else b""
-    return b""

@@ -29,21 +29,15 @@ def limit_ptys(init_pid: int, count: int) -> None:
 
 
 def _remount_in_child(mounts: int, init_pid: int, count: int) -> None:
-    child = os.fork()
-    if child == 0:
-        code = 0
-        try:
-            network = os.open(f"/proc/{init_pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-            # bwrap nests two user namespaces; the outer one, which owns the network
-            # namespace, owns the mounts too.
-            kernel.setns(kernel.owner_of_namespace(network), kernel.CLONE_NEWUSER)
-            kernel.setns(mounts, kernel.CLONE_NEWNS)
-            _remount(count)
-        except OSError as err:
-            code = err.errno or 1
-        finally:
-            os._exit(code)
-    code = abs(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    def remount() -> None:
+        network = os.open(f"/proc/{init_pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        # bwrap nests two user namespaces; the outer one, which owns the network
+        # namespace, owns the mounts too.
+        kernel.setns(kernel.owner_of_namespace(network), kernel.CLONE_NEWUSER)
+        kernel.setns(mounts, kernel.CLONE_NEWNS)
+        _remount(count)
+
+    code = kernel.errno_in_child(remount)
     if code != 0:
         raise OSError(code, f"the sandbox's devpts took no limit: {os.strerror(code)}")
 

@@ -11,7 +11,7 @@ import mmap
 import os
 import resource
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000
@@ -165,6 +165,22 @@ def unshare(flags: int) -> None:
 def setns(fd: int, kind: int) -> None:
     """setns(2)."""
     _checked("setns", _libc.setns(fd, kind))
+
+
+def errno_in_child(act: Callable[[], None]) -> int:
+    """Run `act` in a child, whose namespaces are its own to change. Returns 0, or the number of
+    the error it failed with (1 where it has none)."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            act()
+            code = 0
+        except (OSError, ValueError) as err:
+            code = getattr(err, "errno", None) or 1
+        finally:
+            os._exit(code)
+    return abs(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 @contextlib.contextmanager

@@ -148,15 +148,9 @@ def _judge_arguments(program: Program) -> None:
     program.if_equal(SOCKET_LEVEL, "socket option")
     program.go("allowed")
     program.label("socket option")
-    program.load(argument_offset(2))
-    for option in SOCKET_OPTIONS:
-        program.if_equal(option, "denied")
-    program.go("allowed")
+    _deny_each(program, 2, SOCKET_OPTIONS)
     program.label("ioctl")
-    program.load(argument_offset(1))
-    for request in TERMINAL_REQUESTS:
-        program.if_equal(request, "denied")
-    program.go("allowed")
+    _deny_each(program, 1, TERMINAL_REQUESTS)
     for name, (argument, bits) in BITS_REFUSED.items():
         program.label(name)
         program.load(argument_offset(argument))
@@ -170,6 +164,13 @@ def _judge_arguments(program: Program) -> None:
     program.go("denied")
     program.label("allowed")
     program.give(ALLOW)
+
+
+def _deny_each(program: Program, argument: int, values: tuple[int, ...]) -> None:
+    program.load(argument_offset(argument))
+    for value in values:
+        program.if_equal(value, "denied")
+    program.go("allowed")
 
 
 def _judge_sockets(program: Program) -> None:
