@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.redaction import oracle, world
+from tests.redaction import world
 from tests.redaction.conftest import Search
 from tests.redaction.test_streams import sent
 from tests.redaction.world import Case, World
