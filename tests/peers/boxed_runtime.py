@@ -1,8 +1,7 @@
 """A runtime client over a real bubblewrap box, as far as repositories need one.
 
-Speaks `POST /execs` (ndjson), `GET /files/content`, `GET /files/archive` and
-`DELETE /files` of the runtime contract, with `/workspace` and `/.atoll/repos/<n>.git` where a
-sandbox has them.
+Speaks `POST /execs` (ndjson), `GET /files/{content,archive,total}` and `DELETE /files` of the
+runtime contract, with `/workspace` and `/.atoll/repos/<n>.git` where a sandbox has them.
 """
 
 import asyncio
@@ -64,13 +63,17 @@ class BoxedRuntime:
         return done.stdout.strip()
 
     async def call(self, call: RuntimeCall) -> RuntimeReply:
-        """Whole answers: deleting a file."""
+        """Whole answers: deleting a file, adding a tree up."""
         self.calls.append(f"{call.method} {call.path}")
         if (call.method, call.path) == ("DELETE", "/files"):
             target = self.workspace / dict(call.query)["path"]
             if target.exists():
                 target.unlink()
                 return RuntimeReply(204, (), b"")
+        if (call.method, call.path) == ("GET", "/files/total"):
+            sizes = [path.lstat().st_size for path in self.workspace.rglob("*") if path.is_file()]
+            total = {"files": len(sizes), "bytes": sum(sizes), "stored": sum(sizes)}
+            return RuntimeReply(200, (), json.dumps(total).encode())
         known = {"/health": HEALTH, "/journal": JOURNAL}
         if call.method == "GET" and call.path in known:
             return RuntimeReply(200, (), known[call.path])

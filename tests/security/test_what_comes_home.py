@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from atoll.testing.server import TestServer, test_server
+from tests.peers.api import api_of
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -150,6 +151,16 @@ def test_terabyte_of_nothing_fills_no_disk(atoll: TestServer, tmp_path: Path) ->
         assert done.returncode != 0, way
         assert "1.0 TiB" in done.stderr and "room" in done.stderr, (way, done.stderr)
         assert taken_up(tmp_path) < 2**20
+    # The server is as careful with its own disk: kept there, or saved by a recreate.
+    before = taken_up(atoll.home)
+    with api_of(atoll) as api:
+        kept = api.client.post("/v1/sandboxes/sparse/destroy?keep_worktree=true&wait=true")
+        assert kept.status_code == 429 and "1.0 TiB" in kept.text and "room" in kept.text
+    anew = run(atoll, "recreate", "sparse", "--yes")
+    assert anew.returncode != 0 and "1.0 TiB" in anew.stderr, anew.stderr
+    assert list((atoll.home / "kept").iterdir()) == []
+    assert taken_up(atoll.home) - before < 2**20
+    ok(atoll, "start", "sparse")
     # What fits comes, and takes here what it takes inside.
     some = "rm d/huge; truncate -s 64M d/some; printf end >> d/some; ls d"
     ok(atoll, "exec", "sparse", "--shell", some)

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from atoll.adapters.kept.folder import KeptFolder
-from atoll.domain.errors import Conflict, NotFound, Unavailable
+from atoll.domain.errors import Conflict, LimitReached, NotFound, Unavailable
 from atoll.domain.ids import PrincipalId
 from atoll.domain.principal import LOCAL_PERSON
 from atoll.domain.sandbox import State
@@ -23,6 +23,7 @@ from tests.services.scene import Scene, scene
 
 OTHER = replace(LOCAL_PERSON, id=PrincipalId("somebody-else"))
 ARCHIVE = ("GET", "/files/archive")
+TOTAL = ("GET", "/files/total")
 WEEK = timedelta(days=7)
 
 
@@ -34,6 +35,7 @@ async def keeping(folder: Path) -> AsyncIterator[tuple[Scene, KeptWorktrees]]:
         kept = KeptWorktrees(
             s.sandboxes, cast(Workspaces, None), Keeping(shelf, s.clock, Identifiers(), WEEK)
         )
+        s.runtime.answers[TOTAL] = (200, {"files": 1, "bytes": 17, "stored": 17})
         yield s, kept
 
 
@@ -71,6 +73,19 @@ async def test_files_that_cannot_be_read_leave_the_sandbox(tmp_path: Path, state
         s.runtime.down = False
         assert (await s.sandboxes.get(LOCAL_PERSON, made.id)).state == state
         assert await kept.list(LOCAL_PERSON) == ()
+        assert list(tmp_path.iterdir()) == []
+
+
+async def test_tree_larger_than_the_disk_is_refused_before_a_byte_of_it_is_read(
+    tmp_path: Path,
+) -> None:
+    async with keeping(tmp_path) as (s, kept):
+        made = await s.ready()
+        s.runtime.answers[TOTAL] = (200, {"files": 1, "bytes": 2**50, "stored": 0})
+        with pytest.raises(LimitReached, match=r"1024\.0 TiB"):
+            await kept.destroy(LOCAL_PERSON, made.id)
+        assert not [call for call in s.runtime.calls if (call.method, call.path) == ARCHIVE]
+        assert (await s.sandboxes.get(LOCAL_PERSON, made.id)).state is State.READY
         assert list(tmp_path.iterdir()) == []
 
 

@@ -42,6 +42,10 @@ class KeptWorktree:
 class KeptDraft(Protocol):
     """A worktree that is being written. What was not committed is gone when its context ends."""
 
+    async def admit(self, size: int) -> None:
+        """Raise `LimitReached`, with both sizes, where a file of `size` bytes has no room."""
+        ...
+
     async def write(self, name: str, pieces: AsyncIterator[bytes]) -> None:
         """Write one file whole. Raises `LimitReached` when the disk is full."""
         ...

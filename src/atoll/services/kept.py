@@ -17,7 +17,7 @@ from atoll.ports import RuntimeStream
 from atoll.ports.kept import TREE, KeptDraft, KeptWorktree, bundle_name
 from atoll.services.files import WITH_SECRETS, Files
 from atoll.services.sandboxes import Sandboxes
-from atoll.services.saved_work import Keeping
+from atoll.services.saved_work import Keeping, claimed_bytes
 from atoll.services.workspaces import ALL_BRANCHES, Workspaces
 
 LOOK_EVERY = timedelta(hours=1)
@@ -109,6 +109,9 @@ class KeptWorktrees:
         query = (("path", ""), *((WITH_SECRETS,) if with_secrets else ()))
         kept_id = self._keeping.identifiers.kept()
         async with self._shelf.draft(kept_id) as draft:
+            # Before the first byte: a sparse file inside may claim more than the disk has.
+            total = await self._files.total(caller, sandbox.id, (("path", ""),))
+            await draft.admit(claimed_bytes(total))
             async with self._files.archive(caller, sandbox.id, query) as tree:
                 await draft.write(TREE, tree.body)
             bundles = await self._bundles(caller, sandbox, draft)

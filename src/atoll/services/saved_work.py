@@ -8,14 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
+import msgspec
+
 from atoll.domain.errors import Conflict, Failed, NotFound
 from atoll.domain.sandbox import Sandbox
-from atoll.ports import Clock, RuntimeCall, RuntimeClient
+from atoll.ports import Clock, RuntimeCall, RuntimeClient, RuntimeReply
 from atoll.ports.kept import TREE, KeptDraft, KeptShelf, KeptWorktree, bundle_name
 from atoll.services.checkout_scripts import BESIDE
 from atoll.services.execs import accepted_stream
 from atoll.services.identifiers import Identifiers
 from atoll.services.inside import run_inside
+from atoll.services.passing import read_reply
 from atoll.services.workspaces import EVERYTHING, WORKSPACE, Workspaces
 
 
@@ -27,6 +30,10 @@ class Keeping:
     clock: Clock
     identifiers: Identifiers
     retention: timedelta
+
+
+class _Total(msgspec.Struct):
+    bytes: int
 
 
 class SavedWork:
@@ -46,6 +53,8 @@ class SavedWork:
             bundles, covered = await self._bundles(sandbox, client, draft)
             tree = await _has_files(client, covered)
             if tree:
+                total = await client.call(RuntimeCall("GET", "/files/total", (("path", ""),)))
+                await draft.admit(claimed_bytes(total))
                 call = RuntimeCall("GET", "/files/archive", (("path", ""),))
                 async with client.stream(call) as answer:
                     await draft.write(TREE, (await accepted_stream(answer)).body)
@@ -96,6 +105,11 @@ class SavedWork:
             generation=sandbox.generation - 1 if sandbox.renewing else sandbox.generation,
             tree=tree,
         )
+
+
+def claimed_bytes(total: RuntimeReply) -> int:
+    """Return what the files of a tree claim, of the runtime's answer to `/files/total`."""
+    return read_reply(total, _Total).bytes
 
 
 async def _has_files(client: RuntimeClient, covered: tuple[str, ...]) -> bool:

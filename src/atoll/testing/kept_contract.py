@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from atoll.domain.errors import NotFound
+from atoll.domain.errors import LimitReached, NotFound
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
 from atoll.ports.kept import TREE, KeptShelf, KeptWorktree
 
@@ -59,6 +59,15 @@ class KeptShelfContract:
             assert await shelf.list() == ()
         assert await shelf.list() == ()
         assert (await put(shelf, worktree("kept_c"))).bytes == 4
+
+    async def test_more_than_the_disk_has_is_refused_before_it_is_written(
+        self, shelf: KeptShelf
+    ) -> None:
+        """By both sizes; what fits is not."""
+        async with shelf.draft("kept_d") as draft:
+            await draft.admit(1)
+            with pytest.raises(LimitReached, match=r"1024\.0 TiB large .* room for"):
+                await draft.admit(2**50)
 
     @pytest.mark.parametrize("kept_id", ["kept_none", "../x", "kept_/../a", "", ".new-kept_a"])
     async def test_unknown_or_hostile_id_is_not_found(self, shelf: KeptShelf, kept_id: str) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from atoll.adapters.kept import folder
-from atoll.adapters.kept.folder import KEPT_FREE_BYTES, KeptFolder
+from atoll.adapters.kept.folder import HOLE_BYTES, KEPT_FREE_BYTES, KeptFolder
 from atoll.domain.errors import AtollError, LimitReached
 from atoll.ports.kept import TREE
 from atoll.testing.kept_contract import KeptShelfContract, pieces, put, worktree
@@ -61,3 +61,11 @@ async def test_name_twice_in_a_draft_is_refused(shelf: KeptFolder) -> None:
         async with shelf.draft("kept_a") as draft:
             await draft.write(TREE, pieces(b"x"))
             await draft.write(TREE, pieces(b"y"))
+
+
+async def test_runs_of_zeros_take_no_room_whatever_the_cut(shelf: KeptFolder) -> None:
+    some = b"x" + bytes(40 * HOLE_BYTES) + b"y"
+    kept = await put(shelf, worktree("kept_a"), some)
+    tree = Path(kept.path) / TREE
+    assert tree.read_bytes() == some
+    assert tree.stat().st_blocks * 512 <= 4 * HOLE_BYTES

@@ -16,14 +16,18 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.errors import AtollError, Failed, LimitReached, NotFound
+from atoll.domain.size import spelled_size
 from atoll.ports.kept import KeptWorktree
 from atoll.wire.unreadable import UNREADABLE
 
 RECORD = "kept.json"
 READ_BYTES = 256 * 1024
+HOLE_BYTES = 64 * 1024
+"""The least run of zeros that is left out of a file on the disk."""
 KEPT_FREE_BYTES = 512 * 2**20
 """A kept worktree never takes the disk's last half GiB."""
 
+_ZEROS = bytes(HOLE_BYTES)
 _ID = re.compile(r"[a-z]+_[A-Za-z0-9]{1,60}\Z")
 _DRAFT = ".new-"
 
@@ -94,12 +98,25 @@ class FolderDraft:
         # Zeros take no room, so what would not fit as it stands is refused by its size.
         self._most_bytes = 0
 
+    async def admit(self, size: int) -> None:
+        """See the port."""
+        try:
+            room = max(0, self._room())
+        except OSError as error:
+            raise _refused(error) from error
+        if size > room:
+            raise LimitReached(
+                f"The worktree is {spelled_size(size)} large and the server's disk has room for "
+                f"{spelled_size(room)}: nothing was written. Free some space there, or remove "
+                "large (also sparse) files inside, then try again."
+            )
+
     async def write(self, name: str, pieces: AsyncIterator[bytes]) -> None:
         """See the port."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         try:
             file = os.open(self._place / name, flags, 0o600)
-            self._most_bytes = self._bytes + shutil.disk_usage(self._place).free - KEPT_FREE_BYTES
+            self._most_bytes = self._bytes + self._room()
             try:
                 async for piece in pieces:
                     await asyncio.to_thread(self._append, file, piece)
@@ -110,20 +127,21 @@ class FolderDraft:
             raise _refused(error) from error
 
     def _append(self, file: int, piece: bytes) -> None:
-        if self._bytes + len(piece) > self._most_bytes or shutil.disk_usage(
-            self._place
-        ).free < KEPT_FREE_BYTES + len(piece):
+        if self._bytes + len(piece) > self._most_bytes or self._room() < len(piece):
             raise LimitReached(
                 "The server's disk is nearly full, or would be: free some space, or remove large "
                 "(also sparse) files inside, then try again."
             )
-        rest = memoryview(piece)
-        if piece == bytes(len(piece)):
-            os.ftruncate(file, os.lseek(file, len(piece), os.SEEK_CUR))
-            rest = rest[:0]
-        while rest:
-            rest = rest[os.write(file, rest) :]
+        for at in range(0, len(piece), HOLE_BYTES):
+            part = piece[at : at + HOLE_BYTES]
+            if part == _ZEROS[: len(part)]:
+                os.ftruncate(file, os.lseek(file, len(part), os.SEEK_CUR))
+            else:
+                _write_whole(file, part)
         self._bytes += len(piece)
+
+    def _room(self) -> int:
+        return shutil.disk_usage(self._place).free - KEPT_FREE_BYTES
 
     async def commit(self, kept: KeptWorktree) -> KeptWorktree:
         """See the port."""
@@ -135,6 +153,12 @@ class FolderDraft:
         except OSError as error:
             raise _refused(error) from error
         return whole
+
+
+def _write_whole(file: int, part: bytes) -> None:
+    rest = memoryview(part)
+    while rest:
+        rest = rest[os.write(file, rest) :]
 
 
 async def _once(piece: bytes) -> AsyncIterator[bytes]:

@@ -15,6 +15,7 @@ import click
 
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.outgoing_file import Verdict, judge
+from atoll.domain.size import spelled_size
 from atoll.surfaces.cli.answer import Answer, Json
 from atoll.surfaces.cli.api import Api, Call, Stream, at, get, post
 from atoll.surfaces.cli.arrived_tree import Notices, take_repositories_out
@@ -22,7 +23,7 @@ from atoll.surfaces.cli.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.options import json_option
 from atoll.surfaces.cli.output import note, show_json
 from atoll.surfaces.cli.seat.guard import Guarded
-from atoll.surfaces.cli.sparse import TOLD_BYTES, Room, spelled, write_sparse
+from atoll.surfaces.cli.sparse import TOLD_BYTES, Room, write_sparse
 from atoll.surfaces.cli.tree import CHUNK_BYTES, pack, unpack
 
 _REMOTE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*):(.*)", re.DOTALL)
@@ -142,7 +143,7 @@ def _check(place: Place, landing: Path, *, size: int) -> None:
     what = f"{place.sandbox}:{place.path}"
     Room(landing.parent).admit(size, what)
     if size >= TOLD_BYTES:
-        note(f"{what} is {spelled(size)} large")
+        note(f"{what} is {spelled_size(size)} large")
     if judge(landing.name, frozenset()) is Verdict.FLAGGED and size:
         Notices(flagged=[landing.name]).tell()
 

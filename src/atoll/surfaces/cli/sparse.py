@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from atoll.domain.errors import LimitReached
+from atoll.domain.size import spelled_size
 
 HOLE_BYTES: Final = 64 * 1024
 LOOK_EVERY_BYTES: Final = 4 * 2**20
@@ -32,8 +33,9 @@ class Room:
         free = self._free()
         if size > free:
             raise LimitReached(
-                f"{what} is {spelled(size)} large and {self._folder} has room for {spelled(free)}: "
-                "nothing was written. Name a folder on a larger disk, or copy a part"
+                f"{what} is {spelled_size(size)} large and {self._folder} has room for "
+                f"{spelled_size(free)}: nothing was written. Name a folder on a larger disk, "
+                "or copy a part"
             )
 
     def spend(self, size: int) -> None:
@@ -65,13 +67,3 @@ def write_sparse(out: IO[bytes], pieces: Iterable[bytes], room: Room) -> int:
         size += len(piece)
     out.truncate(size)
     return size
-
-
-def spelled(size: int) -> str:
-    """Return a size for people: `1.5 GiB`."""
-    shown = float(size)
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if shown < 1024:
-            return f"{shown:.0f} {unit}" if unit == "bytes" else f"{shown:.1f} {unit}"
-        shown /= 1024
-    return f"{shown:.1f} TiB"
