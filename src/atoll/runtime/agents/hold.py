@@ -42,7 +42,7 @@ class Hold:
         self._driven = driven
         self._terminal = terminal
         self._watching = watching
-        self._typing = Typing(terminal)
+        self._typing = Typing(terminal, driven)
         driven.way = self._typing
         driven.on_state = self.changed
         terminal.lock = self.reason
@@ -60,6 +60,7 @@ class Hold:
         terminal.tell(state)
         if lock.state is AgentState.RUNNING and lock.work is Work.WORKING:
             terminal.control.agent_takes(self._driven.identity.name)
+            self._typing.works()
         else:
             terminal.control.agent_yields()
 

@@ -39,8 +39,13 @@ QUIET_SECONDS = 0.3
 PATIENCE_SECONDS = 2.5
 """The longest wait for that: some always draw."""
 HEARD_SECONDS = 1.5
+REPORT_SECONDS = 3.0
+"""How long a turn takes to be reported once it begins, on a busy machine."""
 ENTERS = 3
-"""An Enter that changes nothing on the screen in time was not heard, and is pressed again."""
+"""An Enter without effect in time was not heard, and is pressed again."""
+COMMANDS = ("/", "!", "#")
+"""What a prompt to the TUI itself begins with. It begins no turn, and a further Enter could
+choose something that it offers."""
 ESCAPE, ENTER = b"\x1b", b"\r"
 PASTE, PASTED = b"\x1b[200~", b"\x1b[201~"
 BRACKETED_PASTE = 2004
@@ -69,14 +74,20 @@ def ear_path(terminal_id: str) -> str:
 class Typing:
     """A `Way`: prompts are pasted, Escape interrupts, questions are answered by people."""
 
-    def __init__(self, terminal: Terminal) -> None:
+    def __init__(self, terminal: Terminal, driven: Driven) -> None:
         self._terminal = terminal
+        self._driven = driven
         self._drawn = asyncio.Event()
+        self._working = asyncio.Event()
         self._line = HalfTyped()
 
     def drew(self) -> None:
         """The agent has drawn something."""
         self._drawn.set()
+
+    def works(self) -> None:
+        """The agent's turn has begun."""
+        self._working.set()
 
     def typed(self, keys: bytes) -> None:
         """A person typed at the agent's input line."""
@@ -99,11 +110,9 @@ class Typing:
         else:
             typed = plain.replace("\n", " ").encode()
         self._type(typed)
+        await self._draws(PATIENCE_SECONDS)
         await self._quiet()
-        for _ in range(ENTERS):
-            self._type(ENTER)
-            if await self._draws(HEARD_SECONDS):
-                return
+        await self._submit(reported=not plain.startswith(COMMANDS))
 
     async def interrupt(self) -> bool:
         """Press Escape."""
@@ -114,6 +123,22 @@ class Typing:
         """A TUI is answered at its terminal."""
         del option, words
         raise Conflict(f"answer {card.id[:80]} at the agent's terminal", code="not_answerable")
+
+    async def _submit(self, *, reported: bool) -> None:
+        """Press Enter until it has an effect, and not once somebody else types."""
+        for _ in range(ENTERS):
+            self._working.clear()
+            self._type(ENTER)
+            heard = await self._heard(reported=reported)
+            if heard or self._driven.lock.refusal or self._line.characters:
+                return
+
+    async def _heard(self, *, reported: bool) -> bool:
+        """Return whether the Enter arrived. With `reported`, an agent that is watched reports a
+        turn: what it draws may be a prompt that it read late, with the Enter as a part of it."""
+        if reported and self._driven.watched:
+            return await _within(REPORT_SECONDS, self._working)
+        return await self._draws(HEARD_SECONDS)
 
     def _check_line(self) -> None:
         if self._line.characters:
@@ -133,18 +158,23 @@ class Typing:
     async def _draws(self, seconds: float) -> bool:
         """Whether it draws something within this time."""
         self._drawn.clear()
-        loop = asyncio.get_running_loop()
-        timer = loop.call_later(seconds, self._drawn.set)
-        due = timer.when()
-        try:
-            await self._drawn.wait()
-        finally:
-            timer.cancel()
-        return loop.time() < due
+        return await _within(seconds, self._drawn)
 
     def _type(self, data: bytes) -> None:
         if not self._terminal.inject(AGENT, data):
             raise Conflict("the agent's terminal takes no input now", code="input_full")
+
+
+async def _within(seconds: float, event: asyncio.Event) -> bool:
+    """Wait for the event; whether it was set within this time."""
+    loop = asyncio.get_running_loop()
+    timer = loop.call_later(seconds, event.set)
+    due = timer.when()
+    try:
+        await event.wait()
+    finally:
+        timer.cancel()
+    return loop.time() < due
 
 
 class Transcript(Protocol):
