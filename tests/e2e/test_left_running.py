@@ -86,3 +86,18 @@ def test_stop_ends_what_was_left(place: tuple[Api, str]) -> None:
     api.act(sandbox, "start")
     assert left(api, sandbox) == []
     api.act(sandbox, "destroy")
+
+
+def test_runtime_tells_what_it_takes_where_groups_count_it(place: tuple[Api, str]) -> None:
+    api, profile = place
+    sandbox = api.create(profile=profile, name="counted")["sandbox_id"]
+    usage = api.call("GET", f"/v1/sandboxes/{sandbox}/processes")["runtime"]
+    degraded = api.sandbox(sandbox)["isolation"]["degraded"]
+    if any(each.startswith("runtime:") for each in degraded):
+        assert usage is None
+    else:
+        assert 2**20 < usage["memory_bytes"] < usage["most_memory_bytes"] == 512 * 2**20
+        assert 1 <= usage["tasks"] < usage["most_tasks"] == 96
+        shown = api.server.run("info", sandbox, timeout=60).stdout
+        assert "of 512 MiB" in shown and "of 96 tasks" in shown, shown
+    api.act(sandbox, "destroy")

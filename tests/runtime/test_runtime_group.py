@@ -8,14 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from atoll.runtime.own_usage import OwnUsage
 from atoll.runtime.zygote import cgroups, hierarchies, runtime_group
 from atoll.runtime.zygote.home import Home
+from atoll.runtime.zygote.own_settings import OwnSettings, own_settings
 from atoll.testing.zygote_rig import ZygoteRig, start_zygote, zygote_rig
 from atoll.wire import zygote as wire
 from atoll.wiring import doctor
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
-MOST_MIB = runtime_group.MEMORY_BYTES >> 20
+USUAL = OwnSettings()
+MOST_MIB = USUAL.runtime_memory_mb
 ROOTLESS = 1_899_999_999
 
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: the limits are root's to set")
@@ -69,7 +72,7 @@ def test_runtime_that_eats_ends_its_own_sandbox_with_the_reason(rig: ZygoteRig) 
     assert told.text.startswith("2 run")
     ended = heard(rig, greedy, MOST_MIB + 64)
     assert ended.sandbox_id == "sb_greedy"
-    assert ended.reason == runtime_group.RAN_OUT
+    assert ended.reason == runtime_group.reason(USUAL)
     assert rig.inside(quiet, "/bin/echo", "here") == (0, "here\n")
     rig.ask(wire.Destroy("sb_greedy"))
     assert groups_of(rig) == ["sb_quiet", "sb_quiet.runtime"]
@@ -100,7 +103,7 @@ def test_runtime_of_an_adopted_spare_has_groups_that_go_with_it() -> None:
         box = rig.start("sb_taken", env=ENV)
         name = stands_in(box.runtime_pid, "memory")
         assert name.startswith("spare-")
-        assert heard(rig, box, MOST_MIB + 64).reason == runtime_group.RAN_OUT
+        assert heard(rig, box, MOST_MIB + 64).reason == runtime_group.reason(USUAL)
         rig.ask(wire.Destroy("sb_taken"))
         assert name not in groups_of(rig)
         assert name.removesuffix(runtime_group.SUFFIX) not in groups_of(rig)
@@ -154,8 +157,92 @@ def test_limits_are_written_in_the_words_of_each_version(
     group.mkdir()
     for name in files:
         (group / name).touch()
-    assert groups.make(group.name, runtime_group.CAPS) == [group]
+    assert groups.make(group.name, runtime_group.caps(USUAL)) == [group]
     assert {each.name: each.read_text() for each in group.iterdir()} == files
+
+
+@pytest.mark.parametrize(
+    ("version", "files"),
+    [
+        (1, {"blkio.bfq.weight": "50", "blkio.weight": "250"}),
+        (2, {"io.weight": "default 50", "io.bfq.weight": "50"}),
+    ],
+)
+def test_share_of_the_disk_is_written_where_there_is_such_a_file(
+    tmp_path: Path, version: int, files: dict[str, str]
+) -> None:
+    groups = cgroups.Groups(((version, tmp_path),), frozenset())
+    bounds = cgroups.caps(wire.Limits())
+    for known in ({}, files):
+        group = tmp_path / f"sb_{len(known)}"
+        group.mkdir()
+        for name in known:
+            (group / name).touch()
+        groups.make(group.name, bounds)
+        assert {each.name: each.read_text() for each in group.iterdir()} == known
+
+
+@root
+def test_sandbox_stands_in_a_group_with_its_share_of_the_disk(rig: ZygoteRig) -> None:
+    """Where this kernel has weights; whether the disk's scheduler heeds them, `doctor` says."""
+    report = asked(rig)
+    if not report.disk_weight:
+        pytest.skip("no group here has a weight for the disk")
+    rig.start("sb_disk", env=ENV)
+    names = ("blkio.bfq.weight", "blkio.weight", "io.weight", "io.bfq.weight")
+    bases = [each.base(rig.home.tag) for each in hierarchies.hierarchies()]
+    found = [base / "sb_disk" / name for base in bases for name in names]
+    weights = [each.read_text().split()[-1] for each in found if each.exists()]
+    assert weights and set(weights) <= {"50", "250"}
+    (disk,) = {each.parent for each in found if each.exists()}
+    assert cgroups.members(disk)
+    rig.ask(wire.Destroy("sb_disk"))
+    assert not disk.exists()
+
+
+def test_gauge_reads_what_a_runtime_takes_and_may_take(tmp_path: Path) -> None:
+    assert runtime_group.Gauge([tmp_path])() is None
+    for name, text in (
+        ("memory.current", "4096\n"),
+        ("memory.max", "max\n"),
+        ("pids.current", "7\n"),
+        ("pids.max", "96\n"),
+    ):
+        (tmp_path / name).write_text(text)
+    gauge = runtime_group.Gauge([tmp_path])
+    assert gauge() == OwnUsage(4096, None, 7, 96)
+    (tmp_path / "memory.current").write_text("8192\n")
+    assert gauge() == OwnUsage(8192, None, 7, 96)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", (512, 96)),
+        ("runtime_memory_mb = 128\nruntime_tasks = 40", (128, 40)),
+        ("runtime_memory_mb = 1\nruntime_tasks = 0", (512, 96)),
+        ("runtime_memory_mb = true\nruntime_tasks = 'x'", (512, 96)),
+    ],
+)
+def test_what_a_runtime_may_take_is_a_setting_that_odd_values_do_not_change(
+    tmp_path: Path, text: str, expected: tuple[int, int]
+) -> None:
+    (tmp_path / "config.toml").write_text(text)
+    found = own_settings(Home(tmp_path))
+    assert (found.runtime_memory_mb, found.runtime_tasks) == expected
+
+
+@root
+def test_runtime_has_what_the_settings_say_and_reports_what_it_takes() -> None:
+    with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as folder:
+        Path(folder).chmod(0o711)
+        (Path(folder) / "config.toml").write_text("runtime_memory_mb = 128\nruntime_tasks = 40\n")
+        with zygote_rig(0, Path(folder)) as rig:
+            if asked(rig).degraded:
+                pytest.skip("no memory control group here, and the sandbox says so")
+            box = rig.start("sb_set", env=ENV)
+            ended = heard(rig, box, 200)
+            assert ended.reason == "the runtime's own memory ran out (128 MiB)"
 
 
 @pytest.mark.parametrize(

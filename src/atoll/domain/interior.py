@@ -39,6 +39,15 @@ all, though it comes from a pool of the whole machine (tcp_mem); v2 counts it as
 DEFAULT_LOW_DISK_MB = 2048
 """Where the setting says nothing: below so much free disk no sandbox starts."""
 
+DEFAULT_RUNTIME_MEMORY_MB = 512
+"""What a sandbox's runtime may take: an idle one takes some 12 MiB, a thousand terminals 350."""
+
+MIN_RUNTIME_MEMORY_MB = 64
+DEFAULT_RUNTIME_TASKS = 96
+"""Its processes and threads: it forks nothing, and resolves names and moves files in threads."""
+
+MIN_RUNTIME_TASKS = 32
+
 SCRATCH = (
     ("/tmp", 0o1777, 512 * MIB),  # noqa: S108  names inside the sandbox
     ("/var/tmp", 0o1777, 256 * MIB),  # noqa: S108

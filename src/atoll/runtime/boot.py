@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from atoll.runtime.own_usage import OwnUsage
+
 JOURNAL_BYTES = 4 * 1024 * 1024
 
 
@@ -59,7 +61,8 @@ class RuntimeBoot:
     tree of the file routes. `keys_fd` is a memfd with the broker's keys (TOML); `broker`
     names upstream URLs by provider where they differ from the keys' own. `settle` is called
     whenever the runtime has had nothing to do for a while, and gives memory back. With
-    `idle_end_seconds` the runtime ends by itself after so long without a request.
+    `idle_end_seconds` the runtime ends by itself after so long without a request. `own_usage`
+    tells what the runtime itself takes (None: nobody counts it).
     """
 
     sandbox_id: str
@@ -81,6 +84,7 @@ class RuntimeBoot:
     journal_bytes: int = JOURNAL_BYTES
     settle: Callable[[], int] | None = None
     idle_end_seconds: int | None = None
+    own_usage: Callable[[], OwnUsage | None] | None = None
 
 
 Stand = Callable[[], RuntimeBoot]

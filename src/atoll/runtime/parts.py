@@ -4,6 +4,7 @@ Routes are laid once, before anything stands behind them: the zygote does it for
 runtimes, which then share those pages. So a route finds its part here when it is asked.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from atoll.runtime.agents.agents import Agents
@@ -13,6 +14,7 @@ from atoll.runtime.execs.execs import Execs
 from atoll.runtime.files.files import Files
 from atoll.runtime.health import Activity
 from atoll.runtime.journal import Journal
+from atoll.runtime.own_usage import OwnUsage
 from atoll.runtime.ports import Ports
 from atoll.runtime.recordings.recordings import Recordings
 from atoll.runtime.redactions import Redactions
@@ -36,3 +38,4 @@ class Parts:
     control_plane: ControlPlane = field(init=False)
     policy: StandingPolicy = field(default_factory=StandingPolicy)
     redactions: Redactions = field(default_factory=Redactions)
+    own_usage: Callable[[], OwnUsage | None] | None = None

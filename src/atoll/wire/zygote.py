@@ -287,7 +287,8 @@ class Runtimes(msgspec.Struct, frozen=True):
 
 class Reported(msgspec.Struct, frozen=True, tag_field="answer", tag="reported"):
     """What this host gives: `degraded` names each limit a sandbox will lack, `unshared` says why
-    idle runtimes give no memory back (empty: they do)."""
+    idle runtimes give no memory back (empty: they do), `disk_weight` whether sandboxes' groups have
+    a weight for the disk."""
 
     root: bool
     pid: int
@@ -297,6 +298,7 @@ class Reported(msgspec.Struct, frozen=True, tag_field="answer", tag="reported"):
     unshared: str = "the zygote is of an older version"
     disk: Disk | None = None
     runtimes: Runtimes | None = None
+    disk_weight: bool = False
 
 
 class Imported(msgspec.Struct, frozen=True, tag_field="answer", tag="imported"):

@@ -22,7 +22,7 @@ from atoll.runtime.zygote.seccomp import ARCHITECTURES
 from atoll.runtime.zygote.shared_uid import FILES, OWN_FILES, SHARE
 from atoll.runtime.zygote.uids import FIRST_UID
 from atoll.wire import zygote as wire
-from atoll.wiring import docker_host, mount_view, zygote_process
+from atoll.wiring import disk_share, docker_host, mount_view, zygote_process
 
 LITTLE_DISK_BYTES = 5 * 2**30
 _CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")
@@ -53,6 +53,7 @@ def findings(home: Home) -> list[Finding]:
         lambda: _covered(home),
         lambda: docker_host.findings(home.root),
         lambda: _disk(home, report),
+        lambda: _disk_share(home, report),
         _git,
     )
     return [finding for check in checks for finding in check()]
@@ -391,6 +392,12 @@ def _shared_disk(home: Home, disk: wire.Disk) -> Finding:
 
 def _gib(size: int) -> str:
     return f"{size / 2**30:.1f} GiB"
+
+
+def _disk_share(home: Home, report: wire.Reported | None) -> Iterator[Finding]:
+    if report is not None:
+        device, weighed = home.root.stat().st_dev, report.disk_weight
+        yield disk_share.finding(device, weighed=weighed, places=disk_share.Places())
 
 
 def _git() -> Iterator[Finding]:

@@ -139,6 +139,7 @@ def _fill(
     """Put what this runtime is behind its routes."""
     journal = parts.journal
     activity = parts.activity = Activity(boot.sandbox_id, boot.generation)
+    parts.own_usage = boot.own_usage
     journal.noted = activity.noted
     parts.policy = StandingPolicy()
     parts.policy.heed(parts.redactions.heed)

@@ -17,7 +17,13 @@ from atoll.adapters.agents.catalogue import find
 from atoll.adapters.extensions.docker.build_rules import USUAL_RULES, BuildRules
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.host_mount import check_source
-from atoll.domain.interior import DEFAULT_LOW_DISK_MB
+from atoll.domain.interior import (
+    DEFAULT_LOW_DISK_MB,
+    DEFAULT_RUNTIME_MEMORY_MB,
+    DEFAULT_RUNTIME_TASKS,
+    MIN_RUNTIME_MEMORY_MB,
+    MIN_RUNTIME_TASKS,
+)
 from atoll.domain.isolation import IsolationLevel
 from atoll.domain.price import PRICES
 from atoll.domain.provider import PROVIDERS, safe_base_url
@@ -63,7 +69,8 @@ class ControlSettings:
     `bytes_per_hour`, `spend_micros`, millionths of a US dollar by provider, and `no_fetch`,
     providers that may be asked to fetch and call nothing.
     `mount_roots`: folders of the host below which anybody may mount; the file alone says so.
-    `share_memory`, `low_disk_mb`: the zygote's, which reads them from the file itself.
+    `share_memory`, `low_disk_mb`, `runtime_memory_mb`, `runtime_tasks`: the zygote's, which reads
+    them from the file itself.
     `away_seconds`: how long terminals wait for their drivers while no control plane is there.
     `require_isolation`: the level below which no sandbox runs, nor behind a weak wall.
     `allow_loopback_remotes`: repositories on this machine may be fetched (development).
@@ -91,6 +98,10 @@ class ControlSettings:
     mount_roots: tuple[str, ...] = ()
     share_memory: bool = False
     low_disk_mb: Annotated[int, msgspec.Meta(ge=0)] = DEFAULT_LOW_DISK_MB
+    runtime_memory_mb: Annotated[int, msgspec.Meta(ge=MIN_RUNTIME_MEMORY_MB)] = (
+        DEFAULT_RUNTIME_MEMORY_MB
+    )
+    runtime_tasks: Annotated[int, msgspec.Meta(ge=MIN_RUNTIME_TASKS)] = DEFAULT_RUNTIME_TASKS
 
 
 def read_settings(

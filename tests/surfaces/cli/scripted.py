@@ -100,6 +100,7 @@ class Scripted:
         self.events: list[dict[str, Any]] = []
         self.stdin = bytearray()
         self.left_running: list[dict[str, Any]] = []
+        self.usage: dict[str, int | None] | None = None
         self.stdin_closed = threading.Event()
         self.port = 0
         self._loop = asyncio.new_event_loop()
@@ -211,7 +212,8 @@ class Scripted:
                     found["state"] = found.pop("becomes", "ready")
                 return web.json_response(found)
             case ["processes"]:
-                return web.json_response({"processes": self.left_running, "more": False})
+                told = {"processes": self.left_running, "more": False, "runtime": self.usage}
+                return web.json_response(told)
             case ["agents"]:
                 return web.json_response({"agents": []})
             case ["unpulled"]:

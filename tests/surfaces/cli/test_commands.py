@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pytest
 from aiohttp import web
 
 from atoll.ports.host import Finding, UpOptions
@@ -48,6 +49,25 @@ def test_info_of_a_sandbox_names_its_wall_and_what_is_missing(cli: Cli, server: 
     assert "container (bubblewrap, host uid 1900000001)" in ran.out
     assert "memory: no delegated cgroup" in ran.out
     assert json.loads(cli("info", "one", "--json").out)["sandbox_id"] == "sb_one"
+
+
+@pytest.mark.parametrize(
+    ("usage", "shown"),
+    [
+        ((13 * 2**20, 512 * 2**20, 5, 96), "runtime       13 of 512 MiB, 5 of 96 tasks\n"),
+        ((13 * 2**20, None, 5, None), "runtime       13 MiB, 5 tasks\n"),
+        ((13 * 2**20, None, None, None), "runtime       13 MiB\n"),
+    ],
+)
+def test_info_shows_what_the_runtime_takes(
+    cli: Cli, server: Scripted, usage: tuple[int | None, ...], shown: str
+) -> None:
+    server.add("one")
+    assert "runtime " not in cli("info", "one").out
+    names = ("memory_bytes", "most_memory_bytes", "tasks", "most_tasks")
+    server.usage = dict(zip(names, usage, strict=True))
+    assert shown in cli("info", "one").out
+    assert json.loads(cli("info", "one", "--json").out)["runtime_usage"] == server.usage
 
 
 def test_info_lists_what_was_left_running_without_its_control_characters(

@@ -10,6 +10,7 @@ from atoll.domain.errors import Invalid
 from atoll.runtime.execs.exec import Exec
 from atoll.runtime.execs.execs import Wish
 from atoll.runtime.execs.record import ExecRecord, Last
+from atoll.runtime.own_usage import OwnUsage
 from atoll.runtime.parts import Parts
 from atoll.runtime.requests import (
     SignalBody,
@@ -58,10 +59,11 @@ class LeftRecord(msgspec.Struct):
 
 
 class LeftList(msgspec.Struct):
-    """The answer of `GET /processes`."""
+    """The answer of `GET /processes`; `runtime` is null where nobody counts what it takes."""
 
     processes: list[LeftRecord]
     more: bool
+    runtime: OwnUsage | None
 
 
 def routes(parts: Parts) -> list[web.RouteDef]:
@@ -133,7 +135,8 @@ class _Handlers:
     async def left_running(self, _request: web.Request) -> web.Response:
         left = await self._parts.execs.left_running()
         listed = [LeftRecord(each.pid, each.command) for each in left.processes]
-        return answer(LeftList(listed, left.more))
+        own_usage = self._parts.own_usage
+        return answer(LeftList(listed, left.more, own_usage() if own_usage else None))
 
     async def end_left_running(self, _request: web.Request) -> web.Response:
         await self._parts.execs.end_left_running()

@@ -97,7 +97,8 @@ def _build(nursery: Nursery, parentage: Parentage) -> Stand:
     doorstep = None if parentage.spare else lay_doorstep(nursery, places, keyless=keyless)
     building = _building(nursery, parentage, places)
     # With privilege still, while the wall rises: on cgroup v2 it may take a grace period.
-    runtime_group.enter(nursery.groups, parentage.request.sandbox_id)
+    bounds = runtime_group.caps(nursery.settings)
+    gauge = runtime_group.enter(nursery.groups, parentage.request.sandbox_id, bounds)
     if nursery.root:
         kernel.lay_down(parentage.runtime_uid)
 
@@ -126,6 +127,7 @@ def _build(nursery: Nursery, parentage: Parentage) -> Stand:
             ),
             settle=nursery.mould.settle,
             idle_end_seconds=request.maintenance_seconds,
+            own_usage=gauge,
         )
 
     return stand

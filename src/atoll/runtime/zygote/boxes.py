@@ -251,7 +251,7 @@ class Boxes:
 
     def _why_ended(self, box: Live, status: int) -> str:
         if runtime_group.ran_out(self.nursery.groups, box.record.group_name):
-            return runtime_group.RAN_OUT
+            return runtime_group.reason(self.nursery.settings)
         if os.waitstatus_to_exitcode(status) == INIT_GONE:
             return "everything inside ended: its init was killed or gave up"
         return f"the runtime {ending(status)}"

@@ -24,6 +24,11 @@ from atoll.runtime.zygote.hierarchies import Hierarchy, hierarchies
 from atoll.wire.zygote import Limits
 
 CPU_PERIOD_US = 100_000
+DISK_WEIGHT = 50
+"""A sandbox's share of the disk in the terms of cgroup v2: half of what other groups have."""
+
+_DISK_WEIGHTS = {1: ("blkio.bfq.weight", "blkio.weight"), 2: ("io.weight", "io.bfq.weight")}
+_DISK = frozenset({"io", "blkio"})
 _CPU_QUOTAS = ("cpu.cfs_quota_us", "cpu.max")
 FREEZE_SECONDS = 1.0
 LEAVE_SECONDS = 10.0
@@ -35,7 +40,8 @@ _Base = tuple[int, Path]
 @dataclass(frozen=True, slots=True)
 class Caps:
     """Limits of one sandbox or runtime; None is no limit. Groups bound the first three, the wall
-    the next two. `weight` is a share of the processor in the terms of cgroup v2, usually 100."""
+    the next two. `weight` is a share of the processor, `disk_weight` one of the disk, in the terms
+    of cgroup v2: 100 is usual."""
 
     memory_bytes: int | None
     pids: int | None
@@ -43,6 +49,7 @@ class Caps:
     files: int = DEFAULT_FILES
     netlink: int = DEFAULT_NETLINK
     weight: int | None = None
+    disk_weight: int | None = None
 
 
 UNBOUNDED = Caps(None, None, None)
@@ -57,6 +64,7 @@ def caps(limits: Limits) -> Caps:
         cpu_millis=limits.cpu_millis or default_cpu_millis(len(os.sched_getaffinity(0))),
         files=limits.files or DEFAULT_FILES,
         netlink=DEFAULT_NETLINK if limits.netlink is None else limits.netlink,
+        disk_weight=DISK_WEIGHT,
     )
 
 
@@ -76,6 +84,12 @@ class Groups:
     def has(self, controller: str) -> bool:
         """Whether a limit of this kind holds."""
         return controller in self.gives
+
+    @property
+    def weighs_disk(self) -> bool:
+        """Whether groups have a weight for the disk; the disk's scheduler decides whether it acts
+        on that."""
+        return bool(self.gives & _DISK)
 
     def paths(self, name: str) -> list[Path]:
         """A sandbox's group in each hierarchy, made or not."""
@@ -120,7 +134,16 @@ def _settings(version: int, caps: Caps) -> list[tuple[str, str]]:
         # cpu.shares is 1024 where cpu.weight is 100.
         one, two = ("cpu.shares", caps.weight * 1024 // 100), ("cpu.weight", caps.weight)
         settings.append((one[0], str(one[1])) if version == 1 else (two[0], str(two[1])))
+    if caps.disk_weight is not None:
+        settings += _disk_settings(version, caps.disk_weight)
     return settings
+
+
+def _disk_settings(version: int, weight: int) -> list[tuple[str, str]]:
+    """A weight in the words of BFQ, of CFQ (blkio.weight, where 500 is usual) and of iocost."""
+    if version == 1:
+        return [("blkio.bfq.weight", str(weight)), ("blkio.weight", str(5 * weight))]
+    return [("io.weight", f"default {weight}"), ("io.bfq.weight", str(weight))]
 
 
 def prepare(tag: str) -> Groups:
@@ -139,7 +162,13 @@ def prepare(tag: str) -> Groups:
             os.close(os.open(probe / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC))
             if not any((probe / name).exists() for name in _CPU_QUOTAS):
                 handed -= {"cpu"}  # a kernel without CONFIG_CFS_BANDWIDTH
+            if not any((probe / name).exists() for name in _DISK_WEIGHTS[hierarchy.version]):
+                handed -= _DISK
             probe.rmdir()
+            if hierarchy.version == 1 and not handed:
+                # Nothing to set: joining it would only cost time at every start.
+                base.rmdir()
+                continue
         except OSError:
             continue
         bases.append((hierarchy.version, base))
@@ -167,7 +196,7 @@ def _handed_down(hierarchy: Hierarchy, base: Path) -> frozenset[str]:
     if hierarchy.version == 1:
         return hierarchy.controllers
     for group in (base.parent, base):
-        for name in ("memory", "pids", "cpu"):
+        for name in ("memory", "pids", "cpu", "io"):
             # Refused while processes stand in a group that is not the root: then v2 only kills.
             with contextlib.suppress(OSError):
                 (group / "cgroup.subtree_control").write_text(f"+{name}")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-USED_CONTROLLERS = frozenset({"memory", "pids", "cpu", "freezer"})
+USED_CONTROLLERS = frozenset({"memory", "pids", "cpu", "freezer", "io", "blkio"})
 
 
 @dataclass(frozen=True, slots=True)

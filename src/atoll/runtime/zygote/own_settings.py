@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from atoll.domain.interior import DEFAULT_LOW_DISK_MB
+from atoll.domain.interior import (
+    DEFAULT_LOW_DISK_MB,
+    DEFAULT_RUNTIME_MEMORY_MB,
+    DEFAULT_RUNTIME_TASKS,
+    MIN_RUNTIME_MEMORY_MB,
+    MIN_RUNTIME_TASKS,
+)
 from atoll.runtime.zygote.home import Home
 
 MAX_NOTE_BYTES = 64 * 1024
@@ -21,11 +27,14 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class OwnSettings:
-    """`mount_roots`, `share_memory` and `low_disk_mb` (docs/settings.md)."""
+    """`mount_roots`, `share_memory`, `low_disk_mb`, `runtime_memory_mb` and `runtime_tasks`
+    (docs/settings.md)."""
 
     mount_roots: tuple[str, ...] = ()
     share_memory: bool = False
     low_disk_mb: int = DEFAULT_LOW_DISK_MB
+    runtime_memory_mb: int = DEFAULT_RUNTIME_MEMORY_MB
+    runtime_tasks: int = DEFAULT_RUNTIME_TASKS
 
 
 def own_settings(home: Home) -> OwnSettings:
@@ -38,6 +47,12 @@ def own_settings(home: Home) -> OwnSettings:
         mount_roots=_texts(found.get("mount_roots")),
         share_memory=found.get("share_memory") is True,
         low_disk_mb=_number(found.get("low_disk_mb"), DEFAULT_LOW_DISK_MB),
+        runtime_memory_mb=_number(
+            found.get("runtime_memory_mb"), DEFAULT_RUNTIME_MEMORY_MB, least=MIN_RUNTIME_MEMORY_MB
+        ),
+        runtime_tasks=_number(
+            found.get("runtime_tasks"), DEFAULT_RUNTIME_TASKS, least=MIN_RUNTIME_TASKS
+        ),
     )
 
 
@@ -45,8 +60,8 @@ def _texts(found: Any) -> tuple[str, ...]:
     return tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
 
 
-def _number(found: Any, usual: int) -> int:
-    fits = isinstance(found, int) and not isinstance(found, bool) and found >= 0
+def _number(found: Any, usual: int, *, least: int = 0) -> int:
+    fits = isinstance(found, int) and not isinstance(found, bool) and found >= least
     return found if fits else usual
 
 

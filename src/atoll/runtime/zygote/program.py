@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from atoll.domain.errors import Conflict, Failed
+from atoll.domain.interior import MIB
 from atoll.runtime.zygote import cgroups, image, runtime_group
 from atoll.runtime.zygote.births import Births
 from atoll.runtime.zygote.boxes import Boxes
@@ -135,8 +136,9 @@ def _report(nursery: Nursery) -> wire.Reported:
         unshared=nursery.mould.lacking,
         disk=wire.Disk(room.free, room.low, room.promised),
         runtimes=wire.Runtimes(
-            len(used), sum(used), max(used, default=0), runtime_group.MEMORY_BYTES
+            len(used), sum(used), max(used, default=0), nursery.settings.runtime_memory_mb * MIB
         ),
+        disk_weight=nursery.groups.weighs_disk,
     )
 
 

@@ -6,35 +6,72 @@ its own sandbox.
 """
 
 import contextlib
+import os
 from pathlib import Path
 
 from atoll.domain.interior import MIB
+from atoll.runtime.own_usage import OwnUsage
 from atoll.runtime.zygote.cgroups import Caps, Groups, join
+from atoll.runtime.zygote.own_settings import OwnSettings
 
 SUFFIX = ".runtime"
 """Of its groups' names, after the sandbox's: no id of a sandbox holds a dot."""
 
-MEMORY_BYTES = 512 * MIB
-"""An idle runtime takes some 12 MiB, a thousand terminals 350."""
-
-TASKS = 96
-"""Processes and threads: it forks nothing, and resolves names and moves files in threads."""
-
 WEIGHT = 100
 """The share of the processor that any other group gets, in the terms of cgroup v2."""
 
-CAPS = Caps(memory_bytes=MEMORY_BYTES, pids=TASKS, cpu_millis=None, weight=WEIGHT)
 UNBOUND = "runtime: no delegated cgroup, the memory of the sandbox's own runtime is not bounded"
-RAN_OUT = f"the runtime's own memory ran out ({MEMORY_BYTES // MIB} MiB)"
 
 _USAGE = ("memory.current", "memory.usage_in_bytes")
+_MOST = ("memory.max", "memory.limit_in_bytes")
+_TASKS = ("pids.current",)
+_MOST_TASKS = ("pids.max",)
+_FIGURE_BYTES = 32
 _EVENTS = ("memory.events", "memory.oom_control")
 
 
-def enter(groups: Groups, name: str) -> None:
+class Gauge:
+    """The files that tell what a runtime takes and may take, opened with privilege and before any
+    confinement, so that the runtime can read them later without a path."""
+
+    def __init__(self, made: list[Path]) -> None:
+        self._files = {
+            names: _opened(made, names) for names in (_USAGE, _MOST, _TASKS, _MOST_TASKS)
+        }
+
+    def __call__(self) -> OwnUsage | None:
+        """Return the figures; None where no group counts memory."""
+        memory = _figure(self._files[_USAGE])
+        if memory is None:
+            return None
+        most, tasks, most_tasks = (
+            _figure(self._files[each]) for each in (_MOST, _TASKS, _MOST_TASKS)
+        )
+        return OwnUsage(memory, most, tasks, most_tasks)
+
+
+def caps(settings: OwnSettings) -> Caps:
+    """Return what the settings let a runtime have. Its disk's weight stays the usual one: it writes
+    the journal and the recordings."""
+    return Caps(
+        memory_bytes=settings.runtime_memory_mb * MIB,
+        pids=settings.runtime_tasks,
+        cpu_millis=None,
+        weight=WEIGHT,
+    )
+
+
+def reason(settings: OwnSettings) -> str:
+    """Return why a runtime ended that `ran_out`."""
+    return f"the runtime's own memory ran out ({settings.runtime_memory_mb} MiB)"
+
+
+def enter(groups: Groups, name: str, bounds: Caps) -> Gauge:
     """Move this process, still single-threaded, into groups of its own; `name` is that of its
     sandbox's. Raises `OSError`."""
-    join(groups.make(name + SUFFIX, CAPS))
+    made = groups.make(name + SUFFIX, bounds)
+    join(made)
+    return Gauge(made)
 
 
 def paths(groups: Groups, name: str) -> list[Path]:
@@ -52,6 +89,21 @@ def usage(groups: Groups) -> tuple[int, ...]:
     """Bytes of memory of each runtime that there is."""
     found = (group for _version, base in groups.bases for group in base.glob(f"*{SUFFIX}"))
     return tuple(int(line) for group in found for line in _lines(group, _USAGE))
+
+
+def _opened(made: list[Path], names: tuple[str, ...]) -> int | None:
+    for place in (group / name for group in made for name in names):
+        with contextlib.suppress(OSError):
+            return os.open(place, os.O_RDONLY | os.O_CLOEXEC)
+    return None
+
+
+def _figure(file: int | None) -> int | None:
+    """Return a number; None for `max`, and where there is no such file any more."""
+    if file is not None:
+        with contextlib.suppress(OSError, ValueError):
+            return int(os.pread(file, _FIGURE_BYTES, 0))
+    return None
 
 
 def _lines(group: Path, names: tuple[str, str]) -> list[str]:

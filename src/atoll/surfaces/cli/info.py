@@ -5,6 +5,7 @@ from contextlib import suppress
 import click
 
 from atoll.domain.errors import AtollError
+from atoll.domain.interior import MIB
 from atoll.surfaces.cli.answer import Answer
 from atoll.surfaces.cli.api import Api, get
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
@@ -29,11 +30,12 @@ def command(invocation: Invocation, name: str | None, *, as_json: bool) -> None:
     sandbox = select(invocation, api, name)
     left = _left_running(api, sandbox)
     if as_json:
-        show_json({**sandbox.value, "left_running": left.value.get("processes", [])})
+        inside = {"left_running": left.value.get("processes", [])}
+        show_json({**sandbox.value, **inside, "runtime_usage": left.value.get("runtime")})
         return
     click.echo(f"{'name':<{WIDTH}}{clean(name_of(sandbox))}")
     click.echo(f"{'state':<{WIDTH}}{painted(clean(sandbox.text('state')))}{_reason(sandbox)}")
-    for label, text in _lines(sandbox) + _processes(left):
+    for label, text in [*_lines(sandbox), *_processes(left), ("runtime", _usage(left))]:
         if text:
             click.echo(f"{label:<{WIDTH}}{clean(text)}")
 
@@ -52,6 +54,23 @@ def _processes(left: Answer) -> list[tuple[str, str]]:
         for each in left.children("processes")
     ]
     return [*lines, ("", "and more")] if left.flag("more") else lines
+
+
+def _usage(left: Answer) -> str:
+    """Return what its runtime, outside the wall, takes and may take; empty where it is unknown."""
+    if left.value.get("runtime") is None:
+        return ""
+    usage = left.child("runtime")
+    parts = [(usage.number("memory_bytes") // MIB, "most_memory_bytes", MIB, "MiB")]
+    if usage.value.get("tasks") is not None:
+        parts.append((usage.number("tasks"), "most_tasks", 1, "tasks"))
+    return ", ".join(
+        f"{taken}{_most(usage, most, unit=unit)} {noun}" for taken, most, unit, noun in parts
+    )
+
+
+def _most(usage: Answer, name: str, *, unit: int) -> str:
+    return "" if usage.value.get(name) is None else f" of {usage.number(name) // unit}"
 
 
 def _reason(sandbox: Answer) -> str:

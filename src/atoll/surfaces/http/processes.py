@@ -15,7 +15,8 @@ router = APIRouter(prefix="/v1/sandboxes/{sandbox}/processes", tags=["exec"], ro
 
 @router.get("", response_model=ProcessList, responses=problems(404, 409, 502))
 async def list_processes(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
-    """Processes that commands and terminals left running when they ended; at most 200."""
+    """Processes that commands and terminals left running when they ended, at most 200; and what the
+    sandbox's runtime takes."""
     return passed(await atoll.execs.left_running(caller, sandbox))
 
 

@@ -193,11 +193,22 @@ class ProcessView(Shown):
     command: str
 
 
+class RuntimeUsage(Shown):
+    """Memory in bytes, processes and threads, each with its limit; null is not bounded."""
+
+    memory_bytes: int
+    most_memory_bytes: int | None
+    tasks: int | None
+    most_tasks: int | None
+
+
 class ProcessList(Shown):
-    """Processes left running; `more` when there are more than are listed."""
+    """Processes left running; `more` when there are more than are listed. `runtime` is what the
+    sandbox's own runtime takes, outside the wall; null where nobody counts it."""
 
     processes: list[ProcessView]
     more: bool
+    runtime: RuntimeUsage | None = None
 
 
 class TotalView(Shown):

@@ -1,0 +1,13 @@
+"""What a runtime itself takes, in the words of its contract."""
+
+import msgspec
+
+
+class OwnUsage(msgspec.Struct, frozen=True):
+    """Memory in bytes, processes and threads, each with its limit; None is not counted or not
+    bounded."""
+
+    memory_bytes: int
+    most_memory_bytes: int | None = None
+    tasks: int | None = None
+    most_tasks: int | None = None
