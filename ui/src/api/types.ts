@@ -204,6 +204,8 @@ export interface Secret {
   readonly last4: string;
   readonly provider: string | null;
   readonly hosts: readonly string[];
+  /** Request headers that pass with it beside the usual ones. */
+  readonly headers: readonly string[];
   readonly remote: string | null;
   readonly env: string | null;
   readonly broker_protected: boolean;
@@ -276,6 +278,8 @@ export interface Network {
   readonly allowed: readonly string[];
   readonly denied: readonly string[];
   readonly host_ports: readonly number[];
+  /** Ports of mode `full` beside the usual ones. */
+  readonly ports: readonly number[];
   readonly rules: readonly NetworkRule[];
 }
 

@@ -9,6 +9,7 @@ import { loadRefusals, refusals, type Refusal } from '../state/refusals';
 import { useStore } from '../state/store';
 import { Dialog } from './Dialog';
 import { Segments } from './Segments';
+import { openPorts } from './words';
 
 interface NetworkDialogProps {
   readonly sandbox: Sandbox;
@@ -58,7 +59,10 @@ export function NetworkDialog({ sandbox, onClose }: NetworkDialogProps) {
             disabled={busy || network === null}
             onChoose={(one) => void change({ mode: one }, `The network is ${one} now.`)}
           />
-          <p className="field-hint">{mode?.note ?? '\u00a0'}</p>
+          <p className="field-hint">
+            {mode?.note ?? '\u00a0'}
+            {network?.mode === 'full' && ` Open there: ${openPorts(network)}.`}
+          </p>
         </div>
         <Refused
           list={refused.filter((one) => network?.allowed.includes(targetOf(one)) !== true)}

@@ -12,7 +12,7 @@ import { Icon } from './icons';
 import { Inbox, Lines } from './Inbox';
 import { MenuButton } from './MenuButton';
 import { RotateDialog, SecretDialog } from './SecretDialog';
-import { profileWords } from './words';
+import { profileWords, purposeWords } from './words';
 
 /** What lies over the page. */
 type Over =
@@ -111,7 +111,7 @@ function Row({ secret, onRotate, onRemove }: RowProps) {
           {!brokered && <span className="badge badge-bad">exposed inside</span>}
         </p>
         <p className="quiet">
-          {purposeOf(secret)} · <Scope scope={secret.scope} /> · version {version}
+          {purposeWords(secret)} · <Scope scope={secret.scope} /> · version {version}
         </p>
       </div>
       <p className="secret-print" title="Fingerprint and the last four characters">
@@ -137,19 +137,6 @@ function Scope({ scope }: { readonly scope: string }) {
   if (kind === 'organization') return <>the organization</>;
   if (kind === 'profile' && id !== undefined) return <>profile {profileWords(id)}</>;
   return <>sandbox {list.find(({ sandbox_id: one }) => one === id)?.name ?? id}</>;
-}
-
-function purposeOf({ kind, provider, hosts, remote, env }: Secret): string {
-  switch (kind) {
-    case 'provider':
-      return `key of ${provider ?? 'a provider'}`;
-    case 'git':
-      return `git at ${remote ?? 'a remote'}`;
-    case 'env':
-      return `variable ${env ?? ''}`;
-    case 'custom':
-      return hosts.length > 0 ? `for ${hosts.join(', ')}` : 'asks before each new host';
-  }
 }
 
 function Granted() {

@@ -1,6 +1,6 @@
 /** Short words for things of the API. Pure. */
 
-import type { Sandbox, Terminal } from '../api/types';
+import type { Network, Sandbox, Secret, Terminal } from '../api/types';
 
 /** `owner/repo · branch` of the first repository; null when there is none. */
 export function repoWords(sandbox: Sandbox): string | null {
@@ -49,4 +49,29 @@ export function sizeWords(bytes: number): string {
     unit += 1;
   }
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit] ?? ''}`;
+}
+
+/** What a secret is for, and what passes with it. */
+export function purposeWords({ kind, provider, hosts, headers, remote, env }: Secret): string {
+  switch (kind) {
+    case 'provider':
+      return `key of ${provider ?? 'a provider'}`;
+    case 'git':
+      return `git at ${remote ?? 'a remote'}`;
+    case 'env':
+      return `variable ${env ?? ''}`;
+    case 'custom': {
+      const where = hosts.length > 0 ? `for ${hosts.join(', ')}` : 'asks before each new host';
+      return headers.length > 0 ? `${where} · lets headers pass: ${headers.join(', ')}` : where;
+    }
+  }
+}
+
+const FULL_PORTS = [80, 443, 22];
+
+/** The ports that mode `full` opens: the usual ones (domain/egress.py) and the profile's. */
+export function openPorts({ ports }: Pick<Network, 'ports'>): string {
+  const more = ports.filter((port) => !FULL_PORTS.includes(port));
+  const usual = `ports ${FULL_PORTS.join(', ')}`;
+  return more.length > 0 ? `${usual} and, by the profile, ${more.join(', ')}` : usual;
 }
