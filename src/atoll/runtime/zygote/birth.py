@@ -97,8 +97,7 @@ def _build(nursery: Nursery, parentage: Parentage) -> Stand:
     doorstep = None if parentage.spare else lay_doorstep(nursery, places, keyless=keyless)
     building = _building(nursery, parentage, places)
     # With privilege still, while the wall rises: on cgroup v2 it may take a grace period.
-    bounds = runtime_group.caps(nursery.settings)
-    gauge = runtime_group.enter(nursery.groups, parentage.request.sandbox_id, bounds)
+    gauge = runtime_group.enter(nursery.groups, parentage.request.sandbox_id, nursery.settings)
     if nursery.root:
         kernel.lay_down(parentage.runtime_uid)
 
@@ -122,15 +121,17 @@ def _build(nursery: Nursery, parentage: Parentage) -> Stand:
             init=nursery.programs.init_inside,
             keys_fd=ends.keys,
             broker=request.broker,
-            agents=tuple(
-                msgspec.convert(each, Agent, from_attributes=True) for each in request.agents
-            ),
+            agents=_agents(request),
             settle=nursery.mould.settle,
             idle_end_seconds=request.maintenance_seconds,
             own_usage=gauge,
         )
 
     return stand
+
+
+def _agents(request: Start) -> tuple[Agent, ...]:
+    return tuple(msgspec.convert(each, Agent, from_attributes=True) for each in request.agents)
 
 
 def _building(nursery: Nursery, parentage: Parentage, places: BoxPlaces) -> _Building:

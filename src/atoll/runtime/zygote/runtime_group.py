@@ -66,10 +66,10 @@ def reason(settings: OwnSettings) -> str:
     return f"the runtime's own memory ran out ({settings.runtime_memory_mb} MiB)"
 
 
-def enter(groups: Groups, name: str, bounds: Caps) -> Gauge:
+def enter(groups: Groups, name: str, settings: OwnSettings) -> Gauge:
     """Move this process, still single-threaded, into groups of its own; `name` is that of its
     sandbox's. Raises `OSError`."""
-    made = groups.make(name + SUFFIX, bounds)
+    made = groups.make(name + SUFFIX, caps(settings))
     join(made)
     return Gauge(made)
 
