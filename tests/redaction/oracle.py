@@ -101,6 +101,45 @@ def text(data: bytes) -> bytes:
     return bytes(data[place] for place in visible(data))
 
 
+def overdrawn(data: bytes, values: Iterable[str]) -> set[int]:
+    """Return every place of a secret that a row shows at some moment, with all rows before it."""
+    every = [form for value in values for form in _forms(value)]
+    found: set[int] = set()
+    for shown in _moments(data):
+        drawn = bytes(data[place] for place in shown)
+        for form in every:
+            found |= {place for at in _everywhere(form, drawn) for place in shown[at:][: len(form)]}
+    return found
+
+
+def _moments(data: bytes) -> Iterator[list[int]]:
+    """Yield the places of the bytes that rows show after each letter and each movement."""
+    state, at, column, number = State.GROUND, 0, 0, ""
+    before: list[int] = []
+    row: dict[int, range] = {}
+    for letter in data.decode("utf-8", "surrogateescape"):
+        size = len(letter.encode("utf-8", "surrogateescape"))
+        was, (drawn, state) = state, _read(state, letter)
+        if drawn and not _unseen(letter):
+            wide = unicodedata.east_asian_width(letter) in "WF"
+            row |= {column: range(at, at + size)} | ({column + 1: range(0)} if wide else {})
+            column += 1 + wide
+        elif letter in "\n\v\f" and was in _ACTING:
+            before += [place for _, each in sorted(row.items()) for place in each]
+            row, column = {}, 0
+        elif letter in "\b\r\t" and was in _ACTING:
+            column = {"\b": max(0, column - 1), "\r": 0, "\t": column // 8 * 8 + 8}[letter]
+        elif letter in "CD" and was is State.CSI:
+            column = max(0, column + int(number or 1) * (1 if letter == "C" else -1))
+        number = number + letter if letter.isdigit() and was is State.CSI else ""
+        at += size
+        yield before + [place for _, each in sorted(row.items()) for place in each]
+
+
+_ACTING = (State.GROUND, State.ESCAPE, State.DESIGNATION, State.CSI)
+"""States in which a control character takes effect."""
+
+
 def occurrences(data: bytes, values: Iterable[str]) -> list[list[int]]:
     """Return the places of each occurrence of each form of these values, in both readings."""
     shown = visible(data)
@@ -147,6 +186,21 @@ def masked(data: bytes, values: Iterable[str]) -> bytes:
             at += 1
         out += _stars(data[begin:at]) if begin in places else data[begin:at]
     return out
+
+
+def changed(data: bytes, out: bytes) -> set[int]:
+    """Return the places of the letters in whose place `out` has asterisks."""
+    places: set[int] = set()
+    at = to = 0
+    for letter in data.decode("utf-8", "surrogateescape"):
+        raw = letter.encode("utf-8", "surrogateescape")
+        if not out.startswith(raw, to):
+            places |= set(range(at, at + len(raw)))
+            raw, at = _stars(raw), at + len(raw) - len(_stars(raw))
+            assert out.startswith(raw, to)
+        at, to = at + len(raw), to + len(raw)
+    assert to == len(out)
+    return places
 
 
 def _stars(data: bytes) -> bytes:

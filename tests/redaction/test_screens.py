@@ -15,7 +15,7 @@ import pytest
 from tests.redaction import world
 from tests.redaction.conftest import Search
 from tests.redaction.test_streams import sent
-from tests.redaction.world import Case, World
+from tests.redaction.world import Case, Overdrawn, World
 
 UI = Path(__file__).parents[2] / "ui"
 SCRIPT = Path(__file__).with_name("screen.mjs")
@@ -77,9 +77,9 @@ def emulator() -> Iterator[Emulator]:
         yield one
 
 
-def nothing_shown(emulator: Emulator, case: Case) -> None:
+def nothing_shown(emulator: Emulator, case: Case, cols: int = 0) -> None:
     """Draw the case as it was written and as it went out, and compare."""
-    cols = world.WIDTHS[len(case.stream) % len(world.WIDTHS)]
+    cols = cols or world.WIDTHS[len(case.stream) % len(world.WIDTHS)]
     out = sent(case, ticking=False)
     written = emulator.draw(case.stream, cols=cols)
     shown = emulator.draw(out, cols=cols)
@@ -93,8 +93,15 @@ def nothing_shown(emulator: Emulator, case: Case) -> None:
 
 
 def test_screens_show_no_secret_and_every_other_letter(search: Search, emulator: Emulator) -> None:
-    search(World(between=world.SAFE), lambda case: nothing_shown(emulator, case))
+    search(World(between=world.SAFE), lambda case: nothing_shown(emulator, case), share=0.7)
     assert emulator.secrets_drawn > 0
+
+
+def test_screens_show_no_secret_that_was_drawn_over(search: Search, emulator: Emulator) -> None:
+    """On rows that the terminal does not fold."""
+    before = emulator.secrets_drawn
+    search(Overdrawn(), lambda case: nothing_shown(emulator, case, cols=400), share=0.3)
+    assert emulator.secrets_drawn > before
 
 
 def test_emulator_shows_what_is_coloured_folded_and_wrapped(emulator: Emulator) -> None:

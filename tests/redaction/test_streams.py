@@ -29,8 +29,13 @@ def sent(case: Case, *, ticking: bool) -> bytes:
 
 def masked_as_the_oracle_says(case: Case) -> None:
     out = sent(case, ticking=False)
-    assert out == oracle.masked(case.stream, case.values)
+    masked = oracle.masked(case.stream, case.values)
     assert not oracle.hidden(out, case.values)
+    if out != masked:
+        # What is drawn over before it has come whole depends on the cuts.
+        more = oracle.changed(case.stream, out) - oracle.hidden(case.stream, case.values)
+        assert more <= oracle.overdrawn(case.stream, case.values)
+        return
     assert out == lexicon(case.values).redact(case.stream)
 
 
@@ -39,6 +44,8 @@ def masked_but_for_early_letters(case: Case) -> None:
     assert not oracle.hidden(out, case.values)
     assert len(out) == len(stream)
     secret = oracle.hidden(stream, case.values)
+    if any(was != became for was, became in zip(stream, out, strict=True)):
+        secret = secret | oracle.overdrawn(stream, case.values)
     shown = {place for place in secret if out[place] == stream[place] and stream[place] >= 0x20}
     for place, (was, became) in enumerate(zip(stream, out, strict=True)):
         assert was == became or (place in secret and became == ord("*"))

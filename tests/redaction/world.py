@@ -1,8 +1,5 @@
-"""Streams with secrets in them: text, escape sequences and folds in any order, cut anywhere.
-
-Overwriting and cursor addressing are not made here: what a terminal shows of those only its screen
-knows.
-"""
+"""Streams with secrets in them: text, escape sequences and folds in any order, cut anywhere; and
+rows that are drawn over. Cursor addressing is not made here."""
 
 import base64
 from collections.abc import Iterator
@@ -147,6 +144,79 @@ class World:
             if (at + 1) % every == 0:
                 parts += chance.choice(fillers)
         return parts
+
+
+OVER = (KEY, "31mABCDEFGHIJ", "aaaaaaaaab", 'pa"ss wörd/+&%2Fq')
+"""Values of one row and one column a letter: of the stars for a wide letter one stays where the
+other is drawn over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overdrawn:
+    """Rows on which values are drawn with mistakes that are drawn over, in parts or again."""
+
+    def case(self, chance: Random) -> Case:
+        values = tuple(chance.sample(OVER, chance.randint(1, 2)))
+        parts: list[str] = []
+        for _ in range(chance.randint(1, 4)):
+            for _ in range(chance.choice((1, 1, 2, 3))):
+                parts += self._drawn(chance, chance.choice(values))
+            parts.append(chance.choice(("\r\n", "\r\n", "\r", "")))
+        packed = tuple([part.encode() for part in parts if part])
+        return Case(values, packed, cuts(chance, sum(map(len, packed))))
+
+    def _drawn(self, chance: Random, value: str) -> list[str]:
+        match chance.randrange(6):
+            case 0:
+                return chance.choices((*WORDS, *EDITS, *COLOURS), k=chance.randint(1, 9))
+            case 1:
+                return self._turned(chance, value)
+            case _:
+                return self._mended(chance, value)
+
+    def _mended(self, chance: Random, value: str) -> list[str]:
+        """From left to right: here and there something else stands in the place of a part first."""
+        parts, at, often = [], 0, chance.choice((0.1, 0.4, 0.9))
+        while at < len(value):
+            part = value[at : at + chance.choice((1, 1, 2, 5, 12))]
+            if chance.random() < often:
+                parts += _mistake(chance, value[:at], part)
+            parts.append(part)
+            at += len(part)
+        return parts
+
+    def _turned(self, chance: Random, value: str) -> list[str]:
+        """Its end before its beginning."""
+        at = chance.randint(1, len(value) - 1)
+        right = chance.choice((f"\x1b[{len(value[:at])}C", "x" * len(value[:at])))
+        back = f"\x1b[{len(value)}D"
+        return ["\r", right, value[at:], chance.choice(("\r", back)), value[:at]]
+
+
+EDITS = ("\x08", "\x1b[D", "\x1b[2D", "\r", "\x1b[K", "\x1b[1K", "\x1b[2K", "\x1b[C", "\x1b[3G")
+EDITS += ("\x1b[P", "\x1b[@", "\x1b[2X", "\t", "\x1b[\x08D", "\x1b\x00[D", "\x9bD", "\x1b[Z")
+
+
+def _mistake(chance: Random, before: str, part: str) -> list[str]:
+    """Something wrong behind `before`, and what leads back to where it began."""
+    wrong = "".join(chance.choices("xz-s1", k=chance.randint(1, 4)))
+    size = len(wrong)
+    colour = chance.choice(("", *COLOURS))
+    match chance.randrange(7):
+        case 0:
+            return [wrong, "\x08" * size]
+        case 1:
+            return [wrong, f"\x1b[{size}D", colour]
+        case 2:
+            return [wrong, colour, "\x1b[D" * size, chance.choice(("", "\x1b[K"))]
+        case 3:
+            return ["\r\x1b[K", before]
+        case 4:
+            return [wrong, "\r", before]
+        case 5:
+            return [wrong, "\r\x1b[", str(len(before)), "C"] if before else [wrong, "\r"]
+        case _:
+            return [wrong, "\x08" * size, "\x1b[", str(size), chance.choice("PX")]
 
 
 def cuts(chance: Random, size: int) -> tuple[tuple[int, bool], ...]:

@@ -96,6 +96,34 @@ async def test_secret_within_coloured_lines_is_masked_at_a_terminal(
     masked_behind_the_head(client.output)
 
 
+MISTAKES = (
+    r"s/./x\x08&/g",
+    r"s/..../&xyz\x1b[3D/g",
+    r"s/^.../&wrong\r\x1b[3C/",
+    r"s/^\(.*\)\(.\{9\}\)$/\x1b[21C\2\r\1/",
+)
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+async def test_secret_with_mistakes_drawn_over_is_masked_at_a_terminal(
+    api: Api, box: str, mistake: str
+) -> None:
+    """The control is the same text without redaction, whose rows show the secret."""
+    spelled = f'printf %s "$KEY" | sed "{mistake}"'
+    terminal = api.terminal(box, "bash", "-c", SAY + f'BODY=$({spelled}); echo; echo "$BODY"')
+    async with aiohttp.ClientSession(headers=api.headers) as session:
+        client = TerminalClient(session, api.attach_url(box, terminal), client="one")
+        await asyncio.wait_for(client.run(), 60)
+    written = subprocess.run(
+        ["sed", mistake], input=CANARY.encode(), capture_output=True, check=True
+    ).stdout
+    assert CANARY.encode() not in oracle.text(written)
+    assert oracle.overdrawn(written, (CANARY,))
+    said = bytes(client.output)
+    assert not oracle.overdrawn(said, (CANARY,))
+    assert said.count(b"*") >= 8
+
+
 def masked_behind_the_head(said: bytes) -> None:
     """Each letter of the secret is an asterisk, and nothing else has changed."""
     assert HEAD in said

@@ -16,6 +16,16 @@ C0 = rb"\x00-\x17\x19\x1c-\x1f\x7f"
 ESC = rb"\x1b[%s]*+" % C0
 """ESC; control characters behind it act before what it begins."""
 
+SEQUENCE = ESC + (
+    rb"(?:\[[%(c)s -?]*+[@-~\x18\x1a]?"
+    rb"|\][^\x07\x18\x1a\x1b]*+[\x07\x18\x1a]?"
+    rb"|P[%(c)s -?]*+(?:[@-~][^\x18\x1a\x1b]*+)?[\x18\x1a]?"
+    rb"|[X^_][^\x18\x1a\x1b\x80-\xff]*+[\x18\x1a]?"
+    rb"|[ -/][%(c)s -/]*+[0-~\x18\x1a]?|[0-~\x18\x1a]?)" % {b"c": C0}
+)
+"""An escape sequence in 7 bits as a pattern: finished, cut off or broken off. Where it ends depends
+on no byte after it, so that a stream cut there is read as the whole."""
+
 MAX_BODY_BYTES = 1024 * 1024
 """A longer sequence is passed over."""
 

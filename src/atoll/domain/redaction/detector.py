@@ -19,7 +19,7 @@ class Detector:
         if self.found or not self._lexicon:
             return self.found
         whole = self._held + data
-        findings = self._lexicon.find(whole)
+        findings = self._lexicon.find(whole, drawn=False)
         begin = min((begin for begin, _ in findings.live), default=len(whole))
         begin = max(begin, len(whole) - self._lexicon.longest - ROOM_BYTES)
         self._held = self._lexicon.context(whole, begin) + whole[begin:]

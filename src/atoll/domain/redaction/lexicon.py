@@ -1,7 +1,7 @@
 """All forms of all secrets of one sandbox, compiled; and whole texts masked by them.
 
-Two views are searched: the bytes as they are, and what terminals show of them, where a secret
-coloured letter by letter or folded into lines is whole.
+Three views are searched: the bytes as they are; what terminals show of them, where a secret
+coloured letter by letter or folded into lines is whole; and what rows show that are drawn over.
 """
 
 import unicodedata
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from atoll.domain.redaction.forms import SHORTEST, forms
+from atoll.domain.redaction.overwrites import Rows, moves_back, row_begin
 from atoll.domain.redaction.patterns import Patterns
 from atoll.domain.redaction.views import Span, View, context, shown_of
 
@@ -16,10 +17,12 @@ from atoll.domain.redaction.views import Span, View, context, shown_of
 @dataclass(frozen=True, slots=True)
 class Findings:
     """What stands in some bytes. `spans` are intervals to mask, in order and apart. `live` holds,
-    for each view, where its longest unfinished secret begins and how many bytes of it are there."""
+    for each view, where its longest unfinished secret begins and how many bytes of it are there.
+    What stands from `row` on may be drawn over by what follows; without it nothing may."""
 
     spans: tuple[Span, ...]
     live: tuple[tuple[int, int], ...]
+    row: int | None = None
 
 
 NOTHING = Findings((), ())
@@ -42,8 +45,8 @@ class Lexicon:
     def __bool__(self) -> bool:
         return bool(self._exact)
 
-    def find(self, data: bytes) -> Findings:
-        """Everything in `data`, in both views."""
+    def find(self, data: bytes, *, drawn: bool = True) -> Findings:
+        """Everything in `data`, in every view; unless it is `drawn`, nothing is drawn over."""
         exact = self._exact.sight(data)
         view = View(data)
         spans = list(view.spared(exact.spans))
@@ -56,7 +59,13 @@ class Lexicon:
                 spans += view.spans(joined(sighting.spans))
             if size := len(view.shown) - sighting.live_from:
                 live.append((view.begin_of_last(size), size))
-        return Findings(joined(spans), tuple(live))
+        if not (drawn and self):
+            return Findings(joined(spans), tuple(live))
+        if moves_back(view.data):
+            over, begun = Rows(view.data, self._stripped.longest).find(self._stripped)
+            spans += over
+            live += begun
+        return Findings(joined(spans), tuple(live), row_begin(data))
 
     def context(self, data: bytes, at: int) -> bytes:
         """Return what stands for the escape sequence that is open at this place."""

@@ -41,7 +41,8 @@ class Redactor:
     def __init__(self, lexicon: Finder) -> None:
         self.lexicon = lexicon
         self._held = b""
-        """What may still become a secret; its first `_shown` bytes have gone out already."""
+        """What may still become a secret, and the row it stands in, which may be drawn over; its
+        first `_shown` bytes have gone out already."""
         self._shown = 0
         self._spans: tuple[Span, ...] = ()
         self._stays = False
@@ -57,7 +58,7 @@ class Redactor:
             return data
         whole = self._held + data
         found = self.lexicon.find(whole)
-        if not (self._held or found.spans or found.live):
+        if not (self._held or found.spans or found.live or found.row is not None):
             self._begin_anew(data)
             return data
         # A secret found before may reach into what was kept; its beginning is gone by now.
@@ -90,13 +91,14 @@ class Redactor:
     def _settle(self, whole: bytes, found: Findings) -> bytes:
         """Send what is decided; keep what is not, and whatever a later match would need."""
         shown = self._shown
-        keep_from = min((begin for begin, _ in found.live), default=len(whole))
+        decided = min((begin for begin, _ in found.live), default=len(whole))
+        keep_from = decided if found.row is None else min(decided, found.row)
         self._stays = any(size >= STAYS_FROM for _, size in found.live)
-        out = self._between(whole, shown, keep_from)
+        out = self._between(whole, shown, decided)
         context = self.lexicon.context(whole, keep_from)
         moved = keep_from - len(context)
         self._held = context + whole[keep_from:]
-        self._shown = max(shown, keep_from) - moved
+        self._shown = max(shown, decided) - moved
         self._spans = tuple(
             (max(begin, keep_from) - moved, end - moved)
             for begin, end in self._spans

@@ -10,22 +10,14 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from functools import cache
 
-from atoll.wire.vtparser import C0, ESC, partial_character, seven_bit
+from atoll.wire.vtparser import C0, ESC, SEQUENCE, partial_character, seven_bit
 
 Span = tuple[int, int]
 
-_SEQUENCE = ESC + (
-    rb"(?:\[[%(c)s -?]*+[@-~\x18\x1a]?"
-    rb"|\][^\x07\x18\x1a\x1b]*+[\x07\x18\x1a]?"
-    rb"|P[%(c)s -?]*+(?:[@-~][^\x18\x1a\x1b]*+)?[\x18\x1a]?"
-    rb"|[X^_][^\x18\x1a\x1b\x80-\xff]*+[\x18\x1a]?"
-    rb"|[ -/][%(c)s -/]*+[0-~\x18\x1a]?|[0-~\x18\x1a]?)" % {b"c": C0}
-)
-"""An escape sequence, finished, cut off or broken off. Where it ends depends on no byte after it,
-so that a stream cut there is read as the whole."""
+_ESCAPE = re.compile(rb"\x1b\[[0-9;]*+m|" + SEQUENCE)
+"""Colours first: they are most of all sequences, and are read in half the time so."""
 
-_ESCAPE = re.compile(_SEQUENCE)
-_DROPPED = re.compile(_SEQUENCE + rb"|[\x00-\x1a\x1c-\x1f\x7f\xff]+")
+_DROPPED = re.compile(SEQUENCE + rb"|[\x00-\x1a\x1c-\x1f\x7f\xff]+")
 """ESC stands in no run of control characters, since the run would swallow the beginning of the
 sequence behind it."""
 
@@ -54,27 +46,28 @@ _LONG_OPENING = 64
 class View:
     """What is shown of some bytes, and where each part of it stands there."""
 
-    __slots__ = ("_data", "shown")
+    __slots__ = ("data", "shown")
 
     def __init__(self, data: bytes) -> None:
         data = data[: len(data) - len(partial_character(data))]
-        self._data = data if data.isascii() else _plainer(data)
-        self.shown = _strip(self._data)
+        # Every byte keeps its place.
+        self.data = data if data.isascii() else _plainer(data)
+        self.shown = _strip(self.data)
 
     def spans(self, found: Iterable[Span]) -> Iterable[Span]:
         """Intervals of what is shown as intervals of the bytes themselves."""
-        kept = _runs(self._data)
+        kept = _runs(self.data)
         return (raw for begin, end in found for raw in _raw(kept, begin, end))
 
     def begin_of_last(self, size: int) -> int:
         """Where the last `size` bytes of what is shown begin. Looked for in a window at the end
         that begins in no sequence and no character, so that its view ends the whole view."""
         reach = 2 * size + 64
-        window = self._outside(len(self._data) - reach)
-        while window > 0 and len(_strip(self._data[window:])) < size:
+        window = self._outside(len(self.data) - reach)
+        while window > 0 and len(_strip(self.data[window:])) < size:
             reach *= 4
-            window = self._outside(len(self._data) - reach)
-        kept = _runs(self._data[window:])
+            window = self._outside(len(self.data) - reach)
+        kept = _runs(self.data[window:])
         last, start, stop = kept[-1]
         return window + _raw(kept, last + stop - start - size, 2**62)[0][0]
 
@@ -82,7 +75,7 @@ class View:
         """The same intervals without the bytes that give a sequence its shape."""
         for begin, end in spans:
             at = begin
-            if b"\x1b" in self._data:
+            if b"\x1b" in self.data:
                 for place in self._shape(begin, end):
                     if place > at:
                         yield at, place
@@ -91,17 +84,17 @@ class View:
                 yield at, end
 
     def _shape(self, begin: int, end: int) -> list[int]:
-        found = _SHAPE.finditer(self._data, self._outside(begin), end)
+        found = _SHAPE.finditer(self.data, self._outside(begin), end)
         places = (match.start(group) for match in found for group in (1, 2, 3, 4))
         return [place for place in places if place >= begin]
 
     def _outside(self, at: int) -> int:
         """`at`, or where the sequence or character begins that it is in; never below 0."""
-        begin = self._data.rfind(b"\x1b", 0, max(at, 0))
-        found = _ESCAPE.match(self._data, begin) if begin >= 0 else None
+        begin = self.data.rfind(b"\x1b", 0, max(at, 0))
+        found = _ESCAPE.match(self.data, begin) if begin >= 0 else None
         if found is not None and found.end() > at:
             return begin
-        while 0 < at < len(self._data) and self._data[at] & 0xC0 == 0x80:
+        while 0 < at < len(self.data) and self.data[at] & 0xC0 == 0x80:
             at -= 1
         return max(at, 0)
 
