@@ -7,11 +7,13 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import httpx
 
 from atoll.domain.provider import PROVIDERS
 from atoll.testing.server import TestServer, test_server
+from tests.e2e.test_rootless import person
 from tests.peers.docker_daemon import IMAGE, DockerDaemon
 from tests.peers.model_server import ModelServer, model_server
 
@@ -33,6 +35,10 @@ CHOICES = {
 }
 """What a person has to choose: the model."""
 
+Wall = DockerDaemon | Literal["rootless"] | None
+"""Behind what sandboxes stand: containers of a daemon, namespaces of a person without rights, or
+this machine's own wall."""
+
 PROFILE = f"id: profile.small\nversion: '1.0.0'\nextension: ext.docker\nimage: {IMAGE}\n"
 
 
@@ -44,12 +50,12 @@ class World:
 
 
 @asynccontextmanager
-async def world(key: str, daemon: DockerDaemon | None = None) -> AsyncIterator[World]:
-    """Sandboxes are containers of `daemon`, when there is one."""
+async def world(key: str, wall: Wall = None) -> AsyncIterator[World]:
+    """Sandboxes are containers, where the wall is a daemon."""
     async with model_server(KEY) as model:
         tables = [f'[{name}]\nkey = "{key}"\nbase_url = "{model.url}"\n'
                   for name in PROVIDERS]  # fmt: skip
-        made = await asyncio.to_thread(_enter, "\n".join(tables), daemon)
+        made = await asyncio.to_thread(_enter, "\n".join(tables), wall)
         context, server = made
         try:
             headers = {"Authorization": f"Bearer {server.token}"}
@@ -59,13 +65,11 @@ async def world(key: str, daemon: DockerDaemon | None = None) -> AsyncIterator[W
             await asyncio.to_thread(context.__exit__, None, None, None)
 
 
-def _enter(
-    keys: str, daemon: DockerDaemon | None
-) -> tuple[AbstractContextManager[TestServer], TestServer]:
-    if daemon is None:
-        context = test_server(keys=keys)
+def _enter(keys: str, wall: Wall) -> tuple[AbstractContextManager[TestServer], TestServer]:
+    if not isinstance(wall, DockerDaemon):
+        context = person(keys=keys) if wall == "rootless" else test_server(keys=keys)
         return context, context.__enter__()
-    env = {"ATOLL_EXTENSIONS": "docker", "ATOLL_DOCKER_HOST": daemon.host}
+    env = {"ATOLL_EXTENSIONS": "docker", "ATOLL_DOCKER_HOST": wall.host}
     context = test_server(env, keys=keys, start=False)
     server = context.__enter__()
     (server.home / "profiles").mkdir(exist_ok=True)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from atoll.adapters.agents.catalogue import find
 from atoll.testing.server import TestServer
-from tests.e2e.agent_world import CHOICES, KEY, TOOLS, World, run, sandbox_for, world
+from tests.e2e.agent_world import CHOICES, KEY, TOOLS, Wall, World, run, sandbox_for, world
 from tests.peers.api import api_of
 from tests.peers.canary import HUNT, answers_with, files_with, memory_holds, pids_of
 from tests.peers.docker_daemon import DockerDaemon, docker_daemon, why_not
@@ -24,10 +25,16 @@ def daemon() -> Iterator[DockerDaemon]:
 
 
 @pytest.fixture
-def wall(request: pytest.FixtureRequest) -> DockerDaemon | None:
-    """The daemon where the test asks for containers, None for bubblewrap."""
-    asked = getattr(request, "param", "namespaces")
-    return None if asked == "namespaces" else request.getfixturevalue("daemon")
+def wall(request: pytest.FixtureRequest) -> Wall:
+    """The wall that the test asks for by its parameter."""
+    match request.param:
+        case "docker":
+            daemon: DockerDaemon = request.getfixturevalue("daemon")
+            return daemon
+        case "rootless" if os.geteuid() == 0:
+            return "rootless"
+        case _:
+            return None
 
 
 def prompt(agent: str, command: str) -> str:
@@ -37,7 +44,11 @@ def prompt(agent: str, command: str) -> str:
 
 
 FAST = [pytest.param("namespaces", name, id=name) for name in ("codex", "claude-code")]
-SLOWER = [pytest.param("namespaces", name, id=name, marks=pytest.mark.slow) for name in (*CHOICES,)]
+SLOWER = [
+    # The installation is within this time: aider's, by pip, takes minutes on a busy machine.
+    pytest.param("namespaces", name, id=name, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])
+    for name in (*CHOICES,)
+]
 IN_CONTAINERS = [
     pytest.param(
         "docker",
@@ -50,18 +61,28 @@ IN_CONTAINERS = [
     )
     for name in ("codex", "claude-code")
 ]
+WITHOUT_RIGHTS = [
+    pytest.param("rootless", name, id=f"{name}-rootless", marks=pytest.mark.slow)
+    for name in ("codex", "claude-code")
+]
 
 
-@pytest.mark.parametrize(("wall", "agent"), [*FAST, *IN_CONTAINERS, *SLOWER], indirect=["wall"])
+@pytest.mark.parametrize(
+    ("wall", "agent"), [*FAST, *IN_CONTAINERS, *WITHOUT_RIGHTS, *SLOWER], indirect=["wall"]
+)
 async def test_agent_finishes_a_task_through_the_door_and_never_sees_the_key(
-    wall: DockerDaemon | None,
+    wall: Wall,
     agent: str,
     repository: Path,
     provide_agent: Callable[[TestServer, str], None],
 ) -> None:
     async with world(KEY, wall) as w:
         await asyncio.to_thread(provide_agent, w.server, agent)
-        sandbox = await sandbox_for(w, agent, repository, *(["--profile", "small"] if wall else []))
+        theirs = w.server.home.stat().st_uid
+        if wall == "rootless":
+            repository = handed_over(repository, w.server.home.parent / "own" / "project", theirs)
+        in_containers = ["--profile", "small"] if isinstance(wall, DockerDaemon) else []
+        sandbox = await sandbox_for(w, agent, repository, *in_containers)
         known = find(agent)
         env = CHOICES.get(agent, {})
         words = prompt(agent, "echo written by an agent > made.txt")
@@ -75,6 +96,14 @@ async def test_agent_finishes_a_task_through_the_door_and_never_sees_the_key(
         await asyncio.to_thread(_assert_key_is_kept_nowhere, w, sandbox)
 
 
+def handed_over(repository: Path, to: Path, owner: int) -> Path:
+    """The repository as a folder of this user's."""
+    shutil.copytree(repository, to)
+    for path in (to, *to.rglob("*")):
+        os.chown(path, owner, owner)
+    return to
+
+
 async def _assert_key_is_nowhere_inside(w: World, sandbox: str, agent: str) -> None:
     """With the agent's own TUI alive at a terminal: files, environments, memory."""
     opened = await w.api.post(f"/v1/sandboxes/{sandbox}/terminals", json={"agent": agent})
@@ -86,8 +115,8 @@ async def _assert_key_is_nowhere_inside(w: World, sandbox: str, agent: str) -> N
     code, found = await run(w, sandbox, "/bin/sh", "-c", HUNT, "sh", KEY[3:])
     assert (code, found) == (0, b""), found.decode()
     told = (await w.api.get(f"/v1/sandboxes/{sandbox}")).json()
-    if os.geteuid() == 0:
-        uid = told["isolation"]["host_uid"]
+    uid = told["isolation"]["host_uid"]
+    if os.geteuid() == 0 and uid != w.server.home.stat().st_uid:
         inside = pids_of(uid)
         assert inside
         assert not [pid for pid in inside if memory_holds(pid, KEY.encode())]

@@ -57,16 +57,20 @@ for child in children:
 
 
 @contextmanager
-def person(uid: int = STRANGER, **settings: str) -> Iterator[TestServer]:
+def person(uid: int = STRANGER, *, keys: str = "", **settings: str) -> Iterator[TestServer]:
+    """A server of somebody without rights; `keys` is the text of its `keys.toml`."""
     parent = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
     parent.chmod(0o711)
     home, own = parent / "h", parent / "own"
     for folder in (home, own):
         folder.mkdir(mode=0o711)
+    if keys:
+        (home / "keys.toml").write_text(keys)
+        (home / "keys.toml").chmod(0o600)
     before: tuple[str, ...] = ()
     if os.geteuid() == 0:
-        for folder in (home, own):
-            os.chown(folder, uid, uid)
+        for path in (home, own, *home.iterdir()):
+            os.chown(path, uid, uid)
         before = (sys.executable, "-c", BECOME, str(home), str(uid))
     server = TestServer(home, {"HOME": str(own), **settings}, before=before)
     try:

@@ -120,6 +120,7 @@ def test_etc_tree_holds_no_account_of_the_host(tmp_path: Path) -> None:
     assert not (tree / "ssl/certs/private.key").exists()
     assert not (tree / "shadow").exists()
     assert "person" not in (tree / "passwd").read_text()
+    assert "--no-sandbox" in (tree / "chromium.d" / "atoll").read_text()
     (etc / "timezone").write_text("UTC")
     assert etc_tree(tmp_path / "roots", etc) != tree
 

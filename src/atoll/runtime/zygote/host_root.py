@@ -64,6 +64,11 @@ alias grep='grep --color=auto'
 [ -r /usr/share/bash-completion/bash_completion ] && . /usr/share/bash-completion/bash_completion
 """
 
+_CHROMIUM = """\
+# Chromium's own sandbox needs user namespaces, which no sandbox of Atoll's has.
+export CHROMIUM_FLAGS="$CHROMIUM_FLAGS --no-sandbox"
+"""
+
 OWN = {
     "passwd": "root:x:0:0:root:/root:/usr/sbin/nologin\n"
     "agent:x:1000:1000:agent:/home/agent:/bin/bash\n"
@@ -82,6 +87,8 @@ OWN = {
     "hosts": "",
     "hostname": "sandbox\n",
     "environment": "",
+    # Debian's launcher ends where this folder is empty. The host's may name its proxies and keys.
+    "chromium.d/atoll": _CHROMIUM,
 }
 
 ROOT_LINKS = ("bin", "sbin", "lib", "lib64", "lib32", "libx32")
@@ -129,6 +136,7 @@ def _fill(tree: Path, host_etc: Path) -> None:
     for name in COPIED:
         _copy(host_etc / name, tree / name)
     for name, text in OWN.items():
+        (tree / name).parent.mkdir(mode=0o755, exist_ok=True)
         (tree / name).write_text(text)
         (tree / name).chmod(0o644)
     (tree / "mtab").symlink_to("/proc/self/mounts")
