@@ -120,6 +120,7 @@ async def _live(
     # Readers who wait for news would hold the server's end up.
     stack.callback(journal.release)
     audit = Refusals(journal)
+    tasks.spawn(audit.run(), "refusals")
     await _serve_egress(boot, parts, audit, stack)
     await _serve_broker(boot, laid, upstreams, audit=audit, stack=stack)
     tasks.spawn(_watch_init(spawner, gone, stop), "init")
@@ -128,6 +129,7 @@ async def _live(
     stack.callback(laid.idle_end.close)
     laid.idle_end.begin(boot.idle_end_seconds, stop.set)
     await stop.wait()
+    audit.settle(last=True)
     why = "the sandbox's init is gone" if gone.is_set() else "asked to"
     journal.append("runtime.stopped", {"reason": why})
     return INIT_GONE if gone.is_set() else 0

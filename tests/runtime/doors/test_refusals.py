@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from atoll.runtime.doors import refusals
 from atoll.runtime.doors.refusals import MAX_NEW_PER_MINUTE, SAME_AGAIN_SECONDS, Refusals
 from atoll.runtime.journal import Journal
 
@@ -44,7 +45,8 @@ async def test_refusal_is_told_at_once_and_again_only_after_a_while(told: Told) 
     assert not await told.at_once(**REFUSED)
     told.now = SAME_AGAIN_SECONDS
     assert await told.at_once(**REFUSED)
-    assert told.journal.last == 4  # written down each time
+    assert told.journal.last == 3  # the two between are one entry
+    assert entries(told)[1][1]["times"] == 2
 
 
 async def test_refusal_of_another_kind_is_told_beside_it(told: Told) -> None:
@@ -74,3 +76,52 @@ async def test_request_is_told_at_once_when_the_broker_itself_refused_it(
     told: Told, payload: Mapping[str, object], heard: bool
 ) -> None:
     assert await told.at_once("door.request", **payload) is heard
+
+
+def entries(told: Told) -> list[tuple[str, Mapping[str, object]]]:
+    return [(one.kind, one.payload) for one in told.journal.read(0, 1000).entries]
+
+
+async def test_same_refusal_is_one_entry_a_minute_with_first_last_and_number(told: Told) -> None:
+    for _ in range(3600):
+        told.audit("door.refused", REFUSED)
+        told.now += 1
+    told.audit.settle(last=True)
+    said = [payload for _kind, payload in entries(told)]
+    assert len(said) <= 2 * 60 + 1  # before, 3600
+    assert sum(int(str(one.get("times", 1))) for one in said) == 3600
+    counted = [one for one in said if "times" in one]
+    assert all(str(one["first_at"]) <= str(one["last_at"]) for one in counted)
+    assert all(one["host"] == "a.example" and one["code"] == "x" for one in counted)
+
+
+async def test_refusals_of_ever_new_hosts_are_merged_past_thirty_a_minute(told: Told) -> None:
+    for number in range(600):
+        told.audit("door.refused", {**REFUSED, "host": f"h{number}.example"})
+    told.audit.settle(last=True)
+    said = [payload for _kind, payload in entries(told)]
+    assert len(said) == MAX_NEW_PER_MINUTE + 2
+    assert sum(int(str(one.get("times", 1))) for one in said) == 600
+
+
+async def test_what_was_left_out_before_a_merged_refusal_is_summed(told: Told) -> None:
+    for _ in range(3):
+        told.audit("door.refused", {**REFUSED, "unrecorded": 5})
+    told.audit.settle(last=True)
+    (_, first), (_, second) = entries(told)
+    assert (first["unrecorded"], second["unrecorded"], second["times"]) == (5, 10, 2)
+
+
+async def test_counted_refusals_are_written_down_when_nothing_follows(
+    told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refusals, "SAME_AGAIN_SECONDS", 0.0)
+    told.audit("door.refused", REFUSED)
+    told.audit._told[next(iter(told.audit._told))].count(REFUSED)
+    told.audit._counted.set()
+    running = asyncio.create_task(told.audit.run())
+    async with asyncio.timeout(20):
+        while len(entries(told)) < 2:
+            await asyncio.sleep(0)
+    running.cancel()
+    assert entries(told)[1][1]["times"] == 1
