@@ -22,6 +22,10 @@ from atoll.runtime.standing_policy import StandingPolicy
 from atoll.runtime.terminals.terminals import Terminals
 
 
+def _nothing_counted() -> None:
+    """Stand in for the doors' audit before the doors are served."""
+
+
 @dataclass(slots=True)
 class Parts:
     """Set each without a default before the first request comes."""
@@ -39,3 +43,4 @@ class Parts:
     policy: StandingPolicy = field(default_factory=StandingPolicy)
     redactions: Redactions = field(default_factory=Redactions)
     own_usage: Callable[[], OwnUsage | None] | None = None
+    settle_audit: Callable[[], None] = _nothing_counted

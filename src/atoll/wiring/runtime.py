@@ -11,6 +11,7 @@ import signal
 import ssl
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 
 import uvloop
 from aiohttp import web
@@ -120,6 +121,8 @@ async def _live(
     # Readers who wait for news would hold the server's end up.
     stack.callback(journal.release)
     audit = Refusals(journal)
+    parts.settle_audit = partial(audit.settle, last=True)
+    stack.callback(parts.settle_audit)
     tasks.spawn(audit.run(), "refusals")
     await _serve_egress(boot, parts, audit, stack)
     await _serve_broker(boot, laid, upstreams, audit=audit, stack=stack)
@@ -129,7 +132,6 @@ async def _live(
     stack.callback(laid.idle_end.close)
     laid.idle_end.begin(boot.idle_end_seconds, stop.set)
     await stop.wait()
-    audit.settle(last=True)
     why = "the sandbox's init is gone" if gone.is_set() else "asked to"
     journal.append("runtime.stopped", {"reason": why})
     return INIT_GONE if gone.is_set() else 0

@@ -12,7 +12,7 @@ COUNTED = ("bytes_in", "bytes_out", "tokens_in", "tokens_out", "cost_micros")
 
 def call() -> Call:
     usage = Usage("gpt-5-mini", 11, 7)
-    return Call("POST", "openai", bytes_in=3, bytes_out=5, usage=usage, cost_micros=2)
+    return Call("POST", "openai", step="pass", bytes_in=3, bytes_out=5, usage=usage, cost_micros=2)
 
 
 def test_ledger_in_a_flood_writes_a_burst_and_sums_the_rest_into_the_next() -> None:
@@ -59,3 +59,13 @@ def test_ledger_tells_what_it_counted_when_no_call_follows() -> None:
     assert written[-1]["unrecorded"] == 1
     ledger.settle(last=True)
     assert len(written) == BURST + 2
+
+
+def test_refused_calls_cost_those_that_passed_no_budget() -> None:
+    written: list[Mapping[str, object]] = []
+    ledger = Ledger(lambda _kind, said: written.append(said), lambda: 100.0)
+    for _ in range(CALLS):
+        ledger.record(Call("GET", "openai", step="judge", outcome="not_allowed"))
+    ledger.record(call())
+    assert len(written) == CALLS + 1
+    assert (written[-1]["step"], written[-1].get("unrecorded")) == ("pass", None)

@@ -102,21 +102,23 @@ function Refused({ list, busy, onAllow }: RefusedProps) {
           return (
             <li key={`${host} ${port}`}>
               <span className="lines-words">
-                <code>{target}</code>
+                {host === '' ? 'Further destinations' : <code>{target}</code>}
                 <span className="quiet">
                   {times > 1 && `${times} times · `}
                   {age(at, now)} · {detail}
                 </span>
               </span>
-              <button
-                type="button"
-                className="button button-small"
-                disabled={busy}
-                aria-label={`Allow ${target}`}
-                onClick={() => onAllow(target)}
-              >
-                Allow
-              </button>
+              {host !== '' && (
+                <button
+                  type="button"
+                  className="button button-small"
+                  disabled={busy}
+                  aria-label={`Allow ${target}`}
+                  onClick={() => onAllow(target)}
+                >
+                  Allow
+                </button>
+              )}
             </li>
           );
         })}

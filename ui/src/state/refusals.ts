@@ -5,6 +5,7 @@ import type { Envelope } from '../api/types';
 import { Store } from './store';
 
 export interface Refusal {
+  /** Empty for refusals too many to be told apart: `detail` names the last of them. */
   readonly host: string;
   readonly port: number;
   readonly detail: string;
@@ -20,19 +21,28 @@ const PAGES = 20;
 export const refusals = new Store<Readonly<Record<string, readonly Refusal[]>>>({});
 const read = new Set<string>();
 
-/** Adds one; the same destination again only counts. Pure. */
+/** Adds an event; the same destination again only counts, as does what one event sums up. Pure. */
 export function withRefusal(list: readonly Refusal[], event: Envelope): readonly Refusal[] {
-  const { host, port, detail } = event.payload;
-  if (typeof host !== 'string' || host === '' || typeof port !== 'number') return list;
-  const before = list.find((one) => one.host === host && one.port === port);
+  const { times } = event.payload;
+  const what = refusedOf(event);
+  if (what === null) return list;
+  const before = list.find((one) => one.host === what.host && one.port === what.port);
   const refusal: Refusal = {
-    host,
-    port,
-    detail: typeof detail === 'string' ? detail : '',
+    ...what,
     at: event.at,
-    times: (before?.times ?? 0) + 1,
+    times: (before?.times ?? 0) + (typeof times === 'number' ? times : 1),
   };
   return [refusal, ...list.filter((one) => one !== before)].slice(0, KEPT);
+}
+
+function refusedOf({ payload }: Envelope): Pick<Refusal, 'host' | 'port' | 'detail'> | null {
+  const { host, port, detail, code, last } = payload;
+  if (code === 'various') {
+    const newest = (last as { readonly host?: unknown } | undefined)?.host;
+    return { host: '', port: 0, detail: typeof newest === 'string' ? `last ${newest}` : '' };
+  }
+  if (typeof host !== 'string' || host === '' || typeof port !== 'number') return null;
+  return { host, port, detail: typeof detail === 'string' ? detail : '' };
 }
 
 export function hearRefusal(id: string, event: Envelope): void {

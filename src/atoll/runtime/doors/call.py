@@ -14,6 +14,9 @@ from atoll.domain.price import Usage
 Audit = Callable[[str, Mapping[str, object]], object]
 """Called with a kind and what happened."""
 
+REFUSING = frozenset({"read", "route", "judge", "admit"})
+"""Steps at which the broker refuses a request by itself, so that none of it went out."""
+
 
 class Call(msgspec.Struct):
     """What became of one request. `step` is the last one it reached: read, route, admit, judge,
@@ -58,8 +61,8 @@ class Call(msgspec.Struct):
 
 class Ledger:
     """Writes calls down while the budget lasts; what it leaves out is summed into the next, or told
-    by itself when none comes (`settle`).
-    `clock` is a steady one, in seconds."""
+    by itself when none comes (`settle`). Refused ones cost no budget, because the audit merges
+    them: else a flood of them would hide what passed. `clock` is a steady one, in seconds."""
 
     def __init__(self, audit: Audit, clock: Callable[[], float] = monotonic) -> None:
         self._audit = audit
@@ -69,6 +72,9 @@ class Ledger:
 
     def record(self, call: Call) -> None:
         """Write one request down, or count it."""
+        if call.step in REFUSING:
+            self._audit("door.request", call.payload())
+            return
         unrecorded = self._budget.take(self._clock())
         if unrecorded is None:
             self._add(call)

@@ -145,7 +145,11 @@ class Egress:
         return self._out.spend(out, now) and self._in.spend(back, now)
 
     def record(self, kind: str, payload: Mapping[str, object]) -> None:
-        """Write down what happened, as far as the budget goes."""
+        """Write down what happened: what passed as far as the budget goes, and every refusal,
+        since the audit merges those."""
+        if kind == "door.refused":
+            self._audit(kind, {"door": "egress", **payload})
+            return
         unrecorded = self._budget.take(monotonic())
         if unrecorded is not None:
             more = {"unrecorded": unrecorded} if unrecorded else {}

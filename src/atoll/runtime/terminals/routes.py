@@ -131,6 +131,8 @@ class _Handlers:
         body = await read_json(request, FarewellBody)
         for terminal in self._parts.terminals.all():
             terminal.dismiss(body.reason, body.guest_reason)
+        # The journal is collected next, for the last time.
+        self._parts.settle_audit()
         return web.Response(status=204)
 
     async def attach(self, request: web.Request) -> web.StreamResponse:

@@ -9,13 +9,16 @@ from atoll.surfaces.cli.answer import Answer, Json
 
 MAX_DETAIL = 240
 _REPEATED = frozenset({"sandbox_id", "generation", "n", "state"})
+_APART = _REPEATED | {"times"}
 
 
 def event_line(event: Answer) -> str:
-    """`at  stream  kind  actor  [reason]  [key=value …]`."""
-    actor = event.child("actor")
+    """`at  stream  kind  actor  [N times]  [reason]  [key=value …]`."""
+    actor, times = event.child("actor"), event.child("payload").value.get("times")
     who = f"{actor.text('kind')}:{actor.text('id')}"
     words = [event.text("at"), event.text("stream"), event.text("event_type"), who]
+    # First, since what is long is cut at its end.
+    words += [f"{times} times"] if isinstance(times, int) else []
     words += [more for more in (event.text("reason"), _details(event.child("payload"))) if more]
     return "  ".join(words)
 
@@ -23,7 +26,7 @@ def event_line(event: Answer) -> str:
 def _details(payload: Answer) -> str:
     pairs: list[str] = []
     for key, value in payload.value.items():
-        if key in _REPEATED:
+        if key in _APART:
             continue
         if isinstance(value, dict):
             pairs += [f"{key}.{inner}={_spelled(part)}" for inner, part in value.items()]
