@@ -6,8 +6,9 @@ import json
 import os
 import subprocess
 import tarfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -133,6 +134,34 @@ async def test_base_that_makes_its_builders_fetch_is_refused(
     failure = await refused(builds, "trapped")
     assert "asks whoever builds on it" in failure.message
     daemon.run("rmi", "atoll-test/trap:1")
+
+
+async def test_tag_moved_while_it_is_built_stays_the_image_that_was_judged(
+    builds: Builds, daemon: DockerDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control: by its name the same recipe stands on the other image."""
+    small, base = str(daemon.folder / "small.tar"), "atoll-test/moved:1"
+    for tag, word in ((base, "judged"), ("atoll-test/other:1", "another")):
+        daemon.run("import", "--change", f"ENV WHO={word}", small, tag)
+    builds.rules = BuildRules(bases=("atoll-test/moved:*",))
+    plain = Engine.build
+
+    def build(self: Engine, building: Building, limits: Mapping[str, str]) -> Any:
+        daemon.run("tag", "atoll-test/other:1", base)
+        return plain(self, building, limits)
+
+    monkeypatch.setattr(Engine, "build", build)
+    recipe(builds, "moved", f"COPY --from={base} /bin/true /copied", base=f"{base} AS first")
+    made = await builds.image("moved", lambda _line: None)
+    assert made.config is not None and "WHO=judged" in (made.config.env or [])
+    by_name = await builds.image("moved", lambda _line: None, again=True)
+    assert by_name.config is not None and "WHO=another" in (by_name.config.env or [])
+    # Built before, and no longer allowed: it is not taken from what lies there.
+    builds.rules = BuildRules(bases=("debian:*",))
+    with pytest.raises(Forbidden):
+        await builds.image("moved", lambda _line: None)
+    await builds.remove("moved")
+    daemon.run("rmi", base, "atoll-test/other:1")
 
 
 DOCKER = "application/vnd.docker"

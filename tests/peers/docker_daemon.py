@@ -38,6 +38,7 @@ class DockerDaemon:
 
     folder: Path
     process: "subprocess.Popen[bytes]"
+    before: tuple[str, ...] = ()
 
     @property
     def host(self) -> str:
@@ -75,7 +76,7 @@ class DockerDaemon:
     def start(self) -> None:
         """Start it again on the same folder."""
         (self.folder / "pid").unlink(missing_ok=True)
-        self.process = _started(self.folder)
+        self.process = _started(self.folder, self.before)
 
 
 def why_not() -> str:
@@ -87,11 +88,12 @@ def why_not() -> str:
 
 
 @contextmanager
-def docker_daemon() -> Iterator[DockerDaemon]:
-    """A daemon with `IMAGE` in it."""
+def docker_daemon(*before: str) -> Iterator[DockerDaemon]:
+    """A daemon with `IMAGE` in it; `before` is what its command line begins with, a program that
+    becomes it."""
     folder = Path(tempfile.mkdtemp(prefix="adk", dir="/tmp"))
     folder.chmod(0o711)
-    daemon = DockerDaemon(folder, _started(folder))
+    daemon = DockerDaemon(folder, _started(folder, before), before)
     try:
         tree = folder / "tree"
         small_tree(tree)
@@ -109,10 +111,11 @@ def docker_daemon() -> Iterator[DockerDaemon]:
         shutil.rmtree(folder)
 
 
-def _started(folder: Path) -> "subprocess.Popen[bytes]":
+def _started(folder: Path, before: tuple[str, ...]) -> "subprocess.Popen[bytes]":
     with (folder / "log").open("ab") as log:
         process = subprocess.Popen(
             [
+                *before,
                 *("dockerd", "--data-root", str(folder / "data")),
                 *("--exec-root", str(folder / "exec"), "--pidfile", str(folder / "pid")),
                 *("-H", f"unix://{folder}/d.sock", "--group", str(GROUP)),

@@ -22,7 +22,7 @@ NUMBERS = (
     *(301, 302, 303),
     *(311, 312, 313, 314),
     *(401, 402, 403, 404),
-    *(601, 602, 603, 604, 605),
+    *(601, 602, 603, 604, 605, 606),
     *range(801, 811),
 )
 """Of the list of threats Atoll is built against; some numbers are not taken. From 301 on: attempts

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from asyncio import to_thread
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,8 +21,10 @@ from atoll.domain.host_mount import HostMount
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile import Profile, Resources
 from atoll.ports.extension import Provision
+from atoll.ports.host import Finding
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire import zygote as wire
+from atoll.wiring import docker_host
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
 
 pytestmark = [
@@ -174,6 +177,40 @@ async def test_daemon_that_shows_another_folder_is_refused(
         await docker.provision(request)
     assert nothing_is_lent(rig)
     await docker.close()
+
+
+async def test_daemon_with_mounts_of_its_own_gets_no_sandbox_and_doctor_says_so(
+    rig: ZygoteRig, data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It sees neither the sandbox's files nor folders of the host's that were opened for it."""
+    (tmp_path / "config.toml").write_text('extensions = ["docker"]\n')
+    with docker_daemon("unshare", "-m") as apart:
+        settings = Settings(rig.home.socket, rig.home.tag, rig.home.root / "images", apart.host)
+        docker = Docker(settings)
+        for request in (
+            Provision(SandboxId("sb_apart"), 1, "apart", PROFILE),
+            mounting(rig, "sb_apart_too", data),
+        ):
+            with pytest.raises(Failed, match="mounts of this machine"):
+                await docker.provision(request)
+        assert apart.containers() == []
+        assert nothing_is_lent(rig)
+        await docker.close()
+        monkeypatch.setenv("ATOLL_DOCKER_HOST", apart.host)
+        told = {each.name: each for each in await to_thread(findings_of, tmp_path)}
+        assert told["docker mounts"].level == "warn"
+
+
+async def test_control_daemon_among_the_machine_s_mounts_is_not_warned_of(
+    daemon: DockerDaemon, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "config.toml").write_text('extensions = ["docker"]\n')
+    monkeypatch.setenv("ATOLL_DOCKER_HOST", daemon.host)
+    assert "docker mounts" not in {each.name for each in await to_thread(findings_of, tmp_path)}
+
+
+def findings_of(home: Path) -> list[Finding]:
+    return list(docker_host.findings(home))
 
 
 async def test_mount_holds_no_devices_and_no_setuid_nor_do_those_below_it(

@@ -7,7 +7,9 @@ about it. The control plane itself speaks to it through `ext.docker`.
 import asyncio
 import grp
 import os
+import socket
 import stat
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -110,6 +112,14 @@ def _judged(host: str, version: Version, info: Info) -> Iterator[Finding]:
         yield Finding(
             "docker limits", "warn", f"the daemon cannot bound {lacking}", "See its info."
         )
+    if os.geteuid() == 0 and not _sees_our_mounts(host):
+        yield Finding(
+            "docker mounts",
+            "warn",
+            "the daemon has a mount namespace of its own: unless what is mounted here appears "
+            "there, no sandbox starts",
+            "Run it without MountFlags, PrivateMounts and their like in its unit.",
+        )
     if os.geteuid() == 0 and not _group_opens(host):
         yield Finding(
             "docker socket",
@@ -117,6 +127,22 @@ def _judged(host: str, version: Version, info: Info) -> Iterator[Finding]:
             "no group opens it, and the control plane is not root",
             "Run dockerd with `--group docker`, as its packages do.",
         )
+
+
+def _sees_our_mounts(host: str) -> bool:
+    """Whether who listens at the socket is in this mount namespace; also where nobody can say.
+    Behind a socket that systemd opened it is systemd that is asked."""
+    try:
+        with socket.socket(socket.AF_UNIX) as link:
+            link.connect(str(socket_path(host)))
+            pid, _uid, _gid = struct.unpack(
+                "3i", link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+            )
+        theirs = Path(f"/proc/{pid}/ns/mnt").stat()
+        ours = Path("/proc/self/ns/mnt").stat()
+    except OSError:
+        return True
+    return (theirs.st_dev, theirs.st_ino) == (ours.st_dev, ours.st_ino)
 
 
 def _group_opens(host: str) -> bool:

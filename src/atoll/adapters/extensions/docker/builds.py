@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 from atoll.adapters.extensions.docker import dockerfile
 from atoll.adapters.extensions.docker.build_rules import USUAL_RULES, BuildRules
-from atoll.adapters.extensions.docker.context import pack, recipe_of
+from atoll.adapters.extensions.docker.context import pack, recipe_of, with_recipe
 from atoll.adapters.extensions.docker.engine import Building, Engine, Image
 from atoll.adapters.extensions.docker.pulls import is_reference, pulled
 from atoll.domain.errors import Failed, Forbidden, Invalid, LimitReached
@@ -50,13 +50,15 @@ class Builds:
         allowed), `LimitReached`, `Failed` with the daemon's words, `Unavailable`."""
         place = self.folder / checked_name(name)
         async with self._turn:
-            with tempfile.TemporaryFile() as context:
-                recipe, digest = await asyncio.to_thread(self._packed, place, context)
+            with tempfile.TemporaryFile() as packed, tempfile.TemporaryFile() as context:
+                recipe, digest = await asyncio.to_thread(self._packed, place, packed)
+                self._check_bases(recipe)
                 tag = f"{REPOSITORY}/{name}:{digest}"
                 found = None if again else await self.engine.image(tag)
                 if found is not None:
                     return found
-                await self._fetch_bases(recipe, report)
+                sent = recipe.standing_on(await self._fetch_bases(recipe, report))
+                await asyncio.to_thread(with_recipe, packed, context, old=recipe.text, new=sent)
                 size = context.seek(0, os.SEEK_END)
                 report(f"building {name}: {size / MIB:.1f} MiB are sent to the daemon")
                 context.seek(0)
@@ -76,8 +78,8 @@ class Builds:
                 f"{err.filename or place} cannot be read: {err.strerror or err}", field="image"
             ) from err
 
-    async def _fetch_bases(self, recipe: dockerfile.Recipe, report: Report) -> None:
-        """The images the recipe stands on, here and judged."""
+    def _check_bases(self, recipe: dockerfile.Recipe) -> None:
+        """Raise `Forbidden` for a base that is not allowed, also for what was built before."""
         for base in recipe.bases:
             if not dockerfile.allowed(base, self.rules.bases):
                 raise Forbidden(
@@ -85,10 +87,16 @@ class Builds:
                     f"{', '.join(self.rules.bases or ()) or 'no image'}",
                     field="image",
                 )
+
+    async def _fetch_bases(self, recipe: dockerfile.Recipe, report: Report) -> list[str]:
+        """Fetch and judge the images the recipe stands on; returns their ids."""
+        ids = []
         for base in recipe.bases:
             found = await pulled(self.engine, base, report)
             triggers = found.config.on_build if found.config else None
             dockerfile.check_triggers(base, triggers or [])
+            ids.append(found.id)
+        return ids
 
     async def _built(self, name: str, building: Building, report: Report) -> None:
         told = _Told(name, report)

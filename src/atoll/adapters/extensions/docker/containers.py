@@ -11,7 +11,7 @@ from time import monotonic
 import structlog
 
 from atoll.adapters.extensions.docker.engine import Engine, Inspected, Listed
-from atoll.domain.errors import AtollError, Conflict, NotFound, Unavailable
+from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound, Unavailable
 
 REMOVE_SECONDS = 20.0
 AGAIN_SECONDS = 0.1
@@ -21,6 +21,9 @@ NOBODY_THERE = 69
 
 LET_GO = "its init was let go"
 """Why a container ended whose init was spoken to and then left (its exit code is 0)."""
+
+_UNSEEN = "bind source path does not exist"
+"""The daemon's words (moby, daemon/volume/mounts) where a source was there when we named it."""
 
 _log = structlog.get_logger(__name__)
 
@@ -54,15 +57,28 @@ class Containers:
         return await self.engine.containers(self.label)
 
     async def run(self, sandbox_id: str, generation: int, *, body: bytes) -> None:
-        """Make and start it; one of the same generation, made before, is taken as it is."""
+        """Make and start it; one of the same generation, made before, is taken as it is. Raises
+        `Failed` where the daemon does not see what was mounted for it."""
         name = self.name(sandbox_id)
+        try:
+            await self._make(name, generation, body=body)
+        except Invalid as err:
+            if _UNSEEN not in err.message:
+                raise
+            raise Failed(
+                "the Docker daemon does not see the mounts of this machine: it has a mount "
+                "namespace of its own. Run it without one (no MountFlags or PrivateMounts in its "
+                "unit)"
+            ) from err
+        await self.engine.start(name)
+
+    async def _make(self, name: str, generation: int, *, body: bytes) -> None:
         try:
             await self.engine.create(name, body)
         except Conflict:
             if not await self._usable(name, generation):
                 await self.remove(name)
                 await self.engine.create(name, body)
-        await self.engine.start(name)
 
     async def _usable(self, name: str, generation: int) -> bool:
         found = await self.inspect(name)

@@ -11,6 +11,7 @@ import io
 import os
 import posixpath
 import re
+import shutil
 import stat
 import tarfile
 from collections.abc import Iterator
@@ -121,6 +122,20 @@ def pack(folder: Path, into: IO[bytes], *, recipe: str, max_bytes: int) -> str:
                 raise LimitReached(f"{folder} holds more than {MAX_ENTRIES} files to build with")
             _add(tar, folder, path)
     return hashed.digest.hexdigest()
+
+
+def with_recipe(context: IO[bytes], into: IO[bytes], *, old: str, new: str) -> None:
+    """Copy the tar that `pack` wrote with the recipe `old`, with `new` in its place."""
+    info = tarfile.TarInfo(RECIPE)
+    info.size = len(new.encode())
+    into.write(info.tobuf(tarfile.PAX_FORMAT) + _padded(new))
+    context.seek(tarfile.BLOCKSIZE + len(_padded(old)))
+    shutil.copyfileobj(context, into)
+
+
+def _padded(recipe: str) -> bytes:
+    data = recipe.encode()
+    return data.ljust(-(-len(data) // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE, b"\0")
 
 
 def _ignored(folder: Path) -> Ignored:

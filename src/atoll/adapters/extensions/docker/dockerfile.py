@@ -10,7 +10,7 @@ Grammar: Docker's Dockerfile reference, of the classic builder.
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -32,6 +32,7 @@ _FOREIGN_BLANK = re.compile(r"[^\S \t]")
 """Not every reader takes the same characters for blanks and ends of lines."""
 
 _HERE = re.compile(r"\d*<<-?[^<\s]")
+_MARK = re.compile(r"\x00(\d+)\x00")
 _STAGE = re.compile(r"[a-z][a-z0-9_.-]{0,127}", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]{1,4}")
 _PLATFORM = re.compile(r"--platform=[a-z0-9/]+")
@@ -46,11 +47,21 @@ _FREE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a Dockerfile stands on: the images its stages begin with or copy from. `text` is what
-    was judged, to be sent to the daemon."""
+    """What a Dockerfile stands on: the images its stages begin with or copy from. `marked` is what
+    was judged, with the number of a base between two NULs in place of its name."""
 
     bases: tuple[str, ...]
-    text: str
+    marked: str
+
+    @property
+    def text(self) -> str:
+        """What was judged, with the names of its bases."""
+        return self.standing_on(self.bases)
+
+    def standing_on(self, images: Sequence[str]) -> str:
+        """Return what was judged with other words for the bases: the ids of the images that the
+        names stood for when they were looked at, since a name may be moved afterwards."""
+        return _MARK.sub(lambda found: images[int(found[1])], self.marked)
 
 
 @dataclass(slots=True)
@@ -61,11 +72,13 @@ class _Reading:
     stages: list[str] = field(default_factory=list)
     bases: list[str] = field(default_factory=list)
 
-    def add(self, line: int, image: str) -> None:
+    def add(self, line: int, image: str) -> str:
+        """Note an image; returns its mark."""
         if image.isdigit() or not self.known(image):
             raise _wrong(line, f"{image[:80]!r} names no image: write it out, without variables")
         if image not in self.bases:
             self.bases.append(image)
+        return f"\0{self.bases.index(image)}\0"
 
 
 def read_recipe(text: str, known: Callable[[str], bool]) -> Recipe:
@@ -192,10 +205,11 @@ def _from(reading: _Reading, line: int, rest: str) -> str:
     if named and not _STAGE.fullmatch(words[2]):
         raise _wrong(line, f"{words[2][:40]!r} cannot name a stage")
     image = words[0]
+    sent = rest.split()
     if image != NO_IMAGE and image.lower() not in filter(None, reading.stages):
-        reading.add(line, image)
+        sent[-len(words)] = reading.add(line, image)
     reading.stages.append(words[2].lower() if named else "")
-    return rest
+    return " ".join(sent)
 
 
 def _copy(reading: _Reading, line: int, rest: str) -> str:
@@ -210,7 +224,7 @@ def _copy(reading: _Reading, line: int, rest: str) -> str:
         if stage is not None:
             flags[number] = f"--from={stage}"
         elif taken is not None:
-            reading.add(line, taken[1])
+            flags[number] = f"--from={reading.add(line, taken[1])}"
     return " ".join([*flags, _without(rest, len(flags))])
 
 
