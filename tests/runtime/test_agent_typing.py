@@ -17,7 +17,8 @@ def report(event):
         os.write(ear, b'{"hook_event_name":"%s"}\n' % event)
 
 tty.setraw(0)
-report(b"SessionStart")
+if "starting" not in sys.argv:
+    report(b"SessionStart")
 os.write(1, b"\x1b[?2004hready")
 select.select([0], [], [])
 time.sleep(1)
@@ -27,6 +28,8 @@ while True:
     if data != b"\r":
         prompt += data
         os.write(1, b"drew<%d>" % len(prompt))
+        if "starting" in sys.argv:
+            report(b"SessionStart")
     elif prompt:
         report(b"UserPromptSubmit")
         os.write(1, b"took<%s>" % prompt[6:].partition(b"\x1b")[0])
@@ -37,6 +40,9 @@ while True:
 LATE_AGENT = ("python3", "-c", LATE)
 MUTE = Agent("mute", LATE_AGENT)
 WATCHED = Agent("watched", LATE_AGENT, watch_argv=("--watched",), transcript="claude")
+STARTING = Agent(
+    "starting", (*LATE_AGENT, "starting"), watch_argv=("--watched",), transcript="gemini"
+)
 COMMAND = "/model"
 
 
@@ -64,6 +70,19 @@ async def test_enter_that_became_part_of_the_prompt_is_pressed_again(
         await person.sees(b"took<Mend it.>")
         await person.is_told("running", "working")
         assert b"nothing to take" not in person.output
+
+
+async def test_enter_lost_while_the_agent_still_starts_is_pressed_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its first report comes after it was asked."""
+    monkeypatch.setattr(tui, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(tui, "FIRST_REPORT_SECONDS", 3.0)
+    async with runtime(agents=(STARTING,)) as rt, at(rt, "starting") as (agent_id, person):
+        await person.sees(b"ready")
+        asked = await rt.call("POST", f"/sessions/{agent_id}/ask", {"prompt": "Mend it."})
+        assert asked[0] == 202
+        await person.sees(b"took<Mend it.>")
 
 
 async def test_command_to_the_agent_itself_gets_one_enter(

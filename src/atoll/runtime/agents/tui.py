@@ -41,6 +41,8 @@ PATIENCE_SECONDS = 2.5
 HEARD_SECONDS = 1.5
 REPORT_SECONDS = 3.0
 """How long a turn takes to be reported once it begins, on a busy machine."""
+FIRST_REPORT_SECONDS = 10.0
+"""The same for an agent that has reported nothing yet: it may still be starting."""
 ENTERS = 3
 """An Enter without effect in time was not heard, and is pressed again."""
 COMMANDS = ("/", "!", "#")
@@ -128,17 +130,21 @@ class Typing:
         """Press Enter until it has an effect, and not once somebody else types."""
         for _ in range(ENTERS):
             self._working.clear()
+            self._drawn.clear()
             self._type(ENTER)
             heard = await self._heard(reported=reported)
             if heard or self._driven.lock.refusal or self._line.characters:
                 return
 
     async def _heard(self, *, reported: bool) -> bool:
-        """Return whether the Enter arrived. With `reported`, an agent that is watched reports a
-        turn: what it draws may be a prompt that it read late, with the Enter as a part of it."""
-        if reported and self._driven.watched:
-            return await _within(REPORT_SECONDS, self._working)
-        return await self._draws(HEARD_SECONDS)
+        """Return whether the Enter arrived. With `reported`, an agent that is listened to reports
+        a turn: what it draws may be a prompt that it read late, with the Enter as a part of it."""
+        driven = self._driven
+        if not (reported and driven.listened):
+            return await self._draws(HEARD_SECONDS)
+        if await _within(REPORT_SECONDS if driven.watched else FIRST_REPORT_SECONDS, self._working):
+            return True
+        return not driven.watched and self._drawn.is_set()
 
     def _check_line(self) -> None:
         if self._line.characters:
