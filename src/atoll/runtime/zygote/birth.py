@@ -98,6 +98,7 @@ def _build(nursery: Nursery, parentage: Parentage) -> Stand:
     building = _building(nursery, parentage, places)
     # With privilege still, while the wall rises: on cgroup v2 it may take a grace period.
     gauge = runtime_group.enter(nursery.groups, parentage.request.sandbox_id, nursery.settings)
+    nursery.confinement.prepare()
     if nursery.root:
         kernel.lay_down(parentage.runtime_uid)
 
@@ -250,7 +251,7 @@ def _stand(
     known = tuple(found for pid in pids if (found := process(pid)) is not None)
     fds = [*standing.pidfds, *(door.fileno() for door in standing.doors)]
     born = Born(known, degraded, len(standing.pidfds))
-    _give_up_privilege(nursery, parentage.runtime_uid)
+    _give_up_privilege(nursery, parentage)
     socket.send_fds(parentage.report, [msgspec.json.encode(born)], fds)
     for fd in standing.pidfds:
         os.close(fd)
@@ -271,12 +272,12 @@ def _limit_terminals(init_pid: int, ptys: int) -> tuple[str, ...]:
     return ()
 
 
-def _give_up_privilege(nursery: Nursery, uid: int) -> None:
+def _give_up_privilege(nursery: Nursery, parentage: Parentage) -> None:
     if nursery.root:
-        kernel.drop_to(uid)
+        kernel.drop_to(parentage.runtime_uid)
     if nursery.root and 0 in (*os.getresuid(), *os.getresgid()):
         raise Failed("a runtime would have kept a way back to root: it does not start")
-    kernel.set_no_new_privileges()
     with kernel.own_files_in_proc():
         nursery.mould.open_eyes()
     kernel.forbid_cores()
+    nursery.confinement.enter(nursery.home.box(parentage.request.sandbox_id).journal)

@@ -43,6 +43,9 @@ PR_SET_NAME = 15
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 
+_SECCOMP_SET_MODE_FILTER = 1
+_SECCOMP_ALL_THREADS = 1
+
 MADV_DONTDUMP = 16
 
 _NS_GET_USERNS = 0xB701
@@ -78,6 +81,12 @@ class _MountAttr(ctypes.Structure):
         ("propagation", ctypes.c_uint64),
         ("userns_fd", ctypes.c_uint64),
     )
+
+
+class _Filter(ctypes.Structure):
+    """struct sock_fprog."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
 
 
 class _OpenHow(ctypes.Structure):
@@ -119,13 +128,13 @@ def open_tree(folder: int, *, recursive: bool = False) -> int:
     descriptor of; `recursive` includes the mounts below it (open_tree(2), Linux 5.2)."""
     flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_EMPTY_PATH
     flags |= _AT_RECURSIVE if recursive else 0
-    return _call("open_tree", _OPEN_TREE, folder, b"", flags)
+    return call("open_tree", _OPEN_TREE, folder, b"", flags)
 
 
 def move_mount(tree: int, place: str) -> None:
     """Attach what `open_tree` returned at `place` (move_mount(2))."""
     target = os.fsencode(place)
-    _call("move_mount", _MOVE_MOUNT, tree, b"", _AT_FDCWD, target, _MOVE_MOUNT_F_EMPTY_PATH)
+    call("move_mount", _MOVE_MOUNT, tree, b"", _AT_FDCWD, target, _MOVE_MOUNT_F_EMPTY_PATH)
 
 
 def set_mount(
@@ -141,7 +150,7 @@ def set_mount(
     wanted = _MountAttr(attributes, 0, propagation, userns)
     flags = _AT_EMPTY_PATH | (_AT_RECURSIVE if recursive else 0)
     size = ctypes.sizeof(wanted)
-    _call("mount_setattr", _MOUNT_SETATTR, mount, b"", flags, ctypes.byref(wanted), size)
+    call("mount_setattr", _MOUNT_SETATTR, mount, b"", flags, ctypes.byref(wanted), size)
 
 
 def open_in_root(root: int, path: str) -> int:
@@ -149,10 +158,11 @@ def open_in_root(root: int, path: str) -> int:
     symbolic link anywhere on the way raises `OSError` (openat2(2), Linux 5.6)."""
     how = _OpenHow(os.O_PATH | os.O_CLOEXEC, 0, _RESOLVE_IN_ROOT | _RESOLVE_NO_SYMLINKS)
     size = ctypes.sizeof(how)
-    return _call("openat2", _OPENAT2, root, os.fsencode(path), ctypes.byref(how), size)
+    return call("openat2", _OPENAT2, root, os.fsencode(path), ctypes.byref(how), size)
 
 
-def _call(name: str, number: int, *arguments: object) -> int:
+def call(name: str, number: int, *arguments: object) -> int:
+    """Make the system call of this number; `name` is for the error."""
     result: int = _libc.syscall(ctypes.c_long(number), *arguments)
     return _checked(name, result)
 
@@ -295,6 +305,14 @@ def close_others(keep: set[int]) -> None:
 def set_no_new_privileges() -> None:
     """No later exec gains anything by setuid bits or file capabilities."""
     prctl(PR_SET_NO_NEW_PRIVS, 1)
+
+
+def filter_calls(number: int, instructions: bytes) -> None:
+    """Judge every later system call of this process by a filter, for good; `number` is that of
+    seccomp(2) here. Needs no_new_privs."""
+    program = _Filter(len(instructions) // 8, instructions)
+    reference = ctypes.byref(program)
+    call("seccomp", number, _SECCOMP_SET_MODE_FILTER, _SECCOMP_ALL_THREADS, reference)
 
 
 def map_for_reading(fd: int, size: int) -> int:

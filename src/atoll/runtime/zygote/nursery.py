@@ -11,6 +11,7 @@ from atoll.runtime.boot import Stand
 from atoll.runtime.zygote import runtime_group
 from atoll.runtime.zygote.bwrap_argv import Programs
 from atoll.runtime.zygote.cgroups import Groups
+from atoll.runtime.zygote.confinement import Confinement
 from atoll.runtime.zygote.home import Home
 from atoll.runtime.zygote.mould import Mould
 from atoll.runtime.zygote.own_settings import OwnSettings
@@ -65,6 +66,7 @@ class Nursery:
     storage: Storage
     control_uid: int
     become: Become
+    confinement: Confinement
     mould: Mould = field(default_factory=Mould)
     settings: OwnSettings = field(default_factory=OwnSettings)
     root: bool = field(default_factory=lambda: os.geteuid() == 0)
@@ -74,7 +76,8 @@ class Nursery:
     def degraded(self, wall: WallKind = "bubblewrap") -> tuple[str, ...]:
         """What no sandbox here gets. A container's groups and mounts are its engine's."""
         uids = () if self.root else ("uid: rootless, all sandboxes share the caller's uid",)
-        runtime = () if self.groups.has("memory") else (runtime_group.UNBOUND,)
+        unbound = () if self.groups.has("memory") else (runtime_group.UNBOUND,)
+        runtime = (*unbound, *self.confinement.lacking)
         if wall == "container":
             return (*self.storage.degraded(), *runtime, *uids)
         return (*self.groups.degraded(), *self.storage.degraded(), *runtime, *uids)

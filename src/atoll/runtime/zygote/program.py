@@ -22,6 +22,7 @@ from atoll.runtime.zygote.births import Births
 from atoll.runtime.zygote.boxes import Boxes
 from atoll.runtime.zygote.burial import unlink_socket
 from atoll.runtime.zygote.children import TERMINATIONS, Loop
+from atoll.runtime.zygote.confinement import confinement
 from atoll.runtime.zygote.home import Home, passage_mode
 from atoll.runtime.zygote.host_root import etc_tree
 from atoll.runtime.zygote.imports import Importer
@@ -73,7 +74,10 @@ def run(
     storage = Storage(home, os.geteuid() == 0 and image.can_mount(), lender)
     settings = own_settings(home)
     mould = Mould(wanted=settings.share_memory)
-    nursery = Nursery(home, programs, groups, storage, control_uid, become, mould, settings)
+    confined = confinement(home.root)
+    nursery = Nursery(
+        home, programs, groups, storage, control_uid, become, confined, mould, settings
+    )
     uids = Reserve(Counter(home.boxes / "next-uid"))
     loop = Loop()
     server: Server

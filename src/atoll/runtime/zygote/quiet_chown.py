@@ -8,7 +8,7 @@ filter (`seccomp`) holds as well.
 import errno
 
 from atoll.runtime.zygote.bpf import ARCHITECTURE_OFFSET, NUMBER_OFFSET, Program
-from atoll.runtime.zygote.seccomp import ALLOW, ARCHITECTURES
+from atoll.runtime.zygote.seccomp import ALLOW, ARCHITECTURES, REFUSE
 
 CHANGING_OWNERS: dict[str, tuple[int | None, int | None]] = {
     "chown": (92, None),
@@ -19,8 +19,6 @@ CHANGING_OWNERS: dict[str, tuple[int | None, int | None]] = {
 }
 """Answered with success and not done: name -> (x86_64 number, aarch64 number)."""
 
-_ERRNO = 0x00050000
-
 
 def quiet_chown(machine: str) -> bytes:
     """The filter for `uname -m`, one that `seccomp.filter_for` knows."""
@@ -28,7 +26,7 @@ def quiet_chown(machine: str) -> bytes:
     program = Program()
     program.load(ARCHITECTURE_OFFSET)
     program.if_equal(architecture.audit, "native")
-    program.give(_ERRNO | errno.EPERM)
+    program.give(REFUSE | errno.EPERM)
     program.label("native")
     program.load(NUMBER_OFFSET)
     for numbers in CHANGING_OWNERS.values():
@@ -37,5 +35,5 @@ def quiet_chown(machine: str) -> bytes:
             program.if_equal(number, "nothing")
     program.give(ALLOW)
     program.label("nothing")
-    program.give(_ERRNO)
+    program.give(REFUSE)
     return program.assemble()

@@ -7,6 +7,7 @@ their low 32 bits, because that is all the kernel reads of an int: a 64-bit comp
 """
 
 import errno
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from atoll.domain.errors import Failed
@@ -36,7 +37,8 @@ from atoll.runtime.zygote.bpf import (
 )
 
 ALLOW = 0x7FFF0000
-_ERRNO = 0x00050000
+REFUSE = 0x00050000
+"""Answered with an error; its number is added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +83,9 @@ def filter_for(
     _judge_counted(program)
     _judge_arguments(program)
     program.label("denied")
-    program.give(_ERRNO | errno.EPERM)
+    program.give(REFUSE | errno.EPERM)
     program.label("unknown")
-    program.give(_ERRNO | errno.ENOSYS)
+    program.give(REFUSE | errno.ENOSYS)
     return program.assemble()
 
 
@@ -142,15 +144,17 @@ def _judge_modes(program: Program) -> None:
 
 
 def _judge_arguments(program: Program) -> None:
-    _judge_sockets(program)
+    program.label("socket")
+    program.label("socketpair")
+    judge_sockets(program, SOCKETS)
     program.label("setsockopt")
     program.load(argument_offset(1))
     program.if_equal(SOCKET_LEVEL, "socket option")
     program.go("allowed")
     program.label("socket option")
-    _deny_each(program, 2, SOCKET_OPTIONS)
+    deny_each(program, 2, SOCKET_OPTIONS)
     program.label("ioctl")
-    _deny_each(program, 1, TERMINAL_REQUESTS)
+    deny_each(program, 1, TERMINAL_REQUESTS)
     for name, (argument, bits) in BITS_REFUSED.items():
         program.label(name)
         program.load(argument_offset(argument))
@@ -166,21 +170,22 @@ def _judge_arguments(program: Program) -> None:
     program.give(ALLOW)
 
 
-def _deny_each(program: Program, argument: int, values: tuple[int, ...]) -> None:
+def deny_each(program: Program, argument: int, values: tuple[int, ...]) -> None:
+    """Go to `denied` for one of these values of an argument, to `allowed` else."""
     program.load(argument_offset(argument))
     for value in values:
         program.if_equal(value, "denied")
     program.go("allowed")
 
 
-def _judge_sockets(program: Program) -> None:
-    program.label("socket")
-    program.label("socketpair")
+def judge_sockets(program: Program, sockets: Mapping[int, Mapping[int, tuple[int, ...]]]) -> None:
+    """Go to `allowed` for a family, type and protocol that `sockets` lists (as
+    `domain.system_calls.SOCKETS`), to `denied` else."""
     program.load(argument_offset(0))
-    for family in SOCKETS:
+    for family in sockets:
         program.if_equal(family, f"family {family}")
     program.go("denied")
-    for family, types in SOCKETS.items():
+    for family, types in sockets.items():
         program.label(f"family {family}")
         program.load(argument_offset(1))
         program.mask(~SOCKET_FLAGS & 0xFFFFFFFF)
