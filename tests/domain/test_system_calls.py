@@ -1,3 +1,4 @@
+from atoll.domain import runtime_calls
 from atoll.domain.interior import AGENT_STATE, HOME, MASKED, SCRATCH
 from atoll.domain.system_calls import (
     ABSENT,
@@ -32,3 +33,18 @@ def test_places_inside_are_absolute_and_named_once() -> None:
     assert all(place.startswith("/") for place in (*places, *MASKED, HOME))
     assert len(set(places)) == len(places)
     assert len({inside for _name, inside in AGENT_STATE}) == len(AGENT_STATE)
+
+
+def test_runtime_may_make_no_call_that_a_sandbox_may_not() -> None:
+    listed = runtime_calls.ALLOWED.keys() | runtime_calls.JUDGED.keys()
+    assert listed <= KNOWN
+    assert not listed & DENIED.keys()
+    assert not runtime_calls.ALLOWED.keys() & runtime_calls.JUDGED.keys()
+
+
+def test_runtime_starts_nothing_and_signals_nobody() -> None:
+    others = (
+        "execve execveat fork vfork clone clone3 kill tkill tgkill pidfd_open pidfd_send_signal"
+    )
+    assert not runtime_calls.ALLOWED.keys() & set(others.split())
+    assert 1 not in runtime_calls.FAMILIES

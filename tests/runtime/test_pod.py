@@ -149,3 +149,12 @@ def test_pod_without_a_token_refuses_to_start(tmp_path: Path) -> None:
     done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "ATOLL_RUNTIME_TOKEN" in done.stderr
+
+
+def test_pods_runtime_is_confined_and_what_it_starts_is_not(pod: httpx.Client) -> None:
+    pid = pod.get("/health").json()["pid"]
+    status = Path(f"/proc/{pid}/status").read_text()
+    assert re.search(r"^Seccomp:\s2$", status, re.M)
+    assert re.search(r"^NoNewPrivs:\s1$", status, re.M)
+    done = pod.post("/execs", json={"shell": "grep Seccomp: /proc/self/status"}).json()
+    assert base64.b64decode(done["stdout"]).decode().split() == ["Seccomp:", "0"]

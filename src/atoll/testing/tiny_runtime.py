@@ -3,8 +3,9 @@
 It speaks on its socket one JSON line per connection, `{"argv": […]}`, runs it inside by
 the init protocol and answers `{"status": raw, "output": text}`. A line `{"say": […], "fds": n}`
 sends packets to the zygote, with so many descriptors each, and `{"hear": n}` answers `{"heard":
-[…]}` with so many of its packets. `{"eat": n}` keeps so many MiB of its own memory. A request
-line that begins with GET gets an HTTP 200, as a health probe would.
+[…]}` with so many of its packets. `{"eat": n}` keeps so many MiB of its own memory. `{"run": text,
+"given": object}` runs Python in its own process, as whoever took it over would, and answers what
+that left as `found`. A request line that begins with GET gets an HTTP 200, as a health probe would.
 """
 
 import json
@@ -40,6 +41,8 @@ def become(stand: Stand) -> None:
 
 def _answer(boot: RuntimeBoot, connection: socket.socket) -> None:
     line = connection.makefile("rb").readline(_REPLY_BYTES)
+    if not line:
+        return  # it only dialled
     if line.startswith(b"GET "):
         connection.sendall(_HEALTHY)
         return
@@ -47,6 +50,11 @@ def _answer(boot: RuntimeBoot, connection: socket.socket) -> None:
     if "eat" in asked:
         _EATEN.append(b"x" * (asked["eat"] << 20))
         connection.sendall(json.dumps({"eaten": asked["eat"]}).encode())
+        return
+    if "run" in asked:
+        scope: dict[str, Any] = {"given": asked["given"]}
+        exec(asked["run"], scope)  # noqa: S102  an attacker's stand-in, in tests alone
+        connection.sendall(json.dumps(scope["found"]).encode())
         return
     if "argv" not in asked:
         connection.sendall(json.dumps({"heard": _with_zygote(boot, asked)}).encode())

@@ -13,7 +13,8 @@ from atoll.domain.errors import AtollError
 from atoll.domain.interior import DEFAULT_FILES, DEFAULT_PIDS, MIB, default_cpu_millis
 from atoll.ports.host import Finding
 from atoll.runtime.spawners.binary import INSIDE_PYTHON
-from atoll.runtime.zygote import hierarchies, image, kernel
+from atoll.runtime.zygote import hierarchies, image, kernel, landlock
+from atoll.runtime.zygote.confinement import MISSING, described
 from atoll.runtime.zygote.home import Home
 from atoll.runtime.zygote.mould import KNOWN_FAULT, NOT_WANTED
 from atoll.runtime.zygote.own_places import own_places
@@ -39,6 +40,7 @@ def findings(home: Home) -> list[Finding]:
         _bubblewrap,
         _init,
         _system_calls,
+        lambda: _confinement(report),
         lambda: _privilege(home),
         _sudo,
         lambda: _limits(report),
@@ -184,6 +186,17 @@ def _system_calls() -> Iterator[Finding]:
             "this kernel has no filter for them (seccomp)",
             "Use a kernel with CONFIG_SECCOMP_FILTER.",
         )
+
+
+def _confinement(report: wire.Reported | None) -> Iterator[Finding]:
+    """What holds a runtime, which reads what its sandbox sends beside its keys."""
+    version = landlock.abi()
+    if version:
+        text = f"each is held by {described(version)} and a list of system calls"
+        yield Finding("runtimes' own wall", "ok", text)
+    elif report is None:  # else `limit: landlock` says so
+        fix = "Use Linux 5.13 or newer with `landlock` among its security modules (lsm=)."
+        yield Finding("runtimes' own wall", "warn", MISSING.partition(": ")[2], fix)
 
 
 def _sudo() -> Iterator[Finding]:

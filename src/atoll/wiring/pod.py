@@ -10,7 +10,9 @@ import secrets
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -21,6 +23,7 @@ from atoll.domain.errors import AtollError, Failed, Invalid
 from atoll.runtime.boot import Agent, RuntimeBoot
 from atoll.runtime.spawners.binary import host_program, init_argv
 from atoll.runtime.zygote import kernel
+from atoll.runtime.zygote.confinement import confinement
 from atoll.wire import init as wire
 from atoll.wire import zygote
 from atoll.wire.unreadable import UNREADABLE
@@ -45,7 +48,7 @@ def main(arguments: list[str]) -> int:
         return 2
     print(f"runtime on {boot.listener.getsockname()[0]}:{boot.listener.getsockname()[1]}")
     sys.stdout.flush()
-    serve(boot)
+    serve(boot, ready=_confined(asked.journal))
     return 0
 
 
@@ -98,6 +101,20 @@ def _boot(asked: argparse.Namespace) -> RuntimeBoot:
         init=program,
         agents=agents,
     )
+
+
+def _confined(journal: Path) -> Callable[[], None]:
+    """Return what holds this process to few files and calls. The machine around it is the wall, so
+    where this cannot be had it is only reported."""
+    try:
+        found = confinement(journal)
+        found.prepare()
+    except (AtollError, OSError) as error:
+        print(f"atoll: the runtime is not confined: {error}", file=sys.stderr)
+        return lambda: None
+    for note in found.lacking:
+        print(f"atoll: degraded: {note}", file=sys.stderr)
+    return partial(found.enter, journal)
 
 
 def _all_agents() -> tuple[Agent, ...]:

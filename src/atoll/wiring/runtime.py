@@ -9,6 +9,7 @@ import encodings.idna  # noqa: F401 (socket loads it on first use, by then unrea
 import logging
 import signal
 import ssl
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -73,10 +74,16 @@ def lay(token: str | None = None) -> Laid:
     return Laid(parts, app, ssl.create_default_context(), settling, idle_end)
 
 
-def serve(boot: RuntimeBoot) -> None:
+def serve(boot: RuntimeBoot, *, ready: Callable[[], None] = lambda: None) -> None:
     """Serve one sandbox until SIGTERM, then return; raises `SystemExit(3)` when its init is
-    gone. Takes over every descriptor in `boot`."""
-    become(lambda: boot, lay(boot.token))
+    gone. Takes over every descriptor in `boot`. Calls `ready` once all is loaded, before anything
+    that the sandbox sends is read."""
+
+    def stand() -> RuntimeBoot:
+        ready()
+        return boot
+
+    become(stand, lay(boot.token))
 
 
 def become(stand: Stand, laid: Laid) -> None:

@@ -74,10 +74,8 @@ def run(
     storage = Storage(home, os.geteuid() == 0 and image.can_mount(), lender)
     settings = own_settings(home)
     mould = Mould(wanted=settings.share_memory)
-    confined = confinement(home.root)
-    nursery = Nursery(
-        home, programs, groups, storage, control_uid, become, confined, mould, settings
-    )
+    held = confinement(home.root)
+    nursery = Nursery(home, programs, groups, storage, control_uid, become, held, mould, settings)
     uids = Reserve(Counter(home.boxes / "next-uid"))
     loop = Loop()
     server: Server
