@@ -42,6 +42,8 @@ _PLACES = (
 )
 _RESOLVER = Path("/etc/resolv.conf")
 _THREADS = Path("/proc/self/task")
+_ALONE = 3
+"""Links of that directory where there is one thread: two, and one for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class Confinement:
     def enter(self, journal: Path) -> None:
         """Hold this process to it for good; `journal` is the one directory it keeps. Call
         `prepare` before. Raises `Failed`, `OSError`."""
-        if len(list(_THREADS.iterdir())) != 1:
+        if _THREADS.stat().st_nlink != _ALONE:
             raise Failed("a runtime had a second thread when it was to be confined")
         if self.version:
             rules = Ruleset(self.version)
