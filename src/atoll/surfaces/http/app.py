@@ -95,5 +95,6 @@ def create_app(
         *more,
         page.router,
     ):
-        app.include_router(router)
+        # Not `include_router`, which would build every route a second time to add nothing to it.
+        app.router.routes.extend(router.routes)
     return app
