@@ -1,44 +1,52 @@
-"""What Atoll needs from outside, as small Protocols; `atoll.testing` has their contract suites."""
+"""What Atoll needs from outside, as small Protocols; `atoll.testing` has their contract suites.
 
-from atoll.ports.agents import AgentConfigs, AgentLayers
-from atoll.ports.bus import Bus, Listener
-from atoll.ports.clock import Clock
-from atoll.ports.extension import (
-    Capabilities,
-    CleanupReport,
-    Ended,
-    Extension,
-    Handle,
-    Mount,
-    Obituaries,
-    Provision,
-    Reachability,
-)
-from atoll.ports.metadata import MetadataFiles
-from atoll.ports.runtime import (
-    Channel,
-    RuntimeCall,
-    RuntimeClient,
-    RuntimeClients,
-    RuntimeReply,
-    RuntimeStream,
-    Tether,
-)
-from atoll.ports.safety import SafetyLayers
-from atoll.ports.spawner import Exit, Process, ProcessSpec, Pty, Spawner
-from atoll.ports.store import (
-    ApprovalQuery,
-    EventQuery,
-    Holding,
-    IdempotencyRecord,
-    Kept,
-    LogLine,
-    SandboxQuery,
-    Store,
-    Transaction,
-)
-from atoll.ports.vault import Masters, Sealed, Vault
-from atoll.ports.workspaces import WorkSaver, WorkspacePreparer
+A name is loaded from its module once it is asked for: no process needs all of them, and a
+command should not wait for them.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from atoll.ports.agents import AgentConfigs, AgentLayers
+    from atoll.ports.bus import Bus, Listener
+    from atoll.ports.clock import Clock
+    from atoll.ports.extension import (
+        Capabilities,
+        CleanupReport,
+        Ended,
+        Extension,
+        Handle,
+        Mount,
+        Obituaries,
+        Provision,
+        Reachability,
+    )
+    from atoll.ports.metadata import MetadataFiles
+    from atoll.ports.runtime import (
+        Channel,
+        RuntimeCall,
+        RuntimeClient,
+        RuntimeClients,
+        RuntimeReply,
+        RuntimeStream,
+        Tether,
+    )
+    from atoll.ports.safety import SafetyLayers
+    from atoll.ports.spawner import Exit, Process, ProcessSpec, Pty, Spawner
+    from atoll.ports.store import (
+        ApprovalQuery,
+        EventQuery,
+        Holding,
+        IdempotencyRecord,
+        Kept,
+        LogLine,
+        SandboxQuery,
+        Store,
+        Transaction,
+    )
+    from atoll.ports.vault import Masters, Sealed, Vault
+    from atoll.ports.workspaces import WorkSaver, WorkspacePreparer
 
 __all__ = [
     "AgentConfigs",
@@ -84,3 +92,57 @@ __all__ = [
     "WorkSaver",
     "WorkspacePreparer",
 ]
+
+if not TYPE_CHECKING:  # to a type checker any name would be here
+    _MODULES = {
+        "AgentConfigs": "agents",
+        "AgentLayers": "agents",
+        "ApprovalQuery": "store",
+        "Bus": "bus",
+        "Capabilities": "extension",
+        "Channel": "runtime",
+        "CleanupReport": "extension",
+        "Clock": "clock",
+        "Ended": "extension",
+        "EventQuery": "store",
+        "Exit": "spawner",
+        "Extension": "extension",
+        "Handle": "extension",
+        "Holding": "store",
+        "IdempotencyRecord": "store",
+        "Kept": "store",
+        "Listener": "bus",
+        "LogLine": "store",
+        "Masters": "vault",
+        "MetadataFiles": "metadata",
+        "Mount": "extension",
+        "Obituaries": "extension",
+        "Process": "spawner",
+        "ProcessSpec": "spawner",
+        "Provision": "extension",
+        "Pty": "spawner",
+        "Reachability": "extension",
+        "RuntimeCall": "runtime",
+        "RuntimeClient": "runtime",
+        "RuntimeClients": "runtime",
+        "RuntimeReply": "runtime",
+        "RuntimeStream": "runtime",
+        "SafetyLayers": "safety",
+        "SandboxQuery": "store",
+        "Sealed": "vault",
+        "Spawner": "spawner",
+        "Store": "store",
+        "Tether": "runtime",
+        "Transaction": "store",
+        "Vault": "vault",
+        "WorkSaver": "workspaces",
+        "WorkspacePreparer": "workspaces",
+    }
+
+    def __getattr__(name: str) -> object:
+        """Load a name of `__all__` from its module."""
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        globals()[name] = found
+        return found

@@ -1,7 +1,8 @@
 """The Docker daemon of a home, seen from the machine: who may reach it, what it can, what is left.
 
 `up` asks for the group that opens its socket, `down` clears containers away, `doctor` tells
-about it. The control plane itself speaks to it through `ext.docker`.
+about it. The control plane itself speaks to it through `ext.docker`. What speaks to the daemon
+is loaded only where `ext.docker` is on.
 """
 
 import asyncio
@@ -12,13 +13,15 @@ import stat
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from atoll.adapters.extensions.docker.containers import Containers
-from atoll.adapters.extensions.docker.engine import Engine, Info, Version, socket_path
 from atoll.domain.errors import AtollError
 from atoll.ports.host import Finding
 from atoll.runtime.zygote.home import Home
 from atoll.wiring.settings import ControlSettings, read_settings
+
+if TYPE_CHECKING:
+    from atoll.adapters.extensions.docker.engine import Info, Version
 
 GROUP = "docker"
 """Whose socket it usually is, should there be none yet to look at."""
@@ -31,7 +34,7 @@ def groups_for(home: Path) -> tuple[int, ...]:
     if "docker" not in settings.extensions:
         return ()
     try:
-        found = socket_path(settings.docker_host).stat()
+        found = _socket_path(settings.docker_host).stat()
     except OSError:
         return _usual_group()
     opens = found.st_mode & stat.S_IRGRP and found.st_mode & stat.S_IWGRP
@@ -57,6 +60,9 @@ def clear(home: Path) -> None:
 
 
 async def _clear(settings: ControlSettings) -> None:
+    from atoll.adapters.extensions.docker.containers import Containers
+    from atoll.adapters.extensions.docker.engine import Engine
+
     engine = Engine(settings.docker_host)
     try:
         containers = Containers(engine, Home(settings.home).tag)
@@ -84,7 +90,9 @@ def findings(home: Path) -> Iterator[Finding]:
     yield from _judged(settings.docker_host, version, info)
 
 
-async def _look(host: str) -> tuple[Version, Info]:
+async def _look(host: str) -> "tuple[Version, Info]":
+    from atoll.adapters.extensions.docker.engine import Engine
+
     engine = Engine(host)
     try:
         return await engine.version(), await engine.info()
@@ -92,7 +100,7 @@ async def _look(host: str) -> tuple[Version, Info]:
         await engine.close()
 
 
-def _judged(host: str, version: Version, info: Info) -> Iterator[Finding]:
+def _judged(host: str, version: "Version", info: "Info") -> Iterator[Finding]:
     if info.has("rootless"):
         text = "it is rootless: the uids of its containers are not ours to know"
         yield Finding("docker", "fail", text, "Point docker_host to a daemon run by root.")
@@ -134,7 +142,7 @@ def _sees_our_mounts(host: str) -> bool:
     Behind a socket that systemd opened it is systemd that is asked."""
     try:
         with socket.socket(socket.AF_UNIX) as link:
-            link.connect(str(socket_path(host)))
+            link.connect(str(_socket_path(host)))
             pid, _uid, _gid = struct.unpack(
                 "3i", link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
             )
@@ -147,7 +155,13 @@ def _sees_our_mounts(host: str) -> bool:
 
 def _group_opens(host: str) -> bool:
     try:
-        found = socket_path(host).stat()
+        found = _socket_path(host).stat()
     except OSError:
         return False
     return found.st_gid != 0 and bool(found.st_mode & stat.S_IWGRP)
+
+
+def _socket_path(host: str) -> Path:
+    from atoll.adapters.extensions.docker.engine import socket_path
+
+    return socket_path(host)

@@ -1,6 +1,7 @@
 """This machine as `ports.host.Host`: `up`, `down` and `doctor` for the command line.
 
 `up` ends by becoming another program; all that lasts is started here, nothing runs here.
+A command loads what it needs itself: `up` should not wait for the shelves of agents and images.
 """
 
 import contextlib
@@ -10,23 +11,22 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import atoll
-from atoll.adapters.agents.shelf import LayerShelf
 from atoll.domain.errors import Conflict, Failed
-from atoll.ports.agents import AgentShelf
-from atoll.ports.host import Finding, UpOptions
-from atoll.ports.images import ImageBuilder, ImageShelf
 from atoll.runtime.zygote import kernel
 from atoll.runtime.zygote.home import Home
 from atoll.runtime.zygote.reach import read_plain
 from atoll.runtime.zygote.title import titled
-from atoll.wiring import docker_host, doctor, mount_view, zygote_process
+from atoll.wiring import docker_host, mount_view, zygote_process
 from atoll.wiring.home_setup import prepare_home
-from atoll.wiring.image_builder import DaemonBuilder
-from atoll.wiring.images import image_shelf
 from atoll.wiring.start_link import StartLink
+
+if TYPE_CHECKING:
+    from atoll.ports.agents import AgentShelf
+    from atoll.ports.host import Finding, UpOptions
+    from atoll.ports.images import ImageBuilder, ImageShelf
 
 CONTROL_MODULE = "atoll.wiring.control"
 STOP_SECONDS = 15.0
@@ -35,7 +35,7 @@ STOP_SECONDS = 15.0
 class LocalHost:
     """The machine this process runs on."""
 
-    def up(self, options: UpOptions) -> NoReturn:
+    def up(self, options: "UpOptions") -> NoReturn:
         """Start what is missing and become the control plane, unless there is one."""
         kernel.forbid_cores()
         home = Home(options.home.resolve())
@@ -66,24 +66,32 @@ class LocalHost:
         zygote_process.end(place)
         docker_host.clear(place.root)
 
-    def doctor(self, home: Path) -> Sequence[Finding]:
+    def doctor(self, home: Path) -> "Sequence[Finding]":
         """What this machine can isolate."""
+        from atoll.wiring import doctor
+
         return doctor.findings(Home(home.resolve()))
 
-    def agents(self, home: Path) -> AgentShelf:
+    def agents(self, home: Path) -> "AgentShelf":
         """The agents installed in `home`."""
+        from atoll.adapters.agents.shelf import LayerShelf
+
         return LayerShelf(Home(home.resolve()).agents)
 
-    def images(self, home: Path) -> ImageShelf:
+    def images(self, home: Path) -> "ImageShelf":
         """The roots unpacked in `home`."""
+        from atoll.wiring.images import image_shelf
+
         return image_shelf(Home(home.resolve()))
 
-    def builder(self, home: Path) -> ImageBuilder:
+    def builder(self, home: Path) -> "ImageBuilder":
         """What builds the Dockerfiles of `home`."""
+        from atoll.wiring.image_builder import DaemonBuilder
+
         return DaemonBuilder.of(home.resolve())
 
 
-def _become_control(home: Home, options: UpOptions, uid: int, link: StartLink | None) -> NoReturn:
+def _become_control(home: Home, options: "UpOptions", uid: int, link: StartLink | None) -> NoReturn:
     argv = zygote_process.python(
         CONTROL_MODULE, "--home", str(home.root), "--port", str(options.port), "--print-login"
     )
