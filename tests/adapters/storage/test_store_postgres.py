@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
+from atoll.adapters.storage import schema
 from atoll.adapters.storage.store import Settings, open_store
 from atoll.ports import Store
 from atoll.testing.store_contract import StoreContract
@@ -47,6 +48,16 @@ def server() -> Iterator[str]:
         shutil.rmtree(folder)
 
 
+async def empty_database(server: str) -> str:
+    """Make a database; returns its URL."""
+    name = f"atoll{next(_numbers)}"
+    engine = create_async_engine(server.replace("NAME", "postgres"), isolation_level="AUTOCOMMIT")
+    async with engine.connect() as connection:
+        await connection.execute(text(f"CREATE DATABASE {name}"))
+    await engine.dispose()
+    return server.replace("NAME", name)
+
+
 class TestPostgres(StoreContract):
     @pytest.fixture(autouse=True)
     def _url(self, server: str) -> None:
@@ -54,12 +65,34 @@ class TestPostgres(StoreContract):
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Store]:
-        name = f"atoll{next(_numbers)}"
-        engine = create_async_engine(
-            self.url.replace("NAME", "postgres"), isolation_level="AUTOCOMMIT"
-        )
-        async with engine.connect() as connection:
-            await connection.execute(text(f"CREATE DATABASE {name}"))
-        await engine.dispose()
-        async with open_store(Settings(self.url.replace("NAME", name))) as store:
+        async with open_store(Settings(await empty_database(self.url))) as store:
             yield store
+
+
+STRUCTURE = (
+    "SELECT table_name, column_name, data_type, is_nullable, column_default, is_identity"
+    " FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, 2",
+    "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1",
+    "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint"
+    " WHERE connamespace = 'public'::regnamespace ORDER BY 1",
+)
+
+
+async def structure(url: str) -> list[object]:
+    """Columns, indexes and constraints, as PostgreSQL sees them."""
+    engine = create_async_engine(url)
+    async with engine.connect() as connection:
+        found = [(await connection.execute(text(query))).all() for query in STRUCTURE]
+    await engine.dispose()
+    return found
+
+
+async def test_new_database_is_as_the_migrations_make_it(server: str) -> None:
+    migrated, new = await empty_database(server), await empty_database(server)
+    engine = create_async_engine(migrated)
+    async with engine.begin() as connection:
+        await connection.run_sync(schema._migrate)
+    await engine.dispose()
+    async with open_store(Settings(new)):
+        pass
+    assert await structure(new) == await structure(migrated)

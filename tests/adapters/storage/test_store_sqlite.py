@@ -5,7 +5,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
@@ -48,13 +48,56 @@ async def test_database_is_its_owners_alone_and_survives_reopening(folder: Path)
         assert await rows.events.last_position() == 1
 
 
+def migrate(path: Path) -> None:
+    """Make a database by the migrations alone, as an older program's is brought up to date."""
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        schema._migrate(connection)
+    engine.dispose()
+
+
+def structure(path: Path) -> dict[str, list[object]]:
+    """Tables with their columns, and indexes with their columns, as SQLite sees them."""
+    with closing(sqlite3.connect(path)) as connection:
+        found: dict[str, list[object]] = {}
+        for kind, name, text in connection.execute("SELECT type, name, sql FROM sqlite_master"):
+            pragma = "table_xinfo" if kind == "table" else "index_xinfo"
+            columns = [row[1:] for row in connection.execute(f"PRAGMA {pragma}({name})")]
+            words = " ".join((text or "").split())
+            shape = "AUTOINCREMENT" in words if kind == "table" else words
+            found[f"{kind} {name}"] = [shape, sorted(map(repr, columns))]
+        return found
+
+
 async def test_migrations_make_exactly_the_tables_in_use(folder: Path) -> None:
-    async with open_store(Settings(sqlite_url(folder / "a.db"))):
-        pass
+    migrate(folder / "a.db")
     engine = create_engine(f"sqlite:///{folder / 'a.db'}")
     with engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
     engine.dispose()
+
+
+async def test_new_database_is_as_the_migrations_make_it(folder: Path) -> None:
+    migrate(folder / "migrated.db")
+    async with open_store(Settings(sqlite_url(folder / "new.db"))):
+        pass
+    assert structure(folder / "new.db") == structure(folder / "migrated.db")
+
+
+async def test_older_database_is_migrated_and_keeps_its_rows(folder: Path) -> None:
+    path = folder / "a.db"
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        schema._migrate(connection, "0001")
+        row = "'a', 'o', 'me', 'one', 'ready', 'agent', NULL, 1, '{}'"
+        connection.exec_driver_sql(f"INSERT INTO sandboxes VALUES ({row})")
+    engine.dispose()
+    async with open_store(Settings(sqlite_url(path))):
+        pass
+    migrate(folder / "migrated.db")
+    assert structure(path) == structure(folder / "migrated.db")
+    with closing(sqlite3.connect(path)) as found:
+        assert found.execute("SELECT id FROM sandboxes").fetchall() == [("a",)]
 
 
 def test_known_head_is_the_newest_revision() -> None:
@@ -63,10 +106,8 @@ def test_known_head_is_the_newest_revision() -> None:
     assert ScriptDirectory.from_config(config).get_current_head() == schema.HEAD
 
 
-async def test_current_database_opens_without_alembic(folder: Path) -> None:
+async def test_new_and_current_databases_open_without_alembic(folder: Path) -> None:
     url = sqlite_url(folder / "a.db")
-    async with open_store(Settings(url)):
-        pass
     program = (
         "import asyncio, sys\n"
         "from atoll.adapters.storage.store import Settings, open_store\n"
@@ -75,8 +116,9 @@ async def test_current_database_opens_without_alembic(folder: Path) -> None:
         "        assert 'alembic' not in sys.modules\n"
         "asyncio.run(main())\n"
     )
-    child = await asyncio.create_subprocess_exec(sys.executable, "-c", program, url)
-    assert await child.wait() == 0
+    for _ in ("new", "current"):
+        child = await asyncio.create_subprocess_exec(sys.executable, "-c", program, url)
+        assert await child.wait() == 0
 
 
 async def test_newer_database_is_refused_in_words(folder: Path) -> None:

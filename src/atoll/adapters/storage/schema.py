@@ -1,19 +1,38 @@
 """Bringing a database's schema up to date, fast when it already is.
 
-One query answers for a current database; Alembic is only imported when there is work.
+One query answers for a current database, and an empty one gets all tables at once. Alembic is
+only imported for a database of an older program; tests keep both ways the same.
 """
 
 from pathlib import Path
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import (
+    Column,
+    Connection,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    inspect,
+    text,
+)
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from atoll.adapters.storage.tables import metadata
 from atoll.domain.errors import Unavailable
 
 HEAD = "0003"
 """The newest revision in `migrations/versions`; a test compares the two."""
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
+
+_VERSION = Table(
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
+"""Alembic's own table, as Alembic makes it."""
 
 
 async def upgrade(engine: AsyncEngine) -> None:
@@ -28,7 +47,7 @@ async def upgrade(engine: AsyncEngine) -> None:
                 f"The database has schema {found}, this program knows {HEAD}: it was made by a "
                 "newer Atoll. Start that one, or restore a backup."
             )
-        await connection.run_sync(_migrate)
+        await connection.run_sync(_create if await connection.run_sync(_empty) else _migrate)
 
 
 def _revision(connection: Connection) -> str | None:
@@ -37,11 +56,21 @@ def _revision(connection: Connection) -> str | None:
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
 
 
-def _migrate(connection: Connection) -> None:
+def _empty(connection: Connection) -> bool:
+    return not inspect(connection).get_table_names()
+
+
+def _create(connection: Connection) -> None:
+    metadata.create_all(connection, checkfirst=False)
+    _VERSION.create(connection, checkfirst=False)
+    connection.execute(_VERSION.insert().values(version_num=HEAD))
+
+
+def _migrate(connection: Connection, revision: str = "head") -> None:
     from alembic import command
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    command.upgrade(config, revision)
