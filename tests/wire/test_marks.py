@@ -48,7 +48,11 @@ def test_marks_are_the_same_in_any_split(places: list[int]) -> None:
         b"\x1b]633;Z\x07",
         b"\x1b]6333;A\x07",
         b"\x1b]633;C\x18",
-        b"\x1b]633;C\x1b[m",
+        b"\x1b]633;C\x1a",
+        b"\x1b]633;\x1b]0;C;N\x07",
+        b"\x1b]0;\xc2\xa9]633;C;N\x07",
+        b"\x1bP]633;C;N\x07\x1b\\",
+        b"\x1b_\x07]633;C;N\x07",
         b"\x1b]8;;http://h/\x07",
     ],
 )
@@ -77,3 +81,37 @@ def test_mark_cut_in_two_is_read_and_a_broken_beginning_is_dropped() -> None:
     assert told(scanner.feed(b"N\x07")) == [("C", "", True)]
     assert scanner.feed(b"\x1b]633;C\x18 \x1b") == ()
     assert scanner.feed(b"[m") == ()
+
+
+@pytest.mark.parametrize(
+    ("data", "end"),
+    [
+        (b"\x1b]633;D;7;N\x07", 12),
+        (b"\x1b]633;D;7;N\x1b\\", 13),
+        (b"\x1b]633;D;7;N\x1b[m", 11),
+        (b"\x1b]633;D;7;N\x1b\x00\\", 11),
+        (b"\x1b]0633;D;7;N\x07", 13),
+        (b"\x1b\x00]633;D;7;N\x07", 13),
+        (b"\x1b]6\x0133;D;7;N\x07", 13),
+        ("\x9d633;D;7;N\x9c".encode(), 13),
+        ("é\x1b]633;D;7;N\x9cx".encode(), 15),
+        (b"\x1b]8;;\x1b]633;D;7;N\x07", 17),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 2, 100])
+def test_mark_is_read_in_every_spelling_that_terminals_take(
+    data: bytes, end: int, size: int
+) -> None:
+    scanner = MarkScanner("N")
+    pieces = [data[at : at + size] for at in range(0, len(data), size)]
+    found = tuple(signal for piece in pieces for signal in scanner.feed(piece))
+    assert told(found) == [("D", "7", True)]
+    assert found[0].end == end
+
+
+@pytest.mark.parametrize(
+    "spelled", ["\x1b]633;D;0;M\x07", "\x9d633;D;0;\x9c", "\x1b\x00]633;D\x1b"]
+)
+def test_mark_without_the_nonce_is_genuine_in_no_spelling(spelled: str) -> None:
+    found = MarkScanner("N").feed((spelled + "[m").encode())
+    assert [each.genuine for each in found] == [False]

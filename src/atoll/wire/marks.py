@@ -1,23 +1,22 @@
 """Marks in terminal output: where a shell says that commands begin and end, as it says it.
 
-Understands OSC 133 (FinalTerm's, as iTerm2, kitty and fish write it) and OSC 633 (VS Code's),
-fed in any split. Any program can print them: a mark is `genuine` when it ends with the
-terminal's own nonce, which only what runs there was told. What they mean is not known here.
+Understands OSC 133 (FinalTerm's, as iTerm2, kitty and fish write it) and OSC 633 (VS Code's), fed
+in any split and in every spelling that terminals take (`wire.vtparser`). Any program can print
+them: a mark is `genuine` when it ends with the terminal's own nonce, which only what runs there
+was told. What they mean is not known here.
 """
 
 import re
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from atoll.wire.vtparser import ESC, OPEN, String, sequence, seven_bit
+
 MAX_MARK_BYTES = 16 * 1024
 """A longer one is passed over."""
 
-_INTRODUCER = b"\x1b]"
-_BODY = rb"[^\x07\x18\x1a\x1b]{0,%d}" % MAX_MARK_BYTES
-_WHOLE = re.compile(rb"\x1b\](?:133|633);([ABCDEP](?:;" + _BODY + rb")?)(?:\x07|\x1b\\)")
-_BEGUN = re.compile(
-    rb"\x1b(?:\](?:[16]|[16]3|(?:133|633)(?:;(?:[ABCDEP](?:;" + _BODY + rb")?)?\x1b?)?)?)?\Z"
-)
+_COMMAND = re.compile(ESC + rb"\]")
+_KIND = re.compile(rb"0*(?:133|633);([ABCDEP](?:;|\Z))")
 _ESCAPED = re.compile(r"\\(\\|x[0-9a-fA-F]{2})")
 _COMMAND_WORDS = {"cmdline_url": unquote, "cmdline": lambda text: text}
 
@@ -38,30 +37,41 @@ class Signal:
 class MarkScanner:
     """State of one output stream."""
 
-    __slots__ = ("_end", "_held", "_nonce")
+    __slots__ = ("_end", "_half", "_held", "_nonce")
 
     def __init__(self, nonce: str) -> None:
         """An empty `nonce` makes no mark genuine."""
         self._nonce = nonce
         self._held = b""
+        self._half = b""
+        """The first half of what may become a control character from U+0080 to U+009F."""
         self._end = 0
 
     def feed(self, data: bytes) -> tuple[Signal, ...]:
         """Take the next bytes; the marks completed by them, oldest first."""
         self._end += len(data)
-        if not self._held and not _may_begin(data):
+        data = self._half + data
+        self._half = b"\xc2" if data.endswith(b"\xc2") else b""
+        buffer = self._held + seven_bit(data[: len(data) - len(self._half)])
+        # Most output is plain text: a byte is looked for many times faster than a sequence.
+        if b"\x1b" not in buffer:
             return ()
-        buffer = self._held + data
-        base = self._end - len(buffer)
-        found: list[Signal] = []
-        done = 0
-        for match in _WHOLE.finditer(buffer):
-            done = match.end()
-            signal = self._read(match[1], base + match.start(), base + done)
-            if signal is not None:
-                found.append(signal)
-        self._held = _begun(buffer, done)
-        return tuple(found)
+        begun = _begun(buffer)
+        self._held = buffer[begun:] if len(buffer) - begun <= MAX_MARK_BYTES + 64 else b""
+        base = self._end - len(self._half) - len(buffer)
+        begins = (match.start() for match in _COMMAND.finditer(buffer, 0, begun))
+        found = (self._mark(buffer, at, base) for at in begins)
+        return tuple([signal for signal in found if signal is not None])
+
+    def _mark(self, buffer: bytes, at: int, base: int) -> Signal | None:
+        """The mark that the command at this place is, if it is one."""
+        said, end = sequence(buffer, at)
+        body = said.body if isinstance(said, String) else b""
+        kind = _KIND.match(body)
+        if kind is None or len(body) > MAX_MARK_BYTES:
+            return None
+        end += 2 if buffer.startswith(b"\x1b\\", end) else 0
+        return self._read(body[kind.start(1) :], base + at, base + end)
 
     def _read(self, body: bytes, start: int, end: int) -> Signal | None:
         verb, *fields = body.decode("utf-8", "replace").split(";")
@@ -72,18 +82,17 @@ class MarkScanner:
         return None if text is None else Signal(verb, text, start, end, genuine)
 
 
-def _may_begin(data: bytes) -> bool:
-    """Whether a mark may begin in it. Plain text is known by a byte that is not there, which is
-    looked for many times faster than two in a row."""
-    return b"\x1b" in data and (_INTRODUCER in data or data.endswith(b"\x1b"))
-
-
-def _begun(buffer: bytes, done: int) -> bytes:
-    """The mark that is begun at the end of the buffer, if one is."""
-    for start in (buffer.rfind(_INTRODUCER, done), buffer.rfind(b"\x1b", done)):
-        if start >= 0 and len(buffer) - start <= MAX_MARK_BYTES and _BEGUN.match(buffer, start):
-            return buffer[start:]
-    return b""
+def _begun(buffer: bytes) -> int:
+    """Where the command begins that is unfinished at the end of the buffer, or whose end may be;
+    its length when there is none."""
+    last = buffer.rfind(b"\x1b")
+    if last == len(buffer) - 1:
+        # It may be the first half of what ends the command before it.
+        before = buffer.rfind(b"\x1b", 0, last)
+        opened = OPEN.fullmatch(buffer, before, last) if before >= 0 else None
+        return before if opened is not None and opened[2] else last
+    opened = OPEN.fullmatch(buffer, last)
+    return len(buffer) if opened is None or any(opened.group(1, 3, 5, 6)) else last
 
 
 def _text_of(verb: str, fields: list[str]) -> str | None:

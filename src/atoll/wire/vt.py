@@ -2,8 +2,9 @@
 
 It never emulates a screen. Fed bytes in any split, it always knows the modes so far, the
 last offset at which nothing is half said (`settled`), and the questions the program asked.
-ESC starts a sequence anew wherever it stands (as in xterm.js and the VT500 parser of
-vt100.net), so only what follows the last ESC can be unfinished; that makes it fast.
+Patterns find what matters; what it says is read by `wire.vtparser`. ESC starts a sequence anew
+wherever it stands (as in xterm.js and the VT500 parser of vt100.net), so only what follows the
+last ESC can be unfinished; that makes it fast.
 """
 
 import re
@@ -11,39 +12,47 @@ from dataclasses import dataclass, replace
 
 from atoll.wire import sgr, vtmodes
 from atoll.wire.vtmodes import Modes
-from atoll.wire.vtparser import partial_character
+from atoll.wire.vtparser import (
+    C0,
+    ESC,
+    OPEN,
+    Function,
+    String,
+    partial_character,
+    sequence,
+    seven_bit,
+)
 from atoll.wire.vtquery import CSI_QUERY, DCS_QUERY, OSC_QUERY, Query
 
 MAX_SEQUENCE = 4096
 """Longer sequences are skipped unread, whatever they say."""
 
-_BODY = MAX_SEQUENCE - 16
-_C0 = rb"\x00-\x17\x19\x1c-\x1f\x7f"
 _NOT_FINAL = rb"[^@-~\x18\x1a\x1b\x80-\xff]*+"
 
-_CSI = re.compile(rb"\x1b\[([%s0-?]{0,%d})([%s -/]{0,8})([@-~])" % (_C0, _BODY, _C0))
-_SGR = re.compile(rb"\x1b\[([%s0-;]{0,%d})m" % (_C0, _BODY))
-_OSC = re.compile(rb"\x1b\]([^\x07\x18\x1a\x1b]{0,%d})(?:\x07|(?=\x1b))" % _BODY)
-_DCS = re.compile(rb"\x1bP([^\x18\x1a\x1b]{0,%d})(?=\x1b)" % _BODY)
+_SGR = re.compile(ESC + rb"\[([%s0-;]{0,%d})m" % (C0, MAX_SEQUENCE - 16))
 _EVENT = re.compile(
-    rb"\x1b(?:\[(?:%s[hlrcnpqtux]|[>?]%sm)|[\]P78c=>]|[()*+][0-~])" % (_NOT_FINAL, _NOT_FINAL)
+    ESC + rb"(?:\[(?:%s[hlrcnpqtux]|[>?]%sm)|[\]P78c=>]|[()*+])" % (_NOT_FINAL, _NOT_FINAL)
 )
 _SHIFT = re.compile(
-    rb"\x1b\][^\x07\x18\x1a\x1b]*+|\x1b[PX^_][^\x18\x1a\x1b]*+|\x1b\[%s"
-    rb"|\x1b[%s -/]*+|([\x0e\x0f])" % (_NOT_FINAL, _C0)
+    rb"\x1b[\x00-\x0d\x10-\x17\x19\x1c-\x1f\x7f]*+(?:\][^\x07\x18\x1a\x1b]*+|P[^\x18\x1a\x1b]*+"
+    rb"|[X^_][^\x18\x1a\x1b\x80-\xff]*+)|([\x0e\x0f])"
 )
-_OPEN = re.compile(
-    rb"\x1b(?:([%s -/]*)|(\[)[^@-~\x18\x1a\x80-\xff]*|(\])[^\x07\x18\x1a]*|([PX^_])[^\x18\x1a]*)\Z"
-    % _C0,
-)
-_STRAY = re.compile(rb"[%s]" % _C0)
+_STRAY = re.compile(rb"[%s]" % C0)
 _CLOSE = {
     b"[": re.compile(rb"[@-~\x80-\xff\x18\x1a\x1b]"),
     b"]": re.compile(rb"[\x07\x18\x1a\x1b]"),
     b"P": re.compile(rb"[\x18\x1a\x1b]"),
+    b"_": re.compile(rb"[\x18\x1a\x1b\x80-\xff]"),
     b" ": re.compile(rb"[0-~\x80-\xff\x18\x1a\x1b]"),
 }
-_REOPEN = {b"": b"", b"[": b"\x1b[0<", b"]": b"\x1b]999;", b"P": b"\x1bP999", b" ": b"\x1b "}
+_REOPEN = {
+    b"": b"",
+    b"[": b"\x1b[0<",
+    b"]": b"\x1b]999;",
+    b"P": b"\x1bP999",
+    b"_": b"\x1b_",
+    b" ": b"\x1b ",
+}
 """How a viewer is put inside a sequence whose start is gone, so that it swallows the rest."""
 _OTHER_KEYS = re.compile(rb">4;[0-3]")
 _REGION = re.compile(rb"(?:\d{1,5}(?:;\d{0,5})?)?")
@@ -65,12 +74,14 @@ class Cut:
 class Scanner:
     """State of one output stream. `end` counts the bytes fed."""
 
-    __slots__ = ("_held", "_partial", "_pen_from", "_skipping", "end", "modes")
+    __slots__ = ("_half", "_held", "_partial", "_pen_from", "_skipping", "end", "modes")
 
     def __init__(self) -> None:
         self.modes = Modes()
         self.end = 0
         self._held = b""
+        self._half = b""
+        """The first half of what may become a control character from U+0080 to U+009F."""
         self._partial = b""
         self._skipping = b""
         self._pen_from = 0
@@ -79,12 +90,12 @@ class Scanner:
     def settled(self) -> int:
         """The last offset where a cut splits no sequence and no character. In a sequence longer
         than `MAX_SEQUENCE` this is `end`, and the cut's preamble opens the sequence again."""
-        return self.end - len(self._held) - len(self._partial)
+        return self.end - len(self._held) - len(self._partial) - len(self._half)
 
     @property
     def unfinished(self) -> int:
         """How many bytes at the end belong to an unfinished escape sequence."""
-        return len(self._held)
+        return len(self._held) + len(self._half) if self._held else 0
 
     def cut(self) -> "Cut":
         """The place `settled` and the state there."""
@@ -93,11 +104,14 @@ class Scanner:
     def feed(self, data: bytes) -> tuple[Query, ...]:
         """Take the next bytes; returns the questions completed by them, oldest first."""
         self.end += len(data)
+        data = self._half + data
+        self._half = b"\xc2" if data.endswith(b"\xc2") else b""
+        data = seven_bit(data[: len(data) - len(self._half)])
         buffer = self._held + (self._skip(data) if self._skipping else data)
         if not buffer:
             return ()
         last = buffer.rfind(b"\x1b")
-        opened = _OPEN.match(buffer, last) if last >= 0 else None
+        opened = OPEN.fullmatch(buffer, last) if last >= 0 else None
         stop = len(buffer) if opened is None else last
         self._held = b""
         # Most output is plain text: a byte is looked for many times faster than a sequence.
@@ -115,38 +129,47 @@ class Scanner:
         if found is None:
             return b""
         self._skipping = b""
-        # ESC begins the next sequence; every other terminator belongs to this one.
-        return data[found.start() if found[0] == b"\x1b" else found.end() :]
+        # ESC begins the next sequence, and another character is drawn: neither belongs to this one.
+        return data[found.start() if found[0] == b"\x1b" or found[0] >= b"\x80" else found.end() :]
 
     def _hold(self, tail: bytes, opened: re.Match[bytes]) -> None:
         """Keep an unfinished sequence, or only its kind when it is over-long."""
         if len(tail) <= MAX_SEQUENCE:
             self._held = tail
-        elif opened[1]:
-            self._skipping = b" "
         else:
-            self._skipping = opened[2] or opened[3] or b"P"
+            control, command, device, _, string, _ = opened.groups()
+            self._skipping = control or command or device or (b"_" if string else b" ")
 
     def _scan(self, buffer: bytes, stop: int) -> tuple[Query, ...]:
         """Apply what begins before `stop`, in order; the pen catches up where it is needed."""
-        begin = self.end - len(buffer)
+        begin = self.end - len(self._half) - len(buffer)
         queries: list[Query] = []
         self._pen_from = 0
         for at in _events(buffer, stop):
-            match buffer[at : at + 2]:
-                case b"\x1b[":
-                    query = self._control(buffer, at, begin)
-                case b"\x1b]":
-                    query = self._command(buffer, at, begin)
-                case b"\x1bP":
-                    query = self._device(buffer, at, begin)
-                case other:
-                    query = None
-                    self._escape(buffer, at, other)
-            if query is not None:
-                queries.append(query)
+            said, end = sequence(buffer, at) if buffer[at] == 0x1B else (None, at)
+            if end - at > MAX_SEQUENCE:
+                continue
+            text = _question(said)
+            if text:
+                queries.append(Query(begin + at, begin + end, *text))
+            else:
+                self._apply(buffer, at, said)
         self._draw(buffer, stop)
         return tuple(queries)
+
+    def _apply(self, buffer: bytes, at: int, said: Function | String | None) -> None:
+        """Change what one sequence, or SO or SI, changes."""
+        match said:
+            case Function(b"["):
+                self._control(buffer, at, said)
+            case Function():
+                self._escape(buffer, at, said)
+            case String(b"]", body):
+                self._command(body)
+            case None if buffer[at] != 0x1B:
+                self.modes = replace(self.modes, shifted=buffer[at] == 0x0E)
+            case _:
+                pass
 
     def _draw(self, buffer: bytes, until: int) -> None:
         """Apply the SGR sequences between the last place and `until`. Whatever precedes a
@@ -159,22 +182,18 @@ class Scanner:
         if pen != self.modes.pen:
             self.modes = replace(self.modes, pen=pen)
 
-    def _control(self, buffer: bytes, at: int, begin: int) -> Query | None:
-        """One CSI sequence that is not SGR."""
-        found = _CSI.match(buffer, at)
-        if found is None:
-            return None
-        params, middle = _STRAY.sub(b"", found[1]), _STRAY.sub(b"", found[2])
-        if CSI_QUERY.fullmatch(params + middle + found[3]):
-            return _query(found, begin)
-        if middle == b"!" and found[3] == b"p":
-            self._draw(buffer, at)
-            self.modes = vtmodes.soft_reset(self.modes)
-        elif middle == b" " and found[3] == b"q" and len(params) <= 2 and params.isdigit():
-            self.modes = replace(self.modes, cursor_shape=params)
-        elif not middle:
-            self._set(buffer, at, params, found[3])
-        return None
+    def _control(self, buffer: bytes, at: int, said: Function) -> None:
+        """One CSI sequence that is neither SGR nor a question."""
+        match said:
+            case Function(_, _, b"!", b"p"):
+                self._draw(buffer, at)
+                self.modes = vtmodes.soft_reset(self.modes)
+            case Function(_, params, b" ", b"q") if len(params) <= 2 and params.isdigit():
+                self.modes = replace(self.modes, cursor_shape=params)
+            case Function(_, params, b"", final):
+                self._set(buffer, at, params, final)
+            case _:
+                pass
 
     def _set(self, buffer: bytes, at: int, params: bytes, final: bytes) -> None:
         """A CSI sequence without intermediates that changes a setting."""
@@ -198,44 +217,29 @@ class Scanner:
         for number in _numbers(params.removeprefix(b"?")):
             self.modes = setter(self.modes, number, on)
 
-    def _command(self, buffer: bytes, at: int, begin: int) -> Query | None:
-        """One OSC string: a title or a question."""
-        found = _OSC.match(buffer, at)
-        if found is None:
-            return None
-        if OSC_QUERY.fullmatch(found[1]):
-            return _query(found, begin)
-        number, _, text = found[1].partition(b";")
-        if number in (b"0", b"2"):
+    def _command(self, body: bytes) -> None:
+        """One OSC string: only titles matter."""
+        number, _, text = body.partition(b";")
+        if number.isdigit() and number.lstrip(b"0") in (b"", b"2"):
             self.modes = replace(self.modes, title=vtmodes.clean_title(text))
-        return None
 
-    @staticmethod
-    def _device(buffer: bytes, at: int, begin: int) -> Query | None:
-        """One DCS string: only questions matter."""
-        found = _DCS.match(buffer, at)
-        if found is None or not DCS_QUERY.match(found[1]):
-            return None
-        return _query(found, begin)
-
-    def _escape(self, buffer: bytes, at: int, start: bytes) -> None:
-        """A two- or three-byte escape, or SO and SI."""
+    def _escape(self, buffer: bytes, at: int, said: Function) -> None:
+        """A two- or three-byte escape."""
         self._draw(buffer, at)
         modes = self.modes
-        match start:
-            case b"\x1b7":
+        match said.middle, said.final:
+            case b"", b"7":
                 modes = vtmodes.save_cursor(modes)
-            case b"\x1b8":
+            case b"", b"8":
                 modes = vtmodes.restore_cursor(modes)
-            case b"\x1bc":
+            case b"", b"c":
                 modes = Modes(title=modes.title)
-            case b"\x1b=" | b"\x1b>":
-                modes = replace(modes, keypad=start == b"\x1b=")
-            case designation if designation[:1] == b"\x1b":
-                slot, charset = designation[1:].decode(), chr(buffer[at + 2])
-                modes = vtmodes.designate(modes, slot, charset)
-            case shift:
-                modes = replace(modes, shifted=shift[:1] == b"\x0e")
+            case b"", b"=" | b">":
+                modes = replace(modes, keypad=said.final == b"=")
+            case b"(" | b")" | b"*" | b"+", charset:
+                modes = vtmodes.designate(modes, said.middle.decode(), charset.decode())
+            case _:
+                pass
         self.modes = modes
 
 
@@ -253,10 +257,18 @@ def _shifts(buffer: bytes) -> bool:
     return b"\x0e" in buffer or b"\x0f" in buffer
 
 
-def _query(found: re.Match[bytes], begin: int) -> Query:
-    """The question a match is, at absolute offsets."""
-    text = _STRAY.sub(b"", found[0][2:])
-    return Query(begin + found.start(), begin + found.end(), found[0][1:2], text)
+def _question(said: Function | String | None) -> tuple[bytes, bytes] | None:
+    """The kind and the text of a question."""
+    match said:
+        case Function(b"[", parameters, middle, final):
+            text = parameters + middle + final
+            return (b"[", text) if CSI_QUERY.fullmatch(text) else None
+        case String(b"]", body):
+            return (b"]", body) if OSC_QUERY.fullmatch(body) else None
+        case String(b"P", body):
+            return (b"P", body) if DCS_QUERY.match(body) else None
+        case _:
+            return None
 
 
 def _numbers(params: bytes) -> tuple[int, ...]:

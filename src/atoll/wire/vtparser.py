@@ -26,6 +26,15 @@ SEQUENCE = ESC + (
 """An escape sequence in 7 bits as a pattern: finished, cut off or broken off. Where it ends depends
 on no byte after it, so that a stream cut there is read as the whole."""
 
+_SEQUENCE = re.compile(SEQUENCE)
+
+OPEN = re.compile(
+    ESC
+    + rb"(?:(\[)[%(c)s -?]*+|(\])[^\x07\x18\x1a\x1b]*+|(P)[%(c)s -?]*+(?:([@-~])[^\x18\x1a\x1b]*+)?"
+    rb"|([X^_])[^\x18\x1a\x1b\x80-\xff]*+|([ -/])[%(c)s -/]*+)?" % {b"c": C0}
+)
+"""A sequence that the next byte may still belong to, for a match to the end."""
+
 MAX_BODY_BYTES = 1024 * 1024
 """A longer sequence is passed over."""
 
@@ -220,6 +229,17 @@ class Parser:
         if found is None or self._too_long:
             return None
         return Function(kind, bytes(found[1]), bytes(found[2]), final)
+
+
+def sequence(data: bytes, at: int) -> tuple[Function | String | None, int]:
+    """Read the sequence whose ESC stands at `at`, all in 7 bits. Returns what it says, or None for
+    one that is cancelled or not finished, and where it ends: before an ESC that ends a string."""
+    found = _SEQUENCE.match(data, at)
+    assert found is not None  # noqa: S101  ESC alone is one
+    end = found.end()
+    pieces = Parser().feed(data[at:end] + (b"\x1b" if data.startswith(b"\x1b", end) else b""))
+    said = (each for each in pieces if isinstance(each, Function | String))
+    return next(said, None), end
 
 
 def device(body: bytes) -> tuple[bytes, bytes, bytes] | None:

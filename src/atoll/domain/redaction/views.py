@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from functools import cache
 
-from atoll.wire.vtparser import C0, ESC, SEQUENCE, partial_character, seven_bit
+from atoll.wire.vtparser import C0, ESC, OPEN, SEQUENCE, partial_character, seven_bit
 
 Span = tuple[int, int]
 
@@ -27,13 +27,6 @@ _NOTHING = b"\xff"
 _ASCII = bytes(range(128))
 _C1 = re.compile(rb"\xc2[\x80-\x9f]")
 _NOT_SHOWN = bytes(range(32)) + b"\x7f" + _NOTHING
-_OPEN = re.compile(
-    ESC
-    + rb"(?:(\[)[%(c)s -?]*+|(\])[^\x07\x18\x1a\x1b]*+|(P)[%(c)s -?]*+(?:([@-~])[^\x18\x1a\x1b]*+)?"
-    rb"|([X^_])[^\x18\x1a\x1b\x80-\xff]*+|([ -/])[%(c)s -/]*+)?" % {b"c": C0}
-)
-"""An escape sequence that the next byte may still belong to."""
-
 _SHAPE = re.compile(
     ESC + rb"(?:(\[)[%(c)s -?]*+([@-~])?|([]PX^_])|[%(c)s -/]*+([0-~]))" % {b"c": C0}
 )
@@ -106,7 +99,7 @@ def context(data: bytes, at: int) -> bytes:
     half = b"\xc2" if data[at - 1 : at] == b"\xc2" else b""
     data = seven_bit(data[: at - len(half)])
     begin = data.rfind(b"\x1b")
-    found = _OPEN.fullmatch(data, begin) if begin >= 0 else None
+    found = OPEN.fullmatch(data, begin) if begin >= 0 else None
     if found is None:
         return half
     if len(data) - begin <= _LONG_OPENING:
