@@ -19,7 +19,7 @@ from atoll.testing.zygote_rig import ZygoteRig
 from atoll.wire import zygote as wire
 from tests.peers.host_pools import Pools, neighbour, show
 from tests.security.pool_attempts import HELD_FILTERS, HELD_SOCKETS, REACH, RELEASE
-from tests.security.pool_walls import walled_pair
+from tests.security.pool_walls import asked, walled_pair
 
 Standing = tuple[ZygoteRig, wire.Box, wire.Box]
 """A rig, the sandbox that takes what it can get, and its neighbour."""
@@ -69,9 +69,7 @@ def test_pools_of_the_machine_are_out_of_reach(standing: Standing) -> None:
 def test_profile_may_ask_for_more_open_files(standing: Standing) -> None:
     """As far as the machine allows, and for fewer."""
     rig, box, _quiet = standing
-    if box.wall != "bubblewrap":
-        pytest.skip("a container's are of its create call: tests/adapters/test_docker_container.py")
-    few = rig.start("sb_few", limits=wire.Limits(files=300))
+    few = asked(rig, box, "sb_few")
     code = "import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE))"
     assert inside(rig, few, code) == "(300, 300)\n"
     rig.ask(wire.Destroy("sb_few"))
@@ -118,10 +116,8 @@ def held_outside(attempt: str) -> int:
 
 def test_profile_bounds_route_sockets_or_refuses_them(standing: Standing) -> None:
     rig, box, _quiet = standing
-    if box.wall != "bubblewrap":
-        pytest.skip("a container's number is of its create call")
     for name, most in (("sb_none", 0), ("sb_three", 3)):
-        other = rig.start(name, limits=wire.Limits(netlink=most))
+        other = asked(rig, box, name)
         assert json.loads(inside(rig, other, HELD_SOCKETS, "4"))["held"] == most
         rig.ask(wire.Destroy(name))
 

@@ -5,13 +5,16 @@ and commits.
 """
 
 import os
+import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from atoll.testing.server import TestServer, test_server
+from atoll.testing.server import TestServer
+from tests.e2e.test_left_running import DOCKER, wall
 from tests.peers.api import api_of
 
 pytestmark = pytest.mark.timeout(600)
@@ -40,15 +43,39 @@ chmod 755 run.sh
 """
 
 
+WALLS = [
+    pytest.param(("root", "shell"), marks=pytest.mark.root, id="root"),
+    pytest.param(("rootless", "shell"), id="rootless"),
+    pytest.param(("docker", "small"), marks=DOCKER, id="docker"),
+]
+on_every_wall = pytest.mark.parametrize("atoll", WALLS, indirect=True, scope="module")
+on_one = pytest.mark.parametrize("atoll", WALLS[:1], indirect=True, scope="module")
+
+
 @pytest.fixture(scope="module")
-def atoll() -> Iterator[TestServer]:
-    with test_server() as server:
+def atoll(request: pytest.FixtureRequest) -> Iterator[TestServer]:
+    name, profile = request.param
+    if name == "root" and os.geteuid() != 0:
+        pytest.skip("needs root")
+    with wall(name) as (server, _profile):
+        (server.home.parent / "own").mkdir(exist_ok=True)
+        server.env = {**server.env, "ATOLL_PROFILE": profile}
         yield server
 
 
 @pytest.fixture
-def marker(tmp_path: Path) -> Path:
-    return tmp_path / "the-agents-command-ran"
+def mine(atoll: TestServer) -> Iterator[Path]:
+    """A folder of the person whose command line this is."""
+    folder = Path(tempfile.mkdtemp(dir=atoll.home.parent / "own"))
+    owner = atoll.home.stat().st_uid
+    os.chown(folder, owner, owner)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def marker(mine: Path) -> Path:
+    return mine / "the-agents-command-ran"
 
 
 def run(atoll: TestServer, *words: str) -> "subprocess.CompletedProcess[str]":
@@ -62,30 +89,41 @@ def ok(atoll: TestServer, *words: str) -> "subprocess.CompletedProcess[str]":
     return done
 
 
-def git_status_everywhere(folder: Path) -> None:
+def person_runs(atoll: TestServer, *words: str, there: Path) -> None:
+    """As the person themselves: git runs nothing in folders of somebody else."""
+    home = str(atoll.home.parent / "own")
+    # Whoever becomes the person does so by another folder than that of the test.
+    line = 'cd "$0" && exec "$@"'
+    argv = [*atoll.before, "/bin/sh", "-c", line, str(there), *words]
+    subprocess.run(argv, capture_output=True, check=False, env={**os.environ, "HOME": home})
+
+
+def git_status_everywhere(atoll: TestServer, folder: Path) -> None:
     """As a person, or a shell's prompt, does in every folder."""
     for place in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
-        subprocess.run(["git", "status"], cwd=place, capture_output=True, check=False)
+        person_runs(atoll, "git", "status", there=place)
 
 
+@on_every_wall
 def test_buried_repository_runs_nothing_here_whatever_way_it_comes(
-    atoll: TestServer, tmp_path: Path, marker: Path
+    atoll: TestServer, mine: Path, marker: Path
 ) -> None:
-    mirror = tmp_path / "mirror"
-    mirror.mkdir()
-    (mirror / "mine.txt").write_text("mine\n")
-    ok(atoll, "new", "--detach", "--name", "home", "--mirror", str(mirror))
+    tmp_path, mirror = mine, mine / "mirror"
+    person_runs(atoll, "mkdir", "mirror", "raw", there=mine)
+    person_runs(atoll, "sh", "-c", "echo mine > mirror/mine.txt", there=mine)
+    profile = atoll.env["ATOLL_PROFILE"]
+    words = ("--name", "home", "--profile", profile, "--mirror", str(mirror))
+    ok(atoll, "new", "--detach", *words)
     ok(atoll, "exec", "home", "--shell", BURY.format(marker=marker))
 
     # The control: unpacked as it is, the agent's command runs at the first `git status`.
     raw = tmp_path / "raw"
-    raw.mkdir()
     with (tmp_path / "raw.tar").open("wb") as tar:
         env = {**os.environ, "ATOLL_HOME": str(atoll.home)}
         atoll.run("cp", "home:lib", "-", stdout=tar, capture_output=False, text=False, env=env)
-    subprocess.run(["tar", "-xf", tmp_path / "raw.tar", "-C", raw], check=True)
+    person_runs(atoll, "tar", "-xf", "raw.tar", "-C", "raw", there=mine)
     for place in ("buried", "linked"):
-        subprocess.run(["git", "status"], cwd=raw / place, capture_output=True, check=False)
+        person_runs(atoll, "git", "status", there=raw / place)
         assert marker.exists(), place
         marker.unlink()
 
@@ -100,12 +138,13 @@ def test_buried_repository_runs_nothing_here_whatever_way_it_comes(
     assert (tmp_path / "kept" / "nested" / ".git.kept" / "config").exists()
 
     for folder, told in ((mirror, pulled), (tmp_path / "copy", copied), (tmp_path / "kept", gone)):
-        git_status_everywhere(folder)
+        git_status_everywhere(atoll, folder)
         assert not marker.exists(), folder
         assert "lib/GNUMakefile" in told.stderr and "run.sh" in told.stderr
         assert "lib/buried" in told.stderr
 
 
+@on_one
 def test_repository_among_the_files_of_commits_is_refused_until_it_is_wanted(
     atoll: TestServer, tmp_path: Path, marker: Path
 ) -> None:
@@ -135,6 +174,7 @@ def taken_up(folder: Path) -> int:
     return sum(path.lstat().st_blocks * 512 for path in folder.rglob("*"))
 
 
+@on_one
 def test_terabyte_of_nothing_fills_no_disk(atoll: TestServer, tmp_path: Path) -> None:
     mirror = tmp_path / "mirror"
     mirror.mkdir()
