@@ -160,6 +160,37 @@ def test_rules_hold_without_the_filter_of_system_calls() -> None:
 
 
 @needs_landlock
+@pytest.mark.parametrize("version", range(1, 8))
+def test_rules_of_every_version_leave_only_what_was_allowed(version: int, tmp_path: Path) -> None:
+    if version > landlock.abi():
+        pytest.skip("this kernel does not know it yet")
+    allowed, other = tmp_path / "allowed", tmp_path / "other"
+    for folder in (allowed, other):
+        folder.mkdir()
+        (folder / "file").write_text("x")
+
+    def ruled() -> dict[str, Any]:
+        kernel.set_no_new_privileges()
+        rules = landlock.Ruleset(version)
+        assert rules.allow(str(allowed), landlock.Access.READ_FILE)
+        assert rules.allow("/dev/null", landlock.Access.READ_FILE | landlock.Access.READ_DIR)
+        assert not rules.allow(str(tmp_path / "none"), landlock.Access.READ_FILE)
+        rules.enforce()
+        rules.close()
+        return {
+            "allowed": takeover.outcome((allowed / "file").read_bytes),
+            "null": takeover.outcome(Path("/dev/null").read_bytes),
+            "listed": takeover.outcome(lambda: next(allowed.iterdir())),
+            "written": takeover.outcome(lambda: (allowed / "file").write_text("y")),
+            "other": takeover.outcome((other / "file").read_bytes),
+        }
+
+    free = {"allowed": 0, "null": 0}
+    refused = dict.fromkeys(("listed", "written", "other"), errno.EACCES)
+    assert apart(ruled) == {**free, **refused}
+
+
+@needs_landlock
 def test_every_real_runtime_is_confined(walled: Walled) -> None:
     api = walled.api
     box = api.create(profile="attacked")["sandbox_id"]
