@@ -4,10 +4,12 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from atoll.domain.interior import default_cpu_millis
+from atoll.runtime.zygote.home import Home
 from atoll.wire.zygote import Reported
 from atoll.wiring import doctor
 
@@ -48,3 +50,26 @@ def test_doctor_says_what_a_person_without_root_shares_with_sandboxes(
     told = [finding.text for finding in doctor._shared_uid()]
     assert len(told) == (uid != 0)
     assert all("4096 descriptors" in text and "inotify" in text for text in told)
+
+
+@pytest.mark.parametrize(
+    ("config", "said", "level"),
+    [
+        ("", "kept 90 days, at most 500000 of each sandbox", "ok"),
+        ("event_days = 7\nevents_per_sandbox = 0\n", "kept 7 days (", "ok"),
+        ("event_days = 0\nevents_per_sandbox = 0\n", "kept for good (", "warn"),
+    ],
+)
+def test_doctor_says_how_long_events_are_kept_and_what_they_take(
+    tmp_path: Path, config: str, said: str, level: str
+) -> None:
+    (tmp_path / "config.toml").write_text(config)
+    (tmp_path / "atoll.db").write_bytes(bytes(3 * 2**20))
+    (told,) = doctor._events(Home(tmp_path))
+    assert (told.name, told.level) == ("events", level)
+    assert told.text.startswith(said) and told.text.endswith("takes 3.0 MiB")
+
+
+def test_doctor_leaves_wrong_settings_to_the_line_that_names_them(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("event_days = -1\n")
+    assert list(doctor._events(Home(tmp_path))) == []

@@ -15,6 +15,9 @@ from atoll.domain.principal import Principal
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
+SANDBOX_STREAMS = "sandbox:"
+"""How the name of a sandbox's stream begins."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -41,6 +44,15 @@ class EventDraft:
     actor: Principal
     reason: str | None
     payload: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Events that a reader misses: of those after `after` and up to `to`, both positions, some
+    are no longer kept. Those that are kept still come."""
+
+    after: int
+    to: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,4 +247,4 @@ def check(event_type: str, payload: Mapping[str, Json]) -> Kind:
 
 def sandbox_stream(sandbox_id: str) -> str:
     """The stream of one sandbox."""
-    return f"sandbox:{sandbox_id}"
+    return f"{SANDBOX_STREAMS}{sandbox_id}"

@@ -11,7 +11,8 @@ from datetime import datetime
 from typing import Protocol
 
 from atoll.domain.approval import Approval, Verdict
-from atoll.domain.event import Event, EventDraft
+from atoll.domain.event import Event, EventDraft, Gap
+from atoll.domain.event_retention import Removal, StreamSpan
 from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId, SecretId, ShareId
 from atoll.domain.profile import Profile
 from atoll.domain.sandbox import Sandbox, State
@@ -137,6 +138,20 @@ class EventRows(Protocol):
 
     async def last_position(self) -> int:
         """The newest position, 0 for an empty log."""
+        ...
+
+    async def gap(self, query: EventQuery) -> Gap | None:
+        """What was removed of the events that the query asks for, whatever its `limit`; None
+        when all are there. Asked after `page`, it covers removals in between."""
+        ...
+
+    async def next_stream(self, after: str) -> StreamSpan | None:
+        """The first stream of any owner whose name is greater than `after`; None after the
+        last."""
+        ...
+
+    async def remove(self, removal: Removal) -> int:
+        """Remove events; how many went. Fewer than its `limit` means that no more are due."""
         ...
 
 

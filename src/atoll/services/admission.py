@@ -12,6 +12,7 @@ from datetime import timedelta
 import msgspec
 
 from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached
+from atoll.domain.event_retention import EVERY_EVENT, EventRetention
 from atoll.domain.instruction import Append
 from atoll.domain.isolation import IsolationLevel, reaches
 from atoll.domain.lifecycle import step
@@ -53,13 +54,14 @@ class Settings:
     `allow_loopback_repositories` is for development; `mount_roots` are folders of the host below
     which anybody may mount; `away_seconds` is how long terminals wait for their drivers while no
     control plane is there. With `require_isolation` no sandbox runs behind a wall that is below
-    that level or weak."""
+    that level or weak. `events` says how long events are kept."""
 
     max_sandboxes: int = 50
     allow_loopback_repositories: bool = False
     mount_roots: tuple[str, ...] = ()
     away_seconds: int = 120
     require_isolation: IsolationLevel | None = None
+    events: EventRetention = EVERY_EVENT
 
 
 class Admission:

@@ -1,14 +1,15 @@
 """Events: the log as people and programs read it.
 
 `follow` gives every event after a position exactly once, however often the reader comes
-back with the last position it saw.
+back with the last position it saw. A reader that comes back for events that are no longer kept is
+told so by a `Gap`, never by silence.
 """
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from atoll.domain.event import Event, EventDraft, Json
+from atoll.domain.event import Event, EventDraft, Gap, Json
 from atoll.domain.ids import EventId
 from atoll.domain.principal import Principal
 from atoll.ports import Bus, Clock, EventQuery, Store
@@ -54,6 +55,13 @@ class Events:
         async with self._store.read() as rows:
             return await rows.events.page(query)
 
+    async def gap(
+        self, caller: Principal, *, stream: str | None = None, after: int = 0
+    ) -> Gap | None:
+        """What of the events after a position is no longer kept; ask for the page first."""
+        async with self._store.read() as rows:
+            return await rows.events.gap(EventQuery(caller.org_id, caller.id, stream, after))
+
     async def last_position(self) -> int:
         """The newest position: where a follower starts who wants only what is to come."""
         async with self._store.read() as rows:
@@ -61,11 +69,18 @@ class Events:
 
     async def follow(
         self, caller: Principal, *, after: int = 0, stream: str | None = None
-    ) -> AsyncIterator[Event]:
-        """Every event after `after`, then each as it comes; ends only with its reader."""
+    ) -> AsyncIterator[Event | Gap]:
+        """Every event after `after`, then each as it comes; before a page that is not whole, the
+        gap. Ends only with its reader."""
+        told = 0
         with self._bus.listen(stream) as listener:
             while True:
                 page = await self.list(caller, stream=stream, after=after, limit=FOLLOW_PAGE)
+                # After the page: what was removed in between is told of, and never missed.
+                gap = await self.gap(caller, stream=stream, after=max(after, told))
+                if gap is not None:
+                    told = gap.to
+                    yield gap
                 for event in page:
                     yield event
                     after = event.position

@@ -50,6 +50,7 @@ from atoll.services.asks import Asks
 from atoll.services.attendance import Attendance
 from atoll.services.cursors import read_cursor, spell_cursor
 from atoll.services.deliveries import Deliveries
+from atoll.services.event_pruning import EventPruning
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals import Journals
 from atoll.services.maintenance import Maintenance
@@ -129,6 +130,7 @@ class Sandboxes:
         self._attendance = Attendance(
             self._transitions, self._provisioning, policies=policies, journals=self._journals
         )
+        self._pruning = EventPruning(around.store, around.clock, settings.events)
         self._maintenance = Maintenance(self._provisioning, around.clock)
         self._reconciler = Reconciler(
             self._transitions,
@@ -154,6 +156,7 @@ class Sandboxes:
             await self._watch.adopted()
             tasks.create_task(self._deliveries.run())
             tasks.create_task(self._attendance.run(tasks))
+            tasks.create_task(self._pruning.run())
 
     async def adopted(self) -> None:
         """Return once `run` knows what an earlier control plane left."""

@@ -11,20 +11,17 @@ class TestMine(StoreContract):
 """
 
 import asyncio
-from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from atoll.domain.approval import Approval, Asker, CommandAsk, Reach, SecretAsk, Verdict
 from atoll.domain.errors import Conflict
-from atoll.domain.event import EventDraft
 from atoll.domain.ids import (
     PERSONAL_ORG,
     ApprovalId,
-    EventId,
     GuestId,
     OrgId,
     PrincipalId,
@@ -34,7 +31,6 @@ from atoll.domain.ids import (
     TerminalId,
 )
 from atoll.domain.isolation import Isolation, IsolationLevel
-from atoll.domain.principal import LOCAL_PERSON
 from atoll.domain.profile import Profile, Scope
 from atoll.domain.sandbox import Attachment, Sandbox, SandboxRepo, State
 from atoll.domain.secret import Place, Purpose, Secret, Use
@@ -49,10 +45,7 @@ from atoll.ports import (
     Sealed,
     Store,
 )
-
-NOW = datetime(2026, 1, 1, 12, 0, 0, 123456, tzinfo=UTC)
-OWNER = PrincipalId("person")
-OTHER = PrincipalId("other")
+from atoll.testing.event_log_contract import NOW, OTHER, OWNER, EventLogContract, draft
 
 
 def sandbox(name: str, *, owner: PrincipalId = OWNER, number: int = 0) -> Sandbox:
@@ -108,21 +101,6 @@ def guest(name: str, share_id: str) -> Guest:
     )
 
 
-def draft(number: int, *, stream: str = "auth", owner: PrincipalId = OWNER) -> EventDraft:
-    """A login event."""
-    return EventDraft(
-        id=EventId(f"ev_{stream}_{owner}_{number}"),
-        stream=stream,
-        event_type="auth.login",
-        at=NOW,
-        org_id=PERSONAL_ORG,
-        owner=owner,
-        actor=LOCAL_PERSON,
-        reason=None,
-        payload={"how": f"ticket {number}"},
-    )
-
-
 def secret(name: str, *, owner: PrincipalId = OWNER, scope: str = "person") -> Secret:
     """A custom secret with something in every field."""
     return Secret(
@@ -154,13 +132,7 @@ def approval(number: int, *, owner: PrincipalId = OWNER) -> Approval:
     )
 
 
-async def append(store: Store, drafts: Sequence[EventDraft]) -> None:
-    """Append in one transaction."""
-    async with store.begin() as rows:
-        await rows.events.append(drafts)
-
-
-class StoreContract:
+class StoreContract(EventLogContract):
     """Inherit, and say how an empty store is opened."""
 
     def opened(self) -> AbstractAsyncContextManager[Store]:
@@ -262,36 +234,6 @@ class StoreContract:
             async with store.read() as rows:
                 events = await rows.events.page(EventQuery(PERSONAL_ORG, OWNER))
             assert [event.seq for event in events] == list(range(1, 11))
-
-    async def test_events_are_numbered_by_stream_and_over_all(self) -> None:
-        async with self.opened() as store:
-            await append(store, [draft(1), draft(1, stream="b"), draft(2)])
-            await append(store, [draft(2, stream="b"), draft(3, owner=OTHER)])
-            async with store.read() as rows:
-                page = await rows.events.page(EventQuery(PERSONAL_ORG, OWNER))
-                assert [(e.stream, e.seq) for e in page] == [
-                    ("auth", 1),
-                    ("b", 1),
-                    ("auth", 2),
-                    ("b", 2),
-                ]
-                positions = [event.position for event in page]
-                assert positions == sorted(set(positions))
-                assert page[0].payload == {"how": "ticket 1"}
-                assert page[0].at == NOW
-                rest = await rows.events.page(
-                    EventQuery(PERSONAL_ORG, OWNER, "b", after=positions[1])
-                )
-                assert [event.seq for event in rest] == [2]
-                newest = EventQuery(PERSONAL_ORG, OWNER, limit=2, latest=True)
-                assert await rows.events.page(newest) == page[-2:]
-                assert await rows.events.last_position() > positions[-1]
-                assert await rows.events.page(EventQuery(OrgId("else"), OWNER)) == []
-
-    async def test_unknown_event_is_refused(self) -> None:
-        async with self.opened() as store:
-            with pytest.raises(ValueError, match="no event kind"):
-                await append(store, [replace(draft(1), event_type="auth.happy")])
 
     async def test_log_lines_and_journal_marks_are_kept(self) -> None:
         one = sandbox("one")

@@ -55,7 +55,7 @@ from atoll.services.saved_work import Keeping, SavedWork
 from atoll.services.workspaces import Workspaces
 from atoll.surfaces.http.context import Readiness, Services
 from atoll.wire import zygote as wire
-from atoll.wiring.settings import ControlSettings
+from atoll.wiring.settings import ControlSettings, event_retention
 from atoll.wiring.use_cases import Core, services_over
 from atoll.wiring.vaulting import door_limits, held, open_vault
 
@@ -126,6 +126,7 @@ def _rules(settings: ControlSettings) -> SandboxSettings:
         mount_roots=settings.mount_roots,
         away_seconds=settings.away_seconds,
         require_isolation=settings.require_isolation,
+        events=event_retention(settings),
     )
 
 

@@ -24,6 +24,7 @@ from atoll.runtime.zygote.shared_uid import FILES, OWN_FILES, SHARE
 from atoll.runtime.zygote.uids import FIRST_UID
 from atoll.wire import zygote as wire
 from atoll.wiring import disk_share, docker_host, mount_view, zygote_process
+from atoll.wiring.settings import event_retention, read_settings
 
 LITTLE_DISK_BYTES = 5 * 2**30
 _CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")
@@ -56,6 +57,7 @@ def findings(home: Home) -> list[Finding]:
         lambda: docker_host.findings(home.root),
         lambda: _disk(home, report),
         lambda: _disk_share(home, report),
+        lambda: _events(home),
         _git,
     )
     return [finding for check in checks for finding in check()]
@@ -411,6 +413,25 @@ def _disk_share(home: Home, report: wire.Reported | None) -> Iterator[Finding]:
     if report is not None:
         device, weighed = home.root.stat().st_dev, report.disk_weight
         yield disk_share.finding(device, weighed=weighed, places=disk_share.Places())
+
+
+def _events(home: Home) -> Iterator[Finding]:
+    """Say how long events are kept, and what the database takes."""
+    try:
+        kept = event_retention(read_settings(home.root, os.environ, {}))
+    except AtollError:
+        return  # said already
+    age = "for good" if kept.age is None else f"{kept.age.days} days"
+    most = "" if kept.most is None else f", at most {kept.most} of each sandbox"
+    database = home.root / "atoll.db"
+    size = (
+        f"; the database takes {database.stat().st_size / MIB:.1f} MiB" if database.exists() else ""
+    )
+    text = f"kept {age}{most} (event_days, events_per_sandbox){size}"
+    if kept.age is None and kept.most is None:
+        yield Finding("events", "warn", text, "Nothing bounds the log: set one of the two.")
+    else:
+        yield Finding("events", "ok", text)
 
 
 def _git() -> Iterator[Finding]:

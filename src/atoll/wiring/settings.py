@@ -7,6 +7,7 @@ Every setting has a default; an unknown or wrong one stops the start with a sent
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -16,6 +17,7 @@ import msgspec
 from atoll.adapters.agents.catalogue import find
 from atoll.adapters.extensions.docker.build_rules import USUAL_RULES, BuildRules
 from atoll.domain.errors import Invalid, NotFound
+from atoll.domain.event_retention import EventRetention
 from atoll.domain.host_mount import check_source
 from atoll.domain.interior import (
     DEFAULT_LOW_DISK_MB,
@@ -32,6 +34,14 @@ DEFAULT_DOCKER_HOST = "unix:///var/run/docker.sock"
 MAX_CONFIG_BYTES = 64 * 1024
 MAX_PORT = 65535
 MAX_AWAY_SECONDS = 3600
+_NUMBERS = (
+    "port",
+    "max_sandboxes",
+    "kept_days",
+    "event_days",
+    "events_per_sandbox",
+    "away_seconds",
+)
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -57,6 +67,7 @@ class ControlSettings:
     `hosts`: further names the server answers to.
     `max_sandboxes`: the limit of each owner.
     `kept_days`: how long worktrees are kept that outlived their sandbox.
+    `event_days`, `events_per_sandbox`: how long, and how many, events are kept; 0 keeps all.
     `database_url`: an SQLAlchemy URL; None is SQLite in the home.
     `extensions`: which of the backends that come with Atoll are on.
     `docker_host`: the daemon of `ext.docker`, `unix:///path` of this machine.
@@ -84,6 +95,8 @@ class ControlSettings:
     max_sandboxes: int = 50
     away_seconds: int = 120
     kept_days: Bound = 30
+    event_days: Annotated[int, msgspec.Meta(ge=0, le=36500)] = 90
+    events_per_sandbox: Annotated[int, msgspec.Meta(ge=0)] = 500_000
     log_level: str = "info"
     database_url: str | None = field(default=None, repr=False)
     extensions: tuple[str, ...] = ("namespaces",)
@@ -102,6 +115,12 @@ class ControlSettings:
         DEFAULT_RUNTIME_MEMORY_MB
     )
     runtime_tasks: Annotated[int, msgspec.Meta(ge=MIN_RUNTIME_TASKS)] = DEFAULT_RUNTIME_TASKS
+
+
+def event_retention(settings: ControlSettings) -> EventRetention:
+    """How long events are kept."""
+    age = timedelta(days=settings.event_days) if settings.event_days else None
+    return EventRetention(age, settings.events_per_sandbox or None)
 
 
 def read_settings(
@@ -156,7 +175,7 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, object]:
     }
     numbers = {
         name: _number(name, environ[f"ATOLL_{name.upper()}"])
-        for name in ("port", "max_sandboxes", "kept_days", "away_seconds")
+        for name in _NUMBERS
         if environ.get(f"ATOLL_{name.upper()}")
     }
     lists = {

@@ -20,7 +20,8 @@ from atoll.adapters.storage.store import Settings, open_store, sqlite_url
 from atoll.adapters.storage.tables import metadata
 from atoll.domain.errors import Unavailable
 from atoll.ports import Store
-from atoll.testing.store_contract import StoreContract, append, draft, sandbox
+from atoll.testing.event_log_contract import append, draft
+from atoll.testing.store_contract import StoreContract, sandbox
 
 
 @pytest.fixture

@@ -98,6 +98,8 @@ class Scripted:
         self.output: list[dict[str, Any]] = []
         self.break_output_after: int | None = None
         self.events: list[dict[str, Any]] = []
+        #: What is no longer kept of them.
+        self.gap: dict[str, int] | None = None
         self.stdin = bytearray()
         self.left_running: list[dict[str, Any]] = []
         self.usage: dict[str, int | None] | None = None
@@ -183,7 +185,7 @@ class Scripted:
         if parts == ["v1", "kept"]:
             return web.json_response({"kept": self.kept})
         if parts == ["v1", "events"]:
-            return web.json_response({"events": self.events, "next": 7})
+            return web.json_response({"events": self.events, "next": 7, "gap": self.gap})
         if parts == ["auth", "tickets"]:
             return web.json_response({"ticket": "abc", "url": f"{self.url}/#login=abc"}, status=201)
         return problem(404, "not_found", f"no route {seen.path}")
@@ -303,6 +305,8 @@ class Scripted:
         await response.prepare(request)
         last = int(request.headers.get("Last-Event-ID", "0"))
         await response.write(b": hello\n\n")
+        if self.gap is not None and last < self.gap["to"]:
+            await response.write(b"event: gap\ndata: %s\n\n" % json.dumps(self.gap).encode())
         for event in [e for e in self.events if e["position"] > last][:2]:
             text = f"id: {event['position']}\nevent: x\ndata: {json.dumps(event)}\n\n"
             await response.write(text.encode())

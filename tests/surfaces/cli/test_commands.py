@@ -257,6 +257,24 @@ def test_events_followed_over_broken_lines_have_no_gap_and_no_repeat(
     assert got == [1, 2, 3, 4, 5]
 
 
+def test_events_that_are_no_longer_kept_are_named_beside_the_answer(
+    cli: Cli, environ: dict[str, str], server: Scripted
+) -> None:
+    server.events, server.gap = [_event(4)], {"after": 0, "to": 3}
+    said = "atoll: some events after position 0 and up to 3 are no longer kept"
+    ran = cli("events", "--after", "0")
+    assert said in ran.err and said not in ran.out
+    assert said not in cli("events").err
+    process = spawned(environ, "events", "--follow", "--json")
+    try:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["position"] == 4
+    finally:
+        process.terminate()
+        _, err = process.communicate(timeout=30)
+    assert err.decode().count(said) == 1
+
+
 def test_login_prints_the_link_alone_on_stdout(cli: Cli, server: Scripted) -> None:
     assert cli("login").out == f"{server.url}/#login=abc\n"
 

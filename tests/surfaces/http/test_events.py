@@ -3,11 +3,13 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 import pytest
 
+from atoll.domain.event_retention import Removal
 from atoll.surfaces.http import events as routes
 from tests.surfaces.http.world import World, client_of
 
@@ -141,3 +143,51 @@ async def test_stream_from_a_position_that_is_none_is_refused(atoll: World, wron
             assert (await client.get("/v1/events/stream", headers=headers)).status_code == 422
         query = {"after": wrong}
         assert (await client.get("/v1/events", params=query)).status_code == 422
+
+
+async def _forget(atoll: World, stream: str, below: int) -> None:
+    async with atoll.services.events._store.begin() as rows:
+        ever = datetime.min.replace(tzinfo=UTC)
+        await rows.events.remove(Removal(stream, ever, below, 100))
+
+
+async def test_page_says_what_is_no_longer_kept_to_those_who_ask_for_it(atoll: World) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        made = await _make(client, "one")
+        stream = f"sandbox:{made['sandbox_id']}"
+        query: dict[str, Any] = {"stream": stream}
+        whole = (await client.get("/v1/events", params=query)).json()
+        first, second, third = (event["position"] for event in whole["events"])
+        assert whole["gap"] is None
+        await _forget(atoll, stream, 3)
+        page = (await client.get("/v1/events", params=query)).json()
+        routes.EventPage.model_validate(page)
+        assert [event["position"] for event in page["events"]] == [third]
+        assert page["gap"] == {"after": 0, "to": second}
+        for more, gap in (
+            ({"after": first}, {"after": first, "to": second}),
+            ({"after": second}, None),
+            ({"latest": True, "limit": 1}, None),
+            ({"latest": True, "limit": 2}, {"after": 0, "to": second}),
+        ):
+            page = (await client.get("/v1/events", params={**query, **more})).json()
+            assert page["gap"] == gap
+
+
+async def test_stream_resumed_where_events_are_gone_says_so_and_goes_on(atoll: World) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        made = await _make(client, "one")
+        stream = f"sandbox:{made['sandbox_id']}"
+        await _forget(atoll, stream, 3)
+        seen: list[str] = []
+        async with (
+            asyncio.timeout(10),
+            client.stream("GET", f"/v1/events/stream?stream={stream}&after=0") as answer,
+        ):
+            async for line in answer.aiter_lines():
+                seen.append(line)
+                if line.startswith("id: ") and len(seen) > 4:
+                    break
+    # The gap has no id: who is cut off behind it comes back to where they were.
+    assert seen[1:5] == ["id: 0", "", "event: gap", 'data: {"after":0,"to":2}']
+    assert seen[-1] == "id: 3"

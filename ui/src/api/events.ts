@@ -77,7 +77,9 @@ export function followEvents(handlers: EventHandlers): () => void {
       if (done) return;
       for (const event of parser.feed(decoder.decode(value, { stream: true }))) {
         lastId = event.id ?? lastId;
-        handlers.onEvent(JSON.parse(event.data) as Envelope);
+        // Some events are no longer kept: all is fetched again, as after a new connection.
+        if (event.event === 'gap') handlers.onConnect();
+        else handlers.onEvent(JSON.parse(event.data) as Envelope);
       }
     }
   }

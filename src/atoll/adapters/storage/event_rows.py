@@ -6,9 +6,11 @@ import msgspec
 from sqlalchemy import Row, bindparam, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from atoll.adapters.storage import event_gap_rows
 from atoll.adapters.storage.moments import from_us, to_us
 from atoll.adapters.storage.tables import events
-from atoll.domain.event import Event, EventDraft, Json, check
+from atoll.domain.event import Event, EventDraft, Gap, Json, check
+from atoll.domain.event_retention import Removal, StreamSpan
 from atoll.domain.ids import EventId, OrgId
 from atoll.ports import EventQuery
 
@@ -65,6 +67,18 @@ class SqlEventRows:
         """See the port."""
         found = await self._connection.execute(select(func.max(events.c.position)))
         return found.scalar_one() or 0
+
+    async def gap(self, query: EventQuery) -> Gap | None:
+        """See the port."""
+        return await event_gap_rows.gap(self._connection, query)
+
+    async def next_stream(self, after: str) -> StreamSpan | None:
+        """See the port."""
+        return await event_gap_rows.next_stream(self._connection, after)
+
+    async def remove(self, removal: Removal) -> int:
+        """See the port."""
+        return await event_gap_rows.remove(self._connection, removal)
 
 
 def _row(draft: EventDraft) -> dict[str, str | int | None]:

@@ -21,7 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from atoll.adapters.storage.tables import metadata
 from atoll.domain.errors import Unavailable
 
-HEAD = "0003"
+HEAD = "0004"
 """The newest revision in `migrations/versions`; a test compares the two."""
 
 _MIGRATIONS = Path(__file__).parent / "migrations"

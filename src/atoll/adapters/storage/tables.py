@@ -72,6 +72,19 @@ events = Table(
     sqlite_autoincrement=True,
 )
 
+event_gaps = Table(
+    "event_gaps",
+    metadata,
+    Column("stream", Text, nullable=False),
+    Column("org_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("removed", BigInteger, nullable=False),
+    PrimaryKeyConstraint("stream", "org_id", "owner"),
+    Index("event_gaps_by_owner", "org_id", "owner", "position"),
+)
+"""The newest removed event of each stream and owner, and how many were removed."""
+
 sandbox_log = Table(
     "sandbox_log",
     metadata,

@@ -6,7 +6,7 @@ import time
 import click
 
 from atoll.domain.errors import Unavailable
-from atoll.surfaces.cli.answer import answer
+from atoll.surfaces.cli.answer import Answer, answer
 from atoll.surfaces.cli.api import Api, Call, Stream, at, get
 from atoll.surfaces.cli.event_line import event_line
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation
@@ -51,11 +51,18 @@ def command(
     place = ("latest", "true") if after is None else ("after", str(after))
     asked = (*query, place, ("limit", str(limit)))
     answered = api.call(get("events", query=asked))
+    if after is not None and answered.value.get("gap") is not None:
+        _note_gap(answered.child("gap"))
     if as_json:
         show_json(answered.value)
         return
     for event in answered.children("events"):
         say(event_line(event))
+
+
+def _note_gap(gap: Answer) -> None:
+    after, to = gap.number("after"), gap.number("to")
+    note(f"atoll: some events after position {after} and up to {to} are no longer kept")
 
 
 def _stream(api: Api, text: str) -> str:
@@ -84,28 +91,32 @@ def _follow(api: Api, query: tuple[tuple[str, str], ...], last: str, *, as_json:
 
 def _read(stream: Stream, last: str, *, as_json: bool) -> str:
     """Show events until the line breaks; returns the position reached."""
-    place, data = last, b""
+    place, kind, data = last, "", b""
     try:
         for line in stream.lines():
             field, _, value = line.partition(b":")
             value = value.removeprefix(b" ")
             if field == b"id":
                 place = value.decode("ascii", "replace")
+            elif field == b"event":
+                kind = value.decode("ascii", "replace")
             elif field == b"data":
                 data += value
             elif not line:
                 if data:
-                    _show(data, as_json=as_json)
+                    _show(kind, data, as_json=as_json)
                 # Also without data: a server may say where its log stands.
-                last, data = place, b""
+                last, kind, data = place, "", b""
     except Unavailable:
         return last
     return last
 
 
-def _show(data: bytes, *, as_json: bool) -> None:
+def _show(kind: str, data: bytes, *, as_json: bool) -> None:
     event = answer(json.loads(data))
-    if as_json:
+    if kind == "gap":
+        _note_gap(event)
+    elif as_json:
         click.echo(json.dumps(event.value))
     else:
         say(event_line(event))

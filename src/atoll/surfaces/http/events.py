@@ -13,7 +13,7 @@ from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
 
 from atoll.domain.errors import AtollError, Invalid
-from atoll.domain.event import Event
+from atoll.domain.event import Event, Gap
 from atoll.domain.principal import ActorKind
 from atoll.surfaces.http.answers import Json, instant
 from atoll.surfaces.http.context import Atoll, Caller
@@ -60,11 +60,20 @@ class EventView(Shown):
     payload: dict[str, Any]
 
 
+class GapView(Shown):
+    """Positions: of the events after `after` and up to `to` some are no longer kept."""
+
+    after: int
+    to: int
+
+
 class EventPage(Shown):
-    """A page, oldest first; `next` goes back in as `after`."""
+    """A page, oldest first; `next` goes back in as `after`. `gap` is what was asked for and is no
+    longer kept, null when nothing is missing."""
 
     events: list[EventView]
     next: int
+    gap: GapView | None
 
 
 @router.get("", response_model=EventPage, responses=problems())
@@ -80,7 +89,16 @@ async def list_events(
     """Events after a position, oldest first: the first of them, or with `latest` the last."""
     page = await atoll.events.list(caller, stream=stream, after=after, limit=limit, latest=latest)
     last = page[-1].position if page else after
-    return Json({"events": [event_view(event) for event in page], "next": last})
+    # The newest ones miss nothing of what lies before the first of them.
+    start = page[0].position - 1 if latest and len(page) == limit else after
+    gap = await atoll.events.gap(caller, stream=stream, after=start)
+    return Json(
+        {
+            "events": [event_view(event) for event in page],
+            "next": last,
+            "gap": None if gap is None else _gap_view(gap),
+        }
+    )
 
 
 @router.get(
@@ -97,7 +115,7 @@ async def follow_events(
     last_event_id: Annotated[str | None, Header(max_length=20)] = None,
 ) -> Response:
     """Every event after `Last-Event-ID` (or `?after=`), then each as it comes. With neither
-    it begins with what comes next."""
+    it begins with what comes next. A message `gap` without an id says what is no longer kept."""
     start = _position(last_event_id) if last_event_id else after
     if start is None:
         start = await atoll.events.last_position()
@@ -122,11 +140,11 @@ def event_view(event: Event) -> dict[str, Any]:
     }
 
 
-async def _sse(start: int, events: AsyncIterator[Event], write: Write) -> None:
+async def _sse(start: int, events: AsyncIterator[Event | Gap], write: Write) -> None:
     # The first id tells where this began: who is cut off before the first event resumes there.
     await write(f"retry: {RETRY_MILLISECONDS}\nid: {start}\n\n".encode())
     # Bounded: a slow reader stops the pump, whose place is kept by its position in the log.
-    ready: asyncio.Queue[Event | AtollError] = asyncio.Queue(_BACKLOG)
+    ready: asyncio.Queue[Event | Gap | AtollError] = asyncio.Queue(_BACKLOG)
     async with asyncio.TaskGroup() as group:
         group.create_task(_pump(events, ready))
         while True:
@@ -142,7 +160,9 @@ async def _sse(start: int, events: AsyncIterator[Event], write: Write) -> None:
             await write(_message(event))
 
 
-async def _pump(events: AsyncIterator[Event], ready: asyncio.Queue[Event | AtollError]) -> None:
+async def _pump(
+    events: AsyncIterator[Event | Gap], ready: asyncio.Queue[Event | Gap | AtollError]
+) -> None:
     try:
         async for event in events:
             await ready.put(event)
@@ -150,7 +170,14 @@ async def _pump(events: AsyncIterator[Event], ready: asyncio.Queue[Event | Atoll
         await ready.put(error)
 
 
-def _message(event: Event) -> bytes:
+def _gap_view(gap: Gap) -> dict[str, int]:
+    return {"after": gap.after, "to": gap.to}
+
+
+def _message(event: Event | Gap) -> bytes:
+    if isinstance(event, Gap):
+        # Without an id: who is cut off now resumes where they were, and is told again.
+        return b"event: gap\ndata: %s\n\n" % msgspec.json.encode(_gap_view(event))
     data = msgspec.json.encode(event_view(event))
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.position, event.event_type.encode(), data)
 

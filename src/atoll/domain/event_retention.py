@@ -1,0 +1,52 @@
+"""How long events are kept: by age in every stream, and by number in those of sandboxes.
+
+Pure. The oldest events of a stream go first. The newest one always stays, so that numbers in a
+stream and positions in the log never begin again.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from atoll.domain.event import SANDBOX_STREAMS
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSpan:
+    """The oldest event of a stream that is kept, and the number of its newest one."""
+
+    stream: str
+    oldest_seq: int
+    oldest_at: datetime
+    newest_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """The events of a stream that go: from the oldest on, as long as each is older than `before`
+    or has a number below `below`; at most `limit` at once, and never the newest."""
+
+    stream: str
+    before: datetime
+    below: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class EventRetention:
+    """`age` bounds every stream, `most` counts the events of each sandbox; None bounds nothing."""
+
+    age: timedelta | None
+    most: int | None
+
+    def due(self, span: StreamSpan, now: datetime, *, limit: int) -> Removal | None:
+        """Return what is to be removed from a stream, None for nothing."""
+        before = datetime.min.replace(tzinfo=now.tzinfo) if self.age is None else now - self.age
+        counted = self.most is not None and span.stream.startswith(SANDBOX_STREAMS)
+        below = span.newest_seq - (self.most or 0) + 1 if counted else 0
+        kept = span.oldest_at >= before and span.oldest_seq >= below
+        if kept or span.oldest_seq == span.newest_seq:
+            return None
+        return Removal(span.stream, before, below, limit)
+
+
+EVERY_EVENT = EventRetention(None, None)
