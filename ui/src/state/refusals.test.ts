@@ -9,7 +9,7 @@ function refused(payload: Record<string, unknown>): Envelope {
 }
 
 function shown(...payloads: Record<string, unknown>[]): readonly Refusal[] {
-  return payloads.map(refused).reduce(withRefusal, [] as readonly Refusal[]);
+  return payloads.map(refused).reduce<readonly Refusal[]>(withRefusal, []);
 }
 
 describe('refusals', () => {
