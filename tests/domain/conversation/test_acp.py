@@ -7,7 +7,7 @@ import pytest
 from atoll.domain.conversation.acp import AcpConversation
 from atoll.domain.conversation.step import Step, Terms
 from atoll.domain.errors import Conflict, Invalid, NotFound
-from atoll.domain.terminal.card import Card, Draft, Kind, State
+from atoll.domain.terminal.card import Began, Card, Draft, Kind, State, Yielded
 from atoll.domain.terminal.cardlog import CardLog
 from atoll.domain.terminal.remembered import MAX_REMEMBERED
 from tests.domain.cards.replay import AT
@@ -57,7 +57,7 @@ def test_resuming_is_refused_for_want_of_an_id() -> None:
 def test_prompt_before_the_session_waits_and_a_second_one_is_refused() -> None:
     talk = AcpConversation(Terms("/"))
     talk.begin()
-    assert talk.ask("do it") == Step()
+    assert talk.ask("do it") == Step(said=(Began(),))
     with pytest.raises(Conflict):
         talk.ask("and this")
     talk.take({"id": 1, "result": {}})
@@ -89,6 +89,18 @@ def test_agent_that_cannot_begin_says_why_on_a_card(number: int, call: str) -> N
     card = pending(talk.take({"id": number, "error": {"message": "log in first"}}))
     assert (card.kind, card.state) == (Kind.STATUS, State.FAILED)
     assert (card.title, card.text) == (f"{call} failed", "log in first")
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_prompt_that_waits_for_a_session_ends_with_the_refusal_to_open_one(number: int) -> None:
+    talk = AcpConversation(Terms("/"))
+    talk.begin()
+    talk.ask("do it")
+    for earlier in range(1, number):
+        talk.take({"id": earlier, "result": {}})
+    step = talk.take({"id": number, "error": {"message": "log in first"}})
+    assert step.said[-1] == Yielded()
+    assert talk.ask("again").said == (Began(),)
 
 
 def test_permission_is_given_at_once_where_everything_is_allowed() -> None:

@@ -7,7 +7,7 @@ import pytest
 from atoll.domain.conversation.codex import CodexConversation
 from atoll.domain.conversation.step import Step, Terms
 from atoll.domain.errors import Conflict, Invalid, NotFound
-from atoll.domain.terminal.card import Card, Draft, Kind, State, Yielded
+from atoll.domain.terminal.card import Began, Card, Draft, Kind, State, Yielded
 from atoll.domain.terminal.cardlog import CardLog
 from atoll.domain.terminal.remembered import MAX_REMEMBERED
 from tests.domain.cards.replay import AT
@@ -99,6 +99,30 @@ def test_turn_that_cannot_begin_frees_the_terminal_and_lets_ask_again() -> None:
     step = talk.take({"id": 3, "error": {"message": "not logged in"}})
     assert (shown(step).title, step.said[-1]) == ("The turn could not begin", Yielded())
     assert talk.ask("again").send
+
+
+def test_prompt_is_a_turn_at_once_also_while_the_thread_is_being_opened() -> None:
+    assert standing().ask("go").said == (Began(),)
+    talk = CodexConversation(Terms("/w"))
+    talk.begin()
+    assert talk.ask("go") == Step(said=(Began(),))
+    (_, start), (turn,) = (
+        talk.take({"id": 1, "result": {}}).send,
+        talk.take({"id": 2, "result": {"thread": {"id": "th"}}}).send,
+    )
+    assert (start["method"], turn["method"]) == ("thread/start", "turn/start")
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_prompt_that_waits_for_a_thread_ends_with_the_refusal_to_open_one(number: int) -> None:
+    talk = CodexConversation(Terms("/w"))
+    talk.begin()
+    talk.ask("go")
+    for earlier in range(1, number):
+        talk.take({"id": earlier, "result": {}})
+    step = talk.take({"id": number, "error": {"message": "log in first"}})
+    assert (shown(step).text, step.said[-1]) == ("log in first", Yielded())
+    assert talk.ask("again").said == (Began(),)
 
 
 def test_refusal_of_anything_else_is_a_card_and_an_answer_to_nothing_is_nothing() -> None:

@@ -5,7 +5,7 @@ Files are the agent's own to read and write inside the sandbox, so we offer none
 
 from atoll.domain.conversation.step import Outgoing, Step, Terms, busy, chosen, not_pending
 from atoll.domain.errors import Invalid
-from atoll.domain.terminal.card import Card, Draft, Kind, Said, State, Value
+from atoll.domain.terminal.card import Began, Card, Draft, Kind, Said, State, Value, Yielded
 from atoll.domain.terminal.cards_acp import AcpCards
 from atoll.domain.terminal.loose import Message, name_of, part, text
 from atoll.domain.terminal.remembered import remember
@@ -70,7 +70,7 @@ class AcpConversation:
             raise busy()
         if not self._session:
             self._prompt = words
-            return Step()
+            return Step(said=(Began(),))
         return self._start(words)
 
     def interrupt(self) -> Step:
@@ -128,7 +128,9 @@ class AcpConversation:
                 return Step()
             case _:
                 card = Draft(f"failed:{call}", Kind.STATUS, State.FAILED, f"{call} failed", error)
-                return Step(said=(card,))
+                # Without a session the prompt that waits for one will never be given.
+                waited, self._prompt = self._prompt is not None, None
+                return Step(said=(card, Yielded()) if waited else (card,))
 
     def _open_session(self) -> Step:
         wanted = self._terms.conversation

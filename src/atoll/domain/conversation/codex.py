@@ -1,7 +1,7 @@
 """Codex's app-server: JSON-RPC lines without the `jsonrpc` field (`codex app-server`)."""
 
 from atoll.domain.conversation.step import Outgoing, Step, Terms, busy, chosen, not_pending
-from atoll.domain.terminal.card import Card, Draft, Kind, Said, State, Value, Yielded
+from atoll.domain.terminal.card import Began, Card, Draft, Kind, Said, State, Value, Yielded
 from atoll.domain.terminal.cards_codex import CodexCards
 from atoll.domain.terminal.loose import Message, name_of, part, parts, text
 from atoll.domain.terminal.remembered import remember
@@ -57,8 +57,8 @@ class CodexConversation:
             raise busy()
         if not self._thread:
             self._prompt = words
-            return Step()
-        return Step(send=(self._start_turn(words),))
+            return Step(said=(Began(),))
+        return Step(said=(Began(),), send=(self._start_turn(words),))
 
     def interrupt(self) -> Step:
         """Break off the turn."""
@@ -107,11 +107,14 @@ class CodexConversation:
 
     def _failed(self, call: str, error: str) -> Step:
         title = "Codex refused" if call != "turn/start" else "The turn could not begin"
-        self._working = self._working and call != "turn/start"
         card = Draft(f"failed:{self._sent}", Kind.STATUS, State.FAILED, title=title, text=error)
         if call == "thread/resume":
             return Step(said=(card,), send=(self._resume_or_start(""),))
-        return Step(said=(card, Yielded()) if call == "turn/start" else (card,))
+        if call != "turn/start" and self._prompt is None:
+            return Step(said=(card,))
+        # Without a thread the prompt that waits for one will never be given.
+        self._working, self._prompt = False, None
+        return Step(said=(card, Yielded()))
 
     def _open_thread(self) -> Outgoing:
         if self._terms.conversation is None and self._terms.resume:
