@@ -46,6 +46,7 @@ def test_expired_sandbox_gives_its_files_and_starts_with_its_whole_time(api: Api
     assert api.sandbox(sandbox)["state"] == "expired"
     exec_ = api.client.post(f"/v1/sandboxes/{sandbox}/exec", json={"shell": "true"})
     assert refused(exec_) == "not_running"
+    assert exec_.json()["detail"].endswith("DIR` takes them out as it is.")
     put = api.client.put(
         f"/v1/sandboxes/{sandbox}/files/content", params={"path": "x"}, content=b"x"
     )

@@ -16,6 +16,11 @@ from tests.e2e.test_real_page import CHROMIUM, LINK, Terminal, chromium
 from tests.e2e.test_turns import seat
 from tests.peers.api import Api
 
+_MARK_IS_WHOLE = """row => {
+  const [name, mark] = ['.row-name', '.badge'].map(it => row.querySelector(it).getBoundingClientRect());
+  return mark.width > 40 && mark.right <= name.right + 1;
+}"""
+
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.timeout(180),
@@ -274,7 +279,7 @@ def asking(server: TestServer, sandbox: str, line: str) -> "subprocess.Popen[str
 async def test_secret_is_set_marked_rotated_and_removed_and_never_shown(
     server: TestServer, api: Api
 ) -> None:
-    sandbox = api.create(name="holder")["sandbox_id"]
+    sandbox = api.create(name="holder-of-a-repository-and-of-a-long-branch")["sandbox_id"]
     values = ("kept-only-outside-4711", "another-value-of-it-4712")
     async with chromium() as browser:
         done = await asyncio.to_thread(server.run, "login")
@@ -290,7 +295,10 @@ async def test_secret_is_set_marked_rotated_and_removed_and_never_shown(
             row = page.get_by_role("list", name="Secrets").get_by_role("listitem")
             await expect(row).to_contain_text("exposed inside")
             await expect(row).to_contain_text("sandbox holder")
-            await expect(page.locator(".row", has_text="holder")).to_contain_text("exposed")
+            listed = page.locator(".row", has_text="holder")
+            await expect(listed).to_contain_text("exposed")
+            # The long name is cut, not the mark.
+            assert await listed.evaluate(_MARK_IS_WHOLE)
             await row.get_by_role("button", name="Rotate").click()
             await page.get_by_label("Value", exact=True).fill(values[1])
             await page.get_by_role("dialog").get_by_role("button", name="Rotate").click()

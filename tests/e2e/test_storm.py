@@ -23,9 +23,9 @@ SECONDS = float(os.environ.get("ATOLL_STORM_SECONDS", "40"))
 SEED = int(os.environ.get("ATOLL_STORM_SEED", "0")) or random.SystemRandom().randrange(1, 2**32)
 MOST_SANDBOXES = 4
 REQUEST_SECONDS = 90.0
-LATER = "is still being provisioned"
-"""In the only 503 there may be: before a sandbox is ready. One that the other client ends during
-a call is a 409."""
+LATER = "not_ready"
+"""The only 503 there may be, before a sandbox is ready; it says when to try again. One that the
+other client ends during a call is a 409."""
 
 pytestmark = pytest.mark.timeout(SECONDS + 300)
 
@@ -146,7 +146,11 @@ def test_two_clients_at_once_meet_no_failure_and_leave_nothing(
 
 
 def _try_again(answer: httpx.Response) -> bool:
-    return answer.status_code == 503 and LATER in answer.text
+    return (
+        answer.status_code == 503
+        and answer.json().get("code") == LATER
+        and answer.headers.get("Retry-After") == "1"
+    )
 
 
 def _destroy_all(server: TestServer) -> None:

@@ -1,12 +1,13 @@
 """Calls into a sandbox whose runtime goes away, because another client ends it or not."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
 
 from atoll.domain.errors import Conflict, Unavailable
 from atoll.domain.principal import LOCAL_PERSON
-from atoll.domain.sandbox import Sandbox
+from atoll.domain.sandbox import CreateSandbox, Sandbox, State
 from atoll.ports import RuntimeCall, RuntimeReply
 from atoll.services.execs import Execs
 from atoll.services.files import Files
@@ -112,3 +113,14 @@ async def test_read_of_a_stopped_sandbox_conflicts_with_its_end_and_outlives_its
         breaks_off(s, made, meanwhile)
         with pytest.raises(kind):
             await read(s, made)
+
+
+async def test_call_to_a_sandbox_that_is_being_made_is_typed_and_may_be_repeated() -> None:
+    async with scene() as s:
+        s.extension.gate = asyncio.Event()
+        made = await s.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile="bare"))
+        with pytest.raises(Unavailable) as error:
+            await execute(s, made)
+        assert error.value.code == "not_ready"
+        s.extension.gate.set()
+        assert (await s.sandboxes.wait(LOCAL_PERSON, made.id)).state is State.READY

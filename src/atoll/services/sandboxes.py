@@ -383,7 +383,9 @@ def _not_running(sandbox: Sandbox) -> AtollError:
     name = f"Sandbox {sandbox.name} ({sandbox.id})"
     match sandbox.state:
         case State.REQUESTED | State.PROVISIONING:
-            return Unavailable(f"{name} is still being provisioned: wait until it is ready.")
+            return Unavailable(
+                f"{name} is still being provisioned: wait until it is ready.", code="not_ready"
+            )
         case State.STOPPED:
             return Conflict(f"{name} is stopped: start it first.", code="not_running")
         case State.EXPIRED | State.FAILED:
@@ -396,8 +398,6 @@ def _not_running(sandbox: Sandbox) -> AtollError:
 
 def _ways_to_what_is_kept(sandbox: Sandbox) -> str:
     name = sandbox.name
-    pull = f"`atoll pull {name}` and " if sandbox.repos else ""
-    return (
-        f"`atoll start {name}` brings it up with its files; {pull}`atoll cp {name}:. DIR` "
-        "take them out as it is"
-    )
+    copy = f"`atoll cp {name}:. DIR`"
+    take = f"`atoll pull {name}` and {copy} take" if sandbox.repos else f"{copy} takes"
+    return f"`atoll start {name}` brings it up with its files; {take} them out as it is"

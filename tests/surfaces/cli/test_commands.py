@@ -168,6 +168,26 @@ def test_stop_start_recreate_extend_and_destroy_call_their_verbs(
     assert asked.query == {"wait": "true"}
 
 
+@pytest.mark.parametrize("verb", ["start", "recreate"])
+def test_sandbox_that_comes_up_again_tells_what_was_logged_since(
+    cli: Cli, server: Scripted, verb: str
+) -> None:
+    begun = server.add("one") | {"state": "provisioning", "updated_at": "2026-01-02T00:00:00.000Z"}
+    failed = begun | {"state": "failed", "reason": "the disk is full"}
+    lines = [
+        {"at": "2026-01-01T00:00:00.000Z", "text": "of the first time"},
+        {"at": "2026-01-02T00:00:00.000Z", "text": "of this time"},
+    ]
+    for reference in ("one", "sb_one"):
+        server.answers[f"POST /v1/sandboxes/{reference}/{verb}"] = lambda _: web.json_response(begun)
+    server.answers["GET /v1/sandboxes/sb_one"] = lambda _: web.json_response(failed)
+    server.answers["GET /v1/sandboxes/sb_one/logs"] = lambda _: web.json_response({"lines": lines})
+    words = ("recreate", "one", "--yes") if verb == "recreate" else ("start", "one")
+    ran = cli(*words)
+    assert ran.code == 1
+    assert "of this time" in ran.err and "of the first time" not in ran.err
+
+
 def test_start_says_which_agents_went_on_and_may_ask_for_none(cli: Cli, server: Scripted) -> None:
     server.add("one")["agent"] = "codex"
     assert "one is ready\n" in cli("start", "one", "--no-resume-agent").out

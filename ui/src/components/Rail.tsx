@@ -152,7 +152,8 @@ function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: 
           <StateShape state={sandbox.state} />
         </span>
         <span className="row-name">
-          {sandbox.name} <ExposedMark sandbox={sandbox} />
+          <span className="row-words">{sandbox.name}</span>
+          <ExposedMark sandbox={sandbox} />
         </span>
         <time className="row-age" dateTime={sandbox.created_at} title={sandbox.created_at}>
           {age(sandbox.created_at, now)}

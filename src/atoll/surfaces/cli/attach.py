@@ -104,7 +104,7 @@ def awake(api: Api, sandbox: Answer) -> Answer:
             f"{name} is {state}{': ' + reason if reason else ''}; "
             f"{start}`atoll recreate {name}` makes it afresh"
         )
-    return wait_ready(api, sandbox, title=f"waiting for {name_of(sandbox)}")
+    return wait_ready(api, sandbox, title=f"waiting for {name_of(sandbox)}", again=True)
 
 
 def sit(invocation: Invocation, sandbox: Answer, sitting: Sitting, *, tty: RawTty) -> int:

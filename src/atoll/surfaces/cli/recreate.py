@@ -45,7 +45,7 @@ def command(
     if choice is Choice.KEEP:
         keep_before(invocation, sandbox, keeping)
     asked = api.call(post("sandboxes", sandbox.text("sandbox_id"), "recreate"))
-    ready = wait_ready(api, asked, title=f"recreating {name_of(asked)}")
+    ready = wait_ready(api, asked, title=f"recreating {name_of(asked)}", again=True)
     if as_json:
         show_json(ready.value)
     else:

@@ -33,7 +33,7 @@ def command(
     asked = [api.call(post("sandboxes", name, "start", query=query)) for name in names]
     ready: list[Json] = []
     for sandbox in asked:
-        up = wait_ready(api, sandbox, title=f"starting {name_of(sandbox)}")
+        up = wait_ready(api, sandbox, title=f"starting {name_of(sandbox)}", again=True)
         remember(invocation.environ, up.text("sandbox_id"))
         ready.append(up.value)
         agents = _agents(api, up, own=bool(resume_agent))

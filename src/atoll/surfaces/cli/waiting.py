@@ -13,10 +13,12 @@ STEP_SECONDS = 1
 MAX_WAIT_SECONDS = 900.0
 
 
-def wait_ready(api: Api, sandbox: Answer, *, title: str) -> Answer:
-    """Wait until the sandbox is ready or active. Raises `Failed` with its reason when it
-    ends otherwise, `Unavailable` (code `timeout`) after a quarter of an hour."""
+def wait_ready(api: Api, sandbox: Answer, *, title: str, again: bool = False) -> Answer:
+    """Wait until the sandbox is ready or active. Of one that comes up `again`, what its log says of
+    earlier times is not told. Raises `Failed` with its reason when it ends otherwise,
+    `Unavailable` (code `timeout`) after a quarter of an hour."""
     reference = sandbox.text("sandbox_id")
+    since = sandbox.text("updated_at") if again else ""
     deadline = time.monotonic() + MAX_WAIT_SECONDS
     told = 0
     with Progress(title) as progress:
@@ -30,7 +32,7 @@ def wait_ready(api: Api, sandbox: Answer, *, title: str) -> Answer:
             asked = (("wait", "ready"), ("timeout", str(STEP_SECONDS)))
             sandbox = api.call(get("sandboxes", reference, query=asked))
             if progress.due or sandbox.text("state") == "failed":
-                lines = log_lines(api, reference)
+                lines = log_lines(api, reference, since=since)
                 progress.tell(lines[told:])
                 told = len(lines)
         if sandbox.text("state") not in LIVE:
@@ -39,10 +41,10 @@ def wait_ready(api: Api, sandbox: Answer, *, title: str) -> Answer:
     return sandbox
 
 
-def log_lines(api: Api, reference: str) -> list[str]:
-    """What provisioning said so far."""
+def log_lines(api: Api, reference: str, *, since: str = "") -> list[str]:
+    """What provisioning said so far, from `since` on (RFC 3339, as the API spells times)."""
     answered = api.call(get("sandboxes", reference, "logs"))
-    return [line.text("text") for line in answered.children("lines")]
+    return [line.text("text") for line in answered.children("lines") if line.text("at") >= since]
 
 
 def end_notice(sandbox: Answer) -> str:

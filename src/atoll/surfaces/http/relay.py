@@ -43,7 +43,11 @@ async def relay(socket: WebSocket, opened: AbstractAsyncContextManager[Channel])
     """
     try:
         async with opened as channel:
-            await socket.accept()
+            try:
+                await socket.accept()
+            except OSError:
+                # The client went before it was answered.
+                return
             code = await _both_ways(socket, channel)
             await _close(socket, code)
     except AtollError as error:
