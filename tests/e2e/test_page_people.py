@@ -17,7 +17,8 @@ from tests.e2e.test_turns import seat
 from tests.peers.api import Api
 
 _MARK_IS_WHOLE = """row => {
-  const [name, mark] = ['.row-name', '.badge'].map(it => row.querySelector(it).getBoundingClientRect());
+  const place = part => row.querySelector(part).getBoundingClientRect();
+  const [name, mark] = [place('.row-name'), place('.badge')];
   return mark.width > 40 && mark.right <= name.right + 1;
 }"""
 

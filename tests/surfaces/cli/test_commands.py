@@ -179,7 +179,9 @@ def test_sandbox_that_comes_up_again_tells_what_was_logged_since(
         {"at": "2026-01-02T00:00:00.000Z", "text": "of this time"},
     ]
     for reference in ("one", "sb_one"):
-        server.answers[f"POST /v1/sandboxes/{reference}/{verb}"] = lambda _: web.json_response(begun)
+        server.answers[f"POST /v1/sandboxes/{reference}/{verb}"] = lambda _: web.json_response(
+            begun
+        )
     server.answers["GET /v1/sandboxes/sb_one"] = lambda _: web.json_response(failed)
     server.answers["GET /v1/sandboxes/sb_one/logs"] = lambda _: web.json_response({"lines": lines})
     words = ("recreate", "one", "--yes") if verb == "recreate" else ("start", "one")
