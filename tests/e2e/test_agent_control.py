@@ -401,7 +401,7 @@ async def test_agent_as_a_machine_works_answers_and_shows_its_cards(
         bash = next(card for card in reader.ordered if card["kind"] == "bash")
         assert bash["state"] == "done"
         again = await w.api.post(f"{here}/ask", json={"prompt": "Say it again."})
-        assert again.status_code == 202, again.text
+        assert (again.status_code, again.json()["turn"]) == (202, "working")
         await reader.until(lambda r: r.turns("done") == 2)
         stopped = await w.api.post(f"{here}/agent", json={"action": "stop"})
         assert stopped.json()["agent_state"] == "stopped"

@@ -20,9 +20,11 @@ pytestmark = [
 WORDS = "Greet the heron before you begin."
 # A program in the agent's place that speaks Claude's protocol and repeats nothing but this.
 PLAYED = """#!/bin/sh
+said='{"content":[{"type":"text","text":"As told."}]}'
 while read -r line; do
   case $line in *'"type":"user"'*)
-    echo '{"type":"assistant","uuid":"a","message":{"content":[{"type":"text","text":"As told."}]}}'
+    n=$((n + 1))
+    echo '{"type":"assistant","uuid":"'$n'","message":'"$said"'}'
     echo '{"type":"result","subtype":"success","is_error":false,"duration_ms":1}' ;;
   esac
 done
