@@ -9,10 +9,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from atoll.domain.errors import AtollError
-from atoll.domain.provider import PROVIDERS
 from atoll.surfaces.cli.api import Call, at
 from atoll.surfaces.cli.invocation import Invocation
-from atoll.surfaces.cli.plan import preset_names
 
 COMPLETION_SECONDS = 1.0
 
@@ -54,12 +52,25 @@ def agents() -> Candidates:
 
 def presets() -> Candidates:
     """What `atoll new --save-as` kept."""
-    return _quietly(lambda invocation: preset_names(invocation.environ))
+
+    def names(invocation: Invocation) -> Iterable[str]:
+        # Loaded late: every command offers candidates, and few are ever completed.
+        from atoll.surfaces.cli.plan import preset_names
+
+        return preset_names(invocation.environ)
+
+    return _quietly(names)
 
 
 def providers() -> Candidates:
     """The model providers the broker knows."""
-    return _quietly(lambda _invocation: sorted(PROVIDERS))
+
+    def names(_invocation: Invocation) -> Iterable[str]:
+        from atoll.domain.provider import PROVIDERS
+
+        return sorted(PROVIDERS)
+
+    return _quietly(names)
 
 
 def _quietly(names: Callable[[Invocation], Iterable[str]]) -> Candidates:
