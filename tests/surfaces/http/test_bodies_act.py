@@ -17,9 +17,8 @@ from typing import Any
 import httpx
 import pytest
 
-from atoll.wiring.openapi import text
 from tests.surfaces.http.acting_fields import ACTS, BOX, DESCRIBING, HERE, OWED
-from tests.surfaces.http.world import World, client_of, world
+from tests.surfaces.http.world import World, client_of, document_text, world
 
 ROOT = Path(__file__).parents[3]
 
@@ -259,13 +258,13 @@ def _beyond(some: dict[str, set[str]], others: dict[str, set[str]]) -> dict[str,
 
 
 def test_every_field_of_every_body_is_judged() -> None:
-    bodies = _bodies(json.loads(text()))
+    bodies = _bodies(json.loads(document_text()))
     assert _beyond(bodies, _judged()) == {}, "name the test these act in, or the issue that owes it"
     assert _beyond(_judged(), bodies) == {}, "these are no fields any more"
 
 
 def test_new_field_that_no_table_holds_is_found() -> None:
-    app = json.loads(text())
+    app = json.loads(document_text())
     app["components"]["schemas"]["RepoBody"]["properties"]["depth"] = {"type": "integer"}
     new = {"repos.depth"}
     found = {"POST /sessions": new, "POST /v1/sandboxes": new}

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ from atoll.surfaces.http import repositories
 from atoll.surfaces.http.app import create_app
 from atoll.surfaces.http.context import Services
 from atoll.surfaces.http.guard import PAGE_KEY
+from atoll.wiring import openapi
 from atoll.wiring.use_cases import Core, services_over
 
 
@@ -373,8 +375,14 @@ async def client_of(
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A client, with the token when one is given."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=10, **more) as client:
+    # Nothing here is TLS, whose certificates would be loaded for each client.
+    settings = {"timeout": 10, "verify": False, **more}
+    async with httpx.AsyncClient(base_url=url, headers=headers, **settings) as client:
         yield client
+
+
+document_text = cache(openapi.text)
+"""The document of the routes there are, made once for all tests: it takes a second."""
 
 
 class OneRuntime:
