@@ -16,16 +16,19 @@ from atoll.domain.errors import Invalid, Unavailable
 from atoll.domain.profile import Profile
 from atoll.ports.extension import Extension, Handle, Mount, Provision
 from atoll.testing.extension_contract import ExtensionContract
+from atoll.testing.subordinate_ids import why_not
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire import zygote as wire
 
 
-@pytest.fixture(scope="module", params=["root", "rootless"])
+@pytest.fixture(scope="module", params=["root", "rootless", "subordinate"])
 def rig(request: pytest.FixtureRequest) -> Iterator[ZygoteRig]:
     if request.param == "root" and os.geteuid() != 0:
         pytest.skip("needs root")
+    if request.param == "subordinate" and why_not():
+        pytest.skip(why_not())
     uid = 0 if request.param == "root" else os.geteuid() or 1_899_999_999
-    with zygote_rig(uid) as running:
+    with zygote_rig(uid, subordinates=request.param == "subordinate") as running:
         yield running
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from atoll.testing.server import TestServer, test_server
+from atoll.testing.subordinate_ids import why_not
 from tests.e2e.servers import api_with
 from tests.e2e.test_rootless import person
 from tests.peers.api import Api
@@ -27,11 +28,17 @@ ttl: {default: 30s, max: 1h, retention: 1h}
 IDENTITY = ("-c", "user.name=Test", "-c", "user.email=test@example.invalid")
 
 
-@pytest.fixture(scope="module", params=["root", pytest.param("rootless", marks=pytest.mark.slow)])
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("rootless", "subordinate")]
+
+
+@pytest.fixture(scope="module", params=["root", *SLOW])
 def atoll(request: pytest.FixtureRequest) -> Iterator[TestServer]:
     if request.param == "root" and os.geteuid() != 0:
         pytest.skip("needs root")
-    started = test_server() if request.param == "root" else person()
+    if request.param == "subordinate" and why_not():
+        pytest.skip(why_not())
+    apart = request.param == "subordinate"
+    started = test_server() if request.param == "root" else person(subordinates=apart)
     with started as server:
         own = server.home.parent / "own"
         own.mkdir(exist_ok=True)

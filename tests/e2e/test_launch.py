@@ -14,10 +14,11 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.runtime.zygote import hierarchies
+from atoll.runtime.zygote.covers import Cover, covers
 from atoll.runtime.zygote.home import Home
 from atoll.runtime.zygote.uids import FIRST_UID
 from atoll.testing.server import test_server
-from atoll.wiring import mount_view, zygote_process
+from atoll.wiring import zygote_process
 from atoll.wiring.home_setup import prepare_home
 from atoll.wiring.launch import LocalHost
 from tests.peers.api import api_of
@@ -35,9 +36,9 @@ def home() -> Iterator[Home]:
 def test_covers_are_the_outermost_closed_folders() -> None:
     closed = {Path("/root"), Path("/root/x"), Path("/srv/a")}
     needed = [Path("/root/x/y"), Path("/root/z"), Path("/usr/lib"), Path("/srv/a/b/c")]
-    assert mount_view.covers(needed, lambda folder: folder in closed) == [
-        mount_view.Cover(Path("/root"), (Path("/root/x/y"), Path("/root/z"))),
-        mount_view.Cover(Path("/srv/a"), (Path("/srv/a/b/c"),)),
+    assert covers(needed, lambda folder: folder in closed) == [
+        Cover(Path("/root"), (Path("/root/x/y"), Path("/root/z"))),
+        Cover(Path("/srv/a"), (Path("/srv/a/b/c"),)),
     ]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from atoll.domain.system_calls import DENIED
+from atoll.testing.subordinate_ids import why_not
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire import zygote as wire
 
@@ -17,13 +18,16 @@ LIMITS = wire.Limits(
 )
 
 
-@pytest.fixture(scope="module", params=["root", "adopted", "rootless"])
+@pytest.fixture(scope="module", params=["root", "adopted", "rootless", "subordinate"])
 def rig(request: pytest.FixtureRequest) -> Iterator[ZygoteRig]:
     """`adopted`: of walls that stood before anybody asked for them, no less holds."""
     if request.param != "rootless" and os.geteuid() != 0:
         pytest.skip("needs root")
-    uid = 0 if request.param != "rootless" else os.geteuid() or 1_899_999_999
-    with zygote_rig(uid, spares=2 if request.param == "adopted" else 0) as running:
+    if request.param == "subordinate" and why_not():
+        pytest.skip(why_not())
+    uid = 0 if request.param in ("root", "adopted") else os.geteuid() or 1_899_999_999
+    spares = 2 if request.param == "adopted" else 0
+    with zygote_rig(uid, spares=spares, subordinates=request.param == "subordinate") as running:
         if request.param == "adopted":
             running.start("sb_first", env=ENV, limits=LIMITS)
             running.await_spares()

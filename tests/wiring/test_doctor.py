@@ -10,10 +10,24 @@ import pytest
 
 from atoll.domain.interior import default_cpu_millis
 from atoll.runtime.zygote.home import Home
+from atoll.runtime.zygote.nursery import ALL_SHARED, SUBORDINATE
+from atoll.runtime.zygote.subordinate import Lacking
 from atoll.wire.zygote import Reported
-from atoll.wiring import doctor
+from atoll.wiring import doctor, doctor_uids
 
 CODE = "from atoll.wiring import doctor; print([each.level for each in doctor._proc()])"
+TRY = """
+import sys
+from pathlib import Path
+from atoll.runtime.zygote import kernel
+from atoll.runtime.zygote.home import Home
+from atoll.testing import subordinate_ids
+from atoll.wiring.doctor_uids import uid_findings
+subordinate_ids.enter(1_880_200_001, Path("/"), count=int(sys.argv[2]))
+kernel.drop_to(1_880_200_001)
+uids, _pools = uid_findings(Home(Path(sys.argv[1])), None)
+print(uids.level, uids.fix)
+"""
 MASKED = "mount -t tmpfs none /proc/tty && exec "
 
 
@@ -42,14 +56,45 @@ def test_doctor_says_what_processor_time_a_sandbox_gets(degraded: tuple[str, ...
     assert ("limit: cpu" in told) == bool(degraded)
 
 
-@pytest.mark.parametrize("uid", [0, 1000])
+@pytest.mark.parametrize("began", [None, True, False])
+@pytest.mark.parametrize("lacking", [None, Lacking("newuidmap is missing", "Install uidmap.")])
 def test_doctor_says_what_a_person_without_root_shares_with_sandboxes(
-    monkeypatch: pytest.MonkeyPatch, uid: int
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lacking: Lacking | None, began: bool | None
 ) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: uid)
-    told = [finding.text for finding in doctor._shared_uid()]
-    assert len(told) == (uid != 0)
-    assert all("4096 descriptors" in text and "inotify" in text for text in told)
+    """`began`: whether the zygote that runs, if one does, began with subordinate uids."""
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(doctor_uids, "_lacking", lambda _home: lacking)
+    degraded = (SUBORDINATE if began else ALL_SHARED,)
+    report = Reported(root=False, pid=1, bwrap="0.11.0", init="c", degraded=degraded)
+    uids, pools = doctor_uids.uid_findings(Home(tmp_path), None if began is None else report)
+    apart = began is True or (began is None and lacking is None)
+    assert (uids.level, pools.level) == (("ok", "ok") if apart else ("warn", "warn"))
+    assert "inotify" in pools.text and ("4096 descriptors" in pools.text) == (not apart)
+    if not apart:
+        assert ("Install uidmap." in uids.fix) == (lacking is not None)
+        assert "`atoll down`, then `atoll up`" in uids.fix
+
+
+def test_doctor_says_nothing_of_shared_pools_as_root(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert [each.level for each in doctor_uids.uid_findings(Home(tmp_path), None)] == ["ok"]
+
+
+@pytest.mark.root
+@pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("newuidmap") is None, reason="needs root and newuidmap"
+)
+@pytest.mark.parametrize(("count", "said"), [(65536, "ok"), (0, "warn As root: `usermod")])
+def test_doctor_tries_the_range_of_a_person(tmp_path: Path, count: int, said: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", TRY, str(tmp_path), str(count)],
+        env={"PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.startswith(said), done.stderr
 
 
 @pytest.mark.parametrize(

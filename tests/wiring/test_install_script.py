@@ -44,7 +44,8 @@ class Place:
         for tool in TOOLS:
             (self.bin / tool).symlink_to(shutil.which(tool) or tool)
         loud = {"python3": '[ "$1" != -c ] || exit 0\n' + NOTE + PYTHON, "npm": NOTE + NPM}
-        quiet = {"id": "echo 0\n", "node": "", "gcc": "", "mkfs.ext4": "", "apt-get": NOTE}
+        quiet = {"id": "echo 0\n", "node": "", "gcc": "", "mkfs.ext4": "", "newuidmap": ""}
+        loud["apt-get"] = NOTE
         for name, script in {**loud, **quiet}.items():
             self.fake(name, script)
 
@@ -107,3 +108,14 @@ def test_failure_shows_what_the_tool_said(place: Place) -> None:
     assert ran.returncode != 0
     assert "the build broke at x.ts" in ran.stderr
     assert "install: the page did not build" in ran.stderr
+
+
+def test_missing_uidmap_is_installed_as_root_and_named_to_others(place: Place) -> None:
+    (place.bin / "newuidmap").unlink()
+    place.fake("git", "")
+    place.install()
+    assert "apt-get install -y --no-install-recommends uidmap" in place.called()
+    place.fake("id", "echo 1000\n")
+    place.notes.unlink()
+    ran = place.install()
+    assert "apt-get install uidmap" in ran.stdout and "apt-get" not in place.called()

@@ -22,6 +22,7 @@ from atoll.runtime.zygote import kernel, record
 from atoll.runtime.zygote.home import SPARE_PREFIX, Home
 from atoll.runtime.zygote.program import run
 from atoll.runtime.zygote.record import Record
+from atoll.testing import subordinate_ids
 from atoll.testing.tiny_runtime import become
 from atoll.wire import zygote as wire
 
@@ -114,14 +115,17 @@ class ZygoteRig:
 
 
 @contextlib.contextmanager
-def zygote_rig(uid: int = 0, home: Path | None = None, *, spares: int = 0) -> Iterator[ZygoteRig]:
-    """Start a zygote as `uid` (root only when we are) in a fresh or given home."""
+def zygote_rig(
+    uid: int = 0, home: Path | None = None, *, spares: int = 0, subordinates: bool = False
+) -> Iterator[ZygoteRig]:
+    """Start a zygote as `uid` (root only when we are) in a fresh or given home; with
+    `subordinates` it has a range of them (as root only)."""
     fresh = home is None
     place = home or Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
     place.chmod(0o711)
     if os.geteuid() == 0 and uid != 0:
         os.chown(place, uid, uid)
-    process = start_zygote(place, uid, spares=spares)
+    process = start_zygote(place, uid, spares=spares, subordinates=subordinates)
     try:
         yield ZygoteRig(Home(place), process, uid)
     finally:
@@ -131,10 +135,12 @@ def zygote_rig(uid: int = 0, home: Path | None = None, *, spares: int = 0) -> It
             shutil.rmtree(place)
 
 
-def start_zygote(home: Path, uid: int, *, spares: int = 0) -> subprocess.Popen[bytes]:
+def start_zygote(
+    home: Path, uid: int, *, spares: int = 0, subordinates: bool = False
+) -> subprocess.Popen[bytes]:
     """The subprocess, listening."""
     read, write = os.pipe()
-    words = (str(home), str(write), str(uid), str(spares))
+    words = (str(home), str(write), str(uid), str(spares), str(int(subordinates)))
     process = subprocess.Popen(
         [sys.executable, "-m", "atoll.testing.zygote_rig", *words],
         pass_fds=(write,),
@@ -150,7 +156,9 @@ def main() -> None:
     """The subprocess: drops to the uid after its imports, which may lie in a private home."""
     kernel.forbid_cores()
     home = Path(sys.argv[1])
-    ready_fd, uid, spares = map(int, sys.argv[2:])
+    ready_fd, uid, spares, subordinates = map(int, sys.argv[2:])
+    if subordinates:
+        subordinate_ids.enter(uid, home)
     if uid != os.geteuid():
         kernel.drop_to(uid)
 

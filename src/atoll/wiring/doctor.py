@@ -15,15 +15,16 @@ from atoll.ports.host import Finding
 from atoll.runtime.spawners.binary import INSIDE_PYTHON
 from atoll.runtime.zygote import hierarchies, image, kernel, landlock
 from atoll.runtime.zygote.confinement import MISSING, described
+from atoll.runtime.zygote.covers import closed_to_others, covers
 from atoll.runtime.zygote.home import Home
 from atoll.runtime.zygote.mould import KNOWN_FAULT, NOT_WANTED
 from atoll.runtime.zygote.own_places import own_places
 from atoll.runtime.zygote.programs import bwrap_version, find_bwrap, init_kind
 from atoll.runtime.zygote.seccomp import ARCHITECTURES
-from atoll.runtime.zygote.shared_uid import FILES, OWN_FILES, SHARE
 from atoll.runtime.zygote.uids import FIRST_UID
 from atoll.wire import zygote as wire
-from atoll.wiring import disk_share, docker_host, mount_view, zygote_process
+from atoll.wiring import disk_share, docker_host, zygote_process
+from atoll.wiring.doctor_uids import uid_findings
 from atoll.wiring.settings import event_retention, read_settings
 
 LITTLE_DISK_BYTES = 5 * 2**30
@@ -42,13 +43,12 @@ def findings(home: Home) -> list[Finding]:
         _init,
         _system_calls,
         lambda: _confinement(report),
-        lambda: _privilege(home),
+        lambda: uid_findings(home, report),
         _sudo,
         lambda: _limits(report),
         _disk_images,
         _terminals,
         _files,
-        _shared_uid,
         _cores,
         lambda: _zygote(report),
         lambda: _memory(report),
@@ -218,17 +218,6 @@ def _sudo() -> Iterator[Finding]:
         yield Finding("sudo", "ok", "a profile's list can be had, but not in containers")
 
 
-def _privilege(home: Home) -> Iterator[Finding]:
-    if os.geteuid() == 0:
-        yield Finding("uids", "ok", "as root: every sandbox gets a uid of its own")
-        return
-    name = Path.home().name
-    ranges = [line for line in _text(Path("/etc/subuid")).splitlines() if line.startswith(name)]
-    text = "rootless: all sandboxes run under your uid"
-    more = " (subordinate uids are configured, but not used yet)" if ranges else ""
-    yield Finding("uids", "warn", text + more, f"Run `atoll up` as root for {home.root}.")
-
-
 def _limits(report: wire.Reported | None) -> Iterator[Finding]:
     if report is not None:
         for each in report.degraded:
@@ -289,19 +278,6 @@ def _files() -> Iterator[Finding]:
             "warn",
             f"{text}, as far as its memory goes ({DEFAULT_PIDS} processes x {DEFAULT_FILES})",
             f"`sysctl fs.file-max={4 * wanted}`, or `resources.files` in profiles.",
-        )
-
-
-def _shared_uid() -> Iterator[Finding]:
-    """Say which pools of the kernel sandboxes share with the person, where they share a uid."""
-    if os.geteuid() != 0:
-        yield Finding(
-            "your uid's pools",
-            "warn",
-            f"sandboxes draw on them: up to {FILES} descriptors on their way between processes, "
-            f"1/{SHARE} of your inotify watchers each, and all of your pipes' memory",
-            "Start Atoll as root, and each sandbox has a uid of its own; else programs of yours "
-            f"that pass descriptors need `ulimit -n` above {FILES + OWN_FILES} while one attacks.",
         )
 
 
@@ -368,7 +344,7 @@ def _runtimes(report: wire.Reported | None) -> Iterator[Finding]:
 def _covered(home: Home) -> Iterator[Finding]:
     if os.geteuid() != 0:
         return
-    for cover in mount_view.covers(own_places(home.root), mount_view.closed_to_others):
+    for cover in covers(own_places(home.root), closed_to_others):
         shown = ", ".join(map(str, cover.needed))
         yield Finding(
             "private folders",

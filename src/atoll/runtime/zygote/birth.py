@@ -11,6 +11,7 @@ import socket
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 
@@ -36,6 +37,7 @@ from atoll.runtime.zygote.record import process
 from atoll.runtime.zygote.roots import Root, lay_root, planned_root
 from atoll.runtime.zygote.shared_uid import OWN_FILES, bound_inotify, most_files
 from atoll.runtime.zygote.storage import private_mounts
+from atoll.runtime.zygote.subordinate import Passage
 from atoll.runtime.zygote.title import entitle
 from atoll.runtime.zygote.wall import Site, break_ground
 from atoll.wire.zygote import Start
@@ -66,7 +68,7 @@ def be_born(nursery: Nursery, parentage: Parentage) -> None:
     try:
         foreign = parentage.wait_seconds is not None
         lent = nursery.storage.lender.descriptors if foreign else set()
-        detach({parentage.report.fileno(), *lent})
+        detach({parentage.report.fileno(), *lent, *nursery.namespaces})
         entitle("spare" if parentage.spare else "birth")
         nursery.become(_build(nursery, parentage))
         code = 0
@@ -148,7 +150,8 @@ def _own_wall(nursery: Nursery, parentage: Parentage, places: BoxPlaces) -> _Bui
     if nursery.storage.images or (nursery.root and (root is not None or mounts)):
         private_mounts()
         nursery.storage.lender.close_eyes()
-    files = None if nursery.root else most_files(request.limits.files)
+    passage = _passage(nursery, parentage, places, root)
+    files = None if nursery.root or passage else most_files(request.limits.files)
     site = Site(
         nursery.programs.debug_seccomp if request.debug else nursery.programs.seccomp,
         files=caps(request.limits).files if files is None else files + OWN_FILES,
@@ -157,10 +160,10 @@ def _own_wall(nursery: Nursery, parentage: Parentage, places: BoxPlaces) -> _Bui
         ),
         argv=lambda: _wall(nursery, request, places, root, files=files),
         uid=uid,
+        passage=passage,
     )
     rising = break_ground(site)
-    size = request.limits.workspace_bytes or DEFAULT_BYTES
-    nursery.storage.open(places, size=size, uid=parentage.sandbox_uid)
+    _open_storage(nursery, parentage, places, passage)
     if root is not None:
         degraded += lay_root(nursery.home, root, places, uid=uid)
     if uid is not None:
@@ -180,6 +183,31 @@ def _own_wall(nursery: Nursery, parentage: Parentage, places: BoxPlaces) -> _Bui
         )
 
     return _Building(rising.control, stand)
+
+
+def _passage(
+    nursery: Nursery, parentage: Parentage, places: BoxPlaces, root: Root | None
+) -> Passage | None:
+    """The way to a subordinate uid, for a sandbox that has one."""
+    if nursery.subordinates is None or nursery.is_shared(parentage.sandbox_uid):
+        return None
+    own = (nursery.home.programs, nursery.home.roots, places.mounted, places.hosts)
+    views = tuple(Path(view.source) for view in parentage.request.views)
+    layers = () if root is None else root.layers
+    return Passage(
+        nursery.subordinates, parentage.sandbox_uid, lambda: dict.fromkeys((*own, *views, *layers))
+    )
+
+
+def _open_storage(
+    nursery: Nursery, parentage: Parentage, places: BoxPlaces, passage: Passage | None
+) -> None:
+    size = parentage.request.limits.workspace_bytes or DEFAULT_BYTES
+    if passage is None:
+        nursery.storage.open(places, size=size, uid=parentage.sandbox_uid)
+        return
+    number = passage.subordinates.inside(passage.uid)
+    passage.subordinates.act(lambda: nursery.storage.open(places, size=size, uid=number))
 
 
 def _foreign_wall(
@@ -273,6 +301,8 @@ def _limit_terminals(init_pid: int, ptys: int) -> tuple[str, ...]:
 
 
 def _give_up_privilege(nursery: Nursery, parentage: Parentage) -> None:
+    for fd in nursery.namespaces:
+        os.close(fd)
     if nursery.root:
         kernel.drop_to(parentage.runtime_uid)
     if nursery.root and 0 in (*os.getresuid(), *os.getresgid()):

@@ -5,12 +5,14 @@ Who waits for it, and what follows, is its caller's business (`boxes`, `spares`)
 
 import os
 import socket
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import msgspec
 
+from atoll.domain.errors import AtollError, Failed
 from atoll.runtime.zygote import record
 from atoll.runtime.zygote.birth import be_born
 from atoll.runtime.zygote.children import Loop
@@ -34,9 +36,10 @@ class Births:
     take_uids: Callable[[], int]
 
     def expect(self, order: Order, known: record.Record | None) -> Live:
-        """What there is of a sandbox before its birth; `known` is what was kept of it."""
+        """What there is of a sandbox before its birth; `known` is what was kept of it. Raises
+        `Failed` when what was kept belongs to a uid that cannot be had now."""
         request = order.start
-        runtime_uid, sandbox_uid = self._uids(known)
+        runtime_uid, sandbox_uid = self._uids(order, known)
         fresh = record.Record(
             sandbox_id=request.sandbox_id,
             generation=request.generation,
@@ -99,15 +102,52 @@ class Births:
         box.record = msgspec.structs.replace(
             box.record,
             processes=report.processes,
-            degraded=(*self.nursery.degraded(box.record.wall), *report.degraded),
+            degraded=(
+                *self.nursery.degraded(
+                    box.record.wall, shared=self.nursery.is_shared(box.record.sandbox_uid)
+                ),
+                *report.degraded,
+            ),
         )
         record.save(self.nursery.home.box(box.record.sandbox_id).record, box.record)
 
-    def _uids(self, known: record.Record | None) -> tuple[int, int]:
+    def _uids(self, order: Order, known: record.Record | None) -> tuple[int, int]:
         """The runtime's and the sandbox's."""
         if known is not None:
+            self._check_kept(order, known)
             return known.runtime_uid, known.sandbox_uid
         if not self.nursery.root:
-            return os.geteuid(), os.geteuid()
+            return os.geteuid(), self._rootless_uid(order)
         first = self.take_uids()
         return first, first + 1
+
+    def _rootless_uid(self, order: Order) -> int:
+        """A subordinate uid, or the caller's where a sandbox needs that or there is none left."""
+        subordinates = self.nursery.subordinates
+        if subordinates is None or order.wall == "container" or _needs_caller(order):
+            return os.geteuid()
+        try:
+            return subordinates.take()
+        except AtollError as err:
+            print(f"zygote: a sandbox shares the caller's uid: {err}", file=sys.stderr, flush=True)
+            return os.geteuid()
+
+    def _check_kept(self, order: Order, known: record.Record) -> None:
+        if self.nursery.root or self.nursery.is_shared(known.sandbox_uid):
+            return
+        if self.nursery.subordinates is None:
+            raise Failed(
+                f"the files of sandbox {known.sandbox_id} belong to the subordinate uid "
+                f"{known.sandbox_uid}, which cannot be had now: `atoll doctor` says why"
+            )
+        self.nursery.subordinates.inside(known.sandbox_uid)
+        if _needs_caller(order):
+            raise Failed(
+                f"sandbox {known.sandbox_id} was made with a uid of its own, which reaches no "
+                "folder of the host's and has no root to write to: recreate it"
+            )
+
+
+def _needs_caller(order: Order) -> bool:
+    """Whether it writes to what is the caller's: folders of the host's, a root's own layer."""
+    return bool(order.start.mounts) or order.start.overlay

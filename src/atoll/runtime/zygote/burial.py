@@ -49,6 +49,8 @@ class Grave:
     inside: tuple[int, ...]
     keep: bool
     lender: Lender
+    remove: Callable[[Path], str] = lambda folder: remove_tree(folder)
+    """Removes its files; where they belong to a subordinate uid, as root of that."""
 
     @property
     def all_groups(self) -> list[Path]:
@@ -66,7 +68,7 @@ def bury(grave: Grave) -> Buried:
     _take_back(grave, leftovers)
     _await_unmounted(grave.places, leftovers)
     if not grave.keep:
-        _remove_files(grave.places, removed, leftovers)
+        _remove_files(grave, removed, leftovers)
     return Buried(tuple(removed), tuple(leftovers))
 
 
@@ -169,10 +171,11 @@ def _await_unmounted(places: BoxPlaces, leftovers: list[str]) -> None:
         leftovers.append(f"loop device {', '.join(image.loops_of(places.image))} still in use")
 
 
-def _remove_files(places: BoxPlaces, removed: list[str], leftovers: list[str]) -> None:
+def _remove_files(grave: Grave, removed: list[str], leftovers: list[str]) -> None:
+    places = grave.places
     if not places.folder.exists():
         return
-    error = remove_tree(places.folder)
+    error = grave.remove(places.folder)
     if error:
         leftovers.append(f"{places.folder}: {error}")
     else:

@@ -7,11 +7,13 @@ import os
 import signal
 import socket
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 
+from atoll.domain.errors import AtollError, Failed
 from atoll.runtime.zygote import runtime_group
-from atoll.runtime.zygote.burial import Buried, Grave, bury, send
+from atoll.runtime.zygote.burial import Buried, Grave, bury, remove_tree, send
 from atoll.runtime.zygote.children import Loop, detach
 from atoll.runtime.zygote.live import Live, Phase
 from atoll.runtime.zygote.nursery import Nursery
@@ -36,12 +38,13 @@ def begin_funeral(loop: Loop, nursery: Nursery, box: Live, over: Callable[[Burie
         inside=box.inside,
         keep=box.keep,
         lender=nursery.storage.lender,
+        remove=_remover(nursery, box),
     )
     found: list[Buried] = []
 
     def dig(talk: socket.socket) -> None:
         fds = {fd for fd in (talk.fileno(), grave.runtime, *grave.inside) if fd is not None}
-        detach(fds | grave.lender.descriptors)
+        detach(fds | grave.lender.descriptors | nursery.namespaces)
         talk.send(msgspec.json.encode(bury(grave)))
 
     def ended(_status: int) -> None:
@@ -56,6 +59,32 @@ def begin_funeral(loop: Loop, nursery: Nursery, box: Live, over: Callable[[Burie
         dig, lambda packet, _fds: found.append(msgspec.json.decode(packet, type=Buried)), ended
     )
     os.close(child.pidfd)
+
+
+def _remover(nursery: Nursery, box: Live) -> Callable[[Path], str]:
+    subordinates, uid = nursery.subordinates, box.record.sandbox_uid
+    if nursery.root or nursery.is_shared(uid):
+        return remove_tree
+    if subordinates is None:
+        return lambda _folder: (
+            f"it belongs to the subordinate uid {uid}, which cannot be had now: "
+            "`atoll doctor` says why"
+        )
+
+    def remove(folder: Path) -> str:
+        try:
+            subordinates.act(lambda: _remove(folder))
+        except (AtollError, OSError) as err:
+            return str(err)
+        return ""
+
+    return remove
+
+
+def _remove(folder: Path) -> None:
+    error = remove_tree(folder)
+    if error:
+        raise Failed(error)
 
 
 def _refuse(listener: socket.socket) -> None:

@@ -13,10 +13,14 @@ SPARE_PREFIX = "spare-"
 """Of the names of sandboxes that are nobody's yet: never an id (`wire.zygote.BoxId`)."""
 
 
+PASSED_MODE = 0o711
+"""Of folders that each sandbox's uid passes through."""
+
+
 def passage_mode() -> int:
     """Return the mode of Atoll's own folders. As root, each sandbox's uid passes through them;
     elsewhere all have the caller's, and nobody else shall reach a file an agent made."""
-    return 0o711 if os.geteuid() == 0 else 0o700
+    return PASSED_MODE if os.geteuid() == 0 else 0o700
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from atoll.runtime.zygote import kernel
+from atoll.runtime.zygote.user_namespaces import held_namespace, write_maps
 
 
 def attach_as(tree: int, place: Path, *, uid: int) -> None:
@@ -16,7 +17,7 @@ def attach_as(tree: int, place: Path, *, uid: int) -> None:
     owner = os.fstat(tree).st_uid
     clone = kernel.open_tree(tree)
     try:
-        space = _user_namespace(owner, uid)
+        space = held_namespace(lambda pid: write_maps(pid, f"{owner} {uid} 1\n"))
         try:
             kernel.set_mount(clone, kernel.MOUNT_ATTR_IDMAP, userns=space)
         finally:
@@ -24,33 +25,3 @@ def attach_as(tree: int, place: Path, *, uid: int) -> None:
         kernel.move_mount(clone, str(place))
     finally:
         os.close(clone)
-
-
-def _user_namespace(inside: int, outside: int) -> int:
-    """A descriptor of a user namespace that maps one id to one other, held by nobody else."""
-    ready, made = os.pipe()
-    ended, end = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            # Of the pipe that says when to end, only the parent's copy may hold the other side.
-            os.close(end)
-            kernel.unshare(kernel.CLONE_NEWUSER)
-            # Without CAP_SYS_PTRACE the parent could not open the namespace of a closed process.
-            with kernel.own_files_in_proc():
-                os.write(made, b"1")
-                os.read(ended, 1)
-        finally:
-            os._exit(0)
-    os.close(made)
-    os.close(ended)
-    try:
-        if os.read(ready, 1) != b"1":
-            raise OSError("a user namespace cannot be made here")
-        for name in ("uid_map", "gid_map"):
-            Path(f"/proc/{pid}/{name}").write_text(f"{inside} {outside} 1\n")
-        return os.open(f"/proc/{pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
-    finally:
-        os.close(ready)
-        os.close(end)
-        os.waitpid(pid, 0)

@@ -17,8 +17,19 @@ from atoll.runtime.zygote.mould import Mould
 from atoll.runtime.zygote.own_settings import OwnSettings
 from atoll.runtime.zygote.record import Process
 from atoll.runtime.zygote.storage import Storage
+from atoll.runtime.zygote.subordinate import Subordinates
 from atoll.wire.zygote import Start
 from atoll.wire.zygote import Wall as WallKind
+
+ALL_SHARED = "uid: rootless, all sandboxes share the caller's uid"
+SHARED = (
+    "uid: rootless, a sandbox with a folder of the host's or a root to write to shares the "
+    "caller's uid"
+)
+SUBORDINATE = (
+    "uid: rootless, it has a subordinate uid, but its inotify watchers, pending signals and "
+    "processes are also counted for the caller"
+)
 
 Become = Callable[[Stand], None]
 """The life of a runtime: prepares itself, calls `Stand`, serves."""
@@ -73,9 +84,27 @@ class Nursery:
     """Whether sandboxes get uids of their own: a fact of the zygote, settled while it is whole. A
     child that has laid its privilege down must still know that it has one to give up."""
 
-    def degraded(self, wall: WallKind = "bubblewrap") -> tuple[str, ...]:
-        """What no sandbox here gets. A container's groups and mounts are its engine's."""
-        uids = () if self.root else ("uid: rootless, all sandboxes share the caller's uid",)
+    subordinates: Subordinates | None = None
+    """Where sandboxes get their uids without root, if there are any."""
+
+    @property
+    def namespaces(self) -> set[int]:
+        """Descriptors that a child must keep to act as root of the subordinate uids."""
+        return set() if self.subordinates is None else {self.subordinates.namespace}
+
+    def is_shared(self, uid: int) -> bool:
+        """Whether it is the caller's own, which a sandbox without one of its own has."""
+        return not self.root and uid == os.geteuid()
+
+    def degraded(self, wall: WallKind = "bubblewrap", *, shared: bool = False) -> tuple[str, ...]:
+        """What no sandbox here gets, or none of those that share the caller's uid. A container's
+        groups and mounts are its engine's."""
+        if self.root:
+            uids: tuple[str, ...] = ()
+        elif self.subordinates is None or wall == "container":
+            uids = (ALL_SHARED,)
+        else:
+            uids = (SHARED if shared else SUBORDINATE,)
         unbound = () if self.groups.has("memory") else (runtime_group.UNBOUND,)
         runtime = (*unbound, *self.confinement.lacking)
         if wall == "container":

@@ -10,6 +10,7 @@ import resource
 import signal
 import socket
 import stat
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -23,7 +24,7 @@ from atoll.runtime.zygote.boxes import Boxes
 from atoll.runtime.zygote.burial import unlink_socket
 from atoll.runtime.zygote.children import TERMINATIONS, Loop
 from atoll.runtime.zygote.confinement import confinement
-from atoll.runtime.zygote.home import Home, passage_mode
+from atoll.runtime.zygote.home import PASSED_MODE, Home, passage_mode
 from atoll.runtime.zygote.host_root import etc_tree
 from atoll.runtime.zygote.imports import Importer
 from atoll.runtime.zygote.lending import Lender
@@ -35,6 +36,7 @@ from atoll.runtime.zygote.room import measured
 from atoll.runtime.zygote.server import Server, bind
 from atoll.runtime.zygote.spares import SPARES
 from atoll.runtime.zygote.storage import Storage
+from atoll.runtime.zygote.subordinate import Lacking, Subordinates, open_subordinates
 from atoll.runtime.zygote.sweep import sweep
 from atoll.runtime.zygote.uids import Counter, Reserve
 from atoll.wire import zygote as wire
@@ -75,7 +77,8 @@ def run(
     settings = own_settings(home)
     mould = Mould(wanted=settings.share_memory)
     held = confinement(home.root)
-    nursery = Nursery(home, programs, groups, storage, control_uid, become, held, mould, settings)
+    parts = (programs, groups, storage, control_uid, become, held, mould, settings)
+    nursery = Nursery(home, *parts, subordinates=_subordinates(home))
     uids = Reserve(Counter(home.boxes / "next-uid"))
     loop = Loop()
     server: Server
@@ -98,6 +101,19 @@ def run(
         _withdraw(home, server, listener)
     cgroups.step_back(home.tag)
     os.close(lock)
+
+
+def _subordinates(home: Home) -> Subordinates | None:
+    if os.geteuid() == 0:
+        return None
+    found = open_subordinates(home.boxes)
+    if isinstance(found, Lacking):
+        print(f"zygote: no subordinate uids: {found.why}", file=sys.stderr, flush=True)
+        return None
+    for folder in (home.roots, home.programs, *home.programs.glob("**/")):
+        # Below a home and `run` that stay closed: a subordinate uid gets there by a mount.
+        folder.chmod(PASSED_MODE)
+    return found
 
 
 def _heed_starter(loop: Loop, starter: int, withdraw: Callable[[], None]) -> None:

@@ -185,7 +185,7 @@ def unprivileged_overlays() -> bool:
         with contextlib.suppress(OSError):
             kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWNS)
             kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_SLAVE)
-            kernel.mount("atoll", "/mnt", "overlay", data="userxattr,lowerdir=/usr:/etc")
+            kernel.mount("atoll", "/mnt", "overlay", data="userxattr,lowerdir=/usr/bin:/usr/lib")
             code = 0
         os._exit(code)
     _pid, status = os.waitpid(pid, 0)

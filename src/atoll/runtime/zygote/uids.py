@@ -23,6 +23,8 @@ class Counter:
 
     home_file: Path
     machine_file: Path = MACHINE_COUNTER
+    first: int = FIRST_UID
+    last: int = LAST_UID
 
     def take(self, count: int) -> int:
         """The first of `count` uids in a row, theirs for ever. Raises `LimitReached`, `Failed`."""
@@ -36,9 +38,11 @@ class Counter:
             ) from err
         with os.fdopen(handle, "r+") as counter:
             fcntl.flock(counter, fcntl.LOCK_EX)
-            first = max(FIRST_UID, _number(counter.read()), _number(_text(self.home_file)))
-            if first + count > LAST_UID:
-                raise LimitReached(f"all uids up to {LAST_UID} have been given out on this machine")
+            first = max(self.first, _number(counter.read()), _number(_text(self.home_file)))
+            if first + count > self.last:
+                raise LimitReached(
+                    f"all uids up to {self.last} have been given out on this machine"
+                )
             counter.seek(0)
             counter.write(f"{first + count}\n")
             counter.flush()

@@ -23,6 +23,7 @@ import msgspec
 from atoll.domain.errors import AtollError, Failed
 from atoll.runtime.zygote import cgroups, kernel
 from atoll.runtime.zygote.bwrap_argv import CONTROL_FD, INFO_FD, SECCOMP_FD
+from atoll.runtime.zygote.subordinate import Passage
 from atoll.wire import init as wire
 from atoll.wire.unreadable import UNREADABLE
 
@@ -67,13 +68,15 @@ class _Info(msgspec.Struct):
 class Site:
     """Where a wall will stand: bwrap runs as `uid` (None stays), each process with at most
     `files` open. `groups` makes the control
-    groups to run in, `argv` says bwrap's command line; both are called in the new process."""
+    groups to run in, `argv` says bwrap's command line; both are called in the new process. With a
+    `passage` it gets its uid by that."""
 
     seccomp: Path
     files: int
     groups: Callable[[], list[Path]]
     argv: Callable[[], list[str]]
     uid: int | None
+    passage: Passage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,8 @@ def _become_bwrap(site: Site, inherited: tuple[int, int, int, int]) -> None:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         control, info, errors, go = inherited
+        if site.passage is not None:
+            site.passage.begin()
         seccomp = os.open(site.seccomp, os.O_RDONLY | os.O_CLOEXEC)
         _map_descriptors(control, seccomp, info, errors, go)
         cgroups.join(site.groups())
@@ -147,6 +152,8 @@ def _become_bwrap(site: Site, inherited: tuple[int, int, int, int]) -> None:
         if site.uid is not None:
             kernel.drop_to(site.uid)
         if os.read(GO_FD, len(_GO)) == _GO:
+            if site.passage is not None:
+                site.passage.end()
             os.execve(argv[0], argv, {})  # noqa: S606  an argv list of ours
     except (OSError, AtollError) as err:
         with contextlib.suppress(OSError):

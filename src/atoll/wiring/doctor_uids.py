@@ -1,0 +1,69 @@
+"""What `doctor` says of uids: whose sandboxes have, and what of a uid's pools they share with you.
+
+The zygote that runs knows what it began with; what it would begin with now is tried.
+"""
+
+import os
+from collections.abc import Iterator
+
+from atoll.ports.host import Finding
+from atoll.runtime.zygote.home import Home
+from atoll.runtime.zygote.nursery import ALL_SHARED
+from atoll.runtime.zygote.shared_uid import FILES, OWN_FILES, SHARE
+from atoll.runtime.zygote.subordinate import TOGETHER, Lacking, open_subordinates
+from atoll.wire import zygote as wire
+
+
+def uid_findings(home: Home, report: wire.Reported | None) -> Iterator[Finding]:
+    """Whose uids sandboxes get, and the pools that come with them."""
+    if os.geteuid() == 0:
+        yield Finding("uids", "ok", "as root: every sandbox gets a uid of its own")
+        return
+    lacking = _lacking(home)
+    began_without = report is not None and ALL_SHARED in report.degraded
+    again = "`atoll down`, then `atoll up`"
+    if lacking is None and began_without:
+        text = "rootless: Atoll was started before you had subordinate uids, and uses none"
+        yield Finding("uids", "warn", text, f"{again}.")
+    elif lacking is not None and (report is None or began_without):
+        text = f"rootless: all sandboxes run under your uid, because {lacking.why}"
+        yield Finding("uids", "warn", text, f"{lacking.mend} Then {again}.")
+    else:
+        yield Finding(
+            "uids",
+            "ok",
+            "rootless: a sandbox gets a subordinate uid of yours; one with a folder of the host's "
+            "or a root to write to has your own",
+        )
+        yield _apart()
+        return
+    yield _shared()
+
+
+def _lacking(home: Home) -> Lacking | None:
+    found = open_subordinates(home.boxes)
+    if isinstance(found, Lacking):
+        return found
+    os.close(found.namespace)
+    return None
+
+
+def _shared() -> Finding:
+    return Finding(
+        "your uid's pools",
+        "warn",
+        f"sandboxes draw on them: up to {FILES} descriptors on their way between processes, "
+        f"1/{SHARE} of your inotify watchers each, and all of your pipes' memory",
+        "Subordinate uids (above), or Atoll started as root, give each sandbox pools of its own; "
+        f"else programs of yours that pass descriptors need `ulimit -n` above {FILES + OWN_FILES} "
+        "while one attacks.",
+    )
+
+
+def _apart() -> Finding:
+    return Finding(
+        "your uid's pools",
+        "ok",
+        f"sandboxes together take at most 1/{TOGETHER} of your inotify watchers; their pending "
+        "signals and processes count as yours, too; descriptors on their way and pipes do not",
+    )
