@@ -29,7 +29,7 @@ def reads_what_the_emulator_obeys(emulator: Emulator, case: Case) -> None:
         # xterm.js drops a string that another control character from U+0080 to U+009F breaks off;
         # here one ends it as ESC does, so that no title is missed where a terminal shows it.
         assert heard == obeys(emulator, seven_bit(case.stream))
-    emulator.secrets_drawn += all(obeyed)
+    emulator.secrets_drawn += any(obeyed)
 
 
 def obeys(emulator: Emulator, stream: bytes) -> tuple[str, list[str]]:
@@ -49,7 +49,7 @@ def emulator() -> Iterator[Emulator]:
 
 def test_titles_and_marks_are_those_the_emulator_obeys(search: Search, emulator: Emulator) -> None:
     search(AnyBytes(), lambda case: reads_what_the_emulator_obeys(emulator, case), share=SHARE / 2)
-    assert emulator.secrets_drawn > 0, "no stream set a title and a mark"
+    assert emulator.secrets_drawn > 0, "no stream set a title or a mark"
 
 
 @pytest.mark.parametrize("end", ["\x07", "\x9c", "\x1b\\", "\x1b[m", "\x18", "\x1a", "\x1b"])

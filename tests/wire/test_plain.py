@@ -26,6 +26,11 @@ def lines_of(data: bytes, **more: bool) -> list[str]:
         (b"\x1b[10Gx", ["         x"]),
         ("grün 世界\r\n".encode(), ["grün 世界"]),
         (b"\xff\xfe", ["\ufffd\ufffd"]),
+        ("a\x9b31mb\x9d0;title\x9cc".encode(), ["abc"]),
+        (b"a\x1b\x00[31mb\x1b]0;title\x18c\x1b]0;title\x1b[md\x1b_x\x1ae", ["abcde"]),
+        (b"abc\x1b[\x081Dx\x1b[3\n1my", ["axc", "y"]),
+        ("a\x1b[3é\x1b_xü\x1b[1?2hb\x1b[2 @\x1b(0c".encode(), ["aéübc"]),
+        (b"a\x1b[\x01K\x1b[\x00?1049hb", ["a", "b"]),
     ],
 )
 def test_output_becomes_the_lines_a_person_saw(data: bytes, lines: list[str]) -> None:
@@ -44,6 +49,18 @@ def test_lines_of_full_screen_programs_say_so_and_offsets_are_those_of_the_outpu
 
 def test_line_without_an_end_is_broken() -> None:
     assert [len(line) for line in lines_of(b"x" * (2 * MAX_LINE + 5))] == [MAX_LINE, MAX_LINE, 5]
+
+
+SPELLED = "ab\x9d0;t\x9cc\x9b2Dx\x1b\x00[m\r\n\x1b]0;t\x1b\\é\x1b[\x081m\x1b[3\x18d\x9b".encode()
+
+
+@given(st.lists(st.integers(0, len(SPELLED)), max_size=9))
+def test_odd_spellings_read_the_same_in_any_split(places: list[int]) -> None:
+    lines, found, at = PlainLines(), [], 0
+    for place in [*sorted(places), len(SPELLED)]:
+        found += lines.feed(SPELLED[at:place])
+        at = place
+    assert [*found, *lines.finish()] == [Line(0, "axc"), Line(28, "d")]
 
 
 @pytest.mark.parametrize("name", NAMES)

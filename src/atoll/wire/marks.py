@@ -10,12 +10,12 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from atoll.wire.vtparser import ESC, OPEN, String, sequence, seven_bit
+from atoll.wire.vtparser import C0, ESC, OPEN, String, sequence, seven_bit
 
 MAX_MARK_BYTES = 16 * 1024
 """A longer one is passed over."""
 
-_COMMAND = re.compile(ESC + rb"\]")
+_COMMAND = re.compile(ESC + rb"\][%s0]*[16]" % C0)
 _KIND = re.compile(rb"0*(?:133|633);([ABCDEP](?:;|\Z))")
 _ESCAPED = re.compile(r"\\(\\|x[0-9a-fA-F]{2})")
 _COMMAND_WORDS = {"cmdline_url": unquote, "cmdline": lambda text: text}

@@ -9,6 +9,8 @@ import codecs
 import re
 from dataclasses import dataclass
 
+from atoll.wire.vtparser import OPEN, SEQUENCE, Function, Parser, Piece, Text, seven_bit
+
 MAX_LINE = 4096
 """Characters; a longer line is broken here."""
 
@@ -16,13 +18,8 @@ MAX_HELD_BYTES = 4096
 _MAX_COLUMN = 1000
 _ALTERNATE = frozenset({"47", "1047", "1049"})
 _TOKEN = re.compile(
-    rb"([^\x00-\x1f\x7f]+)"
-    rb"|\x1b\[([0-?]*)[ -/]*([@-~])"
-    rb"|\x1b[\]PX^_][^\x07\x18\x1a\x1b]*(?:\x07|\x1b\\|[\x18\x1a]|(?=\x1b))"
-    rb"|\x1b[ -/]*[0-OQ-WYZ\\`-~]"
-    rb"|([\x00-\x1f\x7f])"
+    rb"([^\x00-\x1f\x7f]+)|\x1b\[([<-?]?[0-;]*)([@-~])|(%s)|([\x08-\x0d])" % SEQUENCE
 )
-_UNFINISHED = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x18\x1a\x1b]*\x1b?|[ -/]*)?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +47,14 @@ class PlainLines:
 
     def feed(self, data: bytes) -> list[Line]:
         """Take the next bytes; the lines finished by them."""
-        buffer = self._held + data
         base = self._at - len(self._held)
+        whole = self._held + data
+        # It may be the first half of a control character from U+0080 to U+009F.
+        half = b"\xc2" if whole.endswith(b"\xc2") else b""
+        buffer = seven_bit(whole[: len(whole) - len(half)])
         self._at += len(data)
         stop = _finished(buffer)
-        self._held = buffer[stop:]
+        self._held = buffer[stop:] + half
         for match in _TOKEN.finditer(buffer, 0, stop):
             self._take(match, base + match.start())
         done, self._lines = self._lines, []
@@ -67,13 +67,26 @@ class PlainLines:
         return done
 
     def _take(self, match: re.Match[bytes], at: int) -> None:
-        text, parameters, final, control = match.groups()
+        text, parameters, final, sequence, control = match.groups()
         if text is not None:
             self._write(self._decoder.decode(text), at)
         elif final is not None:
             self._control(parameters.decode("ascii"), final)
         elif control is not None:
             self._single(control, at)
+        else:
+            for piece in Parser().feed(sequence):
+                self._piece(piece, at)
+
+    def _piece(self, piece: Piece, at: int) -> None:
+        """What a sequence does that few programs spell so."""
+        match piece:
+            case Text(control):
+                self._single(control, at)
+            case Function(b"[", parameters, b"", final):
+                self._control(parameters.decode("ascii"), final)
+            case _:
+                pass
 
     def _write(self, text: str, at: int) -> None:
         if self._started is None:
@@ -95,7 +108,7 @@ class PlainLines:
             self._column = 0
         elif control == b"\b":
             self._column = max(0, self._column - 1)
-        elif control == b"\t":
+        else:
             self._column = min(_MAX_COLUMN, (self._column // 8 + 1) * 8)
 
     def _control(self, parameters: str, final: bytes) -> None:
@@ -143,13 +156,9 @@ def _finished(buffer: bytes) -> int:
     """Where an unfinished sequence begins, its length when there is none. A very long one is let
     go: its rest reads as text."""
     last = buffer.rfind(b"\x1b")
-    if last < 0:
+    if last < 0 or len(buffer) - last > MAX_HELD_BYTES:
         return len(buffer)
-    before = buffer.rfind(b"\x1b", 0, last) if last == len(buffer) - 1 else -1
-    for start in (before, last):
-        if start >= 0 and _UNFINISHED.match(buffer, start):
-            return start if len(buffer) - start <= MAX_HELD_BYTES else len(buffer)
-    return len(buffer)
+    return last if OPEN.fullmatch(buffer, last) else len(buffer)
 
 
 def _number(parameters: str) -> int:

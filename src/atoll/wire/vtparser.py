@@ -156,12 +156,7 @@ class Parser:
         if found := self._passed.match(data, at):
             pieces.append(Text(found[0]))
         elif found := _SIMPLE.match(data, at):
-            parameters, middle, final, escape = found.groups()
-            pieces.append(
-                Function(b"", b"", b"", escape)
-                if final is None
-                else Function(b"[", parameters, middle, final)
-            )
+            pieces.append(_simple(found))
         elif found := _TEXT.match(data, at):
             pieces.append(Text(_valid(found[0])))
         elif data.startswith(b"\x1b", at):
@@ -234,6 +229,8 @@ class Parser:
 def sequence(data: bytes, at: int) -> tuple[Function | String | None, int]:
     """Read the sequence whose ESC stands at `at`, all in 7 bits. Returns what it says, or None for
     one that is cancelled or not finished, and where it ends: before an ESC that ends a string."""
+    if found := _SIMPLE.match(data, at):
+        return _simple(found), found.end()
     found = _SEQUENCE.match(data, at)
     assert found is not None  # noqa: S101  ESC alone is one
     end = found.end()
@@ -263,6 +260,13 @@ def partial_character(tail: bytes) -> bytes:
             need = 4 if byte >= 0xF0 else 3 if byte >= 0xE0 else 2 if byte >= 0xC0 else 1
             return tail[-back:] if back < need else b""
     return b""
+
+
+def _simple(found: re.Match[bytes]) -> Function:
+    parameters, middle, final, escape = found.groups()
+    if final is None:
+        return Function(b"", b"", b"", escape)
+    return Function(b"[", parameters, middle, final)
 
 
 def _as_escape(found: re.Match[bytes]) -> bytes:
