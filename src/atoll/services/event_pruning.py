@@ -12,7 +12,7 @@ from atoll.domain.errors import AtollError
 from atoll.domain.event_retention import EventRetention
 from atoll.ports import Clock, Store
 
-BATCH = 500
+BATCH = 200
 PAUSE = timedelta(milliseconds=50)
 FIRST_LOOK = timedelta(minutes=1)
 NEXT_LOOK = timedelta(hours=1)
