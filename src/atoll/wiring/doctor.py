@@ -399,10 +399,8 @@ def _events(home: Home) -> Iterator[Finding]:
         return  # said already
     age = "for good" if kept.age is None else f"{kept.age.days} days"
     most = "" if kept.most is None else f", at most {kept.most} of each sandbox"
-    database = home.root / "atoll.db"
-    size = (
-        f"; the database takes {database.stat().st_size / MIB:.1f} MiB" if database.exists() else ""
-    )
+    taken = sum(one.stat().st_size for one in home.root.glob("atoll.db*"))
+    size = f"; the database takes {taken / MIB:.1f} MiB" if taken else ""
     text = f"kept {age}{most} (event_days, events_per_sandbox){size}"
     if kept.age is None and kept.most is None:
         yield Finding("events", "warn", text, "Nothing bounds the log: set one of the two.")
