@@ -120,6 +120,9 @@ class Reader:
     def ordered(self) -> list[dict[str, Any]]:
         return sorted(self.cards.values(), key=lambda card: int(card["n"]))
 
+    def texts(self, words: str) -> int:
+        return sum(card["kind"] == "text" and words in card["text"] for card in self.ordered)
+
     def turns(self, state: str) -> int:
         return sum(card["kind"] == "turn" and card["state"] == state for card in self.ordered)
 
@@ -202,7 +205,8 @@ async def test_agent_at_a_terminal_is_locked_paused_carded_and_stopped(
     async with scene_with(w, agent, sandbox) as scene:
         await _is_locked_and_paused_while_it_works(scene)
         await scene.ask("And once more, without a tool.")
-        await scene.early.until(lambda r: r.turns("done") == 2)
+        # A transcript may be written after the turn's end was reported.
+        await scene.early.until(lambda r: r.turns("done") == 2 and r.texts("All done") == 2)
         await _has_the_same_cards_for_everybody(scene)
         assert TYPED_WHILE_PAUSED not in scene.seat.output
 
