@@ -7,12 +7,14 @@ import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
-from atoll.domain.audit_budget import BURST
 from atoll.runtime.doors import exchange as exchange_module
+from atoll.runtime.doors.refusals import Refusals
 from atoll.runtime.doors.turnstile import MAX_CONNECTIONS
+from atoll.runtime.journal import Journal
 from tests.peers.broker import KEY, Door, broker_door
 
 POST = b"POST /broker/openai/v1/responses HTTP/1.1\r\nHost: 127.0.0.1:8082\r\nConnection: close\r\n"
@@ -259,8 +261,17 @@ async def test_broker_bad_requests_are_not_logged(
     assert [each for each in caplog.records if each.name != "asyncio"] == []
 
 
-async def test_broker_flood_of_requests_is_counted_and_not_written_down(bench: Bench) -> None:
+async def test_broker_flood_of_requests_is_counted_and_not_written_down(
+    bench: Bench, tmp_path: Path
+) -> None:
     wrong = b"GET /broker/none/x HTTP/1.1\r\nHost: a\r\n\r\n"
     for _ in range(3):
         await bench.say(wrong * 400 + wrong.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
-    assert len(bench.audit) in range(BURST, BURST + 30)
+    written = Journal(tmp_path)
+    audit = Refusals(written)
+    for payload in bench.audit:
+        audit("door.request", payload)
+    audit.settle(last=True)
+    assert len(bench.audit) == 3 * 401
+    first, rest = (entry.payload for entry in written.read(0, 10).entries)
+    assert ("times" in first, rest["times"]) == (False, len(bench.audit) - 1)
