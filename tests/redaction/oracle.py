@@ -136,6 +136,18 @@ def _moments(data: bytes) -> Iterator[list[int]]:
         yield before + [place for _, each in sorted(row.items()) for place in each]
 
 
+@lru_cache
+def followed(data: bytes) -> bool:
+    """Return whether `overdrawn` knows every function in these bytes that changes a row."""
+    state = State.GROUND
+    for letter in data.decode("utf-8", "surrogateescape"):
+        was, (_, state) = state, _read(state, letter)
+        moves = letter in "DEMc" if was is State.ESCAPE else letter in "\x84\x85\x8d"
+        if moves or (was is State.CSI and letter in "@ABEFGHIJKLMPSTXZ`adef"):
+            return False
+    return True
+
+
 _ACTING = (State.GROUND, State.ESCAPE, State.DESIGNATION, State.CSI)
 """States in which a control character takes effect."""
 
