@@ -16,7 +16,7 @@ from atoll.domain.principal import Principal
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 SANDBOX_STREAMS = "sandbox:"
-"""How the name of a sandbox's stream begins."""
+"""The beginning of the name of a sandbox's stream."""
 
 
 @dataclass(frozen=True, slots=True)

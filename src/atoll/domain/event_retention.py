@@ -1,4 +1,4 @@
-"""How long events are kept: by age in every stream, and by number in those of sandboxes.
+"""The retention of events: by age in every stream, and by number in those of sandboxes.
 
 Pure. The oldest events of a stream go first. The newest one always stays, so that numbers in a
 stream and positions in the log never begin again.

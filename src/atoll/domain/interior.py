@@ -40,7 +40,7 @@ DEFAULT_LOW_DISK_MB = 2048
 """Where the setting says nothing: below so much free disk no sandbox starts."""
 
 DEFAULT_RUNTIME_MEMORY_MB = 512
-"""What a sandbox's runtime may take: an idle one takes some 12 MiB, a thousand terminals 350."""
+"""The memory of a sandbox's runtime: an idle one takes some 12 MiB, a thousand terminals 350."""
 
 MIN_RUNTIME_MEMORY_MB = 64
 DEFAULT_RUNTIME_TASKS = 96

@@ -1,4 +1,4 @@
-"""Which system calls a runtime may make: a list of what it needs, everything else is refused.
+"""The system calls that a runtime may make: a list of what it needs, everything else is refused.
 
 A runtime serves one sandbox for the rest of its life. It starts no program and no process, opens
 no unix socket, signals nobody and mounts nothing. `runtime.zygote.runtime_filter` makes its filter

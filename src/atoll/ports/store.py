@@ -141,7 +141,7 @@ class EventRows(Protocol):
         ...
 
     async def gap(self, query: EventQuery) -> Gap | None:
-        """What was removed of the events that the query asks for, whatever its `limit`; None
+        """Return the removed part of the events that the query asks for, whatever its `limit`; None
         when all are there. Asked after `page`, it covers removals in between."""
         ...
 

@@ -1,4 +1,4 @@
-"""What a runtime itself takes, in the words of its contract."""
+"""The resources that a runtime itself takes, in the words of its contract."""
 
 import msgspec
 

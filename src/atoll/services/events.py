@@ -58,7 +58,7 @@ class Events:
     async def gap(
         self, caller: Principal, *, stream: str | None = None, after: int = 0
     ) -> Gap | None:
-        """What of the events after a position is no longer kept; ask for the page first."""
+        """Return the events after a position that are no longer kept; ask for the page first."""
         async with self._store.read() as rows:
             return await rows.events.gap(EventQuery(caller.org_id, caller.id, stream, after))
 

@@ -1,4 +1,4 @@
-"""What every Store must do with its event log: a part of `StoreContract`."""
+"""The contract of a Store's event log: a part of `StoreContract`."""
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -67,7 +67,7 @@ async def kept(store: Store, stream: str) -> list[int]:
 async def gap(
     store: Store, after: int, stream: str | None = None, *, owner: PrincipalId = OWNER
 ) -> Gap | None:
-    """What a reader who saw all up to `after` can no longer get."""
+    """Return the gap of a reader who saw all events up to `after`."""
     async with store.read() as rows:
         return await rows.events.gap(EventQuery(PERSONAL_ORG, owner, stream, after))
 

@@ -83,7 +83,7 @@ class MarkScanner:
 
 
 def _begun(buffer: bytes) -> int:
-    """Where the command begins that is unfinished at the end of the buffer, or whose end may be;
+    """Return where the command begins that is unfinished at the buffer's end, or whose end may be;
     its length when there is none."""
     last = buffer.rfind(b"\x1b")
     if last == len(buffer) - 1:

@@ -79,7 +79,7 @@ class PlainLines:
                 self._piece(piece, at)
 
     def _piece(self, piece: Piece, at: int) -> None:
-        """What a sequence does that few programs spell so."""
+        """Perform a sequence in a spelling that few programs use."""
         match piece:
             case Text(control):
                 self._single(control, at)

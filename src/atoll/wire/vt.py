@@ -183,7 +183,7 @@ class Scanner:
             self.modes = replace(self.modes, pen=pen)
 
     def _control(self, buffer: bytes, at: int, said: Function) -> None:
-        """One CSI sequence that is neither SGR nor a question."""
+        """Read a CSI sequence that is neither SGR nor a query."""
         match said:
             case Function(_, _, b"!", b"p"):
                 self._draw(buffer, at)
@@ -218,7 +218,7 @@ class Scanner:
             self.modes = setter(self.modes, number, on)
 
     def _command(self, body: bytes) -> None:
-        """One OSC string: only titles matter."""
+        """Read an OSC string; only titles matter."""
         number, _, text = body.partition(b";")
         if number.isdigit() and number.lstrip(b"0") in (b"", b"2"):
             self.modes = replace(self.modes, title=vtmodes.clean_title(text))

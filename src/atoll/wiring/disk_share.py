@@ -1,4 +1,4 @@
-"""Whether sandboxes have weights on the disk that the home lies on, as `atoll doctor` says it.
+"""The weights of sandboxes on the disk that holds the home, as `atoll doctor` reports them.
 
 A group's weight acts only where the disk's scheduler is BFQ, or where the kernel's cost model is on
 for the disk (cgroup v2, `io.cost.qos`). Sources: Documentation/block/bfq-iosched.rst and
@@ -17,7 +17,7 @@ _CHOSEN = re.compile(r"\[([a-z0-9-]+)\]")
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the kernel shows disks and, on cgroup v2, their cost model."""
+    """The folders in which the kernel shows disks and, on cgroup v2, their cost model."""
 
     devices: Path = Path("/sys/dev/block")
     costs: tuple[Path, ...] = (
@@ -49,7 +49,7 @@ def finding(device: int, *, weighed: bool, places: Places) -> Finding:
 
 
 def _is_on(text: str, number: str) -> bool:
-    """Whether the cost model is on for a disk. A line: `8:0 enable=1 ctrl=auto …`."""
+    """Return whether the cost model is on for a disk. A line: `8:0 enable=1 ctrl=auto …`."""
     lines = (line.split() for line in text.splitlines())
     return any(line[:1] == [number] and "enable=1" in line for line in lines)
 

@@ -138,7 +138,7 @@ def _judged(host: str, version: "Version", info: "Info") -> Iterator[Finding]:
 
 
 def _sees_our_mounts(host: str) -> bool:
-    """Whether who listens at the socket is in this mount namespace; also where nobody can say.
+    """Return whether the daemon is in this mount namespace; true where nobody can say.
     Behind a socket that systemd opened it is systemd that is asked."""
     try:
         with socket.socket(socket.AF_UNIX) as link:

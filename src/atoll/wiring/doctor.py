@@ -90,7 +90,7 @@ def _user_namespaces() -> Iterator[Finding]:
             "Allow them for bwrap by an AppArmor profile, or "
             "`sysctl kernel.apparmor_restrict_unprivileged_userns=0`.",
         )
-    error = _tried(_new_user_namespace)
+    error = kernel.errno_in_child(_new_user_namespace)
     if error:
         yield Finding(
             "user namespaces",
@@ -110,9 +110,9 @@ def _new_user_namespace() -> None:
 
 
 def _proc() -> Iterator[Finding]:
-    if _tried(_new_user_namespace):
+    if kernel.errno_in_child(_new_user_namespace):
         return  # said already
-    error = _tried(_new_proc)
+    error = kernel.errno_in_child(_new_proc)
     if error:
         yield Finding(
             "/proc",
@@ -131,24 +131,9 @@ def _new_proc() -> None:
         kernel.drop_to(FIRST_UID)
     kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWPID | kernel.CLONE_NEWNS)
     # The new pid namespace begins with the next child.
-    error = _tried(lambda: kernel.mount("proc", "/proc", "proc"))
+    error = kernel.errno_in_child(lambda: kernel.mount("proc", "/proc", "proc"))
     if error:
         raise OSError(error, os.strerror(error))
-
-
-def _tried(act: Callable[[], None]) -> int:
-    """Try something in a child; its errno, 0 when it worked."""
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            act()
-            code = 0
-        except OSError as err:
-            code = err.errno or 1
-        finally:
-            os._exit(code)
-    return abs(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
 
 def _bubblewrap() -> Iterator[Finding]:
@@ -191,7 +176,7 @@ def _system_calls() -> Iterator[Finding]:
 
 
 def _confinement(report: wire.Reported | None) -> Iterator[Finding]:
-    """What holds a runtime, which reads what its sandbox sends beside its keys."""
+    """Report what confines a runtime, which reads its sandbox's bytes beside its keys."""
     version = landlock.abi()
     if version:
         text = f"each is held by {described(version)} and a list of system calls"

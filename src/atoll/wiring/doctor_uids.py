@@ -1,4 +1,4 @@
-"""What `doctor` says of uids: whose sandboxes have, and what of a uid's pools they share with you.
+"""The report of `doctor` on uids: whose they are, and which of a uid's pools are shared with you.
 
 The zygote that runs knows what it began with; what it would begin with now is tried.
 """
@@ -15,7 +15,7 @@ from atoll.wire import zygote as wire
 
 
 def uid_findings(home: Home, report: wire.Reported | None) -> Iterator[Finding]:
-    """Whose uids sandboxes get, and the pools that come with them."""
+    """Report whose uids sandboxes get, and the pools that come with them."""
     if os.geteuid() == 0:
         yield Finding("uids", "ok", "as root: every sandbox gets a uid of its own")
         return

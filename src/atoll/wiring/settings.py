@@ -118,7 +118,7 @@ class ControlSettings:
 
 
 def event_retention(settings: ControlSettings) -> EventRetention:
-    """How long events are kept."""
+    """The retention of events."""
     age = timedelta(days=settings.event_days) if settings.event_days else None
     return EventRetention(age, settings.events_per_sandbox or None)
 

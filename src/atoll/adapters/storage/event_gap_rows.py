@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Row, Select, delete, func, insert, select
+from sqlalchemy import ColumnElement, Row, Select, Table, delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.moments import from_us, to_us
@@ -10,6 +10,19 @@ from atoll.adapters.storage.tables import event_gaps, events
 from atoll.domain.event import Gap
 from atoll.domain.event_retention import Removal, StreamSpan
 from atoll.ports import EventQuery
+
+
+def wanted(table: Table, query: EventQuery) -> list[ColumnElement[bool]]:
+    """Return the conditions for rows of `events` or `event_gaps` that a query asks for."""
+    column = table.c
+    conditions = [
+        column.org_id == query.org_id,
+        column.owner == query.owner,
+        column.position > query.after,
+    ]
+    if query.stream is not None:
+        conditions.append(column.stream == query.stream)
+    return conditions
 
 
 async def next_stream(connection: AsyncConnection, after: str) -> StreamSpan | None:
@@ -51,16 +64,10 @@ async def remove(connection: AsyncConnection, removal: Removal) -> int:
 
 
 async def gap(connection: AsyncConnection, query: EventQuery) -> Gap | None:
-    """What the query's reader can no longer get."""
-    table = event_gaps.c
-    wanted = [
-        table.org_id == query.org_id,
-        table.owner == query.owner,
-        table.position > query.after,
-    ]
-    if query.stream is not None:
-        wanted.append(table.stream == query.stream)
-    found = await connection.execute(select(func.max(table.position)).where(*wanted))
+    """Return the events that the query's reader can no longer get; None when there are none."""
+    found = await connection.execute(
+        select(func.max(event_gaps.c.position)).where(*wanted(event_gaps, query))
+    )
     to = found.scalar_one()
     return None if to is None else Gap(query.after, to)
 

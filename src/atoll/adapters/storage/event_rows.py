@@ -49,16 +49,12 @@ class SqlEventRows:
     async def page(self, query: EventQuery) -> list[Event]:
         """See the port."""
         table = events.c
-        wanted = [
-            table.org_id == query.org_id,
-            table.owner == query.owner,
-            table.position > query.after,
-        ]
-        if query.stream is not None:
-            wanted.append(table.stream == query.stream)
         place = table.position.desc() if query.latest else table.position
         found = await self._connection.execute(
-            select(events).where(*wanted).order_by(place).limit(query.limit)
+            select(events)
+            .where(*event_gap_rows.wanted(events, query))
+            .order_by(place)
+            .limit(query.limit)
         )
         page = [_event(row) for row in found]
         return page[::-1] if query.latest else page

@@ -1,4 +1,4 @@
-"""What rows show where a program draws over what it drew.
+"""Rows of a terminal on which a program draws over what it drew.
 
 Follows the cursor along one row: backspace, carriage return, tabs, cursor left and right, columns,
 erasing, inserting and deleting. Whatever leads to another row begins one at its left edge; where a
@@ -24,7 +24,7 @@ _MAX_MOMENTS = 1024 * 1024
 """Columns remembered as they were between two changes, over all."""
 
 _BACK = re.compile(rb"\x1b\[[%(c)s0-;]*+[DGZ`]|\x1b[%(c)s]" % {b"c": C0})
-"""What may lead back within a row, besides backspace and carriage return."""
+"""Sequences that may lead back within a row, besides backspace and carriage return."""
 
 _TOKEN = re.compile(
     rb"(?P<text>[ -~\x80-\xfe]+)|(?P<control>[\x08-\x0d])"
@@ -43,7 +43,7 @@ _TO_ROW |= {b"E": True, b"F": True, b"L": True, b"M": True}
 
 
 def moves_back(data: bytes) -> bool:
-    """Whether something in it may be drawn over within its row."""
+    """Return whether something in these bytes may be drawn over within its row."""
     if b"\x08" in data:
         return True
     returns = data.count(b"\r")
@@ -53,8 +53,8 @@ def moves_back(data: bytes) -> bool:
 
 
 def row_begin(data: bytes) -> int:
-    """Where the unfinished row begins that later bytes may draw over; of a long one, a place
-    behind a carriage return, or the end when there is none."""
+    """Return where the unfinished row begins, which later bytes may draw over; of a long one, a
+    place behind a carriage return, or the end when there is none."""
     begin = data.rfind(b"\n") + 1
     if len(data) - begin <= MAX_ROW_BYTES:
         return begin
@@ -144,7 +144,7 @@ class Rows:
                 pass
 
     def _piece(self, piece: Piece) -> None:
-        """What a sequence does that few programs spell so."""
+        """Perform a sequence in a spelling that few programs use."""
         match piece:
             case Text(control):
                 self._control(control)
@@ -280,7 +280,7 @@ def _columns(text: str, begin: int) -> tuple[str, list[int]]:
 
 
 def _encoded(text: str) -> bytes:
-    """What is shown of these columns, as it was spelled."""
+    """Return the shown characters of these columns, as they were spelled."""
     return text.translate(_NO_CHARACTER).encode("utf-8", "surrogateescape")
 
 

@@ -41,8 +41,8 @@ class Redactor:
     def __init__(self, lexicon: Finder) -> None:
         self.lexicon = lexicon
         self._held = b""
-        """What may still become a secret, and the row it stands in, which may be drawn over; its
-        first `_shown` bytes have gone out already."""
+        """Bytes that may still become a secret, and the row they stand in, which may be drawn over;
+        its first `_shown` bytes have gone out already."""
         self._shown = 0
         self._spans: tuple[Span, ...] = ()
         self._stays = False

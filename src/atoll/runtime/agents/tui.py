@@ -40,13 +40,13 @@ PATIENCE_SECONDS = 2.5
 """The longest wait for that: some always draw."""
 HEARD_SECONDS = 1.5
 REPORT_SECONDS = 3.0
-"""How long a turn takes to be reported once it begins, on a busy machine."""
+"""The time in which a turn that began is reported, on a busy machine."""
 FIRST_REPORT_SECONDS = 10.0
 """The same for an agent that has reported nothing yet: it may still be starting."""
 ENTERS = 3
 """An Enter without effect in time was not heard, and is pressed again."""
 COMMANDS = ("/", "!", "#")
-"""What a prompt to the TUI itself begins with. It begins no turn, and a further Enter could
+"""First characters of a prompt to the TUI itself. It begins no turn, and a further Enter could
 choose something that it offers."""
 ESCAPE, ENTER = b"\x1b", b"\r"
 PASTE, PASTED = b"\x1b[200~", b"\x1b[201~"

@@ -19,8 +19,8 @@ SAME_AGAIN_SECONDS = 60.0
 BURST = 30
 """Refusals unlike any of the last minute that are written one by one."""
 NEW_PER_MINUTE = 2.0
-"""How fast the burst comes back: without this bound, a new host name each second would fill the
-log as fast as equal refusals that are not merged."""
+"""The rate at which the burst comes back: without this bound, a new host name each second would
+fill the log as fast as equal refusals that are not merged."""
 VARIOUS = "various"
 _SUBJECT = ("door", "host", "port", "code", "provider", "path_class", "outcome", "secret")
 _SUMMED = ("bytes_in", "bytes_out")

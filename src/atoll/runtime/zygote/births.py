@@ -36,8 +36,8 @@ class Births:
     take_uids: Callable[[], int]
 
     def expect(self, order: Order, known: record.Record | None) -> Live:
-        """What there is of a sandbox before its birth; `known` is what was kept of it. Raises
-        `Failed` when what was kept belongs to a uid that cannot be had now."""
+        """Return a sandbox's parts that exist before its start; `known` is what was kept of it.
+        Raises `Failed` when what was kept belongs to a uid that cannot be had now."""
         request = order.start
         runtime_uid, sandbox_uid = self._uids(order, known)
         fresh = record.Record(
@@ -149,5 +149,5 @@ class Births:
 
 
 def _needs_caller(order: Order) -> bool:
-    """Whether it writes to what is the caller's: folders of the host's, a root's own layer."""
+    """Return whether it writes to the caller's files: folders of the host, a root's own layer."""
     return bool(order.start.mounts) or order.start.overlay

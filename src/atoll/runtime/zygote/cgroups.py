@@ -87,8 +87,8 @@ class Groups:
 
     @property
     def weighs_disk(self) -> bool:
-        """Whether groups have a weight for the disk; the disk's scheduler decides whether it acts
-        on that."""
+        """Return whether groups have a weight for the disk; the disk's scheduler decides
+        whether it acts on that."""
         return bool(self.gives & _DISK)
 
     def paths(self, name: str) -> list[Path]:

@@ -1,4 +1,4 @@
-"""What a runtime is held to once its sandbox stands: few files, and few system calls.
+"""The confinement of a runtime once its sandbox stands: few files, and few system calls.
 
 It reads what a sandbox sends it, in a process that holds keys. Whoever takes it over finds its own
 journal, the system's programs and settings, and no way to start a program, to another process or to
@@ -59,7 +59,7 @@ class Confinement:
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        """What this kernel cannot give, as a sandbox says it."""
+        """Return the protections that this kernel lacks, in the words of `degraded`."""
         return () if self.version else (MISSING,)
 
     def prepare(self) -> None:
@@ -100,7 +100,7 @@ def confinement(home: Path) -> Confinement:
 
 
 def _more_places() -> Iterator[str]:
-    """Where this machine's resolver and certificates lie, and modules that Python loads late."""
+    """Return the paths of the resolver's files, certificates and modules that Python loads late."""
     trust = ssl.get_default_verify_paths()
     trusted = (trust.openssl_cafile, trust.openssl_capath)
     names = (sys.base_prefix, *sys.path, *map(str, trusted), str(_RESOLVER.resolve().parent))

@@ -33,7 +33,7 @@ def covers(needed: Iterable[Path], closed: Callable[[Path], bool]) -> list[Cover
 
 
 def closed_to_others(folder: Path) -> bool:
-    """Whether a foreign uid cannot pass through."""
+    """Return whether a foreign uid cannot pass through this folder."""
     return not folder.stat().st_mode & 0o001
 
 

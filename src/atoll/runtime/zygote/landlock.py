@@ -25,7 +25,7 @@ _ABSTRACT_SOCKETS, _SIGNALS = 1, 2
 
 
 class Access(IntFlag):
-    """What may be done to files (LANDLOCK_ACCESS_FS_*)."""
+    """Rights to files (LANDLOCK_ACCESS_FS_*)."""
 
     EXECUTE = 1 << 0
     WRITE_FILE = 1 << 1
@@ -49,7 +49,7 @@ _ALL_OF_ABI = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16
 _OF_FILES = (
     Access.EXECUTE | Access.WRITE_FILE | Access.READ_FILE | Access.TRUNCATE | Access.IOCTL_DEV
 )
-"""What a rule about something that is no directory may name."""
+"""The rights that a rule may name for something that is no directory."""
 
 
 class _Ruleset(ctypes.Structure):

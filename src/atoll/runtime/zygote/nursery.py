@@ -85,7 +85,7 @@ class Nursery:
     child that has laid its privilege down must still know that it has one to give up."""
 
     subordinates: Subordinates | None = None
-    """Where sandboxes get their uids without root, if there are any."""
+    """The source of sandboxes' uids without root; None where there are none."""
 
     @property
     def namespaces(self) -> set[int]:
@@ -93,12 +93,12 @@ class Nursery:
         return set() if self.subordinates is None else {self.subordinates.namespace}
 
     def is_shared(self, uid: int) -> bool:
-        """Whether it is the caller's own, which a sandbox without one of its own has."""
+        """Return whether this uid is the caller's, which a sandbox without its own has."""
         return not self.root and uid == os.geteuid()
 
     def degraded(self, wall: WallKind = "bubblewrap", *, shared: bool = False) -> tuple[str, ...]:
-        """What no sandbox here gets, or none of those that share the caller's uid. A container's
-        groups and mounts are its engine's."""
+        """Return the protections that no sandbox here gets, or none of those that share the
+        caller's uid. A container's groups and mounts are its engine's."""
         if self.root:
             uids: tuple[str, ...] = ()
         elif self.subordinates is None or wall == "container":

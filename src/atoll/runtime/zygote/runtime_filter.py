@@ -20,7 +20,7 @@ from atoll.domain.runtime_calls import (
     RING,
     TYPE_MASK,
 )
-from atoll.domain.system_calls import NEWEST_KNOWN, SOCKET_LEVEL, SOCKET_OPTIONS, SOCKETS
+from atoll.domain.system_calls import NEWEST_KNOWN, SOCKETS
 from atoll.runtime.zygote.bpf import (
     ARCHITECTURE_OFFSET,
     NUMBER_OFFSET,
@@ -31,7 +31,7 @@ from atoll.runtime.zygote.seccomp import (
     ALLOW,
     ARCHITECTURES,
     REFUSE,
-    deny_each,
+    judge_socket_options,
     judge_sockets,
 )
 
@@ -111,12 +111,7 @@ def _judge(program: Program) -> None:
         for value in values:
             program.if_equal(value, "allowed")
         program.go("denied")
-    program.label("setsockopt")
-    program.load(argument_offset(1))
-    program.if_equal(SOCKET_LEVEL, "socket option")
-    program.go("allowed")
-    program.label("socket option")
-    deny_each(program, 2, SOCKET_OPTIONS)
+    judge_socket_options(program)
     program.label("socket")
     judge_sockets(program, {family: SOCKETS[family] for family in FAMILIES})
     program.label("socketpair")

@@ -147,12 +147,7 @@ def _judge_arguments(program: Program) -> None:
     program.label("socket")
     program.label("socketpair")
     judge_sockets(program, SOCKETS)
-    program.label("setsockopt")
-    program.load(argument_offset(1))
-    program.if_equal(SOCKET_LEVEL, "socket option")
-    program.go("allowed")
-    program.label("socket option")
-    deny_each(program, 2, SOCKET_OPTIONS)
+    judge_socket_options(program)
     program.label("ioctl")
     deny_each(program, 1, TERMINAL_REQUESTS)
     for name, (argument, bits) in BITS_REFUSED.items():
@@ -168,6 +163,16 @@ def _judge_arguments(program: Program) -> None:
     program.go("denied")
     program.label("allowed")
     program.give(ALLOW)
+
+
+def judge_socket_options(program: Program) -> None:
+    """Judge setsockopt(2): a few options of `SOL_SOCKET` are refused, all others pass."""
+    program.label("setsockopt")
+    program.load(argument_offset(1))
+    program.if_equal(SOCKET_LEVEL, "socket option")
+    program.go("allowed")
+    program.label("socket option")
+    deny_each(program, 2, SOCKET_OPTIONS)
 
 
 def deny_each(program: Program, argument: int, values: tuple[int, ...]) -> None:

@@ -42,7 +42,7 @@ def wait_ready(api: Api, sandbox: Answer, *, title: str, again: bool = False) ->
 
 
 def log_lines(api: Api, reference: str, *, since: str = "") -> list[str]:
-    """What provisioning said so far, from `since` on (RFC 3339, as the API spells times)."""
+    """Return the provisioning log so far, from `since` on (RFC 3339, as the API spells times)."""
     answered = api.call(get("sandboxes", reference, "logs"))
     return [line.text("text") for line in answered.children("lines") if line.text("at") >= since]
 

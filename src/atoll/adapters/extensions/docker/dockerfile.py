@@ -47,7 +47,7 @@ _FREE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a Dockerfile stands on: the images its stages begin with or copy from. `marked` is what
+    """The bases of a Dockerfile: the images its stages begin with or copy from. `marked` is what
     was judged, with the number of a base between two NULs in place of its name."""
 
     bases: tuple[str, ...]
@@ -55,7 +55,7 @@ class Recipe:
 
     @property
     def text(self) -> str:
-        """What was judged, with the names of its bases."""
+        """Return the judged Dockerfile with the names of its bases."""
         return self.standing_on(self.bases)
 
     def standing_on(self, images: Sequence[str]) -> str:

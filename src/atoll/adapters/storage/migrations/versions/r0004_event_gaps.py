@@ -1,4 +1,4 @@
-"""What is no longer in the event log."""
+"""The table of events that the log no longer keeps."""
 
 import sqlalchemy as sa
 from alembic import op
