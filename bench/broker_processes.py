@@ -15,7 +15,7 @@ from typing import cast
 
 import uvloop
 
-from atoll.domain.provider import PROVIDERS, Upstream
+from atoll.domain.broker.provider import PROVIDERS, Upstream
 from atoll.runtime.doors.broker import BrokerParts, brokering
 from atoll.runtime.journal import Journal
 from atoll.runtime.standing_policy import StandingPolicy

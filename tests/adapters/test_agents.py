@@ -16,10 +16,10 @@ from atoll.adapters.agents.catalogue import AGENTS, allowed, find, layer, versio
 from atoll.adapters.agents.install import install, locked
 from atoll.adapters.agents.layers import InstalledLayers
 from atoll.adapters.agents.shelf import LayerShelf
-from atoll.domain.agent import Package, named, split_reference
+from atoll.domain.agent.agent import Package, named, split_reference
+from atoll.domain.broker.provider import PROVIDERS
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound
-from atoll.domain.interior import AGENT_STATE
-from atoll.domain.provider import PROVIDERS
+from atoll.domain.sandbox.interior import AGENT_STATE
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 

@@ -15,11 +15,11 @@ from atoll.adapters.extensions.docker.interior import environment_of
 from atoll.adapters.extensions.docker.pulls import is_reference, split_reference
 from atoll.adapters.extensions.docker.seccomp_profile import all_but, profile_for
 from atoll.domain.errors import Failed, Invalid, Unavailable
-from atoll.domain.host_mount import HostMount
+from atoll.domain.files.host_mount import HostMount
 from atoll.domain.ids import SandboxId
-from atoll.domain.interior import AGENT_STATE, SCRATCH
-from atoll.domain.profile import Profile
-from atoll.domain.system_calls import DENIED, TERMINAL_REQUESTS
+from atoll.domain.profile.profile import Profile
+from atoll.domain.sandbox.interior import AGENT_STATE, SCRATCH
+from atoll.domain.sandbox.system_calls import DENIED, TERMINAL_REQUESTS
 from atoll.ports.extension import Mount, Provision
 from atoll.wire.zygote import Awaited, Box
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from atoll.adapters.extensions.docker.extension import Docker, Settings
-from atoll.domain.profile import Profile
+from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Extension, Handle
 from atoll.testing.extension_contract import ExtensionContract
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig

@@ -13,7 +13,7 @@ from atoll.adapters.extensions.namespaces.environment import environment
 from atoll.adapters.extensions.namespaces.extension import Namespaces, Settings, hostname
 from atoll.adapters.extensions.namespaces.link import Link
 from atoll.domain.errors import Invalid, Unavailable
-from atoll.domain.profile import Profile
+from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Extension, Handle, Mount, Provision
 from atoll.testing.extension_contract import ExtensionContract
 from atoll.testing.subordinate_ids import why_not

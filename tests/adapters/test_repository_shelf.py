@@ -9,7 +9,7 @@ import pytest
 from atoll.adapters.repos.direct_importer import DirectImporter
 from atoll.adapters.repos.shelf import Settings, Shelf
 from atoll.domain.errors import Forbidden, LimitReached, NotFound, Unavailable
-from atoll.domain.repository import Remote, read_remote
+from atoll.domain.repository.repository import Remote, read_remote
 from tests.peers.git_server import GitServer, git_server
 from tests.peers.git_tree import Tree, bare_copy, new_tree
 

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients, Settings
 from atoll.domain.errors import Failed, Invalid, Unavailable
-from atoll.domain.isolation import Isolation, IsolationLevel
+from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
 from atoll.ports.extension import Reachability
 from atoll.ports.runtime import RuntimeCall
 from tests.surfaces.http.world import ScriptedRuntime, runtime_on, short_folder

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from atoll.adapters.safety.layers import TARGET, SafetyFolders, files_of
-from atoll.domain.profile import Safety
+from atoll.domain.profile.profile import Safety
 
 ODD = Safety(
     shell=True,

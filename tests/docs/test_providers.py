@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from atoll.domain.provider import PROVIDERS, WEBSOCKET
+from atoll.domain.broker.provider import PROVIDERS, WEBSOCKET
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "providers.md"
 

@@ -1,7 +1,7 @@
 import pytest
 
 from atoll.domain.event import KINDS, check, sandbox_stream
-from atoll.domain.sandbox import State
+from atoll.domain.sandbox.sandbox import State
 
 LIFE = {"sandbox_id": "sb_a", "name": "x", "generation": 1, "state": "ready"}
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 import httpx
 
-from atoll.domain.provider import PROVIDERS
+from atoll.domain.broker.provider import PROVIDERS
 from atoll.testing.server import TestServer, test_server
 from tests.e2e.test_rootless import person
 from tests.peers.docker_daemon import IMAGE, DockerDaemon

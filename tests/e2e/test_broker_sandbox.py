@@ -11,7 +11,7 @@ import aiohttp
 import httpx
 import pytest
 
-from atoll.domain.git_remote import git_environment
+from atoll.domain.repository.git_remote import git_environment
 from atoll.testing.server import TestServer, test_server
 from atoll.wire.policy import CustomSecret, GitRemote, Policy, encode_policy
 from tests.peers.git_server import GitServer, git_server

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from atoll.domain.provider import PROVIDERS, Upstream
+from atoll.domain.broker.provider import PROVIDERS, Upstream
 from atoll.runtime.doors.broker import BrokerParts, brokering
 from atoll.runtime.standing_policy import StandingPolicy
 from atoll.wire.policy import Policy

@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 from msgspec.structs import replace
 
-from atoll.domain.terminal.card import Began, Draft, Ended, Kind, State
+from atoll.domain.agent.card import Began, Draft, Ended, Kind, State
 from atoll.ports.spawner import Process
 from atoll.runtime.agents import driven as subject
 from atoll.runtime.agents.driven import Driven, Identity

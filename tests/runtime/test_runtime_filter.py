@@ -5,9 +5,9 @@ import struct
 
 import pytest
 
-from atoll.domain import runtime_calls
 from atoll.domain.errors import Failed
-from atoll.domain.system_calls import NEWEST_KNOWN
+from atoll.domain.sandbox import runtime_calls
+from atoll.domain.sandbox.system_calls import NEWEST_KNOWN
 from atoll.runtime.zygote.runtime_filter import ring_filter, runtime_filter
 from atoll.runtime.zygote.seccomp import ALLOW, ARCHITECTURES, REFUSE
 

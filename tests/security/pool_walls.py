@@ -10,7 +10,7 @@ import pytest
 
 from atoll.adapters.extensions.docker.extension import Docker, Settings
 from atoll.domain.ids import SandboxId
-from atoll.domain.profile import Network, Profile, Resources
+from atoll.domain.profile.profile import Network, Profile, Resources
 from atoll.ports.extension import Provision
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire import zygote as wire

@@ -20,7 +20,7 @@ import pytest
 
 from atoll.adapters.agents.catalogue import find
 from atoll.adapters.agents.install import install
-from atoll.domain.agent import Package
+from atoll.domain.agent.agent import Package
 from atoll.domain.errors import Failed
 
 NAME, VERSION = "tinyagent", "1.0.0"

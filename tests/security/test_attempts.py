@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.domain.search_pattern import read_pattern
+from atoll.domain.terminal.search_pattern import read_pattern
 from tests.peers.api import Api
 from tests.security.conftest import Walled
 

@@ -17,9 +17,9 @@ import pytest
 from atoll.adapters.extensions.docker.containers import Containers
 from atoll.adapters.extensions.docker.extension import Docker, Settings
 from atoll.domain.errors import AtollError, Failed, Forbidden, Invalid
-from atoll.domain.host_mount import HostMount
+from atoll.domain.files.host_mount import HostMount
 from atoll.domain.ids import SandboxId
-from atoll.domain.profile import Profile, Resources
+from atoll.domain.profile.profile import Profile, Resources
 from atoll.ports.extension import Provision
 from atoll.ports.host import Finding
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig

@@ -13,9 +13,9 @@ import pytest
 from atoll.adapters.extensions.docker.extension import Docker, Settings
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.ids import SandboxId
-from atoll.domain.interior import default_cpu_millis
-from atoll.domain.profile import Profile, Resources
-from atoll.domain.system_calls import DENIED
+from atoll.domain.profile.profile import Profile, Resources
+from atoll.domain.sandbox.interior import default_cpu_millis
+from atoll.domain.sandbox.system_calls import DENIED
 from atoll.ports.extension import Provision
 from atoll.runtime.zygote import image
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig

@@ -15,7 +15,7 @@ from atoll.adapters.repos.pack_files import fitting_pack
 from atoll.adapters.repos.shelf import Settings, Shelf
 from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.ids import PERSONAL_ORG
-from atoll.domain.repository import read_local
+from atoll.domain.repository.repository import read_local
 from atoll.ports.repositories import ImportJob
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.bundle import read_header

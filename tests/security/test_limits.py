@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.domain.interior import default_cpu_millis
+from atoll.domain.sandbox.interior import default_cpu_millis
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire import zygote as wire
 

@@ -12,7 +12,7 @@ from atoll.adapters.repos.direct_importer import DirectImporter
 from atoll.adapters.repos.shelf import Settings, Shelf
 from atoll.domain.errors import AtollError, Invalid, LimitReached
 from atoll.domain.ids import PERSONAL_ORG
-from atoll.domain.repository import read_local
+from atoll.domain.repository.repository import read_local
 from atoll.ports.repositories import ImportJob, Stored
 from atoll.surfaces.cli.pulled_branch import take_in
 from tests.peers.git_tree import Tree, new_tree

@@ -18,8 +18,8 @@ from atoll.adapters.storage.store import SqlStore, open_store, sqlite_url
 from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.adapters.workspaces.empty import HostAgents
 from atoll.domain.errors import AtollError, Unavailable
-from atoll.domain.principal import LOCAL_PERSON
-from atoll.domain.sandbox import CreateSandbox, Sandbox, SandboxRepo
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, SandboxRepo
 from atoll.ports import (
     Channel,
     Mount,

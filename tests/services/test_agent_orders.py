@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from atoll.domain.errors import Invalid
-from atoll.domain.principal import LOCAL_PERSON
-from atoll.domain.sandbox import Sandbox, SetupMetadata
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.sandbox.sandbox import Sandbox, SetupMetadata
 from atoll.services.agents import Agents
 from atoll.services.terminals import Terminals
 from tests.services.scene import Scene, scene

@@ -4,12 +4,20 @@ from datetime import timedelta
 
 import pytest
 
-from atoll.domain.approval import COOLDOWN, MAX_PENDING, Approval, Reach, Verdict, Yes, digest
+from atoll.domain.approvals.approval import (
+    COOLDOWN,
+    MAX_PENDING,
+    Approval,
+    Reach,
+    Verdict,
+    Yes,
+    digest,
+)
 from atoll.domain.errors import AtollError, Conflict, Forbidden, LimitReached, NotFound
 from atoll.domain.ids import PrincipalId, ShareId
-from atoll.domain.principal import LOCAL_PERSON, ActorKind, Seat
-from atoll.domain.sandbox import Sandbox
-from atoll.domain.secret import Purpose, Secret, Use
+from atoll.domain.people.principal import LOCAL_PERSON, ActorKind, Seat
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.secrets.secret import Purpose, Secret, Use
 from atoll.domain.terminal.turn import Role
 from atoll.services.secrets import SetSecret
 from tests.services.scene import Scene, scene

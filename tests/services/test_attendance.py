@@ -2,8 +2,8 @@
 
 import asyncio
 
-from atoll.domain.principal import LOCAL_PERSON
-from atoll.domain.sandbox import Sandbox
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.services.attendance import LATELY, LOOK_SECONDS
 from tests.services.scene import Scene, scene
 from tests.services.test_journals import entry

@@ -1,10 +1,10 @@
 from dataclasses import replace
 
-from atoll.domain.consumer import ConsumerEnd
 from atoll.domain.ids import PrincipalId
-from atoll.domain.principal import LOCAL_PERSON
-from atoll.domain.profile import Scope
-from atoll.domain.sandbox import Consumer, State
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.profile.profile import Scope
+from atoll.domain.sandbox.consumer import ConsumerEnd
+from atoll.domain.sandbox.sandbox import Consumer, State
 from atoll.services.consumers import Consumers
 from tests.services.scene import scene
 

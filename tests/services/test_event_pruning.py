@@ -6,7 +6,7 @@ import pytest
 
 from atoll.domain.event import Event, Gap
 from atoll.domain.event_retention import EventRetention
-from atoll.domain.principal import LOCAL_PERSON
+from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.ports import EventQuery
 from atoll.services import event_pruning
 from atoll.services.event_pruning import FIRST_LOOK, NEXT_LOOK, PAUSE, EventPruning

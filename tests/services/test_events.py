@@ -6,7 +6,7 @@ import pytest
 
 from atoll.domain.event import Event
 from atoll.domain.ids import PrincipalId
-from atoll.domain.principal import LOCAL_PERSON
+from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.services.events import Note
 from tests.services.scene import Scene, scene
 

@@ -18,11 +18,18 @@ from atoll.adapters.extensions.namespaces.extension import Namespaces
 from atoll.adapters.extensions.namespaces.extension import Settings as WallSettings
 from atoll.adapters.safety.layers import SafetyFolders
 from atoll.domain.errors import AtollError, Invalid
-from atoll.domain.host_mount import HostMount
-from atoll.domain.principal import LOCAL_PERSON, ActorKind
-from atoll.domain.profile import Access, NetworkMode, Scope, WorkspaceMode
-from atoll.domain.profile_schema import profile_document, read_profile
-from atoll.domain.sandbox import Consumer, CreateSandbox, Inputs, RepoWish, SetupMetadata, State
+from atoll.domain.files.host_mount import HostMount
+from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
+from atoll.domain.profile.profile import Access, NetworkMode, Scope, WorkspaceMode
+from atoll.domain.profile.schema import profile_document, read_profile
+from atoll.domain.sandbox.sandbox import (
+    Consumer,
+    CreateSandbox,
+    Inputs,
+    RepoWish,
+    SetupMetadata,
+    State,
+)
 from atoll.domain.terminal.softlock import Strictness
 from atoll.ports import Provision
 from atoll.services.agents import Agents
@@ -92,7 +99,7 @@ DESCRIBING = {
 ELSEWHERE = {
     "network.default": "below: it takes `deny` alone",
     "image": "tests/security/test_roots.py: another root",
-    "workspace.mode": "tests/domain/test_wish.py, tests/e2e: a mirror is filled or refused",
+    "workspace.mode": "tests/domain/sandbox/test_wish.py, tests/e2e: a mirror is filled or refused",
     "resume_agents": "below: it acts on a start after a stop",
 }
 

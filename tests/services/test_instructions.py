@@ -3,8 +3,8 @@
 import pytest
 
 from atoll.domain.errors import Invalid
-from atoll.domain.principal import LOCAL_PERSON
-from atoll.domain.sandbox import CreateSandbox, RepoWish, SetupMetadata
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.sandbox.sandbox import CreateSandbox, RepoWish, SetupMetadata
 from atoll.ports import RuntimeCall
 from tests.services.scene import Scene, scene
 

@@ -1,7 +1,7 @@
 import asyncio
 
-from atoll.domain.principal import LOCAL_PERSON
-from atoll.domain.sandbox import Sandbox
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.services.execs import Execs
 from atoll.services.terminals import Terminals
 from tests.services.scene import Scene, scene

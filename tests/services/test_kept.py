@@ -12,8 +12,8 @@ import pytest
 from atoll.adapters.kept.folder import KeptFolder
 from atoll.domain.errors import Conflict, LimitReached, NotFound, Unavailable
 from atoll.domain.ids import PrincipalId
-from atoll.domain.principal import LOCAL_PERSON
-from atoll.domain.sandbox import State
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.sandbox.sandbox import State
 from atoll.ports.kept import KeptWorktree
 from atoll.services.identifiers import Identifiers
 from atoll.services.kept import KeptWorktrees

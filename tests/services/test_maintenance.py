@@ -6,8 +6,8 @@ import pytest
 
 from atoll.adapters.extensions.in_memory import Point
 from atoll.domain.errors import Conflict, Failed, Unavailable
-from atoll.domain.principal import LOCAL_PERSON
-from atoll.domain.sandbox import CreateSandbox, Sandbox, State
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
 from atoll.services.maintenance import ALONE_SECONDS, IDLE_SECONDS, MOST_SECONDS
 from tests.services.scene import Scene, opened, scene
 

@@ -2,7 +2,7 @@ import msgspec
 import pytest
 
 from atoll.domain.errors import Conflict, Failed, Invalid, NotFound, Unavailable
-from atoll.domain.principal import LOCAL_PERSON
+from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.ports import RuntimeReply
 from atoll.services.execs import Execs
 from atoll.services.files import Files

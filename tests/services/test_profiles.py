@@ -4,7 +4,7 @@ import pytest
 
 from atoll.adapters.profiles.folder import bundled, personal
 from atoll.domain.errors import Forbidden, Invalid, NotFound
-from atoll.domain.principal import LOCAL_PERSON
+from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.services.identifiers import Identifiers
 from atoll.services.profiles import Profiles
 from tests.services.scene import Scene, scene

@@ -3,9 +3,9 @@
 import asyncio
 import json
 
-from atoll.domain.agent_seat import AgentSeat, Otherwise
-from atoll.domain.principal import LOCAL_PERSON
-from atoll.domain.sandbox import Sandbox
+from atoll.domain.agent.resumable import AgentSeat, Otherwise
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.sandbox.sandbox import Sandbox
 from tests.services.scene import Scene, scene
 from tests.services.test_journals import entry
 

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from atoll.domain.errors import Conflict, Unavailable
-from atoll.domain.principal import LOCAL_PERSON
-from atoll.domain.sandbox import CreateSandbox, Sandbox, State
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
 from atoll.ports import RuntimeCall, RuntimeReply
 from atoll.services.execs import Execs
 from atoll.services.files import Files

@@ -14,9 +14,9 @@ from atoll.domain.errors import (
     Unavailable,
 )
 from atoll.domain.ids import PrincipalId
-from atoll.domain.principal import LOCAL_PERSON, ActorKind
-from atoll.domain.profile import Scope
-from atoll.domain.sandbox import Consumer, CreateSandbox, RepoWish, State
+from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
+from atoll.domain.profile.profile import Scope
+from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, RepoWish, State
 from atoll.services.agent_orders import completed
 from tests.services.scene import scene, timers
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from atoll.adapters.kept.folder import KeptFolder
-from atoll.domain.sandbox import Sandbox
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports.kept import TREE, KeptWorktree, bundle_name
 from atoll.services.identifiers import Identifiers
 from atoll.services.saved_work import Keeping, SavedWork

@@ -6,9 +6,9 @@ import pytest
 
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.ids import PrincipalId
-from atoll.domain.principal import LOCAL_PERSON, ActorKind
-from atoll.domain.sandbox import SetupMetadata
-from atoll.domain.secret import Place, Purpose, Secret, Use
+from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
+from atoll.domain.sandbox.sandbox import SetupMetadata
+from atoll.domain.secrets.secret import Place, Purpose, Secret, Use
 from atoll.ports import RuntimeCall
 from atoll.services.secrets import SetSecret
 from atoll.wire.policy import Policy, decode_policy

@@ -9,9 +9,9 @@ import pytest
 from atoll.adapters.extensions.in_memory import Point
 from atoll.domain.errors import Unavailable
 from atoll.domain.ids import SandboxId
-from atoll.domain.principal import LOCAL_PERSON
-from atoll.domain.profile import Profile
-from atoll.domain.sandbox import CreateSandbox, State
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.profile.profile import Profile
+from atoll.domain.sandbox.sandbox import CreateSandbox, State
 from atoll.ports import Provision
 from tests.services.scene import opened, timers
 

@@ -13,8 +13,8 @@ from atoll.adapters.repos.direct_importer import DirectImporter
 from atoll.adapters.repos.shelf import Settings, Shelf
 from atoll.domain.errors import Conflict, Invalid, NotFound, Unavailable
 from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId
-from atoll.domain.profile import Profile, Scope
-from atoll.domain.sandbox import Sandbox, SandboxRepo
+from atoll.domain.profile.profile import Profile, Scope
+from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports.repositories import Stored
 from atoll.services.workspaces import Workspaces
 from tests.peers.boxed_runtime import BoxedRuntime
@@ -270,7 +270,7 @@ async def test_remote_that_is_gone_leaves_what_is_kept(world: World) -> None:
 
 
 async def test_repository_of_another_organization_is_not_found(world: World) -> None:
-    from atoll.domain.repository import read_local
+    from atoll.domain.repository.repository import read_local
 
     await world.shelf.place(read_local("ab" * 10, "theirs"), OrgId("other"))
     with pytest.raises(NotFound):

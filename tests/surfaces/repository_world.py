@@ -24,7 +24,7 @@ from atoll.adapters.storage.store import open_store, sqlite_url
 from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.adapters.workspaces.empty import HostAgents
 from atoll.domain.ids import SandboxId
-from atoll.domain.isolation import Isolation, IsolationLevel
+from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
 from atoll.services.events import Events
 from atoll.services.identifiers import Identifiers

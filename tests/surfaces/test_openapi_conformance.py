@@ -17,8 +17,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from atoll.domain.principal import LOCAL_PERSON
-from atoll.domain.sandbox import CreateSandbox
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.sandbox.sandbox import CreateSandbox
 from atoll.wiring.openapi import text
 from tests.surfaces.http.world import World, world
 

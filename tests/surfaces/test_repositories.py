@@ -286,7 +286,7 @@ def test_checkout_described_with_its_origin_and_what_stays(tmp_path: Path) -> No
 
 async def test_upload_under_a_key_of_others_is_forbidden(atoll: RepositoryWorld) -> None:
     from atoll.domain.ids import OrgId
-    from atoll.domain.repository import read_local
+    from atoll.domain.repository.repository import read_local
 
     await atoll.shelf.place(read_local("ab" * 12, "theirs"), OrgId("other"))
     async with httpx.AsyncClient(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from atoll.domain.price import PRICES
-from atoll.domain.provider import PROVIDERS, broker_environment
+from atoll.domain.broker.price import PRICES
+from atoll.domain.broker.provider import PROVIDERS, broker_environment
 from tests.peers.broker import KEY, broker_door
 from tests.peers.vendors import DONE, vendors
 

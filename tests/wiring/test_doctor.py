@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.domain.interior import default_cpu_millis
+from atoll.domain.sandbox.interior import default_cpu_millis
 from atoll.runtime.zygote.home import Home
 from atoll.runtime.zygote.nursery import ALL_SHARED, SUBORDINATE
 from atoll.runtime.zygote.subordinate import Lacking

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from atoll.domain.ids import EventId, OrgId, PrincipalId
-from atoll.domain.principal import Principal
+from atoll.domain.people.principal import Principal
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from atoll.domain.agent import Agent, Seed
+from atoll.domain.agent.agent import Agent, Seed
 from atoll.ports.extension import Mount
 
 

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from atoll.domain.host_mount import HostMount
+from atoll.domain.files.host_mount import HostMount
 from atoll.domain.ids import SandboxId
-from atoll.domain.isolation import Isolation, IsolationLevel
-from atoll.domain.profile import Profile
+from atoll.domain.profile.profile import Profile
+from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
 
 
 @dataclass(frozen=True, slots=True)

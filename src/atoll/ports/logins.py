@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from atoll.domain.login import LoginBook
+from atoll.domain.people.login import LoginBook
 
 
 class LoginBooks(Protocol):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from atoll.domain.ids import OrgId
-from atoll.domain.repository import LocalSource, Remote
+from atoll.domain.repository.repository import LocalSource, Remote
 
 Report = Callable[[str], None]
 """Takes one line of progress, already free of anything a server wrote."""

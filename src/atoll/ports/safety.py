@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from atoll.domain.profile import Safety
+from atoll.domain.profile.profile import Safety
 from atoll.ports.extension import Mount
 
 

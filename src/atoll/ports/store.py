@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from atoll.domain.approval import Approval, Verdict
+from atoll.domain.approvals.approval import Approval, Verdict
 from atoll.domain.event import Event, EventDraft, Gap
 from atoll.domain.event_retention import Removal, StreamSpan
 from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId, SecretId, ShareId
-from atoll.domain.profile import Profile
-from atoll.domain.sandbox import Sandbox, State
-from atoll.domain.secret import Secret
-from atoll.domain.share import Guest, Share
+from atoll.domain.people.share import Guest, Share
+from atoll.domain.profile.profile import Profile
+from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.secrets.secret import Secret
 from atoll.ports.vault import Sealed
 
 
@@ -57,7 +57,7 @@ class LogLine:
 @dataclass(frozen=True, slots=True)
 class Holding:
     """A sandbox as it counts against its owner's limit and names. `agent_key` is set when its
-    scope is `agent`: profile and consumer, as `domain.wish.agent_key` spells them."""
+    scope is `agent`: profile and consumer, as `domain.sandbox.wish.agent_key` spells them."""
 
     id: SandboxId
     name: str

@@ -6,7 +6,7 @@ Repositories are one implementation's business; the life of a sandbox only says 
 from collections.abc import Callable
 from typing import Protocol
 
-from atoll.domain.sandbox import Sandbox, SandboxRepo
+from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports.extension import Mount
 from atoll.ports.runtime import RuntimeClient
 

@@ -15,7 +15,7 @@ JOURNAL_BYTES = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """How an agent is driven by programs (`domain.agent.Machine`)."""
+    """How an agent is driven by programs (`domain.agent.agent.Machine`)."""
 
     protocol: str
     argv: tuple[str, ...]
@@ -26,7 +26,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class WatchFile:
-    """A file that makes an agent tell of its turns (`domain.agent.WatchFile`)."""
+    """A file that makes an agent tell of its turns (`domain.agent.agent.WatchFile`)."""
 
     suffix: str
     content: str
@@ -35,7 +35,7 @@ class WatchFile:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """A coding agent the sandbox knows by name (`domain.agent.Agent`)."""
+    """A coding agent the sandbox knows by name (`domain.agent.agent.Agent`)."""
 
     name: str
     argv: tuple[str, ...]

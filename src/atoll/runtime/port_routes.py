@@ -13,7 +13,7 @@ from typing import Final
 from aiohttp import WSMsgType, web
 
 from atoll.domain.errors import Invalid
-from atoll.domain.forwarded_port import read_port
+from atoll.domain.network.forwarded_port import read_port
 from atoll.runtime.parts import Parts
 
 CHUNK_BYTES = 64 * 1024

@@ -6,8 +6,8 @@ import msgspec
 from aiohttp import web
 
 from atoll.domain.errors import Invalid
-from atoll.domain.search_pattern import read_pattern
 from atoll.domain.terminal.mark import Mark
+from atoll.domain.terminal.search_pattern import read_pattern
 from atoll.runtime.parts import Parts
 from atoll.runtime.recordings.shelf import Recording
 from atoll.runtime.requests import answer, query_flag, query_integer

@@ -1,7 +1,7 @@
 """Searching what terminals have shown: the rings of those that are here, and recordings.
 
 Reads in small pieces and lets others work between them. The pattern is linear in time
-(`domain.search_pattern`), the answer bounded, and the whole has a deadline; what was not
+(`domain.terminal.search_pattern`), the answer bounded, and the whole has a deadline; what was not
 looked at is said by `complete`.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from atoll.domain.search_pattern import Pattern
+from atoll.domain.terminal.search_pattern import Pattern
 from atoll.runtime.recordings.recordings import Recordings
 from atoll.runtime.recordings.shelf import Recording
 from atoll.runtime.terminals.terminal import Terminal

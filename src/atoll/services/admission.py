@@ -13,14 +13,14 @@ import msgspec
 
 from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached
 from atoll.domain.event_retention import EVERY_EVENT, EventRetention
-from atoll.domain.instruction import Append
-from atoll.domain.isolation import IsolationLevel, reaches
-from atoll.domain.lifecycle import step
-from atoll.domain.principal import Principal
-from atoll.domain.profile import Profile, Scope
-from atoll.domain.sandbox import KEPT, CreateSandbox, Sandbox
-from atoll.domain.stimulus import Requested
-from atoll.domain.wish import (
+from atoll.domain.people.principal import Principal
+from atoll.domain.profile.profile import Profile, Scope
+from atoll.domain.sandbox.instruction import Append
+from atoll.domain.sandbox.isolation import IsolationLevel, reaches
+from atoll.domain.sandbox.lifecycle import step
+from atoll.domain.sandbox.sandbox import KEPT, CreateSandbox, Sandbox
+from atoll.domain.sandbox.stimulus import Requested
+from atoll.domain.sandbox.wish import (
     Circumstances,
     agent_key,
     check_references,

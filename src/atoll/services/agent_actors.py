@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from atoll.domain.event import Json
 from atoll.domain.ids import PrincipalId
-from atoll.domain.principal import SYSTEM, ActorKind, Principal
-from atoll.domain.sandbox import Sandbox
+from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
+from atoll.domain.sandbox.sandbox import Sandbox
 
 _OWN_STATES = frozenset({"the agent", "asked", "no prompt", "ended"})
 """Why its state changed, where nobody but the agent changed it. "asked": it took up a prompt."""

@@ -3,7 +3,7 @@
 import msgspec
 
 from atoll.domain.event import Json
-from atoll.domain.sandbox import Sandbox
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.terminal.softlock import Strictness
 
 _GOES_ON = ("resume", "conversation")

@@ -4,7 +4,7 @@ Seeds are an agent's first configuration, written where none is there yet: a per
 changes stay. What a person keeps on this machine for a sandbox is laid over what is there.
 """
 
-from atoll.domain.agent import Seed
+from atoll.domain.agent.agent import Seed
 from atoll.domain.errors import Failed
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.inside import Script, run_inside

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import msgspec
 
-from atoll.domain.agent_seat import AgentSeat, Otherwise
-from atoll.domain.stimulus import (
+from atoll.domain.agent.resumable import AgentSeat, Otherwise
+from atoll.domain.sandbox.stimulus import (
     AgentConversed,
     AgentLeft,
     AgentSat,

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from atoll.domain.errors import Forbidden, NotFound
-from atoll.domain.principal import Principal
+from atoll.domain.people.principal import Principal
 from atoll.domain.terminal.turn import Role
 from atoll.ports import Channel, RuntimeCall, RuntimeReply
 from atoll.services.agent_orders import completed

@@ -3,10 +3,10 @@
 Also the one place that says how an approval becomes an event.
 """
 
-from atoll.domain.approval import Approval, CommandAsk, SecretAsk, Verdict, overtaken
+from atoll.domain.approvals.approval import Approval, CommandAsk, SecretAsk, Verdict, overtaken
 from atoll.domain.event import EventDraft, Json, sandbox_stream
-from atoll.domain.principal import Principal
-from atoll.domain.secret import Secret
+from atoll.domain.people.principal import Principal
+from atoll.domain.secrets.secret import Secret
 from atoll.ports import Transaction
 from atoll.services.transitions import Transitions
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
-from atoll.domain.approval import (
+from atoll.domain.approvals.approval import (
     Approval,
     CommandAsk,
     SecretAsk,
@@ -29,8 +29,8 @@ from atoll.domain.approval import (
 )
 from atoll.domain.errors import AtollError, Conflict, Forbidden, LimitReached, NotFound
 from atoll.domain.ids import ApprovalId, SecretId
-from atoll.domain.principal import SYSTEM, ActorKind, Principal
-from atoll.domain.secret import Secret
+from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
+from atoll.domain.secrets.secret import Secret
 from atoll.ports import ApprovalQuery, Transaction
 from atoll.services.approval_voiding import approval_event
 from atoll.services.asks import answer_call, sweep

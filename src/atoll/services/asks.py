@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 import structlog
 
-from atoll.domain.approval import (
+from atoll.domain.approvals.approval import (
     ASK_LIFE,
     COMMAND_LIFE,
     MAX_PENDING,
@@ -29,11 +29,11 @@ from atoll.domain.approval import (
 )
 from atoll.domain.errors import Invalid
 from atoll.domain.event import EventDraft, Json
-from atoll.domain.host import canonical_host
 from atoll.domain.ids import ApprovalId, PrincipalId, SecretId
-from atoll.domain.principal import SYSTEM
-from atoll.domain.sandbox import Sandbox
-from atoll.domain.secret import Purpose, in_scope
+from atoll.domain.network.host import canonical_host
+from atoll.domain.people.principal import SYSTEM
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.secrets.secret import Purpose, in_scope
 from atoll.ports import RuntimeCall, Transaction
 from atoll.services.agent_actors import asking_agent
 from atoll.services.approval_voiding import approval_event, approval_words

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from atoll.domain.consumer import ConsumerEnd, ends_with
-from atoll.domain.principal import Principal
-from atoll.domain.sandbox import LIVE, Sandbox
+from atoll.domain.people.principal import Principal
+from atoll.domain.sandbox.consumer import ConsumerEnd, ends_with
+from atoll.domain.sandbox.sandbox import LIVE, Sandbox
 from atoll.ports import SandboxQuery
 from atoll.services.sandboxes import Sandboxes
 

@@ -12,7 +12,7 @@ import structlog
 
 from atoll.domain.errors import AtollError, NotFound
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
-from atoll.domain.sandbox import RUNNING, Sandbox, State
+from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
 from atoll.services.policies import Policies
 from atoll.services.provisioning import Provisioning
 from atoll.services.transitions import Transitions

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
-from atoll.domain.sandbox import Sandbox, State
+from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.ports import Clock
 
 FRESH_SECONDS = 2.0

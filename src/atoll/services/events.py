@@ -11,7 +11,7 @@ from datetime import datetime
 
 from atoll.domain.event import Event, EventDraft, Gap, Json
 from atoll.domain.ids import EventId
-from atoll.domain.principal import Principal
+from atoll.domain.people.principal import Principal
 from atoll.ports import Bus, Clock, EventQuery, Store
 from atoll.services.identifiers import Identifiers
 

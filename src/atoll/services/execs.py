@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from atoll.domain.principal import Principal
+from atoll.domain.people.principal import Principal
 from atoll.ports import RuntimeCall, RuntimeReply, RuntimeStream
 from atoll.services.passing import accepted, checked_id, problem, read_reply
 from atoll.services.sandboxes import Sandboxes

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from atoll.domain.errors import Forbidden
-from atoll.domain.principal import Principal
+from atoll.domain.people.principal import Principal
 from atoll.ports import RuntimeCall, RuntimeReply, RuntimeStream
 from atoll.services.execs import accepted_stream
 from atoll.services.passing import accepted

@@ -14,8 +14,8 @@ import structlog
 
 from atoll.domain.event import KINDS, EventDraft, Json, Kind, sandbox_stream
 from atoll.domain.ids import PrincipalId, SandboxId
-from atoll.domain.principal import SYSTEM, ActorKind, Principal
-from atoll.domain.sandbox import Sandbox
+from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import RuntimeCall, RuntimeClient, Transaction
 from atoll.services.agent_actors import acting_agent
 from atoll.services.agent_words import read_word

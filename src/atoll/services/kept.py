@@ -11,8 +11,8 @@ from datetime import timedelta
 import structlog
 
 from atoll.domain.errors import AtollError, Conflict, Forbidden, NotFound
-from atoll.domain.principal import Principal
-from atoll.domain.sandbox import Sandbox, State
+from atoll.domain.people.principal import Principal
+from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.ports import RuntimeStream
 from atoll.ports.kept import TREE, KeptDraft, KeptWorktree, bundle_name
 from atoll.services.files import WITH_SECRETS, Files

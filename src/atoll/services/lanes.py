@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from atoll.domain.ids import SandboxId
-from atoll.domain.instruction import Provision
-from atoll.domain.sandbox import Sandbox
+from atoll.domain.sandbox.instruction import Provision
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.services.transitions import Work
 
 Perform = Callable[[Sandbox, Work], Awaitable[None]]

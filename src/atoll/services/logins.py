@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from atoll.domain.errors import LimitReached, Unauthenticated
-from atoll.domain.login import (
+from atoll.domain.people.login import (
     SECRET_BYTES,
     Guesses,
     LoginBook,
@@ -25,7 +25,7 @@ from atoll.domain.login import (
     with_ticket,
     without_session,
 )
-from atoll.domain.principal import LOCAL_PERSON, Principal
+from atoll.domain.people.principal import LOCAL_PERSON, Principal
 from atoll.ports.clock import Clock
 from atoll.ports.logins import LoginBooks
 

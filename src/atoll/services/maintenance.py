@@ -15,7 +15,7 @@ import structlog
 
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox import Sandbox
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Clock, RuntimeClient
 from atoll.services.provisioning import Provisioning
 

@@ -11,8 +11,8 @@ import structlog
 
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import SandboxId
-from atoll.domain.metadata import metadata_document
-from atoll.domain.sandbox import Sandbox, State
+from atoll.domain.sandbox.metadata import metadata_document
+from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.ports import MetadataFiles, Store
 
 _log = structlog.get_logger(__name__)

@@ -2,9 +2,9 @@
 the runtime's policy. Judging a request is the door's business.
 """
 
-from atoll.domain.egress import EgressRule as Rule
-from atoll.domain.network_switch import rules_of
-from atoll.domain.sandbox import Sandbox
+from atoll.domain.network.egress import EgressRule as Rule
+from atoll.domain.network.switch import rules_of
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.wire.policy import Commands, EgressRule, Network
 
 MEGABYTE = 1_000_000

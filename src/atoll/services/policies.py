@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 import msgspec
 import structlog
 
-from atoll.domain.approval import Approval, Reach, SecretAsk, holds
+from atoll.domain.approvals.approval import Approval, Reach, SecretAsk, holds
+from atoll.domain.broker.provider import PLACEHOLDER_PREFIX, PROVIDERS, broker_environment
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid
-from atoll.domain.git_remote import git_environment
 from atoll.domain.ids import SandboxId, SecretId
-from atoll.domain.profile import Recording
-from atoll.domain.provider import PLACEHOLDER_PREFIX, PROVIDERS, broker_environment
-from atoll.domain.sandbox import Sandbox
-from atoll.domain.secret import Purpose, Secret, Whose, applied, bound_to
-from atoll.domain.stimulus import Exposed
+from atoll.domain.profile.profile import Recording
+from atoll.domain.repository.git_remote import git_environment
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.stimulus import Exposed
+from atoll.domain.secrets.secret import Purpose, Secret, Whose, applied, bound_to
 from atoll.ports import Kept, RuntimeCall, RuntimeClient, Vault
 from atoll.services.network_policies import commands_of, network_of
 from atoll.services.passing import accepted, read_reply

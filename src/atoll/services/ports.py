@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from atoll.domain.forwarded_port import read_port
-from atoll.domain.principal import Principal
+from atoll.domain.network.forwarded_port import read_port
+from atoll.domain.people.principal import Principal
 from atoll.ports.runtime import Channel
 from atoll.services.sandboxes import Sandboxes
 

@@ -1,7 +1,7 @@
 """Profiles: the bundled ones, those in a person's directory, and those people saved.
 
 Bundled ones cannot be changed or shadowed. What a profile may say is
-`domain.profile_schema`'s business.
+`domain.profile.schema`'s business.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import structlog
 
 from atoll.domain.errors import Forbidden, Invalid, NotFound
-from atoll.domain.principal import Principal
-from atoll.domain.profile import Profile
-from atoll.domain.profile_schema import profile_id, read_profile, version_key
+from atoll.domain.people.principal import Principal
+from atoll.domain.profile.profile import Profile
+from atoll.domain.profile.schema import profile_id, read_profile, version_key
 from atoll.ports import Bus, Clock, Store
 from atoll.services.events import Note, draft_of
 from atoll.services.identifiers import Identifiers

@@ -15,13 +15,13 @@ import structlog
 from atoll.domain.errors import AtollError
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import SandboxId
-from atoll.domain.instruction import Provision, Teardown
-from atoll.domain.lifecycle import TOUCH_SECONDS
-from atoll.domain.lifetime import deadline, idle_deadline
-from atoll.domain.principal import SYSTEM, Principal
-from atoll.domain.sandbox import RUNNING, Sandbox, State
-from atoll.domain.sandbox_farewell import farewell
-from atoll.domain.stimulus import (
+from atoll.domain.people.principal import SYSTEM, Principal
+from atoll.domain.sandbox.farewell import farewell
+from atoll.domain.sandbox.instruction import Provision, Teardown
+from atoll.domain.sandbox.lifecycle import TOUCH_SECONDS
+from atoll.domain.sandbox.lifetime import deadline, idle_deadline
+from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
+from atoll.domain.sandbox.stimulus import (
     Broke,
     Due,
     Reached,

@@ -8,7 +8,7 @@ sandbox that does not run are listed, read, searched and deleted, too; none is b
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from atoll.domain.principal import Principal
+from atoll.domain.people.principal import Principal
 from atoll.ports import RuntimeCall, RuntimeReply, RuntimeStream
 from atoll.services.execs import accepted_stream
 from atoll.services.passing import accepted, checked_id, renamed

@@ -8,11 +8,11 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Protocol
 
-from atoll.domain.branch import branch_of_ref, read_branch
 from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.domain.event import Json
-from atoll.domain.principal import Principal
-from atoll.domain.repository import LocalSource, read_commit, read_local, read_remote
+from atoll.domain.people.principal import Principal
+from atoll.domain.repository.branch import branch_of_ref, read_branch
+from atoll.domain.repository.repository import LocalSource, read_commit, read_local, read_remote
 from atoll.ports.repositories import LocalShelf, Ref, RepositoryShelf, Stored
 from atoll.ports.runtime import RuntimeStream
 from atoll.services.events import Events, Note

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from atoll.domain.agent_seat import AgentSeat, Otherwise
+from atoll.domain.agent.resumable import AgentSeat, Otherwise
 from atoll.domain.errors import AtollError
-from atoll.domain.sandbox import Sandbox
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import RuntimeCall, RuntimeClient
 from atoll.services.passing import accepted, read_reply
 

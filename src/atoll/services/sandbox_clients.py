@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from atoll.domain.errors import Conflict, Unavailable
-from atoll.domain.sandbox import RUNNING, Sandbox, State
+from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
 from atoll.ports import Channel, RuntimeCall, RuntimeClient, RuntimeReply, RuntimeStream, Tether
 
 Query = tuple[tuple[str, str], ...]

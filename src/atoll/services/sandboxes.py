@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound, Unavailable
 from atoll.domain.event import sandbox_stream
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
-from atoll.domain.network_switch import NetworkChange
-from atoll.domain.principal import Principal
-from atoll.domain.profile import Scope
-from atoll.domain.sandbox import RUNNING, CreateSandbox, Sandbox, State, keeps_files
-from atoll.domain.stimulus import (
+from atoll.domain.network.switch import NetworkChange
+from atoll.domain.people.principal import Principal
+from atoll.domain.profile.profile import Scope
+from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, State, keeps_files
+from atoll.domain.sandbox.stimulus import (
     ConsumerEnded,
     Destroy,
     ExtendTtl,

@@ -11,7 +11,7 @@ from datetime import timedelta
 import msgspec
 
 from atoll.domain.errors import Conflict, Failed, NotFound
-from atoll.domain.sandbox import Sandbox
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import Clock, RuntimeCall, RuntimeClient, RuntimeReply
 from atoll.ports.kept import TREE, KeptDraft, KeptShelf, KeptWorktree, bundle_name
 from atoll.services.checkout_scripts import BESIDE

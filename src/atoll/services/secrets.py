@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, LimitReached, NotFound
 from atoll.domain.event import Json
 from atoll.domain.ids import SandboxId
-from atoll.domain.principal import ActorKind, Principal
-from atoll.domain.profile_schema import profile_id
-from atoll.domain.sandbox import State
-from atoll.domain.secret import (
+from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.profile.schema import profile_id
+from atoll.domain.sandbox.sandbox import State
+from atoll.domain.secrets.secret import (
     MAX_SECRETS,
     MAX_TOTAL_BYTES,
     ORGANIZATION_SCOPE,
@@ -27,7 +27,7 @@ from atoll.domain.secret import (
     read_scope,
     read_secret_name,
 )
-from atoll.domain.secret_value import check_value, last4
+from atoll.domain.secrets.value import check_value, last4
 from atoll.ports import Kept, Masters, Transaction, Vault
 from atoll.services.approval_voiding import void_approvals
 from atoll.services.events import Note, draft_of
@@ -37,8 +37,8 @@ from atoll.services.transitions import Transitions
 
 @dataclass(frozen=True, slots=True)
 class SetSecret:
-    """A wish for a secret. `scope` as `domain.secret.read_scope` takes it, a sandbox by name or
-    id. `look_alike`: a person read both spellings of its hosts."""
+    """A wish for a secret. `scope` as `domain.secrets.secret.read_scope` takes it, a sandbox by
+    name or id. `look_alike`: a person read both spellings of its hosts."""
 
     name: str
     value: str = field(repr=False)

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from atoll.domain.errors import AtollError, Forbidden, LimitReached, NotFound
 from atoll.domain.event import EventDraft, Json, sandbox_stream
 from atoll.domain.ids import ShareId
-from atoll.domain.login import SECRET_BYTES, fingerprint, spell_secret
-from atoll.domain.principal import Principal
-from atoll.domain.sandbox import Sandbox
-from atoll.domain.share import (
+from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
+from atoll.domain.people.principal import Principal
+from atoll.domain.people.share import (
     MAX_GUESTS,
     MAX_SHARES,
     Guest,
@@ -25,6 +24,7 @@ from atoll.domain.share import (
     principal_of,
     shown_name,
 )
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.services.sandboxes import Sandboxes
 from atoll.services.transitions import Transitions
 

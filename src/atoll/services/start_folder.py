@@ -5,8 +5,8 @@ a sandbox whose agent tidied up still opens terminals.
 """
 
 from atoll.domain.errors import Failed
-from atoll.domain.sandbox import Sandbox
-from atoll.domain.wish import WORKSPACE
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.wish import WORKSPACE
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.inside import Script, run_inside
 

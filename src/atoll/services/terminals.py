@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from atoll.domain.errors import Conflict, NotFound
-from atoll.domain.principal import ActorKind, Principal
-from atoll.domain.sandbox import Sandbox
+from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.terminal.turn import Role
 from atoll.ports import Channel, RuntimeCall, RuntimeClient, RuntimeReply, Tether
 from atoll.services.agent_orders import completed

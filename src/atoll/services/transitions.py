@@ -1,6 +1,6 @@
 """Transitions: one stimulus, one transaction, its events, and the word spread.
 
-The only place that calls `domain.lifecycle.step` and stores what it decides.
+The only place that calls `domain.sandbox.lifecycle.step` and stores what it decides.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from atoll.domain.errors import NotFound
 from atoll.domain.event import EventDraft, Json, sandbox_stream
 from atoll.domain.ids import SandboxId
-from atoll.domain.instruction import Append, Instruction, Provision, Teardown
-from atoll.domain.lifecycle import step
-from atoll.domain.principal import SYSTEM, Principal
-from atoll.domain.sandbox import Sandbox
-from atoll.domain.stimulus import Stimulus
+from atoll.domain.people.principal import SYSTEM, Principal
+from atoll.domain.sandbox.instruction import Append, Instruction, Provision, Teardown
+from atoll.domain.sandbox.lifecycle import step
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.stimulus import Stimulus
 from atoll.ports import Bus, Clock, LogLine, Store, Transaction
 from atoll.services.directory import Directory
 from atoll.services.identifiers import Identifiers

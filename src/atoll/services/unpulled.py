@@ -7,10 +7,10 @@ Commits count as outside when the shared repository has them or a person pulled 
 from dataclasses import dataclass
 
 from atoll.domain.errors import Failed, Invalid
-from atoll.domain.principal import Principal
-from atoll.domain.profile import Access
-from atoll.domain.repository import read_commit
-from atoll.domain.sandbox import Sandbox, SandboxRepo
+from atoll.domain.people.principal import Principal
+from atoll.domain.profile.profile import Access
+from atoll.domain.repository.repository import read_commit
+from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports.runtime import RuntimeClient
 from atoll.services.checkout_scripts import BESIDE, NOT_A_REPOSITORY, UNPULLED
 from atoll.services.inside import run_inside

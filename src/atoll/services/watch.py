@@ -12,9 +12,9 @@ import structlog
 
 from atoll.domain.errors import AtollError, NotFound
 from atoll.domain.ids import SandboxId
-from atoll.domain.instruction import Provision, Teardown
-from atoll.domain.sandbox import KEPT, RUNNING, Sandbox, State
-from atoll.domain.stimulus import Broke, Requested
+from atoll.domain.sandbox.instruction import Provision, Teardown
+from atoll.domain.sandbox.sandbox import KEPT, RUNNING, Sandbox, State
+from atoll.domain.sandbox.stimulus import Broke, Requested
 from atoll.ports import Extension, Handle, Obituaries
 from atoll.services.journals import Journals
 from atoll.services.provisioning import Provisioning

@@ -13,10 +13,10 @@ from datetime import timedelta
 
 import structlog
 
-from atoll.domain.branch import branch_of_ref
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound, Unavailable
-from atoll.domain.repository import Remote, is_local_key, read_remote
-from atoll.domain.sandbox import Sandbox, SandboxRepo
+from atoll.domain.repository.branch import branch_of_ref
+from atoll.domain.repository.repository import Remote, is_local_key, read_remote
+from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports.clock import Clock
 from atoll.ports.extension import Mount
 from atoll.ports.repositories import Intake, Ref, Report, RepositoryShelf, Stored

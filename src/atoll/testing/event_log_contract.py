@@ -10,7 +10,7 @@ import pytest
 from atoll.domain.event import EventDraft, Gap
 from atoll.domain.event_retention import Removal
 from atoll.domain.ids import PERSONAL_ORG, EventId, OrgId, PrincipalId
-from atoll.domain.principal import LOCAL_PERSON
+from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.ports import EventQuery, Store
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, 123456, tzinfo=UTC)

@@ -16,7 +16,7 @@ import pytest
 
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import SandboxId, spell
-from atoll.domain.profile import Profile
+from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Ended, Extension, Handle, Provision
 
 DEATH_SECONDS = 2.0

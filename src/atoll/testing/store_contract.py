@@ -17,7 +17,7 @@ from datetime import timedelta
 
 import pytest
 
-from atoll.domain.approval import Approval, Asker, CommandAsk, Reach, SecretAsk, Verdict
+from atoll.domain.approvals.approval import Approval, Asker, CommandAsk, Reach, SecretAsk, Verdict
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import (
     PERSONAL_ORG,
@@ -30,11 +30,11 @@ from atoll.domain.ids import (
     ShareId,
     TerminalId,
 )
-from atoll.domain.isolation import Isolation, IsolationLevel
-from atoll.domain.profile import Profile, Scope
-from atoll.domain.sandbox import Attachment, Sandbox, SandboxRepo, State
-from atoll.domain.secret import Place, Purpose, Secret, Use
-from atoll.domain.share import Guest, Share
+from atoll.domain.people.share import Guest, Share
+from atoll.domain.profile.profile import Profile, Scope
+from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
+from atoll.domain.sandbox.sandbox import Attachment, Sandbox, SandboxRepo, State
+from atoll.domain.secrets.secret import Place, Purpose, Secret, Use
 from atoll.domain.terminal.turn import Role
 from atoll.ports import (
     ApprovalQuery,

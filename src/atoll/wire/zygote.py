@@ -61,7 +61,7 @@ class View(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An agent's machine mode (`domain.agent.Machine`)."""
+    """An agent's machine mode (`domain.agent.agent.Machine`)."""
 
     protocol: Text
     argv: tuple[Text, ...]
@@ -71,7 +71,7 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HostMount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A folder of the host's inside: see `domain.host_mount`."""
+    """A folder of the host's inside: see `domain.files.host_mount`."""
 
     source: AbsolutePath
     target: AbsolutePath
@@ -81,7 +81,7 @@ class HostMount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WatchFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file that makes an agent tell of its turns (`domain.agent.WatchFile`)."""
+    """A file that makes an agent tell of its turns (`domain.agent.agent.WatchFile`)."""
 
     suffix: Annotated[str, msgspec.Meta(pattern=r"^\.[a-z]{1,16}\Z")]
     content: Text
@@ -89,7 +89,7 @@ class WatchFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An agent the runtime may start by name (`domain.agent.Agent`)."""
+    """An agent the runtime may start by name (`domain.agent.agent.Agent`)."""
 
     name: Text
     argv: tuple[Text, ...]

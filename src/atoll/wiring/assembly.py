@@ -37,9 +37,9 @@ from atoll.adapters.storage.store import SqlStore, open_store, sqlite_url
 from atoll.adapters.trees.found import FoundTrees
 from atoll.adapters.vaults.envelope import EnvelopeVault
 from atoll.adapters.workspaces.metadata_files import HomeMetadata
-from atoll.domain.agent import named
+from atoll.domain.agent.agent import named
 from atoll.domain.errors import AtollError
-from atoll.domain.principal import Principal
+from atoll.domain.people.principal import Principal
 from atoll.ports.extension import Extension
 from atoll.runtime.zygote.home import Home
 from atoll.services.admission import Settings as SandboxSettings

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from atoll.domain.errors import AtollError
-from atoll.domain.interior import DEFAULT_FILES, DEFAULT_PIDS, MIB, default_cpu_millis
+from atoll.domain.sandbox.interior import DEFAULT_FILES, DEFAULT_PIDS, MIB, default_cpu_millis
 from atoll.ports.host import Finding
 from atoll.runtime.spawners.binary import INSIDE_PYTHON
 from atoll.runtime.zygote import hierarchies, image, kernel, landlock

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from atoll.adapters.agents.catalogue import AGENTS
-from atoll.domain.agent import named
+from atoll.domain.agent.agent import named
 from atoll.domain.errors import AtollError, Failed, Invalid
 from atoll.runtime.boot import Agent, RuntimeBoot
 from atoll.runtime.spawners.binary import host_program, init_argv

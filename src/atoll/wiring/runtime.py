@@ -17,8 +17,8 @@ from functools import partial
 import uvloop
 from aiohttp import web
 
+from atoll.domain.broker.provider import Upstream
 from atoll.domain.errors import Invalid
-from atoll.domain.provider import Upstream
 from atoll.runtime.agents.agents import Agents
 from atoll.runtime.app import build
 from atoll.runtime.asks import Asks

@@ -10,8 +10,8 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from atoll.domain.broker.provider import OPENAI
 from atoll.domain.errors import Invalid
-from atoll.domain.provider import OPENAI
 from atoll.runtime.doors.keys import parse_keys, read_keys
 from tests.peers.broker import KEY, Door, broker_door
 

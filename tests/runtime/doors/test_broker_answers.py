@@ -2,8 +2,8 @@
 
 import pytest
 
-from atoll.domain.passage import Asked, Passage, Refusal, judge
-from atoll.domain.provider import OPENAI, Upstream
+from atoll.domain.broker.passage import Asked, Passage, Refusal, judge
+from atoll.domain.broker.provider import OPENAI, Upstream
 from atoll.runtime.doors.back import KEPT_BACK_BYTES, KEPT_BACKS, Back, Backs, Told
 from tests.peers.broker import KEY
 from tests.peers.raw_upstream import attacked, closing, say

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from atoll.domain.audit_budget import BURST
-from atoll.domain.price import Usage
+from atoll.domain.broker.audit_budget import BURST
+from atoll.domain.broker.price import Usage
 from atoll.runtime.doors.call import Call, Ledger
 
 CALLS = 5000

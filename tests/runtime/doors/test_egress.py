@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from atoll.domain.egress import Destination, EgressPolicy, Refused
 from atoll.domain.errors import NotFound
+from atoll.domain.network.egress import Destination, EgressPolicy, Refused
 from atoll.runtime.asks import MAX_WAITING, Asks
 from atoll.runtime.doors import egress_call
 from atoll.runtime.doors.ask_desk import AskDesk

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from atoll.domain.requirement import MARKS
+from atoll.domain.repository.requirement import MARKS
 from tests.surfaces.cli.conftest import Cli
 from tests.surfaces.cli.scripted import Scripted
 from tests.surfaces.cli.test_attach import desk

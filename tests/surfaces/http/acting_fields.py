@@ -120,7 +120,7 @@ ACTS: dict[str, Acts] = {
     },
     f"POST {HERE}/cards/{{card}}/answer": {
         "option": MACHINE,
-        "text": "tests/domain/conversation/test_codex.py::"
+        "text": "tests/domain/agent/codex/test_conversation.py::"
         "test_question_is_answered_by_an_option_or_in_words",
     },
     f"POST {BOX}/files/mkdir": {"path": MADE, "parents": MADE},

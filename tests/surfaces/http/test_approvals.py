@@ -6,11 +6,11 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from atoll.domain.approval import Approval, Asker, CommandAsk, SecretAsk
+from atoll.domain.approvals.approval import Approval, Asker, CommandAsk, SecretAsk
 from atoll.domain.ids import PERSONAL_ORG, ApprovalId, PrincipalId
-from atoll.domain.principal import LOCAL_PERSON
-from atoll.domain.sandbox import Sandbox
-from atoll.domain.secret import Purpose, Use
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.secrets.secret import Purpose, Use
 from atoll.services.secrets import SetSecret
 from tests.surfaces.http.world import World, client_of
 

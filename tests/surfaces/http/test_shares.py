@@ -9,7 +9,7 @@ import aiohttp
 import httpx
 import pytest
 
-from atoll.domain.share import MAX_GUESTS, MAX_SHARES
+from atoll.domain.people.share import MAX_GUESTS, MAX_SHARES
 from atoll.surfaces.http.guard import PAGE_KEY
 from tests.surfaces.http.world import World, client_of
 
@@ -403,8 +403,8 @@ async def test_only_the_owner_makes_sees_and_revokes_links(atoll: World) -> None
 
     from atoll.domain.errors import Forbidden
     from atoll.domain.ids import PrincipalId
-    from atoll.domain.principal import LOCAL_PERSON
-    from atoll.domain.share import ShareWish
+    from atoll.domain.people.principal import LOCAL_PERSON
+    from atoll.domain.people.share import ShareWish
 
     sandbox = await _sandbox(atoll, scope="shared")
     share, _ = await _share(atoll, sandbox)

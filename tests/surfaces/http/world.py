@@ -30,8 +30,8 @@ from atoll.adapters.storage.store import open_store, sqlite_url
 from atoll.adapters.vaults.envelope import EnvelopeVault, MasterKey
 from atoll.adapters.workspaces.empty import EmptyWorkspaces, HostAgents
 from atoll.domain.ids import SandboxId
-from atoll.domain.isolation import Isolation, IsolationLevel
-from atoll.domain.principal import Principal
+from atoll.domain.people.principal import Principal
+from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
 from atoll.services.admission import Settings as SandboxSettings
 from atoll.services.events import Events, Note

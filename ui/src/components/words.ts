@@ -69,7 +69,7 @@ export function purposeWords({ kind, provider, hosts, headers, remote, env }: Se
 
 const FULL_PORTS = [80, 443, 22];
 
-/** The ports that mode `full` opens: the usual ones (domain/egress.py) and the profile's. */
+/** The ports that mode `full` opens: the usual ones (domain/network/egress.py) and the profile's. */
 export function openPorts({ ports }: Pick<Network, 'ports'>): string {
   const more = ports.filter((port) => !FULL_PORTS.includes(port));
   const usual = `ports ${FULL_PORTS.join(', ')}`;

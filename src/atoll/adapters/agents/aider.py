@@ -3,7 +3,7 @@
 The model is the person's choice: `AIDER_MODEL` in `--env`, the profile or `.aider.conf.yml`.
 """
 
-from atoll.domain.agent import Agent, Package, Seed
+from atoll.domain.agent.agent import Agent, Package, Seed
 
 _QUIET = (
     "--no-check-update", "--analytics-disable", "--no-show-model-warnings",

@@ -15,7 +15,7 @@ from atoll.adapters.agents.gemini_cli import GEMINI_CLI
 from atoll.adapters.agents.opencode import OPENCODE
 from atoll.adapters.agents.qwen_code import QWEN_CODE
 from atoll.adapters.agents.shell import SHELL
-from atoll.domain.agent import Agent
+from atoll.domain.agent.agent import Agent
 from atoll.domain.errors import NotFound
 
 AGENTS: tuple[Agent, ...] = (

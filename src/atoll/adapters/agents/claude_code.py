@@ -2,8 +2,8 @@
 
 import json
 
-from atoll.domain.agent import HOOK_COMMAND, Agent, Machine, Package, Seed
-from atoll.domain.provider import ANTHROPIC, placeholder
+from atoll.domain.agent.agent import HOOK_COMMAND, Agent, Machine, Package, Seed
+from atoll.domain.broker.provider import ANTHROPIC, placeholder
 
 _KEY = placeholder(ANTHROPIC)
 

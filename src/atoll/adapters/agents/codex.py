@@ -2,7 +2,7 @@
 
 import json
 
-from atoll.domain.agent import HOOK_COMMAND, Agent, Machine, Package, Seed
+from atoll.domain.agent.agent import HOOK_COMMAND, Agent, Machine, Package, Seed
 
 _CONFIG = """\
 # Written by Atoll when this file was absent; yours to change.

@@ -2,7 +2,7 @@
 Cursor's own servers with a login of its own, which the broker does not cover.
 """
 
-from atoll.domain.agent import Agent, Seed
+from atoll.domain.agent.agent import Agent, Seed
 
 _CONFIG = (
     '{"version":1,"editor":{"vimMode":false},'

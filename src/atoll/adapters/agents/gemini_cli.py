@@ -6,7 +6,7 @@ terminal they do nothing.
 
 import json
 
-from atoll.domain.agent import HOOK_COMMAND, Agent, Machine, Package, Seed
+from atoll.domain.agent.agent import HOOK_COMMAND, Agent, Machine, Package, Seed
 
 _EVENTS = (
     "SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "Notification", "AfterAgent",

@@ -15,7 +15,7 @@ from time import monotonic
 
 from atoll.adapters.agents.catalogue import SYSTEM_PATH, layer
 from atoll.adapters.agents.fetch import Headway, Report, Telling, fetch
-from atoll.domain.agent import Agent, read_version
+from atoll.domain.agent.agent import Agent, read_version
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid
 from atoll.ports.agents import Layer
 

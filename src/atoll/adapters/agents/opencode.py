@@ -2,7 +2,7 @@
 
 import json
 
-from atoll.domain.agent import Agent, Machine, Package, Seed, WatchFile
+from atoll.domain.agent.agent import Agent, Machine, Package, Seed, WatchFile
 
 _CONFIG = (
     '{"$schema":"https://opencode.ai/config.json","autoupdate":false,"share":"disabled",'

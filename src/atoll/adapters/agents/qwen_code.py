@@ -7,7 +7,7 @@ The model is the person's choice: `OPENAI_MODEL` in `--env` or the profile.
 
 import json
 
-from atoll.domain.agent import HOOK_COMMAND, Agent, Machine, Package, Seed, WatchFile
+from atoll.domain.agent.agent import HOOK_COMMAND, Agent, Machine, Package, Seed, WatchFile
 
 _SETTINGS = (
     '{"security":{"auth":{"selectedType":"openai"}},'

@@ -1,6 +1,6 @@
 """No agent at all: a person's shell, under a name that can be asked for like the others."""
 
-from atoll.domain.agent import Agent
+from atoll.domain.agent.agent import Agent
 
 SHELL = Agent(
     name="shell",

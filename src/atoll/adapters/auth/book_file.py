@@ -8,7 +8,7 @@ import structlog
 
 from atoll.adapters.auth.private_file import read_private, write_private
 from atoll.domain.errors import Failed
-from atoll.domain.login import LoginBook
+from atoll.domain.people.login import LoginBook
 from atoll.wire.unreadable import UNREADABLE
 
 _MAX_BYTES = 256 * 1024

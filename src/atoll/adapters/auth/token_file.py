@@ -5,7 +5,7 @@ from pathlib import Path
 
 from atoll.adapters.auth.private_file import read_private, write_private
 from atoll.domain.errors import Failed
-from atoll.domain.login import SECRET_BYTES, spell_secret
+from atoll.domain.people.login import SECRET_BYTES, spell_secret
 
 _MAX_BYTES = 512
 _MIN_LENGTH = 32

@@ -7,7 +7,7 @@ zygote is there, `adapters.repos.zygote_importer` is used instead.
 
 from atoll.adapters.repos.git import Git, GitCall
 from atoll.domain.errors import Invalid, LimitReached
-from atoll.domain.repository import HARMLESS_FLAWS
+from atoll.domain.repository.repository import HARMLESS_FLAWS
 from atoll.ports.repositories import ImportJob
 
 

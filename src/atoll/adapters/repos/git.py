@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.domain.errors import Failed, LimitReached, Unavailable
-from atoll.domain.repository import HARMLESS_FLAWS
+from atoll.domain.repository.repository import HARMLESS_FLAWS
 
 MAX_ANSWER_BYTES = 64 * 2**20
 STDERR_TAIL_BYTES = 4096

@@ -14,9 +14,9 @@ from types import TracebackType
 
 from atoll.adapters.repos.git import Git, GitCall
 from atoll.adapters.repos.pack_files import PackFiles, fitting_pack
-from atoll.domain.branch import branch_of_ref
 from atoll.domain.errors import Invalid, LimitReached
-from atoll.domain.repository import HARMLESS_FLAWS
+from atoll.domain.repository.branch import branch_of_ref
+from atoll.domain.repository.repository import HARMLESS_FLAWS
 from atoll.ports.repositories import Importer, ImportJob, Ref, Stored
 from atoll.wire.bundle import MAX_HEADER_BYTES, BundleHeader, MalformedBundle, read_header
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from atoll.adapters.repos.git import Git, GitCall, GitReply
 from atoll.domain.errors import Failed, NotFound, Unavailable
-from atoll.domain.repository import Remote
+from atoll.domain.repository.repository import Remote
 from atoll.ports.repositories import Report
 
 BRANCHES_AND_TAGS = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")

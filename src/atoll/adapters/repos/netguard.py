@@ -8,9 +8,9 @@ import asyncio
 import contextlib
 import socket
 
-from atoll.domain.address import is_loopback, is_public
 from atoll.domain.errors import Forbidden, Unavailable
-from atoll.domain.repository import Remote
+from atoll.domain.network.address import is_loopback, is_public
+from atoll.domain.repository.repository import Remote
 
 RESOLVE_SECONDS = 10.0
 CONNECT_SECONDS = 5.0

@@ -22,7 +22,7 @@ from atoll.adapters.repos.line import Caps, Line
 from atoll.adapters.repos.netguard import dial
 from atoll.domain.errors import Forbidden, NotFound
 from atoll.domain.ids import OrgId
-from atoll.domain.repository import LOCAL_FOLDER, LocalSource, Remote, is_local_key
+from atoll.domain.repository.repository import LOCAL_FOLDER, LocalSource, Remote, is_local_key
 from atoll.ports.repositories import Importer, Intake, Ref, Report, Stored
 
 UNFINISHED = ".unfinished-"

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from atoll.adapters.safety.shell_guard import GUARD
 from atoll.adapters.safety.shell_marks import environment, scripts
-from atoll.domain.agent import LAYERS
+from atoll.domain.agent.agent import LAYERS
 from atoll.domain.errors import Failed
-from atoll.domain.profile import Safety
+from atoll.domain.profile.profile import Safety
 from atoll.ports.extension import Mount
 
 TARGET = f"{LAYERS}/.safety"

@@ -6,7 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.moments import to_us
 from atoll.adapters.storage.tables import approvals
-from atoll.domain.approval import Approval, SecretAsk, Verdict
+from atoll.domain.approvals.approval import Approval, SecretAsk, Verdict
 from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
 from atoll.ports.store import ApprovalQuery
 

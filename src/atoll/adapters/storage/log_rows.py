@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from atoll.adapters.storage.moments import from_us, to_us
 from atoll.adapters.storage.tables import journal_marks, sandbox_log
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox import Sandbox
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import LogLine
 
 MAX_LINES = 1000

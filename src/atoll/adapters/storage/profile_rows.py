@@ -6,7 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.tables import profiles
 from atoll.domain.ids import OrgId, PrincipalId
-from atoll.domain.profile import Profile
+from atoll.domain.profile.profile import Profile
 
 _decoder = msgspec.json.Decoder(Profile)
 

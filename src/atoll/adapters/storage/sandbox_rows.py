@@ -11,9 +11,9 @@ from atoll.adapters.storage.moments import to_us
 from atoll.adapters.storage.tables import GONE, sandboxes
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
-from atoll.domain.profile import Scope
-from atoll.domain.sandbox import Sandbox, State
-from atoll.domain.wish import agent_key
+from atoll.domain.profile.profile import Scope
+from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.sandbox.wish import agent_key
 from atoll.ports import Holding, SandboxQuery
 
 _decoder = msgspec.json.Decoder(Sandbox)

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from atoll.adapters.storage.tables import secret_values, secrets
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import OrgId, PrincipalId, SecretId
-from atoll.domain.secret import Secret
+from atoll.domain.secrets.secret import Secret
 from atoll.ports.store import Kept
 from atoll.ports.vault import Sealed
 

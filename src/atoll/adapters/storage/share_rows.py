@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from atoll.adapters.storage.moments import to_us
 from atoll.adapters.storage.tables import guests, shares
 from atoll.domain.ids import SandboxId, ShareId
-from atoll.domain.share import Guest, Share
+from atoll.domain.people.share import Guest, Share
 
 _shares = msgspec.json.Decoder(Share)
 _guests = msgspec.json.Decoder(Guest)

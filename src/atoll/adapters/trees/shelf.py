@@ -24,7 +24,7 @@ from atoll.adapters.trees.index import Entry, changed, read_index
 from atoll.adapters.trees.picture import Picture, opened
 from atoll.adapters.trees.unpack import MIB, Caps, Unpacked, unpack
 from atoll.domain.errors import AtollError, Conflict, Failed, Forbidden, NotFound
-from atoll.domain.image import hex_of, is_tree_name, read_reference, read_tree_name
+from atoll.domain.sandbox.image import hex_of, is_tree_name, read_reference, read_tree_name
 from atoll.ports.images import Tree
 
 Report = Callable[[str], None]

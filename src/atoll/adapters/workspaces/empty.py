@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from atoll.adapters.agents.catalogue import find
-from atoll.domain.agent import Agent, split_reference
+from atoll.domain.agent.agent import Agent, split_reference
 from atoll.domain.errors import Invalid, NotFound
-from atoll.domain.sandbox import Sandbox, SandboxRepo
+from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports import Mount, RuntimeClient
 
 

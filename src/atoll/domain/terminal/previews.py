@@ -2,8 +2,8 @@
 
 import re
 
-from atoll.domain.interior import DOORS
-from atoll.domain.terminal.card import Draft, Kind, State
+from atoll.domain.agent.card import Draft, Kind, State
+from atoll.domain.sandbox.interior import DOORS
 
 MAX_PREVIEWS = 5
 _LOCAL = re.compile(

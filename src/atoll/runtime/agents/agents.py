@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from atoll.domain.agent_seat import Otherwise
-from atoll.domain.conversation.step import Terms
+from atoll.domain.agent.card_log import Clean
+from atoll.domain.agent.conversation import Terms
+from atoll.domain.agent.resumable import Otherwise
 from atoll.domain.errors import AtollError, Invalid, LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, TerminalId, spell
-from atoll.domain.terminal.cardlog import Clean
 from atoll.domain.terminal.softlock import AgentState, Work
 from atoll.ports.spawner import Process, Spawner
 from atoll.runtime.agents.driven import Driven, Identity

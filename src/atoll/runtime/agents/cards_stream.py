@@ -9,8 +9,8 @@ import asyncio
 import msgspec
 from aiohttp import WSMsgType, web
 
+from atoll.domain.agent.card import VERSION, Card
 from atoll.domain.errors import Invalid, NotFound
-from atoll.domain.terminal.card import VERSION, Card
 from atoll.runtime.agents.agents import Agents
 from atoll.runtime.agents.driven import AgentRecord, Driven
 from atoll.runtime.agents.screen import Screen

@@ -11,9 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from atoll.domain.audit_budget import AuditBudget
-from atoll.domain.errors import Conflict, Forbidden, NotFound
-from atoll.domain.terminal.card import (
+from atoll.domain.agent.card import (
     Began,
     Card,
     Draft,
@@ -25,7 +23,9 @@ from atoll.domain.terminal.card import (
     Worked,
     Yielded,
 )
-from atoll.domain.terminal.cardlog import CardLog, Clean
+from atoll.domain.agent.card_log import CardLog, Clean
+from atoll.domain.broker.audit_budget import AuditBudget
+from atoll.domain.errors import Conflict, Forbidden, NotFound
 from atoll.domain.terminal.previews import previews
 from atoll.domain.terminal.softlock import (
     REASONS,

@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 import msgspec
 
-from atoll.domain.conversation.acp import AcpConversation
-from atoll.domain.conversation.claude import ClaudeConversation
-from atoll.domain.conversation.codex import CodexConversation
-from atoll.domain.conversation.step import Conversation, Step, Terms
+from atoll.domain.agent.acp.conversation import AcpConversation
+from atoll.domain.agent.card import Card, Draft, Kind, State
+from atoll.domain.agent.claude_code.conversation import ClaudeConversation
+from atoll.domain.agent.codex.conversation import CodexConversation
+from atoll.domain.agent.conversation import Conversation, Step, Terms
+from atoll.domain.agent.lenient_json import Message
 from atoll.domain.errors import Conflict, Invalid
-from atoll.domain.terminal.card import Card, Draft, Kind, State
-from atoll.domain.terminal.loose import Message
 from atoll.runtime.agents.driven import Driven
 from atoll.runtime.agents.lines import Lines
 from atoll.runtime.ends import end_of

@@ -7,7 +7,7 @@ import logging
 import os
 from dataclasses import dataclass
 
-from atoll.domain.agent_seat import Otherwise, is_conversation
+from atoll.domain.agent.resumable import Otherwise, is_conversation
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.driven import Driven

@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 from aiohttp import web
 
-from atoll.domain.agent_seat import is_conversation
+from atoll.domain.agent.resumable import is_conversation
 from atoll.domain.errors import Invalid
 from atoll.domain.terminal.size import clamp
 from atoll.domain.terminal.softlock import Strictness

@@ -9,8 +9,8 @@ import codecs
 import re
 from collections.abc import Callable
 
-from atoll.domain.terminal.card import Draft, Kind, State, Value
-from atoll.domain.terminal.cardlog import CardLog, Clean
+from atoll.domain.agent.card import Draft, Kind, State, Value
+from atoll.domain.agent.card_log import CardLog, Clean
 from atoll.domain.terminal.previews import previews
 from atoll.domain.terminal.size import Size
 from atoll.runtime.clock import timestamp

@@ -1,6 +1,6 @@
 """An agent at a terminal: spoken to by typing, watched by its hooks and its transcript.
 
-Hooks tell of turns (`domain.terminal.hooks`): the agent runs a command that writes to a pipe
+Hooks tell of turns (`domain.agent.hooks`): the agent runs a command that writes to a pipe
 inside, which is read here. They also name the transcript, which is followed for cards. Both
 are read by programs inside: nothing here opens a path that something inside has named.
 """
@@ -15,15 +15,15 @@ from typing import Protocol
 
 import msgspec
 
+from atoll.domain.agent.card import Card, Said
+from atoll.domain.agent.claude_code.cards import ClaudeCards
+from atoll.domain.agent.codex.files import CodexRolloutCards
+from atoll.domain.agent.hooks import Heard, Hooks
+from atoll.domain.agent.lenient_json import Message
+from atoll.domain.agent.message_parts import GeminiCards, QwenCards
+from atoll.domain.agent.opencode.cards import OpencodeCards
 from atoll.domain.errors import AtollError, Conflict
-from atoll.domain.terminal.card import Card, Said
-from atoll.domain.terminal.cards_claude import ClaudeCards
-from atoll.domain.terminal.cards_codex_files import CodexRolloutCards
-from atoll.domain.terminal.cards_opencode import OpencodeCards
-from atoll.domain.terminal.cards_parts import GeminiCards, QwenCards
 from atoll.domain.terminal.draft import HalfTyped
-from atoll.domain.terminal.hooks import Heard, Hooks
-from atoll.domain.terminal.loose import Message
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.driven import Driven
 from atoll.runtime.agents.lines import Program, lines

@@ -12,7 +12,7 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from atoll.domain.command_rule import asks_for, showable, sudo_allows
+from atoll.domain.approvals.command_rule import asks_for, showable, sudo_allows
 from atoll.domain.errors import AtollError, LimitReached
 from atoll.runtime.asks import Asks, Word
 from atoll.runtime.doors.egress_pipe import Side

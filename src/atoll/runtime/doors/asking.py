@@ -7,7 +7,7 @@ same one at most once a minute, since whoever is inside could ask without end.
 import secrets
 from time import monotonic
 
-from atoll.domain.passage import Refusal
+from atoll.domain.broker.passage import Refusal
 from atoll.runtime.doors.call import Audit, Call
 
 SAME_AGAIN_SECONDS = 60.0

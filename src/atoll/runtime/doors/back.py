@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from atoll.domain.answer import DECIDING, SWITCHING, judge_answer
-from atoll.domain.passage import Headers, Passage, Refusal
+from atoll.domain.broker.answer import DECIDING, SWITCHING, judge_answer
+from atoll.domain.broker.passage import Headers, Passage, Refusal
 
 KEPT_BACKS = 8
 KEPT_BACK_BYTES = 4 * 1024

@@ -1,7 +1,7 @@
 """What holds a request's body back until it was judged whole: it may have no provider fetch."""
 
-from atoll.domain.fetching import Unreadable, fetching_field
-from atoll.domain.passage import Refusal
+from atoll.domain.broker.fetching import Unreadable, fetching_field
+from atoll.domain.broker.passage import Refusal
 from atoll.runtime.doors.request import Request
 
 MAX_JUDGED_BYTES = 16 * 1024 * 1024

@@ -2,8 +2,8 @@
 
 Served on the listeners that init bound inside and sent out (127.0.0.1 and ::1, port 8082),
 so who is calling is known by where the call came in. Each request goes through the same steps
-(read, route, admit, judge, dial, answer, pass); `domain.passage` and `domain.answer` judge,
-`exchange.Exchange` passes the bytes on, and every request is written down with the step it
+(read, route, admit, judge, dial, answer, pass); `domain.broker.passage` and `domain.broker.answer`
+judge, `exchange.Exchange` passes the bytes on, and every request is written down with the step it
 reached.
 """
 
@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
-from atoll.domain.allowance import LEAST_RESERVE_MICROS, Allowance, Bounds
-from atoll.domain.metering import cut_short, model_of_path, usage_of
-from atoll.domain.passage import Refusal
-from atoll.domain.price import cost_micros
-from atoll.domain.provider import Upstream
+from atoll.domain.broker.allowance import LEAST_RESERVE_MICROS, Allowance, Bounds
+from atoll.domain.broker.metering import cut_short, model_of_path, usage_of
+from atoll.domain.broker.passage import Refusal
+from atoll.domain.broker.price import cost_micros
+from atoll.domain.broker.provider import Upstream
 from atoll.runtime.doors.asking import Asking
 from atoll.runtime.doors.call import Audit, Call, Ledger
 from atoll.runtime.doors.connections import AddressRefused, Connections

@@ -8,8 +8,8 @@ from time import monotonic
 
 import msgspec
 
-from atoll.domain.audit_budget import AuditBudget
-from atoll.domain.price import Usage
+from atoll.domain.broker.audit_budget import AuditBudget
+from atoll.domain.broker.price import Usage
 
 Audit = Callable[[str, Mapping[str, object]], object]
 """Called with a kind and what happened."""

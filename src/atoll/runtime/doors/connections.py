@@ -10,8 +10,8 @@ import socket
 import ssl
 from time import monotonic
 
-from atoll.domain.address import first_forbidden, is_loopback
-from atoll.domain.passage import Origin
+from atoll.domain.broker.passage import Origin
+from atoll.domain.network.address import first_forbidden, is_loopback
 from atoll.runtime.doors.outbound import Outbound
 from atoll.runtime.doors.own_address import is_own
 

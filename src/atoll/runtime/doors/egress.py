@@ -1,8 +1,8 @@
 """The egress door: an HTTP proxy that lets out what the sandbox's policy allows, and says why not.
 
 Served on the listeners that init bound inside and sent out (127.0.0.1 and ::1, port 3128). Who
-calls is known by where the call came in. `domain.egress` decides; this holds the policy, dials
-what was judged, remembers what is open, and writes down what passed and what was refused.
+calls is known by where the call came in. `domain.network.egress` decides; this holds the policy,
+dials what was judged, remembers what is open, and writes down what passed and what was refused.
 `egress_call` speaks with one caller.
 """
 
@@ -15,8 +15,9 @@ from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
 
-from atoll.domain.audit_budget import AuditBudget
-from atoll.domain.egress import (
+from atoll.domain.broker.audit_budget import AuditBudget
+from atoll.domain.broker.provider import PROVIDERS
+from atoll.domain.network.egress import (
     HOST_NAMES,
     LOOPBACKS,
     Allowed,
@@ -30,10 +31,9 @@ from atoll.domain.egress import (
     judge_own,
     read_ranges,
 )
-from atoll.domain.host import canonical_host
-from atoll.domain.profile import NetworkMode
-from atoll.domain.provider import PROVIDERS
-from atoll.domain.volume import HourlyBytes
+from atoll.domain.network.host import canonical_host
+from atoll.domain.network.volume import HourlyBytes
+from atoll.domain.profile.profile import NetworkMode
 from atoll.runtime.doors.egress_pipe import Side
 from atoll.runtime.doors.own_address import is_own
 from atoll.runtime.doors.turnstile import Turnstile

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Protocol
 
-from atoll.domain.egress import Destination, Refused
-from atoll.domain.host import canonical_host
-from atoll.domain.profile import NetworkMode
+from atoll.domain.network.egress import Destination, Refused
+from atoll.domain.network.host import canonical_host
+from atoll.domain.profile.profile import NetworkMode
 from atoll.runtime.doors.closed import Closed
 from atoll.runtime.doors.egress import Blocked, Egress, Open, Serve, Unreachable
 from atoll.runtime.doors.egress_pipe import CHUNK_BYTES, Pipe, Side, Spent, end

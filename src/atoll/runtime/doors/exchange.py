@@ -1,14 +1,14 @@
 """One request on its way out and its answer on the way in, byte by byte.
 
-Decides nothing: it got a passage, and lets `domain.answer` judge what comes back. Nothing is
+Decides nothing: it got a passage, and lets `domain.broker.answer` judge what comes back. Nothing is
 gathered but the head, so streams pass as they come; each side is paused while the other is
 slow, and whoever goes takes the other along.
 """
 
 from typing import Protocol
 
-from atoll.domain.answer import SWITCHING
-from atoll.domain.passage import Refusal
+from atoll.domain.broker.answer import SWITCHING
+from atoll.domain.broker.passage import Refusal
 from atoll.domain.redaction.redactor import Redactor
 from atoll.runtime.doors.back import Told
 from atoll.runtime.doors.body_gate import BodyGate

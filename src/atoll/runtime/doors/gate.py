@@ -4,8 +4,8 @@ Nothing of a push goes out before the list is whole; one that is refused is read
 for git to be told ref by ref.
 """
 
-from atoll.domain.git_remote import Remote, judge_update
-from atoll.domain.passage import Refusal
+from atoll.domain.broker.passage import Refusal
+from atoll.domain.repository.git_remote import Remote, judge_update
 from atoll.wire.receive_pack import BadPush, CommandReader, refusal
 
 

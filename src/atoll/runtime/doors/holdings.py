@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import unquote
 
-from atoll.domain.git_remote import Remote, read_remote
-from atoll.domain.host import Target
-from atoll.domain.passage import Secret
-from atoll.domain.provider import PROVIDERS, Upstream, safe_base_url
+from atoll.domain.broker.passage import Secret
+from atoll.domain.broker.provider import PROVIDERS, Upstream, safe_base_url
+from atoll.domain.network.host import Target
+from atoll.domain.repository.git_remote import Remote, read_remote
 from atoll.wire.policy import Approved, CustomSecret, Policy
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}")

@@ -15,7 +15,7 @@ from typing import cast
 
 import httptools
 
-from atoll.domain.passage import Refusal
+from atoll.domain.broker.passage import Refusal
 from atoll.runtime.doors.exchange import Exchange
 from atoll.runtime.doors.request import MAX_HEAD_BYTES, Request, Shapes
 

@@ -8,8 +8,8 @@ import os
 import tomllib
 from collections.abc import Mapping
 
+from atoll.domain.broker.provider import PROVIDERS, Upstream, safe_base_url
 from atoll.domain.errors import Invalid
-from atoll.domain.provider import PROVIDERS, Upstream, safe_base_url
 
 MAX_KEYS_BYTES = 64 * 1024
 

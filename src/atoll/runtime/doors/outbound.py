@@ -10,7 +10,7 @@ from typing import Protocol, cast
 
 import httptools
 
-from atoll.domain.passage import Origin
+from atoll.domain.broker.passage import Origin
 
 MAX_HEAD_BYTES = 64 * 1024
 SWITCHING = 101

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from atoll.domain.passage import DECIDING, Headers
+from atoll.domain.broker.passage import DECIDING, Headers
 
 MAX_HEAD_BYTES = 32 * 1024
 MAX_HEADERS = 128

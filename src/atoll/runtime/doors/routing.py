@@ -7,10 +7,10 @@ What leads to a provider depends on a head's shape and the holdings alone, and m
 import time
 from dataclasses import replace
 
-from atoll.domain.fetching import fetching_parameter
-from atoll.domain.git_remote import judge_git
-from atoll.domain.host import read_target
-from atoll.domain.passage import Asked, Refusal, judge, judge_custom
+from atoll.domain.broker.fetching import fetching_parameter
+from atoll.domain.broker.passage import Asked, Refusal, judge, judge_custom
+from atoll.domain.network.host import read_target
+from atoll.domain.repository.git_remote import judge_git
 from atoll.runtime.doors.body_gate import refused_fetch
 from atoll.runtime.doors.call import Call
 from atoll.runtime.doors.holdings import (

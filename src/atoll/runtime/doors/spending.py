@@ -1,7 +1,7 @@
 """What model providers have cost one sandbox, kept beside its journal over stops and starts.
 
 A cap would mean little if a restart forgot what was spent. There is no fsync: it survives its
-process, not the host. What may be spent is `domain.allowance`'s business.
+process, not the host. What may be spent is `domain.broker.allowance`'s business.
 """
 
 import logging

@@ -6,10 +6,10 @@ the search for its keys in what comes back. Decides nothing.
 
 from dataclasses import dataclass, field
 
-from atoll.domain.git_remote import Remote
-from atoll.domain.passage import Passage
-from atoll.domain.price import PRICES
+from atoll.domain.broker.passage import Passage
+from atoll.domain.broker.price import PRICES
 from atoll.domain.redaction.literals import Literals
+from atoll.domain.repository.git_remote import Remote
 from atoll.runtime.doors.back import Backs
 from atoll.runtime.doors.holdings import Grant
 from atoll.runtime.doors.request import Request

@@ -1,6 +1,6 @@
 """The files of one sandbox: listed, read, written, moved, removed, archived and watched.
 
-Every path was already made relative by `domain.workspace_path`; what it leads to is decided
+Every path was already made relative by `domain.files.workspace_path`; what it leads to is decided
 inside. This file speaks no HTTP: `files.routes` does.
 """
 

@@ -14,7 +14,7 @@ import msgspec
 from aiohttp import web
 
 from atoll.domain.errors import AtollError, Invalid
-from atoll.domain.workspace_path import named_path, workspace_path
+from atoll.domain.files.workspace_path import named_path, workspace_path
 from atoll.runtime.files.content import Content
 from atoll.runtime.files.entry import Entry
 from atoll.runtime.files.exit import Exit

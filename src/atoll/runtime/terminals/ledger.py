@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from atoll.domain.audit_budget import AuditBudget
+from atoll.domain.broker.audit_budget import AuditBudget
 from atoll.domain.terminal.turn import Change, Party
 from atoll.runtime.clock import timestamp
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.domain.host_mount import HostMount
-from atoll.domain.interior import (
+from atoll.domain.files.host_mount import HostMount
+from atoll.domain.sandbox.interior import (
     AGENT_STATE,
     BARE_BYTES,
     DOORS,

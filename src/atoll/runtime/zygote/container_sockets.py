@@ -8,7 +8,7 @@ import signal
 from dataclasses import replace
 from pathlib import Path
 
-from atoll.domain.interior import SOCKET_BYTES
+from atoll.domain.sandbox.interior import SOCKET_BYTES
 from atoll.runtime.zygote import hierarchies
 
 _LIMIT = "memory.kmem.tcp.limit_in_bytes"

@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.errors import AtollError, Forbidden, Invalid
-from atoll.domain.host_mount import HostMount, read_host_mounts
-from atoll.domain.private_folder import private_inside, refuse_private
+from atoll.domain.files.host_mount import HostMount, read_host_mounts
+from atoll.domain.files.private_folder import private_inside, refuse_private
 from atoll.runtime.zygote import idmap, kernel
 from atoll.runtime.zygote.home import BoxPlaces, Home
 from atoll.runtime.zygote.own_places import own_place_at, own_places

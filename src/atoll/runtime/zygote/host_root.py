@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from atoll.domain.interior import GIT_EMAIL, GIT_NAME
+from atoll.domain.sandbox.interior import GIT_EMAIL, GIT_NAME
 from atoll.runtime.zygote.home import passage_mode
 
 COPIED = (

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.errors import AtollError, Failed, Invalid, LimitReached
-from atoll.domain.repository import HARMLESS_FLAWS
+from atoll.domain.repository.repository import HARMLESS_FLAWS
 from atoll.runtime.zygote import kernel
 from atoll.runtime.zygote.answers import refusal
 from atoll.runtime.zygote.bwrap_argv import Programs

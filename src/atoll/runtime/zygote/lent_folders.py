@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.errors import Failed, Forbidden
-from atoll.domain.host_mount import HostMount
+from atoll.domain.files.host_mount import HostMount
 from atoll.runtime.zygote import kernel
 from atoll.runtime.zygote.home import BoxPlaces
 from atoll.runtime.zygote.host_mounts import opened

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.errors import Failed, Forbidden
-from atoll.domain.interior import HOME
+from atoll.domain.sandbox.interior import HOME
 from atoll.runtime.zygote import kernel
 from atoll.runtime.zygote.host_root import OWN, hosts_text
 from atoll.runtime.zygote.owned_socket import listen, peer

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import atoll
-from atoll.domain.host_mount import below_any
+from atoll.domain.files.host_mount import below_any
 
 _Identity = tuple[int, int]
 

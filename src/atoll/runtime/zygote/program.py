@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from atoll.domain.errors import Conflict, Failed
-from atoll.domain.interior import MIB
+from atoll.domain.sandbox.interior import MIB
 from atoll.runtime.zygote import cgroups, image, runtime_group
 from atoll.runtime.zygote.births import Births
 from atoll.runtime.zygote.boxes import Boxes

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 
 from atoll.domain.errors import LimitReached
-from atoll.domain.interior import MIB
+from atoll.domain.sandbox.interior import MIB
 from atoll.runtime.zygote.home import Home
 
 LOW_PERCENT = 5

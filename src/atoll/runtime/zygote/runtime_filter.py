@@ -1,4 +1,4 @@
-"""The seccomp filter of a runtime, made of `domain.runtime_calls`.
+"""The seccomp filter of a runtime, made of `domain.sandbox.runtime_calls`.
 
 The rule is the reverse of the sandbox's (`seccomp`): what is not listed is refused. A call newer
 than the tables answers ENOSYS, so that libraries go on with an older one.
@@ -7,7 +7,7 @@ than the tables answers ENOSYS, so that libraries go on with an older one.
 import errno
 
 from atoll.domain.errors import Failed
-from atoll.domain.runtime_calls import (
+from atoll.domain.sandbox.runtime_calls import (
     ABSENT,
     ALLOWED,
     CLONE_THREAD,
@@ -20,7 +20,7 @@ from atoll.domain.runtime_calls import (
     RING,
     TYPE_MASK,
 )
-from atoll.domain.system_calls import NEWEST_KNOWN, SOCKETS
+from atoll.domain.sandbox.system_calls import NEWEST_KNOWN, SOCKETS
 from atoll.runtime.zygote.bpf import (
     ARCHITECTURE_OFFSET,
     NUMBER_OFFSET,

@@ -9,7 +9,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from atoll.domain.interior import MIB
+from atoll.domain.sandbox.interior import MIB
 from atoll.runtime.own_usage import OwnUsage
 from atoll.runtime.zygote.cgroups import Caps, Groups, join
 from atoll.runtime.zygote.own_settings import OwnSettings

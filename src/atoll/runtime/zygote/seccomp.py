@@ -1,4 +1,4 @@
-"""The seccomp filter made of `domain.system_calls`, for `bwrap --seccomp`.
+"""The seccomp filter made of `domain.sandbox.system_calls`, for `bwrap --seccomp`.
 
 The rule is "what is known and not listed may pass"; numbers newer than the ones known here
 answer ENOSYS, so a new kernel opens nothing by itself. Integer arguments are compared on
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from atoll.domain.errors import Failed
-from atoll.domain.system_calls import (
+from atoll.domain.sandbox.system_calls import (
     ABSENT,
     BITS_REFUSED,
     COUNTED,
@@ -185,7 +185,7 @@ def deny_each(program: Program, argument: int, values: tuple[int, ...]) -> None:
 
 def judge_sockets(program: Program, sockets: Mapping[int, Mapping[int, tuple[int, ...]]]) -> None:
     """Go to `allowed` for a family, type and protocol that `sockets` lists (as
-    `domain.system_calls.SOCKETS`), to `denied` else."""
+    `domain.sandbox.system_calls.SOCKETS`), to `denied` else."""
     program.load(argument_offset(0))
     for family in sockets:
         program.if_equal(family, f"family {family}")

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from atoll.domain.interior import SCRATCH
+from atoll.domain.sandbox.interior import SCRATCH
 from atoll.runtime.zygote.host_root import OWN
 
 PLACES = (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.errors import Failed
-from atoll.domain.interior import AGENT_STATE
+from atoll.domain.sandbox.interior import AGENT_STATE
 from atoll.runtime.zygote import image, kernel
 from atoll.runtime.zygote.home import BoxPlaces, Home, passage_mode
 from atoll.runtime.zygote.lending import Lender, Loan, loan_of

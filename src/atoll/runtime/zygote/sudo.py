@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from atoll.domain.command_rule import sudo_allows
+from atoll.domain.approvals.command_rule import sudo_allows
 from atoll.domain.errors import AtollError, Failed, Forbidden, Invalid, LimitReached
 from atoll.runtime.zygote import cgroups, kernel
 from atoll.runtime.zygote.cgroups import caps

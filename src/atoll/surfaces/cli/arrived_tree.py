@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.domain.errors import Invalid
-from atoll.domain.outgoing_file import ASIDE, Verdict, aside, judge, repositories
+from atoll.domain.files.outgoing_file import ASIDE, Verdict, aside, judge, repositories
 from atoll.surfaces.cli.output import note
 
 SHOWN = 10

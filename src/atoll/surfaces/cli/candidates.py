@@ -66,7 +66,7 @@ def providers() -> Candidates:
     """The model providers the broker knows."""
 
     def names(_invocation: Invocation) -> Iterable[str]:
-        from atoll.domain.provider import PROVIDERS
+        from atoll.domain.broker.provider import PROVIDERS
 
         return sorted(PROVIDERS)
 

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 import click
 
 from atoll.domain.errors import Invalid, NotFound
-from atoll.domain.outgoing_file import Verdict, judge
+from atoll.domain.files.outgoing_file import Verdict, judge
 from atoll.domain.size import spelled_size
 from atoll.surfaces.cli.answer import Answer, Json
 from atoll.surfaces.cli.api import Api, Call, Stream, at, get, post

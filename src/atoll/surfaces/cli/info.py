@@ -5,7 +5,7 @@ from contextlib import suppress
 import click
 
 from atoll.domain.errors import AtollError
-from atoll.domain.interior import MIB
+from atoll.domain.sandbox.interior import MIB
 from atoll.surfaces.cli.answer import Answer
 from atoll.surfaces.cli.api import Api, get
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from atoll.domain.errors import Conflict
-from atoll.domain.outgoing_file import Verdict, judge, repositories
+from atoll.domain.files.outgoing_file import Verdict, judge, repositories
 from atoll.surfaces.cli.local_git import LocalGit
 from atoll.surfaces.cli.sparse import Room
 

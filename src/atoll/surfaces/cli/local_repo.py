@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.domain.branch import read_branch
 from atoll.domain.errors import AtollError, Invalid
-from atoll.domain.repository import plain_name, read_remote
+from atoll.domain.repository.branch import read_branch
+from atoll.domain.repository.repository import plain_name, read_remote
 from atoll.surfaces.cli.answer import Answer
 from atoll.surfaces.cli.api import Api, Call, at, post
 from atoll.surfaces.cli.local_git import LocalGit

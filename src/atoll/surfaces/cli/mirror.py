@@ -21,7 +21,7 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.errors import Conflict, Invalid, NotFound
-from atoll.domain.outgoing_file import Verdict, judge, repositories
+from atoll.domain.files.outgoing_file import Verdict, judge, repositories
 from atoll.surfaces.cli.answer import Json
 from atoll.surfaces.cli.api import Api, Call, at
 from atoll.surfaces.cli.arrived_tree import Notices

@@ -15,8 +15,8 @@ from pathlib import Path
 import click
 
 from atoll.domain.errors import Forbidden, Invalid
-from atoll.domain.host_mount import below_any, check_source, check_target
-from atoll.domain.private_folder import private_inside, private_path, refuse_private
+from atoll.domain.files.host_mount import below_any, check_source, check_target
+from atoll.domain.files.private_folder import private_inside, private_path, refuse_private
 from atoll.surfaces.cli.answer import Json
 from atoll.surfaces.cli.exits import FAILED
 from atoll.surfaces.cli.invocation import Invocation

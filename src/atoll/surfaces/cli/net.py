@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import click
 
-from atoll.domain.profile import NetworkMode
+from atoll.domain.profile.profile import NetworkMode
 from atoll.surfaces.cli.answer import Answer, Json
 from atoll.surfaces.cli.api import get, put
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation

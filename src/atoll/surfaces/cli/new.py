@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from atoll.domain.errors import AtollError, Invalid
-from atoll.domain.instructions import REPO
+from atoll.domain.sandbox.instructions import REPO
 from atoll.surfaces.cli import candidates
 from atoll.surfaces.cli.answer import Answer, Json
 from atoll.surfaces.cli.api import Api, Call, post

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 import click
 
 from atoll.domain.errors import Conflict, Failed, Invalid
-from atoll.domain.forwarded_port import MOST_PORT, read_port
+from atoll.domain.network.forwarded_port import MOST_PORT, read_port
 from atoll.surfaces.cli.api import Api, Call, at, get
 from atoll.surfaces.cli.cp import Place, send
 from atoll.surfaces.cli.invocation import Invocation, pass_invocation

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.domain.repository import is_path, read_remote
+from atoll.domain.repository.repository import is_path, read_remote
 from atoll.surfaces.cli.answer import Json
 from atoll.surfaces.cli.api import Api
 from atoll.surfaces.cli.output import note

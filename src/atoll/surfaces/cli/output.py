@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import click
 
-from atoll.domain.unseen import code_of, is_unseen
+from atoll.domain.approvals.unseen import code_of, is_unseen
 from atoll.surfaces.cli.answer import Json
 
 _STATE_COLOURS = {

@@ -14,8 +14,8 @@ from tempfile import NamedTemporaryFile
 import msgspec
 
 from atoll.domain.errors import Failed, Invalid, NotFound
-from atoll.domain.instructions import REPO
-from atoll.domain.repository import is_path
+from atoll.domain.repository.repository import is_path
+from atoll.domain.sandbox.instructions import REPO
 from atoll.surfaces.cli.memory import state_file
 from atoll.wire.unreadable import UNREADABLE
 

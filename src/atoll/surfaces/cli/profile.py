@@ -70,7 +70,7 @@ def show(invocation: Invocation, profile: str, *, version: str | None, as_json: 
 def save(invocation: Invocation, file: Path, *, as_json: bool) -> None:
     """Keep the profile in FILE (YAML or JSON; `-` is stdin)."""
     text = _read(file)
-    from atoll.domain.profile_schema import read_profile
+    from atoll.domain.profile.schema import read_profile
 
     # Checked here first: the same words, with line and field, without a server.
     profile = read_profile(text)
@@ -102,7 +102,7 @@ def delete(invocation: Invocation, profile: str, *, version: str | None, yes: bo
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
 def validate(file: Path) -> None:
     """Say whether FILE is a good profile, without a server."""
-    from atoll.domain.profile_schema import read_profile
+    from atoll.domain.profile.schema import read_profile
 
     profile = read_profile(_read(file))
     say(f"{file}: {profile.id} {profile.version} is good")

@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.domain.branch import branch_of_ref, read_branch
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid
+from atoll.domain.repository.branch import branch_of_ref, read_branch
 from atoll.surfaces.cli.api import Api, Call, at, post
 from atoll.surfaces.cli.judged_commit import judge_commit
 from atoll.surfaces.cli.local_git import LocalGit

@@ -4,7 +4,7 @@ import base64
 import binascii
 
 from atoll.domain.errors import AtollError
-from atoll.domain.requirement import SCRIPT, Requirement, question, read_answer
+from atoll.domain.repository.requirement import SCRIPT, Requirement, question, read_answer
 from atoll.surfaces.cli.answer import Answer, Json
 from atoll.surfaces.cli.api import Api, post
 from atoll.surfaces.cli.output import note

@@ -7,8 +7,8 @@ below `atoll/saved/`; the working tree stays as it is.
 import tempfile
 from pathlib import Path
 
-from atoll.domain.branch import branch_of_ref, read_branch
 from atoll.domain.errors import Failed, Invalid
+from atoll.domain.repository.branch import branch_of_ref, read_branch
 from atoll.surfaces.cli.answer import Answer
 from atoll.surfaces.cli.api import Api, Call, at, get
 from atoll.surfaces.cli.local_git import LocalGit

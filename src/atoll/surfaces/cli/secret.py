@@ -6,7 +6,7 @@ import sys
 import click
 
 from atoll.domain.errors import Invalid
-from atoll.domain.secret import Purpose, Use, look_alikes, read_place
+from atoll.domain.secrets.secret import Purpose, Use, look_alikes, read_place
 from atoll.surfaces.cli import candidates
 from atoll.surfaces.cli.answer import Answer, Json
 from atoll.surfaces.cli.api import Call, at, get, post

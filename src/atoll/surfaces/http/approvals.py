@@ -12,7 +12,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from atoll.domain.approval import (
+from atoll.domain.approvals.approval import (
     Approval,
     CommandAsk,
     Reach,

@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from atoll.domain.consumer import ConsumerEnd
+from atoll.domain.sandbox.consumer import ConsumerEnd
 from atoll.surfaces.http.answers import Json
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.fields import Body, Shown, Word

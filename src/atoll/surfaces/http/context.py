@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
-from atoll.domain.principal import Principal
+from atoll.domain.people.principal import Principal
 from atoll.ports.extension import Extension
 from atoll.services.agents import Agents
 from atoll.services.approvals import Approvals

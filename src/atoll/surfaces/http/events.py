@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.event import Event, Gap
-from atoll.domain.principal import ActorKind
+from atoll.domain.people.principal import ActorKind
 from atoll.surfaces.http.answers import Json, instant
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.fields import Shown

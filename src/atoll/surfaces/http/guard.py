@@ -24,7 +24,7 @@ from atoll.domain.errors import (
     Unauthenticated,
     Unavailable,
 )
-from atoll.domain.principal import Principal
+from atoll.domain.people.principal import Principal
 from atoll.services.logins import Logins
 from atoll.services.shares import Shares
 from atoll.surfaces.http.crowd import KNOWN

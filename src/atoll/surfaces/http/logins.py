@@ -12,8 +12,8 @@ from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.errors import Forbidden
-from atoll.domain.login import SESSION_LIFE, TICKET_LIFE
-from atoll.domain.principal import ActorKind, Principal
+from atoll.domain.people.login import SESSION_LIFE, TICKET_LIFE
+from atoll.domain.people.principal import ActorKind, Principal
 from atoll.surfaces.http.answers import Json, instant, no_content
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.fields import Body, Shown

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Path, Query, Request, WebSocket
 from starlette.responses import Response
 
-from atoll.domain.sandbox import Sandbox, State
+from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.domain.terminal.softlock import Strictness
 from atoll.services.passing import renamed
 from atoll.surfaces.http import files

@@ -6,10 +6,10 @@ from fastapi import APIRouter
 from pydantic import Field, StrictInt
 from starlette.responses import Response
 
-from atoll.domain.network_switch import NetworkChange, rules_of
-from atoll.domain.profile import NetworkMode
-from atoll.domain.safety_layers import layers_of, wall_of
-from atoll.domain.sandbox import Sandbox
+from atoll.domain.network.switch import NetworkChange, rules_of
+from atoll.domain.profile.profile import NetworkMode
+from atoll.domain.sandbox.safety_layers import layers_of, wall_of
+from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.surfaces.http.answers import Json
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.fields import Body, SandboxRef, Shown, Word

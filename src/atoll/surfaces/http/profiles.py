@@ -7,8 +7,8 @@ from pydantic import ConfigDict
 from starlette.responses import Response
 
 from atoll.domain.errors import Invalid
-from atoll.domain.profile import Profile
-from atoll.domain.profile_schema import profile_document
+from atoll.domain.profile.profile import Profile
+from atoll.domain.profile.schema import profile_document
 from atoll.surfaces.http.answers import Json, no_content
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.fields import ItemId, Shown

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
-from atoll.domain.repository import read_local
+from atoll.domain.repository.repository import read_local
 from atoll.ports.repositories import Ref, Stored
 from atoll.services.workspaces import ALL_BRANCHES
 from atoll.surfaces.http.answers import Json, instant

@@ -7,12 +7,12 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from starlette.responses import Response
 
 from atoll.domain.errors import Invalid
-from atoll.domain.host_mount import MAX_MOUNTS, HostMount
-from atoll.domain.instructions import MAX_INSTRUCTIONS
-from atoll.domain.principal import ActorKind, Principal
-from atoll.domain.profile import Access, NetworkMode, Scope, WorkspaceMode
-from atoll.domain.profile_schema import workspace_mode
-from atoll.domain.sandbox import (
+from atoll.domain.files.host_mount import MAX_MOUNTS, HostMount
+from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.profile.profile import Access, NetworkMode, Scope, WorkspaceMode
+from atoll.domain.profile.schema import workspace_mode
+from atoll.domain.sandbox.instructions import MAX_INSTRUCTIONS
+from atoll.domain.sandbox.sandbox import (
     Consumer,
     CreateSandbox,
     Inputs,

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from atoll.domain.secret import Purpose, Secret, Slot, Use, read_place
+from atoll.domain.secrets.secret import Purpose, Secret, Slot, Use, read_place
 from atoll.services.secrets import SetSecret
 from atoll.surfaces.http.answers import Json, instant, no_content
 from atoll.surfaces.http.context import Atoll, Caller

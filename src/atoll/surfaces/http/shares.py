@@ -11,7 +11,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.ids import TerminalId
-from atoll.domain.share import DEFAULT_SECONDS, MAX_NAME, Share, ShareWish
+from atoll.domain.people.share import DEFAULT_SECONDS, MAX_NAME, Share, ShareWish
 from atoll.domain.terminal.turn import Role
 from atoll.surfaces.http.answers import Json, instant, no_content
 from atoll.surfaces.http.context import Atoll, Caller

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, WebSocket
 from starlette.responses import Response
 
-from atoll.domain.principal import Principal
+from atoll.domain.people.principal import Principal
 from atoll.services.terminals import ATTACH_WORDS, Terminals
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.fields import ItemId, SandboxRef

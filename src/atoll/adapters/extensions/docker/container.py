@@ -1,7 +1,7 @@
 """What the Engine is asked to build: one hardened container, as its create call's body.
 
 It names every limit, mount and mask; it asks nothing and starts nothing. The places inside
-are those of `domain.interior`, so an agent finds what it finds behind bubblewrap.
+are those of `domain.sandbox.interior`, so an agent finds what it finds behind bubblewrap.
 """
 
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ import msgspec
 
 from atoll.adapters.extensions.docker.images import Picture
 from atoll.domain.errors import Invalid
-from atoll.domain.host_mount import HostMount, below_any
-from atoll.domain.interior import (
+from atoll.domain.files.host_mount import HostMount, below_any
+from atoll.domain.sandbox.interior import (
     AGENT_STATE,
     BARE_BYTES,
     DOORS,

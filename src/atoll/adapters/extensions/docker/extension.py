@@ -34,7 +34,8 @@ from atoll.adapters.extensions.namespaces.link import Link
 from atoll.adapters.extensions.namespaces.probe import healthy
 from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
 from atoll.domain.ids import SandboxId
-from atoll.domain.interior import (
+from atoll.domain.profile.profile import Access
+from atoll.domain.sandbox.interior import (
     DEFAULT_FILES,
     DEFAULT_MEMORY_BYTES,
     DEFAULT_NETLINK,
@@ -42,8 +43,7 @@ from atoll.domain.interior import (
     MIB,
     default_cpu_millis,
 )
-from atoll.domain.isolation import Isolation, IsolationLevel
-from atoll.domain.profile import Access
+from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
 from atoll.ports.extension import (
     Capabilities,
     CleanupReport,

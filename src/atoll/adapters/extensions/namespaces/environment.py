@@ -4,9 +4,9 @@ inside are the broker's address and a placeholder where programs insist on a key
 
 from collections.abc import Iterable
 
-from atoll.domain.agent import LAYERS
-from atoll.domain.interior import HOME, PREFIXES
-from atoll.domain.provider import ANTHROPIC, GEMINI, OPENAI, placeholder
+from atoll.domain.agent.agent import LAYERS
+from atoll.domain.broker.provider import ANTHROPIC, GEMINI, OPENAI, placeholder
+from atoll.domain.sandbox.interior import HOME, PREFIXES
 from atoll.ports.extension import Mount
 
 BROKER = "http://127.0.0.1:8082/broker"

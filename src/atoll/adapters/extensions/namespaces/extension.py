@@ -16,9 +16,9 @@ from atoll.adapters.extensions.namespaces.probe import healthy
 from atoll.adapters.extensions.namespaces.roots import check_needs, shell_of
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
-from atoll.domain.image import HOST
-from atoll.domain.isolation import Isolation, IsolationLevel
-from atoll.domain.profile import Access, Profile, RootMode
+from atoll.domain.profile.profile import Access, Profile, RootMode
+from atoll.domain.sandbox.image import HOST
+from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
 from atoll.ports.extension import (
     Capabilities,
     CleanupReport,

@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from atoll.adapters.agents.catalogue import find
-from atoll.domain.agent import LAYERS, Agent
+from atoll.domain.agent.agent import LAYERS, Agent
 from atoll.domain.errors import Invalid, NotFound
 from atoll.ports.extension import Mount
 from atoll.ports.images import Tree

@@ -1,0 +1,1 @@
+"""The Agent Client Protocol: its conversation and its cards. Pure."""

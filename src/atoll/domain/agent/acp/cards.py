@@ -1,0 +1,185 @@
+"""The Agent Client Protocol's updates as cards, one to one (opencode, Gemini CLI, Qwen Code).
+
+Source: agentclientprotocol.com, protocol version 1. One instance is one session.
+"""
+
+import msgspec
+
+from atoll.domain.agent.card import (
+    Began,
+    Draft,
+    Kind,
+    Option,
+    Said,
+    State,
+    Value,
+    Yielded,
+)
+from atoll.domain.agent.lenient_json import Message, changed, name_of, part, parts, short, text
+from atoll.domain.agent.remembered import remember
+
+_KINDS = {"execute": Kind.BASH, "edit": Kind.DIFF, "read": Kind.FILE, "think": Kind.THINKING}
+_STATES = {
+    "pending": State.RUNNING,
+    "in_progress": State.RUNNING,
+    "completed": State.DONE,
+    "failed": State.FAILED,
+}
+_CHUNKS = {
+    "agent_message_chunk": Kind.TEXT,
+    "user_message_chunk": Kind.TEXT,
+    "agent_thought_chunk": Kind.THINKING,
+}
+_MARKS = {"completed": "[x]", "in_progress": "[~]"}
+_ENDS = {"end_turn": State.DONE, "cancelled": State.DECLINED}
+
+
+class AcpCards:
+    """One session."""
+
+    def __init__(self) -> None:
+        self._turns = 0
+        self._chunk = ""
+        self._chunks = 0
+        self._kinds: dict[str, Kind] = {}
+        self._pending: dict[str, None] = {}
+
+    def take(self, message: Message) -> list[Said]:
+        """What one message of the agent means."""
+        method, params = text(message, "method"), part(message, "params")
+        if method == "session/request_permission":
+            return self._permission(name_of(message, "id"), params)
+        return self._update(part(params, "update")) if method == "session/update" else []
+
+    def asked(self, words: str) -> list[Said]:
+        """A person asked; the agent does not repeat that."""
+        self._turns, self._chunk = self._turns + 1, ""
+        data: dict[str, Value] = {"role": "person"}
+        return [
+            Draft(f"turn:{self._turns}", Kind.TURN, State.RUNNING, title=short(words)),
+            Draft(f"user:{self._turns}", Kind.TEXT, State.DONE, text=words, data=data),
+            Began(),
+        ]
+
+    def ended(self, reason: str, error: str = "") -> list[Said]:
+        """The answer to a prompt came: its stop reason, or what went wrong."""
+        self._chunk = ""
+        said: list[Said] = []
+        if error:
+            title = "The turn failed"
+            said.append(Draft(f"end:{self._turns}", Kind.STATUS, State.FAILED, title, error))
+        state = State.FAILED if error else _ENDS.get(reason, State.FAILED)
+        data: dict[str, Value] = {"reason": reason}
+        return [*said, Draft(f"turn:{self._turns}", Kind.TURN, state, data=data), Yielded()]
+
+    def answered(self, request: str, *, accepted: bool) -> list[Said]:
+        """A person answered what it asked."""
+        if request not in self._pending:
+            return []
+        del self._pending[request]
+        state = State.DONE if accepted else State.DECLINED
+        return [Draft(f"approval:{request}", Kind.APPROVAL, state), Began()]
+
+    def _update(self, update: Message) -> list[Said]:
+        name = text(update, "sessionUpdate")
+        kind = _CHUNKS.get(name)
+        if kind is not None:
+            return self._piece(update, name, kind)
+        self._chunk = ""
+        match name:
+            case "tool_call" | "tool_call_update":
+                return [self._tool(update)]
+            case "plan":
+                entries = parts(update, "entries")
+                lines = [
+                    f"{_MARKS.get(text(one, 'status'), '[ ]')} {text(one, 'content')}"
+                    for one in entries
+                ]
+                over = bool(entries) and all(text(e, "status") == "completed" for e in entries)
+                state = State.DONE if over else State.RUNNING
+                card_id = f"plan:{self._turns}"
+                return [Draft(card_id, Kind.PLAN, state, title="Plan", text="\n".join(lines))]
+            case _:
+                return []
+
+    def _piece(self, update: Message, name: str, kind: Kind) -> list[Said]:
+        """A piece of a message. Without an id, pieces in a row are one message."""
+        words = text(part(update, "content"), "text")
+        if not words:
+            return []
+        named = text(update, "messageId")
+        if not self._chunk.startswith(f"{name}:{named}:"):
+            self._chunks += 1
+            self._chunk = f"{name}:{named}:{self._chunks}"
+        card_id = f"{named or 'said'}:{self._chunks}"
+        role: dict[str, Value] | None = {"role": "person"} if name.startswith("user") else None
+        return [Draft(card_id, kind, State.DONE, text=words, data=role, append=True)]
+
+    def _tool(self, update: Message) -> Draft:
+        card_id = text(update, "toolCallId")
+        kind = self._kind(card_id, text(update, "kind"))
+        given, title = part(update, "rawInput"), text(update, "title")
+        data: dict[str, Value] = {}
+        command, path = text(given, "command"), _path(update, given)
+        if kind is Kind.BASH and command:
+            data["command"] = command
+        if path and kind in (Kind.DIFF, Kind.FILE):
+            data["path"] = path
+        if kind is Kind.TOOL_CALL and given:
+            data["input"] = msgspec.json.encode(given).decode()
+        words, diff = _content(update)
+        if kind is Kind.DIFF:
+            data = {**data, "note": words} if words else data
+            words = diff
+        state = _STATES.get(text(update, "status"))
+        return Draft(card_id, kind, state, title=title or None, text=words or None, data=data)
+
+    def _kind(self, card_id: str, word: str) -> Kind:
+        """A tool's kind; an update need not repeat it, and never changes it."""
+        known = self._kinds.get(card_id)
+        if known is None:
+            known = _KINDS.get(word, Kind.TOOL_CALL)
+            remember(self._kinds, card_id, known)
+        return known
+
+    def _permission(self, request: str, params: Message) -> list[Said]:
+        self._chunk = ""
+        call = part(params, "toolCall")
+        given = part(call, "rawInput")
+        words = text(given, "command") or _path(call, given) or _content(call)[1]
+        remember(self._pending, request, None)
+        card = Draft(
+            id=f"approval:{request}",
+            kind=Kind.APPROVAL,
+            state=State.PENDING,
+            title=f"Allow {text(call, 'title') or 'this'}?",
+            text=words,
+            options=tuple(_option(one) for one in parts(params, "options")),
+            data={"answerable": True, "for": text(call, "toolCallId")},
+        )
+        return [card, Yielded()]
+
+
+def _option(one: Message) -> Option:
+    kind = text(one, "kind")
+    effect = "allow" if kind.startswith("allow") else "deny"
+    return Option(text(one, "optionId"), text(one, "name"), effect)
+
+
+def _path(update: Message, given: Message) -> str:
+    first = next(iter(parts(update, "locations")), {})
+    return text(first, "path") or text(given, "filePath", "file_path", "path")
+
+
+def _content(update: Message) -> tuple[str, str]:
+    """What a tool call says, and the diffs in it."""
+    said, diffs = [], []
+    for one in parts(update, "content"):
+        match text(one, "type"):
+            case "content":
+                said.append(text(part(one, "content"), "text"))
+            case "diff":
+                diffs.append(changed(text(one, "oldText"), text(one, "newText")))
+            case _:
+                continue
+    return "\n".join(filter(None, said)), "\n".join(diffs)

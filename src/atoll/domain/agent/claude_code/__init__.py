@@ -1,0 +1,1 @@
+"""Claude Code: its conversation, its cards and its tools. Pure."""

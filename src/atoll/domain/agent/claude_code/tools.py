@@ -1,0 +1,105 @@
+"""Claude Code's tools as cards: commands, edits, files, plans and questions; the rest by name."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from atoll.domain.agent.card import Draft, Kind, Option, State
+from atoll.domain.agent.lenient_json import Message, changed, part, parts, short, text
+
+_EDITS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+_PLANS = frozenset({"TodoWrite", "ExitPlanMode"})
+_MARKS = {"completed": "[x]", "in_progress": "[~]"}
+
+
+def tool_card(block: Message) -> Draft:
+    """The card of a `tool_use` block, running."""
+    name, given, card_id = text(block, "name"), part(block, "input"), text(block, "id")
+    if name in ("Bash", "BashOutput"):
+        return Draft(
+            id=card_id,
+            kind=Kind.BASH,
+            state=State.RUNNING,
+            title=text(given, "description") or short(text(given, "command")),
+            data={"command": text(given, "command", "bash_id")},
+        )
+    if name in _EDITS:
+        path = text(given, "file_path", "notebook_path")
+        lines, data = _edited(name, given), {"path": path}
+        return Draft(card_id, Kind.DIFF, State.RUNNING, title=path, text=lines, data={**data})
+    if name == "Read":
+        path = text(given, "file_path")
+        return Draft(card_id, Kind.FILE, State.RUNNING, title=path, data={"path": path})
+    if name in _PLANS:
+        title = "The agent's plan" if name == "ExitPlanMode" else "To do"
+        return Draft(card_id, Kind.PLAN, State.RUNNING, title=title, text=_plan(given))
+    if name == "AskUserQuestion":
+        return Draft(
+            card_id,
+            Kind.QUESTION,
+            State.PENDING,
+            title="The agent asks",
+            text=questions(given),
+            options=question_options(given),
+            data={"answerable": False},
+        )
+    return Draft(
+        id=card_id,
+        kind=Kind.TOOL_CALL,
+        state=State.RUNNING,
+        title=name,
+        data={"tool": name, "input": msgspec.json.encode(given).decode()},
+    )
+
+
+def tool_result(block: Message, more: Message, kinds: Mapping[str, Kind]) -> Draft:
+    """What a `tool_result` block adds to the card of its tool."""
+    card_id = text(block, "tool_use_id")
+    kind = kinds.get(card_id, Kind.TOOL_CALL)
+    failed = block.get("is_error") is True
+    state = State.FAILED if failed else State.DONE
+    words = _result_text(block)
+    if kind in (Kind.BASH, Kind.TOOL_CALL):
+        broken = more.get("interrupted") is True
+        return Draft(card_id, kind, State.DECLINED if broken else state, text=words)
+    if failed:
+        return Draft(card_id, kind, state, data={"error": short(words, 2000)})
+    return Draft(card_id, kind, state)
+
+
+def questions(given: Message) -> str:
+    """The questions of AskUserQuestion."""
+    asked = [text(one, "question") for one in parts(given, "questions")]
+    return "\n".join(filter(None, asked))
+
+
+def question_options(given: Message) -> tuple[Option, ...]:
+    """The options of its first question; their labels are the answers."""
+    first = next(iter(parts(given, "questions")), {})
+    labels = (text(one, "label") for one in parts(first, "options"))
+    return tuple(Option(label, label) for label in labels if label)
+
+
+def _result_text(block: Message) -> str:
+    content = block.get("content")
+    if isinstance(content, str):
+        return content
+    return "\n".join(text(one, "text") for one in parts(block, "content"))
+
+
+def _edited(name: str, given: Message) -> str:
+    if name == "Write":
+        return changed("", text(given, "content"))
+    if name == "MultiEdit":
+        edits = parts(given, "edits")
+        return "\n".join(changed(text(e, "old_string"), text(e, "new_string")) for e in edits)
+    return changed(text(given, "old_string"), text(given, "new_string", "new_source"))
+
+
+def _plan(given: Message) -> str:
+    if text(given, "plan"):
+        return text(given, "plan")
+    todos = parts(given, "todos")
+    return "\n".join(
+        f"{_MARKS.get(text(one, 'status'), '[ ]')} {text(one, 'content')}" for one in todos
+    )

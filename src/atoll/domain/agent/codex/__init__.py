@@ -1,0 +1,1 @@
+"""Codex: its conversation, its cards, items and files. Pure."""

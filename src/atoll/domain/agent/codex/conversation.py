@@ -1,0 +1,163 @@
+"""Codex's app-server: JSON-RPC lines without the `jsonrpc` field (`codex app-server`)."""
+
+from atoll.domain.agent.card import Began, Card, Draft, Kind, Said, State, Value, Yielded
+from atoll.domain.agent.codex.cards import CodexCards
+from atoll.domain.agent.conversation import Outgoing, Step, Terms, busy, chosen, not_pending
+from atoll.domain.agent.lenient_json import Message, name_of, part, parts, text
+from atoll.domain.agent.remembered import remember
+
+_UNSUPPORTED = -32601
+_DENIALS = frozenset({"decline", "cancel"})
+
+
+class CodexConversation:
+    """A thread is started (or the last one resumed) as soon as the server answers; prompts that
+    come before wait for it."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+        self._cards = CodexCards()
+        self._sent = 0
+        self._waits_for: dict[str, str] = {}
+        self._requests: dict[str, tuple[Value, str, Message]] = {}
+        self._thread = ""
+        self._turn = ""
+        self._prompt: str | None = None
+        self._working = False
+
+    def begin(self) -> Step:
+        """Introduce ourselves."""
+        info: dict[str, Value] = {"name": "atoll", "title": "Atoll", "version": "1"}
+        capabilities: dict[str, Value] = {"experimentalApi": True}
+        params: dict[str, Value] = {"clientInfo": info, "capabilities": capabilities}
+        return Step(send=(self._call("initialize", params),))
+
+    def take(self, message: Message) -> Step:
+        """One line of output."""
+        method = text(message, "method")
+        if not method:
+            return self._replied(message)
+        params = part(message, "params")
+        said = tuple(self._cards.take(message))
+        if "id" in message:
+            return self._requested(message, method, said)
+        if method == "turn/started":
+            self._turn, self._working = text(part(params, "turn"), "id"), True
+            return Step(said=said, conversation=self._thread)
+        if method == "turn/completed":
+            self._turn, self._working = "", False
+            self._requests.clear()
+        if method == "serverRequest/resolved":
+            self._requests.pop(name_of(params, "requestId"), None)
+        return Step(said=said)
+
+    def ask(self, words: str) -> Step:
+        """A prompt; before the thread stands it waits."""
+        if self._working or self._prompt is not None:
+            raise busy()
+        if not self._thread:
+            self._prompt = words
+            return Step(said=(Began(),))
+        return Step(said=(Began(),), send=(self._start_turn(words),))
+
+    def interrupt(self) -> Step:
+        """Break off the turn."""
+        if not self._turn:
+            return Step()
+        params: dict[str, Value] = {"threadId": self._thread, "turnId": self._turn}
+        return Step(send=(self._call("turn/interrupt", params),))
+
+    def answer(self, card: Card, option: str | None, words: str | None) -> Step:
+        """Decide on what it asked."""
+        name = card.id.removeprefix("approval:")
+        if name not in self._requests:
+            raise not_pending(card.id)
+        number, method, params = self._requests[name]
+        result, accepted = _result(method, params, card, option=option, words=words)
+        del self._requests[name]
+        said = tuple(self._cards.answered(name, accepted=accepted))
+        return Step(said=said, send=({"id": number, "result": result},))
+
+    def _requested(self, message: Message, method: str, said: tuple[Said, ...]) -> Step:
+        number = message["id"]
+        if not said:
+            error: dict[str, Value] = {"code": _UNSUPPORTED, "message": f"{method} is not served"}
+            return Step(send=({"id": number, "error": error},))
+        remember(self._requests, name_of(message, "id"), (number, method, part(message, "params")))
+        return Step(said=said)
+
+    def _replied(self, message: Message) -> Step:
+        """An answer to what we called."""
+        call = self._waits_for.pop(name_of(message, "id"), "")
+        result, error = part(message, "result"), text(part(message, "error"), "message")
+        if error and call:
+            return self._failed(call, error)
+        match call:
+            case "initialize":
+                return Step(send=({"method": "initialized"}, self._open_thread()))
+            case "thread/list":
+                last = next(iter(parts(result, "data")), {})
+                return Step(send=(self._resume_or_start(text(last, "id")),))
+            case "thread/start" | "thread/resume":
+                self._thread = text(part(result, "thread"), "id")
+                prompt, self._prompt = self._prompt, None
+                return Step(send=() if prompt is None else (self._start_turn(prompt),))
+            case _:
+                return Step()
+
+    def _failed(self, call: str, error: str) -> Step:
+        title = "Codex refused" if call != "turn/start" else "The turn could not begin"
+        card = Draft(f"failed:{self._sent}", Kind.STATUS, State.FAILED, title=title, text=error)
+        if call == "thread/resume":
+            return Step(said=(card,), send=(self._resume_or_start(""),))
+        if call != "turn/start" and self._prompt is None:
+            return Step(said=(card,))
+        # Without a thread the prompt that waits for one will never be given.
+        self._working, self._prompt = False, None
+        return Step(said=(card, Yielded()))
+
+    def _open_thread(self) -> Outgoing:
+        if self._terms.conversation is None and self._terms.resume:
+            return self._call("thread/list", {"limit": 1})
+        return self._resume_or_start(self._terms.conversation or "")
+
+    def _resume_or_start(self, thread: str) -> Outgoing:
+        if not thread:
+            return self._call("thread/start", self._thread_params())
+        return self._call("thread/resume", {"threadId": thread, **self._thread_params()})
+
+    def _thread_params(self) -> dict[str, Value]:
+        terms = self._terms
+        policy, walls = ("on-request", "workspace-write") if terms.ask else ("never", _NO_WALL)
+        return {"cwd": terms.cwd, "approvalPolicy": policy, "sandbox": walls}
+
+    def _start_turn(self, words: str) -> Outgoing:
+        self._working = True
+        content: list[Value] = [{"type": "text", "text": words}]
+        return self._call("turn/start", {"threadId": self._thread, "input": content})
+
+    def _call(self, method: str, params: dict[str, Value]) -> Outgoing:
+        self._sent += 1
+        self._waits_for[str(self._sent)] = method
+        return {"method": method, "id": self._sent, "params": params}
+
+
+_NO_WALL = "danger-full-access"
+"""Codex's word for running without a sandbox of its own: it stands in ours."""
+
+
+def _result(
+    method: str, params: Message, card: Card, *, option: str | None, words: str | None
+) -> tuple[dict[str, Value], bool]:
+    if method == "item/tool/requestUserInput":
+        said = words or chosen(card, option)
+        answers: dict[str, Value] = {
+            text(one, "id"): {"answers": [said]} for one in parts(params, "questions")
+        }
+        return {"answers": answers}, True
+    decision = chosen(card, option)
+    accepted = decision not in _DENIALS
+    if "elicitation" in method:
+        action = "accept" if accepted else "decline"
+        return {"action": action, "content": {} if accepted else None}, accepted
+    return {"decision": decision}, accepted

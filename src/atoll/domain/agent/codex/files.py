@@ -1,0 +1,96 @@
+"""Codex's lines as cards: what `codex exec --json` prints, and the rollout files its TUI writes."""
+
+import msgspec
+
+from atoll.domain.agent.card import Began, Draft, Interrupted, Kind, Said, State, Yielded
+from atoll.domain.agent.codex.items import command_text, item_card, plain
+from atoll.domain.agent.lenient_json import Message, part, short, text, whole
+
+_CALLS_OF_COMMANDS = frozenset({"execcommand", "shell", "localshell", "shellcommand"})
+"""By their `plain` spelling."""
+
+
+class CodexExecCards:
+    """The lines of one `codex exec --json`."""
+
+    def __init__(self) -> None:
+        self._turns = 0
+
+    def take(self, message: Message) -> list[Said]:
+        """What one line means."""
+        kind = text(message, "type")
+        match kind:
+            case "item.started" | "item.updated" | "item.completed":
+                card = item_card(part(message, "item"), done=kind == "item.completed")
+                return [] if card is None else [card]
+            case "turn.started":
+                self._turns += 1
+                return [self._turn(State.RUNNING), Began()]
+            case "turn.completed":
+                return [self._turn(State.DONE), Yielded()]
+            case "turn.failed":
+                words = text(part(message, "error"), "message")
+                failed = Draft(f"end:{self._turns}", Kind.STATUS, State.FAILED, text=words)
+                return [failed, self._turn(State.FAILED), Yielded()]
+            case "error":
+                words = text(message, "message")
+                return [Draft(f"error:{short(words, 60)}", Kind.STATUS, State.FAILED, text=words)]
+            case _:
+                return []
+
+    def _turn(self, state: State) -> Draft:
+        return Draft(f"turn:{self._turns}", Kind.TURN, state)
+
+
+class CodexRolloutCards:
+    """The lines of one rollout file: what the TUI did, as Codex remembers it."""
+
+    def take(self, message: Message) -> list[Said]:
+        """What one line means."""
+        payload = part(message, "payload")
+        match text(message, "type"):
+            case "event_msg":
+                return _event(payload)
+            case "response_item" if text(payload, "type") == "function_call":
+                return _call(payload)
+            case _:
+                return []
+
+
+def _event(payload: Message) -> list[Said]:
+    turn = f"turn:{text(payload, 'turn_id')}"
+    match text(payload, "type"):
+        case "task_started" | "turn_started":
+            return [Draft(turn, Kind.TURN, State.RUNNING), Began()]
+        case "task_complete" | "turn_complete":
+            took = whole(payload, "duration_ms")
+            data = {} if took is None else {"milliseconds": took}
+            return [Draft(turn, Kind.TURN, State.DONE, data={**data}), Yielded()]
+        case "turn_aborted":
+            return [Draft(turn, Kind.TURN, State.DECLINED), Yielded(), Interrupted()]
+        case "item_started" | "item_completed":
+            done = text(payload, "type") == "item_completed"
+            card = item_card(part(payload, "item"), done=done)
+            return [] if card is None else [card]
+        case "error" | "stream_error" | "warning":
+            words = text(payload, "message")
+            state = State.FAILED if "error" in text(payload, "type") else State.DONE
+            card_id = f"{text(payload, 'type')}:{short(words, 60)}"
+            return [Draft(card_id, Kind.STATUS, state, title="Codex says", text=words)]
+        case _:
+            return []
+
+
+def _call(payload: Message) -> list[Said]:
+    """A tool that begins; commands show at once, what they printed comes as an item."""
+    name, card_id = text(payload, "name"), text(payload, "call_id")
+    if plain(name) not in _CALLS_OF_COMMANDS or not card_id:
+        return []
+    try:
+        given = msgspec.json.decode(text(payload, "arguments"))
+    except (msgspec.DecodeError, RecursionError):
+        return []
+    if not isinstance(given, dict):
+        return []
+    words = text(given, "cmd") or command_text(given)
+    return [Draft(card_id, Kind.BASH, State.RUNNING, title=short(words), data={"command": words})]

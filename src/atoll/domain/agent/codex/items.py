@@ -1,0 +1,186 @@
+"""Codex's items as cards: the same things under three spellings.
+
+The app-server writes them in camelCase, `exec --json` in snake_case, rollout files in PascalCase
+with snake_case fields.
+"""
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from atoll.domain.agent.card import Draft, Kind, State, Value
+from atoll.domain.agent.lenient_json import Message, changed, part, parts, short, text, whole
+
+_STATES = {
+    "inprogress": State.RUNNING,
+    "completed": State.DONE,
+    "success": State.DONE,
+    "failed": State.FAILED,
+    "declined": State.DECLINED,
+    "interrupted": State.DECLINED,
+}
+_MARKS = {"completed": "[x]", "inprogress": "[~]"}
+_SHELLS = ("/bin/bash", "bash", "/bin/sh", "sh", "/bin/zsh", "zsh")
+
+
+def item_card(item: Message, *, done: bool) -> Draft | None:
+    """The card of an item, begun or done; None for one that shows nothing."""
+    kind = plain(text(item, "type"))
+    state = state_of(item, done=done)
+    made = _CARDS.get(kind)
+    if made is not None:
+        return made(item, state)
+    # A kind this Atoll does not know shows what it says, under its name.
+    words = text(item, "text", "message", "review")
+    return Draft(text(item, "id"), Kind.TEXT, state, title=kind, text=words) if words else None
+
+
+def command_card(item: Message, state: State) -> Draft:
+    """A command and what it printed."""
+    command = command_text(item)
+    code = whole(item, "exitCode", "exit_code")
+    return Draft(
+        id=text(item, "id"),
+        kind=Kind.BASH,
+        state=State.FAILED if code else state,
+        title=short(command),
+        text=text(item, "aggregatedOutput", "aggregated_output") or None,
+        data={"command": command, **({} if code is None else {"exit_code": code})},
+    )
+
+
+def command_text(item: Message) -> str:
+    """The command without the shell around it."""
+    command = item.get("command")
+    if isinstance(command, list):
+        words = [word for word in command if isinstance(word, str)]
+        if len(words) == 3 and words[0] in _SHELLS and words[1] in ("-lc", "-c"):
+            return words[2]
+        return " ".join(words)
+    words = text(item, "command").split(" ", 2)
+    if len(words) == 3 and words[0] in _SHELLS and words[1] in ("-lc", "-c"):
+        return words[2].removeprefix("'").removesuffix("'").replace("'\\''", "'")
+    return text(item, "command")
+
+
+def plan_text(item: Message) -> str:
+    """A plan as a list of steps."""
+    steps = parts(item, "plan", "items")
+    if not steps:
+        return text(item, "text")
+    lines = []
+    for step in steps:
+        mark = _MARKS.get(plain(text(step, "status")), "[ ]")
+        if step.get("completed") is True:
+            mark = "[x]"
+        lines.append(f"{mark} {text(step, 'step', 'text')}")
+    return "\n".join(lines)
+
+
+def spoken(item: Message) -> str:
+    """What a message says."""
+    said = text(item, "text")
+    return said or "\n".join(filter(None, (text(one, "text") for one in parts(item, "content"))))
+
+
+def state_of(item: Message, *, done: bool) -> State:
+    """How far an item is, by its own word, else by whether it is over."""
+    default = State.DONE if done else State.RUNNING
+    return _STATES.get(plain(text(item, "status")), default)
+
+
+def plain(word: str) -> str:
+    """One spelling of `inProgress`, `in_progress` and `InProgress`."""
+    return word.replace("_", "").lower()
+
+
+def _asked(item: Message, _state: State) -> Draft:
+    data: dict[str, Value] = {"role": "person"}
+    return Draft(text(item, "id"), Kind.TEXT, State.DONE, text=spoken(item), data=data)
+
+
+def _said(item: Message, state: State) -> Draft:
+    return Draft(text(item, "id"), Kind.TEXT, state, text=spoken(item))
+
+
+def _thought(item: Message, state: State) -> Draft | None:
+    words = _lines(item, "summary") or _lines(item, "content") or text(item, "text")
+    return Draft(text(item, "id"), Kind.THINKING, state, text=words) if words else None
+
+
+def _plan(item: Message, state: State) -> Draft:
+    return Draft(text(item, "id"), Kind.PLAN, state, title="Plan", text=plan_text(item))
+
+
+def _search(item: Message, state: State) -> Draft:
+    title = f"Web search: {short(text(item, 'query'))}"
+    return Draft(text(item, "id"), Kind.TOOL_CALL, state, title=title)
+
+
+def _failed(item: Message, _state: State) -> Draft:
+    words = text(item, "message")
+    return Draft(text(item, "id"), Kind.STATUS, State.FAILED, title="Codex says", text=words)
+
+
+def _files(item: Message, state: State) -> Draft:
+    changes = _changes(item)
+    paths: list[Value] = [path for path, _ in changes]
+    title = changes[0][0] if len(changes) == 1 else f"{len(changes)} files"
+    lines = "\n".join(f"{path}\n{diff}" if len(paths) > 1 else diff for path, diff in changes)
+    data: dict[str, Value] = {"path": paths[0] if paths else "", "paths": paths}
+    return Draft(text(item, "id"), Kind.DIFF, state, title=title, text=lines, data=data)
+
+
+def _changes(item: Message) -> list[tuple[str, str]]:
+    """Each path and its diff; files made or removed may come with their content only."""
+    listed = parts(item, "changes")
+    if listed:
+        return [(text(one, "path"), text(one, "diff")) for one in listed]
+    found = []
+    for path, change in part(item, "changes").items():
+        if isinstance(change, dict):
+            content = text(change, "content")
+            made = text(change, "type") == "add"
+            lines = changed("", content) if made else changed(content, "")
+            found.append((path, text(change, "unified_diff") or lines))
+    return found
+
+
+def _tool(item: Message, state: State) -> Draft:
+    name = ".".join(filter(None, (text(item, "server"), text(item, "tool", "name"))))
+    result, error = part(item, "result"), part(item, "error")
+    words = text(error, "message") or "\n".join(
+        text(one, "text") for one in parts(result, "content")
+    )
+    return Draft(
+        id=text(item, "id"),
+        kind=Kind.TOOL_CALL,
+        state=State.FAILED if error else state,
+        title=name,
+        text=words or None,
+        data={"tool": name, "input": msgspec.json.encode(item.get("arguments")).decode()},
+    )
+
+
+def _lines(item: Message, name: str) -> str:
+    value = item.get(name)
+    if not isinstance(value, list):
+        return ""
+    return "\n".join(line for line in value if isinstance(line, str))
+
+
+_CARDS: Mapping[str, Callable[[Message, State], Draft | None]] = {
+    "usermessage": _asked,
+    "agentmessage": _said,
+    "reasoning": _thought,
+    "commandexecution": command_card,
+    "filechange": _files,
+    "plan": _plan,
+    "todolist": _plan,
+    "mcptoolcall": _tool,
+    "dynamictoolcall": _tool,
+    "collabagenttoolcall": _tool,
+    "collabtoolcall": _tool,
+    "websearch": _search,
+    "error": _failed,
+}

@@ -1,0 +1,69 @@
+"""Reading JSON that an agent wrote: whatever is not as expected counts as absent.
+
+Translators are total: no message of an agent may break the sandbox that watches it.
+"""
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from atoll.domain.agent.card import Value
+
+Message: TypeAlias = Mapping[str, Value]
+"""One JSON object an agent wrote."""
+
+
+def text(message: Message, *names: str) -> str:
+    """The first of these fields that is a text, else an empty one."""
+    for name in names:
+        value = message.get(name)
+        if isinstance(value, str):
+            return value
+    return ""
+
+
+def whole(message: Message, *names: str) -> int | None:
+    """The first of these fields that is a whole number."""
+    for name in names:
+        value = message.get(name)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+    return None
+
+
+def part(message: Message, *names: str) -> Message:
+    """The first of these fields that is an object, else an empty one."""
+    for name in names:
+        value = message.get(name)
+        if isinstance(value, dict):
+            return value
+    return {}
+
+
+def parts(message: Message, *names: str) -> list[Message]:
+    """The objects of the first of these fields that is a list."""
+    for name in names:
+        value = message.get(name)
+        if isinstance(value, list):
+            return [item for item in value if isinstance(item, dict)]
+    return []
+
+
+def name_of(message: Message, *names: str) -> str:
+    """The first of these fields that can be a name: a text or a whole number."""
+    for name in names:
+        value = message.get(name)
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            return str(value)
+    return ""
+
+
+def short(words: str, most: int = 120) -> str:
+    """The first line, cut."""
+    line = words.strip().partition("\n")[0]
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def changed(old: str, new: str) -> str:
+    """A replacement as the lines of a diff: what goes, then what comes."""
+    gone = [f"-{line}" for line in old.splitlines()]
+    return "\n".join((*gone, *(f"+{line}" for line in new.splitlines())))

@@ -1,0 +1,168 @@
+"""Transcripts made of Google's message parts as cards: what Gemini CLI and Qwen Code write at a
+terminal.
+
+One class per agent, since each wraps the parts in its own way. A turn is done with an answer
+that calls no tool: neither writes that down.
+"""
+
+import msgspec
+
+from atoll.domain.agent.card import Draft, Kind, Said, State, Value
+from atoll.domain.agent.lenient_json import Message, changed, name_of, part, parts, short, text
+from atoll.domain.agent.remembered import remember
+
+_KINDS = {
+    "run_shell_command": Kind.BASH,
+    "write_file": Kind.DIFF,
+    "edit": Kind.DIFF,
+    "replace": Kind.DIFF,
+    "read_file": Kind.FILE,
+}
+_STATES = {
+    "success": State.DONE,
+    "error": State.FAILED,
+    "cancelled": State.DECLINED,
+}
+
+
+class _Turns:
+    """The turn cards of one transcript, by the message that asked."""
+
+    def __init__(self) -> None:
+        self._open = ""
+
+    def asked(self, name: str, words: str) -> list[Said]:
+        """A person said something."""
+        said = self.ended()
+        self._open = f"turn:{name}"
+        role: dict[str, Value] = {"role": "person"}
+        return [
+            *said,
+            Draft(self._open, Kind.TURN, State.RUNNING, title=short(words)),
+            Draft(f"user:{name}", Kind.TEXT, State.DONE, text=words, data=role),
+        ]
+
+    def ended(self) -> list[Said]:
+        """The answer was the last one."""
+        name, self._open = self._open, ""
+        return [Draft(name, Kind.TURN, State.DONE)] if name else []
+
+
+class QwenCards:
+    """The lines of one chat of Qwen Code's."""
+
+    def __init__(self) -> None:
+        self._turns = _Turns()
+        self._kinds: dict[str, Kind] = {}
+
+    def take(self, message: Message) -> list[Said]:
+        """What one line means."""
+        name, said = text(message, "uuid"), parts(part(message, "message"), "parts")
+        match text(message, "type"):
+            case "user":
+                words = _words(said)
+                return self._turns.asked(name, words) if words else []
+            case "assistant":
+                return self._answered(name, said)
+            case "tool_result":
+                status = text(part(message, "toolCallResult"), "status")
+                return [self._result(part(one, "functionResponse"), status) for one in said]
+            case _:
+                return []
+
+    def _answered(self, name: str, said: list[Message]) -> list[Said]:
+        cards: list[Said] = []
+        for number, one in enumerate(said):
+            if call := part(one, "functionCall"):
+                card = _call(call, State.RUNNING)
+                remember(self._kinds, card.id, card.kind)
+                cards.append(card)
+            elif words := text(one, "text"):
+                kind = Kind.THINKING if one.get("thought") is True else Kind.TEXT
+                cards.append(Draft(f"{name}:{number}", kind, State.DONE, text=words))
+        if not any(part(one, "functionCall") for one in said):
+            cards += self._turns.ended()
+        return cards
+
+    def _result(self, response: Message, status: str) -> Draft:
+        card_id, output = name_of(response, "id"), part(response, "response")
+        kind = self._kinds.get(card_id, Kind.TOOL_CALL)
+        return _done(card_id, kind, text(output, "output", "error"), status)
+
+
+class GeminiCards:
+    """The lines of one session of Gemini CLI's; a message is written again when it has grown."""
+
+    def __init__(self) -> None:
+        self._turns = _Turns()
+
+    def take(self, message: Message) -> list[Said]:
+        """What one line means."""
+        name = text(message, "id")
+        match text(message, "type"):
+            case "user":
+                words = _words(parts(message, "content"))
+                return self._turns.asked(name, words) if words else []
+            case "gemini":
+                return self._answered(name, message)
+            case "info" | "warning" | "error" as word:
+                state = State.FAILED if word == "error" else State.DONE
+                words = text(message, "content")
+                return [Draft(name, Kind.STATUS, state, title="Gemini says", text=words)]
+            case _:
+                return []
+
+    def _answered(self, name: str, message: Message) -> list[Said]:
+        cards: list[Said] = []
+        thoughts = [text(one, "description", "subject") for one in parts(message, "thoughts")]
+        if any(thoughts):
+            words = "\n".join(filter(None, thoughts))
+            cards.append(Draft(f"{name}:thoughts", Kind.THINKING, State.DONE, text=words))
+        calls, words = parts(message, "toolCalls"), text(message, "content")
+        if words:
+            cards.append(Draft(f"{name}:0", Kind.TEXT, State.DONE, text=words))
+        for call in calls:
+            status, begun = text(call, "status"), _call(call, State.RUNNING)
+            cards.append(begun)
+            if status in _STATES:
+                cards.append(_done(begun.id, begun.kind, _output(call), status))
+        return [*cards, *self._turns.ended()] if words and not calls else cards
+
+
+def _words(said: list[Message]) -> str:
+    return "\n".join(filter(None, (text(one, "text") for one in said)))
+
+
+def _call(call: Message, state: State) -> Draft:
+    """A tool that begins."""
+    name, given = text(call, "name"), part(call, "args")
+    kind = _KINDS.get(name, Kind.TOOL_CALL)
+    path = text(given, "file_path", "absolute_path", "path")
+    card_id = name_of(call, "id") or name
+    match kind:
+        case Kind.BASH:
+            command = text(given, "command")
+            return Draft(card_id, kind, state, title=short(command), data={"command": command})
+        case Kind.DIFF:
+            old, new = text(given, "old_string"), text(given, "new_string", "content")
+            data: dict[str, Value] = {"path": path}
+            return Draft(card_id, kind, state, title=path, text=changed(old, new), data=data)
+        case Kind.FILE:
+            return Draft(card_id, kind, state, title=path, data={"path": path})
+        case _:
+            told: dict[str, Value] = {"tool": name, "input": msgspec.json.encode(given).decode()}
+            return Draft(card_id, kind, state, title=name, data=told)
+
+
+def _done(card_id: str, kind: Kind, output: str, status: str) -> Draft:
+    """A tool that ended. A change of files keeps its lines: what was said of it is a note."""
+    state = _STATES.get(status, State.DONE)
+    if kind in (Kind.DIFF, Kind.FILE):
+        word = "error" if state is State.FAILED else "note"
+        return Draft(card_id, kind, state, data={word: output} if output else None)
+    return Draft(card_id, kind, state, text=output or None)
+
+
+def _output(call: Message) -> str:
+    first = next(iter(parts(call, "result")), {})
+    return text(part(part(first, "functionResponse"), "response"), "output", "error")

@@ -1,0 +1,1 @@
+"""opencode: its events as cards. Pure."""

@@ -1,0 +1,115 @@
+"""opencode's own events as cards, as its plugin beside a terminal writes them down, line by line.
+
+Source: the events of opencode's server (its OpenAPI). What a sub-agent's session says is left
+out by the plugin: its tool card shows that it works.
+"""
+
+import msgspec
+
+from atoll.domain.agent.card import Draft, Kind, Said, State, Value
+from atoll.domain.agent.lenient_json import Message, changed, part, parts, short, text
+from atoll.domain.agent.remembered import remember
+
+_KINDS = {
+    "bash": Kind.BASH,
+    "edit": Kind.DIFF,
+    "write": Kind.DIFF,
+    "read": Kind.FILE,
+    "todowrite": Kind.PLAN,
+}
+_STATES = {"completed": State.DONE, "error": State.FAILED}
+_MARKS = {"completed": "[x]", "in_progress": "[~]"}
+
+
+class OpencodeCards:
+    """The events of one session at a terminal."""
+
+    def __init__(self) -> None:
+        self._roles: dict[str, str] = {}
+        self._turn = ""
+
+    def take(self, message: Message) -> list[Said]:
+        """What one event means."""
+        told = part(message, "properties")
+        match text(message, "type"):
+            case "message.updated":
+                info = part(told, "info")
+                remember(self._roles, text(info, "id"), text(info, "role"))
+                return []
+            case "message.part.updated":
+                return self._part(part(told, "part"))
+            case "session.idle":
+                return self._ended(State.DONE)
+            case "session.error":
+                return self._failed(part(told, "error"))
+            case _:
+                return []
+
+    def _part(self, piece: Message) -> list[Said]:
+        name, words = text(piece, "id"), text(piece, "text")
+        match text(piece, "type"):
+            case "text" if words:
+                if self._roles.get(text(piece, "messageID")) == "user":
+                    return self._asked(piece, words)
+                return [Draft(name, Kind.TEXT, State.DONE, text=words)]
+            case "reasoning" if words:
+                return [Draft(name, Kind.THINKING, State.DONE, text=words)]
+            case "tool":
+                return [_tool(piece)]
+            case _:
+                return []
+
+    def _asked(self, piece: Message, words: str) -> list[Said]:
+        """A person's words; what opencode adds to them by itself is none of theirs."""
+        if piece.get("synthetic") is True:
+            return []
+        said = self._ended(State.DONE)
+        self._turn = f"turn:{text(piece, 'messageID')}"
+        role: dict[str, Value] = {"role": "person"}
+        return [
+            *said,
+            Draft(self._turn, Kind.TURN, State.RUNNING, title=short(words)),
+            Draft(text(piece, "id"), Kind.TEXT, State.DONE, text=words, data=role),
+        ]
+
+    def _ended(self, state: State) -> list[Said]:
+        name, self._turn = self._turn, ""
+        return [Draft(name, Kind.TURN, state)] if name else []
+
+    def _failed(self, error: Message) -> list[Said]:
+        if text(error, "name") == "MessageAbortedError":
+            return self._ended(State.DECLINED)
+        words = text(part(error, "data"), "message") or text(error, "name")
+        title = "opencode says"
+        card = Draft(f"error:{short(words, 60)}", Kind.STATUS, State.FAILED, title, words)
+        return [card, *self._ended(State.FAILED)]
+
+
+def _tool(piece: Message) -> Draft:
+    told, name = part(piece, "state"), text(piece, "tool")
+    kind = _KINDS.get(name, Kind.TOOL_CALL)
+    state = _STATES.get(text(told, "status"), State.RUNNING)
+    given, output = part(told, "input"), text(told, "output", "error")
+    card_id = text(piece, "callID") or text(piece, "id")
+    path = text(given, "filePath")
+    match kind:
+        case Kind.BASH:
+            command = text(given, "command")
+            data: dict[str, Value] = {"command": command} if command else {}
+            return Draft(card_id, kind, state, short(command) or None, output or None, data)
+        case Kind.DIFF:
+            lines = changed(text(given, "oldString"), text(given, "newString", "content"))
+            data = {"path": path, **({"error": output} if state is State.FAILED else {})}
+            return Draft(card_id, kind, state, path or None, lines or None, data)
+        case Kind.FILE:
+            return Draft(card_id, kind, state, path or None, data={"path": path})
+        case Kind.PLAN:
+            entries = parts(given, "todos")
+            lines = "\n".join(
+                f"{_MARKS.get(text(one, 'status'), '[ ]')} {text(one, 'content')}"
+                for one in entries
+            )
+            return Draft(card_id, kind, state, title="Plan", text=lines or None)
+        case _:
+            data = {"tool": name, "input": msgspec.json.encode(given).decode()}
+            return Draft(card_id, kind, state, name, output or None, data)

@@ -1,0 +1,1 @@
+"""Approvals of what something in a sandbox requests. Pure."""

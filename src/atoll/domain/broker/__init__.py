@@ -1,0 +1,1 @@
+"""What passes the broker with a key: requests, answers, allowances, prices. Pure."""

@@ -1,0 +1,91 @@
+"""The headers of a request that pass the broker door: a list, for each provider and in general.
+
+Everything else is left behind: a header nobody here knows may mean something to a gateway or a
+framework on the way (another method, another path, another client, a part of the answer). A name
+with an underscore never passes by a prefix: servers read `X_Api_Key` as `X-Api-Key` (RFC 3875
+§4.1.18). Credentials are `domain.broker.passage`'s.
+"""
+
+from dataclasses import dataclass
+
+_COMMON = frozenset(
+    {
+        "accept", "accept-charset", "accept-language", "api-version", "baggage", "cache-control",
+        "content-disposition", "content-encoding", "content-language", "content-type", "date",
+        "idempotency-key", "if-match", "if-modified-since", "if-none-match", "pragma", "prefer",
+        "priority", "traceparent", "tracestate", "user-agent", "x-api-version", "x-app",
+        "x-client-name", "x-client-request-id", "x-client-version", "x-correlation-id",
+        "x-idempotency-key", "x-request-id", "x-session-id",
+    }
+)  # fmt: skip
+_SDKS = ("x-fern-", "x-stainless-")
+"""The generators most vendors' SDKs are made by."""
+
+_GIT = frozenset({"git-protocol"})
+_CUSTOM = frozenset({"notion-version", "stripe-version", "x-github-api-version"})
+_MISREAD = frozenset(
+    {
+        "forwarded", "via", "range", "if-range", "true-client-ip", "cf-connecting-ip", "x-host",
+        "x-client-ip", "x-cluster-client-ip", "x-forwarded", "x-http-method",
+        "x-http-method-override", "x-method-override", "x-original-host", "x-original-method",
+        "x-original-url", "x-real-ip", "x-rewrite-url",
+    }
+)  # fmt: skip
+_MISREAD_PREFIXES = ("x-forwarded-", "x-accel-", "sec-", "proxy-")
+MAX_DECLARED = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Names that pass, in lower case, and how names that pass begin."""
+
+    names: frozenset[str] = _COMMON
+    prefixes: tuple[str, ...] = ()
+
+    def passes(self, low: str) -> bool:
+        """Whether a header of this name, in lower case, goes out."""
+        return low in self.names or ("_" not in low and low.startswith(self.prefixes))
+
+
+def _known(*names: str, prefixes: tuple[str, ...] = ()) -> Known:
+    return Known(_COMMON | frozenset(names), (*_SDKS, *prefixes))
+
+
+_VENDORS = {
+    # Codex sends `session_id` and `conversation_id` with an underscore.
+    "openai": _known(
+        "originator", "version", "session_id", "session-id", "conversation_id", "thread-id",
+        prefixes=("openai-", "x-openai-", "x-codex-"),
+    ),
+    "anthropic": _known(prefixes=("anthropic-", "x-anthropic-", "x-claude-")),
+    "google": _known("x-server-timeout", prefixes=("x-goog-", "x-vertex-ai-")),
+    "gemini": _known("x-server-timeout", prefixes=("x-goog-", "x-gemini-")),
+    "deepgram": _known(prefixes=("x-deepgram-", "dg-")),
+    "groq": _known(prefixes=("groq-", "x-groq-")),
+    "together": _known(prefixes=("x-together-",)),
+    "fireworks": _known("x-session-affinity", prefixes=("fireworks-", "x-fireworks-")),
+    "mistral": _known(prefixes=("x-mistral-",)),
+    "replicate": _known("cancel-after"),
+    "huggingface": _known("x-use-cache", "x-wait-for-model", "x-compute-type"),
+}  # fmt: skip
+_VENDOR = _known()
+
+OF_GIT = Known(_COMMON | _GIT)
+"""What git sends over smart HTTP."""
+
+
+def of_provider(name: str) -> Known:
+    """What the SDKs of a provider and the agents that use it send."""
+    return _VENDORS.get(name, _VENDOR)
+
+
+def of_secret(declared: tuple[str, ...]) -> Known:
+    """What passes with a custom secret: common headers, and those its owner `declared`."""
+    return Known(_COMMON | _CUSTOM | frozenset(name.lower() for name in declared))
+
+
+def may_be_declared(name: str) -> bool:
+    """Whether an owner may let a header of this name pass: none that gives a request another
+    method, path, client or range."""
+    low = name.lower()
+    return not ("_" in low or low in _MISREAD or low.startswith(_MISREAD_PREFIXES))

@@ -1,0 +1,109 @@
+"""A folder of the host's shown in a sandbox: which may be, and where. Pure rules on names.
+
+Asked for by the person at this machine, whose grant lies in the home, or below a folder that the
+settings allow. What the names lead to is judged by whoever mounts: `runtime.zygote`.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from atoll.domain.errors import Forbidden, Invalid
+from atoll.domain.files.private_folder import private_path, refuse_private
+
+MAX_MOUNTS = 16
+MAX_PATH = 1024
+TARGETS = ("/mnt", "/srv", "/data")
+"""Where one may be seen: nothing of the sandbox's own lies there, whatever its root is."""
+
+NEVER = (
+    "/etc", "/proc", "/sys", "/dev", "/root", "/boot", "/run", "/var/run", "/var/lib/docker",
+    "/var/lib/containerd", "/usr", "/bin", "/sbin", "/lib", "/lib64",
+)  # fmt: skip
+"""Refused with all that lies below, even when somebody asks for them by name."""
+
+_GRANT = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(frozen=True, slots=True)
+class HostMount:
+    """`source` of the host is seen at `target`, read-only unless `writable`. `grant` names the
+    person's consent, a file in the home; empty where the settings allow the folder. `private` says
+    that somebody agreed to show one that holds keys or logins (`domain.files.private_folder`)."""
+
+    source: str
+    target: str
+    writable: bool = False
+    grant: str = ""
+    private: bool = False
+
+    def __str__(self) -> str:
+        """As people write and read it; the grant is nobody's business."""
+        return f"{self.source}:{self.target}:{'rw' if self.writable else 'ro'}"
+
+
+def read_host_mounts(wished: Iterable[HostMount], roots: Iterable[str]) -> tuple[HostMount, ...]:
+    """Those that may be. Raises `Invalid` for odd names, `Forbidden` for what is neither granted
+    nor below one of `roots`."""
+    mounts, allowed = tuple(wished), tuple(roots)
+    if len(mounts) > MAX_MOUNTS:
+        raise Invalid(f"at most {MAX_MOUNTS} folders can be mounted", field="mounts")
+    for number, mount in enumerate(mounts):
+        check_target(mount.target)
+        check_source(mount.source)
+        if mount.grant and not _GRANT.fullmatch(mount.grant):
+            raise Invalid("this is no grant of a mount", field=f"mounts[{number}].grant")
+        if not mount.grant and not below_any(mount.source, allowed):
+            raise Forbidden(
+                f"{mount.source} may not be mounted: only what `mount_roots` in config.toml "
+                "allows, or what the person at this machine asks for by `atoll new --mount`",
+                field=f"mounts[{number}].source",
+            )
+        if not mount.private and private_path(mount.source):
+            raise refuse_private(mount.source, field=f"mounts[{number}].source")
+    if len({mount.target for mount in mounts}) != len(mounts):
+        raise Invalid("two folders cannot be mounted at the same place", field="mounts")
+    return mounts
+
+
+def check_source(path: str) -> None:
+    """Raises `Invalid` for a path that is not plain, `Forbidden` for the system's own folders."""
+    _check_plain(path, "source")
+    if path == "/" or below_any(path, NEVER) or any(below_any(one, (path,)) for one in NEVER):
+        raise Forbidden(
+            f"{path} is, or holds, a folder of the system's own: it is never mounted",
+            field="mounts",
+        )
+
+
+def check_target(path: str) -> None:
+    """Raises `Invalid` unless it is one of `TARGETS` or below."""
+    _check_plain(path, "target")
+    if not below_any(path, TARGETS):
+        raise Invalid(
+            f"nothing can be mounted at {path}: only at {', '.join(TARGETS)} and below",
+            field="mounts",
+        )
+
+
+def below_any(path: str, tops: Iterable[str]) -> bool:
+    """Whether it is one of them or lies below one."""
+    return any(path == top or path.startswith(top.rstrip("/") + "/") for top in tops)
+
+
+def _check_plain(path: str, what: str) -> None:
+    plain = PurePosixPath(path)
+    if (
+        not path.startswith("/")
+        or path.startswith("//")
+        or str(plain) != path
+        or ".." in plain.parts
+        or len(path) > MAX_PATH
+        or not path.isprintable()
+        or ":" in path
+    ):
+        raise Invalid(
+            f"{path[:80]!r} is no plain absolute path: no `..`, no `:`, no doubled slash",
+            field=f"mounts.{what}",
+        )

@@ -1,0 +1,1 @@
+"""What a sandbox may reach: hosts, addresses, egress rules, volumes. Pure."""

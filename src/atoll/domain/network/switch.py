@@ -1,0 +1,95 @@
+"""Changing what a sandbox may reach while it lives, pure: what its owner adds, denies and switches.
+
+The profile a sandbox was made of stays written down beside what was changed.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from atoll.domain.errors import Invalid
+from atoll.domain.event import Json
+from atoll.domain.network.egress import EgressRule, host_matches, read_ranges
+from atoll.domain.network.egress_rule import MAX_RULES, read_pattern, read_rules
+from atoll.domain.profile.profile import Network, NetworkMode
+
+MAX_DENIED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkChange:
+    """What an owner asks for; None leaves as it is. `allow` and `deny` are added, `forget`
+    takes away what was allowed or denied before."""
+
+    mode: NetworkMode | None = None
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    forget: tuple[str, ...] = ()
+    host_ports: tuple[int, ...] | None = None
+    ranges: tuple[str, ...] | None = None
+
+
+def changed(network: Network, change: NetworkChange) -> Network:
+    """The network after the change. Raises `Invalid` with `field`."""
+    read_rules(change.allow, origin="owner")
+    denied = tuple(read_pattern(text) for text in change.deny)
+    forgotten = {*change.forget, *(_plain(text) for text in change.forget)}
+    kept = [one for one in network.allowed if one not in forgotten]
+    barred = [one for one in network.denied if one not in forgotten]
+    # The later word holds: who allows a host no longer denies it, and the other way round.
+    newly = [rule.host for rule in read_rules(change.allow)]
+    barred = [one for one in barred if one not in newly]
+    kept = [one for one in kept if not _about(one, denied)]
+    after = replace(
+        network,
+        mode=change.mode or network.mode,
+        allowed=tuple(dict.fromkeys([*kept, *change.allow])),
+        denied=tuple(dict.fromkeys([*barred, *denied])),
+        host_ports=network.host_ports if change.host_ports is None else change.host_ports,
+        ranges=network.ranges if change.ranges is None else _ranges(change.ranges),
+    )
+    if len(after.allowed) > MAX_RULES or len(after.denied) > MAX_DENIED:
+        raise Invalid(f"at most {MAX_RULES} rules can be added to one sandbox", field="allow")
+    return after
+
+
+def rules_of(network: Network) -> tuple[EgressRule, ...]:
+    """All rules, the profile's first. One that is no rule any more (an older Atoll took it)
+    allows nothing, and keeps no sandbox from starting."""
+    found: list[EgressRule] = []
+    for origin, texts in (("profile", network.egress), ("owner", network.allowed)):
+        for text in texts:
+            with suppress(Invalid):
+                found += read_rules([text], origin=origin)
+    return tuple(found)
+
+
+def told(network: Network) -> dict[str, Json]:
+    """What an event says of it."""
+    return {
+        "mode": network.mode.value,
+        "allowed": [*network.allowed],
+        "denied": [*network.denied],
+        "host_ports": [*network.host_ports],
+        "ranges": [*network.ranges],
+    }
+
+
+def _about(text: str, denied: Sequence[str]) -> bool:
+    """Whether an added rule is only about hosts denied now. A preset stays: it names others."""
+    rules = read_rules([text])
+    return all(any(host_matches(one, rule.host) for one in denied) for rule in rules)
+
+
+def _plain(text: str) -> str:
+    try:
+        return read_pattern(text)
+    except Invalid:
+        return text
+
+
+def _ranges(texts: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        return tuple(str(one) for one in read_ranges(texts))
+    except ValueError as err:
+        raise Invalid(f"{err}: only private ranges can be listed", field="ranges") from err

@@ -1,0 +1,1 @@
+"""Who is speaking: principals, logins and share links. Pure."""

@@ -1,0 +1,116 @@
+"""Share links: a door to one sandbox, or one terminal of it, for people who have no login.
+
+Pure. A link's secret is never kept, only its fingerprint; whoever opens the link becomes a
+guest, a principal with an id and a name of its own, so that control can be given to it and
+what it types can be told apart. A guest ends with its link.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from atoll.domain.errors import Invalid
+from atoll.domain.ids import (
+    GUESTS_ORG,
+    GuestId,
+    OrgId,
+    PrincipalId,
+    SandboxId,
+    ShareId,
+    TerminalId,
+)
+from atoll.domain.people.principal import ActorKind, Principal, Seat
+from atoll.domain.terminal.turn import Role
+
+MAX_SHARES = 32
+"""Links of one sandbox at a time."""
+
+MAX_GUESTS = 64
+"""Guests of one link at a time."""
+
+MAX_NAME = 64
+MAX_LIFE = timedelta(days=30)
+DEFAULT_SECONDS = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One link. Without `terminal_id` it opens every terminal of the sandbox. `mark` is the
+    fingerprint of its secret; `name` is what its maker calls it."""
+
+    id: ShareId
+    org_id: OrgId
+    owner: PrincipalId
+    sandbox_id: SandboxId
+    terminal_id: TerminalId | None
+    role: Role
+    name: str
+    mark: str
+    created_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ShareWish:
+    """A link somebody wants. Raises `Invalid` for the role of an owner, a name that cannot be
+    shown, or a life beyond 30 days."""
+
+    terminal_id: TerminalId | None = None
+    role: Role = Role.VIEWER
+    seconds: int = DEFAULT_SECONDS
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.role is Role.OWNER:
+            raise Invalid("a link makes viewers or controllers, not owners", field="role")
+        if not 1 <= self.seconds <= MAX_LIFE.total_seconds():
+            raise Invalid("a link lives between a second and 30 days", field="ttl")
+        if self.name:
+            shown_name(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """Somebody who opened a link. `mark` is the fingerprint of its session."""
+
+    id: GuestId
+    share_id: ShareId
+    org_id: OrgId
+    owner: PrincipalId
+    name: str
+    mark: str
+    created_at: datetime
+
+
+def expiry(now: datetime, seconds: int) -> datetime:
+    """When a link made now is over."""
+    return now + timedelta(seconds=seconds)
+
+
+def shown_name(name: str) -> str:
+    """A name people may be shown, without the blanks around it. Raises `Invalid`."""
+    shown = name.strip()
+    if not 0 < len(shown) <= MAX_NAME or not shown.isprintable():
+        raise Invalid(f"a name has 1 to {MAX_NAME} printable characters", field="name")
+    return shown
+
+
+def guest_name(guest_id: GuestId) -> str:
+    """What a guest is called who gave no name."""
+    return f"guest {guest_id.rpartition('_')[2][:4]}"
+
+
+def principal_of(guest: Guest, share: Share) -> Principal:
+    """The guest as a caller. It belongs to an organization that owns nothing: whatever asks
+    whose a thing is finds that it is not the guest's."""
+    seat = Seat(
+        org_id=share.org_id,
+        owner=share.owner,
+        share_id=share.id,
+        sandbox_id=share.sandbox_id,
+        terminal_id=share.terminal_id,
+        role=share.role,
+        expires_at=share.expires_at,
+    )
+    return Principal(
+        GUESTS_ORG, PrincipalId(guest.id), ActorKind.PERSON, name=guest.name, seat=seat
+    )

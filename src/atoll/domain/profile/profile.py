@@ -1,0 +1,198 @@
+"""A profile: a named, versioned recipe of a sandbox.
+
+The nouns only. `domain.profile.schema` reads them from YAML or JSON and says what is
+wrong, with line and field; the bundled ones are data in `atoll/profiles/`.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from atoll.domain.sandbox.isolation import IsolationLevel
+from atoll.domain.terminal.softlock import Strictness
+
+
+class WorkspaceMode(StrEnum):
+    """Whose tree is the truth: the caller's (`mirror`) or the sandbox's (`remote-canonical`)."""
+
+    MIRROR = "mirror"
+    REMOTE_CANONICAL = "remote-canonical"
+
+
+class Access(StrEnum):
+    """What the sandbox may do with its workspace."""
+
+    NONE = "none"
+    READ_ONLY = "ro"
+    READ_WRITE = "rw"
+
+
+class Scope(StrEnum):
+    """When a sandbox ends and who shares it. `session`: with its consumer's session. `agent`: it
+    is the consumer's one. `shared`: its organization's members may attach; until there are
+    organizations with members that is its owner alone, and others come by share links."""
+
+    SESSION = "session"
+    AGENT = "agent"
+    SHARED = "shared"
+
+
+class NetworkMode(StrEnum):
+    """Policies of the egress door; never an interface."""
+
+    NONE = "none"
+    LIMITED = "limited"
+    HOST_ONLY = "host-only"
+    FULL = "full"
+
+
+class RootMode(StrEnum):
+    """Whether programs may be installed into the root: read-only, or a layer above it that
+    takes what is written and counts against the workspace's quota."""
+
+    READ_ONLY = "readonly"
+    OVERLAY = "overlay"
+
+
+class Recording(StrEnum):
+    """Whether every terminal is recorded, or only where somebody asks for it."""
+
+    OFF = "off"
+    ALWAYS = "always"
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """Deny by default; `egress` lists what the door lets through: hosts, or presets by name
+    (`pypi`, `npm`). `host_ports` and private `ranges` count in `host-only`, `ports` in `full`
+    beside the usual ones; the megabytes bound what leaves and what comes in. `allowed` and
+    `denied` are what a sandbox's owner added to it while it lived; denied hosts win. At most
+    `netlink` sockets that list interfaces and routes are open at once; None takes the default."""
+
+    default: str = "deny"
+    egress: tuple[str, ...] = ()
+    mode: NetworkMode = NetworkMode.LIMITED
+    host_ports: tuple[int, ...] = ()
+    ranges: tuple[str, ...] = ()
+    ports: tuple[int, ...] = ()
+    out_mb_per_hour: int | None = None
+    in_mb_per_hour: int | None = None
+    allowed: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+    netlink: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Safety:
+    """Safety layers a profile turns on. `shell`: warnings before dangerous commands, easily
+    passed by; `operator`: how commands begin that need a person's word; `sudo`: whole commands
+    that may be asked for with privilege, word for word. `debug` takes one away: debuggers may
+    trace and read the sandbox's own processes."""
+
+    shell: bool = False
+    operator: tuple[tuple[str, ...], ...] = ()
+    sudo: tuple[tuple[str, ...], ...] = ()
+    debug: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The working tree at `/workspace`."""
+
+    mode: WorkspaceMode = WorkspaceMode.REMOTE_CANONICAL
+    access: Access = Access.READ_WRITE
+    scope_default: Scope = Scope.SESSION
+
+
+@dataclass(frozen=True, slots=True)
+class Ttl:
+    """Seconds a sandbox lives. After `idle_reap_seconds` without input, exec or file change it
+    expires; after `idle_stop_seconds` without any use it stops; None never does. What ended is
+    kept for `retention_seconds`."""
+
+    default_seconds: int = 4 * 3600
+    max_seconds: int = 24 * 3600
+    idle_reap_seconds: int | None = None
+    retention_seconds: int = 7 * 24 * 3600
+    idle_stop_seconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Limits of one sandbox; None takes the host's default. `files` bounds what each process may
+    have open."""
+
+    cpu: float | None = None
+    memory_mb: int | None = None
+    pids: int | None = None
+    ptys: int | None = None
+    workspace_mb: int | None = None
+    files: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """`instructions` are words for the agent, never run by Atoll; `secret_refs` are resolved
+    at provision and never shown to the agent."""
+
+    instructions: str = ""
+    secret_refs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Hosts by name, in order."""
+
+    prefer: tuple[str, ...] = ()
+    fallback: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How others reach the sandbox: names of a tunnel and of an identity provider."""
+
+    tunnel: str | None = None
+    identity: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Repo:
+    """A repository the profile brings along."""
+
+    repo_url: str
+    branch: str | None = None
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A whole recipe. `image` is `host`, a root tree, or an OCI reference; `root` says whether
+    a layer to write lies above it. `agent_catalogue` names the agents that may run; None allows
+    all of the installation's. `resume_agents`: those that ran when it stopped go on when
+    it starts. `softlock`: whom an agent's lock stops while the agent works."""
+
+    id: str
+    version: str
+    extension: str = "ext.namespaces"
+    image: str = "host"
+    root: RootMode = RootMode.READ_ONLY
+    isolation: IsolationLevel = IsolationLevel.CONTAINER
+    network: Network = Network()
+    safety: Safety = Safety()
+    workspace: Workspace = Workspace()
+    ttl: Ttl = Ttl()
+    resources: Resources = Resources()
+    setup: Setup = Setup()
+    placement: Placement = Placement()
+    reachability: Reach = Reach()
+    repos: tuple[Repo, ...] = ()
+    agent: str | None = None
+    agent_catalogue: tuple[str, ...] | None = None
+    shell: tuple[str, ...] = ("/bin/bash",)
+    env: tuple[tuple[str, str], ...] = ()
+    recording: Recording = Recording.OFF
+    resume_agents: bool = True
+    softlock: Strictness = Strictness.OWNER
+    description: str = ""
+    cost_class: str = "self-hosted"
+    latency_class: str = "standard"
+    labels: tuple[tuple[str, str], ...] = field(default=())

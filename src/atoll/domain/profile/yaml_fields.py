@@ -1,0 +1,165 @@
+"""Taking typed fields out of a `yaml_tree.Node`, strictly.
+
+Each taker says in one sentence what it wanted; a mapping that was not used up names the
+field it does not know.
+"""
+
+import re
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TypeVar
+
+from atoll.domain.duration import parse_duration
+from atoll.domain.profile.yaml_tree import Node
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
+_Item = TypeVar("_Item")
+
+MAX_TEXT = 4000
+MAX_ITEMS = 200
+
+
+class Fields:
+    """The fields of one mapping, taken one by one; `done` refuses what is left over."""
+
+    def __init__(self, node: Node) -> None:
+        if not isinstance(node.value, dict):
+            raise node.wrong("must be a mapping of fields")
+        self._node = node
+        self._left = dict(node.value)
+
+    def take(self, name: str) -> Node | None:
+        """The field's node, or None when absent. An explicit null counts as absent."""
+        node = self._left.pop(name, None)
+        return None if node is None or node.value is None else node
+
+    def need(self, name: str) -> Node:
+        """The field's node. Raises `Invalid` when absent."""
+        node = self.take(name)
+        if node is None:
+            inner = f"{self._node.path}.{name}" if self._node.path else name
+            raise Node(None, inner, self._node.line, self._node.column).wrong("is required")
+        return node
+
+    def part(self, name: str) -> "Fields | None":
+        """A field that is itself a mapping."""
+        node = self.take(name)
+        return None if node is None else Fields(node)
+
+    def text(self, name: str, default: str) -> str:
+        """A field of text."""
+        node = self.take(name)
+        return default if node is None else text(node)
+
+    def words(self, name: str, default: str | None = None) -> str | None:
+        """A field of text that may be absent."""
+        node = self.take(name)
+        return default if node is None else text(node)
+
+    def choice(self, name: str, default: _Choice) -> _Choice:
+        """A field that is one of an enum's words."""
+        node = self.take(name)
+        return default if node is None else choice(node, type(default))
+
+    def switch(self, name: str, default: bool) -> bool:
+        """A field that is true or false."""
+        node = self.take(name)
+        if node is None:
+            return default
+        if not isinstance(node.value, bool):
+            raise node.wrong("must be true or false")
+        return node.value
+
+    def seconds(self, name: str, default: int | None) -> int | None:
+        """A duration."""
+        node = self.take(name)
+        return default if node is None else seconds(node)
+
+    def whole(self, name: str, *, least: int, most: int) -> int | None:
+        """A whole number within bounds."""
+        node = self.take(name)
+        return None if node is None else whole(node, least=least, most=most)
+
+    def items(self, name: str, read: Callable[[Node], _Item]) -> tuple[_Item, ...]:
+        """A list, each item read by `read`; one that is left out is empty."""
+        return self.listed(name, read) or ()
+
+    def listed(self, name: str, read: Callable[[Node], _Item]) -> tuple[_Item, ...] | None:
+        """A list, each item read by `read`; None when it is left out."""
+        node = self.take(name)
+        if node is None:
+            return None
+        if not isinstance(node.value, list) or len(node.value) > MAX_ITEMS:
+            raise node.wrong(f"must be a list of at most {MAX_ITEMS}")
+        return tuple(read(item) for item in node.value)
+
+    def pairs(self, name: str) -> tuple[tuple[str, str], ...]:
+        """A mapping of words to text, sorted by word."""
+        node = self.take(name)
+        if node is None:
+            return ()
+        if not isinstance(node.value, dict) or len(node.value) > MAX_ITEMS:
+            raise node.wrong(f"must be a mapping of at most {MAX_ITEMS} words to text")
+        return tuple(sorted((key, text(value)) for key, value in node.value.items()))
+
+    def done(self) -> None:
+        """Raises `Invalid` for the first field nobody took."""
+        for name, node in self._left.items():
+            raise node.wrong(f"is not a known field ({name[:80]!r})")
+
+
+def text(node: Node) -> str:
+    """Text of at most 4000 characters, printable but for newlines and tabs."""
+    value = node.value
+    if not isinstance(value, str) or len(value) > MAX_TEXT:
+        raise node.wrong(f"must be text of at most {MAX_TEXT} characters (quote it if need be)")
+    if not all(char.isprintable() or char in "\n\t" for char in value):
+        raise node.wrong("holds a control character")
+    return value
+
+
+def matching(pattern: re.Pattern[str], wanted: str) -> Callable[[Node], str]:
+    """A reader of text that matches `pattern` wholly; `wanted` says what that is."""
+
+    def read(node: Node) -> str:
+        value = text(node)
+        if not pattern.fullmatch(value):
+            raise node.wrong(f"must be {wanted}, not {value[:60]!r}")
+        return value
+
+    return read
+
+
+def choice(node: Node, kind: type[_Choice]) -> _Choice:
+    """One of an enum's words."""
+    for word in kind:
+        if node.value == word.value:
+            return word
+    raise node.wrong(f"must be one of {', '.join(kind)}")
+
+
+def seconds(node: Node) -> int:
+    """A duration in seconds."""
+    value = node.value
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise node.wrong("must be a duration such as 90s, 15m, 4h or 2d")
+    try:
+        return parse_duration(value)
+    except ValueError as err:
+        raise node.wrong(f"is wrong: {err}") from err
+
+
+def whole(node: Node, *, least: int, most: int) -> int:
+    """A whole number within bounds."""
+    value = node.value
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise node.wrong(f"must be a whole number from {least} to {most}")
+    return value
+
+
+def number(node: Node, *, least: float, most: float) -> float:
+    """A number within bounds."""
+    value = node.value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise node.wrong(f"must be a number from {least:g} to {most:g}")
+    return float(value)

@@ -1,0 +1,1 @@
+"""Repositories, their remotes and branches. Pure."""

@@ -1,0 +1,122 @@
+"""Remotes a sandbox reaches without a credential of its own: what may be asked, and pushed.
+
+Smart HTTP only (gitprotocol-http). Pure; the list of refs in a push is read by
+`wire.receive_pack`.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from atoll.domain.broker.passage import Asked, Origin, Passage, Refusal, basic, dressed, plain_path
+from atoll.domain.broker.request_headers import OF_GIT
+from atoll.domain.network.host import Target, read_target
+
+USER = "x-access-token"
+"""What forges expect as the user of a token; those that do not look at it take any."""
+
+_REF = re.compile(r"refs/(?:[A-Za-z0-9._@+\-]+/)*[A-Za-z0-9._@+\-]+")
+_SERVICES = {"service=git-upload-pack": "fetch", "service=git-receive-pack": "push"}
+ZERO = "0" * 40
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """One repository, and the ref patterns a push may touch (`refs/heads/agent/*`; `*` stands
+    for anything below). Without patterns nothing may be pushed."""
+
+    target: Target
+    token: str = field(repr=False)
+    push: tuple[str, ...] = ()
+
+
+def read_remote(url: str, token: str, push: tuple[str, ...], *, dev: bool = False) -> Remote:
+    """A remote by its https URL, with or without `.git`. Raises `ValueError`."""
+    target = read_target(url, dev=dev)
+    path = target.path.rstrip("/").removesuffix(".git").rstrip("/")
+    if target.query or not path or plain_path(path) is not None:
+        raise ValueError("a remote is https://host/path")
+    return Remote(Target(target.scheme, target.host, target.port, path, ""), token, tuple(push))
+
+
+def judge_git(remotes: tuple[Remote, ...], asked: Asked) -> tuple[Remote, Passage] | Refusal:
+    """Decide a request for `/git/{host}{path}`; `asked.path` begins with the host."""
+    none = Refusal(404, "unknown_remote", "no such remote here; ask the owner to allow it")
+    refusal = plain_path(asked.path)
+    if refusal is not None:
+        return refusal
+    host, _, rest = asked.path[1:].partition("/")
+    for remote in remotes:
+        target = remote.target
+        act = _act(target.path, "/" + rest, asked)
+        if host.lower() != target.authority or act is None:
+            continue
+        if act == "push" and not remote.push:
+            return Refusal(403, "push_not_allowed", "nothing may be pushed there from here")
+        loopback = target.scheme == "http"
+        origin = Origin(target.scheme, target.host, target.port, judged=True, loopback=loopback)
+        credential = basic(USER, remote.token)
+        spelled = credential[1].removeprefix("Basic ")
+        headers, passed = dressed(asked, target.authority, (credential,), OF_GIT)
+        passage = Passage(
+            origin=origin,
+            target=f"/{rest}" + (f"?{asked.query}" if asked.query else ""),
+            rule=f"git-{act}",
+            headers=headers,
+            passed=passed,
+            masks=(remote.token, spelled),
+            door=f"/git/{target.authority}",
+        )
+        return remote, passage
+    return none
+
+
+def judge_update(remote: Remote, old: str, new: str, ref: str) -> str | None:
+    """Why a push may not move `ref` from `old` to `new`; None when it may."""
+    if not _REF.fullmatch(ref) or ".." in ref or ref.endswith((".lock", ".")):
+        return "this ref's name is not allowed"
+    if new == ZERO:
+        return "deleting is not allowed"
+    if not any(_covers(pattern, ref) for pattern in remote.push):
+        return f"only {', '.join(remote.push)} may be pushed"
+    return None
+
+
+def git_environment(urls: tuple[str, ...], door: str) -> tuple[tuple[str, str], ...]:
+    """The variables by which git inside reaches these remotes through `door`
+    (`http://127.0.0.1:8082/git`), whichever way they are spelled: `git push origin` just works
+    (git-config, `GIT_CONFIG_COUNT`). Raises `ValueError` for what is no remote."""
+    settings: list[tuple[str, str]] = []
+    for url in urls:
+        target = read_target(url, dev=True)
+        path = target.path.rstrip("/").removesuffix(".git")
+        key = f"url.{door}/{target.authority}{path}.insteadOf"
+        settings += [
+            (key, f"{target.scheme}://{target.authority}{path}"),
+            (key, f"git@{target.host}:{path[1:]}"),
+            (key, f"ssh://git@{target.host}{path}"),
+        ]
+    if not settings:
+        return ()
+    pairs = [("GIT_CONFIG_COUNT", str(len(settings)))]
+    for number, (key, value) in enumerate(settings):
+        pairs += [(f"GIT_CONFIG_KEY_{number}", key), (f"GIT_CONFIG_VALUE_{number}", value)]
+    return tuple(pairs)
+
+
+def _act(base: str, path: str, asked: Asked) -> str | None:
+    """`fetch` or `push` when this is one of smart HTTP's three requests, else None."""
+    for place in (base, base + ".git"):
+        if not path.startswith(place + "/"):
+            continue
+        rest = path[len(place) :]
+        if (asked.method, rest) == ("GET", "/info/refs"):
+            return _SERVICES.get(asked.query)
+        if asked.method == "POST" and not asked.query:
+            return {"/git-upload-pack": "fetch", "/git-receive-pack": "push"}.get(rest)
+    return None
+
+
+def _covers(pattern: str, ref: str) -> bool:
+    """`*` stands for any letters, slashes too; a pattern without `refs/` names a branch."""
+    whole = pattern if pattern.startswith("refs/") else f"refs/heads/{pattern}"
+    return re.fullmatch(".*".join(map(re.escape, whole.split("*"))), ref) is not None

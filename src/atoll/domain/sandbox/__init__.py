@@ -1,0 +1,1 @@
+"""A sandbox: its request, its life, what it looks like inside, and what protects it. Pure."""

@@ -1,0 +1,37 @@
+"""The end of a consumer: of the session, run or job on whose behalf sandboxes exist (R5)."""
+
+from dataclasses import dataclass
+
+from atoll.domain.errors import Invalid
+from atoll.domain.profile.profile import Scope
+from atoll.domain.sandbox.sandbox import LIVE, Sandbox
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerEnd:
+    """Which one ended: a harness, and exactly one of its ids. Raises `Invalid` for any other
+    number of them: an end that names less would end what it does not mean."""
+
+    harness: str
+    session_id: str | None = None
+    run_id: str | None = None
+    job_id: str | None = None
+
+    def __post_init__(self) -> None:
+        given = [one for one in (self.session_id, self.run_id, self.job_id) if one is not None]
+        if len(given) != 1:
+            raise Invalid("name one of session_id, run_id and job_id", field="session_id")
+
+
+def ends_with(sandbox: Sandbox, end: ConsumerEnd) -> bool:
+    """Whether this sandbox ends with that consumer."""
+    if sandbox.scope is not Scope.SESSION or sandbox.state not in LIVE:
+        return False
+    theirs = sandbox.consumer
+    if theirs.harness != end.harness:
+        return False
+    if end.session_id is not None:
+        return theirs.session_id == end.session_id
+    if end.run_id is not None:
+        return theirs.run_id == end.run_id
+    return theirs.job_id == end.job_id

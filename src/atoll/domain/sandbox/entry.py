@@ -1,0 +1,37 @@
+"""What a sandbox's processes find when they come in, in words for its log. Starts nothing."""
+
+from collections.abc import Iterable, Mapping
+
+from atoll.domain.sandbox.interior import (
+    AGENT_STATE,
+    GIT_EMAIL,
+    GIT_NAME,
+    HOME,
+    MIB,
+    PREFIXES,
+    SCRATCH,
+)
+
+MECHANISMS = frozenset({"bubblewrap", "docker"})
+"""Walls whose inside is that of `domain.sandbox.interior`."""
+
+
+def entry_steps(env: Mapping[str, str], configured: Iterable[str] = ()) -> tuple[str, ...]:
+    """Home, prefixes of installers, git's identity, and the files of the person's
+    configuration that were laid there. `env` is what the sandbox's processes are given beside
+    the usual."""
+    sizes = {place: size for place, _mode, size in SCRATCH}
+    kept = ", ".join(f"~/{inside}" for _name, inside in AGENT_STATE)
+    prefixes = ", ".join(
+        f"{installer} {env.get(variable, f'~/{folder}')}"
+        for installer, variable, folder in PREFIXES
+    )
+    name = env.get("GIT_AUTHOR_NAME", GIT_NAME)
+    email = env.get("GIT_AUTHOR_EMAIL", GIT_EMAIL)
+    files = ", ".join(f"~/{path}" for path in configured)
+    return (
+        f"Home {HOME}: {sizes[HOME] // MIB} MiB of memory, new at each start; kept are {kept}.",
+        f"Programs are installed to: {prefixes}.",
+        f"Git commits as {name} <{email}>.",
+        *((f"Configuration from this machine: {files}.",) if files else ()),
+    )

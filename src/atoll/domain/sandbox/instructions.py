@@ -1,0 +1,55 @@
+"""A sandbox's instructions: words for its agent, given once as the agent's first prompt (R11).
+
+They are written down by the profile or the create, or named there and read from the sandbox's
+repository before any agent runs. Atoll itself never runs them.
+"""
+
+from atoll.domain.errors import Invalid
+from atoll.domain.files.workspace_path import named_path
+from atoll.domain.profile.profile import Profile
+from atoll.domain.sandbox.sandbox import SandboxRepo, SetupMetadata
+
+MAX_INSTRUCTIONS = 64 * 1024
+"""Bytes; as a first prompt they become one word of an argv (execve(2), MAX_ARG_STRLEN)."""
+
+REPO = "repo:"
+
+_TEXT, _REF = "setup_metadata.instructions", "setup_metadata.instructions_ref"
+
+
+def read_instructions(
+    setup: SetupMetadata, profile: Profile, repos: tuple[SandboxRepo, ...]
+) -> str:
+    """The instructions that are known at the create, `""` for none or for those that a file
+    holds. Raises `Invalid` for a reference that cannot be resolved."""
+    if setup.instructions_ref is not None:
+        if setup.instructions is not None:
+            raise Invalid("give the instructions or a reference to them, not both", field=_TEXT)
+        instructions_path(setup.instructions_ref, has_repo=bool(repos))
+        return ""
+    if setup.instructions is not None:
+        return checked_instructions(setup.instructions)
+    return profile.setup.instructions
+
+
+def instructions_path(ref: str, *, has_repo: bool) -> str:
+    """The file a reference names, relative to the workspace. Raises `Invalid`."""
+    if not ref.startswith(REPO):
+        raise Invalid(
+            f"{ref[:80]!r} cannot be resolved: name a file of the sandbox's repository as "
+            f"{REPO}PATH, or send the text itself as {_TEXT}",
+            field=_REF,
+        )
+    if not has_repo:
+        raise Invalid(f"{REPO}PATH needs a repository: this sandbox has none", field=_REF)
+    return named_path(ref.removeprefix(REPO), field=_REF)
+
+
+def checked_instructions(words: str) -> str:
+    """Instructions that say something. Raises `Invalid`."""
+    size = len(words.encode("utf-8", "surrogatepass"))
+    if not words.strip() or "\0" in words or size > MAX_INSTRUCTIONS:
+        raise Invalid(
+            f"instructions are 1 to {MAX_INSTRUCTIONS} bytes of text without NUL", field=_TEXT
+        )
+    return words

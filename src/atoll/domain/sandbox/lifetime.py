@@ -1,0 +1,91 @@
+"""The times of a sandbox: when it ends, when it says so before, and what idleness does.
+
+Values only; `domain.sandbox.lifecycle` decides the transitions that follow from them.
+"""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from atoll.domain.duration import spell_duration
+from atoll.domain.errors import Conflict, LimitReached
+from atoll.domain.sandbox.sandbox import KEPT, LIVE, RUNNING, Sandbox
+
+WARNING_SECONDS = 3600
+"""How long before its end a sandbox says so; one that lives less than two hours does at half."""
+
+
+def deadline(sandbox: Sandbox) -> datetime | None:
+    """Return when `Due` (or, for idleness, a look at the runtime) is worth the trouble next."""
+    if sandbox.state in KEPT:
+        return sandbox.retained_until
+    if sandbox.state not in LIVE:
+        return None
+    end = sandbox.expires_at if sandbox.warned_of == sandbox.expires_at else warning_at(sandbox)
+    idle = idle_deadline(sandbox)
+    return end if idle is None else min(end, idle)
+
+
+def warning_at(sandbox: Sandbox) -> datetime:
+    """Return when a living sandbox has to say that it ends soon."""
+    before = min(WARNING_SECONDS, sandbox.ttl_seconds / 2)
+    return sandbox.expires_at - timedelta(seconds=before)
+
+
+def ends_soon(sandbox: Sandbox) -> bool:
+    """Return whether it said that it ends soon, and still does."""
+    return sandbox.state in LIVE and sandbox.warned_of == sandbox.expires_at
+
+
+def idle_deadline(sandbox: Sandbox) -> datetime | None:
+    """Return when a running sandbox would have been idle for too long, as far as is known."""
+    if sandbox.state not in RUNNING:
+        return None
+    ttl = sandbox.profile.ttl
+    begun = sandbox.ready_at or sandbox.created_at
+    active = max(sandbox.last_active_at or begun, begun)
+    used = max(sandbox.last_used_at or begun, active)
+    limits = ((active, ttl.idle_reap_seconds), (used, ttl.idle_stop_seconds))
+    ends = [since + timedelta(seconds=most) for since, most in limits if most is not None]
+    return min(ends, default=None)
+
+
+def renewed(sandbox: Sandbox, now: datetime) -> Sandbox:
+    """Return the sandbox with its whole time to live before it again."""
+    latest = now + timedelta(seconds=sandbox.profile.ttl.max_seconds)
+    return replace(
+        sandbox,
+        expires_at=min(now + timedelta(seconds=sandbox.ttl_seconds), latest),
+        max_expires_at=latest,
+        retained_until=None,
+        warned_of=None,
+    )
+
+
+def extended(sandbox: Sandbox, now: datetime, seconds: int) -> Sandbox:
+    """Return the sandbox with more time: to live or, once it ended, to be kept. What is kept may
+    be kept, from now, for the profile's `retention` and `max` together. Raises `LimitReached`
+    with the longest extension that fits, `Conflict` for less time."""
+    if seconds <= 0:
+        raise Conflict(f"Sandbox {sandbox.name} can only be given more time, not less.")
+    more = timedelta(seconds=seconds)
+    if sandbox.state in KEPT:
+        ttl = sandbox.profile.ttl
+        until = sandbox.retained_until or now
+        latest = now + timedelta(seconds=ttl.retention_seconds + ttl.max_seconds)
+        _check_room(sandbox, seconds, room=latest - until)
+        return replace(sandbox, retained_until=until + more, updated_at=now)
+    _check_room(sandbox, seconds, room=sandbox.max_expires_at - sandbox.expires_at)
+    return replace(sandbox, expires_at=sandbox.expires_at + more, updated_at=now)
+
+
+def _check_room(sandbox: Sandbox, seconds: int, *, room: timedelta) -> None:
+    fits = int(room.total_seconds())
+    if seconds <= fits:
+        return
+    hint = f"{spell_duration(fits)} is the longest that fits" if fits > 0 else "nothing more fits"
+    raise LimitReached(
+        f"Sandbox {sandbox.name} cannot be given {spell_duration(seconds)} more: {hint} into what "
+        f"{sandbox.profile.id} allows.",
+        code="ttl_limit",
+        field="ttl",
+    )

@@ -1,0 +1,208 @@
+"""A sandbox: what was asked for, and where its life stands.
+
+The nouns only. `domain.sandbox.lifecycle.step` says how one changes; nothing here waits, reads a
+clock or knows a backend.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from atoll.domain.agent.resumable import AgentSeat
+from atoll.domain.files.host_mount import HostMount
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId
+from atoll.domain.people.principal import ActorKind
+from atoll.domain.profile.profile import Access, NetworkMode, Profile, Scope, WorkspaceMode
+from atoll.domain.sandbox.isolation import Isolation
+from atoll.domain.terminal.softlock import Strictness
+
+
+class State(StrEnum):
+    """Where a sandbox stands. `ready`: its runtime answered; `active`: something ran in it."""
+
+    REQUESTED = "requested"
+    PROVISIONING = "provisioning"
+    READY = "ready"
+    ACTIVE = "active"
+    STOPPED = "stopped"
+    EXPIRED = "expired"
+    FAILED = "failed"
+    DESTROYING = "destroying"
+    DESTROYED = "destroyed"
+
+
+RUNNING = frozenset({State.READY, State.ACTIVE})
+"""States in which a runtime can be spoken to."""
+
+LIVE = frozenset({State.REQUESTED, State.PROVISIONING, State.READY, State.ACTIVE, State.STOPPED})
+"""States that a time to live ends."""
+
+KEPT = frozenset({State.EXPIRED, State.FAILED})
+"""Ended states that keep workspace, log and reason until their retention is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepoWish:
+    """A repository somebody asks for: a remote URL, or `key` of one uploaded before (a local
+    checkout). `branch` None makes a new one, `from_branch` None starts at the remote's head.
+    `sparse` names the folders to lay out; none are all. `path` is where in the workspace."""
+
+    repo_url: str
+    branch: str | None = None
+    from_branch: str | None = None
+    key: str | None = None
+    sparse: tuple[str, ...] = ()
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxRepo:
+    """A repository of a sandbox: `path` is where its tree lies inside. `sparse` are folders
+    relative to that; the files beside and above them are laid out too (git's cone mode).
+    `began_from` is the branch that a new one began from, once that is known."""
+
+    repo_url: str
+    branch: str
+    from_branch: str | None
+    path: str
+    key: str | None = None
+    sparse: tuple[str, ...] = ()
+    began_from: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PulledTip:
+    """A commit that a person brought outside, with all it stands on. `repo` counts the sandbox's
+    repositories from 0."""
+
+    repo: int
+    commit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """References of the consumer: `repo_ref` is the sandbox's repository where `repos` names none,
+    `compose_bundle_ref` is stored and shown."""
+
+    repo_ref: str | None = None
+    compose_bundle_ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetupMetadata:
+    """Words for the agent or where they are to be found, and names of secrets."""
+
+    instructions_ref: str | None = None
+    secret_refs: tuple[str, ...] = ()
+    instructions: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """On whose behalf the sandbox exists; at most one of the three ids is usual."""
+
+    actor: ActorKind = ActorKind.PERSON
+    harness: str | None = None
+    session_id: str | None = None
+    run_id: str | None = None
+    job_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSandbox:
+    """A wish for a sandbox. None takes the profile's word, or a default name. `copies` are what
+    the caller puts in itself, as `from:to`: written down and shown."""
+
+    profile: str = "shell"
+    profile_version: str | None = None
+    name: str | None = None
+    agent: str | None = None
+    agent_catalogue: tuple[str, ...] | None = None
+    scope: Scope | None = None
+    workspace_mode: WorkspaceMode | None = None
+    access: Access | None = None
+    repos: tuple[RepoWish, ...] = ()
+    mounts: tuple[HostMount, ...] = ()
+    copies: tuple[str, ...] = ()
+    cwd: str | None = None
+    inputs: Inputs = Inputs()
+    ttl_seconds: int | None = None
+    network_mode: NetworkMode | None = None
+    softlock: Strictness | None = None
+    env: tuple[tuple[str, str], ...] = ()
+    setup_metadata: SetupMetadata = SetupMetadata()
+    consumer: Consumer = Consumer()
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """How a backend knows this sandbox and how its runtime is reached: what a restarted
+    control plane needs to go on. `handle` and `address` are the Extension port's values."""
+
+    handle: tuple[tuple[str, str], ...] = ()
+    address: str | None = None
+    token: str | None = field(default=None, repr=False)
+    isolation: Isolation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """One sandbox. `profile` is the effective recipe (the wish laid over the named profile).
+
+    `ttl_seconds` is what was asked for; `expires_at` never passes `max_expires_at`.
+    `warned_of`: the end of which it was said that it comes soon. `last_used_at`: as
+    `last_active_at`, but a turn, a request at a door or a forwarded port count too.
+    `cwd`: where terminals and commands start, `/workspace` or below.
+    `renewing`: a recreate still owes saving and dropping the old workspace.
+    `kept_at`: where its files were written before it was destroyed.
+    `pulled`: commits of this life of it that a person brought outside.
+    `exposed_secrets`: names of secrets whose values were put inside in this life of it.
+    `instructions`: words for its first agent, once they are known; `instructed`: it has them.
+    `agents`: those that run, or ran when it stopped; `resuming`: a start owes them their
+    conversations.
+    """
+
+    id: SandboxId
+    org_id: OrgId
+    owner: PrincipalId
+    name: str
+    profile: Profile
+    scope: Scope
+    ttl_seconds: int
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime
+    max_expires_at: datetime
+    state: State = State.REQUESTED
+    generation: int = 1
+    reason: str | None = None
+    agent: str | None = None
+    repos: tuple[SandboxRepo, ...] = ()
+    mounts: tuple[HostMount, ...] = ()
+    copies: tuple[str, ...] = ()
+    cwd: str = "/workspace"
+    inputs: Inputs = Inputs()
+    env: tuple[tuple[str, str], ...] = ()
+    setup_metadata: SetupMetadata = SetupMetadata()
+    consumer: Consumer = Consumer()
+    attachment: Attachment = Attachment()
+    ready_at: datetime | None = None
+    last_active_at: datetime | None = None
+    last_used_at: datetime | None = None
+    warned_of: datetime | None = None
+    retained_until: datetime | None = None
+    renewing: bool = False
+    kept_at: str | None = None
+    pulled: tuple[PulledTip, ...] = ()
+    exposed_secrets: tuple[str, ...] = ()
+    instructions: str = ""
+    instructed: bool = False
+    agents: tuple[AgentSeat, ...] = ()
+    resuming: bool = False
+
+
+def keeps_files(sandbox: Sandbox) -> bool:
+    """Return whether it does not run and its workspace can be read or started again."""
+    if sandbox.state is State.FAILED:
+        return sandbox.ready_at is not None
+    return sandbox.state in (State.STOPPED, State.EXPIRED)

@@ -1,0 +1,333 @@
+"""How a wish and a profile become a sandbox.
+
+Every field of the wish is judged here, once, and the whole effective recipe is written
+down: what a profile becomes later never changes a sandbox that already is.
+"""
+
+import re
+from collections.abc import Container
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from atoll.domain.errors import Invalid
+from atoll.domain.files.host_mount import read_host_mounts
+from atoll.domain.files.workspace_path import named_path, workspace_path
+from atoll.domain.ids import SandboxId
+from atoll.domain.people.principal import Principal
+from atoll.domain.profile.profile import Access, Profile, WorkspaceMode
+from atoll.domain.repository.branch import default_branch, read_branch
+from atoll.domain.repository.repository import is_local_key, plain_name, read_remote
+from atoll.domain.sandbox.environment import read_env
+from atoll.domain.sandbox.instructions import read_instructions
+from atoll.domain.sandbox.naming import default_name, free_name, read_name
+from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, RepoWish, Sandbox, SandboxRepo
+
+MAX_REPOS = 16
+MAX_REFERENCE = 500
+MAX_SPARSE = 100
+
+WORKSPACE = "/workspace"
+_PATTERN = re.compile(r"""[*?\[\]!#"'\\]""")
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a wish cannot know: who asks, when, which names are taken, which id is free, and
+    whether repositories on this machine's loopback may be named (development only), and below
+    which folders of the host anybody may mount."""
+
+    caller: Principal
+    now: datetime
+    taken: Container[str]
+    sandbox_id: SandboxId
+    allow_loopback: bool = False
+    mount_roots: tuple[str, ...] = ()
+
+
+def grant(wish: CreateSandbox, profile: Profile, circumstances: Circumstances) -> Sandbox:
+    """The sandbox `wish` asks for, in state `requested`. Raises `Invalid` with `field`. A
+    default name is made free; a chosen one is taken as it is."""
+    now = circumstances.now
+    repos = read_repos(wish, profile, circumstances)
+    effective = _truth(overlaid(wish, profile), wish, repos)
+    ttl = read_ttl(wish, profile)
+    latest = now + timedelta(seconds=profile.ttl.max_seconds)
+    if effective.workspace.access is Access.NONE and repos:
+        raise Invalid(
+            "access none leaves no place for repositories: name none, or take ro or rw",
+            field="workspace.access",
+        )
+    return Sandbox(
+        id=circumstances.sandbox_id,
+        org_id=circumstances.caller.org_id,
+        owner=circumstances.caller.id,
+        name=_name(wish, profile, repos, circumstances),
+        profile=effective,
+        scope=wish.scope or profile.workspace.scope_default,
+        ttl_seconds=ttl,
+        created_at=now,
+        updated_at=now,
+        expires_at=now + timedelta(seconds=ttl),
+        max_expires_at=latest,
+        agent=effective.agent,
+        repos=repos,
+        mounts=read_host_mounts(wish.mounts, circumstances.mount_roots),
+        copies=wish.copies,
+        cwd=read_cwd(wish.cwd),
+        inputs=wish.inputs,
+        env=read_env(wish.env),
+        setup_metadata=wish.setup_metadata,
+        instructions=read_instructions(wish.setup_metadata, profile, repos),
+        consumer=wish.consumer,
+    )
+
+
+def check_references(wish: CreateSandbox) -> None:
+    """Raises `Invalid` for a reference that is empty, too long or not printable."""
+    for field, value in _references(wish):
+        if value is not None and not (0 < len(value) <= MAX_REFERENCE and value.isprintable()):
+            raise Invalid(
+                f"{field} must be 1 to {MAX_REFERENCE} printable characters.", field=field
+            )
+
+
+def agent_key(profile_id: str, consumer: Consumer) -> str:
+    """What a sandbox of scope `agent` belongs to: the profile, and the consumer by actor,
+    harness, and session, run or job. A second create with the same key gets the same one."""
+    parts = (consumer.harness, consumer.session_id, consumer.run_id, consumer.job_id)
+    return "\x1f".join((profile_id, consumer.actor, *(part or "" for part in parts)))
+
+
+def other_input(wish: CreateSandbox, sandbox: Sandbox) -> str | None:
+    """Return the first input in which `wish` asks for something else than `sandbox` was made
+    from; None when it is what was asked for. What a wish leaves out fits anything."""
+    repos = _asked_repos(wish, sandbox.profile)
+    asked = (
+        ("repos", tuple(map(_origin_of, repos)), tuple(map(_origin_of, sandbox.repos))),
+        ("inputs", wish.inputs, sandbox.inputs),
+        ("setup_metadata", wish.setup_metadata, sandbox.setup_metadata),
+        ("agent", wish.agent or sandbox.agent, sandbox.agent),
+        ("env", wish.env, sandbox.env),
+        ("mounts", wish.mounts, sandbox.mounts),
+        ("copies", wish.copies, sandbox.copies),
+    )
+    for field, wanted, there in asked:
+        if wanted != there:
+            return field
+    branches = all(
+        one.branch in (None, there.branch) and one.from_branch in (None, there.from_branch)
+        for one, there in zip(repos, sandbox.repos, strict=True)
+    )
+    return None if branches else "repos"
+
+
+def _origin_of(repo: RepoWish | SandboxRepo) -> tuple[str, tuple[str, ...]]:
+    """What tells one repository from another, however its address is spelled."""
+    if repo.key is not None and is_local_key(repo.key):
+        return repo.key, repo.sparse
+    return read_remote(repo.repo_url, allow_loopback=True).key, repo.sparse
+
+
+def overlaid(wish: CreateSandbox, profile: Profile) -> Profile:
+    """The profile with the wish's own choices laid over it."""
+    return replace(
+        profile,
+        network=replace(profile.network, mode=wish.network_mode or profile.network.mode),
+        workspace=replace(
+            profile.workspace,
+            mode=wish.workspace_mode or profile.workspace.mode,
+            access=wish.access or profile.workspace.access,
+        ),
+        agent=wish.agent or profile.agent,
+        softlock=wish.softlock or profile.softlock,
+        agent_catalogue=read_catalogue(wish, profile),
+    )
+
+
+def _truth(profile: Profile, wish: CreateSandbox, repos: tuple[SandboxRepo, ...]) -> Profile:
+    """The recipe with whose tree is the truth. What comes from a repository leaves by `pull` of
+    its commits, whatever the profile says; a mirror is filled by the caller. Raises `Invalid`."""
+    if not repos or profile.workspace.mode is not WorkspaceMode.MIRROR:
+        return profile
+    if wish.workspace_mode is WorkspaceMode.MIRROR:
+        raise Invalid(
+            "A mirror is filled with the caller's own folder: name no repositories, or leave the "
+            "mode out.",
+            field="workspace.mode",
+        )
+    canonical = replace(profile.workspace, mode=WorkspaceMode.REMOTE_CANONICAL)
+    return replace(profile, workspace=canonical)
+
+
+def read_catalogue(wish: CreateSandbox, profile: Profile) -> tuple[str, ...] | None:
+    """The agents that may run: the profile's, or fewer. Raises `Invalid`."""
+    wanted, most = wish.agent_catalogue, profile.agent_catalogue
+    if wanted is None:
+        return most
+    beyond = [] if most is None else [name for name in wanted if name not in most]
+    if beyond:
+        raise Invalid(
+            f"{profile.id} allows the agents {', '.join(most or ()) or 'none'}, not "
+            f"{beyond[0][:80]!r}: a sandbox may have fewer, never others.",
+            field="agent_catalogue",
+        )
+    return tuple(dict.fromkeys(wanted))
+
+
+def read_ttl(wish: CreateSandbox, profile: Profile) -> int:
+    """Seconds to live: at least one, at most the profile's max. Raises `Invalid`."""
+    seconds = profile.ttl.default_seconds if wish.ttl_seconds is None else wish.ttl_seconds
+    if not 1 <= seconds <= profile.ttl.max_seconds:
+        raise Invalid(
+            f"ttl must lie between 1 and {profile.ttl.max_seconds} seconds, the most that "
+            f"{profile.id} allows.",
+            field="ttl",
+        )
+    return seconds
+
+
+def read_cwd(text: str | None) -> str:
+    """Where terminals and commands start: absolute, `/workspace` or below. Raises `Invalid`."""
+    if text is not None and not text.isprintable():
+        raise Invalid("the start folder's name is not printable.", field="cwd")
+    below = workspace_path(text or "", field="cwd")
+    return f"{WORKSPACE}/{below}" if below else WORKSPACE
+
+
+def read_sparse(folders: tuple[str, ...]) -> tuple[str, ...]:
+    """Folders of a repository, relative to its top, once each. Raises `Invalid` for what git's
+    cone mode would read as a pattern (git-sparse-checkout(1))."""
+    if len(folders) > MAX_SPARSE:
+        raise Invalid(f"At most {MAX_SPARSE} folders can be named.", field="sparse")
+    for folder in folders:
+        if folder.startswith("/") or not folder.isprintable() or _PATTERN.search(folder):
+            raise Invalid(
+                f"{folder[:80]!r} is no folder of a repository: name it relative to the top, "
+                "without * ? [ ] ! # or quotes.",
+                field="sparse",
+            )
+    return tuple(dict.fromkeys(named_path(folder, field="sparse") for folder in folders))
+
+
+def read_repos(
+    wish: CreateSandbox, profile: Profile, circumstances: Circumstances
+) -> tuple[SandboxRepo, ...]:
+    """The repositories with canonical addresses, branches and places: as asked for, else one is
+    `/workspace` itself and several are `/workspace/<repo>`. Raises `Invalid`."""
+    asked = _asked_repos(wish, profile)
+    if len(asked) > MAX_REPOS:
+        raise Invalid(f"At most {MAX_REPOS} repositories fit in a sandbox.", field="repos")
+    places = [_place(one, number) for number, one in enumerate(asked)]
+    # A folder somebody chose is not given to another repository of that name.
+    names = {place.split("/")[2] for place in places if place not in (None, WORKSPACE)}
+    repos: list[SandboxRepo] = []
+    for number, (one, place) in enumerate(zip(asked, places, strict=True)):
+        try:
+            url, name = _source(one, allow_loopback=circumstances.allow_loopback)
+            branch = read_branch(one.branch or default_branch(circumstances.now))
+            start = None if one.from_branch is None else read_branch(one.from_branch)
+            sparse = read_sparse(one.sparse)
+        except Invalid as err:
+            where = f"repos[{number}].{err.field or 'repo_url'}"
+            if asked is not wish.repos and wish.inputs.repo_ref is not None:
+                where = "inputs.repo_ref"
+            raise Invalid(err.message, code=err.code, field=where) from err
+        if place is None:
+            name = free_name(name, names)
+            names.add(name)
+            place = WORKSPACE if len(asked) == 1 else f"{WORKSPACE}/{name}"
+        repos.append(SandboxRepo(url, branch, start, place, one.key, sparse))
+    check_apart([repo.path for repo in repos])
+    return tuple(repos)
+
+
+def check_apart(paths: list[str]) -> None:
+    """Raise `Invalid` when one repository would lie in another, or where another lies."""
+    for number, path in enumerate(paths):
+        for other in paths[:number]:
+            if path == other or f"{path}/".startswith(f"{other}/") or other.startswith(f"{path}/"):
+                raise Invalid(
+                    f"{path} and {other} cannot both hold a repository: give each a folder of its "
+                    "own.",
+                    field=f"repos[{number}].path",
+                )
+
+
+def _asked_repos(wish: CreateSandbox, profile: Profile) -> tuple[RepoWish, ...]:
+    """What was asked for, else `inputs.repo_ref`, else the profile's. Raises `Invalid`."""
+    ref = wish.inputs.repo_ref
+    if wish.repos:
+        if ref is not None and ref not in {repo.repo_url for repo in wish.repos}:
+            raise Invalid(
+                "repo_ref names a repository that repos does not: give one of the two.",
+                field="inputs.repo_ref",
+            )
+        return wish.repos
+    if ref is not None:
+        return (RepoWish(ref),)
+    return tuple(
+        RepoWish(repo.repo_url, from_branch=repo.branch, path=repo.path) for repo in profile.repos
+    )
+
+
+def _place(wish: RepoWish, number: int) -> str | None:
+    """Where it is to lie, absolute; None when nothing was said. Raises `Invalid`."""
+    if wish.path is None:
+        return None
+    field = f"repos[{number}].path"
+    below = workspace_path(wish.path, field=field)
+    if not below.isprintable() or any(part.casefold() == ".git" for part in below.split("/")):
+        raise Invalid("a repository cannot lie there: name a plain folder.", field=field)
+    return f"{WORKSPACE}/{below}" if below else WORKSPACE
+
+
+def _source(wish: RepoWish, *, allow_loopback: bool) -> tuple[str, str]:
+    """Canonical address and short name of one repository."""
+    if wish.key is not None and is_local_key(wish.key):
+        # What an uploaded checkout calls its origin is a label here: nothing dials it.
+        words = wish.repo_url.rstrip("/").removesuffix(".git").rsplit("/", 1)[-1]
+        if len(wish.repo_url) > MAX_REFERENCE or not wish.repo_url.isprintable():
+            raise Invalid("The address of a local repository is not printable.", field="repo_url")
+        return wish.repo_url, plain_name(words)
+    remote = read_remote(wish.repo_url, allow_loopback=allow_loopback)
+    if wish.key not in (None, remote.key):
+        raise Invalid(
+            "The key is neither a local repository's nor the one of this address.", field="key"
+        )
+    return remote.repo_url, remote.name
+
+
+def _name(
+    wish: CreateSandbox,
+    profile: Profile,
+    repos: tuple[SandboxRepo, ...],
+    circumstances: Circumstances,
+) -> str:
+    if wish.name is not None:
+        return read_name(wish.name)
+    first = repos[0] if repos else None
+    repo = None if first is None else plain_name(first.repo_url.rstrip("/").rsplit("/", 1)[-1])
+    wanted = default_name(
+        repo=repo,
+        branch=None if first is None else first.branch,
+        profile_id=profile.id,
+        token=circumstances.sandbox_id[3:9],
+    )
+    return free_name(wanted, circumstances.taken)
+
+
+def _references(wish: CreateSandbox) -> list[tuple[str, str | None]]:
+    consumer, setup = wish.consumer, wish.setup_metadata
+    return [
+        ("agent", wish.agent),
+        *(("agent_catalogue", name) for name in wish.agent_catalogue or ()),
+        *(("copies", each) for each in wish.copies),
+        ("inputs.repo_ref", wish.inputs.repo_ref),
+        ("inputs.compose_bundle_ref", wish.inputs.compose_bundle_ref),
+        ("setup_metadata.instructions_ref", setup.instructions_ref),
+        *(("setup_metadata.secret_refs", ref) for ref in setup.secret_refs),
+        ("consumer.harness", consumer.harness),
+        ("consumer.session_id", consumer.session_id),
+        ("consumer.run_id", consumer.run_id),
+        ("consumer.job_id", consumer.job_id),
+    ]

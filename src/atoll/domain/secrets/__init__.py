@@ -1,0 +1,1 @@
+"""Secrets: what they are called and for, and which values can be one. Pure."""

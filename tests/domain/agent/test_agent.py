@@ -1,0 +1,29 @@
+import pytest
+
+from atoll.domain.agent.agent import Agent, layer_path, named, read_version, split_reference
+from atoll.domain.errors import Invalid
+
+
+def test_split_reference_gives_name_and_version() -> None:
+    assert split_reference("codex") == ("codex", None)
+    assert split_reference("codex@0.169.0") == ("codex", "0.169.0")
+
+
+@pytest.mark.parametrize("text", ["", "..", "1..2", "a/b", "-g", "1 2", "1\n", "x" * 65, "1@2"])
+def test_read_version_refuses_what_could_leave_its_folder(text: str) -> None:
+    with pytest.raises(Invalid):
+        read_version(text)
+
+
+@pytest.mark.parametrize("text", ["0.169.0", "1.0.0-rc.1+build_2", "1!2.0", "2"])
+def test_read_version_takes_what_registries_use(text: str) -> None:
+    assert read_version(text) == text
+
+
+def test_agent_answers_to_its_name_and_aliases_and_lies_under_its_name() -> None:
+    claude = Agent("claude", "claude", ("claude",), ("claude", "-p"), aliases=("claude-code",))
+    codex = Agent("codex", "codex", ("codex",), ("codex", "exec"))
+    assert named((claude, codex)) == (
+        ("claude", claude), ("claude-code", claude), ("codex", codex),
+    )  # fmt: skip
+    assert layer_path(claude).endswith("/claude")

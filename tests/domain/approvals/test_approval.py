@@ -1,0 +1,198 @@
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atoll.domain.approvals.approval import (
+    COOLDOWN,
+    MAX_TTL,
+    MAX_WORDS,
+    ONCE_LIFE,
+    Approval,
+    Asker,
+    CommandAsk,
+    Reach,
+    SecretAsk,
+    Verdict,
+    Yes,
+    check_command,
+    denied,
+    digest,
+    granted,
+    holds,
+    overtaken,
+    revoked,
+    same_question,
+    shown_lines,
+    silences,
+    spelled_out,
+)
+from atoll.domain.errors import Conflict, Invalid
+from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+LATER = NOW + timedelta(days=2)
+OPEN = Approval(
+    ApprovalId("ap_1"),
+    OrgId("org"),
+    PrincipalId("me"),
+    Asker(SandboxId("sb_1"), "box", 1, "ask_1"),
+    SecretAsk("KEY", "sec_1", 3, "api.example.com", 443),
+    NOW,
+    NOW + timedelta(days=1),
+)
+COMMAND = replace(OPEN, ask=CommandAsk(("rm", "-rf", "x"), "/workspace"))
+
+
+def yes(reach: Reach = Reach.SANDBOX, *, ttl: timedelta | None = None, of: Approval = OPEN) -> Yes:
+    return Yes(reach, ttl, digest(of))
+
+
+def test_yes_is_bound_to_what_was_shown() -> None:
+    said = granted(OPEN, yes(), by="me", now=NOW)
+    assert (said.verdict, said.reach, said.until) == (Verdict.GRANTED, Reach.SANDBOX, None)
+    assert holds(said, LATER)
+    with pytest.raises(Conflict) as caught:
+        granted(OPEN, Yes(Reach.ONCE, None, "0" * 64), by="me", now=NOW)
+    assert caught.value.code == "not_as_shown"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(OPEN, id=ApprovalId("ap_2")),
+        replace(OPEN, ask=SecretAsk("KEY", "sec_1", 4, "api.example.com", 443)),
+        replace(OPEN, ask=SecretAsk("KEY", "sec_1", 3, "api.example.com", 8443)),
+        replace(OPEN, ask=SecretAsk("KEY", "sec_1", 3, "api.example.net", 443)),
+        replace(OPEN, ask=SecretAsk("KEY", "sec_2", 3, "api.example.com", 443)),
+        replace(OPEN, asker=replace(OPEN.asker, sandbox_id=SandboxId("sb_2"))),
+        replace(OPEN, asker=replace(OPEN.asker, ask_id="ask_2")),
+        replace(OPEN, asker=replace(OPEN.asker, generation=2)),
+        COMMAND,
+        replace(COMMAND, ask=CommandAsk(("rm", "-rf x"), "/workspace")),
+        replace(COMMAND, ask=CommandAsk(("rm", "-rf", "x"), "/")),
+    ],
+)  # fmt: skip
+def test_digest_tells_any_two_questions_apart(other: Approval) -> None:
+    assert digest(other) != digest(OPEN)
+    assert other == COMMAND or digest(other) != digest(COMMAND)
+
+
+def test_digest_covers_what_was_cut_off() -> None:
+    long = [replace(COMMAND, ask=CommandAsk(("x" * 3000 + end,), "/")) for end in "ab"]
+    assert shown_lines(long[0]) == shown_lines(long[1])
+    assert digest(long[0]) != digest(long[1])
+
+
+def test_once_and_long_times_are_bounded() -> None:
+    assert granted(OPEN, yes(Reach.ONCE), by="me", now=NOW).until == NOW + ONCE_LIFE
+    short = granted(OPEN, yes(ttl=timedelta(seconds=5)), by="me", now=NOW)
+    assert short.until == NOW + timedelta(seconds=5)
+    assert not holds(short, NOW + timedelta(seconds=5))
+    long = granted(OPEN, yes(ttl=timedelta(days=999)), by="me", now=NOW)
+    assert long.until == NOW + MAX_TTL
+
+
+def test_command_is_approved_once_only() -> None:
+    assert granted(COMMAND, yes(Reach.ONCE, of=COMMAND), by="me", now=NOW).reach is Reach.ONCE
+    with pytest.raises(Invalid):
+        granted(COMMAND, yes(of=COMMAND), by="me", now=NOW)
+
+
+@pytest.mark.parametrize("verdict", [one for one in Verdict if one is not Verdict.PENDING])
+def test_decided_is_decided(verdict: Verdict) -> None:
+    done = replace(OPEN, verdict=verdict)
+    for act in (
+        lambda: granted(done, yes(), by="me", now=NOW),
+        lambda: denied(done, by="me", now=NOW),
+    ):
+        with pytest.raises(Conflict) as caught:
+            act()
+        assert caught.value.code == "already_decided"
+
+
+def test_old_question_cannot_be_decided() -> None:
+    with pytest.raises(Conflict, match="too old"):
+        granted(OPEN, yes(), by="me", now=LATER)
+    assert denied(replace(OPEN, until=None), by="me", now=LATER).verdict is Verdict.DENIED
+
+
+def test_no_keeps_the_question_away_for_a_while() -> None:
+    said = denied(OPEN, by="me", now=NOW)
+    assert silences(said, NOW + COOLDOWN - timedelta(seconds=1))
+    assert not silences(said, NOW + COOLDOWN)
+    assert silences(OPEN, NOW) and not silences(OPEN, LATER)
+    assert not silences(granted(OPEN, yes(), by="me", now=NOW), NOW)
+
+
+def test_yes_can_be_taken_back_once() -> None:
+    given_ = granted(OPEN, yes(), by="me", now=NOW)
+    back = revoked(given_, reason="enough", now=NOW)
+    assert (back.verdict, back.reason) == (Verdict.REVOKED, "enough")
+    assert not holds(back, NOW)
+    for other in (back, OPEN):
+        with pytest.raises(Conflict):
+            revoked(other, reason="again", now=NOW)
+
+
+def test_change_overtakes_what_is_open_or_granted() -> None:
+    given_ = granted(OPEN, yes(), by="me", now=NOW)
+    assert overtaken(OPEN, reason="x", now=NOW).verdict is Verdict.EXPIRED
+    assert overtaken(given_, reason="x", now=NOW).verdict is Verdict.REVOKED
+    no = denied(OPEN, by="me", now=NOW)
+    assert overtaken(no, reason="x", now=NOW) is no
+
+
+def test_same_question_is_about_person_sandbox_and_subject() -> None:
+    assert same_question(OPEN, replace(OPEN, id=ApprovalId("ap_2"), times=9))
+    assert not same_question(OPEN, COMMAND)
+    assert not same_question(OPEN, replace(OPEN, owner=PrincipalId("you")))
+    other = replace(OPEN.asker, sandbox_id=SandboxId("sb_2"))
+    assert not same_question(OPEN, replace(OPEN, asker=other))
+
+
+def test_lines_show_words_apart_and_addresses_in_brackets() -> None:
+    assert "  1: -rf" in shown_lines(COMMAND)
+    six = replace(OPEN, ask=SecretAsk("KEY", "sec_1", 3, "2001:db8::1", 443))
+    assert "to https://[2001:db8::1]:443" in shown_lines(six)
+    odd = shown_lines(replace(OPEN, ask=SecretAsk("KEY", "sec_1", 3, "xn--pi-6kc.openai.com", 443)))
+    assert odd[1] == "to https://xn--pi-6kc.openai.com:443"
+    assert odd[2].startswith("which reads \u0430pi.openai.com, ")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31m", "\\x1b[31m"),
+        ("a\u202eb", "a\\u202eb"),
+        ("a\\x1b", "a\\\\x1b"),
+        ("a\nb", "a\\x0ab"),
+        ("\U000e0041", "\\U000e0041"),
+        ("ä", "ä"),
+        ("a\u00a0b\u2003c", "a\\xa0b\\u2003c"),
+        ("a\u3164\u2800\uffa0\u034fb", "a\\u3164\\u2800\\uffa0\\u034fb"),
+        ("a\ufe0f\U000e0100", "a\\ufe0f\\U000e0100"),
+        ("e\u0301 語", "e\u0301 語"),
+    ],
+)
+def test_text_is_spelled_out(text: str, shown: str) -> None:
+    assert spelled_out(text) == shown
+
+
+@given(st.text(max_size=50), st.text(max_size=50))
+def test_spelling_never_makes_two_texts_one(one: str, two: str) -> None:
+    assert (spelled_out(one) == spelled_out(two)) == (one == two)
+    assert spelled_out(one).isprintable()
+
+
+def test_long_text_is_cut_and_says_so() -> None:
+    assert spelled_out("x" * 12, 10) == "x" * 10 + "… (2 characters more)"
+
+
+def test_command_has_bounds() -> None:
+    assert check_command(["a", "b"], "/x") == CommandAsk(("a", "b"), "/x")
+    for argv in ([], ["x"] * (MAX_WORDS + 1), ["x" * 5000]):
+        with pytest.raises(Invalid):
+            check_command(argv, "/x")

@@ -1,0 +1,87 @@
+"""Changing what a sandbox may reach while it lives."""
+
+import pytest
+
+from atoll.domain.errors import Invalid
+from atoll.domain.network.switch import MAX_DENIED, NetworkChange, changed, rules_of, told
+from atoll.domain.profile.profile import Network, NetworkMode
+
+START = Network(egress=("preset:pypi", "a.example"))
+
+
+def test_allowed_host_joins_the_profiles_rules_as_the_owners() -> None:
+    after = changed(START, NetworkChange(allow=("b.example:8443",)))
+    assert after.egress == START.egress
+    assert [(rule.host, rule.origin) for rule in rules_of(after)][-1] == ("b.example", "owner")
+
+
+def test_denied_host_is_barred_until_it_is_allowed_again() -> None:
+    denied = changed(START, NetworkChange(deny=("A.example",)))
+    assert denied.denied == ("a.example",)
+    again = changed(denied, NetworkChange(allow=("a.example",)))
+    assert (again.denied, again.allowed) == ((), ("a.example",))
+    barred = changed(again, NetworkChange(deny=("a.example",)))
+    assert (barred.denied, barred.allowed) == (("a.example",), ())
+
+
+def test_denying_one_host_of_a_preset_keeps_the_others() -> None:
+    github = changed(START, NetworkChange(allow=("preset:github",)))
+    after = changed(github, NetworkChange(deny=("api.github.com",)))
+    assert (after.allowed, after.denied) == (("preset:github",), ("api.github.com",))
+
+
+def test_forgotten_words_leave_no_trace() -> None:
+    after = changed(START, NetworkChange(allow=("b.example",), deny=("c.example",)))
+    assert changed(after, NetworkChange(forget=("b.example", "c.example"))) == START
+
+
+def test_mode_ports_and_ranges_are_switched() -> None:
+    change = NetworkChange(NetworkMode.HOST_ONLY, host_ports=(5432,), ranges=("10.0.0.0/8",))
+    after = changed(START, change)
+    assert (after.mode, after.host_ports, after.ranges) == (
+        NetworkMode.HOST_ONLY, (5432,), ("10.0.0.0/8",),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        NetworkChange(allow=("*.com",)),
+        NetworkChange(allow=("preset:nothing",)),
+        NetworkChange(deny=("exa mple",)),
+        NetworkChange(ranges=("0.0.0.0/0",)),
+        NetworkChange(ranges=("169.254.0.0/16",)),
+        NetworkChange(allow=tuple(f"h{n}.example" for n in range(201))),
+    ],
+)
+def test_change_that_opens_too_much_is_refused(change: NetworkChange) -> None:
+    with pytest.raises(Invalid):
+        changed(START, change)
+
+
+def test_rule_that_is_none_any_more_allows_nothing() -> None:
+    old = Network(egress=("10.0.0.1", "host/path", "a.example"), allowed=("*.com",))
+    assert [rule.host for rule in rules_of(old)] == ["a.example"]
+
+
+def test_denials_of_one_sandbox_have_their_bound() -> None:
+    full = changed(START, NetworkChange(deny=tuple(f"h{n}.example" for n in range(MAX_DENIED))))
+    with pytest.raises(Invalid):
+        changed(full, NetworkChange(deny=("one-more.example",)))
+
+
+def test_word_that_is_no_host_can_be_forgotten() -> None:
+    older = Network(allowed=("10.0.0.1/x", "b.example"), denied=("c.example",))
+    after = changed(older, NetworkChange(forget=("10.0.0.1/x", "C.example", "not a host")))
+    assert (after.allowed, after.denied) == (("b.example",), ())
+
+
+def test_event_tells_all_that_was_switched() -> None:
+    network = Network(
+        mode=NetworkMode.HOST_ONLY, allowed=("a.example",), denied=("b.example",),
+        host_ports=(80,), ranges=("10.0.0.0/8",),
+    )  # fmt: skip
+    assert told(network) == {
+        "mode": "host-only", "allowed": ["a.example"], "denied": ["b.example"],
+        "host_ports": [80], "ranges": ["10.0.0.0/8"],
+    }  # fmt: skip

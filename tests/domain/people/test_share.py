@@ -1,0 +1,90 @@
+"""Share links: what one may give, how guests are called, and what a seat covers."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from atoll.domain.errors import Invalid
+from atoll.domain.ids import (
+    GUESTS_ORG,
+    PERSONAL_ORG,
+    GuestId,
+    PrincipalId,
+    SandboxId,
+    ShareId,
+    TerminalId,
+)
+from atoll.domain.people.principal import ActorKind, Seat
+from atoll.domain.people.share import (
+    MAX_NAME,
+    Guest,
+    Share,
+    ShareWish,
+    expiry,
+    guest_name,
+    principal_of,
+    shown_name,
+)
+from atoll.domain.terminal.turn import Role
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+OWNER = PrincipalId("p")
+
+
+def seat(terminal: TerminalId | None) -> Seat:
+    guest = Guest(GuestId("gu_abcdef"), ShareId("sh_a"), PERSONAL_ORG, OWNER, "Ann", "m", NOW)
+    share = Share(
+        ShareId("sh_a"), PERSONAL_ORG, OWNER, SandboxId("sb_a"), terminal, Role.CONTROLLER,
+        "pair", "mark", NOW, expiry(NOW, 60),
+    )  # fmt: skip
+    principal = principal_of(guest, share)
+    assert (principal.org_id, principal.id) == (GUESTS_ORG, "gu_abcdef")
+    assert (principal.kind, principal.name) == (ActorKind.PERSON, "Ann")
+    assert not principal.interactive
+    assert principal.seat is not None
+    return principal.seat
+
+
+def test_guest_owns_nothing_and_sits_where_its_link_leads() -> None:
+    one = seat(TerminalId("t1"))
+    assert (one.role, one.expires_at) == (Role.CONTROLLER, NOW + timedelta(minutes=1))
+    assert one.covers("sb_a") and one.covers("sb_a", "t1")
+    assert not one.covers("sb_a", "t2") and not one.covers("sb_b") and not one.covers("sb_b", "t1")
+
+
+def test_link_to_a_whole_sandbox_covers_every_terminal_of_it_only() -> None:
+    whole = seat(None)
+    assert whole.covers("sb_a", "t1") and whole.covers("sb_a", "t2")
+    assert not whole.covers("sb_b", "t1")
+
+
+@pytest.mark.parametrize(
+    ("wish", "field"),
+    [
+        ({"role": Role.OWNER}, "role"),
+        ({"seconds": 0}, "ttl"),
+        ({"seconds": -1}, "ttl"),
+        ({"seconds": 30 * 86400 + 1}, "ttl"),
+        ({"name": "x" * (MAX_NAME + 1)}, "name"),
+        ({"name": "a\x1b[31m"}, "name"),
+        ({"name": "a\u202eb"}, "name"),
+        ({"name": "   "}, "name"),
+    ],
+)
+def test_link_that_gives_too_much_or_cannot_be_shown_is_refused(
+    wish: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(Invalid) as refused:
+        ShareWish(**wish)
+    assert refused.value.field == field
+
+
+def test_link_within_bounds_is_taken() -> None:
+    assert ShareWish().role is Role.VIEWER
+    assert ShareWish(name="Ann's", seconds=30 * 86400, role=Role.CONTROLLER).name == "Ann's"
+
+
+def test_names_of_guests_are_trimmed_or_made_of_their_id() -> None:
+    assert shown_name("  Zoë ") == "Zoë"
+    assert guest_name(GuestId("gu_abcdef")) == "guest abcd"

@@ -1,0 +1,35 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from atoll.domain.errors import Invalid
+from atoll.domain.repository.branch import branch_of_ref, default_branch, read_branch
+
+REFUSED = [
+    "", "-x", "--upload-pack=x", "/x", "x/", "x.", "@", "HEAD", "a..b", "a//b", "a@{b", "a b",
+    "a~b", "a^b", "a:b", "a?b", "a*b", "a[b", "a\\b", ".a", "a/.b", "a.lock", "a.lock/b", "a\nb",
+    "a\x7fb", "a\u202eb", "\ud800", "x" * 201,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_branch_broken_rule_refused(text: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        read_branch(text, field="from_branch")
+    assert caught.value.field == "from_branch"
+    assert branch_of_ref(f"refs/heads/{text}") is None
+
+
+@pytest.mark.parametrize("text", ["main", "fix/1", "a-b_c.d", "feature/ümlaut", "@x", "a@b"])
+def test_branch_good_name_kept(text: str) -> None:
+    assert read_branch(text) == text
+    assert branch_of_ref(f"refs/heads/{text}") == text
+
+
+def test_branch_of_another_ref_is_none() -> None:
+    assert branch_of_ref("refs/tags/v1") is None
+    assert branch_of_ref("HEAD") is None
+
+
+def test_default_branch_says_when() -> None:
+    assert default_branch(datetime(2024, 1, 15, 14, 30, tzinfo=UTC)) == "sandbox-20240115-1430"

@@ -1,0 +1,55 @@
+from dataclasses import replace
+
+import pytest
+
+from atoll.domain.errors import Invalid
+from atoll.domain.profile.profile import Scope
+from atoll.domain.sandbox.consumer import ConsumerEnd, ends_with
+from atoll.domain.sandbox.lifecycle import step
+from atoll.domain.sandbox.sandbox import Consumer, Sandbox, State
+from atoll.domain.sandbox.stimulus import ConsumerEnded
+from tests.domain.sandbox.test_lifecycle import NOW, born
+
+THEIRS = Consumer(harness="nightly", session_id="s-1", run_id="r-1", job_id="j-1")
+
+
+def made(scope: Scope = Scope.SESSION, state: State = State.READY) -> Sandbox:
+    return replace(born(), scope=scope, state=state, consumer=THEIRS)
+
+
+@pytest.mark.parametrize(
+    ("end", "expected"),
+    [
+        (ConsumerEnd("nightly", session_id="s-1"), True),
+        (ConsumerEnd("nightly", run_id="r-1"), True),
+        (ConsumerEnd("nightly", job_id="j-1"), True),
+        (ConsumerEnd("nightly", session_id="s-2"), False),
+        (ConsumerEnd("nightly", run_id="s-1"), False),
+        (ConsumerEnd("nightly", job_id="s-1"), False),
+        (ConsumerEnd("other", session_id="s-1"), False),
+    ],
+)
+def test_sandbox_ends_with_the_consumer_it_was_made_for(end: ConsumerEnd, expected: bool) -> None:
+    assert ends_with(made(), end) is expected
+
+
+@pytest.mark.parametrize(
+    "other",
+    [made(Scope.AGENT), made(Scope.SHARED), made(state=State.EXPIRED), made(state=State.DESTROYED)],
+)
+def test_sandbox_of_another_scope_or_ended_already_is_left_alone(other: Sandbox) -> None:
+    assert not ends_with(other, ConsumerEnd("nightly", session_id="s-1"))
+    assert step(other, ConsumerEnded(), NOW) == (other, ())
+
+
+@pytest.mark.parametrize("ids", [{}, {"session_id": "s", "run_id": "r"}])
+def test_end_names_exactly_one_id(ids: dict[str, str]) -> None:
+    with pytest.raises(Invalid):
+        ConsumerEnd("nightly", **ids)
+
+
+@pytest.mark.parametrize("state", [State.READY, State.ACTIVE, State.STOPPED])
+def test_sandbox_whose_session_ended_expires_and_is_kept(state: State) -> None:
+    ended, _ = step(made(state=state), ConsumerEnded(), NOW)
+    assert (ended.state, ended.reason) == (State.EXPIRED, "Its consumer's session ended.")
+    assert ended.retained_until is not None and ended.retained_until > NOW

@@ -1,0 +1,453 @@
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from atoll.domain.errors import Conflict, LimitReached
+from atoll.domain.event import KINDS
+from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
+from atoll.domain.network.switch import NetworkChange
+from atoll.domain.profile.profile import NetworkMode, Profile, Scope, Ttl
+from atoll.domain.sandbox.instruction import Append, Instruction, Provision, Teardown
+from atoll.domain.sandbox.lifecycle import MAX_PULLED, step
+from atoll.domain.sandbox.lifetime import deadline, ends_soon, idle_deadline, warning_at
+from atoll.domain.sandbox.sandbox import (
+    Attachment,
+    PulledTip,
+    Sandbox,
+    SandboxRepo,
+    State,
+    keeps_files,
+)
+from atoll.domain.sandbox.stimulus import (
+    Broke,
+    Destroy,
+    Due,
+    Exposed,
+    ExtendTtl,
+    Idle,
+    Pulled,
+    Reached,
+    Recreate,
+    Renewed,
+    Requested,
+    Start,
+    Stimulus,
+    Stop,
+    SwitchNetwork,
+    TeardownFailed,
+    TornDown,
+    Touched,
+)
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+UNMOVING = {"sandbox.ttl_extended", "sandbox.ends_soon", "network.switched", "sandbox.pulled"}
+
+EDGES = {
+    (State.REQUESTED, State.PROVISIONING),
+    (State.PROVISIONING, State.READY),
+    (State.READY, State.ACTIVE),
+    (State.READY, State.STOPPED),
+    (State.ACTIVE, State.STOPPED),
+    (State.STOPPED, State.PROVISIONING),
+    *(
+        (state, end)
+        for state in (State.REQUESTED, State.PROVISIONING, State.READY, State.ACTIVE)
+        for end in (State.EXPIRED, State.FAILED)
+    ),
+    (State.STOPPED, State.EXPIRED),
+    *(
+        (state, State.PROVISIONING)
+        for state in (State.READY, State.ACTIVE, State.STOPPED, State.FAILED, State.EXPIRED)
+    ),
+    *((state, State.DESTROYING) for state in State if state is not State.DESTROYED),
+    (State.DESTROYING, State.DESTROYED),
+}
+
+
+def born(*, idle: int | None = None, stop: int | None = None) -> Sandbox:
+    profile = Profile("profile.x", "1.0.0", ttl=Ttl(3600, 4 * 3600, idle, 1800, stop))
+    return Sandbox(
+        id=SandboxId("sb_a"),
+        org_id=PERSONAL_ORG,
+        owner=PrincipalId("p"),
+        name="x",
+        profile=profile,
+        scope=Scope.SESSION,
+        ttl_seconds=3600,
+        created_at=NOW,
+        updated_at=NOW,
+        expires_at=NOW + HOUR,
+        max_expires_at=NOW + 4 * HOUR,
+    )
+
+
+def after(sandbox: Sandbox, *stimuli: Stimulus, now: datetime = NOW) -> Sandbox:
+    for stimulus in stimuli:
+        sandbox, _ = step(sandbox, stimulus, now)
+    return sandbox
+
+
+READY = after(born(), Requested(), Reached(1, Attachment(address="unix:/x")))
+ACTIVE = after(READY, Touched())
+STOPPED = after(READY, Stop())
+FAILED = after(READY, Broke(1, "it broke"))
+EXPIRED = after(READY, Due(), now=NOW + HOUR)
+NEVER_READY = after(born(), Requested(), Broke(1, "no"))
+DESTROYING = after(READY, Destroy())
+DESTROYED = after(DESTROYING, TornDown(1))
+
+
+def test_requested_begins_to_provision() -> None:
+    sandbox, instructions = step(born(), Requested(), NOW)
+    assert sandbox.state is State.PROVISIONING
+    assert instructions == (Append("sandbox.provisioning"), Provision(1))
+    assert step(sandbox, Requested(), NOW) == (sandbox, ())
+
+
+def test_reached_remembers_how_repositories_were_laid_out() -> None:
+    begun = SandboxRepo("https://h.example/o/r", "b", None, "/workspace", began_from="main")
+    report = Reached(1, Attachment(address="unix:/x"), (begun,))
+    assert after(born(), Requested(), report).repos == (begun,)
+
+
+def test_reached_makes_ready_with_the_way_in() -> None:
+    assert READY.state is State.READY
+    assert READY.attachment.address == "unix:/x"
+    assert READY.ready_at == NOW
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "late"),
+    [
+        (READY, Reached(1, Attachment())),
+        (after(born(), Requested()), Reached(2, Attachment())),
+        (READY, Broke(2, "late")),
+        (STOPPED, Broke(1, "late")),
+        (READY, TornDown(1)),
+        (DESTROYING, TornDown(2)),
+        (READY, TeardownFailed(1, "late")),
+        (DESTROYING, TeardownFailed(2, "late")),
+        (READY, Renewed(1)),
+        (STOPPED, Touched()),
+        (STOPPED, Idle(10**9, 10**9)),
+        (READY, Idle(10**9, 10**9)),
+        (READY, Due()),
+        (FAILED, Due()),
+        (DESTROYED, Due()),
+        (DESTROYED, Destroy()),
+        (DESTROYING, Destroy()),
+    ],
+)
+def test_late_or_idle_word_changes_nothing(sandbox: Sandbox, late: Stimulus) -> None:
+    assert step(sandbox, late, NOW) == (sandbox, ())
+
+
+def test_touch_makes_active_and_writes_at_most_every_thirty_seconds() -> None:
+    assert (ACTIVE.state, ACTIVE.last_active_at) == (State.ACTIVE, NOW)
+    assert after(ACTIVE, Touched(), now=NOW + timedelta(seconds=29)) is ACTIVE
+    later = NOW + timedelta(seconds=30)
+    assert after(ACTIVE, Touched(), now=later).last_active_at == later
+    assert after(replace(ACTIVE, last_active_at=None), Touched()).last_active_at == NOW
+
+
+def test_stop_keeps_state_and_start_provisions_the_same_generation() -> None:
+    sandbox, instructions = step(READY, Stop(), NOW)
+    assert instructions == (Append("sandbox.stopped"), Teardown(1, keep_state=True))
+    sandbox, instructions = step(sandbox, Start(), NOW)
+    assert (sandbox.state, sandbox.generation) == (State.PROVISIONING, 1)
+    assert instructions[1:] == (Provision(1),)
+
+
+def test_start_after_a_failure_takes_up_the_workspace_that_was_kept() -> None:
+    sandbox, instructions = step(FAILED, Start(), NOW)
+    assert (sandbox.state, sandbox.generation) == (State.PROVISIONING, 1)
+    assert (sandbox.reason, sandbox.retained_until) == (None, None)
+    assert instructions[1:] == (Provision(1),)
+    with pytest.raises(Conflict, match="failed after it was ready"):
+        step(NEVER_READY, Start(), NOW)
+
+
+@pytest.mark.parametrize("sandbox", [EXPIRED, FAILED])
+def test_start_of_an_ended_one_gives_it_its_whole_time_again(sandbox: Sandbox) -> None:
+    later = NOW + 100 * HOUR
+    started, _ = step(sandbox, Start(), later)
+    assert (started.state, started.generation) == (State.PROVISIONING, 1)
+    assert (started.expires_at, started.max_expires_at) == (later + HOUR, later + 4 * HOUR)
+    assert started.retained_until is None
+    stopped, _ = step(STOPPED, Start(), NOW + HOUR / 4)
+    assert stopped.expires_at == STOPPED.expires_at
+
+
+def test_start_after_a_recreate_that_failed_takes_up_the_workspace_it_left() -> None:
+    failed = after(STOPPED, Recreate(), Broke(2, "not saved"))
+    assert failed.renewing
+    started, instructions = step(failed, Start(), NOW)
+    assert (started.renewing, started.generation) == (False, 2)
+    assert instructions[-1] == Provision(2)
+
+
+def test_files_are_kept_by_what_ended_after_it_had_some() -> None:
+    kept = [STOPPED, EXPIRED, FAILED, READY, NEVER_READY, DESTROYED]
+    assert [keeps_files(one) for one in kept] == [True, True, True, False, False, False]
+
+
+def test_broke_keeps_reason_and_workspace_until_retention() -> None:
+    failed, instructions = step(READY, Broke(1, "no loop device"), NOW)
+    assert (failed.state, failed.reason) == (State.FAILED, "no loop device")
+    assert failed.retained_until == NOW + HOUR / 2
+    assert instructions[1] == Teardown(1, keep_state=True)
+    gone, instructions = step(failed, Due(), NOW + HOUR)
+    assert gone.state is State.DESTROYING
+    assert gone.reason == "no loop device"
+    assert instructions[-1] == Teardown(1, keep_state=False)
+
+
+def test_expiry_at_its_moment() -> None:
+    assert after(STOPPED, Due(), now=NOW + HOUR).state is State.EXPIRED
+
+
+def test_idle_long_enough_expires_else_notes_the_last_activity() -> None:
+    sandbox = after(born(idle=600), Requested(), Reached(1, Attachment()))
+    assert idle_deadline(sandbox) == NOW + timedelta(seconds=600)
+    assert deadline(sandbox) == NOW + timedelta(seconds=600)
+    later = NOW + timedelta(seconds=600)
+    noted = after(sandbox, Idle(10, 5), now=later)
+    assert noted.last_used_at == later - timedelta(seconds=5)
+    assert noted.last_active_at == later - timedelta(seconds=10)
+    assert after(sandbox, Idle(600, 0), now=later).state is State.EXPIRED
+
+
+def test_unused_long_enough_stops_and_does_not_expire() -> None:
+    sandbox = after(born(stop=600), Requested(), Reached(1, Attachment()))
+    later = NOW + timedelta(seconds=600)
+    assert idle_deadline(sandbox) == later
+    used = after(sandbox, Idle(600, 10), now=later)
+    assert (used.state, idle_deadline(used)) == (State.READY, later + timedelta(seconds=590))
+    stopped, instructions = step(sandbox, Idle(600, 600), later)
+    assert (stopped.state, stopped.reason) == (State.STOPPED, "Nobody used it for 10m.")
+    assert instructions == (
+        Append("sandbox.stopped", "Nobody used it for 10m."),
+        Teardown(1, keep_state=True),
+    )
+    assert deadline(stopped) == warning_at(stopped)
+    both = after(born(idle=900, stop=600), Requested(), Reached(1, Attachment()))
+    assert idle_deadline(replace(both, last_used_at=later)) == NOW + timedelta(seconds=900)
+
+
+def test_sandbox_says_once_that_it_ends_soon_and_again_after_more_time() -> None:
+    half = NOW + HOUR / 2
+    assert warning_at(READY) == deadline(READY) == half
+    assert warning_at(replace(READY, ttl_seconds=86400)) == NOW
+    assert step(READY, Due(), half - timedelta(seconds=1)) == (READY, ())
+    warned, (told,) = step(READY, Due(), half)
+    assert told == Append("sandbox.ends_soon", None, {"expires_at": READY.expires_at.isoformat()})
+    assert ends_soon(warned) and not ends_soon(READY)
+    assert (warned.state, deadline(warned)) == (State.READY, READY.expires_at)
+    assert step(warned, Due(), half) == (warned, ())
+    longer = after(warned, ExtendTtl(3600))
+    assert not ends_soon(longer)
+    assert deadline(longer) == half + HOUR
+    assert not ends_soon(after(warned, Due(), now=NOW + HOUR))
+
+
+def test_recreate_of_one_that_was_ready_renews_first() -> None:
+    sandbox, instructions = step(STOPPED, Recreate(), NOW)
+    assert (sandbox.generation, sandbox.renewing) == (2, True)
+    assert instructions[1:] == (Provision(2, renew=True),)
+    renewed = after(sandbox, Renewed(2))
+    assert (renewed.renewing, renewed.ready_at) == (False, None)
+
+
+def test_recreate_of_one_that_never_was_ready_has_nothing_to_save() -> None:
+    failed = after(born(), Requested(), Broke(1, "no"))
+    sandbox, instructions = step(failed, Recreate(), NOW + HOUR)
+    assert instructions[1:] == (Provision(2),)
+    assert sandbox.reason is None
+    assert sandbox.retained_until is None
+    assert sandbox.expires_at == NOW + 2 * HOUR
+
+
+def test_destroy_says_where_the_files_were_kept_and_leaves_nothing_itself() -> None:
+    sandbox, (told, teardown) = step(READY, Destroy(kept_at="/home/kept/x"), NOW)
+    assert sandbox.kept_at == "/home/kept/x"
+    assert isinstance(told, Append) and told.extra == {"kept_at": "/home/kept/x"}
+    assert teardown == Teardown(1, keep_state=False)
+    _, (plain, _) = step(STOPPED, Destroy(), NOW)
+    assert isinstance(plain, Append) and plain.extra == {}
+
+
+def test_pulled_commits_are_remembered_once_and_forgotten_by_the_next_life() -> None:
+    once, (told,) = step(READY, Pulled(0, "a" * 40), NOW)
+    assert once.pulled == (PulledTip(0, "a" * 40),)
+    assert isinstance(told, Append) and told.extra == {"repo": 0, "commit": "a" * 40}
+    assert step(once, Pulled(0, "a" * 40), NOW) == (once, ())
+    assert step(DESTROYING, Pulled(0, "a" * 40), NOW) == (DESTROYING, ())
+    many = after(once, *(Pulled(1, f"{n:040x}") for n in range(MAX_PULLED)))
+    assert len(many.pulled) == MAX_PULLED and PulledTip(0, "a" * 40) not in many.pulled
+    assert after(once, Recreate()).pulled == ()
+
+
+def test_teardown_failure_is_told_and_destroyed_lists_what_went() -> None:
+    assert after(DESTROYING, TeardownFailed(1, "busy")).reason == "busy"
+    gone, (told,) = step(DESTROYING, TornDown(1, ("a",), ("b",)), NOW)
+    assert gone.state is State.DESTROYED
+    assert gone.attachment == Attachment()
+    assert isinstance(told, Append)
+    assert told.extra == {"removed": ["a"], "leftovers": ["b"]}
+
+
+def test_extend_adds_up_to_the_maximum_and_names_the_longest_that_fits() -> None:
+    assert after(READY, ExtendTtl(60)).expires_at == NOW + HOUR + timedelta(seconds=60)
+    with pytest.raises(LimitReached, match="3h is the longest that fits"):
+        step(READY, ExtendTtl(3 * 3600 + 1), NOW)
+    most = after(READY, ExtendTtl(3 * 3600))
+    assert most.expires_at == READY.max_expires_at
+    with pytest.raises(LimitReached, match="nothing more fits"):
+        step(most, ExtendTtl(60), NOW)
+    with pytest.raises(Conflict, match="only be given more time"):
+        step(READY, ExtendTtl(0), NOW)
+
+
+def test_extend_of_an_ended_one_prolongs_what_is_kept() -> None:
+    assert EXPIRED.retained_until == NOW + 1.5 * HOUR
+    longer, (told,) = step(EXPIRED, ExtendTtl(3600), NOW + HOUR)
+    assert (longer.state, longer.retained_until) == (State.EXPIRED, NOW + 2.5 * HOUR)
+    assert longer.expires_at == EXPIRED.expires_at
+    assert told == Append(
+        "sandbox.ttl_extended", None, {"retained_until": (NOW + 2.5 * HOUR).isoformat()}
+    )
+    with pytest.raises(LimitReached, match="4h is the longest"):
+        step(EXPIRED, ExtendTtl(5 * 3600), NOW + HOUR)
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "act"),
+    [
+        (STOPPED, Stop()),
+        (READY, Start()),
+        (born(), Recreate()),
+        (DESTROYED, Recreate()),
+        (DESTROYED, ExtendTtl(60)),
+    ],
+)
+def test_act_out_of_place_is_refused_in_a_sentence(sandbox: Sandbox, act: Stimulus) -> None:
+    with pytest.raises(Conflict, match=r"Sandbox x \(sb_a\) (is|can)"):
+        step(sandbox, act, NOW)
+
+
+def test_network_is_switched_while_it_lives_or_is_kept_and_told_once() -> None:
+    change = NetworkChange(deny=("a.example",))
+    switched, (told,) = step(READY, SwitchNetwork(change), NOW + HOUR)
+    assert switched.profile.network.denied == ("a.example",)
+    assert isinstance(told, Append) and told.event_type == "network.switched"
+    assert switched.updated_at == NOW + HOUR
+    assert step(switched, SwitchNetwork(change), NOW + 2 * HOUR) == (switched, ())
+    assert step(STOPPED, SwitchNetwork(change), NOW)[0].profile.network.denied
+    with pytest.raises(Conflict, match="going away"):
+        step(DESTROYING, SwitchNetwork(change), NOW)
+
+
+def test_exposed_secrets_stay_known_until_the_next_life() -> None:
+    once, instructions = step(READY, Exposed(("b", "a")), NOW)
+    assert (once.exposed_secrets, instructions) == (("a", "b"), ())
+    more = after(once, Exposed(("c",)), Exposed(("a",)))
+    assert more.exposed_secrets == ("a", "b", "c")
+    again = after(more, Recreate(), Renewed(2))
+    assert again.exposed_secrets == ()
+
+
+def test_deadline_follows_the_state() -> None:
+    assert deadline(READY) == warning_at(READY)
+    assert deadline(FAILED) == FAILED.retained_until
+    assert deadline(DESTROYED) is None
+    assert idle_deadline(STOPPED) is None
+
+
+class Life(RuleBasedStateMachine):
+    """Any sequence of stimuli stays on the edges of the table."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = NOW
+        self.sandbox = born(idle=600, stop=900)
+
+    @rule(seconds=st.integers(0, 7200))
+    def time_goes_by(self, seconds: int) -> None:
+        self.now += timedelta(seconds=seconds)
+
+    @rule(
+        stimulus=st.one_of(
+            st.sampled_from(
+                [Requested(), Touched(), Due(), Stop(), Start(), Recreate(), Destroy()]
+            ),
+            st.builds(Destroy, st.sampled_from([None, "/kept"])),
+            st.builds(Pulled, st.integers(0, 1), st.sampled_from(["a" * 40, "b" * 40])),
+            st.builds(ExtendTtl, st.integers(-5, 10**6)),
+            st.builds(
+                SwitchNetwork,
+                st.builds(NetworkChange, st.sampled_from([None, *NetworkMode])),
+            ),
+            st.builds(Exposed, st.tuples(st.sampled_from("abc"))),
+            st.builds(Idle, st.floats(-1, 10**4), st.floats(-1, 10**4)),
+        )
+    )
+    def somebody_or_time_acts(self, stimulus: Stimulus) -> None:
+        self.take(stimulus)
+
+    @rule(late=st.integers(0, 1), kind=st.integers(0, 4))
+    def the_shell_reports(self, late: int, kind: int) -> None:
+        generation = self.sandbox.generation - late
+        reports: list[Stimulus] = [
+            Reached(generation, Attachment(address="unix:/x")),
+            Renewed(generation),
+            Broke(generation, "it broke"),
+            TornDown(generation),
+            TeardownFailed(generation, "busy"),
+        ]
+        self.take(reports[kind])
+
+    def take(self, stimulus: Stimulus) -> None:
+        before = self.sandbox
+        try:
+            self.sandbox, instructions = step(before, stimulus, self.now)
+        except (Conflict, LimitReached) as err:
+            assert before.name in err.message
+            return
+        self.check_edge(before, stimulus, instructions)
+
+    def check_edge(
+        self, before: Sandbox, stimulus: Stimulus, instructions: tuple[Instruction, ...]
+    ) -> None:
+        told = [one for one in instructions if isinstance(one, Append)]
+        assert all(one.event_type in KINDS for one in told)
+        if self.sandbox.state is before.state:
+            assert {one.event_type for one in told} <= UNMOVING
+        else:
+            assert (before.state, self.sandbox.state) in EDGES
+            assert [one.event_type for one in told] == [f"sandbox.{self.sandbox.state}"]
+        grown = self.sandbox.generation - before.generation
+        assert grown == (1 if isinstance(stimulus, Recreate) else 0)
+
+    @invariant()
+    def it_never_outlives_its_maximum(self) -> None:
+        assert self.sandbox.expires_at <= self.sandbox.max_expires_at
+
+    @invariant()
+    def what_ended_says_until_when_it_is_kept(self) -> None:
+        if self.sandbox.state in (State.EXPIRED, State.FAILED):
+            assert self.sandbox.reason
+            assert self.sandbox.retained_until is not None
+
+    @invariant()
+    def a_living_sandbox_always_has_a_deadline(self) -> None:
+        gone = self.sandbox.state in (State.DESTROYING, State.DESTROYED)
+        assert (deadline(self.sandbox) is None) == gone
+
+
+TestLife = Life.TestCase
+TestLife.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)

@@ -1,0 +1,45 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atoll.domain.errors import Invalid
+from atoll.domain.sandbox.naming import bent, default_name, free_name, read_name
+
+
+@pytest.mark.parametrize("name", ["a", "repo-fix", "a.b_c-d", "0" * 63])
+def test_name_that_fits_is_taken(name: str) -> None:
+    assert read_name(name) == name
+
+
+@pytest.mark.parametrize(
+    "name", ["", "-a", "a-", "A", "a b", "a/b", "é", "a\n", "0" * 64, "sb_" + "a" * 16, "..", "a\0"]
+)
+def test_name_that_does_not_fit_is_refused(name: str) -> None:
+    with pytest.raises(Invalid) as err:
+        read_name(name)
+    assert err.value.field == "name"
+
+
+def test_default_name_follows_repository_or_profile() -> None:
+    known = default_name(repo="My.Repo", branch="fix/It", profile_id="profile.x", token="abc")
+    assert known == "my.repo-fix-it"
+    assert default_name(repo=None, branch=None, profile_id="profile.x", token="abc") == "x-abc"
+
+
+@given(st.text())
+def test_bent_text_always_fits(text: str) -> None:
+    assert read_name(bent(text))
+
+
+@given(st.text(alphabet="abc", min_size=1, max_size=63), st.integers(0, 12))
+def test_free_name_is_free_and_fits(wanted: str, rivals: int) -> None:
+    taken: set[str] = set()
+    for _ in range(rivals):
+        name = free_name(wanted, taken)
+        assert name not in taken
+        assert read_name(name)
+        taken.add(name)
+
+
+def test_free_name_counts_on_until_one_is_free() -> None:
+    assert free_name("box", {"box", "box-2", "box-3"}) == "box-4"

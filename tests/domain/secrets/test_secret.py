@@ -1,0 +1,207 @@
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from atoll.domain.errors import Invalid
+from atoll.domain.ids import OrgId, PrincipalId, SecretId
+from atoll.domain.secrets.secret import (
+    Place,
+    Purpose,
+    Secret,
+    Use,
+    Whose,
+    applied,
+    bound_to,
+    check_look_alikes,
+    check_use,
+    in_scope,
+    look_alikes,
+    read_place,
+    read_scope,
+    read_secret_name,
+)
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+CUSTOM = Use(Purpose.CUSTOM)
+GIT = Use(Purpose.GIT, "https://example.org/o/r.git")
+HERE = Whose(OrgId("org"), PrincipalId("me"), "sb_1", "profile.shell")
+
+
+def secret(name: str, scope: str = "person", use: Use = CUSTOM, *, age: int = 0) -> Secret:
+    at = NOW - timedelta(seconds=age)
+    return Secret(
+        SecretId(f"sec_{name}_{scope}"),
+        OrgId("org"),
+        PrincipalId("me"),
+        name,
+        scope,
+        use,
+        1,
+        "f",
+        "",
+        9,
+        at,
+        at,
+    )
+
+
+@pytest.mark.parametrize("name", ["A", "my_key-2", "_x", "a" * 64])
+def test_name_of_plain_characters_is_taken(name: str) -> None:
+    assert read_secret_name(name) == name
+
+
+@pytest.mark.parametrize(
+    "name", ["", "1a", "a b", "a/b", "ä", "a" * 65, "a\n", "../x", "-a", "sec_x"]
+)
+def test_name_of_anything_else_is_refused(name: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        read_secret_name(name)
+    assert caught.value.field == "name"
+
+
+@pytest.mark.parametrize("scope", ["person", "organization", "profile:profile.shell"])
+def test_scope_is_taken(scope: str) -> None:
+    assert read_scope(scope) == scope
+    assert read_scope("sandbox:sb_" + "a" * 16)
+
+
+@pytest.mark.parametrize("scope", ["", "everyone", "sandbox:", "sandbox:x", "profile:shell"])
+def test_scope_of_nothing_is_refused(scope: str) -> None:
+    with pytest.raises(Invalid):
+        read_scope(scope)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("API.Example.com", Place("api.example.com")),
+        ("a.example:8443", Place("a.example", 8443)),
+        ("bücher.example.", Place("xn--bcher-kva.example")),
+        ("[::1]:80", Place("::1", 80)),
+        ("2001:db8::1", Place("2001:db8::1")),
+        ("[2001:db8::1]", Place("2001:db8::1")),
+    ],
+)
+def test_place_has_one_spelling(text: str, place: Place) -> None:
+    assert read_place(text) == place
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a b", "a:0", "a:65536", "a:x", "http://a", "u@a", "127.1", "a:²", "a/b"]
+)
+def test_place_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        read_place(text)
+    assert caught.value.field == "hosts"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        CUSTOM,
+        Use(Purpose.CUSTOM, slot="header", slot_name="X-Key"),
+        Use(Purpose.CUSTOM, slot="query", slot_name="key"),
+        Use(Purpose.CUSTOM, slot="basic", slot_name="me"),
+        Use(Purpose.CUSTOM, headers=("X-Shard", "Depth")),
+        Use(Purpose.CUSTOM, variable="KEY"),
+        Use(Purpose.PROVIDER, "openai", brokered=False),
+        Use(Purpose.PROVIDER, "openai", base_url="https://gateway.example/x"),
+        Use(Purpose.ENV, variable="DB_URL", brokered=False),
+        GIT,
+        replace(GIT, push=("refs/heads/atoll/*",)),
+    ],
+)
+def test_use_that_makes_sense_is_taken(use: Use) -> None:
+    assert check_use(use) is use
+
+
+@pytest.mark.parametrize(
+    ("use", "field"),
+    [
+        (Use(Purpose.PROVIDER, "nobody"), "provider"),
+        (Use(Purpose.PROVIDER, "openai", base_url="http://gateway.example"), "base_url"),
+        (Use(Purpose.CUSTOM, headers=("X-Forwarded-For",)), "headers"),
+        (Use(Purpose.CUSTOM, headers=("x_shard",)), "headers"),
+        (Use(Purpose.CUSTOM, headers=("a b",)), "headers"),
+        (Use(Purpose.CUSTOM, headers=("X-A",) * 33), "headers"),
+        (Use(Purpose.CUSTOM, slot_name="x"), "slot_name"),
+        (Use(Purpose.CUSTOM, slot="header"), "slot_name"),
+        (Use(Purpose.CUSTOM, slot="header", slot_name="Host"), "slot_name"),
+        (Use(Purpose.CUSTOM, slot="header", slot_name="a\r\nb"), "slot_name"),
+        (Use(Purpose.CUSTOM, slot="query", slot_name="a&b"), "slot_name"),
+        (Use(Purpose.CUSTOM, slot="basic", slot_name="a:b"), "slot_name"),
+        (Use(Purpose.CUSTOM, places=tuple(Place(f"h{n}") for n in range(33))), "hosts"),
+        (Use(Purpose.CUSTOM, brokered=False), "env"),
+        (Use(Purpose.CUSTOM, variable="PATH"), "env"),
+        (Use(Purpose.CUSTOM, variable="a=b"), "env"),
+        (Use(Purpose.ENV, brokered=False), "env"),
+        (Use(Purpose.ENV, variable="X"), "broker_protected"),
+        (replace(GIT, target="http://example.org/r"), "remote"),
+        (replace(GIT, target="https://Example.org/r"), "remote"),
+        (replace(GIT, target="https://u@example.org/r"), "remote"),
+        (replace(GIT, target="https://example.org/"), "remote"),
+        (replace(GIT, target="https://example.org/r?x"), "remote"),
+        (replace(GIT, target=""), "remote"),
+        (replace(GIT, push=("main",)), "push"),
+    ],
+)
+def test_use_that_makes_none_is_refused(use: Use, field: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        check_use(use)
+    assert caught.value.field == field
+
+
+def test_scope_counts_only_where_it_says() -> None:
+    other = replace(HERE, owner=PrincipalId("you"))
+    assert in_scope(secret("a", "person"), HERE)
+    assert not in_scope(secret("a", "person"), other)
+    assert in_scope(secret("a", "organization"), other)
+    assert not in_scope(secret("a", "organization"), replace(HERE, org_id=OrgId("else")))
+    assert in_scope(secret("a", "sandbox:sb_1"), HERE)
+    assert not in_scope(secret("a", "sandbox:sb_2"), HERE)
+    assert not in_scope(secret("a", "sandbox:sb_1"), other)
+    assert in_scope(secret("a", "profile:profile.shell"), HERE)
+
+
+def test_narrower_scope_wins_then_the_newer() -> None:
+    scopes = ("organization", "person", "profile:profile.shell", "sandbox:sb_1")
+    same = [secret("a", scope, age=-index) for index, scope in enumerate(reversed(scopes))]
+    for least in range(4):
+        chosen = applied(same[least:], HERE)
+        assert [one.scope for one in chosen] == [[*reversed(scopes)][least]]
+    key = Use(Purpose.PROVIDER, "openai")
+    two = [secret("new", use=key), secret("old", use=key, age=5)]
+    assert [one.name for one in applied(two, HERE)] == ["new"]
+    variable = Use(Purpose.ENV, variable="V", brokered=False)
+    kinds = [secret("a"), secret("k", use=key), secret("e", use=variable), secret("g", use=GIT)]
+    assert len(applied(kinds, HERE)) == 4
+
+
+def test_binding_holds_everything_that_gives_a_value_its_place() -> None:
+    one = secret("a", use=replace(CUSTOM, places=(Place("h", 1),)))
+    changed = [
+        replace(one, scope="organization"),
+        replace(one, owner=PrincipalId("you")),
+        replace(one, version=2),
+        replace(one, use=replace(one.use, places=(Place("h", 2),))),
+        replace(one, use=replace(one.use, brokered=False)),
+    ]
+    assert len({bound_to(each) for each in (one, *changed)}) == 6
+    assert one.holder == "me"
+    assert replace(one, scope="organization").holder == ""
+    assert not one.exposed
+
+
+def test_look_alikes_are_hosts_with_letters_beyond_ascii_wherever_they_stand() -> None:
+    odd, read = "xn--pi-6kc.openai.com", "\u0430pi.openai.com"
+    assert look_alikes(Use(Purpose.CUSTOM, places=(Place(odd), Place("a.example")))) == (
+        (read, odd),
+    )
+    gateway = Use(Purpose.PROVIDER, "openai", base_url=f"https://{odd}/v1")
+    assert look_alikes(gateway) == ((read, odd),)
+    assert look_alikes(Use(Purpose.GIT, f"https://{odd}/o/r")) == ((read, odd),)
+    assert look_alikes(Use(Purpose.GIT, "https://-x-/o")) == ()
+    check_look_alikes(Use(Purpose.PROVIDER, "openai"))
+    with pytest.raises(Invalid, match=odd):
+        check_look_alikes(gateway)
