@@ -19,7 +19,7 @@ from atoll.domain.broker.provider import PROVIDERS, Upstream
 from atoll.runtime.doors.broker import BrokerParts, brokering
 from atoll.runtime.journal import Journal
 from atoll.runtime.standing_policy import StandingPolicy
-from atoll.wire.policy import DoorLimits, Policy
+from atoll.wire.contract.policy import DoorLimits, Policy
 
 KEY = "sk-bench-0123456789abcdef0123456789"
 ANSWER = json.dumps({"id": "r", "model": "gpt-5-mini", "output": "x" * 800,

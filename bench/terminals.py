@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from atoll.runtime.zygote.home import Home
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 from atoll.wiring import zygote_process
 from bench.figures import Series, table, verdict
 from bench.server import Server, server

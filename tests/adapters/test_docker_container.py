@@ -21,7 +21,7 @@ from atoll.domain.profile.profile import Profile
 from atoll.domain.sandbox.interior import AGENT_STATE, SCRATCH
 from atoll.domain.sandbox.system_calls import DENIED, TERMINAL_REQUESTS
 from atoll.ports.extension import Mount, Provision
-from atoll.wire.zygote import Awaited, Box
+from atoll.wire.zygote.messages import Awaited, Box
 
 AWAITED = Awaited(
     box=Box("sb_a", 1, True, "/h/run/b/sb_a/rt.sock", 1_900_000_007),

@@ -18,7 +18,7 @@ from atoll.ports.extension import Extension, Handle, Mount, Provision
 from atoll.testing.extension_contract import ExtensionContract
 from atoll.testing.subordinate_ids import why_not
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 
 @pytest.fixture(scope="module", params=["root", "rootless", "subordinate"])

@@ -13,7 +13,7 @@ import pytest
 
 from atoll.domain.repository.git_remote import git_environment
 from atoll.testing.server import TestServer, test_server
-from atoll.wire.policy import CustomSecret, GitRemote, Policy, encode_policy
+from atoll.wire.contract.policy import CustomSecret, GitRemote, Policy, encode_policy
 from tests.peers.git_server import GitServer, git_server
 
 TOKEN = "ghs_canary0123456789abcdefghij"

@@ -10,7 +10,7 @@ import httpx
 
 from atoll.runtime.zygote.home import Home
 from atoll.testing.server import TestServer
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 from atoll.wiring import zygote_process
 
 POLL_SECONDS = 0.02

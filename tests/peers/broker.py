@@ -11,7 +11,7 @@ from pathlib import Path
 from atoll.domain.broker.provider import PROVIDERS, Upstream
 from atoll.runtime.doors.broker import BrokerParts, brokering
 from atoll.runtime.standing_policy import StandingPolicy
-from atoll.wire.policy import Policy
+from atoll.wire.contract.policy import Policy
 
 KEY = "sk-canary-0123456789abcdef"
 TRUST = ssl.create_default_context()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.testing.zygote_rig import ZygoteRig
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 TRIES = 50
 _ALLOW_ALL = struct.pack("<HBBI", 0x06, 0, 0, 0x7FFF0000)

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from atoll.wire.marks import MarkScanner
-from atoll.wire.vt import Scanner
-from atoll.wire.vtmodes import clean_title
-from atoll.wire.vtparser import seven_bit
+from atoll.wire.terminal.marks import MarkScanner
+from atoll.wire.terminal.modes import clean_title
+from atoll.wire.terminal.parser import seven_bit
+from atoll.wire.terminal.scanner import Scanner
 from tests.redaction.conftest import Search
 from tests.redaction.test_guard import SHARE, AnyBytes
 from tests.redaction.test_screens import Emulator, drawing, pytestmark  # noqa: F401

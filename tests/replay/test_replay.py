@@ -21,8 +21,8 @@ from pathlib import Path
 
 import pytest
 
-from atoll.wire.scrollback import MIN_CAPACITY, Scrollback
-from atoll.wire.vt import Cut, Scanner
+from atoll.wire.terminal.scanner import Cut, Scanner
+from atoll.wire.terminal.scrollback import MIN_CAPACITY, Scrollback
 from tests.wire.recordings import FOLDER, output
 
 NAMES = ("claude-tui", "codex-tui", "opencode-tui", "qwen-tui", "vim-tui", "htop-tui")

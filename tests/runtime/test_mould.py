@@ -12,7 +12,7 @@ import pytest
 
 from atoll.runtime.zygote import mould
 from atoll.testing.zygote_rig import zygote_rig
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 from atoll.wiring import doctor
 
 pytestmark = pytest.mark.skipif(

@@ -13,7 +13,7 @@ from atoll.runtime.zygote import cgroups, hierarchies, runtime_group
 from atoll.runtime.zygote.home import Home
 from atoll.runtime.zygote.own_settings import OwnSettings, own_settings
 from atoll.testing.zygote_rig import ZygoteRig, start_zygote, zygote_rig
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 from atoll.wiring import doctor
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))

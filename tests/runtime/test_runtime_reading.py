@@ -12,7 +12,7 @@ from atoll.domain.redaction.lexicon import Lexicon
 from atoll.domain.redaction.redactor import Redactor
 from atoll.runtime.recordings.shelf import Bounds
 from atoll.wire.attach import Exited, Recorded
-from atoll.wire.policy import Policy
+from atoll.wire.contract.policy import Policy
 from tests.runtime.stage import Runtime, runtime
 
 SHELLS = {"bash": ("bash", "-i"), "zsh": ("zsh", "-i"), "fish": ("fish", "-i")}

@@ -12,7 +12,7 @@ import pytest
 from atoll.runtime.zygote import record
 from atoll.runtime.zygote.home import SPARE_PREFIX
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps spares")
 

@@ -4,7 +4,7 @@ import pytest
 
 from atoll.domain.errors import Conflict
 from atoll.runtime.standing_policy import StandingPolicy
-from atoll.wire.policy import Network, Policy
+from atoll.wire.contract.policy import Network, Policy
 
 
 def test_policy_replaced_is_heard_at_once() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from atoll.domain.errors import Forbidden, Invalid, LimitReached
 from atoll.runtime.sudo import MAX_A_MINUTE, MAX_SIGNALS, Sudo
-from atoll.wire import sudo as wire
+from atoll.wire.zygote import sudo as wire
 
 
 @dataclass

@@ -16,7 +16,7 @@ import pytest
 from atoll.runtime.zygote import cgroups, hierarchies, record
 from atoll.runtime.zygote.home import Home
 from atoll.testing.zygote_rig import ZygoteRig, start_zygote, zygote_rig
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
 FOREIGN_UID = 1_899_999_998

@@ -12,7 +12,7 @@ import pytest
 from atoll.runtime.spawners.binary import host_program, init_binary
 from atoll.runtime.zygote import hierarchies
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 ENV = (("PATH", "/usr/bin:/bin"),)
 

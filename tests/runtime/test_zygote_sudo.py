@@ -10,8 +10,8 @@ import pytest
 
 from atoll.runtime.spawners.binary import init_binary
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
-from atoll.wire import sudo
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
+from atoll.wire.zygote import sudo
 
 LINE = "touch /workspace/by-$(id -u); echo ran >> /workspace/log; exit 5"
 LIST = (("sh", "-c", LINE), ("sleep", "1000"), ("no-such-program",), ("a", "b c"))

@@ -13,7 +13,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Network, Profile, Resources
 from atoll.ports.extension import Provision
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 from tests.peers.docker_daemon import IMAGE, docker_daemon, why_not
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from atoll.domain.broker.provider import PROVIDERS, placeholder
-from atoll.wire.policy import Approved, CustomSecret, Policy
+from atoll.wire.contract.policy import Approved, CustomSecret, Policy
 from tests.peers.broker import KEY, broker_door
 from tests.peers.raw_upstream import OK, attacked, closing, raw_peer, say
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from atoll.wire.policy import DoorLimits, Policy
+from atoll.wire.contract.policy import DoorLimits, Policy
 from tests.peers.broker import broker_door
 from tests.peers.raw_upstream import raw_peer, say
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 from atoll.wiring import doctor
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))

@@ -23,7 +23,7 @@ from atoll.domain.profile.profile import Profile, Resources
 from atoll.ports.extension import Provision
 from atoll.ports.host import Finding
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 from atoll.wiring import docker_host
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
 

@@ -14,7 +14,7 @@ import pytest
 import atoll
 from atoll.runtime.zygote.own_places import own_places
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
 GRANT = "0123456789abcdef" * 2

@@ -18,7 +18,7 @@ from atoll.domain.ids import PERSONAL_ORG
 from atoll.domain.repository.repository import read_local
 from atoll.ports.repositories import ImportJob
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
-from atoll.wire.bundle import read_header
+from atoll.wire.git.bundle import read_header
 
 REFSPEC = "refs/heads/main:refs/heads/in"
 

@@ -13,7 +13,7 @@ import pytest
 
 from atoll.domain.sandbox.interior import default_cpu_millis
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: the limits are root's")
 

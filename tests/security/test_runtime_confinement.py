@@ -19,7 +19,7 @@ from atoll.runtime.zygote import confinement as confinements
 from atoll.runtime.zygote import kernel, landlock
 from atoll.runtime.zygote.confinement import confinement
 from atoll.testing.zygote_rig import ZygoteRig
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 from atoll.wiring import doctor
 from tests.security import takeover
 from tests.security.conftest import Walled

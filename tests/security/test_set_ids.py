@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
 NEIGHBOUR = 1_880_100_002

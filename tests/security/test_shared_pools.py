@@ -16,7 +16,7 @@ import pytest
 
 from atoll.domain.sandbox.interior import DEFAULT_FILES, DEFAULT_NETLINK, FILTERS
 from atoll.testing.zygote_rig import ZygoteRig
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 from tests.peers.host_pools import Pools, neighbour, show
 from tests.security.pool_attempts import HELD_FILTERS, HELD_SOCKETS, REACH, RELEASE
 from tests.security.pool_walls import asked, walled_pair

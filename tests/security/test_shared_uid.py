@@ -12,7 +12,7 @@ import pytest
 
 from atoll.runtime.zygote.shared_uid import FILES, SHARE
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
 WATCHERS = Path("/proc/sys/fs/inotify/max_user_instances")

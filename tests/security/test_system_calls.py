@@ -34,7 +34,7 @@ from atoll.domain.sandbox.system_calls import (
 from atoll.ports.extension import Provision
 from atoll.runtime.zygote.seccomp import ARCHITECTURES, filter_for
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 from tests.peers.docker_daemon import IMAGE, docker_daemon, why_not
 
 TABLE = Path(__file__).with_name("system_calls.golden")

@@ -11,7 +11,7 @@ import pytest
 
 from atoll.surfaces.cli.output import clean
 from atoll.surfaces.cli.seat.guard import ScreenGuard
-from atoll.wire.vt import Scanner
+from atoll.wire.terminal.scanner import Scanner
 from tests.runtime.stage import runtime
 
 FRAMES = 400

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 from tests.security.pool_walls import walled_pair
 from tests.security.tool_tasks import QUICK, REFUSALS, SET_IDS, SLOW, Task
 

@@ -10,7 +10,7 @@ import pytest
 from atoll.domain.sandbox.system_calls import DENIED
 from atoll.testing.subordinate_ids import why_not
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
 LIMITS = wire.Limits(

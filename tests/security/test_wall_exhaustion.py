@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 pytestmark = [
     pytest.mark.alone,

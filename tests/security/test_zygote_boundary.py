@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 from atoll.wiring.home_setup import prepare_home
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: the boundary is root's")

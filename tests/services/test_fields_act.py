@@ -35,7 +35,7 @@ from atoll.ports import Provision
 from atoll.services.agents import Agents
 from atoll.services.terminals import Terminals
 from atoll.surfaces.http.sandboxes import CreateBody, MountBody
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 from tests.services.scene import Scene, scene
 from tests.services.test_resumption import STARTED, started, stopped
 from tests.services.test_sandboxes import OTHER

@@ -11,7 +11,7 @@ from atoll.domain.sandbox.sandbox import SetupMetadata
 from atoll.domain.secrets.secret import Place, Purpose, Secret, Use
 from atoll.ports import RuntimeCall
 from atoll.services.secrets import SetSecret
-from atoll.wire.policy import Policy, decode_policy
+from atoll.wire.contract.policy import Policy, decode_policy
 from tests.services.scene import Scene, scene
 
 KEY = "sk-canary-A1b2C3d4E5"

@@ -12,7 +12,7 @@ from atoll.domain.sandbox.interior import default_cpu_millis
 from atoll.runtime.zygote.home import Home
 from atoll.runtime.zygote.nursery import ALL_SHARED, SUBORDINATE
 from atoll.runtime.zygote.subordinate import Lacking
-from atoll.wire.zygote import Reported
+from atoll.wire.zygote.messages import Reported
 from atoll.wiring import doctor, doctor_uids
 
 CODE = "from atoll.wiring import doctor; print([each.level for each in doctor._proc()])"

@@ -9,7 +9,7 @@ import pytest
 from atoll.adapters.vaults.envelope import MasterKey
 from atoll.adapters.vaults.master_keys import spell_keys
 from atoll.domain.errors import Conflict, Failed, Invalid
-from atoll.wire.policy import DoorLimits
+from atoll.wire.contract.policy import DoorLimits
 from atoll.wiring.home_setup import prepare_home
 from atoll.wiring.settings import read_settings
 from atoll.wiring.vaulting import VARIABLE, door_limits, open_vault

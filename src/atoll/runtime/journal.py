@@ -18,7 +18,7 @@ import msgspec
 
 from atoll.runtime.boot import JOURNAL_BYTES
 from atoll.runtime.clock import timestamp
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 log = logging.getLogger("atoll.runtime")
 

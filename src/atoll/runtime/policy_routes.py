@@ -6,7 +6,13 @@ from aiohttp import web
 from atoll.domain.errors import Invalid
 from atoll.runtime.parts import Parts
 from atoll.runtime.requests import answer
-from atoll.wire.policy import MAX_POLICY_BYTES, BadPolicy, NetworkMode, Policy, decode_policy
+from atoll.wire.contract.policy import (
+    MAX_POLICY_BYTES,
+    BadPolicy,
+    NetworkMode,
+    Policy,
+    decode_policy,
+)
 
 
 class PolicyView(msgspec.Struct):

@@ -11,7 +11,7 @@ from typing import cast
 from atoll.domain.redaction.forms import SHORTEST
 from atoll.domain.redaction.lexicon import Lexicon
 from atoll.domain.redaction.redactor import Redactor
-from atoll.wire.policy import Policy
+from atoll.wire.contract.policy import Policy
 
 
 class Redactions:

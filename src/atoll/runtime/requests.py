@@ -11,7 +11,7 @@ import msgspec
 from aiohttp import web
 
 from atoll.domain.errors import Invalid
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 T = TypeVar("T")
 

@@ -17,8 +17,8 @@ from atoll.runtime.recordings.recordings import Recordings
 from atoll.runtime.recordings.shelf import Recording
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.runtime.terminals.terminals import Terminals
-from atoll.wire import asciicast
-from atoll.wire.plain import Line, PlainLines
+from atoll.wire.terminal import asciicast
+from atoll.wire.terminal.plain import Line, PlainLines
 
 SEARCH_SECONDS = 10.0
 PIECE_BYTES = 16 * 1024

@@ -7,7 +7,7 @@ only.
 from collections.abc import Callable
 
 from atoll.domain.errors import Conflict
-from atoll.wire.policy import Policy
+from atoll.wire.contract.policy import Policy
 
 Listener = Callable[[Policy], None]
 

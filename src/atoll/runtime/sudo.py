@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from time import monotonic
 
 from atoll.domain.errors import AtollError, Forbidden, Invalid, LimitReached, Unavailable
-from atoll.wire import sudo as wire
-from atoll.wire.zygote import Malformed
+from atoll.wire.zygote import sudo as wire
+from atoll.wire.zygote.messages import Malformed
 
 NOT_BEGUN = 125
 """The exit code of a command that the zygote did not begin."""

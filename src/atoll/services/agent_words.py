@@ -18,7 +18,7 @@ from atoll.domain.sandbox.stimulus import (
     RuntimeBegan,
 )
 from atoll.domain.terminal.softlock import Strictness
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 _Id = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
 

@@ -13,7 +13,7 @@ import msgspec
 from atoll.domain.errors import Failed, LimitReached
 from atoll.ports.runtime import RuntimeCall, RuntimeClient, RuntimeStream
 from atoll.services.passing import problem
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 MAX_LINE_BYTES = 1024 * 1024
 MAX_KEPT_BYTES = 64 * 1024

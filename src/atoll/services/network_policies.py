@@ -5,7 +5,7 @@ the runtime's policy. Judging a request is the door's business.
 from atoll.domain.network.egress import EgressRule as Rule
 from atoll.domain.network.switch import rules_of
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.wire.policy import Commands, EgressRule, Network
+from atoll.wire.contract.policy import Commands, EgressRule, Network
 
 MEGABYTE = 1_000_000
 

@@ -17,7 +17,7 @@ from atoll.domain.errors import (
 )
 from atoll.domain.event import Json
 from atoll.ports import RuntimeReply
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 T = TypeVar("T")
 

@@ -23,7 +23,7 @@ from atoll.ports import Kept, RuntimeCall, RuntimeClient, Vault
 from atoll.services.network_policies import commands_of, network_of
 from atoll.services.passing import accepted, read_reply
 from atoll.services.transitions import Transitions
-from atoll.wire.policy import (
+from atoll.wire.contract.policy import (
     Approved,
     CustomSecret,
     DoorLimits,

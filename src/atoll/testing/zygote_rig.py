@@ -24,7 +24,7 @@ from atoll.runtime.zygote.program import run
 from atoll.runtime.zygote.record import Record
 from atoll.testing import subordinate_ids
 from atoll.testing.tiny_runtime import become
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 TIMEOUT_SECONDS = 60
 POLL_SECONDS = 0.02

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import msgspec
 
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 MAX_TEXT_BYTES = 4096
 """A longer text frame from a client is refused: none of the messages needs it."""

@@ -54,7 +54,7 @@ from atoll.services.sandboxes import Sandboxes, Surroundings
 from atoll.services.saved_work import Keeping, SavedWork
 from atoll.services.workspaces import Workspaces
 from atoll.surfaces.http.context import Readiness, Services
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 from atoll.wiring.settings import ControlSettings, event_retention
 from atoll.wiring.use_cases import Core, services_over
 from atoll.wiring.vaulting import door_limits, held, open_vault

@@ -22,7 +22,7 @@ from atoll.runtime.zygote.own_places import own_places
 from atoll.runtime.zygote.programs import bwrap_version, find_bwrap, init_kind
 from atoll.runtime.zygote.seccomp import ARCHITECTURES
 from atoll.runtime.zygote.uids import FIRST_UID
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 from atoll.wiring import disk_share, docker_host, zygote_process
 from atoll.wiring.doctor_uids import uid_findings
 from atoll.wiring.settings import event_retention, read_settings

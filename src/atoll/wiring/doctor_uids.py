@@ -11,7 +11,7 @@ from atoll.runtime.zygote.home import Home
 from atoll.runtime.zygote.nursery import ALL_SHARED
 from atoll.runtime.zygote.shared_uid import FILES, OWN_FILES, SHARE
 from atoll.runtime.zygote.subordinate import TOGETHER, Lacking, open_subordinates
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 
 def uid_findings(home: Home, report: wire.Reported | None) -> Iterator[Finding]:

@@ -25,8 +25,8 @@ from atoll.runtime.spawners.binary import host_program, init_argv
 from atoll.runtime.zygote import kernel
 from atoll.runtime.zygote.confinement import confinement
 from atoll.wire import init as wire
-from atoll.wire import zygote
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
+from atoll.wire.zygote import messages as zygote
 from atoll.wiring.runtime import serve
 
 PORT = 7681

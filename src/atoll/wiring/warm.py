@@ -21,7 +21,7 @@ from atoll.runtime.journal import Journal
 from atoll.runtime.parts import Parts
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminals import Defaults, Terminals
-from atoll.wire.scrollback import MIN_CAPACITY, Scrollback
+from atoll.wire.terminal.scrollback import MIN_CAPACITY, Scrollback
 
 ROUNDS = 12
 """So many that Python has made up its mind about the code (PEP 659): eight, and some."""

@@ -17,7 +17,7 @@ import atoll
 from atoll.domain.errors import Failed, Unavailable
 from atoll.runtime.zygote import cgroups, hierarchies, kernel
 from atoll.runtime.zygote.home import Home
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 from atoll.wiring import mount_view
 from atoll.wiring.start_link import StartLink
 

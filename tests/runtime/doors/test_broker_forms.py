@@ -2,7 +2,7 @@
 
 import pytest
 
-from atoll.wire.policy import Approved, CustomSecret, Policy
+from atoll.wire.contract.policy import Approved, CustomSecret, Policy
 from tests.peers.broker import Door, broker_door
 from tests.peers.raw_upstream import OK, attacked, closing, raw_peer, say
 

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from atoll.wire.policy import Approved, CustomSecret, DoorLimits, Policy, ProviderKey
+from atoll.wire.contract.policy import Approved, CustomSecret, DoorLimits, Policy, ProviderKey
 from tests.peers.broker import KEY, Door, broker_door
 
 VALUE = "custom-canary-9876543210"

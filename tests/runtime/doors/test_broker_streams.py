@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from atoll.wire.policy import Policy, ProviderKey
+from atoll.wire.contract.policy import Policy, ProviderKey
 from tests.peers.broker import KEY, Door, broker_door
 
 

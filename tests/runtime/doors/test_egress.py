@@ -19,7 +19,7 @@ from atoll.runtime.doors.ask_desk import AskDesk
 from atoll.runtime.doors.egress import Egress, proxying
 from atoll.runtime.doors.egress_call import serving
 from atoll.runtime.sudo import Sudo
-from atoll.wire.policy import Commands, EgressRule, Network, Policy
+from atoll.wire.contract.policy import Commands, EgressRule, Network, Policy
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
 

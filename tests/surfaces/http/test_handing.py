@@ -17,7 +17,7 @@ from atoll.domain.errors import Unavailable
 from atoll.ports.runtime import Channel, Tether
 from atoll.surfaces.http.handing import HandingProtocol
 from atoll.surfaces.http.relay import sit
-from atoll.wire.ws_frames import close_frame
+from atoll.wire.http.ws_frames import close_frame
 
 HANDSHAKE = (
     b"GET /seat HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"

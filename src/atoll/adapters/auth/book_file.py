@@ -9,7 +9,7 @@ import structlog
 from atoll.adapters.auth.private_file import read_private, write_private
 from atoll.domain.errors import Failed
 from atoll.domain.people.login import LoginBook
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 _MAX_BYTES = 256 * 1024
 _log = structlog.get_logger(__name__)

@@ -18,7 +18,7 @@ import msgspec
 from atoll.domain.errors import AtollError, Failed, LimitReached, NotFound
 from atoll.domain.size import spelled_size
 from atoll.ports.kept import KeptWorktree
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 RECORD = "kept.json"
 READ_BYTES = 256 * 1024

@@ -1,7 +1,7 @@
 """One incoming bundle: written to a scratch folder, then checked where it can do no harm.
 
 The scratch folder is made and removed by the shelf. Nothing here trusts the bundle: its
-header is read by `wire.bundle`, its objects only by an `Importer`.
+header is read by `wire.git.bundle`, its objects only by an `Importer`.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.repository.branch import branch_of_ref
 from atoll.domain.repository.repository import HARMLESS_FLAWS
 from atoll.ports.repositories import Importer, ImportJob, Ref, Stored
-from atoll.wire.bundle import MAX_HEADER_BYTES, BundleHeader, MalformedBundle, read_header
+from atoll.wire.git.bundle import MAX_HEADER_BYTES, BundleHeader, MalformedBundle, read_header
 
 MAX_BRANCHES = 256
 READ_BYTES = 256 * 1024

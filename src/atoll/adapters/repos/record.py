@@ -14,7 +14,7 @@ import msgspec
 
 from atoll.domain.ids import OrgId
 from atoll.ports.repositories import Stored
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 RECORD = "atoll.json"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.errors import AtollError, Failed, Invalid, LimitReached
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 MEMORY_BYTES = 2 * 2**30
 CPU_SECONDS = 3600

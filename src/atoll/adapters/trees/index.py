@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.errors import Failed
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 MAX_BYTES = 4 * 2**20
 

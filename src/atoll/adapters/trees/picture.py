@@ -17,7 +17,7 @@ import msgspec
 
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.sandbox.image import hex_of
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 MAX_DOCUMENT_BYTES = 4 * 2**20
 MAX_LAYERS = 256

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from atoll.domain.redaction.patterns import Patterns
-from atoll.wire.vtparser import C0, SEQUENCE, Function, Parser, Piece, Text
+from atoll.wire.terminal.parser import C0, SEQUENCE, Function, Parser, Piece, Text
 
 Span = tuple[int, int]
 

@@ -1,7 +1,7 @@
 """How terminals read bytes: which of them are shown, and which only say how.
 
-The grammar is that of `wire.vtparser`, as regular expressions over whole chunks. Characters that
-have no column of their own (combining and zero-width ones) are left out of what is shown.
+The grammar is that of `wire.terminal.parser`, as regular expressions over whole chunks. Characters
+that have no column of their own (combining and zero-width ones) are left out of what is shown.
 """
 
 import re
@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from functools import cache
 
-from atoll.wire.vtparser import C0, ESC, OPEN, SEQUENCE, partial_character, seven_bit
+from atoll.wire.terminal.parser import C0, ESC, OPEN, SEQUENCE, partial_character, seven_bit
 
 Span = tuple[int, int]
 

@@ -1,7 +1,7 @@
 """Remotes a sandbox reaches without a credential of its own: what may be asked, and pushed.
 
 Smart HTTP only (gitprotocol-http). Pure; the list of refs in a push is read by
-`wire.receive_pack`.
+`wire.git.receive_pack`.
 """
 
 import re

@@ -79,8 +79,8 @@ class MarkLog:
         return None
 
     def take(self, verb: str, text: str, *, offset: int, genuine: bool, now: float) -> bool:
-        """Take one signal (`wire.marks.Signal`) that ends at `offset`; `now` is in seconds since
-        1970. Whether a mark is new or changed by it."""
+        """Take one signal (`wire.terminal.marks.Signal`) that ends at `offset`; `now` is in seconds
+        since 1970. Whether a mark is new or changed by it."""
         if self._sworn and not genuine:
             return False
         if genuine and not self._sworn:

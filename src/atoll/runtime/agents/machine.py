@@ -18,7 +18,7 @@ from atoll.domain.errors import Conflict, Invalid
 from atoll.runtime.agents.driven import Driven
 from atoll.runtime.agents.lines import Lines
 from atoll.runtime.ends import end_of
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 log = logging.getLogger("atoll.runtime")
 

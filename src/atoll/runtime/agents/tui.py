@@ -30,7 +30,7 @@ from atoll.runtime.agents.lines import Program, lines
 from atoll.runtime.boot import WatchFile
 from atoll.runtime.terminals.observer import Author
 from atoll.runtime.terminals.terminal import Terminal
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 log = logging.getLogger("atoll.runtime")
 

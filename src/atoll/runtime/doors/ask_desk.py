@@ -17,8 +17,8 @@ from atoll.domain.errors import AtollError, LimitReached
 from atoll.runtime.asks import Asks, Word
 from atoll.runtime.doors.egress_pipe import Side
 from atoll.runtime.sudo import Run, Sudo
-from atoll.wire.policy import Commands
-from atoll.wire.proxy_head import ProxyHead
+from atoll.wire.contract.policy import Commands
+from atoll.wire.http.proxy_head import ProxyHead
 
 PATH = "/atoll/ask"
 MAX_BODY_BYTES = 256 * 1024

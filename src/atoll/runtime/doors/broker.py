@@ -35,8 +35,8 @@ from atoll.runtime.doors.spending import Spending
 from atoll.runtime.doors.way import Way
 from atoll.runtime.standing_policy import StandingPolicy
 from atoll.runtime.tasks import Tasks
-from atoll.wire.policy import DoorLimits, Policy
-from atoll.wire.usage import UsageReader, read_model
+from atoll.wire.contract.policy import DoorLimits, Policy
+from atoll.wire.http.usage import UsageReader, read_model
 
 SWEEP_SECONDS = 2.0
 UPSTREAM_SILENCE_SECONDS = 600.0

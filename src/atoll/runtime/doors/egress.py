@@ -38,7 +38,7 @@ from atoll.runtime.doors.egress_pipe import Side
 from atoll.runtime.doors.own_address import is_own
 from atoll.runtime.doors.turnstile import Turnstile
 from atoll.runtime.tasks import Tasks
-from atoll.wire.policy import Network, Policy
+from atoll.wire.contract.policy import Network, Policy
 
 Audit = Callable[[str, Mapping[str, object]], object]
 """Called with a kind and what happened: never a body, a path or a header value."""

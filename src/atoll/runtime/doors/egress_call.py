@@ -16,9 +16,9 @@ from atoll.domain.profile.profile import NetworkMode
 from atoll.runtime.doors.closed import Closed
 from atoll.runtime.doors.egress import Blocked, Egress, Open, Serve, Unreachable
 from atoll.runtime.doors.egress_pipe import CHUNK_BYTES, Pipe, Side, Spent, end
-from atoll.wire.chunked import BadChunks, Chunks, spell_chunk
-from atoll.wire.proxy_head import BadHead, ProxyHead, head_end, read_head, spell
-from atoll.wire.tls_hello import Hello, NotHello, read_hello
+from atoll.wire.http.chunked import BadChunks, Chunks, spell_chunk
+from atoll.wire.http.proxy_head import BadHead, ProxyHead, head_end, read_head, spell
+from atoll.wire.http.tls_hello import Hello, NotHello, read_hello
 
 HEAD_SECONDS = 15.0
 HELLO_SECONDS = 15.0

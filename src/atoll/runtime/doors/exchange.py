@@ -18,7 +18,7 @@ from atoll.runtime.doors.outbound import Outbound
 from atoll.runtime.doors.request import Request
 from atoll.runtime.doors.way import Way
 from atoll.runtime.stage import Flow
-from atoll.wire.usage import UsageReader
+from atoll.wire.http.usage import UsageReader
 
 PENDING_BYTES = 256 * 1024
 MAX_BODY_BYTES = 1024 * 1024 * 1024

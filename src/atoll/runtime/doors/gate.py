@@ -6,7 +6,7 @@ for git to be told ref by ref.
 
 from atoll.domain.broker.passage import Refusal
 from atoll.domain.repository.git_remote import Remote, judge_update
-from atoll.wire.receive_pack import BadPush, CommandReader, refusal
+from atoll.wire.git.receive_pack import BadPush, CommandReader, refusal
 
 
 class Gate:

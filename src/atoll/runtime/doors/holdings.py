@@ -15,7 +15,7 @@ from atoll.domain.broker.passage import Secret
 from atoll.domain.broker.provider import PROVIDERS, Upstream, safe_base_url
 from atoll.domain.network.host import Target
 from atoll.domain.repository.git_remote import Remote, read_remote
-from atoll.wire.policy import Approved, CustomSecret, Policy
+from atoll.wire.contract.policy import Approved, CustomSecret, Policy
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}")
 """RFC 9110 §5.6.2."""

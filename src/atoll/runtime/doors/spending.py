@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 log = logging.getLogger("atoll.runtime")
 

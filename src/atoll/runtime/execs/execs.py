@@ -22,7 +22,7 @@ from atoll.runtime.execs.record import ExecSpec
 from atoll.runtime.journal import Journal
 from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.tasks import Tasks
-from atoll.wire.policy import Policy
+from atoll.wire.contract.policy import Policy
 
 MAX_RUNNING = 64
 KEPT_FINISHED = 100

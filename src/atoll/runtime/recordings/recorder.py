@@ -16,10 +16,10 @@ from atoll.domain.terminal.size import Size
 from atoll.runtime.stage import Flow, MakeStage
 from atoll.runtime.terminals.observer import Author
 from atoll.runtime.terminals.terminal import Terminal
-from atoll.wire import asciicast
-from atoll.wire.asciicast import Event
 from atoll.wire.attach import Exited
-from atoll.wire.vtmodes import preamble
+from atoll.wire.terminal import asciicast
+from atoll.wire.terminal.asciicast import Event
+from atoll.wire.terminal.modes import preamble
 
 HUSHED = b"*"
 SIGNAL_EXIT = 128

@@ -18,7 +18,7 @@ from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.terminals.observer import Author
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.wire.attach import Recorded
-from atoll.wire.policy import Policy
+from atoll.wire.contract.policy import Policy
 
 log = logging.getLogger("atoll.runtime")
 

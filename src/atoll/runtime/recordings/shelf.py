@@ -13,7 +13,7 @@ import msgspec
 
 from atoll.domain.errors import LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, spell
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 RECORDING_BYTES = 64 * 1024 * 1024
 SHELF_BYTES = 256 * 1024 * 1024

@@ -42,7 +42,7 @@ from atoll.wire.attach import (
     decode_client,
     pack,
 )
-from atoll.wire.ws_frames import Opcode
+from atoll.wire.http.ws_frames import Opcode
 
 log = logging.getLogger("atoll.runtime")
 

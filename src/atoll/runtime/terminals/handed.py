@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 
 from atoll.runtime.terminals.link import CLOSE_SECONDS, MAX_FRAME_BYTES, Heard
-from atoll.wire.ws_frames import (
+from atoll.wire.http.ws_frames import (
     CLOSE_TEXT,
     BadStream,
     FrameReader,

@@ -8,7 +8,7 @@ fit into the kernel's buffer waits in it, a frame at most, and then it says when
 from collections.abc import Callable
 from typing import Protocol
 
-from atoll.wire.ws_frames import Opcode
+from atoll.wire.http.ws_frames import Opcode
 
 MAX_FRAME_BYTES = 256 * 1024
 """A client's longest message."""

@@ -8,7 +8,7 @@ from atoll.domain.terminal.mark import MarkLog
 from atoll.domain.terminal.size import Size
 from atoll.runtime.terminals.observer import Author
 from atoll.wire.attach import Exited
-from atoll.wire.marks import MarkScanner
+from atoll.wire.terminal.marks import MarkScanner
 
 NONCE_VARIABLE = "ATOLL_NONCE"
 """How a terminal's shell is told what makes its marks genuine."""

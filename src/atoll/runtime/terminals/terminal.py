@@ -37,8 +37,8 @@ from atoll.wire.attach import (
     Sized,
     Titled,
 )
-from atoll.wire.scrollback import Scrollback
-from atoll.wire.vtquery import answer, is_reply
+from atoll.wire.terminal.query import answer, is_reply
+from atoll.wire.terminal.scrollback import Scrollback
 
 log = logging.getLogger("atoll.runtime")
 

@@ -22,7 +22,7 @@ from atoll.runtime.terminals.courtesy import Courtesy
 from atoll.runtime.terminals.marks import NONCE_VARIABLE
 from atoll.runtime.terminals.record import TerminalSpec
 from atoll.runtime.terminals.terminal import Terminal
-from atoll.wire.policy import Policy
+from atoll.wire.contract.policy import Policy
 
 MAX_TERMINALS = 64
 LINGER_SECONDS = 60.0

@@ -12,7 +12,7 @@ from aiohttp import WSMessage, WSMsgType
 
 from atoll.runtime.terminals.connection import Connection
 from atoll.runtime.terminals.link import CLOSE_SECONDS, Heard
-from atoll.wire.ws_frames import Opcode
+from atoll.wire.http.ws_frames import Opcode
 
 Goodbye = tuple[int, str]
 

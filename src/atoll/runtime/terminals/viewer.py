@@ -17,8 +17,8 @@ from atoll.domain.terminal.turn import Party
 from atoll.runtime.alarm import Alarm
 from atoll.runtime.terminals.link import Link
 from atoll.wire.attach import Exited, InputTaken, Resync, ServerMessage, encode, pack
-from atoll.wire.scrollback import Scrollback
-from atoll.wire.ws_frames import Opcode
+from atoll.wire.http.ws_frames import Opcode
+from atoll.wire.terminal.scrollback import Scrollback
 
 log = logging.getLogger("atoll.runtime")
 

@@ -18,7 +18,7 @@ from atoll.runtime.zygote.doorstep import Doorstep, lay_doorstep
 from atoll.runtime.zygote.host_root import hosts_text
 from atoll.runtime.zygote.live import Live
 from atoll.runtime.zygote.nursery import Adoption, Nursery
-from atoll.wire.zygote import Start
+from atoll.wire.zygote.messages import Start
 
 _OWN_UTS = "/proc/self/ns/uts"
 _MAX_ENDS = 2

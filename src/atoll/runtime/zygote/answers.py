@@ -8,7 +8,7 @@ from atoll.domain.errors import AtollError
 from atoll.runtime.zygote.live import Live, Phase
 from atoll.runtime.zygote.nursery import Laid, Nursery
 from atoll.runtime.zygote.record import Record
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 
 def shown(nursery: Nursery, known: Record, box: Live | None) -> wire.Box:

@@ -40,7 +40,7 @@ from atoll.runtime.zygote.storage import private_mounts
 from atoll.runtime.zygote.subordinate import Passage
 from atoll.runtime.zygote.title import entitle
 from atoll.runtime.zygote.wall import Site, break_ground
-from atoll.wire.zygote import Start
+from atoll.wire.zygote.messages import Start
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from atoll.runtime.zygote.nursery import Born, Laid, Nursery, Stillborn
 from atoll.runtime.zygote.room import check_room
 from atoll.runtime.zygote.spares import SPARES, Spares
 from atoll.runtime.zygote.views import checked_tree, checked_views
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 MAX_BIRTHS = 16
 """Births at a time; more wait in line, so that none misses its deadline for the others."""

@@ -21,7 +21,7 @@ from atoll.domain.sandbox.interior import (
     default_cpu_millis,
 )
 from atoll.runtime.zygote.hierarchies import Hierarchy, hierarchies
-from atoll.wire.zygote import Limits
+from atoll.wire.zygote.messages import Limits
 
 CPU_PERIOD_US = 100_000
 DISK_WEIGHT = 50

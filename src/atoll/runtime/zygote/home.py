@@ -10,7 +10,7 @@ FOLDERS = ".folders"
 """Ends the names of places where the host's folders are lent: never part of an id."""
 
 SPARE_PREFIX = "spare-"
-"""Of the names of sandboxes that are nobody's yet: never an id (`wire.zygote.BoxId`)."""
+"""Of the names of sandboxes that are nobody's yet: never an id (`wire.zygote.messages.BoxId`)."""
 
 
 PASSED_MODE = 0o711
@@ -171,5 +171,5 @@ class Home:
         return "atoll-" + hashlib.blake2b(bytes(self.root), digest_size=5).hexdigest()
 
     def box(self, sandbox_id: str) -> BoxPlaces:
-        """The places of one sandbox (an id that passed `wire.zygote`, never a raw one)."""
+        """The places of one sandbox (an id that passed `wire.zygote.messages`, never a raw one)."""
         return BoxPlaces(self.boxes / sandbox_id, self.run / "b" / sandbox_id)

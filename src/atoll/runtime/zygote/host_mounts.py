@@ -21,8 +21,8 @@ from atoll.runtime.zygote.home import BoxPlaces, Home
 from atoll.runtime.zygote.own_places import own_place_at, own_places
 from atoll.runtime.zygote.own_settings import own_note, own_settings
 from atoll.runtime.zygote.reach import reach
-from atoll.wire.unreadable import UNREADABLE
-from atoll.wire.zygote import Start
+from atoll.wire.http.unreadable import UNREADABLE
+from atoll.wire.zygote.messages import Start
 
 
 class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

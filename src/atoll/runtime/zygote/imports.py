@@ -23,7 +23,7 @@ from atoll.runtime.zygote.children import detach
 from atoll.runtime.zygote.home import Home
 from atoll.runtime.zygote.host_root import ROOT_LINKS, etc_tree
 from atoll.runtime.zygote.views import beneath
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 MEMORY_BYTES = 2 * 2**30
 _MAX_ERROR_CHARS = 1000

@@ -8,7 +8,7 @@ from enum import Enum
 from atoll.runtime.zygote.children import Child
 from atoll.runtime.zygote.nursery import Laid
 from atoll.runtime.zygote.record import Record
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 Reply = Callable[[wire.Answer], None]
 

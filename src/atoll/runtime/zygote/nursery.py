@@ -18,8 +18,8 @@ from atoll.runtime.zygote.own_settings import OwnSettings
 from atoll.runtime.zygote.record import Process
 from atoll.runtime.zygote.storage import Storage
 from atoll.runtime.zygote.subordinate import Subordinates
-from atoll.wire.zygote import Start
-from atoll.wire.zygote import Wall as WallKind
+from atoll.wire.zygote.messages import Start
+from atoll.wire.zygote.messages import Wall as WallKind
 
 ALL_SHARED = "uid: rootless, all sandboxes share the caller's uid"
 SHARED = (

@@ -39,7 +39,7 @@ from atoll.runtime.zygote.storage import Storage
 from atoll.runtime.zygote.subordinate import Lacking, Subordinates, open_subordinates
 from atoll.runtime.zygote.sweep import sweep
 from atoll.runtime.zygote.uids import Counter, Reserve
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 MAX_FILES = 65536
 CLAIM_SECONDS = 15.0

@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.errors import Failed
-from atoll.wire.unreadable import UNREADABLE
-from atoll.wire.zygote import Wall
+from atoll.wire.http.unreadable import UNREADABLE
+from atoll.wire.zygote.messages import Wall
 
 _MAX_BYTES = 64 * 1024
 

@@ -17,7 +17,7 @@ from atoll.runtime.zygote import idmap, kernel
 from atoll.runtime.zygote.home import BoxPlaces, Home
 from atoll.runtime.zygote.reach import reach
 from atoll.runtime.zygote.skeleton import PLACES, folders_of, skeleton
-from atoll.wire.zygote import Start
+from atoll.wire.zygote.messages import Start
 
 HOST = Path("/usr")
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC

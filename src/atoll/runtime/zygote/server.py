@@ -1,7 +1,7 @@
 """The zygote's door: one SEQPACKET socket, a fixed list of verbs, one answer each.
 
 It keeps root where it has it, so it reads little, believes nothing and does nothing but
-`wire.zygote`'s verbs. Only the control plane's uid and root are heard (SO_PEERCRED).
+`wire.zygote.messages`'s verbs. Only the control plane's uid and root are heard (SO_PEERCRED).
 """
 
 import os
@@ -19,7 +19,7 @@ from atoll.runtime.zygote.children import Loop
 from atoll.runtime.zygote.imports import Importer
 from atoll.runtime.zygote.live import Reply
 from atoll.runtime.zygote.owned_socket import listen, peer
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 MAX_CONNECTIONS = 16
 MAX_IMPORTS = 4

@@ -26,7 +26,7 @@ from atoll.runtime.zygote.host_root import etc_tree
 from atoll.runtime.zygote.live import Live, Order, Phase
 from atoll.runtime.zygote.nursery import Born, Laid, Stillborn
 from atoll.runtime.zygote.room import measured
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 NAME_BYTES = 8
 SPARES = 2

@@ -23,8 +23,8 @@ from atoll.runtime.zygote.children import Child, Loop, detach
 from atoll.runtime.zygote.live import Live, Phase
 from atoll.runtime.zygote.nursery import Nursery
 from atoll.runtime.zygote.wall import OOM_SCORE, bound_files
-from atoll.wire import sudo as wire
-from atoll.wire.zygote import Malformed, Start
+from atoll.wire.zygote import sudo as wire
+from atoll.wire.zygote.messages import Malformed, Start
 
 MAX_RUNS = 4
 """Of one sandbox at a time."""

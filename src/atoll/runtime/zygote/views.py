@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from atoll.domain.errors import Invalid
 from atoll.runtime.zygote.home import Home
-from atoll.wire.zygote import View
+from atoll.wire.zygote.messages import View
 
 TARGETS = ("/.atoll/repos/", "/opt/", "/mnt/", "/srv/")
 

@@ -25,7 +25,7 @@ from atoll.runtime.zygote import cgroups, kernel
 from atoll.runtime.zygote.bwrap_argv import CONTROL_FD, INFO_FD, SECCOMP_FD
 from atoll.runtime.zygote.subordinate import Passage
 from atoll.wire import init as wire
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 READY_SECONDS = 10.0
 OOM_SCORE = "500"

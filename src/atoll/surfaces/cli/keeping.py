@@ -29,7 +29,7 @@ from atoll.surfaces.cli.pulled_branch import BUNDLE_SECONDS
 from atoll.surfaces.cli.sparse import Room, write_sparse
 from atoll.surfaces.cli.tree import CHUNK_BYTES, unpack
 from atoll.surfaces.cli.waiting import name_of
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 FOLDER = "atoll-kept"
 MAX_RECORDS = 1000

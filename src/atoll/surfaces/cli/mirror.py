@@ -29,7 +29,7 @@ from atoll.surfaces.cli.cp import StreamFile, total_of
 from atoll.surfaces.cli.memory import state_file
 from atoll.surfaces.cli.sparse import Room, write_sparse
 from atoll.surfaces.cli.tree import CHUNK_BYTES, pack, unpack
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 GIT = ".git"
 SHOWN = 10

@@ -17,7 +17,7 @@ from atoll.domain.errors import Failed, Invalid, NotFound
 from atoll.domain.repository.repository import is_path
 from atoll.domain.sandbox.instructions import REPO
 from atoll.surfaces.cli.memory import state_file
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 MAX_PRESETS = 100
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}\Z")

@@ -14,7 +14,14 @@ from atoll.surfaces.cli.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.output import note
 from atoll.surfaces.cli.player import FASTEST, SLOWEST, Pace, play
 from atoll.surfaces.cli.seat.rawtty import RawTty
-from atoll.wire.asciicast import MAX_LINE_BYTES, BadCast, Event, Header, read_event, read_header
+from atoll.wire.terminal.asciicast import (
+    MAX_LINE_BYTES,
+    BadCast,
+    Event,
+    Header,
+    read_event,
+    read_header,
+)
 
 
 @click.command(

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from atoll.surfaces.cli.seat.rawtty import RawTty
-from atoll.wire import asciicast
-from atoll.wire.asciicast import Event
+from atoll.wire.terminal import asciicast
+from atoll.wire.terminal.asciicast import Event
 
 QUIT = frozenset(b"q\x03\x1c\x04")
 FASTER, SLOWER, PAUSE, NEXT = ord("+"), ord("-"), ord(" "), ord("n")

@@ -16,7 +16,7 @@ from atoll.surfaces.cli.api import Api, Call, at, post
 from atoll.surfaces.cli.judged_commit import judge_commit
 from atoll.surfaces.cli.local_git import LocalGit
 from atoll.surfaces.cli.sparse import Room, write_sparse
-from atoll.wire.bundle import MAX_HEADER_BYTES, BundleHeader, MalformedBundle, read_header
+from atoll.wire.git.bundle import MAX_HEADER_BYTES, BundleHeader, MalformedBundle, read_header
 
 BUNDLE_SECONDS = 1800.0
 

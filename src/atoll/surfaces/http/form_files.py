@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
 
 from atoll.domain.errors import Invalid, Unavailable
-from atoll.wire.multipart import BadMultipart, Event, Multipart, PartBegan, read_boundary
+from atoll.wire.http.multipart import BadMultipart, Event, Multipart, PartBegan, read_boundary
 
 _SEPARATORS: Final = re.compile(r"[/\\]")
 

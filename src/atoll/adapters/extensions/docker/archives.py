@@ -17,7 +17,7 @@ from typing import BinaryIO
 import msgspec
 
 from atoll.domain.errors import AtollError, Invalid
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 MANIFEST, INDEX, NAMES = "manifest.json", "index.json", "repositories"
 MAX_MANIFEST_BYTES = 4 * 2**20

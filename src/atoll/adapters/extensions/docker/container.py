@@ -24,7 +24,7 @@ from atoll.domain.sandbox.interior import (
     SCRATCH,
 )
 from atoll.ports.extension import Mount
-from atoll.wire.zygote import Awaited
+from atoll.wire.zygote.messages import Awaited
 
 RENDEZVOUS = "/.atoll/rendezvous"
 OOM_SCORE = 500

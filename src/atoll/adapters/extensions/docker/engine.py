@@ -23,7 +23,7 @@ from atoll.domain.errors import (
     NotFound,
     Unavailable,
 )
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 DEFAULT_HOST = "unix:///var/run/docker.sock"
 OLDEST_API = (1, 41)

@@ -52,7 +52,7 @@ from atoll.ports.extension import (
     Provision,
     Reachability,
 )
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 NAME = "ext.docker"
 WALL = "container"

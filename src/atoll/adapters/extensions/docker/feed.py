@@ -13,7 +13,7 @@ import structlog
 
 from atoll.adapters.extensions.docker.engine import Engine
 from atoll.domain.errors import AtollError
-from atoll.wire.unreadable import UNREADABLE
+from atoll.wire.http.unreadable import UNREADABLE
 
 AGAIN_SECONDS = 0.5
 MAX_LINE_BYTES = 1024 * 1024

@@ -28,7 +28,7 @@ from atoll.ports.extension import (
     Reachability,
 )
 from atoll.ports.images import Tree, Trees
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 NAME = "ext.namespaces"
 WALL = "bubblewrap"

@@ -6,7 +6,7 @@ from pathlib import Path
 from atoll.adapters.extensions.namespaces.link import Link
 from atoll.domain.errors import Failed
 from atoll.ports.repositories import ImportJob
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 MARGIN_SECONDS = 15.0
 """Past the job's own time, which the zygote keeps."""

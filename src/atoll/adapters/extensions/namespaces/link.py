@@ -22,7 +22,7 @@ from atoll.domain.errors import (
     NotFound,
     Unavailable,
 )
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 
 MAX_UNREAD_DEATHS = 1024
 """Kept for whoever listens; past it the oldest go, `survey` shows what is true anyway."""
@@ -44,7 +44,8 @@ _CLASSES: dict[wire.Kind, type[AtollError]] = {
 
 @dataclass(slots=True)
 class Link:
-    """Speaks `wire.zygote` on the socket at `path`; bound to the loop it is first used on."""
+    """Speaks `wire.zygote.messages` on the socket at `path`; bound to the loop it is first used
+    on."""
 
     path: Path
     _socket: socket.socket | None = None

@@ -7,7 +7,7 @@ whatever the bytes were, and however they were cut, the terminal sees whole sequ
 from typing import BinaryIO
 
 from atoll.surfaces.cli.seat import harmless
-from atoll.wire.vtparser import Control, Function, Parser, Piece, String, Text
+from atoll.wire.terminal.parser import Control, Function, Parser, Piece, String, Text
 
 
 class ScreenGuard:

@@ -8,8 +8,8 @@ reports whose text a program chooses. Sources: xterm's ctlseqs, ECMA-48, kitty's
 import re
 from functools import lru_cache
 
-from atoll.wire.vtmodes import PRIVATE_MODES, clean_title
-from atoll.wire.vtparser import Function, device
+from atoll.wire.terminal.modes import PRIVATE_MODES, clean_title
+from atoll.wire.terminal.parser import Function, device
 
 CONTROLS = frozenset(b"\x07\x0e\x0f")
 """BEL, SO and SI, besides those that lay out text."""

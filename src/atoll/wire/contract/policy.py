@@ -1,0 +1,167 @@
+"""What one sandbox's doors may do, as the control plane tells its runtime: `PUT /policy`.
+
+A whole policy replaces the one before; there are no differences to apply. It holds secrets,
+so it lives in memory on both sides and is never logged or stored. A runtime begins with
+`Policy()`, which allows nothing.
+"""
+
+from typing import Annotated, ClassVar, Literal
+
+import msgspec
+
+from atoll.wire.http.unreadable import UNREADABLE
+
+MAX_POLICY_BYTES = 4 * 1024 * 1024
+
+NetworkMode = Literal["none", "limited", "host-only", "full"]
+Slot = Literal["bearer", "header", "query", "basic"]
+Port = Annotated[int, msgspec.Meta(ge=1, le=65535)]
+Word = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
+
+
+class BadPolicy(ValueError):
+    """Not a policy; the text names the field, never a value."""
+
+
+class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Strict, immutable, by field name; its `repr` shows no values, since some are secret."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+class ProviderKey(_Message, frozen=True, kw_only=True):
+    """A key for a built-in provider; `base_url` only for a gateway of one's own."""
+
+    provider: Word
+    secret_id: Word
+    version: int
+    value: str
+    base_url: str | None = None
+
+
+class CustomSecret(_Message, frozen=True, kw_only=True):
+    """A secret for `/broker/custom/{name}`. `slot_name` is the header's or parameter's name, or
+    the user of `basic`; `headers` are further ones of a request that pass with it."""
+
+    secret_id: Word
+    name: Word
+    version: int
+    value: str
+    slot: Slot = "bearer"
+    slot_name: str = ""
+    headers: tuple[str, ...] = ()
+
+
+class Approved(_Message, frozen=True, kw_only=True):
+    """A person let this version of this secret go to this host and port, for this sandbox.
+    `until` is Unix seconds, None while the policy stands; `once` is used up by one request."""
+
+    approval_id: Word
+    secret_id: Word
+    version: int
+    host: Word
+    port: Port
+    until: float | None = None
+    once: bool = False
+
+
+class EgressRule(_Message, frozen=True, kw_only=True):
+    """One allowed destination. `host` is a name, or `*.name` for exactly one more label.
+    `methods` and `paths` (prefixes) bind plain HTTP only; empty allows all. `origin` says where
+    the rule comes from (`profile`, `preset:pypi`, `owner`)."""
+
+    host: Word
+    ports: tuple[Port, ...] = (443,)
+    methods: tuple[Word, ...] = ()
+    paths: tuple[Word, ...] = ()
+    origin: Word = "profile"
+
+
+class Network(_Message, frozen=True, kw_only=True):
+    """The egress door's policy (design R3). `denied` hosts (or `*.host`) win over the rules;
+    `host_ports` and `ranges` count in `host-only`, `ports` in `full`; the bytes are those that
+    leave the sandbox and those that come in, None without bound."""
+
+    mode: NetworkMode = "limited"
+    rules: tuple[EgressRule, ...] = ()
+    denied: tuple[Word, ...] = ()
+    host_ports: tuple[Port, ...] = ()
+    ranges: tuple[Word, ...] = ()
+    ports: tuple[Port, ...] = ()
+    bytes_out_per_hour: int | None = None
+    bytes_in_per_hour: int | None = None
+
+
+class Redacted(_Message, frozen=True, kw_only=True):
+    """A value that may not be shown: `name` is what a note about it may say."""
+
+    name: Word
+    value: str
+
+
+class DoorLimits(_Message, frozen=True, kw_only=True):
+    """Bounds of this sandbox's broker; None takes the runtime's own. `spend_micros` is money a
+    provider may cost, in millionths of a US dollar, by provider name; `no_fetch` are providers
+    that may be asked to fetch and call nothing."""
+
+    requests_per_minute: int | None = None
+    concurrent: int | None = None
+    bytes_per_hour: int | None = None
+    spend_micros: dict[str, int] = {}
+    no_fetch: tuple[Word, ...] = ()
+
+
+class Commands(_Message, frozen=True, kw_only=True):
+    """Safety layers 3 and 4: exact argv that `sudo` may run, and what needs a person's word."""
+
+    sudo: tuple[tuple[str, ...], ...] = ()
+    operator: tuple[tuple[str, ...], ...] = ()
+
+
+class GitRemote(_Message, frozen=True, kw_only=True):
+    """A remote reached through the broker with its token. `push` are allowed ref patterns."""
+
+    url: Word
+    secret_id: Word
+    version: int
+    value: str
+    push: tuple[Word, ...] = ()
+
+
+class Policy(_Message, frozen=True, kw_only=True):
+    """Everything at once. `revision` grows with every change the control plane makes. `env` are
+    variables of processes started from now on, over the sandbox's own. `record`: every
+    terminal opened from now on is recorded."""
+
+    revision: int = 0
+    providers: tuple[ProviderKey, ...] = ()
+    customs: tuple[CustomSecret, ...] = ()
+    approvals: tuple[Approved, ...] = ()
+    network: Network = Network()
+    redacted: tuple[Redacted, ...] = ()
+    limits: DoorLimits = DoorLimits()
+    commands: Commands = Commands()
+    remotes: tuple[GitRemote, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    record: bool = False
+    dev: bool = False
+
+
+class _Codec:
+    encoder: ClassVar[msgspec.json.Encoder] = msgspec.json.Encoder()
+    decoder: ClassVar[msgspec.json.Decoder[Policy]] = msgspec.json.Decoder(Policy)
+
+
+def encode_policy(policy: Policy) -> bytes:
+    """The body of `PUT /policy`."""
+    return _Codec.encoder.encode(policy)
+
+
+def decode_policy(body: bytes) -> Policy:
+    """Raises `BadPolicy`."""
+    try:
+        return _Codec.decoder.decode(body)
+    except UNREADABLE as error:
+        # Its message names types and paths, never values.
+        raise BadPolicy(f"this is no policy: {error}") from None

@@ -1,0 +1,1 @@
+"""Git bundles and pushes as bytes."""

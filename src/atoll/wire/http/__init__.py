@@ -1,0 +1,1 @@
+"""HTTP and TLS as bytes: strict readers and writers."""

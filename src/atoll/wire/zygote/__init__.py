@@ -1,0 +1,1 @@
+"""What the zygote, the control plane and runtimes say to each other."""

@@ -1,0 +1,399 @@
+"""What the control plane and the zygote say to each other, as typed messages.
+
+One message is one SEQPACKET datagram of JSON on `run/zygote.sock`. This module only
+translates; it opens no socket and judges no policy. A request carries a number chosen
+by the asker, the answer repeats it; `Ended` is pushed unasked with number 0.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from atoll.wire.http.unreadable import UNREADABLE
+
+
+class Malformed(ValueError):
+    """A message that is not of this protocol, or too long; the text says where."""
+
+
+MAX_MESSAGE_BYTES = 64 * 1024
+"""Of one datagram, both ways; longer ones are refused before they are parsed."""
+
+LIST_PAGE = 50
+"""Boxes in one `Listed`; ask again with `after` set to the last id."""
+
+BoxId = Annotated[str, msgspec.Meta(pattern=r"\Asb_[a-z0-9_-]{1,37}\Z")]
+"""Names a folder and a group: the prefix keeps it apart from the zygote's own (`zygote`,
+`next-uid`, `template-…`)."""
+
+HostName = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\Z")]
+Text = Annotated[str, msgspec.Meta(max_length=16 * 1024, pattern=r"\A[^\x00]*\Z")]
+AbsolutePath = Annotated[str, msgspec.Meta(pattern=r"\A/[^\x00]*\Z", max_length=4096)]
+Refspec = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"\A\+?refs/[A-Za-z0-9][^\s\x00-\x1f\x7f:^~?\[\\]*"
+        r":refs/[A-Za-z0-9][^\s\x00-\x1f\x7f:^~?\[\\]*\Z",
+        max_length=1024,
+    ),
+]
+Positive = Annotated[int, msgspec.Meta(ge=1, le=2**50)]
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Bounds of one sandbox; None takes the host's default. `files` is what each process may
+    have open, `netlink` how many route sockets are alive at once."""
+
+    memory_bytes: Positive | None = None
+    pids: Annotated[int, msgspec.Meta(ge=8, le=1_000_000)] | None = None
+    cpu_millis: Annotated[int, msgspec.Meta(ge=10, le=1_000_000)] | None = None
+    ptys: Annotated[int, msgspec.Meta(ge=1, le=4096)] | None = None
+    workspace_bytes: Annotated[int, msgspec.Meta(ge=16 * 2**20, le=2**44)] | None = None
+    files: Annotated[int, msgspec.Meta(ge=256, le=1_048_576)] | None = None
+    netlink: Annotated[int, msgspec.Meta(ge=0, le=1024)] | None = None
+
+
+class View(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A read-only view of a host directory inside."""
+
+    source: AbsolutePath
+    target: AbsolutePath
+
+
+class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An agent's machine mode (`domain.agent.agent.Machine`)."""
+
+    protocol: Text
+    argv: tuple[Text, ...]
+    allow_argv: tuple[Text, ...] = ()
+    resume_argv: tuple[Text, ...] = ()
+    conversation_argv: tuple[Text, ...] | None = None
+
+
+class HostMount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A folder of the host's inside: see `domain.files.host_mount`."""
+
+    source: AbsolutePath
+    target: AbsolutePath
+    writable: bool = False
+    grant: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    private: bool = False
+
+
+class WatchFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A file that makes an agent tell of its turns (`domain.agent.agent.WatchFile`)."""
+
+    suffix: Annotated[str, msgspec.Meta(pattern=r"^\.[a-z]{1,16}\Z")]
+    content: Text
+    variable: Text = ""
+
+
+class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An agent the runtime may start by name (`domain.agent.agent.Agent`)."""
+
+    name: Text
+    argv: tuple[Text, ...]
+    env: tuple[tuple[Text, Text], ...] = ()
+    resume_argv: tuple[Text, ...] = ()
+    conversation_argv: tuple[Text, ...] = ()
+    watch_argv: tuple[Text, ...] = ()
+    watch_files: tuple[WatchFile, ...] = ()
+    transcript: Text = ""
+    prompt_argv: tuple[Text, ...] | None = None
+    machine: Machine | None = None
+
+
+class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_unknown_fields=True):
+    """Bring a sandbox up, or re-attach when this generation already lives.
+
+    `fresh` drops a kept workspace first. `writable` false mounts the workspace read-only.
+    `tree` is a folder below the home's `images/` that becomes the root, None the host's own;
+    `overlay` lays a layer above it that is written to. `bare` shows an empty folder in place of
+    the workspace. `debug` takes the filter that lets debuggers work. `sudo` are whole commands
+    that its runtime may have run as seemingly root. With `maintenance_seconds` it is brought up
+    only to read what it keeps: its runtime gets no key and ends by itself after so long without
+    a request. A start of the other kind ends it first.
+    """
+
+    sandbox_id: BoxId
+    generation: Annotated[int, msgspec.Meta(ge=1, le=2**31)]
+    hostname: HostName
+    limits: Limits = Limits()
+    views: Annotated[tuple[View, ...], msgspec.Meta(max_length=64)] = ()
+    env: Annotated[tuple[tuple[Text, Text], ...], msgspec.Meta(max_length=512)] = ()
+    shell: Annotated[tuple[Text, ...], msgspec.Meta(min_length=1, max_length=64)] = ("/bin/bash",)
+    cwd: AbsolutePath = "/workspace"
+    broker: Annotated[tuple[tuple[Text, Text], ...], msgspec.Meta(max_length=32)] = ()
+    agents: Annotated[tuple[Agent, ...], msgspec.Meta(max_length=32)] = ()
+    writable: bool = True
+    fresh: bool = False
+    tree: AbsolutePath | None = None
+    overlay: bool = False
+    bare: bool = False
+    debug: bool = False
+    mounts: Annotated[tuple[HostMount, ...], msgspec.Meta(max_length=16)] = ()
+    sudo: Annotated[tuple[tuple[Text, ...], ...], msgspec.Meta(max_length=256)] = ()
+    maintenance_seconds: Annotated[int, msgspec.Meta(ge=1, le=3600)] | None = None
+
+
+class Serve(msgspec.Struct, frozen=True, tag_field="verb", tag="serve", forbid_unknown_fields=True):
+    """Make ready for a sandbox whose wall somebody else builds (a container engine).
+
+    Answered by `Awaited` while its init is waited for, for `seconds`; by `Started` when this
+    generation already lives. What init then runs is served as that of any other sandbox. The
+    builder mounts `sandbox.views`; the zygote only checks them.
+    """
+
+    sandbox: Start
+    seconds: Annotated[int, msgspec.Meta(ge=1, le=600)] = 60
+
+
+class Await(msgspec.Struct, frozen=True, tag_field="verb", tag="await", forbid_unknown_fields=True):
+    """Answer `Started` once the init of a sandbox asked for by `Serve` came in, or why not."""
+
+    sandbox_id: BoxId
+    generation: Annotated[int, msgspec.Meta(ge=1, le=2**31)]
+
+
+class Stop(msgspec.Struct, frozen=True, tag_field="verb", tag="stop", forbid_unknown_fields=True):
+    """End every process of a sandbox; workspace and agent state stay."""
+
+    sandbox_id: BoxId
+
+
+class Destroy(
+    msgspec.Struct, frozen=True, tag_field="verb", tag="destroy", forbid_unknown_fields=True
+):
+    """End every process of a sandbox and remove everything of it."""
+
+    sandbox_id: BoxId
+
+
+class ListBoxes(
+    msgspec.Struct, frozen=True, tag_field="verb", tag="list", forbid_unknown_fields=True
+):
+    """Ask for sandboxes by id, those after `after`."""
+
+    after: Annotated[str, msgspec.Meta(max_length=64)] = ""
+
+
+class Report(
+    msgspec.Struct, frozen=True, tag_field="verb", tag="report", forbid_unknown_fields=True
+):
+    """Ask what walls this host can build."""
+
+
+class Import(
+    msgspec.Struct, frozen=True, tag_field="verb", tag="import", forbid_unknown_fields=True
+):
+    """Fetch `refspecs` of a git bundle into the fresh bare repository `repo_dir`; with `pack_at`
+    judge and index the pack at that offset of the bundle instead.
+
+    `repo_dir` and `bundle` lie below `run/import/<id>/`, `alternates` below `repos/`.
+    Runs without network as a foreign uid; `seconds` and `max_bytes` bound it.
+    """
+
+    repo_dir: AbsolutePath
+    bundle: AbsolutePath
+    refspecs: Annotated[tuple[Refspec, ...], msgspec.Meta(max_length=256)] = ()
+    pack_at: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    alternates: Annotated[tuple[AbsolutePath, ...], msgspec.Meta(max_length=16)] = ()
+    seconds: Annotated[int, msgspec.Meta(ge=1, le=3600)] = 120
+    max_bytes: Positive = 2**31
+
+
+Request = Start | Serve | Await | Stop | Destroy | ListBoxes | Report | Import
+
+
+Wall = Literal["bubblewrap", "container"]
+"""Who builds a sandbox's wall: the zygote by bubblewrap, or somebody else by `Serve`."""
+
+
+class Box(msgspec.Struct, frozen=True):
+    """One sandbox as the zygote knows it. `socket` is the runtime's, `host_uid` the owner of
+    its files on the host; `live` false means only its state is kept; `maintenance` that it was
+    brought up only to read that."""
+
+    sandbox_id: str
+    generation: int
+    live: bool
+    socket: str
+    host_uid: int
+    runtime_pid: int = 0
+    init: str = ""
+    degraded: tuple[str, ...] = ()
+    reason: str = ""
+    wall: Wall = "bubblewrap"
+    maintenance: bool = False
+
+
+class Awaited(msgspec.Struct, frozen=True, tag_field="answer", tag="awaited"):
+    """Its init may come in: as `box.host_uid`, once, at the SEQPACKET socket `rendezvous`.
+
+    `init_file` is to be shown inside as the last word of `init`; `workspace` and `state`
+    (a folder per agent) belong to that uid; `etc` holds files of /etc made for it. `folders` are
+    to be bound in place of the sources of `sandbox.mounts`, one for each in their order.
+    """
+
+    box: Box
+    rendezvous: str
+    init_file: str
+    init: tuple[str, ...]
+    workspace: str
+    state: str
+    etc: str
+    folders: tuple[str, ...] = ()
+
+
+class Started(msgspec.Struct, frozen=True, tag_field="answer", tag="started"):
+    """It lives; `attached` true when it did before."""
+
+    box: Box
+    attached: bool = False
+
+
+class Cleaned(msgspec.Struct, frozen=True, tag_field="answer", tag="cleaned"):
+    """What a stop or destroy removed, and what it could not (each a sentence)."""
+
+    removed: tuple[str, ...] = ()
+    leftovers: tuple[str, ...] = ()
+
+
+class Listed(msgspec.Struct, frozen=True, tag_field="answer", tag="listed"):
+    """One page of boxes by id; `more` when there are others after the last."""
+
+    boxes: tuple[Box, ...]
+    more: bool = False
+
+
+class Disk(msgspec.Struct, frozen=True):
+    """Bytes of the home's disk: `free`, the mark `low` below which no sandbox starts, and what
+    images are `promised` beyond what they take."""
+
+    free: int
+    low: int
+    promised: int
+
+
+class Runtimes(msgspec.Struct, frozen=True):
+    """Runtimes whose memory is counted, those of spares too: how many, the bytes of all and of
+    the largest, and the `most` that one may take."""
+
+    count: int
+    bytes: int
+    largest: int
+    most: int
+
+
+class Reported(msgspec.Struct, frozen=True, tag_field="answer", tag="reported"):
+    """What this host gives: `degraded` names each limit a sandbox will lack, `unshared` says why
+    idle runtimes give no memory back (empty: they do), `disk_weight` whether sandboxes' groups have
+    a weight for the disk."""
+
+    root: bool
+    pid: int
+    bwrap: str
+    init: str
+    degraded: tuple[str, ...] = ()
+    unshared: str = "the zygote is of an older version"
+    disk: Disk | None = None
+    runtimes: Runtimes | None = None
+    disk_weight: bool = False
+
+
+class Imported(msgspec.Struct, frozen=True, tag_field="answer", tag="imported"):
+    """The bundle's refs, or its indexed pack, are in the repository."""
+
+
+Kind = Literal[
+    "invalid", "forbidden", "not_found", "conflict", "limit_reached", "unavailable", "failed"
+]
+
+
+class Refused(msgspec.Struct, frozen=True, tag_field="answer", tag="refused"):
+    """The verb failed: `kind` is the code of an error class of `domain.errors`."""
+
+    kind: Kind
+    message: str
+
+
+class Ended(msgspec.Struct, frozen=True, tag_field="answer", tag="ended"):
+    """Pushed when a sandbox ends by itself."""
+
+    sandbox_id: str
+    generation: int
+    reason: str
+    wall: Wall = "bubblewrap"
+
+
+Answer = Started | Awaited | Cleaned | Listed | Reported | Imported | Refused | Ended
+
+
+class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A request with its number."""
+
+    number: Annotated[int, msgspec.Meta(ge=1, le=2**53)]
+    request: Request
+
+
+class Answered(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An answer with the number of its request; 0 for what nobody asked."""
+
+    number: int
+    answer: Answer
+
+
+class _Numbered(msgspec.Struct):
+    """Just enough of a bad request to answer it."""
+
+    number: int = 0
+
+
+_ASKED = msgspec.json.Decoder(Asked)
+_ANSWERED = msgspec.json.Decoder(Answered)
+
+
+def _encoded(message: Any) -> bytes:
+    wire = msgspec.json.encode(message)
+    if len(wire) > MAX_MESSAGE_BYTES:
+        raise Malformed(
+            f"a message to the zygote is {len(wire)} bytes, {MAX_MESSAGE_BYTES} is the most: "
+            "shorten the environment or the list of mounts"
+        )
+    return wire
+
+
+def encode_request(number: int, request: Request) -> bytes:
+    """One datagram. Raises `Malformed` past `MAX_MESSAGE_BYTES`."""
+    return _encoded(Asked(number, request))
+
+
+def decode_request(wire: bytes) -> Asked:
+    """Read one datagram. Raises `Malformed` saying which field is wrong."""
+    if len(wire) > MAX_MESSAGE_BYTES:
+        raise Malformed(f"a request of more than {MAX_MESSAGE_BYTES} bytes was refused unread")
+    try:
+        return _ASKED.decode(wire)
+    except UNREADABLE as err:
+        raise Malformed(f"the zygote cannot read this request: {err}") from err
+
+
+def number_of(wire: bytes) -> int:
+    """The number of a request that `decode_request` refused, 0 when even that is unreadable."""
+    try:
+        return msgspec.json.decode(wire, type=_Numbered).number
+    except UNREADABLE:
+        return 0
+
+
+def encode_answer(number: int, answer: Answer) -> bytes:
+    """One datagram. Raises `Malformed` past `MAX_MESSAGE_BYTES`."""
+    return _encoded(Answered(number, answer))
+
+
+def decode_answer(wire: bytes) -> Answered:
+    """Read one datagram. Raises `Malformed` when it is not an answer of this version."""
+    try:
+        return _ANSWERED.decode(wire)
+    except UNREADABLE as err:
+        raise Malformed(f"the zygote's answer cannot be read: {err}") from err

@@ -1,0 +1,73 @@
+"""What a runtime and the zygote say to each other once a sandbox lives: commands for `sudo`.
+
+One message is one SEQPACKET datagram of JSON on the socket the runtime was born with, which
+names its sandbox: nothing in a message does. This module only translates. The zygote takes
+nothing in them as true; see `runtime.zygote.sudo`.
+"""
+
+from typing import Annotated
+
+import msgspec
+
+from atoll.wire.http.unreadable import UNREADABLE
+from atoll.wire.zygote.messages import MAX_MESSAGE_BYTES, AbsolutePath, Malformed, Text
+
+SIGNALS = (1, 2, 3, 15)
+"""HUP, INT, QUIT and TERM: what may be passed on. 0 stands for KILL."""
+
+_Number = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
+
+
+class Run(msgspec.Struct, frozen=True, tag_field="sudo", tag="run", forbid_unknown_fields=True):
+    """Run `argv` in `cwd`, on input and output of the process that is `pid` inside."""
+
+    number: _Number
+    argv: Annotated[tuple[Text, ...], msgspec.Meta(min_length=1, max_length=256)]
+    cwd: AbsolutePath
+    pid: Annotated[int, msgspec.Meta(ge=2, le=2**22)]
+
+
+class Pass(msgspec.Struct, frozen=True, tag_field="sudo", tag="pass", forbid_unknown_fields=True):
+    """Pass a signal on to run `number`; 0 ends it at once."""
+
+    number: _Number
+    signal: Annotated[int, msgspec.Meta(ge=0, le=15)]
+
+
+class Over(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Run `number` is over: with `code` as a shell says it, or, with `why`, never began."""
+
+    number: int
+    code: int
+    why: str = ""
+
+
+_ASKED: msgspec.json.Decoder[Run | Pass] = msgspec.json.Decoder(Run | Pass)
+_OVER = msgspec.json.Decoder(Over)
+
+
+def encode(message: Run | Pass | Over) -> bytes:
+    """One datagram. Raises `Malformed` when it is too long or is no text."""
+    try:
+        packet = msgspec.json.encode(message)
+    except UnicodeEncodeError as err:
+        raise Malformed("a command for sudo is not UTF-8") from err
+    if len(packet) > MAX_MESSAGE_BYTES:
+        raise Malformed(f"a command for sudo takes at most {MAX_MESSAGE_BYTES} bytes")
+    return packet
+
+
+def decode_asked(packet: bytes) -> Run | Pass:
+    """What a runtime says. Raises `Malformed`."""
+    try:
+        return _ASKED.decode(packet)
+    except UNREADABLE as err:
+        raise Malformed(f"a runtime's message cannot be read: {err}") from err
+
+
+def decode_over(packet: bytes) -> Over:
+    """What the zygote says. Raises `Malformed`."""
+    try:
+        return _OVER.decode(packet)
+    except UNREADABLE as err:
+        raise Malformed(f"the zygote's message cannot be read: {err}") from err
