@@ -29,13 +29,13 @@ from atoll.ports import (
     RuntimeReply,
     RuntimeStream,
 )
-from atoll.services.admission import Settings
-from atoll.services.approvals import Approvals
-from atoll.services.events import Events
+from atoll.services.approvals.approvals import Approvals
 from atoll.services.identifiers import Identifiers
-from atoll.services.profiles import Profiles
-from atoll.services.sandboxes import Sandboxes, Surroundings
-from atoll.services.secrets import Secrets
+from atoll.services.journals.events import Events
+from atoll.services.library.profiles import Profiles
+from atoll.services.sandboxes.admission import Settings
+from atoll.services.sandboxes.sandboxes import Sandboxes, Surroundings
+from atoll.services.secrets.secrets import Secrets
 
 BARE = """
 id: profile.bare

@@ -32,13 +32,13 @@ from atoll.domain.sandbox.sandbox import (
 )
 from atoll.domain.terminal.softlock import Strictness
 from atoll.ports import Provision
-from atoll.services.agents import Agents
-from atoll.services.terminals import Terminals
+from atoll.services.agents.agents import Agents
+from atoll.services.terminals.terminals import Terminals
 from atoll.surfaces.http.sandboxes import CreateBody, MountBody
 from atoll.wire.zygote import messages as wire
+from tests.services.agents.test_resumption import STARTED, started, stopped
+from tests.services.sandboxes.test_sandboxes import OTHER
 from tests.services.scene import Scene, scene
-from tests.services.test_resumption import STARTED, started, stopped
-from tests.services.test_sandboxes import OTHER
 
 HEAD: dict[str, Any] = {
     "id": "profile.acting",

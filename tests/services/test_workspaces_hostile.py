@@ -3,7 +3,7 @@
 import pytest
 
 from atoll.domain.errors import AtollError, NotFound
-from tests.services.test_workspaces import World, world
+from tests.services.library.test_workspaces import World, world
 
 __all__ = ["world"]
 

@@ -26,16 +26,16 @@ from atoll.adapters.workspaces.empty import HostAgents
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
-from atoll.services.events import Events
 from atoll.services.identifiers import Identifiers
-from atoll.services.kept import KeptWorktrees
-from atoll.services.logins import Logins
-from atoll.services.profiles import Profiles
-from atoll.services.repositories import Repositories
-from atoll.services.sandboxes import Sandboxes, Surroundings
-from atoll.services.sandboxes import Settings as SandboxSettings
-from atoll.services.saved_work import Keeping, SavedWork
-from atoll.services.workspaces import Workspaces
+from atoll.services.journals.events import Events
+from atoll.services.library.kept import KeptWorktrees
+from atoll.services.library.profiles import Profiles
+from atoll.services.library.repositories import Repositories
+from atoll.services.library.saved_work import Keeping, SavedWork
+from atoll.services.library.workspaces import Workspaces
+from atoll.services.people.logins import Logins
+from atoll.services.sandboxes.sandboxes import Sandboxes, Surroundings
+from atoll.services.sandboxes.sandboxes import Settings as SandboxSettings
 from atoll.surfaces.cli.api import Api
 from atoll.surfaces.cli.server import find_server
 from atoll.surfaces.http import repositories

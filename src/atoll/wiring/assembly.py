@@ -42,17 +42,17 @@ from atoll.domain.errors import AtollError
 from atoll.domain.people.principal import Principal
 from atoll.ports.extension import Extension
 from atoll.runtime.zygote.home import Home
-from atoll.services.admission import Settings as SandboxSettings
-from atoll.services.events import Events, Note
 from atoll.services.identifiers import Identifiers
-from atoll.services.kept import KeptWorktrees
-from atoll.services.logins import Logins
-from atoll.services.policies import DoorRules
-from atoll.services.profiles import Profiles
-from atoll.services.repositories import Repositories
-from atoll.services.sandboxes import Sandboxes, Surroundings
-from atoll.services.saved_work import Keeping, SavedWork
-from atoll.services.workspaces import Workspaces
+from atoll.services.journals.events import Events, Note
+from atoll.services.library.kept import KeptWorktrees
+from atoll.services.library.profiles import Profiles
+from atoll.services.library.repositories import Repositories
+from atoll.services.library.saved_work import Keeping, SavedWork
+from atoll.services.library.workspaces import Workspaces
+from atoll.services.people.logins import Logins
+from atoll.services.sandboxes.admission import Settings as SandboxSettings
+from atoll.services.sandboxes.sandboxes import Sandboxes, Surroundings
+from atoll.services.secrets.policies import DoorRules
 from atoll.surfaces.http.context import Readiness, Services
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.settings import ControlSettings, event_retention

@@ -9,22 +9,22 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from atoll.ports import Extension, Masters, Vault
-from atoll.services.agents import Agents
-from atoll.services.approvals import Approvals
-from atoll.services.consumers import Consumers
-from atoll.services.events import Events
-from atoll.services.execs import Execs
-from atoll.services.files import Files
-from atoll.services.kept import KeptWorktrees
-from atoll.services.logins import Logins
-from atoll.services.profiles import Profiles
-from atoll.services.recordings import Recordings
-from atoll.services.repositories import Repositories
-from atoll.services.sandboxes import Sandboxes
-from atoll.services.secrets import Secrets
-from atoll.services.shares import Shares
-from atoll.services.terminals import Terminals
-from atoll.services.unpulled import Unpulled
+from atoll.services.agents.agents import Agents
+from atoll.services.approvals.approvals import Approvals
+from atoll.services.journals.events import Events
+from atoll.services.library.kept import KeptWorktrees
+from atoll.services.library.profiles import Profiles
+from atoll.services.library.repositories import Repositories
+from atoll.services.library.unpulled import Unpulled
+from atoll.services.people.logins import Logins
+from atoll.services.people.shares import Shares
+from atoll.services.sandboxes.consumers import Consumers
+from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.secrets.secrets import Secrets
+from atoll.services.terminals.execs import Execs
+from atoll.services.terminals.files import Files
+from atoll.services.terminals.recordings import Recordings
+from atoll.services.terminals.terminals import Terminals
 from atoll.surfaces.http.context import Readiness, Services
 
 

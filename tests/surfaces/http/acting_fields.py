@@ -5,7 +5,7 @@ from tests.services.test_fields_act import CALLERS, OWED_WISHES, WISHED
 Acts = dict[str, str]
 CREATE_TEST = "tests/services/test_fields_act.py::test_field_of_a_create_changes_what_happens"
 LAYOUT = "tests/surfaces/test_repositories.py::"
-TREES = "tests/services/test_workspaces.py::"
+TREES = "tests/services/library/test_workspaces.py::"
 MOUNTS = "tests/e2e/test_places.py::test_mounts_through_the_api_need_an_allowed_folder"
 CREATE: Acts = {
     **{field: f"{CREATE_TEST}[{field}]" for field in WISHED if field not in {"repos", "mounts"}},

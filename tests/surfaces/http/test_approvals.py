@@ -11,7 +11,7 @@ from atoll.domain.ids import PERSONAL_ORG, ApprovalId, PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import Purpose, Use
-from atoll.services.secrets import SetSecret
+from atoll.services.secrets.secrets import SetSecret
 from tests.surfaces.http.world import World, client_of
 
 KEY = "sk-canary-A1b2C3d4E5"

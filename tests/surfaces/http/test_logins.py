@@ -11,7 +11,7 @@ import pytest
 from atoll.adapters.auth.book_file import BookFile
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.domain.errors import Failed, Unauthenticated
-from atoll.services.logins import Logins
+from atoll.services.people.logins import Logins
 from atoll.surfaces.http.guard import PAGE_KEY
 from tests.surfaces.http.world import TurnedClock, World, client_of, short_folder
 

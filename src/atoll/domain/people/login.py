@@ -1,7 +1,7 @@
 """Logging in, as pure rules: tickets used once, sessions that end, wrong guesses that are counted.
 
 Secrets never appear here in the clear beyond the call that makes them: a book holds their
-fingerprints. `services.logins` reads the clock, draws the randomness and keeps the book.
+fingerprints. `services.people.logins` reads the clock, draws the randomness and keeps the book.
 """
 
 import base64

@@ -1,7 +1,7 @@
 """The life of a sandbox, as a pure state machine.
 
 `step` takes what happened and returns the sandbox as it now is and what to do; it never
-waits, reads a clock or touches a host. `services.reconciler` performs the instructions,
+waits, reads a clock or touches a host. `services.sandboxes.reconciler` performs the instructions,
 in order, and reports back with further stimuli.
 
 Reports from the shell carry the generation they speak of; one that comes too late (the

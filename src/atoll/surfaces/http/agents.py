@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, WebSocket
 from starlette.responses import Response
 
-from atoll.services.agents import FOLLOW_WORDS
+from atoll.services.agents.agents import FOLLOW_WORDS
 from atoll.surfaces.http.agent_bodies import (
     ActionBody,
     AgentBody,

@@ -12,21 +12,21 @@ from starlette.requests import HTTPConnection
 
 from atoll.domain.people.principal import Principal
 from atoll.ports.extension import Extension
-from atoll.services.agents import Agents
-from atoll.services.approvals import Approvals
-from atoll.services.consumers import Consumers
-from atoll.services.events import Events
-from atoll.services.execs import Execs
-from atoll.services.files import Files
-from atoll.services.kept import KeptWorktrees
-from atoll.services.logins import Logins
-from atoll.services.profiles import Profiles
-from atoll.services.recordings import Recordings
-from atoll.services.sandboxes import Sandboxes
-from atoll.services.secrets import Secrets
-from atoll.services.shares import Shares
-from atoll.services.terminals import Terminals
-from atoll.services.unpulled import Unpulled
+from atoll.services.agents.agents import Agents
+from atoll.services.approvals.approvals import Approvals
+from atoll.services.journals.events import Events
+from atoll.services.library.kept import KeptWorktrees
+from atoll.services.library.profiles import Profiles
+from atoll.services.library.unpulled import Unpulled
+from atoll.services.people.logins import Logins
+from atoll.services.people.shares import Shares
+from atoll.services.sandboxes.consumers import Consumers
+from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.secrets.secrets import Secrets
+from atoll.services.terminals.execs import Execs
+from atoll.services.terminals.files import Files
+from atoll.services.terminals.recordings import Recordings
+from atoll.services.terminals.terminals import Terminals
 
 Readiness = Callable[[], Awaitable[str | None]]
 """Why the server is not ready yet, or None when it is."""
@@ -35,7 +35,7 @@ Readiness = Callable[[], Awaitable[str | None]]
 @dataclass(frozen=True, slots=True)
 class Services:
     """Everything the routes use; made once in `wiring`. `repositories` is the service of
-    `services.repositories`."""
+    `services.library.repositories`."""
 
     sandboxes: Sandboxes
     terminals: Terminals

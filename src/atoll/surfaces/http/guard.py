@@ -25,8 +25,8 @@ from atoll.domain.errors import (
     Unavailable,
 )
 from atoll.domain.people.principal import Principal
-from atoll.services.logins import Logins
-from atoll.services.shares import Shares
+from atoll.services.people.logins import Logins
+from atoll.services.people.shares import Shares
 from atoll.surfaces.http.crowd import KNOWN
 from atoll.surfaces.http.guest_paths import guest_may
 from atoll.surfaces.http.problems import internal_problem, refuse

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.domain.terminal.softlock import Strictness
-from atoll.services.passing import renamed
+from atoll.services.terminals.runtime_reply import renamed
 from atoll.surfaces.http import files
 from atoll.surfaces.http.answers import Json, instant, no_content
 from atoll.surfaces.http.context import Atoll, Caller

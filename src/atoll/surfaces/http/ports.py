@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, WebSocket
 
-from atoll.services.ports import dialled
+from atoll.services.terminals.ports import dialled
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.relay import relay
 

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from atoll.domain.repository.repository import read_local
 from atoll.ports.repositories import Ref, Stored
-from atoll.services.workspaces import ALL_BRANCHES
+from atoll.services.library.workspaces import ALL_BRANCHES
 from atoll.surfaces.http.answers import Json, instant
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.fields import Address, Body, SandboxRef, Shown

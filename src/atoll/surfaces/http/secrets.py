@@ -11,7 +11,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from atoll.domain.secrets.secret import Purpose, Secret, Slot, Use, read_place
-from atoll.services.secrets import SetSecret
+from atoll.services.secrets.secrets import SetSecret
 from atoll.surfaces.http.answers import Json, instant, no_content
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.fields import Address, Body, Shown, Word

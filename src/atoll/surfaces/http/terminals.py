@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, WebSocket
 from starlette.responses import Response
 
 from atoll.domain.people.principal import Principal
-from atoll.services.terminals import ATTACH_WORDS, Terminals
+from atoll.services.terminals.terminals import ATTACH_WORDS, Terminals
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.fields import ItemId, SandboxRef
 from atoll.surfaces.http.json_body import JsonRoute, RawBody

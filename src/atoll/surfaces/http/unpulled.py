@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from pydantic import Field, StrictInt
 from starlette.responses import Response
 
-from atoll.services.unpulled import UnpulledPlace
+from atoll.services.library.unpulled import UnpulledPlace
 from atoll.surfaces.http.answers import Json
 from atoll.surfaces.http.context import Atoll, Caller
 from atoll.surfaces.http.fields import Body, SandboxRef, Shown

@@ -1,0 +1,1 @@
+"""Agents in sandboxes: driven, seeded with configuration, resumed."""

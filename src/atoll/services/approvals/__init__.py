@@ -1,0 +1,1 @@
+"""Approvals: requests from inside, and decisions of people."""

@@ -1,0 +1,248 @@
+"""Approvals: a person's word on what something in a sandbox asked for.
+
+Only the person who owns the secret (or, for a command, the sandbox) decides, and only
+interactively: in a browser, or at a terminal by reading back words that were given for exactly
+this question. Decision and check are one transaction, so what changed meanwhile is never
+approved.
+"""
+
+import hmac
+import secrets
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Literal
+
+from atoll.domain.approvals.approval import (
+    Approval,
+    CommandAsk,
+    SecretAsk,
+    Verdict,
+    Yes,
+    denied,
+    digest,
+    granted,
+    late,
+    overtaken,
+    revoked,
+)
+from atoll.domain.errors import AtollError, Conflict, Forbidden, LimitReached, NotFound
+from atoll.domain.ids import ApprovalId, SecretId
+from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
+from atoll.domain.secrets.secret import Secret
+from atoll.ports import ApprovalQuery, Transaction
+from atoll.services.approvals.requests import answer_call, sweep
+from atoll.services.approvals.voiding import approval_event
+from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.sandboxes.transitions import Transitions
+from atoll.services.terminals.runtime_reply import accepted
+
+MAX_PAGE = 200
+CONFIRMATION_LIFE = timedelta(minutes=2)
+MAX_CONFIRMATIONS = 64
+MAX_TRIES = 3
+_SYLLABLES = [c + v for c in "bdfghklmnprstvz" for v in "aeiou"]
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """Words to be read back by a person, good once, for one question as it was shown."""
+
+    words: str
+    shown: str
+    expires_at: datetime
+
+
+@dataclass(slots=True)
+class _Issued:
+    """A confirmation given out, and to whom."""
+
+    confirmation: Confirmation
+    caller: Principal
+    tries: int = 0
+
+
+class Approvals:
+    """Use cases on approvals. What is not the caller's to decide is `NotFound`."""
+
+    def __init__(self, transitions: Transitions, sandboxes: Sandboxes) -> None:
+        self._transitions = transitions
+        self._sandboxes = sandboxes
+        self._issued: OrderedDict[ApprovalId, _Issued] = OrderedDict()
+
+    async def list(
+        self, caller: Principal, *, verdicts: tuple[Verdict, ...] = (), limit: int = 100
+    ) -> Sequence[Approval]:
+        """The newest first, those the caller decides."""
+        query = ApprovalQuery(caller.org_id, caller.id, verdicts, max(1, min(limit, MAX_PAGE)))
+        async with self._transitions.store.read() as rows:
+            found = await rows.approvals.page(query)
+        now = self._transitions.clock.now()
+        if any(late(one, now) for one in found):
+            async with self._transitions.store.begin() as rows:
+                drafts, found = await sweep(rows, self._transitions, found)
+                if drafts:
+                    await rows.events.append(drafts)
+        wanted = verdicts or tuple(Verdict)
+        return [one for one in found if one.verdict in wanted]
+
+    async def get(self, caller: Principal, approval_id: str) -> Approval:
+        """One."""
+        async with self._transitions.store.read() as rows:
+            return await self._find(rows, caller, approval_id)
+
+    async def confirmation(self, caller: Principal, approval_id: str) -> Confirmation:
+        """Words for a person at a terminal to read back: for two minutes, good once; asking
+        again replaces them. Raises `Conflict` when there is nothing left to decide."""
+        _check_person(caller)
+        approval = await self.get(caller, approval_id)
+        now = self._transitions.clock.now()
+        if approval.verdict is not Verdict.PENDING or late(approval, now):
+            raise Conflict(f"{approval.id} is not open any more.", code="already_decided")
+        words = "-".join("".join(secrets.choice(_SYLLABLES) for _ in range(2)) for _ in range(2))
+        made = Confirmation(words, digest(approval), now + CONFIRMATION_LIFE)
+        self._issued[approval.id] = _Issued(made, caller)
+        self._issued.move_to_end(approval.id)
+        while len(self._issued) > MAX_CONFIRMATIONS:
+            self._issued.popitem(last=False)
+        return made
+
+    async def approve(
+        self, caller: Principal, approval_id: str, yes: Yes, *, words: str | None = None
+    ) -> Approval:
+        """Say yes to exactly what was shown. Raises `Forbidden` for whoever is not a person at
+        a browser or a terminal, `Conflict` (decided, changed, or not as shown)."""
+        _check_person(caller)
+        async with self._transitions.store.begin() as rows:
+            approval = await self._find(rows, caller, approval_id)
+            self._check_presence(caller, approval, yes, words)
+            now = self._transitions.clock.now()
+            after = granted(approval, yes, by=caller.id, now=now)
+            secret = await self._secret(rows, approval)
+            if _stale(approval, secret):
+                after = overtaken(approval, reason="The secret was changed.", now=now)
+            await self._keep(rows, after, actor=caller)
+        if after.verdict is not Verdict.GRANTED:
+            raise Conflict(
+                f"The secret that {approval.id} asks for was changed meanwhile: it has to ask "
+                "again.",
+                code="secret_changed",
+            )
+        return await self._carry_out(after, caller)
+
+    async def deny(self, caller: Principal, approval_id: str) -> Approval:
+        """Say no; the same is not asked again for a while. Raises `Conflict`."""
+        _check_person(caller)
+        async with self._transitions.store.begin() as rows:
+            approval = await self._find(rows, caller, approval_id)
+            after = denied(approval, by=caller.id, now=self._transitions.clock.now())
+            await self._keep(rows, after, actor=caller)
+        return await self._carry_out(after, caller)
+
+    async def revoke(self, caller: Principal, approval_id: str) -> Approval:
+        """Take a yes back: at once, also from what streams because of it. Raises `Conflict`."""
+        _check_person(caller)
+        async with self._transitions.store.begin() as rows:
+            approval = await self._find(rows, caller, approval_id)
+            now = self._transitions.clock.now()
+            after = revoked(approval, reason=f"{caller.id} took it back.", now=now)
+            await self._keep(rows, after, actor=caller)
+        return await self._carry_out(after, caller)
+
+    def _check_presence(
+        self, caller: Principal, approval: Approval, yes: Yes, words: str | None
+    ) -> None:
+        """A browser's person is present; a token's proves it by the words of this question."""
+        if caller.interactive:
+            return
+        issued = self._issued.get(approval.id)
+        now = self._transitions.clock.now()
+        fresh = issued is not None and now < issued.confirmation.expires_at
+        if words is None or issued is None or not fresh or issued.caller != caller:
+            raise Forbidden(
+                "Only a person at a browser or a terminal approves: open the page, or run "
+                f"`atoll approve {approval.id}` and read the words back.",
+                code="not_interactive",
+            )
+        issued.tries += 1
+        right = hmac.compare_digest(
+            words.strip().lower().encode(), issued.confirmation.words.encode()
+        )
+        if right or issued.tries >= MAX_TRIES:
+            del self._issued[approval.id]
+        if not right:
+            raise LimitReached(
+                f"Those are not the words for {approval.id}.", code="wrong_words", field="words"
+            )
+        if yes.shown != issued.confirmation.shown:
+            raise Conflict(
+                f"What you were shown is not what {approval.id} asks: look at it again.",
+                code="not_as_shown",
+            )
+
+    async def _carry_out(self, approval: Approval, caller: Principal) -> Approval:
+        """Tell the runtimes. A command's asker that is gone makes the yes void."""
+        self._transitions.bus.announce((f"sandbox:{approval.asker.sandbox_id}",))
+        match approval.ask:
+            case SecretAsk():
+                # A yes may count in sandboxes of everybody who has the secret.
+                await self._sandboxes.changed(approval.org_id, None)
+                return approval
+            case CommandAsk():  # pragma: no branch - the cases are all
+                return await self._answer(approval, caller)
+
+    async def _answer(self, approval: Approval, caller: Principal) -> Approval:
+        """Once, as a command is asked: a yes is used up by telling it."""
+        decision: Literal["allow", "deny"] = (
+            "allow" if approval.verdict is Verdict.GRANTED else "deny"
+        )
+        try:
+            sandbox = await self._sandboxes.get(caller, approval.asker.sandbox_id)
+            client = self._sandboxes.runtime_of(sandbox)
+            call = answer_call(approval.asker.ask_id, decision)
+            accepted(await client.call(call))
+        except AtollError as err:
+            if decision == "deny":
+                return approval
+            now, reason = self._transitions.clock.now(), "Its asker was gone."
+            await self._settle(replace(approval, verdict=Verdict.EXPIRED, reason=reason, until=now))
+            raise Conflict(
+                f"Nobody waits for {approval.id} any more ({err.message}): nothing was run.",
+                code="nobody_waits",
+            ) from err
+        if decision == "allow":
+            return await self._settle(replace(approval, verdict=Verdict.USED))
+        return approval
+
+    async def _settle(self, approval: Approval) -> Approval:
+        async with self._transitions.store.begin() as rows:
+            await self._keep(rows, approval, actor=SYSTEM)
+        return approval
+
+    async def _keep(self, rows: Transaction, approval: Approval, *, actor: Principal) -> None:
+        await rows.approvals.put(approval)
+        await rows.events.append((approval_event(self._transitions, approval, actor=actor),))
+
+    async def _find(self, rows: Transaction, caller: Principal, approval_id: str) -> Approval:
+        found = await rows.approvals.get(caller.org_id, ApprovalId(approval_id))
+        if found is None or found.owner != caller.id:
+            raise NotFound(
+                f"There is no approval {approval_id[:80]!r}: list them to see which there are."
+            )
+        return found
+
+    async def _secret(self, rows: Transaction, approval: Approval) -> Secret | None:
+        if not isinstance(approval.ask, SecretAsk):
+            return None
+        return await rows.secrets.get(approval.org_id, SecretId(approval.ask.secret_id))
+
+
+def _stale(approval: Approval, secret: Secret | None) -> bool:
+    ask = approval.ask
+    return isinstance(ask, SecretAsk) and (secret is None or secret.version != ask.version)
+
+
+def _check_person(caller: Principal) -> None:
+    if caller.kind is not ActorKind.PERSON or caller.seat is not None:
+        raise Forbidden("only a person decides approvals", code="not_interactive")

@@ -1,0 +1,234 @@
+"""Asks: what runtimes report as asked, taken in as approvals a person can decide.
+
+All of it was written beside a sandbox about what happened inside, so nothing is believed: a
+secret must be one the sandbox has, in its present version, and a host must be spelled as one.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Annotated, Literal
+
+import msgspec
+import structlog
+
+from atoll.domain.approvals.approval import (
+    ASK_LIFE,
+    COMMAND_LIFE,
+    MAX_PENDING,
+    Approval,
+    Asker,
+    CommandAsk,
+    SecretAsk,
+    Verdict,
+    check_command,
+    late,
+    overtaken,
+    same_question,
+    silences,
+)
+from atoll.domain.errors import Invalid
+from atoll.domain.event import EventDraft, Json
+from atoll.domain.ids import ApprovalId, PrincipalId, SecretId
+from atoll.domain.network.host import canonical_host
+from atoll.domain.people.principal import SYSTEM
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.secrets.secret import Purpose, in_scope
+from atoll.ports import RuntimeCall, Transaction
+from atoll.services.approvals.voiding import approval_event, approval_words
+from atoll.services.journals.agent_actors import asking_agent
+from atoll.services.sandboxes.transitions import Transitions
+from atoll.services.secrets.policies import whose
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a journal entry became: events for the log, and a call the runtime is owed."""
+
+    drafts: tuple[EventDraft, ...] = ()
+    call: RuntimeCall | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One entry of a runtime's journal."""
+
+    n: int
+    at: datetime
+    payload: Mapping[str, object]
+
+
+Taker = Callable[[Transaction, Sandbox, Heard], Awaitable[Taken]]
+"""Takes in one kind of entry, in the transaction that moves the journal's mark."""
+
+_Id = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
+
+
+class _SecretSubject(msgspec.Struct):
+    secret: str
+    secret_id: str
+    version: int
+    host: str
+    port: int
+
+
+class _CommandSubject(msgspec.Struct):
+    argv: list[str]
+    cwd: str
+
+
+class _Asked(msgspec.Struct):
+    ask_id: _Id
+    kind: Literal["secret", "command"]
+    subject: dict[str, object]
+
+
+class _Used(msgspec.Struct):
+    approval_id: str
+
+
+class Asks:
+    """Takers of the journal kinds `approval.asked` and `approval.used`."""
+
+    def __init__(self, transitions: Transitions) -> None:
+        self._transitions = transitions
+
+    @property
+    def takers(self) -> Mapping[str, Taker]:
+        """By kind."""
+        return {"approval.asked": self.asked, "approval.used": self.used}
+
+    async def asked(self, rows: Transaction, sandbox: Sandbox, heard: Heard) -> Taken:
+        """A question: a new approval, unless the same is open or was denied a moment ago."""
+        try:
+            told = msgspec.convert(heard.payload, _Asked)
+            owner, ask = await self._read(rows, sandbox, told)
+        except (msgspec.ValidationError, Invalid, ValueError) as err:
+            _log.warning("ask_refused", sandbox=sandbox.id, reason=str(err)[:200])
+            return Taken()
+        approval = self._approval(sandbox, told, owner=owner, ask=ask)
+        others = await rows.approvals.open(sandbox.org_id, sandbox_id=sandbox.id, owner=owner)
+        expired, others = await sweep(rows, self._transitions, others)
+        refused = await self._silenced(rows, approval, others)
+        if refused is not None:
+            return Taken(expired, refused.call)
+        await rows.approvals.put(approval)
+        asked = replace(
+            approval_event(
+                self._transitions,
+                approval,
+                actor=asking_agent(await rows.sandboxes.get(sandbox.id) or sandbox),
+            ),
+            event_type="approval.asked",
+            payload={**approval_words(approval), "generation": sandbox.generation, "n": heard.n},
+        )
+        return Taken((*expired, asked))
+
+    async def used(self, rows: Transaction, sandbox: Sandbox, heard: Heard) -> Taken:
+        """A yes for one request was used up."""
+        try:
+            told = msgspec.convert(heard.payload, _Used)
+        except msgspec.ValidationError:
+            return Taken()
+        approval = await rows.approvals.get(sandbox.org_id, ApprovalId(told.approval_id))
+        mine = approval is not None and approval.asker.sandbox_id == sandbox.id
+        if approval is None or not mine or approval.verdict is not Verdict.GRANTED:
+            return Taken()
+        after = replace(approval, verdict=Verdict.USED)
+        await rows.approvals.put(after)
+        return Taken((approval_event(self._transitions, after, actor=SYSTEM),))
+
+    async def _read(
+        self, rows: Transaction, sandbox: Sandbox, told: _Asked
+    ) -> tuple[PrincipalId, SecretAsk | CommandAsk]:
+        """Who decides, and what is asked. Raises `Invalid`, `ValueError`, `ValidationError`."""
+        if told.kind == "command":
+            command = msgspec.convert(told.subject, _CommandSubject)
+            return sandbox.owner, check_command(command.argv, command.cwd)
+        subject = msgspec.convert(told.subject, _SecretSubject)
+        secret = await rows.secrets.get(sandbox.org_id, SecretId(subject.secret_id))
+        if secret is None or not in_scope(secret, whose(sandbox)):
+            raise Invalid("it asks for a secret that is not this sandbox's")
+        if (secret.name, secret.version) != (subject.secret, subject.version):
+            raise Invalid("it asks for another version of the secret")
+        if secret.use.purpose is not Purpose.CUSTOM:
+            raise Invalid("only custom secrets go to hosts that were approved")
+        if canonical_host(subject.host) != subject.host or not 1 <= subject.port <= 65535:
+            raise Invalid("the host is not in its canonical spelling")
+        return secret.owner, SecretAsk(
+            secret.name, secret.id, secret.version, subject.host, subject.port
+        )
+
+    def _approval(
+        self,
+        sandbox: Sandbox,
+        told: _Asked,
+        *,
+        owner: PrincipalId,
+        ask: SecretAsk | CommandAsk,
+    ) -> Approval:
+        now = self._transitions.clock.now()
+        life = COMMAND_LIFE if isinstance(ask, CommandAsk) else ASK_LIFE
+        return Approval(
+            id=self._transitions.identifiers.approval(),
+            org_id=sandbox.org_id,
+            owner=owner,
+            asker=Asker(sandbox.id, sandbox.name, sandbox.generation, told.ask_id),
+            ask=ask,
+            asked_at=now,
+            until=now + life,
+        )
+
+    async def _silenced(
+        self, rows: Transaction, approval: Approval, others: list[Approval]
+    ) -> Taken | None:
+        """Why this question is not put, or None."""
+        now = self._transitions.clock.now()
+        command = isinstance(approval.ask, CommandAsk)
+        for other in others:
+            if not same_question(other, approval) or not silences(other, now):
+                continue
+            if command and other.verdict is Verdict.PENDING:
+                continue  # another process waits for an answer of its own
+            if other.verdict is Verdict.PENDING:
+                await rows.approvals.put(replace(other, times=other.times + 1))
+            return Taken(call=_no(approval) if command else None)
+        pending = sum(
+            1
+            for other in others
+            if other.verdict is Verdict.PENDING
+            and other.asker.sandbox_id == approval.asker.sandbox_id
+        )
+        if pending < MAX_PENDING:
+            return None
+        _log.warning("asks_flood", sandbox=approval.asker.sandbox_id, pending=pending)
+        return Taken(call=_no(approval) if command else None)
+
+
+async def sweep(
+    rows: Transaction, transitions: Transitions, approvals: list[Approval]
+) -> tuple[tuple[EventDraft, ...], list[Approval]]:
+    """Close what was open for too long: the events to append, and all approvals as they now
+    are. The caller appends."""
+    now = transitions.clock.now()
+    drafts: list[EventDraft] = []
+    left: list[Approval] = []
+    for approval in approvals:
+        if late(approval, now):
+            approval = overtaken(approval, reason="Nobody decided in time.", now=now)
+            await rows.approvals.put(approval)
+            drafts.append(approval_event(transitions, approval, actor=SYSTEM))
+        left.append(approval)
+    return tuple(drafts), left
+
+
+def answer_call(ask_id: str, decision: Literal["allow", "deny"]) -> RuntimeCall:
+    """How a runtime is told the answer to a question that waits in it."""
+    body: Json = {"decision": decision}
+    return RuntimeCall("POST", f"/asks/{ask_id}", body=msgspec.json.encode(body))
+
+
+def _no(approval: Approval) -> RuntimeCall:
+    return answer_call(approval.asker.ask_id, "deny")

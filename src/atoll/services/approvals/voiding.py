@@ -1,0 +1,68 @@
+"""Voiding approvals: what a person said yes to is one version of one secret, nothing after it.
+
+Also the one place that says how an approval becomes an event.
+"""
+
+from atoll.domain.approvals.approval import Approval, CommandAsk, SecretAsk, Verdict, overtaken
+from atoll.domain.event import EventDraft, Json, sandbox_stream
+from atoll.domain.people.principal import Principal
+from atoll.domain.secrets.secret import Secret
+from atoll.ports import Transaction
+from atoll.services.sandboxes.transitions import Transitions
+
+
+async def void_approvals(
+    rows: Transaction, transitions: Transitions, secret: Secret, *, actor: Principal
+) -> None:
+    """Void what was asked or granted for another version of `secret`, in its transaction."""
+    now = transitions.clock.now()
+    for approval in await rows.approvals.about(secret.org_id, secret.id):
+        ask = approval.ask
+        if isinstance(ask, SecretAsk) and ask.version == secret.version:
+            continue
+        after = overtaken(approval, reason="The secret was changed.", now=now)
+        if after is approval:
+            continue
+        await rows.approvals.put(after)
+        await rows.events.append((approval_event(transitions, after, actor=actor),))
+
+
+def approval_event(transitions: Transitions, approval: Approval, *, actor: Principal) -> EventDraft:
+    """The event that says where an approval now stands (not that it was asked)."""
+    extra: dict[str, Json] = {}
+    if approval.verdict in (Verdict.GRANTED, Verdict.DENIED):
+        extra["until"] = None if approval.until is None else approval.until.isoformat()
+    if approval.verdict is Verdict.GRANTED:
+        extra["reach"] = approval.reach
+    return EventDraft(
+        id=transitions.identifiers.event(),
+        stream=sandbox_stream(approval.asker.sandbox_id),
+        event_type=f"approval.{approval.verdict.value}",
+        at=transitions.clock.now(),
+        org_id=approval.org_id,
+        owner=approval.owner,
+        actor=actor,
+        reason=approval.reason,
+        payload={**approval_words(approval), **extra},
+    )
+
+
+def approval_words(approval: Approval) -> dict[str, Json]:
+    """What every event of an approval carries: never a value, nor a command's arguments."""
+    common: dict[str, Json] = {
+        "approval_id": approval.id,
+        "sandbox_id": approval.asker.sandbox_id,
+    }
+    match approval.ask:
+        case SecretAsk(secret, secret_id, version, host, port):
+            return {
+                **common,
+                "kind": "secret",
+                "secret": secret,
+                "secret_id": secret_id,
+                "version": version,
+                "host": host,
+                "port": port,
+            }
+        case CommandAsk(argv, _):  # pragma: no branch - the cases are all
+            return {**common, "kind": "command", "argv0": argv[0][:256]}

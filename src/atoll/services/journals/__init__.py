@@ -1,0 +1,1 @@
+"""The event log, and the journals of runtimes taken into it."""

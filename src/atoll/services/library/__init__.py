@@ -1,0 +1,1 @@
+"""Profiles, repositories and work that outlives a sandbox."""

@@ -1,0 +1,206 @@
+"""The shell scripts that lay out a working tree inside a sandbox and bundle its commits.
+
+They run inside, over files the agent may have written: git must never touch those on the
+host (design §5.8). Each says what its positional arguments are and how it ends.
+"""
+
+from atoll.services.terminals.scripts import Script
+
+NOT_A_REPOSITORY = 13
+NO_SUCH_BRANCH = 11
+NOTHING_NEW = 12
+NOT_WHOLE = 15
+
+# $1 folder  $2 shared repository  $3 branch  $4 commit ("" for an empty repository)
+# $5 "yes" when the branch exists at the origin  $6 origin's address ("" for none)
+# $7 the origin's own branch ("" when unknown)  $8… folders to lay out (none: all)
+#
+# The tree borrows every object of the shared repository. A mark stands in .git until all is
+# done, so that a crash half-way is made good and a finished tree is never touched again.
+PREPARE = Script(
+    "lay out the working tree",
+    r"""
+set -eu
+dir=$1 store=$2 branch=$3 commit=$4 tracked=$5 url=$6 head=$7
+shift 7
+mark=.git/atoll-unfinished
+mkdir -p "$dir"
+cd "$dir"
+if [ -e .git ] && [ ! -e "$mark" ]; then exit 0; fi
+mkdir -p .git/objects/info
+: > "$mark"
+rm -f .git/index.lock
+git init -q --template= --initial-branch="$branch" .
+printf '%s\n' "$store/objects" > .git/objects/info/alternates
+git config remote.origin.url "${url:-$store}"
+git config remote.origin.fetch '+refs/heads/*:refs/remotes/origin/*'
+git config remote.atoll.url "$store"
+git config remote.atoll.fetch '+refs/heads/*:refs/remotes/atoll/*'
+names() { git --git-dir="$store" for-each-ref --format="$1" "$2"; }
+{
+  echo '# pack-refs with: sorted '
+  names '%(objectname) refs/remotes/origin/%(refname:lstrip=2)' refs/heads
+  names '%(objectname) %(refname)' refs/tags
+} > .git/packed-refs
+if [ -n "$head" ]; then
+  git symbolic-ref refs/remotes/origin/HEAD "refs/remotes/origin/$head"
+fi
+if [ -n "$commit" ]; then
+  git update-ref "refs/heads/$branch" "$(git rev-parse --verify -q "$commit^{commit}")"
+  git symbolic-ref HEAD "refs/heads/$branch"
+  if [ $# -gt 0 ]; then printf '%s\n' "$@" | git sparse-checkout set --cone --stdin; fi
+  git -c checkout.workers=0 -c advice.detachedHead=false checkout -f --progress "$branch" --
+fi
+if [ "$tracked" = yes ]; then
+  git config "branch.$branch.remote" origin
+  git config "branch.$branch.merge" "refs/heads/$branch"
+fi
+git config user.name > /dev/null || git config user.name 'Atoll agent'
+git config user.email > /dev/null || git config user.email 'agent@atoll.invalid'
+rm -f "$mark"
+""",
+)
+
+# $1 folder. Refreshes the index, so that later commands need not hash files again: git cannot
+# mark a borrowed object as fresh and would write a copy of it instead.
+SETTLE = Script(
+    "refresh the index",
+    r"""
+cd "$1" && git status --porcelain --untracked-files=no > /dev/null
+""",
+)
+
+# $1 folder  $2 shared repository  $3 file for the bundle  $4 full ref, or --branches
+# $5 largest size in blocks of 512 bytes
+# Ends with one of the codes above, or with git's own.
+BUNDLE = Script(
+    "bundle the commits",
+    r"""
+cd "$1" 2> /dev/null && [ -d .git ] && [ ! -L .git ] || exit 13
+git rev-parse --git-dir > /dev/null 2>&1 || exit 13
+store=$2 out=$3 what=$4
+if [ "$what" != --branches ]; then
+  git show-ref --verify -q "$what" || exit 11
+fi
+here() { git --git-dir="$store" for-each-ref --format='^%(objectname)' refs/heads refs/tags; }
+new=$(here | git rev-list --count --max-count=1 "$what" --stdin) || exit 14
+[ "$new" != 0 ] || exit 12
+ulimit -f "$5"
+here | git bundle create -q "$out" "$what" --stdin
+""",
+)
+
+# Arguments as for BUNDLE; $4 is not read.
+# Commits what is nowhere committed and bundles it with every branch, as refs/heads/branch/NAME
+# (other-N for a name that is long or not plain), worktree, index, detached and stash-N. All of
+# it goes into a scratch repository: nothing of the agent's own repository changes. Ends with
+# NOT_WHOLE when git would leave files out: another repository lies in the tree, or git cannot
+# add it.
+SAVE = Script(
+    "save the work",
+    r"""
+cd "$1" 2> /dev/null && [ -d .git ] && [ ! -L .git ] || exit 13
+top=$PWD store=$2 out=$3 work=$3.d
+export LC_ALL=C GIT_AUTHOR_NAME=Atoll GIT_AUTHOR_EMAIL=atoll@atoll.invalid
+export GIT_COMMITTER_NAME=Atoll GIT_COMMITTER_EMAIL=atoll@atoll.invalid
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY
+quiet() { git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false "$@"; }
+own() {
+  GIT_DIR="$top/.git" GIT_WORK_TREE="$top" GIT_INDEX_FILE="$work/index" \
+    GIT_OBJECT_DIRECTORY="$work/objects" quiet "$@"
+}
+new() { quiet --git-dir="$work" "$@"; }
+quiet --git-dir="$top/.git" rev-parse --git-dir > /dev/null 2>&1 || exit 13
+[ -z "$(find . -path ./.git -prune -o -name .git -print 2> /dev/null | head -n 1)" ] || exit 15
+trap 'rm -rf "$work"' EXIT
+quiet init -q --bare --template= "$work" || exit 14
+mkdir -p "$work/objects/info" || exit 14
+printf '%s\n' "$top/.git/objects" > "$work/objects/info/alternates" || exit 14
+head=$(own rev-parse -q --verify 'HEAD^{commit}') || head=
+if [ -n "$head" ]; then base=$(own rev-parse "$head^{tree}") || exit 14
+else base=$(own mktree < /dev/null) || exit 14; fi
+if [ -f .git/index ]; then cp .git/index "$work/index" || exit 14
+elif [ -n "$head" ]; then own read-tree "$head" || exit 14; fi
+# An index with unmerged entries is no tree; the files of the conflict are in the working tree.
+staged=$(own write-tree 2> /dev/null) || staged=
+own ls-files -v -z | sed -zn 's/^[a-z] //p' | own update-index -z --no-assume-unchanged --stdin
+own -c advice.addIgnoredFile=false add -A --sparse -- . || exit 15
+tree=$(own write-tree) || exit 15
+keep() { new update-ref "refs/heads/$1" "$2" || exit 14; }
+commit() { own commit-tree ${head:+-p "$head"} -m "$2" "$1"; }
+if [ "$tree" != "$base" ]; then
+  one=$(commit "$tree" 'Work that was not committed') || exit 14
+  keep worktree "$one"
+fi
+if [ -n "$staged" ] && [ "$staged" != "$base" ] && [ "$staged" != "$tree" ]; then
+  one=$(commit "$staged" 'What was staged') || exit 14
+  keep index "$one"
+fi
+if [ -n "$head" ] && ! own symbolic-ref -q HEAD > /dev/null; then keep detached "$head"; fi
+number=0
+for one in $(own log -g --format=%H refs/stash -- 2> /dev/null); do
+  keep "stash-$number" "$one"
+  number=$((number + 1))
+done
+own for-each-ref --format='%(objectname) %(refname:lstrip=2)' refs/heads > "$work/names" || exit 14
+number=0
+while read -r one name; do
+  case $name in
+    *[!A-Za-z0-9._/-]*) plain= ;;
+    *) plain=$name ;;
+  esac
+  if [ -z "$plain" ] || [ "${#name}" -gt 150 ]; then
+    keep "other-$number" "$one"
+    number=$((number + 1))
+  else keep "branch/$name" "$one"; fi
+done < "$work/names"
+here() { git --git-dir="$store" for-each-ref --format='^%(objectname)' refs/heads refs/tags; }
+count=$(here | new rev-list --count --max-count=1 --branches --stdin) || exit 14
+[ "$count" != 0 ] || exit 12
+ulimit -f "$5"
+here | new bundle create -q "$out" --branches --stdin
+""",
+)
+
+# $1 folder  $2 shared repository  $3… commits that a person has outside
+# Prints, each ended by NUL: how many commits are nowhere outside, the newest of them, its
+# subject, how many stashes there are, how many files `git status` names, and then those files
+# as `XY path`, cut after MAX_STATUS_BYTES. Nothing is written, not even the index.
+UNPULLED = Script(
+    "look for work that is not outside",
+    r"""
+cd "$1" 2> /dev/null && [ -d .git ] && [ ! -L .git ] || exit 13
+git rev-parse --git-dir > /dev/null 2>&1 || exit 13
+store=$2
+shift 2
+head=
+if git rev-parse -q --verify HEAD > /dev/null; then head=HEAD; fi
+outside() {
+  git --git-dir="$store" for-each-ref --format='^%(objectname)' refs/heads refs/tags
+  for one; do git cat-file -e "$one^{commit}" 2> /dev/null && echo "^$one"; done
+}
+count=$(outside "$@" | git rev-list --count --branches $head --stdin) || exit 14
+printf '%s\0' "$count"
+if [ "$count" = 0 ]; then printf '\0\0'; else
+  outside "$@" | git -c log.showSignature=false log -1 --topo-order --no-color --format='%H%x00%s' \
+    --branches $head --stdin | tr '\n' '\0'
+fi
+git stash list 2> /dev/null | wc -l | tr -d ' ' | tr '\n' '\0'
+status() { git --no-optional-locks status --porcelain=v1 -z --no-renames --untracked-files=normal; }
+status | tr -dc '\0' | wc -c | tr -d ' ' | tr '\n' '\0'
+status | head -c 40000
+""",
+)
+
+# $1… folders of repositories, relative to the workspace
+# Prints, each ended by NUL: how many files lie beside them, then their names, cut as above.
+BESIDE = Script(
+    "look for files beside the repositories",
+    r"""
+cd /workspace || exit 14
+for one do shift; set -- "$@" -path "./$one" -prune -o; done
+found() { find . "$@" ! -type d -print0 2> /dev/null; }
+found "$@" | tr -dc '\0' | wc -c | tr -d ' ' | tr '\n' '\0'
+found "$@" | head -c 40000
+""",
+)

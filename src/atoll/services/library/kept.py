@@ -1,0 +1,152 @@
+"""Kept worktrees: what a destroyed or recreated sandbox left, written down before it went.
+
+A worktree is written whole before anything is destroyed; whatever fails in between leaves the
+sandbox as it was. Kept ones go when their time is over.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import structlog
+
+from atoll.domain.errors import AtollError, Conflict, Forbidden, NotFound
+from atoll.domain.people.principal import Principal
+from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.ports import RuntimeStream
+from atoll.ports.kept import TREE, KeptDraft, KeptWorktree, bundle_name
+from atoll.services.library.saved_work import Keeping, claimed_bytes
+from atoll.services.library.workspaces import ALL_BRANCHES, Workspaces
+from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.terminals.files import WITH_SECRETS, Files
+
+LOOK_EVERY = timedelta(hours=1)
+"""How often worktrees whose time is over are looked for."""
+
+_GONE = frozenset({State.DESTROYING, State.DESTROYED})
+
+_log = structlog.get_logger(__name__)
+
+
+class KeptWorktrees:
+    """Use cases. Everything raises `NotFound` for what is not the caller's."""
+
+    def __init__(self, sandboxes: Sandboxes, workspaces: Workspaces, keeping: Keeping) -> None:
+        self._sandboxes = sandboxes
+        self._workspaces = workspaces
+        self._files = Files(sandboxes)
+        self._shelf = keeping.shelf
+        self._keeping = keeping
+
+    async def run(self) -> None:
+        """Delete worktrees whose time is over, for ever."""
+        clock = self._keeping.clock
+        while True:
+            for kept in await self._shelf.list():
+                if kept.kept_until <= clock.now():
+                    _log.info("kept_worktree_over", kept=kept.id, sandbox=kept.sandbox_id)
+                    await self._shelf.remove(kept.id)
+            await clock.sleep_until(clock.now() + LOOK_EVERY)
+
+    async def destroy(self, caller: Principal, ref: str, *, with_secrets: bool = False) -> Sandbox:
+        """Write a sandbox's files and new commits down, then destroy it. Raises `Conflict` (code
+        `holds_secret` unless `with_secrets`), `LimitReached`, and what reaching it raises; nothing
+        is destroyed then."""
+        sandbox = await self._sandboxes.get(caller, ref)
+        if sandbox.state in _GONE:
+            return sandbox
+        if (sandbox.org_id, sandbox.owner) != (caller.org_id, caller.id):
+            raise Forbidden(f"Sandbox {sandbox.name} is shared with you; only its owner may do so.")
+        if sandbox.ready_at is None and sandbox.state is State.FAILED:
+            # It never came up: there is no workspace.
+            return await self._sandboxes.destroy(caller, sandbox.id)
+        kept = await self._keep(caller, sandbox, with_secrets=with_secrets)
+        try:
+            return await self._sandboxes.destroy(caller, sandbox.id, kept_at=kept.path)
+        except AtollError:
+            await self._shelf.remove(kept.id)
+            raise
+
+    async def list(self, caller: Principal) -> tuple[KeptWorktree, ...]:
+        """The caller's, newest first."""
+        return tuple(one for one in await self._shelf.list() if _owns(caller, one))
+
+    async def get(self, caller: Principal, kept_id: str) -> KeptWorktree:
+        """One of the caller's."""
+        kept = await self._shelf.find(kept_id)
+        if not _owns(caller, kept):
+            raise NotFound(f"No worktree {kept_id[:80]!r} is kept here for you.")
+        return kept
+
+    @asynccontextmanager
+    async def archive(self, caller: Principal, kept_id: str) -> AsyncIterator[RuntimeStream]:
+        """Its files as tar."""
+        kept = await self.get(caller, kept_id)
+        if not kept.tree:
+            raise NotFound(
+                f"{kept.sandbox_name} was recreated and its work saved as commits: "
+                f"`atoll pull {kept.sandbox_name} --saved` brings them."
+            )
+        yield RuntimeStream(200, (), self._shelf.read(kept.id, TREE))
+
+    @asynccontextmanager
+    async def bundle(
+        self, caller: Principal, kept_id: str, *, repo: int
+    ) -> AsyncIterator[RuntimeStream]:
+        """The new commits of its repository number `repo` as a git bundle."""
+        kept = await self.get(caller, kept_id)
+        if repo not in kept.bundles:
+            raise NotFound(f"{kept.sandbox_name} left no new commits in repository {repo}.")
+        yield RuntimeStream(200, (), self._shelf.read(kept.id, bundle_name(repo)))
+
+    async def remove(self, caller: Principal, kept_id: str) -> None:
+        """Delete one of the caller's."""
+        await self._shelf.remove((await self.get(caller, kept_id)).id)
+
+    async def _keep(
+        self, caller: Principal, sandbox: Sandbox, *, with_secrets: bool
+    ) -> KeptWorktree:
+        query = (("path", ""), *((WITH_SECRETS,) if with_secrets else ()))
+        kept_id = self._keeping.identifiers.kept()
+        async with self._shelf.draft(kept_id) as draft:
+            # Before the first byte: a sparse file inside may claim more than the disk has.
+            total = await self._files.total(caller, sandbox.id, (("path", ""),))
+            await draft.admit(claimed_bytes(total))
+            async with self._files.archive(caller, sandbox.id, query) as tree:
+                await draft.write(TREE, tree.body)
+            bundles = await self._bundles(caller, sandbox, draft)
+            now = self._keeping.clock.now()
+            return await draft.commit(
+                KeptWorktree(
+                    kept_id,
+                    sandbox.org_id,
+                    sandbox.owner,
+                    sandbox.id,
+                    sandbox.name,
+                    now,
+                    now + self._keeping.retention,
+                    bundles,
+                )
+            )
+
+    async def _bundles(
+        self, caller: Principal, sandbox: Sandbox, draft: KeptDraft
+    ) -> tuple[int, ...]:
+        """The numbers of the repositories with new commits, after these were written."""
+        if not sandbox.repos:
+            return ()
+        written = []
+        async with self._sandboxes.reading(caller, sandbox.id) as (sandbox, client):
+            for number in range(len(sandbox.repos)):
+                try:
+                    taking = self._workspaces.taken_out(sandbox, client, number, ref=ALL_BRANCHES)
+                    async with taking as (intake, _):
+                        await draft.write(bundle_name(number), intake.read())
+                except (Conflict, NotFound):
+                    continue  # no new commit there, or no repository any more
+                written.append(number)
+        return tuple(written)
+
+
+def _owns(caller: Principal, kept: KeptWorktree) -> bool:
+    return (kept.org_id, kept.owner) == (caller.org_id, caller.id)

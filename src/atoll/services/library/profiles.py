@@ -1,0 +1,144 @@
+"""Profiles: the bundled ones, those in a person's directory, and those people saved.
+
+Bundled ones cannot be changed or shadowed. What a profile may say is
+`domain.profile.schema`'s business.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import structlog
+
+from atoll.domain.errors import Forbidden, Invalid, NotFound
+from atoll.domain.people.principal import Principal
+from atoll.domain.profile.profile import Profile
+from atoll.domain.profile.schema import profile_id, read_profile, version_key
+from atoll.ports import Bus, Clock, Store
+from atoll.services.identifiers import Identifiers
+from atoll.services.journals.events import Note, draft_of
+
+Documents = Mapping[str, str]
+"""Profile documents by the name of their file."""
+
+_log = structlog.get_logger(__name__)
+
+
+class Profiles:
+    """Profiles by id (`profile.shell`, or short `shell`) and version."""
+
+    def __init__(
+        self,
+        store: Store,
+        bus: Bus,
+        *,
+        clock: Clock,
+        identifiers: Identifiers,
+        bundled: Documents,
+        personal: Callable[[], Documents] = dict,
+    ) -> None:
+        """`bundled` are read once, now (raises `Invalid` for a broken one); `personal` is asked
+        each time, so that a file dropped into the directory counts at once."""
+        self._store = store
+        self._bus = bus
+        self._clock = clock
+        self._identifiers = identifiers
+        self._bundled = _by_id(read_profile(document) for document in bundled.values())
+        self._personal = personal
+
+    async def list(self, caller: Principal) -> Sequence[Profile]:
+        """The newest version of each, by id."""
+        everything = await self._everything(caller)
+        return [versions[0] for _, versions in sorted(everything.items())]
+
+    async def get(self, caller: Principal, ref: str, *, version: str | None = None) -> Profile:
+        """One; the newest version when none is named. Raises `NotFound`."""
+        for profile in await self._versions(caller, ref):
+            if version is None or profile.version == version:
+                return profile
+        raise NotFound(f"{profile_id(ref)} has no version {str(version)[:40]}.", field="profile")
+
+    async def versions(self, caller: Principal, ref: str) -> Sequence[str]:
+        """All versions of one, newest first. Raises `NotFound`."""
+        return [profile.version for profile in await self._versions(caller, ref)]
+
+    async def save(self, caller: Principal, ref: str, text: str) -> Profile:
+        """Read YAML or JSON and keep it; the id inside must be `ref`'s. Raises `Invalid` with
+        line and field, `Forbidden` for a bundled one."""
+        whole = self._changeable(ref)
+        profile = read_profile(text)
+        if profile.id != whole:
+            raise Invalid(
+                f"The document describes {profile.id}, but it was sent for {whole}.", field="id"
+            )
+        note = Note(
+            f"profile:{whole}",
+            "profile.saved",
+            {"profile_id": whole, "version": profile.version},
+        )
+        async with self._store.begin() as rows:
+            await rows.profiles.save(caller.org_id, caller.id, profile)
+            draft = draft_of(note, caller, at=self._clock.now(), event_id=self._identifiers.event())
+            await rows.events.append((draft,))
+        self._bus.announce((note.stream,))
+        return profile
+
+    async def delete(self, caller: Principal, ref: str, *, version: str | None = None) -> None:
+        """Remove one version or all. Raises `NotFound`, `Forbidden` for a bundled one."""
+        whole = self._changeable(ref)
+        note = Note(
+            f"profile:{whole}", "profile.deleted", {"profile_id": whole, "version": version}
+        )
+        async with self._store.begin() as rows:
+            if not await rows.profiles.delete(caller.org_id, whole, version):
+                raise NotFound(f"There is no saved {whole} to delete.", field="profile")
+            draft = draft_of(note, caller, at=self._clock.now(), event_id=self._identifiers.event())
+            await rows.events.append((draft,))
+        self._bus.announce((note.stream,))
+
+    def bundled(self, ref: str) -> bool:
+        """Whether this profile comes with Atoll."""
+        return profile_id(ref) in self._bundled
+
+    def _changeable(self, ref: str) -> str:
+        whole = profile_id(ref)
+        if whole in self._bundled:
+            raise Forbidden(
+                f"{whole} comes with Atoll and cannot be changed: save yours under another id."
+            )
+        return whole
+
+    async def _versions(self, caller: Principal, ref: str) -> Sequence[Profile]:
+        whole = profile_id(ref)
+        if whole in self._bundled:
+            return self._bundled[whole]
+        versions = (await self._everything(caller)).get(whole)
+        if versions is None:
+            raise NotFound(
+                f"There is no profile {whole}: list them to see which there are.", field="profile"
+            )
+        return versions
+
+    async def _everything(self, caller: Principal) -> Mapping[str, Sequence[Profile]]:
+        async with self._store.read() as rows:
+            saved = await rows.profiles.all(caller.org_id)
+        return {**_by_id([*self._from_directory(), *saved]), **self._bundled}
+
+    def _from_directory(self) -> Sequence[Profile]:
+        """Those of the directory that can be read; a broken file hides only itself."""
+        found = []
+        for name, document in self._personal().items():
+            try:
+                found.append(read_profile(document))
+            except Invalid as err:
+                _log.warning("profile_unreadable", file=name, reason=err.message)
+        return found
+
+
+def _by_id(profiles: Iterable[Profile]) -> dict[str, Sequence[Profile]]:
+    """Newest version first; of the same version the later one counts."""
+    chosen: dict[str, dict[str, Profile]] = {}
+    for profile in profiles:
+        chosen.setdefault(profile.id, {})[profile.version] = profile
+    return {
+        name: sorted(versions.values(), key=lambda one: version_key(one.version), reverse=True)
+        for name, versions in chosen.items()
+    }

@@ -1,0 +1,156 @@
+"""Repositories: what people do with the shared repositories and with a sandbox's commits.
+
+Laying trees out is `services.library.workspaces`; fetching and keeping is the shelf's. The server
+never opens a path somebody names: a local checkout arrives as a bundle its person's CLI made.
+"""
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from atoll.domain.errors import Forbidden, Invalid, NotFound
+from atoll.domain.event import Json
+from atoll.domain.people.principal import Principal
+from atoll.domain.repository.branch import branch_of_ref, read_branch
+from atoll.domain.repository.repository import LocalSource, read_commit, read_local, read_remote
+from atoll.ports.repositories import LocalShelf, Ref, RepositoryShelf, Stored
+from atoll.ports.runtime import RuntimeStream
+from atoll.services.journals.events import Events, Note
+from atoll.services.library.workspaces import ALL_BRANCHES, Workspaces
+from atoll.services.sandboxes.sandboxes import Sandboxes
+
+MAX_TIPS = 512
+"""Commits one `have` may ask for."""
+
+
+class Shelf(RepositoryShelf, LocalShelf, Protocol):
+    """A shelf that keeps uploaded checkouts too."""
+
+
+class Repositories:
+    """Use cases. Raises what the shelf raises, and `Invalid` naming the field. With
+    `allow_loopback` remotes on this machine may be named (development only)."""
+
+    def __init__(
+        self,
+        shelf: Shelf,
+        workspaces: Workspaces,
+        *,
+        sandboxes: Sandboxes,
+        events: Events,
+        allow_loopback: bool = False,
+    ) -> None:
+        self._shelf = shelf
+        self._workspaces = workspaces
+        self._sandboxes = sandboxes
+        self._events = events
+        self._allow_loopback = allow_loopback
+
+    async def list(self, caller: Principal) -> tuple[Stored, ...]:
+        """Those of remotes, and the caller's organization's uploaded ones."""
+        return tuple(one for one in await self._shelf.list() if _visible(one, caller))
+
+    async def fetch(self, caller: Principal, repo_url: str) -> tuple[Stored, tuple[Ref, ...]]:
+        """Make or freshen the shared repository of a remote; with its branches and tags, the
+        branch HEAD stands for first."""
+        remote = read_remote(repo_url, allow_loopback=self._allow_loopback)
+        stored = await self._shelf.fetch(remote, _silent)
+        await self._tell(caller, stored)
+        return stored, await self._shelf.refs(stored)
+
+    async def have(self, caller: Principal, key: str, tips: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of `tips` that an uploaded checkout has already; none when it is new."""
+        if len(tips) > MAX_TIPS:
+            raise Invalid(f"At most {MAX_TIPS} tips can be asked for at once.", field="tips")
+        commits = tuple(dict.fromkeys(map(read_commit, tips)))
+        read_local(key, "any")
+        try:
+            stored = await self._shelf.find(key)
+        except NotFound:
+            return ()
+        return await self._shelf.have(stored, commits) if _visible(stored, caller) else ()
+
+    async def receive(
+        self, caller: Principal, source: LocalSource, *, head: Ref, body: AsyncIterator[bytes]
+    ) -> tuple[Stored, tuple[Ref, ...]]:
+        """Take an uploaded checkout in: `body` is a git bundle, or empty when `head` is here
+        already. `head.name` is the branch HEAD is on, `head.commit` empty or its commit.
+        Raises `Invalid` for a broken bundle, `LimitReached`, `Forbidden`."""
+        branch = read_branch(head.name, field="head")
+        async with self._shelf.intake() as intake:
+            async for piece in body:
+                intake.write(piece)
+            there = await self._owned(caller, source.key)
+            if intake.size:
+                refs = await intake.verify(there)
+                stored = await self._shelf.place(source, caller.org_id)
+                await self._shelf.take(intake, stored, refs)
+            else:
+                stored = await self._move(there, branch, read_commit(head.commit))
+        if f"refs/heads/{branch}" not in {ref.name for ref in await self._shelf.refs(stored)}:
+            raise Invalid(f"The bundle does not bring branch {branch!r}.", field="head")
+        stored = await self._shelf.settle(stored, branch)
+        await self._tell(caller, stored)
+        return stored, await self._shelf.refs(stored)
+
+    async def _owned(self, caller: Principal, key: str) -> Stored | None:
+        try:
+            there = await self._shelf.find(key)
+        except NotFound:
+            return None
+        if not _visible(there, caller):
+            raise Forbidden(f"Repository {key} is not yours: upload under another key.")
+        return there
+
+    async def _move(self, there: Stored | None, branch: str, commit: str) -> Stored:
+        if there is None or not await self._shelf.have(there, (commit,)):
+            raise Invalid(f"Commit {commit} is not here: send a bundle that brings it.")
+        await self._shelf.take(None, there, (Ref(f"refs/heads/{branch}", commit),))
+        return there
+
+    @contextlib.asynccontextmanager
+    async def bundle(
+        self, caller: Principal, ref: str, *, number: int = 0, branch: str | None = None
+    ) -> AsyncIterator[RuntimeStream]:
+        """A verified git bundle of one branch (that sandbox's own when none is named, every one
+        for `ALL_BRANCHES`), without what its shared repository has. Raises `Conflict` code
+        `nothing_new`, `NotFound`."""
+        sandbox = await self._sandboxes.get(caller, ref)
+        if not 0 <= number < len(sandbox.repos):
+            raise NotFound(
+                f"Sandbox {sandbox.name} has {len(sandbox.repos)} repositories; "
+                f"there is no number {number}."
+            )
+        every = branch == ALL_BRANCHES
+        wanted = "" if every else read_branch(branch or sandbox.repos[number].branch)
+        full = ALL_BRANCHES if every else f"refs/heads/{wanted}"
+        async with (
+            self._sandboxes.reading(caller, ref) as (_, client),
+            self._workspaces.taken_out(sandbox, client, number, ref=full) as (intake, refs),
+        ):
+            if not every and [one.name for one in refs] != [full]:
+                raise Invalid(f"The sandbox bundled something other than its branch {wanted!r}.")
+            length = (("content-length", str(intake.size)),)
+            yield RuntimeStream(200, length, intake.read())
+
+    async def _tell(self, caller: Principal, stored: Stored) -> None:
+        payload: dict[str, Json] = {
+            "key": stored.key,
+            "repo_url": stored.repo_url,
+            "bytes": stored.bytes,
+        }
+        note = Note(f"repository:{stored.key}", "repository.fetched", payload)
+        await self._events.record(caller, note)
+
+
+def branches(refs: tuple[Ref, ...]) -> tuple[str, ...]:
+    """The branch names among `refs`."""
+    return tuple(name for ref in refs if (name := branch_of_ref(ref.name)) is not None)
+
+
+def _visible(stored: Stored, caller: Principal) -> bool:
+    return stored.org_id in (None, caller.org_id)
+
+
+def _silent(_: str) -> None:
+    return

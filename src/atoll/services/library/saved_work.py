@@ -1,0 +1,123 @@
+"""Saved work: what a recreate writes down before the old workspace goes.
+
+It lies on the shelf of kept worktrees and not in the shared repository: that one is mounted in
+every sandbox that works on it, and what is added to it is never deleted.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+import msgspec
+
+from atoll.domain.errors import Conflict, Failed, NotFound
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.ports import Clock, RuntimeCall, RuntimeClient, RuntimeReply
+from atoll.ports.kept import TREE, KeptDraft, KeptShelf, KeptWorktree, bundle_name
+from atoll.services.identifiers import Identifiers
+from atoll.services.library.checkout_scripts import BESIDE
+from atoll.services.library.workspaces import EVERYTHING, WORKSPACE, Workspaces
+from atoll.services.terminals.execs import accepted_stream
+from atoll.services.terminals.runtime_reply import read_reply
+from atoll.services.terminals.scripts import run_inside
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """What keeping needs: `retention` is how long a worktree is kept."""
+
+    shelf: KeptShelf
+    clock: Clock
+    identifiers: Identifiers
+    retention: timedelta
+
+
+class _Total(msgspec.Struct):
+    bytes: int
+
+
+class SavedWork:
+    """Satisfies `ports.workspaces.WorkSaver`."""
+
+    def __init__(self, workspaces: Workspaces, keeping: Keeping) -> None:
+        self._workspaces = workspaces
+        self._keeping = keeping
+
+    async def save_work(
+        self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
+    ) -> None:
+        """Write a bundle of each repository's work and, where git does not have all of it, the
+        whole tree. See the port."""
+        kept_id = self._keeping.identifiers.kept()
+        async with self._keeping.shelf.draft(kept_id) as draft:
+            bundles, covered = await self._bundles(sandbox, client, draft)
+            tree = await _has_files(client, covered)
+            if tree:
+                total = await client.call(RuntimeCall("GET", "/files/total", (("path", ""),)))
+                await draft.admit(claimed_bytes(total))
+                call = RuntimeCall("GET", "/files/archive", (("path", ""),))
+                async with client.stream(call) as answer:
+                    await draft.write(TREE, (await accepted_stream(answer)).body)
+            if not (bundles or tree):
+                return
+            await draft.commit(self._record(kept_id, sandbox, bundles=bundles, tree=tree))
+        if bundles:
+            report(f"Saved work: `atoll pull {sandbox.name} --saved` brings it.")
+        if tree:
+            report(f"Kept the files git does not have: `atoll kept {kept_id}` fetches the tree.")
+
+    async def _bundles(
+        self, sandbox: Sandbox, client: RuntimeClient, draft: KeptDraft
+    ) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        """The numbers of the repositories with work, which is written; and the paths of those
+        whose files git has all of."""
+        written, covered = [], []
+        for number, repo in enumerate(sandbox.repos):
+            taking = self._workspaces.taken_out(sandbox, client, number, ref=EVERYTHING)
+            try:
+                async with taking as (intake, _):
+                    await draft.write(bundle_name(number), intake.read())
+                written.append(number)
+            except NotFound:
+                continue  # no repository any more: its files are files like others
+            except Conflict as error:
+                if error.code == "not_whole":
+                    continue
+                if error.code != "nothing_new":
+                    raise
+            covered.append(repo.path)
+        return tuple(written), tuple(covered)
+
+    def _record(
+        self, kept_id: str, sandbox: Sandbox, *, bundles: tuple[int, ...], tree: bool
+    ) -> KeptWorktree:
+        now = self._keeping.clock.now()
+        return KeptWorktree(
+            kept_id,
+            sandbox.org_id,
+            sandbox.owner,
+            sandbox.id,
+            sandbox.name,
+            now,
+            now + self._keeping.retention,
+            bundles,
+            # A recreate counts up before the old workspace goes.
+            generation=sandbox.generation - 1 if sandbox.renewing else sandbox.generation,
+            tree=tree,
+        )
+
+
+def claimed_bytes(total: RuntimeReply) -> int:
+    """Return what the files of a tree claim, of the runtime's answer to `/files/total`."""
+    return read_reply(total, _Total).bytes
+
+
+async def _has_files(client: RuntimeClient, covered: tuple[str, ...]) -> bool:
+    """Return whether a file lies in the workspace outside the repositories at `covered`."""
+    if WORKSPACE in covered:
+        return False
+    folders = tuple(path.removeprefix(f"{WORKSPACE}/") for path in covered)
+    outcome = await run_inside(client, BESIDE, folders)
+    if outcome.code != 0:
+        raise Failed(f"The files in {WORKSPACE} cannot be listed: {outcome.said}")
+    return outcome.out.split(b"\0")[0] != b"0"

@@ -1,0 +1,134 @@
+"""Unpulled work: what is lost when a sandbox goes, because nobody has it outside.
+
+Git runs inside the sandbox and its answer is read here as text an agent may have written.
+Commits count as outside when the shared repository has them or a person pulled them.
+"""
+
+from dataclasses import dataclass
+
+from atoll.domain.errors import Failed, Invalid
+from atoll.domain.people.principal import Principal
+from atoll.domain.profile.profile import Access
+from atoll.domain.repository.repository import read_commit
+from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
+from atoll.ports.runtime import RuntimeClient
+from atoll.services.library.checkout_scripts import BESIDE, NOT_A_REPOSITORY, UNPULLED
+from atoll.services.library.workspaces import WORKSPACE, inside_path
+from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.terminals.scripts import run_inside
+
+MAX_FILES = 100
+"""Files named of one place; the others are counted."""
+
+UNTRACKED = "??"
+
+
+@dataclass(frozen=True, slots=True)
+class UnpulledPlace:
+    """One repository, number `repo`, or with `repo` None the files beside all of them. `tip` is
+    the newest of `commits` new commits, `subject` its first line; `more` counts the files that
+    `changed` and `untracked` leave out."""
+
+    path: str
+    repo: int | None
+    branch: str | None = None
+    commits: int = 0
+    tip: str | None = None
+    subject: str = ""
+    stashes: int = 0
+    changed: tuple[str, ...] = ()
+    untracked: tuple[str, ...] = ()
+    more: int = 0
+
+    def __bool__(self) -> bool:
+        """Whether anything of it would be lost."""
+        return bool(self.commits or self.stashes or self.changed or self.untracked)
+
+
+class Unpulled:
+    """Use cases. Raises what reaching a sandbox raises, and `Failed`."""
+
+    def __init__(self, sandboxes: Sandboxes) -> None:
+        self._sandboxes = sandboxes
+
+    async def of(self, caller: Principal, ref: str) -> tuple[UnpulledPlace, ...]:
+        """The places of a sandbox that hold work nobody has outside."""
+        sandbox = await self._sandboxes.get(caller, ref)
+        if sandbox.profile.workspace.access is Access.READ_ONLY:
+            return ()
+        async with self._sandboxes.reading(caller, ref) as (sandbox, client):
+            places = [
+                place
+                for number in range(len(sandbox.repos))
+                if (place := await _repository(sandbox, client, number)) is not None
+            ]
+            repositories = tuple(place.path for place in places)
+            if WORKSPACE not in repositories:
+                places.append(await _beside(client, repositories))
+        return tuple(filter(None, places))
+
+    async def pulled(self, caller: Principal, ref: str, *, repo: int, commit: str) -> None:
+        """Remember that the caller has `commit` of repository number `repo` outside. Raises
+        `Invalid`."""
+        sandbox = await self._sandboxes.get(caller, ref)
+        if not 0 <= repo < len(sandbox.repos):
+            raise Invalid(f"{sandbox.name} has no repository number {repo}.", field="repo")
+        await self._sandboxes.pulled(caller, sandbox.id, repo=repo, commit=read_commit(commit))
+
+
+async def _repository(sandbox: Sandbox, client: RuntimeClient, number: int) -> UnpulledPlace | None:
+    """None when git finds no repository there any more: its files are then files like others."""
+    repo = sandbox.repos[number]
+    known = [tip.commit for tip in sandbox.pulled if tip.repo == number]
+    outcome = await run_inside(client, UNPULLED, (repo.path, inside_path(number), *known))
+    if outcome.code == NOT_A_REPOSITORY:
+        return None
+    if outcome.code != 0:
+        raise Failed(f"The work in {repo.path} cannot be told: {outcome.said}")
+    return _read(repo, number, outcome.out)
+
+
+async def _beside(client: RuntimeClient, repositories: tuple[str, ...]) -> UnpulledPlace:
+    folders = tuple(path.removeprefix(f"{WORKSPACE}/") for path in repositories)
+    outcome = await run_inside(client, BESIDE, folders)
+    if outcome.code != 0:
+        raise Failed(f"The files in {WORKSPACE} cannot be told: {outcome.said}")
+    return _files(outcome.out)
+
+
+def _read(repo: SandboxRepo, number: int, out: bytes) -> UnpulledPlace:
+    commits, tip, subject, stashes, count, *entries = _texts(out, least=5)
+    named = [entry for entry in entries if len(entry) > 3][:MAX_FILES]
+    return UnpulledPlace(
+        repo.path,
+        number,
+        branch=repo.branch,
+        commits=_number(commits),
+        tip=tip or None,
+        subject=subject[:200],
+        stashes=_number(stashes),
+        changed=tuple(entry[3:] for entry in named if entry[:2] != UNTRACKED),
+        untracked=tuple(entry[3:] for entry in named if entry[:2] == UNTRACKED),
+        more=max(0, _number(count) - len(named)),
+    )
+
+
+def _files(out: bytes) -> UnpulledPlace:
+    count, *entries = _texts(out, least=1)
+    named = tuple(entry.removeprefix("./") for entry in entries if entry)[:MAX_FILES]
+    more = max(0, _number(count) - len(named))
+    return UnpulledPlace(WORKSPACE, None, untracked=named, more=more)
+
+
+def _texts(out: bytes, *, least: int) -> list[str]:
+    """The texts that end with NUL; one that was cut is left out. Raises `Failed`."""
+    texts = [one.decode("utf-8", "replace") for one in out.split(b"\0")[:-1]]
+    if len(texts) < least:
+        raise Failed("The sandbox did not say what work is in it: its git or shell is broken.")
+    return texts
+
+
+def _number(text: str) -> int:
+    if not text.isascii() or not text.isdecimal():
+        raise Failed(f"The sandbox counted its work as {text[:20]!r}: its git or shell is broken.")
+    return int(text)

@@ -1,0 +1,282 @@
+"""Workspaces: a sandbox's working trees, borrowed from the shared repositories.
+
+Implements `ports.workspaces.WorkspacePreparer`. Git over a tree runs inside the sandbox;
+what leaves it is a bundle that an importer has checked.
+"""
+
+import contextlib
+import re
+import secrets
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import structlog
+
+from atoll.domain.errors import AtollError, Conflict, Failed, Invalid, NotFound, Unavailable
+from atoll.domain.repository.branch import branch_of_ref
+from atoll.domain.repository.repository import Remote, is_local_key, read_remote
+from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
+from atoll.ports.clock import Clock
+from atoll.ports.extension import Mount
+from atoll.ports.repositories import Intake, Ref, Report, RepositoryShelf, Stored
+from atoll.ports.runtime import RuntimeCall, RuntimeClient
+from atoll.services.library.checkout_scripts import (
+    BUNDLE,
+    NO_SUCH_BRANCH,
+    NOT_A_REPOSITORY,
+    NOT_WHOLE,
+    NOTHING_NEW,
+    PREPARE,
+    SAVE,
+    SETTLE,
+)
+from atoll.services.terminals.runtime_reply import problem
+from atoll.services.terminals.scripts import run_inside
+
+FRESH_FOR = timedelta(seconds=10)
+"""A repository fetched this recently is not fetched again for a new sandbox."""
+
+SETTLE_AFTER = timedelta(seconds=1.1)
+"""Git trusts a file's timestamp once it is a second older than the index."""
+
+WORKSPACE = "/workspace"
+ALL_BRANCHES = "--branches"
+EVERYTHING = "--everything"
+"""Every branch, what is not committed, stashes and a detached HEAD, as SAVE names them."""
+
+_PROGRESS = re.compile(rb"Updating files: +(\d{1,3})%")
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """Where a working tree begins; `tracked` when its branch is the origin's own."""
+
+    commit: str
+    tracked: bool
+    head: str
+
+
+class Workspaces:
+    """The preparer. `shelf` holds the shared repositories."""
+
+    def __init__(self, shelf: RepositoryShelf, clock: Clock) -> None:
+        self._shelf = shelf
+        self._clock = clock
+
+    async def mounts_for(
+        self, repos: tuple[SandboxRepo, ...], *, fetch: bool = True
+    ) -> tuple[Mount, ...]:
+        """Make sure the shared repositories are here; one read-only view for each."""
+        stored = [
+            await (self._fresh(repo) if fetch else self._shelf.find(_key(repo))) for repo in repos
+        ]
+        return tuple(Mount(str(one.path), inside_path(number)) for number, one in enumerate(stored))
+
+    async def lacks_file(self, sandbox: Sandbox, path: str, *, fetched: bool) -> str | None:
+        """Return where a file of the workspace is missing, as repository and branch."""
+        whole = f"{WORKSPACE}/{path}"
+        holding = [
+            (number, repo)
+            for number, repo in enumerate(sandbox.repos)
+            if whole.startswith(f"{repo.path}/")
+        ]
+        if not holding:
+            return None
+        number, repo = max(holding, key=lambda one: len(one[1].path))
+        try:
+            stored = await self.stored(sandbox, repo)
+            if not (fetched or self._fetched_enough(stored)):
+                return None
+            start = _start(repo, number, await self._shelf.refs(stored))
+        except (NotFound, Invalid):
+            return None
+        inner = whole.removeprefix(f"{repo.path}/")
+        if start.commit and await self._shelf.has_file(stored, start.commit, inner):
+            return None
+        branch = repo.from_branch or (repo.branch if start.tracked else start.head)
+        return f"{stored.repo_url or stored.name} at {branch or 'no branch'}"
+
+    async def prepare(
+        self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]
+    ) -> tuple[SandboxRepo, ...]:
+        """Lay out every tree that is not there yet. Returns the repositories with the branches
+        they began from."""
+        begun = []
+        for number, repo in enumerate(sandbox.repos):
+            stored = await self.stored(sandbox, repo)
+            start = _start(repo, number, await self._shelf.refs(stored))
+            if is_local_key(stored.key):
+                report(f"{stored.name}: what was uploaded at {stored.fetched_at:%H:%M:%S} UTC")
+            else:
+                report(f"{stored.key}: as of {stored.fetched_at:%Y-%m-%d %H:%M:%S} UTC")
+            outcome = await run_inside(
+                client,
+                PREPARE,
+                (repo.path, inside_path(number), repo.branch, start.commit,
+                 "yes" if start.tracked else "no", stored.repo_url, start.head,
+                 *repo.sparse),
+                heard=_Percentages(repo.path, report),
+            )  # fmt: skip
+            if outcome.code != 0:
+                raise Failed(f"{repo.path} could not be laid out from {stored.key}: {outcome.said}")
+            report(f"{repo.path}: branch {repo.branch} at {start.commit[:12] or 'no commit yet'}")
+            new = repo.from_branch is None and not start.tracked and start.commit
+            # The origin's own branch may be another one by now: what is remembered counts.
+            begun_from = repo.began_from or (start.head if new else None)
+            begun.append(replace(repo, began_from=begun_from))
+        return tuple(begun)
+
+    async def settle(self, sandbox: Sandbox, client: RuntimeClient) -> None:
+        """Refresh the index of every tree, once its files are old enough to be trusted."""
+        if not sandbox.repos:
+            return
+        await self._clock.sleep_until(self._clock.now() + SETTLE_AFTER)
+        for repo in sandbox.repos:
+            outcome = await run_inside(client, SETTLE, (repo.path,))
+            if outcome.code != 0:
+                _log.info("index_not_refreshed", sandbox_id=sandbox.id, why=outcome.said)
+
+    @contextlib.asynccontextmanager
+    async def taken_out(
+        self, sandbox: Sandbox, client: RuntimeClient, number: int, *, ref: str
+    ) -> AsyncIterator[tuple[Intake, tuple[Ref, ...]]]:
+        """A verified bundle of `ref` (or `ALL_BRANCHES`, or `EVERYTHING`) of one repository,
+        without what the shared one has. Raises `Conflict` code `nothing_new`, or `not_whole` where
+        git would leave files out; `NotFound` (no such branch, no repository), `LimitReached`,
+        `Invalid` when its objects do not hold."""
+        repo = sandbox.repos[number]
+        stored = await self.stored(sandbox, repo)
+        async with self._shelf.intake() as intake:
+            name = f"{repo.path}/.git/atoll-{secrets.token_hex(8)}.bundle"
+            try:
+                await self._bundle(client, repo, args=(inside_path(number), name, ref))
+                await _download(client, name, intake)
+            finally:
+                await _remove(client, name)
+            yield intake, await intake.verify(stored)
+
+    async def _bundle(
+        self, client: RuntimeClient, repo: SandboxRepo, *, args: tuple[str, str, str]
+    ) -> None:
+        blocks = str(self._shelf.max_bundle_bytes // 512)
+        script = SAVE if args[2] == EVERYTHING else BUNDLE
+        outcome = await run_inside(client, script, (repo.path, *args, blocks))
+        branch = args[2].removeprefix("refs/heads/")
+        if outcome.code == NOT_A_REPOSITORY:
+            raise NotFound(f"{repo.path} in the sandbox is no git repository any more.")
+        if outcome.code == NO_SUCH_BRANCH:
+            raise NotFound(f"The sandbox has no branch {branch!r} in {repo.path}.")
+        if outcome.code == NOTHING_NEW:
+            raise Conflict(
+                f"{repo.path} has no commit that is not outside already: commit there first.",
+                code="nothing_new",
+            )
+        if outcome.code == NOT_WHOLE:
+            raise Conflict(f"Git cannot save all of {repo.path}: {outcome.said}", code="not_whole")
+        if outcome.code != 0:
+            raise Failed(f"The commits of {repo.path} could not be bundled: {outcome.said}")
+
+    async def stored(self, sandbox: Sandbox, repo: SandboxRepo) -> Stored:
+        """The shared repository behind one of a sandbox's. Raises `NotFound`, also when it
+        belongs to another organization."""
+        stored = await self._shelf.find(_key(repo))
+        if stored.org_id not in (None, sandbox.org_id):
+            raise NotFound(f"No repository {stored.key!r} is kept here: upload it first.")
+        return stored
+
+    def _fetched_enough(self, stored: Stored) -> bool:
+        """Whether a start takes it as it is, without a fetch."""
+        recent = self._clock.now() - stored.fetched_at < FRESH_FOR
+        return recent or is_local_key(stored.key)
+
+    async def _fresh(self, repo: SandboxRepo) -> Stored:
+        """Fetched just now, or as it was when its remote does not answer."""
+        key = _key(repo)
+        there: Stored | None = None
+        with contextlib.suppress(NotFound):
+            there = await self._shelf.find(key)
+        if there is not None and self._fetched_enough(there):
+            return there
+        if is_local_key(key):
+            raise NotFound(f"No repository {key!r} is kept here: upload it first.")
+        try:
+            return await self._shelf.fetch(_remote(repo), _silent)
+        except Unavailable as error:
+            if there is None:
+                raise
+            _log.warning("repository_not_freshened", key=key, why=error.message)
+            return there
+
+
+class _Percentages:
+    """Hears git's progress and reports it in steps of ten; nothing else that is said inside."""
+
+    def __init__(self, path: str, report: Report) -> None:
+        self._path = path
+        self._report = report
+        self._told = -1
+        self._tail = b""
+
+    def __call__(self, said: bytes) -> None:
+        found = _PROGRESS.findall(self._tail + said)
+        self._tail = (self._tail + said)[-64:]
+        step = min(int(found[-1]), 100) // 10 * 10 if found else -1
+        if step > self._told:
+            self._told = step
+            self._report(f"{self._path}: {step}% of its files")
+
+
+def inside_path(number: int) -> str:
+    """Where the shared repository number `number` is mounted in a sandbox."""
+    return f"/.atoll/repos/{number}.git"
+
+
+def _key(repo: SandboxRepo) -> str:
+    return repo.key if repo.key is not None and is_local_key(repo.key) else _remote(repo).key
+
+
+def _remote(repo: SandboxRepo) -> Remote:
+    # Whether loopback is allowed was decided at create, and is again when it is dialled.
+    return read_remote(repo.repo_url, allow_loopback=True)
+
+
+def _start(repo: SandboxRepo, number: int, refs: tuple[Ref, ...]) -> _Start:
+    commits = {ref.name: ref.commit for ref in refs}
+    branches = [name for ref in refs if (name := branch_of_ref(ref.name)) is not None]
+    head = branches[0] if branches else ""
+    if repo.from_branch is not None:
+        for kind in ("heads", "tags"):
+            if (commit := commits.get(f"refs/{kind}/{repo.from_branch}")) is not None:
+                return _Start(commit, tracked=False, head=head)
+        some = ", ".join(branches[:5]) or "none at all"
+        raise Invalid(
+            f"{repo.repo_url or repo.key} has no branch {repo.from_branch!r}; it has {some}.",
+            field=f"repos[{number}].from_branch",
+        )
+    existing = commits.get(f"refs/heads/{repo.branch}")
+    if existing is not None:
+        return _Start(existing, tracked=True, head=head)
+    return _Start(commits.get(f"refs/heads/{head}", ""), tracked=False, head=head)
+
+
+async def _download(client: RuntimeClient, name: str, intake: Intake) -> None:
+    path = name.removeprefix(f"{WORKSPACE}/")
+    async with client.stream(RuntimeCall("GET", "/files/content", (("path", path),))) as answer:
+        if answer.status >= 400:
+            raise problem(answer.status, b"".join([piece async for piece in answer.body])[:65536])
+        async for piece in answer.body:
+            intake.write(piece)
+
+
+async def _remove(client: RuntimeClient, name: str) -> None:
+    path = name.removeprefix(f"{WORKSPACE}/")
+    try:
+        await client.call(RuntimeCall("DELETE", "/files", (("path", path),)))
+    except AtollError as error:
+        _log.info("bundle_left_inside", path=path, why=error.message)
+
+
+def _silent(_: str) -> None:
+    return

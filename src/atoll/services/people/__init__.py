@@ -1,0 +1,1 @@
+"""People: logins, share links and guests."""

@@ -1,0 +1,194 @@
+"""Share links: their making and revoking, and the guests who come by them.
+
+It says who holds a link and what seat that gives; what a guest may then do is decided by the
+gate of the surface and by `Terminals`, each for itself.
+"""
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from atoll.domain.errors import AtollError, Forbidden, LimitReached, NotFound
+from atoll.domain.event import EventDraft, Json, sandbox_stream
+from atoll.domain.ids import ShareId
+from atoll.domain.people.login import SECRET_BYTES, fingerprint, spell_secret
+from atoll.domain.people.principal import Principal
+from atoll.domain.people.share import (
+    MAX_GUESTS,
+    MAX_SHARES,
+    Guest,
+    Share,
+    ShareWish,
+    expiry,
+    guest_name,
+    principal_of,
+    shown_name,
+)
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.sandboxes.transitions import Transitions
+
+Wrong = Callable[[str, str], AtollError]
+"""Counts a wrong secret from a source and gives the error to raise for it, with a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """A guest who has just come in, with the secret of its session."""
+
+    session: str
+    guest: Principal
+
+
+class Shares:
+    """Use cases on share links. Only a sandbox's owner makes, sees and revokes them."""
+
+    def __init__(self, ground: Transitions, sandboxes: Sandboxes, *, wrong: Wrong) -> None:
+        self._store, self._bus = ground.store, ground.bus
+        self._clock, self._identifiers = ground.clock, ground.identifiers
+        self._sandboxes = sandboxes
+        self._wrong = wrong
+
+    async def create(self, caller: Principal, ref: str, wish: ShareWish) -> tuple[Share, str]:
+        """A new link and its secret, which is never seen again. Raises `LimitReached` beyond 32
+        links of a sandbox, `Forbidden` for who only shares it."""
+        sandbox = await self._own(caller, ref)
+        now, secret = self._clock.now(), spell_secret(secrets.token_bytes(SECRET_BYTES))
+        share = Share(
+            id=self._identifiers.share(),
+            org_id=sandbox.org_id,
+            owner=sandbox.owner,
+            sandbox_id=sandbox.id,
+            terminal_id=wish.terminal_id,
+            role=wish.role,
+            name=wish.name.strip(),
+            mark=fingerprint(secret),
+            created_at=now,
+            expires_at=expiry(now, wish.seconds),
+        )
+        told: dict[str, Json] = {
+            "role": share.role.value,
+            "expires_at": share.expires_at.isoformat(),
+        }
+        if share.name:
+            told["name"] = share.name
+        if share.terminal_id is not None:
+            told["terminal_id"] = share.terminal_id
+        async with self._store.begin() as rows:
+            await rows.shares.forget(now)
+            if len(await rows.shares.of(sandbox.id)) >= MAX_SHARES:
+                raise LimitReached(
+                    f"Sandbox {sandbox.name} has {MAX_SHARES} links already: revoke one first."
+                )
+            await rows.shares.add(share)
+            await rows.events.append((self._draft("share.created", share, caller, told),))
+        self._bus.announce((sandbox_stream(sandbox.id),))
+        return share, secret
+
+    async def list(self, caller: Principal, ref: str) -> list[tuple[Share, int]]:
+        """The living links of a sandbox, each with how many guests it has."""
+        sandbox = await self._own(caller, ref)
+        now = self._clock.now()
+        async with self._store.read() as rows:
+            found = await rows.shares.of(sandbox.id)
+        return [(share, guests) for share, guests in found if share.expires_at > now]
+
+    async def revoke(self, caller: Principal, ref: str, share_id: str) -> None:
+        """End a link and its guests' sessions at once. Raises `NotFound`."""
+        sandbox = await self._own(caller, ref)
+        async with self._store.begin() as rows:
+            found = [share for share, _ in await rows.shares.of(sandbox.id) if share.id == share_id]
+            if not found:
+                raise NotFound(
+                    f"Sandbox {sandbox.name} has no link {share_id[:80]!r}: list them to see."
+                )
+            await rows.shares.remove(ShareId(share_id))
+            await rows.events.append((self._draft("share.revoked", found[0], caller, {}),))
+        self._bus.announce((sandbox_stream(sandbox.id),))
+
+    async def enter(
+        self, secret: str, name: str | None, *, source: str, session: str | None = None
+    ) -> Entered:
+        """Open a link: a new guest and its session, or the one whose `session` came by this very
+        link before. Raises `Unauthenticated` for a link that is unknown, revoked or over,
+        `Invalid` for a name, `LimitReached` beyond 64 guests or after too many wrong ones."""
+        known = None if session is None else await self._returning(session, secret)
+        if known is not None:
+            return known
+        now, session = self._clock.now(), spell_secret(secrets.token_bytes(SECRET_BYTES))
+        guest_id = self._identifiers.guest()
+        shown = guest_name(guest_id) if name is None else shown_name(name)
+        async with self._store.begin() as rows:
+            share = await rows.shares.marked(fingerprint(secret))
+            if share is None or share.expires_at <= now:
+                raise self._wrong(source, "this link is over or was revoked; ask for a new one")
+            count = next(n for each, n in await rows.shares.of(share.sandbox_id) if each == share)
+            if count >= MAX_GUESTS:
+                raise LimitReached(f"This link has {MAX_GUESTS} guests already: ask for another.")
+            guest = Guest(
+                guest_id, share.id, share.org_id, share.owner, shown, fingerprint(session), now
+            )
+            await rows.shares.seat(guest)
+            principal = principal_of(guest, share)
+            told = {"guest_id": guest_id, "name": shown}
+            await rows.events.append((self._draft("share.entered", share, principal, told),))
+        self._bus.announce((sandbox_stream(share.sandbox_id),))
+        return Entered(session, principal)
+
+    async def by_session(self, session: str, source: str) -> Principal:
+        """Which guest holds this session. Raises like `enter`."""
+        guest = await self.holder(session)
+        if guest is None:
+            raise self._wrong(source, "your link is over or was revoked; ask for a new one")
+        return guest
+
+    async def holder(self, session: str) -> Principal | None:
+        """Which guest holds this session now; nobody once its link is over."""
+        found = await self._seat(session)
+        return None if found is None else principal_of(*found)
+
+    async def _returning(self, session: str, secret: str) -> Entered | None:
+        found = await self._seat(session)
+        if found is None or found[1].mark != fingerprint(secret):
+            return None
+        return Entered(session, principal_of(*found))
+
+    async def _seat(self, session: str) -> tuple[Guest, Share] | None:
+        """A session's guest and its link, while that lives."""
+        async with self._store.read() as rows:
+            found = await rows.shares.guest(fingerprint(session))
+        over = found is not None and found[1].expires_at <= self._clock.now()
+        return None if over else found
+
+    async def leave(self, session: str) -> None:
+        """End a guest's session; an unknown one is not an error."""
+        async with self._store.begin() as rows:
+            await rows.shares.unseat(fingerprint(session))
+
+    async def sandbox_of(self, guest: Principal) -> Sandbox | None:
+        """The sandbox a guest has its seat in; None for somebody who is no guest."""
+        if guest.seat is None:
+            return None
+        async with self._store.read() as rows:
+            return await rows.sandboxes.get(guest.seat.sandbox_id)
+
+    async def _own(self, caller: Principal, ref: str) -> Sandbox:
+        sandbox = await self._sandboxes.get(caller, ref)
+        if (sandbox.org_id, sandbox.owner) != (caller.org_id, caller.id):
+            raise Forbidden(f"Sandbox {sandbox.name} is shared with you; only its owner may do so.")
+        return sandbox
+
+    def _draft(
+        self, kind: str, share: Share, actor: Principal, told: Mapping[str, Json]
+    ) -> EventDraft:
+        return EventDraft(
+            id=self._identifiers.event(),
+            stream=sandbox_stream(share.sandbox_id),
+            event_type=kind,
+            at=self._clock.now(),
+            org_id=share.org_id,
+            owner=share.owner,
+            actor=actor,
+            reason=None,
+            payload={"sandbox_id": share.sandbox_id, "share_id": share.id, **told},
+        )

@@ -1,0 +1,1 @@
+"""Sandboxes: admission, provisioning, and what keeps them as they should be."""

@@ -1,0 +1,252 @@
+"""Admission: whether a wish becomes a sandbox, decided in one transaction.
+
+Limit, name, idempotency key and the one sandbox of an agent are all judged on what the
+transaction itself reads, so two hundred wishes at once cannot slip past any of them.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+import msgspec
+
+from atoll.domain.errors import Conflict, Forbidden, Invalid, LimitReached
+from atoll.domain.event_retention import EVERY_EVENT, EventRetention
+from atoll.domain.people.principal import Principal
+from atoll.domain.profile.profile import Profile, Scope
+from atoll.domain.sandbox.instruction import Append
+from atoll.domain.sandbox.isolation import IsolationLevel, reaches
+from atoll.domain.sandbox.lifecycle import step
+from atoll.domain.sandbox.sandbox import KEPT, CreateSandbox, Sandbox
+from atoll.domain.sandbox.stimulus import Requested
+from atoll.domain.sandbox.wish import (
+    Circumstances,
+    agent_key,
+    check_references,
+    grant,
+    other_input,
+    read_catalogue,
+)
+from atoll.ports import (
+    AgentLayers,
+    Extension,
+    Holding,
+    IdempotencyRecord,
+    Transaction,
+    WorkspacePreparer,
+)
+from atoll.services.agents.instructions import check_instructions
+from atoll.services.library.profiles import Profiles
+from atoll.services.sandboxes.transitions import Transitions, Work
+from atoll.services.secrets.policies import check_secrets, references
+
+MAX_KEY = 200
+KEY_LIFE = timedelta(hours=24)
+
+Admitted = tuple[Sandbox, tuple[Work, ...]]
+"""A sandbox and what is to be done for it: nothing when it was there before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`max_sandboxes` counts per owner whatever is neither destroying nor destroyed;
+    `allow_loopback_repositories` is for development; `mount_roots` are folders of the host below
+    which anybody may mount; `away_seconds` is how long terminals wait for their drivers while no
+    control plane is there. With `require_isolation` no sandbox runs behind a wall that is below
+    that level or weak. `events` says how long events are kept."""
+
+    max_sandboxes: int = 50
+    allow_loopback_repositories: bool = False
+    mount_roots: tuple[str, ...] = ()
+    away_seconds: int = 120
+    require_isolation: IsolationLevel | None = None
+    events: EventRetention = EVERY_EVENT
+
+
+class Admission:
+    """Turns wishes into stored sandboxes."""
+
+    def __init__(
+        self,
+        transitions: Transitions,
+        profiles: Profiles,
+        *,
+        extensions: Mapping[str, Extension],
+        agents: AgentLayers,
+        workspaces: WorkspacePreparer,
+        settings: Settings,
+    ) -> None:
+        self._transitions = transitions
+        self._profiles = profiles
+        self._extensions = extensions
+        self._agents = agents
+        self._workspaces = workspaces
+        self._settings = settings
+
+    async def admit(self, caller: Principal, wish: CreateSandbox, *, key: str | None) -> Admitted:
+        """Store the sandbox, or find the one that a repeated key or an agent already has.
+        Raises `Invalid`, `Forbidden` (agent), `Conflict`, `LimitReached`."""
+        check_references(wish)
+        digest = None if key is None else _digest(key, wish)
+        profile = await self._profiles.get(caller, wish.profile, version=wish.profile_version)
+        self._check_extension(profile)
+        self._check_catalogue(wish, profile)
+        await self._check_agent(wish.agent or profile.agent)
+        if wish.setup_metadata.instructions_ref is not None:
+            # Before the transaction: git is asked.
+            tentative = grant(wish, profile, self._circumstances(caller, frozenset()))
+            await check_instructions(tentative, self._workspaces, fetched=False)
+        async with self._transitions.store.begin() as rows:
+            if key is not None and digest is not None:
+                earlier = await self._earlier(rows, caller, key=key, digest=digest)
+                if earlier is not None:
+                    return earlier, ()
+            held = await rows.sandboxes.held(caller.org_id, caller.id)
+            belonging = await _belonging(rows, profile, wish=wish, held=held)
+            if belonging is not None:
+                return belonging, ()
+            self._check_limit(held)
+            sandbox, work = await self._add(rows, caller, wish, profile=profile, held=held)
+            if key is not None and digest is not None:
+                record = IdempotencyRecord(digest, sandbox.id, self._transitions.clock.now())
+                await rows.idempotency.forget(record.at - KEY_LIFE)
+                await rows.idempotency.put(caller.org_id, caller.id, key=key, record=record)
+        return sandbox, work
+
+    async def _earlier(
+        self, rows: Transaction, caller: Principal, *, key: str, digest: str
+    ) -> Sandbox | None:
+        record = await rows.idempotency.get(caller.org_id, caller.id, key)
+        if record is None or record.at < self._transitions.clock.now() - KEY_LIFE:
+            return None
+        if record.digest != digest:
+            raise Conflict(
+                "This Idempotency-Key was used for a different request: use a new one.",
+                code="idempotency_mismatch",
+                field="Idempotency-Key",
+            )
+        return await rows.sandboxes.get(record.sandbox_id)
+
+    async def _add(
+        self,
+        rows: Transaction,
+        caller: Principal,
+        wish: CreateSandbox,
+        *,
+        profile: Profile,
+        held: Sequence[Holding],
+    ) -> Admitted:
+        """Born and on its way at once: both events stand in the log, one transaction is paid."""
+        circumstances = self._circumstances(caller, frozenset(holding.name for holding in held))
+        born = grant(wish, profile, circumstances)
+        if references(born):
+            check_secrets(born, await rows.secrets.visible(caller.org_id, caller.id))
+        told = Append(
+            "sandbox.requested", None, {"profile": profile.id, "extension": profile.extension}
+        )
+        begun, instructions = step(born, Requested(), circumstances.now)
+        await rows.sandboxes.insert(begun)
+        work = await self._transitions.append(
+            rows, ((born, told), *((begun, one) for one in instructions)), actor=caller
+        )
+        return begun, work
+
+    def _circumstances(self, caller: Principal, taken: frozenset[str]) -> Circumstances:
+        return Circumstances(
+            caller=caller,
+            now=self._transitions.clock.now(),
+            taken=taken,
+            sandbox_id=self._transitions.identifiers.sandbox(),
+            allow_loopback=self._settings.allow_loopback_repositories,
+            mount_roots=self._settings.mount_roots,
+        )
+
+    def _check_limit(self, held: Sequence[Holding]) -> None:
+        most = self._settings.max_sandboxes
+        if len(held) >= most:
+            raise LimitReached(
+                f"You have {len(held)} sandboxes and may have {most}: destroy one, or have "
+                "max_sandboxes raised.",
+                code="limit_reached",
+            )
+
+    def _check_catalogue(self, wish: CreateSandbox, profile: Profile) -> None:
+        """Raises `Invalid` for a name that no agent has, `Forbidden` for an agent left out."""
+        catalogue, agent = read_catalogue(wish, profile), wish.agent or profile.agent
+        if catalogue is None:
+            return
+        for name in catalogue:
+            if self._agents.known(name).name != name:
+                right = self._agents.known(name).name
+                raise Invalid(f"write {right} for {name}", field="agent_catalogue")
+        if agent is not None and self._agents.known(agent).name not in catalogue:
+            raise Forbidden(
+                f"the agent {agent} is not in this sandbox's agent_catalogue, which allows "
+                f"{', '.join(catalogue) or 'none'}",
+                field="agent",
+            )
+
+    async def _check_agent(self, agent: str | None) -> None:
+        """Said now, not by a sandbox that fails; what is mounted is asked again then."""
+        if agent is not None:
+            await self._agents.mounts_for(agent)
+
+    def _check_extension(self, profile: Profile) -> None:
+        extension = self._extensions.get(profile.extension)
+        if extension is None:
+            have = ", ".join(sorted(self._extensions)) or "none"
+            raise Invalid(
+                f"{profile.id} asks for {profile.extension}, which this Atoll does not have "
+                f"(it has: {have}).",
+                field="profile",
+            )
+        given = extension.capabilities().isolation
+        required = self._settings.require_isolation
+        if required is not None and not reaches(given, required):
+            raise Invalid(
+                f"this Atoll requires isolation {required}, but {profile.extension} gives {given} "
+                "here.",
+                field="profile",
+            )
+        if not reaches(given, profile.isolation):
+            raise Invalid(
+                f"{profile.id} asks for isolation {profile.isolation}, but {profile.extension} "
+                f"gives {given} here.",
+                field="profile",
+            )
+
+
+async def _belonging(
+    rows: Transaction, profile: Profile, *, wish: CreateSandbox, held: Sequence[Holding]
+) -> Sandbox | None:
+    """The sandbox this agent already has; one that expired or failed is no use to it."""
+    if (wish.scope or profile.workspace.scope_default) is not Scope.AGENT:
+        return None
+    key = agent_key(profile.id, wish.consumer)
+    for holding in held:
+        if holding.agent_key == key and holding.state not in KEPT:
+            found = await rows.sandboxes.get(holding.id)
+            if found is not None:
+                _check_inputs(wish, found)
+            return found
+    return None
+
+
+def _check_inputs(wish: CreateSandbox, found: Sandbox) -> None:
+    field = other_input(wish, found)
+    if field is not None:
+        raise Conflict(
+            f"This consumer has sandbox {found.name} ({found.id}) already, made with other "
+            f"{field}: destroy it first, or ask as another consumer (session_id, run_id, job_id).",
+            code="other_inputs",
+            field=field,
+        )
+
+
+def _digest(key: str, wish: CreateSandbox) -> str:
+    if not 1 <= len(key) <= MAX_KEY or not key.isprintable():
+        raise Invalid(
+            f"An Idempotency-Key is 1 to {MAX_KEY} printable characters.", field="Idempotency-Key"
+        )
+    return hashlib.sha256(msgspec.json.encode(wish)).hexdigest()

@@ -1,0 +1,213 @@
+"""The watch: what lives in the backends, compared with what is written down.
+
+At the start it adopts what an earlier control plane left, then hears of deaths as they
+happen, and now and then takes in the journals of what runs.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from datetime import timedelta
+
+import structlog
+
+from atoll.domain.errors import AtollError, NotFound
+from atoll.domain.ids import SandboxId
+from atoll.domain.sandbox.instruction import Provision, Teardown
+from atoll.domain.sandbox.sandbox import KEPT, RUNNING, Sandbox, State
+from atoll.domain.sandbox.stimulus import Broke, Requested
+from atoll.ports import Extension, Handle, Obituaries
+from atoll.services.journals.journals import Journals
+from atoll.services.sandboxes.provisioning import Provisioning
+from atoll.services.sandboxes.reconciler import Reconciler
+from atoll.services.sandboxes.transitions import Transitions
+
+AGAIN_SECONDS = 1.0
+"""Before a backend that did not answer is asked again."""
+
+SOON_SECONDS = 0.5
+"""Between activity in a sandbox and taking in its journal."""
+
+SWEEP_SECONDS = 10.0
+"""Between two looks at the journals of everything that runs."""
+
+SURVEY_SECONDS = 30.0
+"""Between two comparisons with what a backend says lives there."""
+
+AT_ONCE = 8
+"""Journals read at the same time."""
+
+_LOST = "Its runtime is gone, and no control plane was there to see why."
+
+_log = structlog.get_logger(__name__)
+
+
+class Watch:
+    """Looks after what runs, for as long as `run` does."""
+
+    def __init__(
+        self,
+        transitions: Transitions,
+        provisioning: Provisioning,
+        *,
+        reconciler: Reconciler,
+        journals: Journals,
+    ) -> None:
+        self._transitions = transitions
+        self._provisioning = provisioning
+        self._reconciler = reconciler
+        self._journals = journals
+        self._heard: set[SandboxId] = set()
+        self._adopted = asyncio.Event()
+
+    async def run(self, tasks: asyncio.TaskGroup) -> None:
+        """Adopt, then watch every backend and the journals for ever."""
+        await self._adopt()
+        self._adopted.set()
+        for extension in self._provisioning.extensions.values():
+            tasks.create_task(self._deaths(extension))
+            tasks.create_task(self._surveys(extension))
+        await self._sweep()
+
+    async def adopted(self) -> None:
+        """Return once what an earlier control plane left is known."""
+        await self._adopted.wait()
+
+    def heard(self, sandbox: Sandbox) -> None:
+        """Something goes on in it: its journal is worth a look soon."""
+        self._heard.add(sandbox.id)
+
+    async def _adopt(self) -> None:
+        """Know all that is not destroyed, and go on with whatever was interrupted."""
+        async with self._transitions.store.read() as rows:
+            sandboxes = await rows.sandboxes.unfinished()
+        for sandbox in sandboxes:
+            if self._reconciler.follows(sandbox.id):
+                continue
+            self._transitions.directory.put(sandbox)
+            match sandbox.state:
+                case State.REQUESTED:
+                    await self._reconciler.apply(sandbox.id, Requested())
+                case State.PROVISIONING:
+                    again = Provision(sandbox.generation, renew=sandbox.renewing)
+                    self._reconciler.follow(sandbox, (again,))
+                case State.DESTROYING:
+                    away = Teardown(sandbox.generation, keep_state=False)
+                    self._reconciler.follow(sandbox, (away,))
+                case (
+                    State.READY
+                    | State.ACTIVE
+                    | State.STOPPED
+                    | State.EXPIRED
+                    | State.FAILED
+                    | State.DESTROYED
+                ):
+                    self._reconciler.follow(sandbox, ())
+
+    async def _deaths(self, extension: Extension) -> None:
+        """Hear of deaths; whenever the line was down, compare everything first."""
+        while True:
+            try:
+                await self._compare(extension)
+                async for ended in extension.ended():
+                    _log.warning("sandbox_ended", sandbox=ended.sandbox_id, reason=ended.reason)
+                    await self._tell(ended.sandbox_id, Broke(ended.generation, ended.reason))
+            except AtollError as err:
+                _log.warning("extension_unwatched", extension=extension.name, reason=err.message)
+            except Exception:  # noqa: BLE001 - the task's root
+                _log.exception("extension_watch_broke", extension=extension.name)
+            await self._pause(AGAIN_SECONDS)
+
+    async def _surveys(self, extension: Extension) -> None:
+        """Compare now and then, too: a backend may have started anew without telling."""
+        while True:
+            await self._pause(SURVEY_SECONDS)
+            try:
+                await self._compare(extension)
+            except AtollError as err:
+                _log.warning("extension_unseen", extension=extension.name, reason=err.message)
+            except Exception:  # noqa: BLE001 - the task's root
+                _log.exception("extension_survey_broke", extension=extension.name)
+
+    async def _compare(self, extension: Extension) -> None:
+        """Mark as failed what should run and does not; end what runs and should not."""
+        async with self._transitions.store.read() as rows:
+            expected = await rows.sandboxes.unfinished()
+        alive = {handle.sandbox_id: handle for handle in await extension.survey()}
+        for sandbox in expected:
+            if sandbox.profile.extension != extension.name:
+                continue
+            handle = alive.pop(sandbox.id, None)
+            if handle is None and sandbox.state in RUNNING:
+                if not self._reconciler.busy(sandbox.id):
+                    reason = await _why_ended(extension, sandbox.id)
+                    await self._tell(sandbox.id, Broke(sandbox.generation, reason))
+            elif handle is not None and sandbox.state in KEPT | {State.STOPPED}:
+                await self._end_again(sandbox.id)
+        await self._reap(extension, alive.values())
+
+    async def _end_again(self, sandbox_id: SandboxId) -> None:
+        """End what should not run, unless it has been started meanwhile."""
+        async with self._transitions.store.read() as rows:
+            sandbox = await rows.sandboxes.get(sandbox_id)
+        if sandbox is None or self._reconciler.busy(sandbox_id):
+            return
+        if self._reconciler.maintains(sandbox_id):
+            return
+        if sandbox.state in KEPT | {State.STOPPED}:
+            over = Teardown(sandbox.generation, keep_state=True)
+            self._reconciler.follow(sandbox, (over,))
+
+    async def _reap(self, extension: Extension, strangers: Iterable[Handle]) -> None:
+        """End what nobody has written down. One that was made a moment ago is read anew."""
+        for handle in strangers:
+            async with self._transitions.store.read() as rows:
+                sandbox = await rows.sandboxes.get(handle.sandbox_id)
+            if sandbox is None or sandbox.state is State.DESTROYED:
+                _log.warning("orphan_reaped", sandbox=handle.sandbox_id)
+                await extension.teardown(handle, keep_state=False)
+
+    async def _tell(self, sandbox_id: SandboxId, stimulus: Broke) -> None:
+        try:
+            await self._reconciler.apply(sandbox_id, stimulus)
+        except NotFound:
+            _log.info("stranger_ended", sandbox=sandbox_id)
+
+    async def _sweep(self) -> None:
+        """Take in journals: soon where something was heard, now and then everywhere."""
+        next_full = self._transitions.clock.now()
+        while True:
+            now = self._transitions.clock.now()
+            full = now >= next_full
+            if full:
+                next_full = now + timedelta(seconds=SWEEP_SECONDS)
+            heard, self._heard = self._heard, set()
+            running = [
+                sandbox
+                for sandbox in self._transitions.directory.known()
+                if sandbox.state in RUNNING and (full or sandbox.id in heard)
+            ]
+            for start in range(0, len(running), AT_ONCE):
+                async with asyncio.TaskGroup() as tasks:
+                    for sandbox in running[start : start + AT_ONCE]:
+                        tasks.create_task(self._collect(sandbox))
+            await self._pause(SOON_SECONDS)
+
+    async def _collect(self, sandbox: Sandbox) -> None:
+        try:
+            async with asyncio.timeout(10.0):
+                await self._journals.collect(sandbox, self._provisioning.client(sandbox))
+        except (AtollError, TimeoutError) as err:
+            _log.info("journal_not_collected", sandbox=sandbox.id, reason=str(err))
+        except Exception:  # noqa: BLE001 - the task's root
+            _log.exception("journal_collection_broke", sandbox=sandbox.id)
+
+    async def _pause(self, seconds: float) -> None:
+        await self._transitions.clock.sleep_until(
+            self._transitions.clock.now() + timedelta(seconds=seconds)
+        )
+
+
+async def _why_ended(extension: Extension, sandbox_id: SandboxId) -> str:
+    """What the backend says about an end that nobody saw."""
+    known = isinstance(extension, Obituaries) and await extension.why_ended(sandbox_id)
+    return known or _LOST

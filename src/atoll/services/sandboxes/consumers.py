@@ -1,0 +1,34 @@
+"""Consumers: harnesses on whose behalf sandboxes exist, and the end of one of their sessions."""
+
+from dataclasses import replace
+
+from atoll.domain.people.principal import Principal
+from atoll.domain.sandbox.consumer import ConsumerEnd, ends_with
+from atoll.domain.sandbox.sandbox import LIVE, Sandbox
+from atoll.ports import SandboxQuery
+from atoll.services.sandboxes.sandboxes import Sandboxes
+
+MAX_PAGE = 200
+
+
+class Consumers:
+    """Use cases of consumers. Only what belongs to the caller is ended."""
+
+    def __init__(self, sandboxes: Sandboxes) -> None:
+        self._sandboxes = sandboxes
+
+    async def end(self, caller: Principal, end: ConsumerEnd) -> list[Sandbox]:
+        """Expire the sandboxes of scope `session` that belong to this session, run or job; they
+        are kept for their retention. Returns those that ended now: none the second time."""
+        belonging = [one for one in await self._live(caller) if ends_with(one, end)]
+        return [await self._sandboxes.end(caller, one.id) for one in belonging]
+
+    async def _live(self, caller: Principal) -> list[Sandbox]:
+        states = tuple(sorted(LIVE))
+        query = SandboxQuery(caller.org_id, caller.id, states, None, MAX_PAGE)
+        found: list[Sandbox] = []
+        async with self._sandboxes.transitions.store.read() as rows:
+            while page := await rows.sandboxes.page(query):
+                found += (one for one in page if one.owner == caller.id)
+                query = replace(query, before=(page[-1].created_at, page[-1].id))
+        return found

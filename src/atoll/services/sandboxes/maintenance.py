@@ -1,0 +1,146 @@
+"""Maintenance starts: sandboxes that do not run, brought up to read what they keep.
+
+Only the wall and its init come up: no agent, no set-up, no key, doors that refuse. The state of
+the sandbox does not change. Each sandbox has one maintenance start at a time, shared by all who
+read; a control plane that dies leaves one that ends by itself.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import structlog
+
+from atoll.domain.errors import AtollError, Unavailable
+from atoll.domain.ids import SandboxId
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.ports import Clock, RuntimeClient
+from atoll.services.sandboxes.provisioning import Provisioning
+
+IDLE_SECONDS = 10.0
+"""Without a reader: one command makes several requests, and a start costs more than waiting."""
+
+MOST_SECONDS = 3600.0
+"""After which a maintenance start ends whoever reads."""
+
+ALONE_SECONDS = 60
+"""After which its runtime ends by itself when no control plane asks it anything."""
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Start:
+    """One maintenance start: `ending` once nobody may join it any more."""
+
+    client: asyncio.Future[RuntimeClient]
+    readers: int = 0
+    ending: bool = False
+    stirred: asyncio.Event = field(default_factory=asyncio.Event)
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Maintenance:
+    """Bounded by the number of sandboxes. `run` gives it the tasks to work in."""
+
+    def __init__(self, provisioning: Provisioning, clock: Clock) -> None:
+        self._provisioning = provisioning
+        self._clock = clock
+        self._starts: dict[SandboxId, _Start] = {}
+        self._tasks: asyncio.TaskGroup | None = None
+
+    def run(self, tasks: asyncio.TaskGroup) -> None:
+        """From now on starts live in `tasks`."""
+        self._tasks = tasks
+
+    def holds(self, sandbox_id: SandboxId) -> bool:
+        """Return whether this sandbox is up for maintenance."""
+        return sandbox_id in self._starts
+
+    @asynccontextmanager
+    async def opened(self, sandbox: Sandbox) -> AsyncIterator[RuntimeClient]:
+        """The way into a sandbox that does not run, for as long as the context lasts. Raises what
+        the ports raise; `Unavailable` when the sandbox is started meanwhile."""
+        start = await self._joined(sandbox)
+        start.readers += 1
+        start.stirred.set()
+        try:
+            yield await asyncio.shield(start.client)
+        except Unavailable:
+            # Its runtime may be gone: the next reader gets another.
+            start.ending = True
+            raise
+        finally:
+            start.readers -= 1
+            start.stirred.set()
+
+    async def end(self, sandbox_id: SandboxId) -> None:
+        """End the maintenance start of a sandbox, whoever reads. Return once it is over."""
+        start = self._starts.get(sandbox_id)
+        if start is not None:
+            start.ending = True
+            start.stirred.set()
+            await start.ended.wait()
+
+    async def _joined(self, sandbox: Sandbox) -> _Start:
+        """The start that stands, or a new one once the one before is over."""
+        while (there := self._starts.get(sandbox.id)) is not None and there.ending:
+            await there.ended.wait()
+        if there is not None:
+            return there
+        if self._tasks is None:
+            raise Unavailable("Atoll is not up yet: try again in a moment.")
+        start = self._starts[sandbox.id] = _Start(asyncio.get_running_loop().create_future())
+        self._tasks.create_task(self._live(sandbox, start))
+        return start
+
+    async def _live(self, sandbox: Sandbox, start: _Start) -> None:
+        """One maintenance start from its provision to its teardown. Raises nothing."""
+        try:
+            client = await self._provisioning.open_kept(sandbox, alone_seconds=ALONE_SECONDS)
+            start.client.set_result(client)
+            await self._until_unused(start)
+        except AtollError as err:
+            _refuse(start, err)
+        except Exception:  # noqa: BLE001 - the task's root
+            _log.exception("maintenance_broke", sandbox=sandbox.id)
+            _refuse(start, Unavailable(f"What {sandbox.name} keeps could not be opened."))
+        finally:
+            start.ending = True
+            await self._close(sandbox)
+            _refuse(start, Unavailable("Atoll is going down: try again when it is back."))
+            del self._starts[sandbox.id]
+            start.ended.set()
+
+    async def _until_unused(self, start: _Start) -> None:
+        most = self._clock.now() + timedelta(seconds=MOST_SECONDS)
+        while not start.ending and self._clock.now() < most:
+            start.stirred.clear()
+            unused = self._clock.now() + timedelta(seconds=IDLE_SECONDS)
+            async with asyncio.TaskGroup() as tasks:
+                stirred = tasks.create_task(start.stirred.wait())
+                over = tasks.create_task(
+                    self._clock.sleep_until(most if start.readers else min(unused, most))
+                )
+                _, waiting = await asyncio.wait(
+                    {stirred, over}, return_when=asyncio.FIRST_COMPLETED
+                )
+                for task in waiting:
+                    task.cancel()
+            if not start.readers and not start.stirred.is_set():
+                return
+
+    async def _close(self, sandbox: Sandbox) -> None:
+        try:
+            await self._provisioning.tear_down(sandbox, keep_state=True)
+        except AtollError as err:
+            # Its runtime ends by itself, and the next survey sees to what is left.
+            _log.warning("maintenance_not_ended", sandbox=sandbox.id, reason=err.message)
+
+
+def _refuse(start: _Start, error: AtollError) -> None:
+    if not start.client.done():
+        start.client.set_exception(error)
+        start.client.exception()  # seen: every reader gets it from the future

@@ -1,0 +1,347 @@
+"""Provisioning: the steps between a sandbox on paper and one whose runtime answers.
+
+Speaks to the extension, the runtime and whoever lays out the workspace; knows no state and
+writes nothing down.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from atoll.domain.errors import AtollError, Failed
+from atoll.domain.ids import SandboxId
+from atoll.domain.profile.profile import Access
+from atoll.domain.sandbox.entry import MECHANISMS, entry_steps
+from atoll.domain.sandbox.isolation import Isolation, IsolationLevel, shortfall
+from atoll.domain.sandbox.sandbox import Attachment, Sandbox, SandboxRepo
+from atoll.domain.sandbox.stimulus import Idle
+from atoll.ports import (
+    AgentConfigs,
+    AgentLayers,
+    CleanupReport,
+    Extension,
+    Handle,
+    Mount,
+    Provision,
+    Reachability,
+    RuntimeCall,
+    RuntimeClient,
+    RuntimeClients,
+    SafetyLayers,
+    WorkSaver,
+    WorkspacePreparer,
+)
+from atoll.services.agents.instructions import check_instructions, resolve_instructions
+from atoll.services.agents.resumption import resume_agents
+from atoll.services.agents.seeds import lay, plant
+from atoll.services.sandboxes.start_folder import stand_at
+from atoll.services.secrets.policies import Policies
+from atoll.services.terminals.runtime_reply import read_reply
+
+WORKSPACE = "/workspace"
+TAKE_DOWN_SECONDS = 120.0
+"""A backend that hangs must not hold its sandbox for ever."""
+
+SAVING_ALONE_SECONDS = 1800
+"""Longer than saving a large tree takes, which is one request."""
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """What is shown inside read-only: agents' programs, and shims of the safety layers."""
+
+    agents: AgentLayers
+    safety: SafetyLayers | None = None
+    configs: AgentConfigs | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What a bring-up made: how to reach it, its repositories as they were laid out, and the
+    instructions read from them, if any were."""
+
+    attachment: Attachment
+    repos: tuple[SandboxRepo, ...]
+    instructions: str | None
+
+
+class Provisioning:
+    """Raises whatever the ports raise: `Invalid`, `Unavailable`, `Failed`."""
+
+    def __init__(
+        self,
+        extensions: Mapping[str, Extension],
+        clients: RuntimeClients,
+        *,
+        workspaces: WorkspacePreparer,
+        saver: WorkSaver,
+        layers: Layers,
+        policies: Policies,
+        require_isolation: IsolationLevel | None = None,
+    ) -> None:
+        self._extensions = extensions
+        self._policies = policies
+        self._required = require_isolation
+        self._clients = clients
+        self._workspaces = workspaces
+        self._saver = saver
+        self._agents = layers.agents
+        self._safety = layers.safety
+        self._configs = layers.configs
+
+    @property
+    def extensions(self) -> Mapping[str, Extension]:
+        """The backends, by name."""
+        return self._extensions
+
+    def extension(self, sandbox: Sandbox) -> Extension:
+        """The backend of a sandbox. Raises `Failed` when it is not installed any more."""
+        extension = self._extensions.get(sandbox.profile.extension)
+        if extension is None:
+            raise Failed(
+                f"Sandbox {sandbox.name} lives in {sandbox.profile.extension}, which this Atoll "
+                "does not have: install it again and restart."
+            )
+        return extension
+
+    def client(self, sandbox: Sandbox) -> RuntimeClient:
+        """The way to the sandbox's runtime, as last known."""
+        attachment = sandbox.attachment
+        if attachment.address is None or attachment.isolation is None:
+            raise Failed(f"Sandbox {sandbox.name} has no runtime address; start or recreate it.")
+        return self._clients.client(
+            Reachability(attachment.address, attachment.isolation, attachment.token)
+        )
+
+    async def bring_up(self, sandbox: Sandbox, report: Report, *, fresh: bool) -> Brought:
+        """Provision, wait for the runtime, lay out the workspace."""
+        extension = self.extension(sandbox)
+        # A secret that is missing is said before anything starts.
+        changes = self._policies.changes
+        composed = await self._policies.compose(sandbox)
+        self._policies.forget(sandbox)
+        if sandbox.repos:
+            report("Fetching repositories.")
+        mounts = await self._mounts(sandbox)
+        await check_instructions(sandbox, self._workspaces, fetched=True)
+        report(f"Provisioning in {extension.name}.")
+        request = replace(
+            _request(sandbox, mounts, env=self._env(sandbox), fresh=fresh),
+            agents=self._agent_names(sandbox),
+        )
+        if _to_be_filled(sandbox, fresh=fresh):
+            report("Laying out a workspace that is read-only afterwards.")
+            request, sandbox = await self._filled(sandbox, request, report)
+        handle = await extension.provision(replace(request, report=report))
+        reach = await extension.wait_ready(handle)
+        self._check_wall(reach.isolation)
+        report(f"The runtime answers ({reach.isolation.mechanism}).")
+        client = self._clients.client(reach)
+        unchanged = changes == self._policies.changes
+        await self._policies.put(client, sandbox, composed if unchanged else None)
+        if sandbox.profile.workspace.access is Access.READ_WRITE:
+            repos = await self._workspaces.prepare(sandbox, client, report)
+            sandbox = replace(sandbox, repos=repos)
+        await stand_at(sandbox, client)
+        instructions = await resolve_instructions(sandbox, client)
+        await self._furnish(sandbox, client, report, mechanism=reach.isolation.mechanism)
+        await resume_agents(sandbox, client, report)
+        report("Ready.")
+        attachment = Attachment(handle.data, reach.address, reach.token, reach.isolation)
+        return Brought(attachment, sandbox.repos, instructions)
+
+    def _check_wall(self, isolation: Isolation) -> None:
+        """Raises `Failed` before anything of the caller's ran behind a wall not good enough."""
+        why = shortfall(isolation, self._required)
+        if why:
+            raise Failed(
+                f"This Atoll requires isolation {self._required}, and this host cannot give it: "
+                f"{why}. `atoll doctor` says what is missing."
+            )
+
+    async def _furnish(
+        self, sandbox: Sandbox, client: RuntimeClient, report: Report, *, mechanism: str
+    ) -> None:
+        """Configuration of agents, and in the log what who comes in finds."""
+        config = await self._configs.config_for(sandbox.name) if self._configs else ()
+        await lay(client, config)
+        if sandbox.agent:
+            await plant(client, self._agents.known(sandbox.agent).seeds)
+        if mechanism in MECHANISMS:
+            for line in entry_steps(dict(self._env(sandbox)), [file.path for file in config]):
+                report(line)
+
+    async def _filled(
+        self, sandbox: Sandbox, request: Provision, report: Report
+    ) -> tuple[Provision, Sandbox]:
+        """Lay the trees out in a wall that may write, and end that. Returns what is to be
+        provisioned then, and the sandbox as laid out. Nothing of the agent's ran in it."""
+        extension = self.extension(sandbox)
+        workspace = replace(request.profile.workspace, access=Access.READ_WRITE)
+        open_ = replace(request, profile=replace(request.profile, workspace=workspace))
+        handle = await extension.provision(open_)
+        try:
+            reach = await extension.wait_ready(handle)
+            client = self._clients.client(reach)
+            repos = await self._workspaces.prepare(sandbox, client, report)
+        finally:
+            await extension.teardown(handle, keep_state=True)
+        return replace(request, fresh=False), replace(sandbox, repos=repos)
+
+    async def open_kept(self, sandbox: Sandbox, *, alone_seconds: int) -> RuntimeClient:
+        """Bring up the wall around what a sandbox keeps, and nothing else: no agent, no variable
+        of the caller's, no folder of the host. Its doors refuse; what may not be shown is masked.
+        It ends by itself after `alone_seconds` without a request."""
+        extension = self.extension(sandbox)
+        mounts = await self._workspaces.mounts_for(sandbox.repos, fetch=False)
+        wanted = _request(sandbox, mounts, env=(), fresh=False)
+        generation = self.handle(sandbox).generation
+        alone = replace(
+            wanted,
+            generation=generation,
+            host_mounts=(),
+            cwd=WORKSPACE,
+            maintenance_seconds=alone_seconds,
+        )
+        reach = await extension.wait_ready(await extension.provision(alone))
+        client = self._clients.client(reach)
+        await self._policies.mask(client, sandbox)
+        return client
+
+    async def renew(self, sandbox: Sandbox, report: Report) -> None:
+        """Save the work in the workspace that is about to go, then drop it. Raises `Failed` when it
+        could not be saved: nothing was dropped then."""
+        extension = self.extension(sandbox)
+        if sandbox.profile.workspace.access is not Access.READ_WRITE:
+            # Nothing was made where nothing can be written.
+            await extension.teardown(self.handle(sandbox), keep_state=False)
+            return
+        report("Saving unpulled and uncommitted work.")
+        try:
+            client = await self._old_runtime(sandbox, extension)
+            await self._saver.save_work(sandbox, client, report)
+        except AtollError as err:
+            raise Failed(
+                f"The work in {sandbox.name} could not be saved ({err.message}), so its workspace "
+                f"was kept. `atoll destroy {sandbox.name} --keep-worktree` takes its files out; "
+                "if they do not matter, destroy it and make a new one."
+            ) from err
+        report("Dropping the old workspace.")
+        await extension.teardown(self.handle(sandbox), keep_state=False)
+
+    async def settle(self, sandbox: Sandbox) -> None:
+        """What may happen after `ready`."""
+        if sandbox.profile.workspace.access is Access.READ_WRITE:
+            await self._workspaces.settle(sandbox, self.client(sandbox))
+
+    async def tear_down(self, sandbox: Sandbox, *, keep_state: bool) -> CleanupReport:
+        """End it. An extension that is gone has nothing left to end."""
+        extension = self._extensions.get(sandbox.profile.extension)
+        if extension is None:
+            return CleanupReport(
+                leftovers=(f"{sandbox.profile.extension} is not installed: nothing was removed.",)
+            )
+        async with _at_most(TAKE_DOWN_SECONDS, f"{extension.name} to end {sandbox.name}"):
+            return await extension.teardown(self.handle(sandbox), keep_state=keep_state)
+
+    async def idleness(self, sandbox: Sandbox) -> Idle:
+        """Ask the runtime how long nothing happened."""
+        return await _read_idle(self.client(sandbox))
+
+    def handle(self, sandbox: Sandbox) -> Handle:
+        """What the backend knows it by. An interrupted provision left no data of the backend's
+        own; id and generation are enough to find what it began."""
+        generation = sandbox.generation - 1 if sandbox.renewing else sandbox.generation
+        return Handle(
+            SandboxId(sandbox.id), generation, sandbox.profile.extension, sandbox.attachment.handle
+        )
+
+    async def _mounts(self, sandbox: Sandbox) -> tuple[Mount, ...]:
+        repos = await self._workspaces.mounts_for(sandbox.repos)
+        agent = await self._agents.mounts_for(sandbox.agent) if sandbox.agent else ()
+        shims = await self._safety.mounts_for(sandbox.profile.safety) if self._safety else ()
+        return (*repos, *shims, *agent)
+
+    def _agent_names(self, sandbox: Sandbox) -> frozenset[str] | None:
+        """Every name the agents of the sandbox's catalogue answer to; None without one."""
+        catalogue = sandbox.profile.agent_catalogue
+        if catalogue is None:
+            return None
+        known = map(self._agents.known, catalogue)
+        return frozenset(name for agent in known for name in (agent.name, *agent.aliases))
+
+    def _env(self, sandbox: Sandbox) -> tuple[tuple[str, str], ...]:
+        """The safety layers' settings, then the agent's, the profile's, and the caller's."""
+        shims = self._safety.env_for(sandbox.profile.safety) if self._safety else ()
+        agent = self._agents.known(sandbox.agent).env if sandbox.agent else ()
+        chosen = {**dict(shims), **dict(agent), **dict(sandbox.profile.env), **dict(sandbox.env)}
+        return tuple(chosen.items())
+
+    async def _old_runtime(self, sandbox: Sandbox, extension: Extension) -> RuntimeClient:
+        """The runtime of the generation before, or a maintenance start when it does not stand."""
+        if sandbox.attachment.address is not None:
+            client = self.client(sandbox)
+            if await _answers(client):
+                return client
+        return await self.open_kept(sandbox, alone_seconds=SAVING_ALONE_SECONDS)
+
+
+@asynccontextmanager
+async def _at_most(seconds: float, what: str) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError as err:
+        raise Failed(f"Waited {seconds:g} s for {what}: look at the host and try again.") from err
+
+
+class _Health(msgspec.Struct):
+    idle_seconds: float
+    unused_seconds: float | None = None
+
+
+async def _read_idle(client: RuntimeClient) -> Idle:
+    found = read_reply(await client.call(RuntimeCall("GET", "/health")), _Health)
+    # A runtime of an earlier version knows one figure only.
+    unused = found.idle_seconds if found.unused_seconds is None else found.unused_seconds
+    return Idle(found.idle_seconds, unused)
+
+
+async def _answers(client: RuntimeClient) -> bool:
+    try:
+        await _read_idle(client)
+    except AtollError:
+        return False
+    return True
+
+
+def _to_be_filled(sandbox: Sandbox, *, fresh: bool) -> bool:
+    """Whether a read-only workspace has yet to get its trees."""
+    read_only = sandbox.profile.workspace.access is Access.READ_ONLY
+    return read_only and bool(sandbox.repos) and (fresh or sandbox.ready_at is None)
+
+
+def _request(
+    sandbox: Sandbox,
+    mounts: tuple[Mount, ...],
+    *,
+    env: tuple[tuple[str, str], ...],
+    fresh: bool,
+    generation: int | None = None,
+) -> Provision:
+    return Provision(
+        sandbox_id=sandbox.id,
+        generation=sandbox.generation if generation is None else generation,
+        name=sandbox.name,
+        profile=sandbox.profile,
+        mounts=mounts,
+        env=env,
+        fresh=fresh,
+        cwd=sandbox.cwd,
+        host_mounts=sandbox.mounts,
+    )

@@ -1,0 +1,260 @@
+"""The reconciler: does what the lifecycle decided, and hears what happened by itself.
+
+One task group holds everything that goes on in the background: work per sandbox, the
+alarm clock, the watch over deaths, adoption at the start, and the journals.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+import msgspec
+import structlog
+
+from atoll.domain.errors import AtollError
+from atoll.domain.event import sandbox_stream
+from atoll.domain.ids import SandboxId
+from atoll.domain.people.principal import SYSTEM, Principal
+from atoll.domain.sandbox.farewell import farewell
+from atoll.domain.sandbox.instruction import Provision, Teardown
+from atoll.domain.sandbox.lifecycle import TOUCH_SECONDS
+from atoll.domain.sandbox.lifetime import deadline, idle_deadline
+from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
+from atoll.domain.sandbox.stimulus import (
+    Broke,
+    Due,
+    Reached,
+    Renewed,
+    Stimulus,
+    TeardownFailed,
+    TornDown,
+    Touched,
+)
+from atoll.ports import CleanupReport, LogLine, RuntimeCall
+from atoll.services.journals.journals import Journals
+from atoll.services.sandboxes.deadlines import Deadlines
+from atoll.services.sandboxes.maintenance import Maintenance
+from atoll.services.sandboxes.provisioning import Provisioning
+from atoll.services.sandboxes.transitions import Transitions, Work
+from atoll.services.sandboxes.work_queues import Lanes
+
+RETRY_SECONDS = 5.0
+"""Between attempts of a teardown that did not work out."""
+
+LOOK_AGAIN_SECONDS = 30.0
+"""When a runtime could not be asked how idle it is."""
+
+_Act = Callable[[SandboxId], Awaitable[object]]
+
+_log = structlog.get_logger(__name__)
+
+
+class Reconciler:
+    """Performs instructions and feeds their outcomes back as stimuli."""
+
+    def __init__(
+        self,
+        transitions: Transitions,
+        provisioning: Provisioning,
+        *,
+        journals: Journals,
+        maintenance: Maintenance,
+    ) -> None:
+        self._transitions = transitions
+        self._provisioning = provisioning
+        self._journals = journals
+        self._maintenance = maintenance
+        self._lanes = Lanes(self._perform, self._ran_empty)
+        self._deadlines = Deadlines(transitions.clock)
+        self._tasks: asyncio.TaskGroup | None = None
+        self._followed: set[SandboxId] = set()
+        self._touching: set[SandboxId] = set()
+        self._live_lines: dict[SandboxId, list[LogLine]] = {}
+
+    async def run(self, tasks: asyncio.TaskGroup) -> None:
+        """Begin working in `tasks`, and watch the deadlines for ever."""
+        self._tasks = tasks
+        self._lanes.open(tasks)
+        await self._deadlines.run(lambda sandbox_id: self._begin(self._look_at, sandbox_id))
+
+    async def apply(
+        self, sandbox_id: SandboxId, stimulus: Stimulus, *, actor: Principal = SYSTEM
+    ) -> Sandbox:
+        """Apply a stimulus and see to what follows. Raises what `Transitions.apply` raises."""
+        sandbox, work = await self._transitions.apply(sandbox_id, stimulus, actor=actor)
+        self.follow(sandbox, work)
+        return sandbox
+
+    def follow(self, sandbox: Sandbox, work: Sequence[Work]) -> None:
+        """See to `work`, and to the next deadline."""
+        if sandbox.state is State.DESTROYED:
+            self._followed.discard(sandbox.id)
+        else:
+            self._followed.add(sandbox.id)
+        self._deadlines.set(sandbox.id, deadline(sandbox))
+        self._lanes.submit(sandbox, work)
+
+    def follows(self, sandbox_id: SandboxId) -> bool:
+        """Whether this process already sees to it: what began here needs no adoption."""
+        return sandbox_id in self._followed
+
+    def busy(self, sandbox_id: SandboxId) -> bool:
+        """Whether something decided for this sandbox is still being done."""
+        return self._lanes.busy(sandbox_id)
+
+    def maintains(self, sandbox_id: SandboxId) -> bool:
+        """Whether it is up only for somebody to read what it keeps."""
+        return self._maintenance.holds(sandbox_id)
+
+    def live_lines(self, sandbox_id: SandboxId) -> tuple[LogLine, ...]:
+        """What a provisioning under way has said so far."""
+        return tuple(self._live_lines.get(sandbox_id, ()))
+
+    def touch(self, sandbox: Sandbox) -> None:
+        """Something runs in it: mark that soon, without anybody waiting, at most once per 30 s."""
+        last, now = sandbox.last_active_at, self._transitions.clock.now()
+        stale = last is None or (now - last).total_seconds() >= TOUCH_SECONDS
+        if sandbox.id not in self._touching and (stale or sandbox.state is State.READY):
+            self._touching.add(sandbox.id)
+            self._begin(self._touch, sandbox.id)
+
+    def _begin(self, act: _Act, sandbox_id: SandboxId) -> None:
+        if self._tasks is not None:
+            self._tasks.create_task(self._guarded(act, sandbox_id))
+
+    async def _guarded(self, act: _Act, sandbox_id: SandboxId) -> None:
+        try:
+            await act(sandbox_id)
+        except AtollError as err:
+            _log.info("background_act_refused", sandbox=sandbox_id, reason=err.message)
+        except Exception:  # noqa: BLE001 - the task's root
+            _log.exception("background_act_broke", sandbox=sandbox_id)
+
+    async def _touch(self, sandbox_id: SandboxId) -> None:
+        try:
+            await self.apply(sandbox_id, Touched())
+        finally:
+            self._touching.discard(sandbox_id)
+
+    async def _look_at(self, sandbox_id: SandboxId) -> None:
+        """A deadline came: time to live, the warning before, retention, or idleness."""
+        sandbox = await self.apply(sandbox_id, Due())
+        idle = idle_deadline(sandbox)
+        now = self._transitions.clock.now()
+        if idle is None or idle > now:
+            return
+        try:
+            idleness = await self._provisioning.idleness(sandbox)
+        except AtollError as err:
+            _log.warning("idleness_unknown", sandbox=sandbox_id, reason=err.message)
+            again = now + timedelta(seconds=LOOK_AGAIN_SECONDS)
+            self._deadlines.set(sandbox_id, min(again, sandbox.expires_at))
+            return
+        await self.apply(sandbox_id, idleness)
+
+    def _ran_empty(self, sandbox_id: SandboxId) -> None:
+        self._live_lines.pop(sandbox_id, None)
+        self._transitions.bus.announce((sandbox_stream(sandbox_id),))
+
+    async def _perform(self, sandbox: Sandbox, work: Work) -> None:
+        try:
+            # Who reads what it keeps goes first.
+            await self._maintenance.end(sandbox.id)
+            match work:
+                case Provision():
+                    await self._provision(sandbox, work)
+                case Teardown():
+                    await self._tear_down(sandbox, work)
+        except AtollError as err:
+            _log.warning("work_failed", sandbox=sandbox.id, work=str(work), reason=err.message)
+        except Exception:  # noqa: BLE001 - the task's root
+            _log.exception("work_broke", sandbox=sandbox.id, work=str(work))
+
+    async def _provision(self, sandbox: Sandbox, work: Provision) -> None:
+        lines = self._live_lines[sandbox.id] = []
+        report = self._reporter(lines)
+        try:
+            sandbox = await self._with_agents(sandbox)
+            if work.renew:
+                await self._provisioning.renew(sandbox, report)
+                sandbox = await self.apply(sandbox.id, Renewed(work.generation))
+            brought = await self._provisioning.bring_up(sandbox, report, fresh=work.renew)
+        except AtollError as err:
+            await self._broke(sandbox, err.message, lines)
+            return
+        except Exception as err:  # noqa: BLE001 - the task's root
+            _log.exception("provisioning_broke", sandbox=sandbox.id)
+            reason = f"Provisioning broke unexpectedly ({type(err).__name__}); the log says more."
+            await self._broke(sandbox, reason, lines)
+            return
+        stimulus = Reached(work.generation, brought.attachment, brought.repos, brought.instructions)
+        ready, rest = await self._transitions.apply(sandbox.id, stimulus, lines=lines)
+        self.follow(ready, rest)
+        if ready.state in RUNNING:
+            self._begin(lambda _: self._provisioning.settle(ready), sandbox.id)
+
+    async def _with_agents(self, sandbox: Sandbox) -> Sandbox:
+        """With the agents it had at last: a stop just before this took in their last words."""
+        if not sandbox.resuming:
+            return sandbox
+        async with self._transitions.store.read() as rows:
+            known = await rows.sandboxes.get(sandbox.id)
+        return sandbox if known is None else replace(sandbox, agents=known.agents)
+
+    def _reporter(self, lines: list[LogLine]) -> Callable[[str], None]:
+        def report(text: str) -> None:
+            lines.append(LogLine(self._transitions.clock.now(), text[:2000]))
+
+        return report
+
+    async def _broke(self, sandbox: Sandbox, reason: str, lines: list[LogLine]) -> None:
+        self._reporter(lines)(reason)
+        stimulus = Broke(sandbox.generation, reason)
+        failed, rest = await self._transitions.apply(sandbox.id, stimulus, lines=lines)
+        self.follow(failed, rest)
+
+    async def _tear_down(self, sandbox: Sandbox, work: Teardown) -> None:
+        """Tear down, again and again until it works out: nothing may be left running."""
+        await self._say_farewell(sandbox)
+        await self._last_words(sandbox)
+        while isinstance(done := await self._torn(sandbox, work), str):
+            await self.apply(sandbox.id, TeardownFailed(work.generation, done))
+            again = self._transitions.clock.now() + timedelta(seconds=RETRY_SECONDS)
+            await self._transitions.clock.sleep_until(again)
+        if sandbox.state is State.DESTROYING:
+            told = TornDown(work.generation, done.removed, done.leftovers)
+            await self.apply(sandbox.id, told)
+
+    async def _torn(self, sandbox: Sandbox, work: Teardown) -> CleanupReport | str:
+        """What was removed, or why nothing could be."""
+        try:
+            return await self._provisioning.tear_down(sandbox, keep_state=work.keep_state)
+        except AtollError as err:
+            return f"It could not be taken away yet: {err.message}"
+        except Exception as err:  # noqa: BLE001 - a backend's mistake must not end the attempts
+            _log.exception("teardown_broke", sandbox=sandbox.id)
+            return f"It could not be taken away yet ({type(err).__name__}); the log says more."
+
+    async def _say_farewell(self, sandbox: Sandbox) -> None:
+        """Tell whoever is at a terminal why it ends now; a runtime already gone tells nobody."""
+        if sandbox.attachment.address is None:
+            return
+        words = farewell(sandbox)
+        body = msgspec.json.encode({"reason": words.reason, "guest_reason": words.guest_reason})
+        try:
+            async with asyncio.timeout(1.0):
+                client = self._provisioning.client(sandbox)
+                await client.call(RuntimeCall("POST", "/farewell", body=body))
+        except (AtollError, TimeoutError) as err:
+            _log.info("farewell_not_said", sandbox=sandbox.id, reason=str(err))
+
+    async def _last_words(self, sandbox: Sandbox) -> None:
+        """Take in the journal before its runtime goes; a runtime already gone says nothing."""
+        if sandbox.attachment.address is None:
+            return
+        try:
+            async with asyncio.timeout(1.0):
+                await self._journals.collect(sandbox, self._provisioning.client(sandbox))
+        except (AtollError, TimeoutError) as err:
+            _log.info("journal_not_collected", sandbox=sandbox.id, reason=str(err))

@@ -1,0 +1,403 @@
+"""Sandboxes: the use cases of people and agents who have them.
+
+Each method checks who asks, changes the state in one transaction through
+`services.sandboxes.transitions`, and leaves the work to `services.sandboxes.reconciler`.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound, Unavailable
+from atoll.domain.event import sandbox_stream
+from atoll.domain.ids import OrgId, PrincipalId, SandboxId
+from atoll.domain.network.switch import NetworkChange
+from atoll.domain.people.principal import Principal
+from atoll.domain.profile.profile import Scope
+from atoll.domain.sandbox.sandbox import RUNNING, CreateSandbox, Sandbox, State, keeps_files
+from atoll.domain.sandbox.stimulus import (
+    ConsumerEnded,
+    Destroy,
+    ExtendTtl,
+    Pulled,
+    Recreate,
+    Start,
+    Stimulus,
+    Stop,
+    SwitchNetwork,
+)
+from atoll.ports import (
+    AgentConfigs,
+    AgentLayers,
+    Bus,
+    Clock,
+    Extension,
+    LogLine,
+    MetadataFiles,
+    RuntimeClient,
+    RuntimeClients,
+    SafetyLayers,
+    SandboxQuery,
+    Store,
+    Transaction,
+    Vault,
+    WorkSaver,
+    WorkspacePreparer,
+)
+from atoll.services.approvals.requests import Asks
+from atoll.services.identifiers import Identifiers
+from atoll.services.journals.journal_poll import Attendance
+from atoll.services.journals.journals import Journals
+from atoll.services.journals.pruning import EventPruning
+from atoll.services.library.profiles import Profiles
+from atoll.services.sandboxes.admission import Admission, Settings
+from atoll.services.sandboxes.backend_watch import Watch
+from atoll.services.sandboxes.clients import SandboxClient, explained
+from atoll.services.sandboxes.cursors import read_cursor, spell_cursor
+from atoll.services.sandboxes.maintenance import Maintenance
+from atoll.services.sandboxes.metadata import Metadata
+from atoll.services.sandboxes.provisioning import Layers, Provisioning
+from atoll.services.sandboxes.reconciler import Reconciler
+from atoll.services.sandboxes.transitions import Transitions
+from atoll.services.secrets.policies import DoorRules, Policies
+from atoll.services.secrets.policy_push import Deliveries
+
+MAX_PAGE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The ports sandboxes live on, gathered by the wiring."""
+
+    store: Store
+    bus: Bus
+    clock: Clock
+    extensions: Mapping[str, Extension]
+    clients: RuntimeClients
+    workspaces: WorkspacePreparer
+    agents: AgentLayers
+    vault: Vault
+    saver: WorkSaver
+    rules: DoorRules = field(default_factory=DoorRules)
+    safety: SafetyLayers | None = None
+    configs: AgentConfigs | None = None
+    metadata: MetadataFiles | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page; `next` goes back in as `cursor`, None at the end."""
+
+    sandboxes: tuple[Sandbox, ...]
+    next: str | None
+
+
+class Sandboxes:
+    """Use cases on sandboxes. A `ref` is an id or a name; whatever the caller may not see is
+    `NotFound`. Acts not allowed in the present state raise `Conflict`."""
+
+    def __init__(
+        self,
+        around: Surroundings,
+        profiles: Profiles,
+        *,
+        settings: Settings,
+        identifiers: Identifiers,
+    ) -> None:
+        self._store, self._bus = around.store, around.bus
+        self._metadata = Metadata(around.store, around.metadata)
+        self._transitions = Transitions(
+            around.store,
+            around.bus,
+            clock=around.clock,
+            identifiers=identifiers,
+            changed=self._metadata.note,
+        )
+        policies = Policies(self._transitions, around.vault, around.rules)
+        self._provisioning = _provisioning(around, policies, settings)
+        self._deliveries = Deliveries(self._transitions, self._provisioning, policies)
+        self._admission = Admission(
+            self._transitions,
+            profiles,
+            extensions=around.extensions,
+            agents=around.agents,
+            workspaces=around.workspaces,
+            settings=settings,
+        )
+        takers = Asks(self._transitions).takers
+        self._journals = Journals(self._transitions, takers, away_seconds=settings.away_seconds)
+        self._attendance = Attendance(
+            self._transitions, self._provisioning, policies=policies, journals=self._journals
+        )
+        self._pruning = EventPruning(around.store, around.clock, settings.events)
+        self._maintenance = Maintenance(self._provisioning, around.clock)
+        self._reconciler = Reconciler(
+            self._transitions,
+            self._provisioning,
+            journals=self._journals,
+            maintenance=self._maintenance,
+        )
+        self._watch = Watch(
+            self._transitions,
+            self._provisioning,
+            reconciler=self._reconciler,
+            journals=self._journals,
+        )
+
+    async def run(self) -> None:
+        """Everything that goes on in the background, for ever. Sandboxes outlive it: cancelling
+        leaves them as they are, and the next `run` goes on."""
+        async with asyncio.TaskGroup() as tasks:
+            self._maintenance.run(tasks)
+            tasks.create_task(self._metadata.run())
+            tasks.create_task(self._reconciler.run(tasks))
+            tasks.create_task(self._watch.run(tasks))
+            await self._watch.adopted()
+            tasks.create_task(self._deliveries.run())
+            tasks.create_task(self._attendance.run(tasks))
+            tasks.create_task(self._pruning.run())
+
+    async def adopted(self) -> None:
+        """Return once `run` knows what an earlier control plane left."""
+        await self._watch.adopted()
+
+    async def create(
+        self, caller: Principal, wish: CreateSandbox, *, idempotency_key: str | None = None
+    ) -> Sandbox:
+        """Ask for a sandbox; returns at once. Raises `Invalid` (with `field`), `Conflict` (name
+        taken, key used for another request), `LimitReached`."""
+        sandbox, work = await self._admission.admit(caller, wish, key=idempotency_key)
+        if work:
+            self._transitions.spread(sandbox)
+            self._reconciler.follow(sandbox, work)
+        return sandbox
+
+    async def get(self, caller: Principal, ref: str) -> Sandbox:
+        """One sandbox."""
+        async with self._store.read() as rows:
+            return await self._find(rows, caller, ref)
+
+    async def list(
+        self,
+        caller: Principal,
+        *,
+        states: tuple[State, ...] = (),
+        cursor: str | None = None,
+        limit: int = 50,
+    ) -> Page:
+        """A page, newest first, 1-200 long; destroyed ones only when asked for by state."""
+        if not 1 <= limit <= MAX_PAGE:
+            raise Invalid(f"limit must lie between 1 and {MAX_PAGE}.", field="limit")
+        before = None if cursor is None else read_cursor(cursor)
+        query = SandboxQuery(caller.org_id, caller.id, states, before, limit + 1)
+        async with self._store.read() as rows:
+            found = await rows.sandboxes.page(query)
+        page = tuple(found[:limit])
+        more = len(found) > limit
+        return Page(page, spell_cursor(page[-1].created_at, page[-1].id) if more else None)
+
+    async def wait(
+        self, caller: Principal, ref: str, *, settled: bool = False, timeout_seconds: float = 60.0
+    ) -> Sandbox:
+        """Wait until it is `ready` (or can no longer become so); with `settled` until what the
+        last act began is done. Returns the sandbox as it then is, also after the timeout."""
+        sandbox = await self.get(caller, ref)
+        with self._bus.listen(sandbox_stream(sandbox.id)) as listener:
+            try:
+                async with asyncio.timeout(timeout_seconds):
+                    while not self._done(sandbox := await self._look(sandbox), settled=settled):
+                        await listener.wait()
+            except TimeoutError:
+                return await self._look(sandbox)
+        return sandbox
+
+    async def stop(self, caller: Principal, ref: str) -> Sandbox:
+        """End its processes, keep its workspace."""
+        return await self._act(caller, ref, Stop())
+
+    async def start(
+        self, caller: Principal, ref: str, *, resume_agents: bool | None = None
+    ) -> Sandbox:
+        """Bring up one that is stopped, expired or failed, with its files. Agents that ran go on
+        as the profile says, unless `resume_agents` says otherwise."""
+        return await self._act(caller, ref, Start(resume_agents))
+
+    async def recreate(self, caller: Principal, ref: str) -> Sandbox:
+        """Provision it afresh under the same id, after saving unpulled and
+        uncommitted work."""
+        return await self._act(caller, ref, Recreate())
+
+    async def destroy(self, caller: Principal, ref: str, *, kept_at: str | None = None) -> Sandbox:
+        """Take it away for good; `kept_at` names where its files were written first. Idempotent."""
+        return await self._act(caller, ref, Destroy(kept_at))
+
+    async def pulled(self, caller: Principal, ref: str, *, repo: int, commit: str) -> Sandbox:
+        """Remember that its owner has `commit` of repository number `repo` outside."""
+        return await self._act(caller, ref, Pulled(repo, commit))
+
+    async def extend_ttl(self, caller: Principal, ref: str, seconds: int) -> Sandbox:
+        """Add to its time to live, or to the time for which an ended one is kept. Raises
+        `LimitReached` with the longest that fits, `Invalid` for less than 1."""
+        if seconds < 1:
+            raise Invalid("ttl must be at least one second.", field="ttl")
+        return await self._act(caller, ref, ExtendTtl(seconds))
+
+    async def end(self, caller: Principal, ref: str) -> Sandbox:
+        """Expire it with its consumer's session; it is kept for its retention. Idempotent."""
+        return await self._act(caller, ref, ConsumerEnded())
+
+    async def switch_network(self, caller: Principal, ref: str, change: NetworkChange) -> Sandbox:
+        """Change what it may reach; its runtime knows when this returns, or is told again until
+        it does. Raises `Invalid` for a rule that opens too much."""
+        sandbox = await self._act(caller, ref, SwitchNetwork(change))
+        await self.changed(sandbox.org_id, sandbox.owner)
+        return sandbox
+
+    async def logs(self, caller: Principal, ref: str) -> tuple[LogLine, ...]:
+        """What provisioning said, step by step."""
+        async with self._store.read() as rows:
+            sandbox = await self._find(rows, caller, ref)
+            stored = await rows.logs.lines(sandbox.id)
+        return (*stored, *self._reconciler.live_lines(sandbox.id))
+
+    async def runtime(
+        self, caller: Principal, ref: str, *, activity: bool = False
+    ) -> tuple[Sandbox, RuntimeClient]:
+        """The way into a `ready` or `active` sandbox; `activity` marks it active. Raises
+        `Unavailable` while it is provisioned, `Conflict` when it does not run; so do calls of
+        the client when another client ends the sandbox meanwhile."""
+        sandbox = await self._known(caller, ref)
+        if sandbox.state not in RUNNING:
+            raise _not_running(sandbox)
+        if activity:
+            self._reconciler.touch(sandbox)
+            self._watch.heard(sandbox)
+            self._journals.stir(sandbox.id)
+        client = self._provisioning.client(sandbox)
+        return sandbox, SandboxClient(client, sandbox, lambda: self._look(sandbox))
+
+    @asynccontextmanager
+    async def reading(
+        self, caller: Principal, ref: str
+    ) -> AsyncIterator[tuple[Sandbox, RuntimeClient]]:
+        """The way to the files of a sandbox, also of one that is stopped, expired or failed: it
+        is brought up for maintenance then, and its state does not change. Raises as `runtime`;
+        `Conflict` for one that keeps nothing."""
+        sandbox = await self._known(caller, ref)
+        if sandbox.state not in RUNNING and keeps_files(sandbox):
+            # What began it may not be done yet: its processes may still be ending.
+            sandbox = await self.wait(caller, sandbox.id, settled=True)
+        async with explained(sandbox, lambda: self._look(sandbox)):
+            if sandbox.state in RUNNING:
+                yield sandbox, self._provisioning.client(sandbox)
+            elif keeps_files(sandbox):
+                async with self._maintenance.opened(sandbox) as client:
+                    yield sandbox, client
+            else:
+                raise _not_running(sandbox)
+
+    async def changed(self, org_id: OrgId, owner: PrincipalId | None) -> None:
+        """A secret or approval of this owner changed (None: of the whole organization): tell
+        the runtimes it concerns. Returns when they know, at the latest after some seconds."""
+        await self._deliveries.changed(org_id, owner)
+
+    @property
+    def transitions(self) -> Transitions:
+        """The store with its events, for services of the same ground."""
+        return self._transitions
+
+    def runtime_of(self, sandbox: Sandbox) -> RuntimeClient:
+        """The way to a runtime, whoever asks. Raises `Failed` when it has no address."""
+        return self._provisioning.client(sandbox)
+
+    def remember_actor(self, sandbox: Sandbox, thing_id: str, actor: Principal) -> None:
+        """`actor` began the terminal or exec `thing_id`: its events will say so."""
+        self._journals.remember(sandbox, thing_id, actor)
+
+    async def _act(self, caller: Principal, ref: str, stimulus: Stimulus) -> Sandbox:
+        sandbox = await self.get(caller, ref)
+        if (sandbox.org_id, sandbox.owner) != (caller.org_id, caller.id):
+            raise Forbidden(f"Sandbox {sandbox.name} is shared with you; only its owner may do so.")
+        return await self._reconciler.apply(sandbox.id, stimulus, actor=caller)
+
+    async def _find(self, rows: Transaction, caller: Principal, ref: str) -> Sandbox:
+        sandbox = await rows.sandboxes.get(SandboxId(ref))
+        if sandbox is None:
+            sandbox = await rows.sandboxes.named(caller.org_id, caller.id, ref)
+        if sandbox is None or not _visible(caller, sandbox):
+            raise _unknown(ref)
+        return sandbox
+
+    async def _known(self, caller: Principal, ref: str) -> Sandbox:
+        """The sandbox as this process knew it a moment ago, else as it is stored."""
+        sandbox = self._transitions.directory.find(caller.org_id, caller.id, ref)
+        if sandbox is None:
+            sandbox = await self.get(caller, ref)
+            self._transitions.directory.put(sandbox)
+        elif not _visible(caller, sandbox):
+            raise _unknown(ref)
+        return sandbox
+
+    async def _look(self, sandbox: Sandbox) -> Sandbox:
+        """The sandbox as it now is; what this process changed last is known without a read."""
+        known = self._transitions.directory.find(sandbox.org_id, sandbox.owner, sandbox.id)
+        if known is not None:
+            return known
+        async with self._store.read() as rows:
+            return await rows.sandboxes.get(sandbox.id) or sandbox
+
+    def _done(self, sandbox: Sandbox, *, settled: bool) -> bool:
+        if sandbox.state in (State.REQUESTED, State.PROVISIONING):
+            return False
+        if not settled:
+            return True
+        return sandbox.state is not State.DESTROYING and not self._reconciler.busy(sandbox.id)
+
+
+def _provisioning(around: Surroundings, policies: Policies, settings: Settings) -> Provisioning:
+    return Provisioning(
+        around.extensions,
+        around.clients,
+        workspaces=around.workspaces,
+        saver=around.saver,
+        layers=Layers(around.agents, around.safety, around.configs),
+        policies=policies,
+        require_isolation=settings.require_isolation,
+    )
+
+
+def _visible(caller: Principal, sandbox: Sandbox) -> bool:
+    """An owner sees their own; a shared one is seen by the whole organization."""
+    if sandbox.org_id != caller.org_id:
+        return False
+    return sandbox.owner == caller.id or sandbox.scope is Scope.SHARED
+
+
+def _unknown(ref: str) -> NotFound:
+    return NotFound(f"There is no sandbox {ref[:80]!r}: list them to see which there are.")
+
+
+def _not_running(sandbox: Sandbox) -> AtollError:
+    """Why nobody can go in, and what to do."""
+    name = f"Sandbox {sandbox.name} ({sandbox.id})"
+    match sandbox.state:
+        case State.REQUESTED | State.PROVISIONING:
+            return Unavailable(
+                f"{name} is still being provisioned: wait until it is ready.", code="not_ready"
+            )
+        case State.STOPPED:
+            return Conflict(f"{name} is stopped: start it first.", code="not_running")
+        case State.EXPIRED | State.FAILED:
+            why = f" ({sandbox.reason})" if sandbox.reason else ""
+            act = _ways_to_what_is_kept(sandbox) if keeps_files(sandbox) else "recreate it"
+            return Conflict(f"{name} is {sandbox.state}{why}: {act}.", code="not_running")
+        case State.READY | State.ACTIVE | State.DESTROYING | State.DESTROYED:
+            return Conflict(f"{name} is {sandbox.state}.", code="not_running")
+
+
+def _ways_to_what_is_kept(sandbox: Sandbox) -> str:
+    name = sandbox.name
+    copy = f"`atoll cp {name}:. DIR`"
+    take = f"`atoll pull {name}` and {copy} take" if sandbox.repos else f"{copy} takes"
+    return f"`atoll start {name}` brings it up with its files; {take} them out as it is"

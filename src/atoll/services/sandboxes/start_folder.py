@@ -1,0 +1,36 @@
+"""The folder that terminals and commands of a sandbox start in, when it is not the workspace.
+
+A misspelled one is told at the first start; one that went away later is made again, so that
+a sandbox whose agent tidied up still opens terminals.
+"""
+
+from atoll.domain.errors import Failed
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.wish import WORKSPACE
+from atoll.ports.runtime import RuntimeClient
+from atoll.services.terminals.scripts import Script, run_inside
+
+_ABSENT = 3
+
+# $1 folder  $2 "yes" at the first start
+_STAND = Script(
+    "look for the start folder",
+    r"""
+cd -- "$1" 2> /dev/null && exit 0
+[ "$2" != yes ] || exit 3
+mkdir -p -- "$1"
+""",
+    seconds=20.0,
+)
+
+
+async def stand_at(sandbox: Sandbox, client: RuntimeClient) -> None:
+    """Make sure processes can start there. Raises `Failed` naming the folder."""
+    if sandbox.cwd == WORKSPACE:
+        return
+    first = "yes" if sandbox.ready_at is None else "no"
+    outcome = await run_inside(client, _STAND, (sandbox.cwd, first))
+    if outcome.code == _ABSENT:
+        raise Failed(f"{sandbox.cwd} is no folder of this sandbox: nothing can start there.")
+    if outcome.code:
+        raise Failed(f"{sandbox.cwd} cannot be used as the start folder: {outcome.said}")

@@ -1,0 +1,123 @@
+"""Transitions: one stimulus, one transaction, its events, and the word spread.
+
+The only place that calls `domain.sandbox.lifecycle.step` and stores what it decides.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from atoll.domain.errors import NotFound
+from atoll.domain.event import EventDraft, Json, sandbox_stream
+from atoll.domain.ids import SandboxId
+from atoll.domain.people.principal import SYSTEM, Principal
+from atoll.domain.sandbox.instruction import Append, Instruction, Provision, Teardown
+from atoll.domain.sandbox.lifecycle import step
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.stimulus import Stimulus
+from atoll.ports import Bus, Clock, LogLine, Store, Transaction
+from atoll.services.identifiers import Identifiers
+from atoll.services.sandboxes.directory import Directory
+
+Work = Provision | Teardown
+"""Instructions that are left to do once a transition is stored."""
+
+
+class Transitions:
+    """Applies stimuli to stored sandboxes. `changed` is called with each that became another."""
+
+    def __init__(
+        self,
+        store: Store,
+        bus: Bus,
+        *,
+        clock: Clock,
+        identifiers: Identifiers,
+        changed: Callable[[Sandbox], None],
+    ) -> None:
+        self.store = store
+        self.bus = bus
+        self.clock = clock
+        self.identifiers = identifiers
+        self.directory = Directory(clock)
+        self._changed = changed
+
+    async def apply(
+        self,
+        sandbox_id: SandboxId,
+        stimulus: Stimulus,
+        *,
+        actor: Principal = SYSTEM,
+        lines: Sequence[LogLine] = (),
+    ) -> tuple[Sandbox, tuple[Work, ...]]:
+        """The sandbox as it then is, and what is to be done. `lines` join its log. Raises
+        `NotFound`, and `Conflict` when its state does not allow the act."""
+        async with self.store.begin() as rows:
+            before = await rows.sandboxes.get(sandbox_id)
+            if before is None:
+                raise NotFound(f"There is no sandbox {sandbox_id}.")
+            after, instructions = step(before, stimulus, self.clock.now())
+            if lines:
+                await rows.logs.append(after, lines)
+            if after is not before:
+                await rows.sandboxes.update(after)
+            decided = ((after, one) for one in instructions)
+            work = await self.append(rows, decided, actor=actor)
+        self.spread(after)
+        return after, work
+
+    async def within(self, rows: Transaction, sandbox: Sandbox, stimulus: Stimulus) -> None:
+        """The same inside a transaction of somebody else's, for what decides nothing to be done
+        and has no event of its own."""
+        before = await rows.sandboxes.get(sandbox.id)
+        if before is None:
+            return
+        after, _ = step(before, stimulus, self.clock.now())
+        if after is not before:
+            await rows.sandboxes.update(after)
+            self.directory.put(after)
+
+    async def append(
+        self,
+        rows: Transaction,
+        decided: Iterable[tuple[Sandbox, Instruction]],
+        *,
+        actor: Principal,
+    ) -> tuple[Work, ...]:
+        """Append the events among the instructions, each with its sandbox as it then was;
+        returns the others."""
+        drafts: list[EventDraft] = []
+        work: list[Work] = []
+        for sandbox, instruction in decided:
+            match instruction:
+                case Append():
+                    drafts.append(self._draft(sandbox, instruction, actor))
+                case Provision() | Teardown():
+                    work.append(instruction)
+        if drafts:
+            await rows.events.append(drafts)
+        return tuple(work)
+
+    def spread(self, sandbox: Sandbox) -> None:
+        """Tell whoever waits that this sandbox is worth another look."""
+        self.directory.put(sandbox)
+        self._changed(sandbox)
+        self.bus.announce((sandbox_stream(sandbox.id),))
+
+    def _draft(self, sandbox: Sandbox, told: Append, actor: Principal) -> EventDraft:
+        payload: dict[str, Json] = {
+            "sandbox_id": sandbox.id,
+            "name": sandbox.name,
+            "generation": sandbox.generation,
+            "state": sandbox.state.value,
+            **told.extra,
+        }
+        return EventDraft(
+            id=self.identifiers.event(),
+            stream=sandbox_stream(sandbox.id),
+            event_type=told.event_type,
+            at=self.clock.now(),
+            org_id=sandbox.org_id,
+            owner=sandbox.owner,
+            actor=actor,
+            reason=told.reason,
+            payload=payload,
+        )

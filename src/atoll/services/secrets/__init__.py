@@ -1,0 +1,1 @@
+"""Secrets, and the policy that runtimes receive."""

@@ -1,0 +1,348 @@
+"""Policies: what a runtime is told of its sandbox's secrets, approvals and network.
+
+Each is composed anew from the store and set whole. Values are opened here, go to the runtime,
+and are kept nowhere. A value that does not open is left out, so its door stays closed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+import structlog
+
+from atoll.domain.approvals.approval import Approval, Reach, SecretAsk, holds
+from atoll.domain.broker.provider import PLACEHOLDER_PREFIX, PROVIDERS, broker_environment
+from atoll.domain.errors import AtollError, Conflict, Failed, Invalid
+from atoll.domain.ids import SandboxId, SecretId
+from atoll.domain.profile.profile import Recording
+from atoll.domain.repository.git_remote import git_environment
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.sandbox.stimulus import Exposed
+from atoll.domain.secrets.secret import Purpose, Secret, Whose, applied, bound_to
+from atoll.ports import Kept, RuntimeCall, RuntimeClient, Vault
+from atoll.services.sandboxes.transitions import Transitions
+from atoll.services.secrets.network_policies import commands_of, network_of
+from atoll.services.terminals.runtime_reply import accepted, read_reply
+from atoll.wire.contract.policy import (
+    Approved,
+    CustomSecret,
+    DoorLimits,
+    GitRemote,
+    Policy,
+    ProviderKey,
+    Redacted,
+    encode_policy,
+)
+
+BROKER = "http://127.0.0.1:8082/broker"
+GIT_DOOR = "http://127.0.0.1:8082/git"
+"""As seen from inside."""
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class DoorRules:
+    """What is the same for every sandbox: the broker's limits, and whether plain http to
+    loopback may carry a secret (development)."""
+
+    limits: DoorLimits = field(default_factory=DoorLimits)
+    dev: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A policy, and the names of the secrets whose values it puts inside."""
+
+    policy: Policy = field(repr=False)
+    exposed: tuple[str, ...]
+
+    @property
+    def plain(self) -> bool:
+        """Whether it says nothing that a new runtime does not live by already."""
+        return msgspec.structs.replace(self.policy, revision=0) == Policy()
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A secret with its value in the clear, for as long as one policy is composed."""
+
+    secret: Secret
+    value: str = field(repr=False)
+
+
+class Policies:
+    """Composes and sets policies. `changes` counts what was changed since this process began;
+    `askers` are the sandboxes whose policy lets them ask for a person's word."""
+
+    def __init__(self, transitions: Transitions, vault: Vault, rules: DoorRules) -> None:
+        self._transitions = transitions
+        self._vault = vault
+        self._rules = rules
+        self._revision = 0
+        self._told: set[SandboxId] = set()
+        self.askers: set[SandboxId] = set()
+        self.changes = 0
+
+    async def compose(self, sandbox: Sandbox) -> Composed:
+        """The policy of this sandbox as of now. Raises `Invalid` when a secret it refers to is
+        not there, `Failed` when that one does not open."""
+        # The number is taken before the store is read: what is newer by number is newer by
+        # content, whoever is faster.
+        revision = self._next_revision()
+        async with self._transitions.store.read() as rows:
+            kept = await rows.secrets.sealed(sandbox.org_id, sandbox.owner)
+            approvals = (
+                await rows.approvals.open(
+                    sandbox.org_id, sandbox_id=sandbox.id, owner=sandbox.owner
+                )
+                if kept
+                else []
+            )
+        check_secrets(sandbox, [one.secret for one in kept])
+        opened = self._open(sandbox, kept)
+        chosen = {secret.id for secret in applied((one.secret for one in opened), whose(sandbox))}
+        mine = [one for one in opened if one.secret.id in chosen]
+        rules = self._rules
+        policy = Policy(
+            revision=revision,
+            providers=tuple(_provider(one) for one in mine if _is(one, Purpose.PROVIDER)),
+            customs=tuple(_custom(one) for one in mine if _is(one, Purpose.CUSTOM)),
+            approvals=self._approved(sandbox, mine, approvals),
+            network=network_of(sandbox),
+            redacted=tuple(Redacted(name=one.secret.name, value=one.value) for one in opened),
+            limits=rules.limits,
+            commands=commands_of(sandbox),
+            remotes=tuple(_remote(one) for one in mine if _is(one, Purpose.GIT)),
+            env=_environment(sandbox, mine),
+            record=sandbox.profile.recording is Recording.ALWAYS,
+            dev=rules.dev,
+        )
+        exposed = tuple(sorted({one.secret.name for one in mine if one.secret.exposed}))
+        return Composed(policy, exposed)
+
+    async def put(
+        self, client: RuntimeClient, sandbox: Sandbox, composed: Composed | None = None
+    ) -> None:
+        """Set the policy of a runtime, composed now unless it is given. One that says nothing
+        new to a runtime that was told nothing is not sent. Raises what `compose` and the
+        runtime raise."""
+        composed = composed or await self.compose(sandbox)
+        if composed.plain and sandbox.id not in self._told:
+            return
+        await self._mark_exposed(sandbox, composed)
+        self._told.add(sandbox.id)
+        if composed.policy.customs or composed.policy.commands.operator:
+            self.askers.add(sandbox.id)
+        else:
+            self.askers.discard(sandbox.id)
+        try:
+            await _send(client, composed)
+        except Conflict:
+            # The runtime was told by a clock that went further than ours.
+            self._revision = max(self._revision, await _standing(client))
+            await _send(client, await self.compose(sandbox))
+
+    async def mask(self, client: RuntimeClient, sandbox: Sandbox) -> None:
+        """Set a policy that allows nothing and names only the values that may not be shown."""
+        revision = self._next_revision()
+        async with self._transitions.store.read() as rows:
+            kept = await rows.secrets.sealed(sandbox.org_id, sandbox.owner)
+        opened = self._open(sandbox, kept)
+        masked = tuple(Redacted(name=one.secret.name, value=one.value) for one in opened)
+        if masked:
+            await _send(client, Composed(Policy(revision=revision, redacted=masked), ()))
+
+    def adopt(self, sandbox: Sandbox) -> None:
+        """Nobody here knows what its runtime was told: tell it in any case."""
+        self._told.add(sandbox.id)
+
+    def forget(self, sandbox: Sandbox) -> None:
+        """Its runtime is gone; the next one begins with nothing."""
+        self._told.discard(sandbox.id)
+
+    async def _mark_exposed(self, sandbox: Sandbox, composed: Composed) -> None:
+        """Said on the sandbox before the value is inside, and for as long as that life lasts."""
+        if not set(composed.exposed) <= set(sandbox.exposed_secrets):
+            await self._transitions.apply(sandbox.id, Exposed(composed.exposed))
+
+    def _open(self, sandbox: Sandbox, kept: Sequence[Kept]) -> list[_Opened]:
+        wanted = set(references(sandbox))
+        found = []
+        for one in kept:
+            secret = one.secret
+            try:
+                found.append(_Opened(secret, self._vault.open(one.sealed, bound_to(secret))))
+            except AtollError as err:
+                _log.error("value_unopened", id=secret.id, name=secret.name, reason=err.message)
+                if wanted & {secret.name, secret.id}:
+                    raise Failed(
+                        f"The secret {secret.name} ({secret.id}) cannot be opened; set it again. "
+                        f"{err.message}"
+                    ) from err
+        return found
+
+    def _approved(
+        self, sandbox: Sandbox, mine: Sequence[_Opened], approvals: Sequence[Approval]
+    ) -> tuple[Approved, ...]:
+        now = self._transitions.clock.now()
+        secrets = {one.secret.id: one.secret for one in mine}
+        granted = (
+            _grant(approval, approval.ask)
+            for approval in approvals
+            if isinstance(approval.ask, SecretAsk)
+            and holds(approval, now)
+            and _reaches(approval, sandbox)
+            and _current(secrets.get(SecretId(approval.ask.secret_id)), approval.ask)
+        )
+        return (*(place for one in secrets.values() for place in _places(one)), *granted)
+
+    def _next_revision(self) -> int:
+        now = int(self._transitions.clock.now().timestamp() * 1_000_000)
+        self._revision = max(self._revision + 1, now)
+        return self._revision
+
+
+def references(sandbox: Sandbox) -> tuple[str, ...]:
+    """The secrets a sandbox cannot do without, by name or id."""
+    return (*sandbox.profile.setup.secret_refs, *sandbox.setup_metadata.secret_refs)
+
+
+def check_secrets(sandbox: Sandbox, secrets: Sequence[Secret]) -> None:
+    """Raises `Invalid` naming the references that nothing in scope answers to."""
+    wanted = references(sandbox)
+    if not wanted:
+        return
+    here = applied(secrets, whose(sandbox))
+    known = {one.name for one in here} | {str(one.id) for one in here}
+    missing = [ref for ref in dict.fromkeys(wanted) if ref not in known]
+    if missing:
+        raise Invalid(
+            f"There is no secret {', '.join(missing)} for this sandbox: set it with "
+            f"`atoll secret set {missing[0]}`, or leave it out of secret_refs.",
+            code="unknown_secret",
+            field="setup_metadata.secret_refs",
+        )
+
+
+def whose(sandbox: Sandbox) -> Whose:
+    """Everything a secret's scope can mean to it."""
+    return Whose(sandbox.org_id, sandbox.owner, sandbox.id, sandbox.profile.id)
+
+
+def _is(one: _Opened, purpose: Purpose) -> bool:
+    return one.secret.use.purpose is purpose
+
+
+def _provider(one: _Opened) -> ProviderKey:
+    secret = one.secret
+    return ProviderKey(
+        provider=secret.use.target,
+        secret_id=secret.id,
+        version=secret.version,
+        value=one.value,
+        base_url=secret.use.base_url,
+    )
+
+
+def _custom(one: _Opened) -> CustomSecret:
+    secret = one.secret
+    return CustomSecret(
+        secret_id=secret.id,
+        name=secret.name,
+        version=secret.version,
+        value=one.value,
+        slot=secret.use.slot,
+        slot_name=secret.use.slot_name,
+        headers=secret.use.headers,
+    )
+
+
+def _remote(one: _Opened) -> GitRemote:
+    secret = one.secret
+    return GitRemote(
+        url=secret.use.target,
+        secret_id=secret.id,
+        version=secret.version,
+        value=one.value,
+        push=secret.use.push,
+    )
+
+
+def _places(secret: Secret) -> tuple[Approved, ...]:
+    """The hosts its owner named when setting it."""
+    return tuple(
+        Approved(
+            approval_id=f"{secret.id}.{number}",
+            secret_id=secret.id,
+            version=secret.version,
+            host=place.host,
+            port=place.port,
+        )
+        for number, place in enumerate(secret.use.places)
+    )
+
+
+def _grant(approval: Approval, ask: SecretAsk) -> Approved:
+    return Approved(
+        approval_id=approval.id,
+        secret_id=ask.secret_id,
+        version=ask.version,
+        host=ask.host,
+        port=ask.port,
+        until=None if approval.until is None else approval.until.timestamp(),
+        once=approval.reach is Reach.ONCE,
+    )
+
+
+def _reaches(approval: Approval, sandbox: Sandbox) -> bool:
+    return approval.reach is Reach.ORGANIZATION or approval.asker.sandbox_id == sandbox.id
+
+
+def _current(secret: Secret | None, ask: SecretAsk) -> bool:
+    """A yes was given to one version of one secret: any other has none."""
+    return secret is not None and (secret.name, secret.version) == (ask.secret, ask.version)
+
+
+def _environment(sandbox: Sandbox, mine: Sequence[_Opened]) -> tuple[tuple[str, str], ...]:
+    """Variables for new processes inside. What the caller or the profile set themselves stays."""
+    remotes = tuple(one.secret.use.target for one in mine if _is(one, Purpose.GIT))
+    found: dict[str, str] = dict(git_environment(remotes, GIT_DOOR))
+    for one in mine:
+        found.update(_variables(one))
+    for name, _ in (*sandbox.profile.env, *sandbox.env):
+        found.pop(name, None)
+    return tuple(sorted(found.items()))
+
+
+def _variables(one: _Opened) -> dict[str, str]:
+    secret, use = one.secret, one.secret.use
+    found: dict[str, str] = {}
+    if use.purpose is Purpose.PROVIDER:
+        provider = PROVIDERS[use.target]
+        found.update(broker_environment(provider, BROKER))
+        if secret.exposed and provider.key_env:
+            found[provider.key_env] = one.value
+    if use.variable is not None:
+        found[use.variable] = one.value if secret.exposed else _stand_in(secret)
+        if use.purpose is Purpose.CUSTOM:
+            found[f"{use.variable}_BROKER_URL"] = f"{BROKER}/custom/{secret.name}"
+    return found
+
+
+def _stand_in(secret: Secret) -> str:
+    return f"{PLACEHOLDER_PREFIX}{secret.name}-no-value-inside"
+
+
+async def _send(client: RuntimeClient, composed: Composed) -> None:
+    body = encode_policy(composed.policy)
+    accepted(await client.call(RuntimeCall("PUT", "/policy", body=body)))
+
+
+class _Standing(msgspec.Struct):
+    revision: int
+
+
+async def _standing(client: RuntimeClient) -> int:
+    """The revision a runtime lives by."""
+    return read_reply(await client.call(RuntimeCall("GET", "/policy")), _Standing).revision

@@ -1,0 +1,332 @@
+"""Secrets: values go in and never come out, not to their owner either.
+
+Every change of a value or of what it is for makes a new version, voids what was approved for the
+old one in the same transaction, and reaches the runtimes it concerns before the call returns.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, LimitReached, NotFound
+from atoll.domain.event import Json
+from atoll.domain.ids import SandboxId
+from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.profile.schema import profile_id
+from atoll.domain.sandbox.sandbox import State
+from atoll.domain.secrets.secret import (
+    MAX_SECRETS,
+    MAX_TOTAL_BYTES,
+    ORGANIZATION_SCOPE,
+    PERSON_SCOPE,
+    Purpose,
+    Secret,
+    Use,
+    bound_to,
+    check_look_alikes,
+    check_use,
+    read_scope,
+    read_secret_name,
+)
+from atoll.domain.secrets.value import check_value, last4
+from atoll.ports import Kept, Masters, Transaction, Vault
+from atoll.services.approvals.voiding import void_approvals
+from atoll.services.journals.events import Note, draft_of
+from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.sandboxes.transitions import Transitions
+
+
+@dataclass(frozen=True, slots=True)
+class SetSecret:
+    """A wish for a secret. `scope` as `domain.secrets.secret.read_scope` takes it, a sandbox by
+    name or id. `look_alike`: a person read both spellings of its hosts."""
+
+    name: str
+    value: str = field(repr=False)
+    use: Use
+    scope: str = PERSON_SCOPE
+    look_alike: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rotated:
+    """What a rotation of the master key did."""
+
+    key_id: str
+    secrets: int
+    retired: int
+
+
+class Secrets:
+    """Use cases on secrets. A `ref` is an id, or a name that the caller has in one scope only;
+    what the caller may not see is `NotFound`. No error ever holds a value."""
+
+    def __init__(
+        self,
+        transitions: Transitions,
+        sandboxes: Sandboxes,
+        *,
+        vault: Vault,
+        masters: Masters,
+    ) -> None:
+        self._transitions = transitions
+        self._sandboxes = sandboxes
+        self._vault = vault
+        self._masters = masters
+
+    async def list(self, caller: Principal) -> Sequence[Secret]:
+        """The caller's own and the organization's, by name."""
+        async with self._transitions.store.read() as rows:
+            return await rows.secrets.visible(caller.org_id, caller.id)
+
+    async def get(self, caller: Principal, ref: str, *, scope: str | None = None) -> Secret:
+        """One. Raises `Conflict` when several scopes have one of that name and none is said."""
+        async with self._transitions.store.read() as rows:
+            return await self._find(rows, caller, ref, scope=await self._scope(caller, scope))
+
+    async def set(self, caller: Principal, wish: SetSecret, *, fresh: bool = False) -> Secret:
+        """Set it, whether it is there or not; the same again changes nothing. With `fresh` it
+        must not be there. Raises `Invalid` with `field`, `Conflict`, `LimitReached`."""
+        _check_person(caller)
+        name = read_secret_name(wish.name)
+        use = check_use(wish.use)
+        if not wish.look_alike:
+            check_look_alikes(use)
+        value = check_value(wish.value, use.purpose)
+        scope = await self._scope(caller, wish.scope) or PERSON_SCOPE
+        async with self._transitions.store.begin() as rows:
+            await self._drop_orphans(rows, caller)
+            kept = await rows.secrets.sealed(caller.org_id, caller.id)
+            before = next((k for k in kept if _same_place(k.secret, caller, name, scope)), None)
+            if before is not None and fresh:
+                raise Conflict(
+                    f"There is a secret {name} in scope {scope} already: rotate it, or choose "
+                    "another name.",
+                    code="name_taken",
+                    field="name",
+                )
+            _check_room(kept, before, caller, scope=scope, size=len(value.encode()))
+            if before is not None:
+                _check_owner(caller, before.secret)
+                if before.secret.use == use and self._value(before) == value:
+                    return before.secret
+            secret = self._made(caller, before, name=name, scope=scope, use=use)
+            secret = await self._keep(rows, caller, secret, value=value, kind="secret.set")
+        await self._spread(secret)
+        return secret
+
+    async def rotate(
+        self, caller: Principal, ref: str, value: str, *, scope: str | None = None
+    ) -> Secret:
+        """Give it another value; what it is for stays. The same value changes nothing."""
+        _check_person(caller)
+        wanted = await self._scope(caller, scope)
+        async with self._transitions.store.begin() as rows:
+            secret = await self._find(rows, caller, ref, scope=wanted)
+            _check_owner(caller, secret)
+            check_value(value, secret.use.purpose)
+            kept = await rows.secrets.sealed(caller.org_id, caller.id)
+            before = next(one for one in kept if one.secret.id == secret.id)
+            if self._value(before) == value:
+                return secret
+            _check_room(kept, before, caller, scope=secret.scope, size=len(value.encode()))
+            now = self._transitions.clock.now()
+            newer = replace(secret, version=secret.version + 1, updated_at=now)
+            secret = await self._keep(rows, caller, newer, value=value, kind="secret.rotated")
+        await self._spread(secret)
+        return secret
+
+    async def remove(self, caller: Principal, ref: str, *, scope: str | None = None) -> None:
+        """Remove it, everywhere at once. Raises `NotFound`."""
+        _check_person(caller)
+        wanted = await self._scope(caller, scope)
+        async with self._transitions.store.begin() as rows:
+            secret = await self._find(rows, caller, ref, scope=wanted)
+            _check_owner(caller, secret)
+            await self._drop(rows, caller, secret)
+        await self._spread(secret)
+
+    async def rotate_master(self, caller: Principal) -> Rotated:
+        """Make a new master key, put every value under it, forget the old ones. A crash in
+        between loses nothing: until the end both keys are kept. Raises `Conflict` when the keys
+        are not ours to change, `Failed` naming a value that does not open: nothing changed."""
+        _check_person(caller)
+        try:
+            key_id = self._masters.add()
+        except Conflict:
+            # Keys from elsewhere: the newest may have been added there already.
+            newest = self._vault.seal("which key is the newest", ()).key_id
+            if await self._all_under(newest):
+                raise
+            return Rotated(newest, await self._rewrap_all(caller, newest), 0)
+        count = await self._rewrap_all(caller, key_id)
+        return Rotated(key_id, count, self._masters.retire())
+
+    async def _all_under(self, key_id: str) -> bool:
+        async with self._transitions.store.read() as rows:
+            return all(one.sealed.key_id == key_id for one in await rows.secrets.everything())
+
+    async def _rewrap_all(self, caller: Principal, key_id: str) -> int:
+        async with self._transitions.store.begin() as rows:
+            kept = await rows.secrets.everything()
+            for one in kept:
+                binding = bound_to(one.secret)
+                value = self._value(one)
+                mark = self._vault.fingerprint(value, one.secret.org_id)
+                sealed = self._vault.rewrap(one.sealed, binding)
+                await rows.secrets.put(replace(one.secret, fingerprint=mark), sealed)
+            told: dict[str, Json] = {"key_id": key_id, "secrets": len(kept)}
+            await self._note(rows, caller, Note("vault", "vault.rotated", told))
+        self._transitions.bus.announce(("vault",))
+        return len(kept)
+
+    def _made(
+        self, caller: Principal, before: Kept | None, *, name: str, scope: str, use: Use
+    ) -> Secret:
+        now = self._transitions.clock.now()
+        if before is not None:
+            older = before.secret
+            return replace(older, use=use, version=older.version + 1, updated_at=now)
+        return Secret(
+            id=self._transitions.identifiers.secret(),
+            org_id=caller.org_id,
+            owner=caller.id,
+            name=name,
+            scope=scope,
+            use=use,
+            version=1,
+            fingerprint="",
+            last4="",
+            size=0,
+            created_at=now,
+            updated_at=now,
+        )
+
+    async def _keep(
+        self, rows: Transaction, caller: Principal, secret: Secret, *, value: str, kind: str
+    ) -> Secret:
+        secret = replace(
+            secret,
+            fingerprint=self._vault.fingerprint(value, secret.org_id),
+            last4=last4(value),
+            size=len(value.encode()),
+        )
+        await rows.secrets.put(secret, self._vault.seal(value, bound_to(secret)))
+        await void_approvals(rows, self._transitions, secret, actor=caller)
+        await self._note(rows, caller, _note_of(secret, kind))
+        return secret
+
+    async def _drop(self, rows: Transaction, caller: Principal, secret: Secret) -> None:
+        await rows.secrets.remove(secret.id)
+        gone = replace(secret, version=secret.version + 1)
+        await void_approvals(rows, self._transitions, gone, actor=caller)
+        await self._note(rows, caller, _note_of(secret, "secret.removed"))
+
+    async def _drop_orphans(self, rows: Transaction, caller: Principal) -> None:
+        """Secrets of sandboxes that are gone go, too."""
+        for secret in await rows.secrets.visible(caller.org_id, caller.id):
+            kind, _, sandbox_id = secret.scope.partition(":")
+            if kind == "sandbox" and secret.owner == caller.id:
+                sandbox = await self._sandbox_row(rows, sandbox_id)
+                if sandbox in (None, State.DESTROYED):
+                    await self._drop(rows, caller, secret)
+
+    async def _sandbox_row(self, rows: Transaction, sandbox_id: str) -> State | None:
+        found = await rows.sandboxes.get(SandboxId(sandbox_id))
+        return None if found is None else found.state
+
+    async def _find(
+        self, rows: Transaction, caller: Principal, ref: str, *, scope: str | None
+    ) -> Secret:
+        seen = await rows.secrets.visible(caller.org_id, caller.id)
+        found = [one for one in seen if ref in (one.id, one.name) and scope in (None, one.scope)]
+        if not found:
+            raise NotFound(f"There is no secret {ref[:80]!r}: list them to see which there are.")
+        if len(found) > 1:
+            scopes = ", ".join(one.scope for one in found)
+            raise Conflict(
+                f"There is a secret {ref} in several scopes ({scopes}): say which.",
+                code="several_scopes",
+                field="scope",
+            )
+        return found[0]
+
+    async def _scope(self, caller: Principal, text: str | None) -> str | None:
+        """A scope that exists for this caller, spelled with ids. Raises `Invalid`."""
+        if text is None:
+            return None
+        kind, colon, ref = text.partition(":")
+        if colon and kind == "sandbox":
+            try:
+                sandbox = await self._sandboxes.get(caller, ref)
+            except NotFound as err:
+                raise Invalid(err.message, field="scope") from err
+            if sandbox.owner != caller.id:
+                raise Invalid(f"Sandbox {sandbox.name} is not yours.", field="scope")
+            return f"sandbox:{sandbox.id}"
+        if colon and kind == "profile":
+            return read_scope(f"profile:{profile_id(ref)}")
+        return read_scope(text)
+
+    def _value(self, kept: Kept) -> str:
+        try:
+            return self._vault.open(kept.sealed, bound_to(kept.secret))
+        except Failed as err:
+            secret = kept.secret
+            raise Failed(
+                f"The secret {secret.name} ({secret.id}) cannot be opened; remove it and set it "
+                f"again. {err.message}",
+                code=err.code,
+            ) from err
+
+    async def _note(self, rows: Transaction, caller: Principal, note: Note) -> None:
+        transitions = self._transitions
+        draft = draft_of(
+            note, caller, at=transitions.clock.now(), event_id=transitions.identifiers.event()
+        )
+        await rows.events.append((draft,))
+
+    async def _spread(self, secret: Secret) -> None:
+        self._transitions.bus.announce((f"secret:{secret.id}",))
+        shared = secret.scope == ORGANIZATION_SCOPE
+        await self._sandboxes.changed(secret.org_id, None if shared else secret.owner)
+
+
+def _check_person(caller: Principal) -> None:
+    if caller.kind is not ActorKind.PERSON or caller.seat is not None:
+        raise Forbidden("only a person may change secrets")
+
+
+def _check_owner(caller: Principal, secret: Secret) -> None:
+    if secret.owner != caller.id:
+        raise Forbidden(f"The secret {secret.name} was set by somebody else; only they change it.")
+
+
+def _same_place(secret: Secret, caller: Principal, name: str, scope: str) -> bool:
+    mine = secret.scope == ORGANIZATION_SCOPE or secret.owner == caller.id
+    return mine and (secret.name, secret.scope) == (name, scope)
+
+
+def _check_room(
+    kept: Sequence[Kept], before: Kept | None, caller: Principal, *, scope: str, size: int
+) -> None:
+    """Raises `LimitReached`: too many secrets of one holder, or too many bytes of them."""
+    holder = "" if scope == ORGANIZATION_SCOPE else caller.id
+    others = [one.secret for one in kept if one.secret.holder == holder and one is not before]
+    if len(others) >= MAX_SECRETS:
+        raise LimitReached(f"There may be {MAX_SECRETS} secrets: remove one.")
+    if sum(one.size for one in others) + size > MAX_TOTAL_BYTES:
+        raise LimitReached(f"Secrets may have {MAX_TOTAL_BYTES} bytes together: remove one.")
+
+
+def _note_of(secret: Secret, kind: str) -> Note:
+    payload: dict[str, Json] = {
+        "secret_id": secret.id,
+        "name": secret.name,
+        "scope": secret.scope,
+        "purpose": secret.use.purpose.value,
+        "version": secret.version,
+        "exposed": secret.exposed,
+    }
+    if secret.use.purpose is Purpose.PROVIDER:
+        payload["provider"] = secret.use.target
+    return Note(f"secret:{secret.id}", kind, payload)

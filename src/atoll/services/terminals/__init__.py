@@ -1,0 +1,1 @@
+"""Terminals, commands, files and ports of a sandbox, forwarded to its runtime."""

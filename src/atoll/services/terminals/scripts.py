@@ -1,0 +1,124 @@
+"""Running one of our own scripts inside a sandbox, through the runtime contract.
+
+The script is a constant of this program; what varies is handed over as positional
+arguments, so nothing a person or an agent wrote is ever part of a command line.
+"""
+
+import base64
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from atoll.domain.errors import Failed, LimitReached
+from atoll.ports.runtime import RuntimeCall, RuntimeClient, RuntimeStream
+from atoll.services.terminals.runtime_reply import problem
+from atoll.wire.http.unreadable import UNREADABLE
+
+MAX_LINE_BYTES = 1024 * 1024
+MAX_KEPT_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A POSIX shell script, what it is for (a verb phrase, for messages) and its time limit."""
+
+    purpose: str
+    text: str
+    seconds: float = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How it ended. `said` is the printable end of its standard error."""
+
+    code: int
+    out: bytes
+    said: str
+
+
+class _Exit(msgspec.Struct):
+    exit_code: int | None = None
+    signal: str | None = None
+    timed_out: bool = False
+
+
+class _Line(msgspec.Struct):
+    stream: str | None = None
+    data: str = ""
+    exit: _Exit | None = None
+
+
+async def run_inside(
+    client: RuntimeClient,
+    script: Script,
+    args: tuple[str, ...],
+    *,
+    heard: Callable[[bytes], None] | None = None,
+) -> Outcome:
+    """Run it to its end. `heard` gets standard error as it comes (bytes an agent may have
+    written). Raises `LimitReached` past its time, `Failed` when it was killed or the answer
+    broke off, and what the runtime's problem documents stand for."""
+    body = msgspec.json.encode(
+        {
+            "argv": ["/bin/sh", "-c", script.text, "atoll", *args],
+            "cwd": "/workspace",
+            "timeout": script.seconds,
+        }
+    )
+    call = RuntimeCall(
+        "POST",
+        "/execs",
+        headers=(("Accept", "application/x-ndjson"), ("Content-Type", "application/json")),
+        body=body,
+    )
+    async with client.stream(call) as answer:
+        return await _followed(answer, script, heard)
+
+
+async def _followed(
+    answer: RuntimeStream, script: Script, heard: Callable[[bytes], None] | None
+) -> Outcome:
+    if answer.status >= 400:
+        raise problem(answer.status, b"".join([piece async for piece in answer.body])[:65536])
+    kept = {"stdout": b"", "stderr": b""}
+    pending = b""
+    async for piece in answer.body:
+        *whole, pending = (pending + piece).split(b"\n")
+        if len(pending) > MAX_LINE_BYTES:
+            break
+        for line in filter(None, whole):
+            told = _read(line)
+            if told.exit is not None:
+                return _outcome(told.exit, script, kept)
+            data = base64.b64decode(told.data)
+            if told.stream in kept:
+                kept[told.stream] = (kept[told.stream] + data)[-MAX_KEPT_BYTES:]
+            if told.stream == "stderr" and heard is not None:
+                heard(data)
+    raise Failed(f"The sandbox's runtime broke off while it had to {script.purpose}: try again.")
+
+
+def _read(line: bytes) -> _Line:
+    try:
+        return msgspec.json.decode(line, type=_Line)
+    except UNREADABLE as error:
+        raise Failed("The sandbox's runtime answered with something that is not JSON.") from error
+
+
+def _outcome(end: _Exit, script: Script, kept: dict[str, bytes]) -> Outcome:
+    if end.timed_out:
+        raise LimitReached(
+            f"It took longer than {script.seconds:.0f} seconds to {script.purpose}: "
+            "the repository is too large for this machine, or the machine is overloaded."
+        )
+    if end.exit_code is None:
+        raise Failed(
+            f"The process that had to {script.purpose} was killed ({end.signal}): the sandbox "
+            "may be out of memory or disk."
+        )
+    said = kept["stderr"].decode("utf-8", "replace").strip().splitlines()[-3:]
+    plain = "; ".join(line for line in said if line)
+    return Outcome(
+        end.exit_code, kept["stdout"], "".join(c if c.isprintable() else "?" for c in plain)[:500]
+    )

@@ -1,0 +1,65 @@
+import asyncio
+from contextlib import aclosing
+from dataclasses import replace
+
+import pytest
+
+from atoll.domain.event import Event
+from atoll.domain.ids import PrincipalId
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.services.journals.events import Note
+from tests.services.scene import Scene, scene
+
+
+async def record(s: Scene, number: int, stream: str = "auth") -> Event:
+    return await s.events.record(LOCAL_PERSON, Note(stream, "auth.login", {"how": str(number)}))
+
+
+async def test_follow_over_reconnects_misses_and_repeats_nothing() -> None:
+    async with scene(run=False) as s:
+        seen: list[str] = []
+
+        async def write() -> None:
+            for number in range(450):
+                await record(s, number)
+
+        async def read() -> None:
+            after = 0
+            while len(seen) < 450:
+                async with aclosing(s.events.follow(LOCAL_PERSON, after=after)) as events:
+                    async for event in events:
+                        seen.append(str(event.payload["how"]))
+                        after = event.position
+                        if len(seen) % 70 == 0 or len(seen) == 450:
+                            break
+
+        async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+            tasks.create_task(write())
+            tasks.create_task(read())
+        assert seen == [str(number) for number in range(450)]
+
+
+async def test_follow_of_a_stream_hears_only_that() -> None:
+    async with scene(run=False) as s:
+        await record(s, 1, "a")
+        await record(s, 2, "b")
+        async with aclosing(s.events.follow(LOCAL_PERSON, stream="b")) as events:
+            assert (await anext(events)).payload == {"how": "2"}
+            await record(s, 3, "a")
+            await record(s, 4, "b")
+            assert (await anext(events)).seq == 2
+
+
+async def test_events_of_another_are_not_seen() -> None:
+    async with scene(run=False) as s:
+        await record(s, 1)
+        other = replace(LOCAL_PERSON, id=PrincipalId("other"))
+        assert await s.events.list(other) == []
+        assert await s.events.last_position() == 1
+
+
+async def test_unknown_kind_is_refused_and_not_stored() -> None:
+    async with scene(run=False) as s:
+        with pytest.raises(ValueError, match="no event kind"):
+            await s.events.record(LOCAL_PERSON, Note("auth", "auth.happy", {}))
+        assert await s.events.last_position() == 0

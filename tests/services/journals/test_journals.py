@@ -1,0 +1,130 @@
+import asyncio
+
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.services.terminals.execs import Execs
+from atoll.services.terminals.terminals import Terminals
+from tests.services.scene import Scene, scene
+
+AT = "2026-01-01T12:00:00Z"
+
+
+def entry(n: int, kind: str, **payload: object) -> dict[str, object]:
+    return {"n": n, "at": AT, "kind": kind, "payload": payload}
+
+
+async def collected(s: Scene, sandbox: Sandbox, count: int) -> list[str]:
+    """The kinds after the three of coming up, once there are `count`."""
+    async with asyncio.timeout(10):
+        while len(kinds := (await s.kinds(sandbox))[3:]) < count:
+            s.clock.turn(10)
+            await asyncio.sleep(0)
+    return kinds
+
+
+async def test_journal_reaches_the_log_once_though_read_many_times() -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        s.runtime.journal = [
+            entry(1, "terminal.opened", id="t_1", name="one", argv0="bash"),
+            entry(2, "terminal.exited", id="t_1", argv0="bash", exit={"code": 0}, secret="x"),
+        ]
+        assert await collected(s, sandbox, 2) == ["terminal.opened", "terminal.exited"]
+        s.runtime.journal.append(entry(3, "exec.started", id="e_1", argv0="true"))
+        assert len(await collected(s, sandbox, 3)) == 3
+        acks = [call.body for call in s.runtime.calls if call.path == "/journal/ack"]
+        assert acks[-1] == b'{"n":3}'
+        events = await s.events.list(LOCAL_PERSON, stream=f"sandbox:{sandbox.id}")
+        assert events[4].payload == {
+            "id": "t_1",
+            "argv0": "bash",
+            "exit": {"code": 0},
+            "sandbox_id": sandbox.id,
+            "generation": 1,
+            "n": 2,
+        }
+        assert events[4].actor_id == "atoll"
+
+
+async def test_hostile_or_unknown_entries_are_left_out() -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        s.runtime.journal = [
+            entry(1, "sandbox.destroyed", id="x"),
+            entry(2, "made.up", id="x"),
+            entry(3, "exec.started", argv0="no id"),
+            entry(4, "exec.started", id="e_1", argv0="x" * 50_000, sandbox_id="sb_forged"),
+            entry(5, "agent.turn", state="working"),
+        ]
+        assert await collected(s, sandbox, 2) == ["exec.started", "agent.reported"]
+        events = await s.events.list(LOCAL_PERSON, stream=f"sandbox:{sandbox.id}")
+        assert events[3].payload["sandbox_id"] == sandbox.id
+        assert "argv0" not in events[3].payload
+        assert events[4].payload["kind"] == "agent.turn"
+
+
+async def test_events_of_a_terminal_name_who_opened_it() -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        s.runtime.answers["POST", "/sessions"] = (201, {"session_id": "t_9"})
+        s.runtime.answers["POST", "/execs"] = (200, {"exec_id": "e_9"})
+        await Terminals(s.sandboxes).open(LOCAL_PERSON, sandbox.id, b"{}")
+        await Execs(s.sandboxes).run(LOCAL_PERSON, sandbox.id, b'{"argv":["true"]}')
+        s.runtime.journal = [
+            entry(1, "terminal.opened", id="t_9", argv0="bash"),
+            entry(2, "exec.exited", id="e_9", argv0="true", exit={"code": 0}),
+        ]
+        await collected(s, sandbox, 3)
+        events = await s.events.list(LOCAL_PERSON, stream=f"sandbox:{sandbox.id}")
+        actors = {event.event_type: event.actor_id for event in events}
+        assert actors["terminal.opened"] == actors["exec.exited"] == LOCAL_PERSON.id
+        assert actors["sandbox.ready"] == "atoll"
+
+
+async def test_who_sat_at_a_terminal_is_the_actor_and_nobody_an_agent_names() -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        bob = {"principal": "guest_b", "name": "Bob", "client": "c"}
+        s.runtime.journal = [
+            entry(1, "terminal.input", id="t_1", bytes=7, since=AT, **bob),
+            entry(2, "terminal.control", id="t_1", act="taken", epoch=3, by="person", **bob),
+            entry(3, "agent.turn", id="t_1", principal="person", by="person"),
+        ]
+        await collected(s, sandbox, 3)
+        events = await s.events.list(LOCAL_PERSON, stream=f"sandbox:{sandbox.id}")
+        actors = {event.event_type: event.actor_id for event in events[3:]}
+        assert actors == {
+            "terminal.input": "guest_b",
+            "terminal.control": "person",
+            "agent.reported": "atoll",
+        }
+
+
+async def test_last_words_are_taken_in_before_a_stop() -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        s.runtime.journal = [entry(1, "exec.started", id="e_1")]
+        await s.sandboxes.stop(LOCAL_PERSON, sandbox.id)
+        await s.sandboxes.wait(LOCAL_PERSON, sandbox.id, settled=True)
+        assert "exec.started" in await s.kinds(sandbox)
+
+
+async def test_what_an_agent_does_itself_has_the_agent_as_actor() -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        seat = {"id": "t_1", "agent": "codex"}
+        turn = {**seat, "agent_state": "running", "turn": "working"}
+        s.runtime.journal = [
+            entry(1, "agent.started", mode="tui", **seat),
+            entry(2, "agent.state", why="the agent", **turn),
+            entry(3, "agent.tool", card="call_1", card_kind="bash", **seat),
+            entry(4, "agent.state", why="paused", **turn),
+            entry(5, "agent.conversation", conversation="c-1", **seat),
+            entry(6, "agent.ended", why="stopped", **seat),
+            entry(7, "agent.ended", why="ended", **seat),
+        ]
+        await collected(s, sandbox, 7)
+        events = await s.events.list(LOCAL_PERSON, stream=f"sandbox:{sandbox.id}")
+        agent, other = ("agt", "t_1"), ("atm", "atoll")
+        actors = [(event.actor_kind, event.actor_id) for event in events[3:]]
+        assert actors == [other, agent, agent, other, agent, other, agent]

@@ -1,0 +1,186 @@
+"""What is saved before a recreate, over a real git in a real box."""
+
+import io
+import subprocess
+import tarfile
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from atoll.adapters.kept.folder import KeptFolder
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.ports.kept import TREE, KeptWorktree, bundle_name
+from atoll.services.identifiers import Identifiers
+from atoll.services.library.saved_work import Keeping, SavedWork
+from tests.peers.boxed_runtime import BoxedRuntime
+from tests.peers.git_tree import Tree
+from tests.services.library.test_workspaces import World, world
+
+__all__ = ["world"]
+
+
+@dataclass
+class Saving:
+    world: World
+    shelf: KeptFolder
+    work: SavedWork
+    said: list[str]
+
+    async def saved(self, sandbox: Sandbox, box: BoxedRuntime) -> KeptWorktree | None:
+        await self.work.save_work(sandbox, box, self.said.append)
+        return next(iter(await self.shelf.list()), None)
+
+    async def read(self, kept: KeptWorktree, name: str) -> bytes:
+        return b"".join([piece async for piece in self.shelf.read(kept.id, name)])
+
+    async def taken(self, kept: KeptWorktree) -> Tree:
+        """The person's checkout, with what was saved as branches below `got/`."""
+        bundle = self.world.tmp / "got.bundle"
+        bundle.write_bytes(await self.read(kept, bundle_name(0)))
+        self.world.tree.git("fetch", "-q", str(bundle), "refs/heads/*:refs/heads/got/*")
+        return self.world.tree
+
+    async def files(self, kept: KeptWorktree) -> set[str]:
+        with tarfile.open(fileobj=io.BytesIO(await self.read(kept, TREE))) as archive:
+            return {name.removeprefix("./") for name in archive.getnames()}
+
+
+@pytest.fixture
+async def saving(world: World, tmp_path: Path) -> AsyncIterator[Saving]:
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    shelf = KeptFolder(folder)
+    keeping = Keeping(shelf, world.clock, Identifiers(), timedelta(days=30))
+    yield Saving(world, shelf, SavedWork(world.workspaces, keeping), [])
+
+
+def got(tree: Tree) -> set[str]:
+    listed = tree.git("for-each-ref", "--format=%(refname:lstrip=3)", "refs/heads/got")
+    return set(listed.splitlines())
+
+
+async def test_commits_and_every_kind_of_uncommitted_work_are_saved(saving: Saving) -> None:
+    sandbox, box = await saving.world.laid_out(saving.world.repo())
+    box.run(
+        "echo 1 > 1 && git add -A && git commit -qm 1; git checkout -qb two;"
+        "echo 2 > 2 && git add -A && git commit -qm 2;"
+        "echo stashed > 2 && git stash -q;"
+        "echo staged > s && git add s && echo later > s;"
+        "echo more >> src/a.txt; rm 1; echo untracked > 'a file'; echo x > ignored;"
+        "echo ignored > .gitignore"
+    )
+    before = box.run("git status --porcelain; git for-each-ref; find .git -type f | sort")
+    kept = await saving.saved(sandbox, box)
+    assert kept is not None and (kept.bundles, kept.tree, kept.generation) == ((0,), False, 1)
+    assert box.run("git status --porcelain; git for-each-ref; find .git -type f | sort") == before
+    tree = await saving.taken(kept)
+    names = {"branch/fix", "branch/two", "worktree", "index", "stash-0"}
+    assert got(tree) == names
+    assert tree.git("rev-parse", "got/branch/two") == box.run("git rev-parse two")
+    assert tree.git("show", "got/index:s") == "staged"
+    assert tree.git("show", "got/worktree:s") == "later"
+    assert tree.git("show", "got/worktree:a file") == "untracked"
+    assert tree.git("show", "got/worktree:src/a.txt").endswith("one\nmore")
+    assert tree.git("show", "got/stash-0:2") == "stashed"
+    files = tree.git("ls-tree", "-r", "--name-only", "got/worktree").splitlines()
+    assert "1" not in files and "ignored" not in files
+    assert saving.said == ["Saved work: `atoll pull r-fix --saved` brings it."]
+
+
+async def test_detached_head_and_hidden_changes_are_saved(saving: Saving) -> None:
+    sandbox, box = await saving.world.laid_out(saving.world.repo())
+    box.run(
+        "git checkout -q --detach; git commit -q --allow-empty -m loose;"
+        "git update-index --assume-unchanged src/a.txt; echo hidden > src/a.txt;"
+        "printf '#!/bin/sh\nprintf \"0\\\\0\"\n' > .git/lies; chmod +x .git/lies;"
+        "git config core.fsmonitor .git/lies; git config commit.gpgSign true"
+    )
+    kept = await saving.saved(sandbox, box)
+    assert kept is not None
+    tree = await saving.taken(kept)
+    assert got(tree) == {"detached", "worktree"}
+    assert tree.git("show", "got/worktree:src/a.txt") == "hidden"
+    assert tree.git("log", "-1", "--format=%s", "got/detached") == "loose"
+
+
+async def test_conflict_of_a_merge_is_saved_as_the_files_show_it(saving: Saving) -> None:
+    sandbox, box = await saving.world.laid_out(saving.world.repo())
+    box.run(
+        "echo mine > c; git add c; git commit -qm mine; git checkout -qb t HEAD~1;"
+        "echo theirs > c; git add c; git commit -qm theirs; git merge fix >/dev/null || true"
+    )
+    kept = await saving.saved(sandbox, box)
+    assert kept is not None
+    tree = await saving.taken(kept)
+    assert "<<<<<<<" in tree.git("show", "got/worktree:c")
+
+
+async def test_hostile_names_of_files_and_branches_are_saved(saving: Saving) -> None:
+    sandbox, box = await saving.world.laid_out(saving.world.repo())
+    long = "l" * 180
+    box.run(
+        "git commit -q --allow-empty -m new;"
+        "printf x > \"$(printf 'a\\nb')\"; printf x > '-- $(touch ran)'; printf x > -rf;"
+        "for name in \"$(printf 'r\\342\\200\\256l')\" '$(touch${IFS}ran)' 'a;b' worktree "
+        f'branch/worktree {long}; do git update-ref "refs/heads/$name" HEAD; done'
+    )
+    kept = await saving.saved(sandbox, box)
+    assert kept is not None and not (box.workspace / "ran").exists()
+    tree = await saving.taken(kept)
+    assert got(tree) == {
+        "worktree", "branch/fix", "branch/worktree", "branch/branch/worktree",
+        "other-0", "other-1", "other-2", "other-3",
+    }  # fmt: skip
+    files = tree.git("ls-tree", "-r", "-z", "--name-only", "got/worktree").split("\0")
+    assert {"a\nb", "-- $(touch ran)", "-rf"} <= set(files)
+
+
+async def test_tree_is_kept_where_git_does_not_have_all_of_it(saving: Saving) -> None:
+    sandbox, box = await saving.world.laid_out(saving.world.repo())
+    box.run("mkdir inner; cd inner; git init -q; echo deep > deep")
+    kept = await saving.saved(sandbox, box)
+    assert kept is not None and (kept.bundles, kept.tree) == ((), True)
+    assert {"inner/deep", ".git/HEAD"} <= await saving.files(kept)
+    assert saving.said == [
+        f"Kept the files git does not have: `atoll kept {kept.id}` fetches the tree."
+    ]
+
+
+@pytest.mark.parametrize("line", ["rm -rf .git; echo x > left", "rm -rf .git; ln -s /tmp .git"])
+async def test_workspace_whose_git_was_removed_is_kept_as_a_tree(saving: Saving, line: str) -> None:
+    sandbox, box = await saving.world.laid_out(saving.world.repo())
+    box.run(line)
+    kept = await saving.saved(sandbox, box)
+    assert kept is not None and kept.tree and not kept.bundles
+    assert "src/a.txt" in await saving.files(kept)
+
+
+async def test_files_of_a_sandbox_without_a_repository_are_kept(saving: Saving) -> None:
+    sandbox = saving.world.sandbox()
+    box = await saving.world.box(sandbox)
+    assert await saving.saved(sandbox, box) is None
+    box.run("mkdir a; echo x > a/b")
+    kept = await saving.saved(sandbox, box)
+    assert kept is not None and "a/b" in await saving.files(kept)
+
+
+async def test_files_beside_several_repositories_are_kept(saving: Saving) -> None:
+    repo = saving.world.repo(path="/workspace/r")
+    sandbox, box = await saving.world.laid_out(repo)
+    box.run("echo x > r/new")
+    kept = await saving.saved(sandbox, box)
+    assert kept is not None and (kept.bundles, kept.tree) == ((0,), False)
+    await saving.shelf.remove(kept.id)
+    box.run("echo y > beside")
+    kept = await saving.saved(sandbox, box)
+    assert kept is not None and (kept.bundles, kept.tree) == ((0,), True)
+
+
+async def test_untouched_workspace_leaves_nothing(saving: Saving) -> None:
+    sandbox, box = await saving.world.laid_out(saving.world.repo())
+    assert await saving.saved(sandbox, box) is None
+    assert saving.said == []
+    subprocess.run(["test", "-d", str(box.workspace / ".git")], check=True)

@@ -1,0 +1,299 @@
+import asyncio
+import os
+import stat
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atoll.adapters.repos.direct_importer import DirectImporter
+from atoll.adapters.repos.shelf import Settings, Shelf
+from atoll.domain.errors import Conflict, Invalid, NotFound, Unavailable
+from atoll.domain.ids import PERSONAL_ORG, OrgId, PrincipalId, SandboxId
+from atoll.domain.profile.profile import Profile, Scope
+from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
+from atoll.ports.repositories import Stored
+from atoll.services.library.workspaces import Workspaces
+from tests.peers.boxed_runtime import BoxedRuntime
+from tests.peers.git_server import GitServer, git_server
+from tests.peers.git_tree import Tree, bare_copy, new_tree
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+class Turning:
+    """A clock that never waits."""
+
+    def __init__(self) -> None:
+        self.at = datetime.now(UTC)
+
+    def now(self) -> datetime:
+        return self.at
+
+    async def sleep_until(self, deadline: datetime) -> None:
+        self.at = deadline
+
+
+@dataclass
+class World:
+    tmp: Path
+    server: GitServer
+    tree: Tree
+    shelf: Shelf
+    workspaces: Workspaces
+    clock: Turning
+
+    def repo(self, **more: Any) -> SandboxRepo:
+        url = f"{self.server.url}/o/r"
+        return replace(SandboxRepo(url, "fix", None, "/workspace"), **more)
+
+    def sandbox(self, *repos: SandboxRepo, number: int = 1) -> Sandbox:
+        return Sandbox(
+            id=SandboxId(f"sb_{number}"), org_id=PERSONAL_ORG, owner=PrincipalId("person"),
+            name="r-fix", profile=Profile("profile.shell", "1.0.0"), scope=Scope.SESSION,
+            ttl_seconds=60, created_at=NOW, updated_at=NOW, expires_at=NOW, max_expires_at=NOW,
+            repos=repos,
+        )  # fmt: skip
+
+    async def box(self, sandbox: Sandbox) -> BoxedRuntime:
+        workspace = self.tmp / sandbox.id / "workspace"
+        workspace.mkdir(parents=True, exist_ok=True)
+        return BoxedRuntime(workspace, await self.workspaces.mounts_for(sandbox.repos))
+
+    async def laid_out(self, *repos: SandboxRepo, number: int = 1) -> tuple[Sandbox, BoxedRuntime]:
+        sandbox = self.sandbox(*repos, number=number)
+        box = await self.box(sandbox)
+        await self.workspaces.prepare(sandbox, box, lambda _: None)
+        return sandbox, box
+
+    async def stored(self) -> Stored:
+        return (await self.shelf.list())[0]
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    tree = new_tree(tmp_path / "work")
+    tree.commit("src/a.txt", "one\n" * 1000)
+    tree.git("tag", "v1")
+    tree.git("checkout", "-qb", "other")
+    tree.commit("b.txt", "other\n")
+    tree.git("checkout", "-q", "main")
+    bare_copy(tree, tmp_path / "srv" / "o" / "r.git")
+    async with git_server(tmp_path / "srv") as server:
+        settings = Settings(tmp_path / "repos", tmp_path / "imports", allow_loopback=True)
+        shelf = Shelf(settings, DirectImporter())
+        shelf.sweep()
+        clock = Turning()
+        yield World(tmp_path, server, tree, shelf, Workspaces(shelf, clock), clock)
+
+
+def objects(workspace: Path) -> list[str]:
+    return [
+        name
+        for top, _, names in os.walk(workspace / ".git" / "objects")
+        for name in names
+        if Path(top).name != "info"
+    ]
+
+
+async def test_tree_of_a_new_branch_starts_at_head_and_borrows_every_object(world: World) -> None:
+    said: list[str] = []
+    sandbox = world.sandbox(world.repo())
+    box = await world.box(sandbox)
+    await world.workspaces.prepare(sandbox, box, said.append)
+    assert box.run("git rev-parse --abbrev-ref HEAD") == "fix"
+    assert box.run("git rev-parse HEAD") == world.tree.git("rev-parse", "main")
+    assert box.run("git status --porcelain") == ""
+    assert (box.workspace / "src/a.txt").read_text() == "one\n" * 1000
+    assert objects(box.workspace) == []
+    assert box.run("git rev-parse origin/HEAD origin/other v1").split() == [
+        world.tree.git("rev-parse", name) for name in ("main", "other", "v1")
+    ]
+    assert box.run("git remote get-url origin") == f"{world.server.url}/o/r"
+    assert not any((box.workspace / ".git" / "hooks").glob("*"))
+    assert said[-1].startswith("/workspace: branch fix at ")
+
+
+async def test_tree_of_a_branch_that_exists_continues_it(world: World) -> None:
+    _, box = await world.laid_out(world.repo(branch="other"))
+    assert (
+        box.run("git rev-parse HEAD @{upstream}").split()
+        == [world.tree.git("rev-parse", "other")] * 2
+    )
+
+
+@pytest.mark.parametrize(
+    ("branch", "start", "path", "missing"),
+    [
+        ("fix", None, "src/a.txt", None),
+        ("fix", None, "b.txt", "main"),
+        ("fix", None, "src", "main"),
+        ("other", None, "b.txt", None),
+        ("other", None, "none.md", "other"),
+        ("fix", "v1", "b.txt", "v1"),
+        ("fix", "gone", "b.txt", None),
+    ],
+)
+async def test_file_is_missed_where_its_tree_begins(
+    world: World, branch: str, start: str | None, path: str, missing: str | None
+) -> None:
+    sandbox = world.sandbox(world.repo(branch=branch, from_branch=start))
+    await world.workspaces.mounts_for(sandbox.repos)
+    where = await world.workspaces.lacks_file(sandbox, path, fetched=True)
+    assert where == (missing and f"{world.server.url}/o/r at {missing}")
+
+
+async def test_file_is_not_missed_while_a_start_would_fetch_first(world: World) -> None:
+    sandbox = world.sandbox(world.repo())
+    assert await world.workspaces.lacks_file(sandbox, "none.md", fetched=False) is None
+    await world.workspaces.mounts_for(sandbox.repos)
+    assert await world.workspaces.lacks_file(sandbox, "none.md", fetched=False) is not None
+    world.clock.at += timedelta(minutes=1)
+    assert await world.workspaces.lacks_file(sandbox, "none.md", fetched=False) is None
+
+
+async def test_file_is_missed_in_the_repository_below_whose_folder_it_is(world: World) -> None:
+    sandbox = world.sandbox(
+        world.repo(path="/workspace/r", branch="other"), world.repo(path="/workspace/r/in")
+    )
+    await world.workspaces.mounts_for(sandbox.repos)
+    paths = ("r/b.txt", "r/in/b.txt", "elsewhere/b.txt")
+    found = [await world.workspaces.lacks_file(sandbox, path, fetched=True) for path in paths]
+    assert found == [None, f"{world.server.url}/o/r at main", None]
+
+
+@pytest.mark.parametrize("start", ["other", "v1"])
+async def test_tree_from_a_named_start_begins_there(world: World, start: str) -> None:
+    _, box = await world.laid_out(world.repo(from_branch=start))
+    assert box.run("git rev-parse HEAD") == world.tree.git("rev-parse", f"{start}^{{commit}}")
+
+
+async def test_tree_from_an_unknown_start_is_invalid_and_says_what_there_is(world: World) -> None:
+    with pytest.raises(Invalid, match="main, other") as caught:
+        await world.laid_out(world.repo(from_branch="absent"))
+    assert caught.value.field == "repos[0].from_branch"
+
+
+async def test_trees_of_two_repositories_lie_side_by_side(world: World) -> None:
+    second = new_tree(world.tmp / "second")
+    bare_copy(second, world.tmp / "srv" / "o" / "s.git")
+    _, box = await world.laid_out(
+        world.repo(path="/workspace/r"),
+        world.repo(repo_url=f"{world.server.url}/o/s", path="/workspace/s"),
+    )
+    assert box.run("cat r/src/a.txt s/README.md").endswith("hello")
+
+
+async def test_tree_of_named_folders_has_only_these(world: World) -> None:
+    tree = new_tree(world.tmp / "wide")
+    for name in ("docs/deep/d.txt", "src/s.txt", "top.txt"):
+        tree.commit(name, "d\n")
+    bare_copy(tree, world.tmp / "srv" / "o" / "sparse.git")
+    url = f"{world.server.url}/o/sparse"
+    _, box = await world.laid_out(world.repo(repo_url=url, sparse=("docs/deep",)))
+    assert {p.name for p in box.workspace.iterdir()} == {".git", "docs", "top.txt", "README.md"}
+    assert (box.workspace / "docs/deep/d.txt").read_text() == "d\n"
+    assert box.run("git status --porcelain") == ""
+    assert box.run("git rev-parse HEAD") == tree.git("rev-parse", "main")
+
+
+async def test_tree_of_an_empty_repository_waits_for_its_first_commit(world: World) -> None:
+    (world.tmp / "srv/o/e.git").mkdir()
+    Tree(world.tmp / "srv/o/e.git").git("init", "-q", "--bare")
+    sandbox, box = await world.laid_out(world.repo(repo_url=f"{world.server.url}/o/e"))
+    box.run("echo x > x && git add x && git commit -qm first")
+    full = "refs/heads/fix"
+    async with world.workspaces.taken_out(sandbox, box, 0, ref=full) as (_, refs):
+        assert [ref.name for ref in refs] == [full]
+
+
+async def test_tree_already_there_is_left_alone(world: World) -> None:
+    sandbox, box = await world.laid_out(world.repo())
+    box.run("echo mine > src/a.txt; rm README.md; git checkout -qb elsewhere")
+    await world.workspaces.prepare(sandbox, box, lambda _: None)
+    assert box.run("git status --porcelain") == "D README.md\n M src/a.txt"
+    assert box.run("git rev-parse --abbrev-ref HEAD") == "elsewhere"
+
+
+async def test_tree_begun_and_not_finished_is_made_good(world: World) -> None:
+    sandbox, box = await world.laid_out(world.repo())
+    box.run(": > .git/atoll-unfinished; : > .git/index.lock; rm -r src .git/packed-refs .git/HEAD")
+    await world.workspaces.prepare(sandbox, box, lambda _: None)
+    assert box.run("git status --porcelain") == ""
+    assert (box.workspace / "src/a.txt").exists()
+
+
+async def test_settled_tree_adds_everything_again_without_copying_an_object(world: World) -> None:
+    sandbox, box = await world.laid_out(world.repo())
+    await asyncio.sleep(1.2)  # git compares real file times; there is no event to wait for
+    await world.workspaces.settle(sandbox, box)
+    box.run("git add -A")
+    assert objects(box.workspace) == []
+
+
+async def test_shared_repository_cannot_be_written_from_inside(world: World) -> None:
+    _, box = await world.laid_out(world.repo())
+    with pytest.raises(AssertionError, match="Read-only"):
+        box.run("touch /.atoll/repos/0.git/x")
+    stored = await world.stored()
+    assert stat.S_IMODE(stored.path.stat().st_mode) == 0o755
+
+
+async def test_second_sandbox_sees_a_fetch_while_it_runs(world: World) -> None:
+    _, box = await world.laid_out(world.repo())
+    new = world.tree.commit("late.txt", "late")
+    world.tree.git("push", "-q", "origin", "main")
+    world.clock.at += timedelta(minutes=1)
+    await world.laid_out(world.repo(), number=2)
+    box.run("git fetch -q atoll")
+    assert box.run("git rev-parse atoll/main") == new
+    assert objects(box.workspace) == []
+
+
+async def test_remote_that_is_gone_leaves_what_is_kept(world: World) -> None:
+    await world.laid_out(world.repo())
+    world.clock.at += timedelta(minutes=1)
+    closed = world.repo(repo_url=world.server.url.replace("127.0.0.1", "localhost") + "1/o/r")
+    with pytest.raises((Unavailable, Invalid)):
+        await world.workspaces.mounts_for((closed,))
+    key = (await world.stored()).key
+    gone = (await world.shelf.find(key)).path.parent.parent
+    kept = world.tmp / "repos" / "127.0.0.1+1"
+    gone.rename(kept)
+    record = kept / "o/r.git/atoll.json"
+    record.write_text(record.read_text().replace(key, "127.0.0.1+1/o/r"))
+    (mount,) = await world.workspaces.mounts_for((world.repo(repo_url="http://127.0.0.1:1/o/r"),))
+    assert mount.source == str(kept / "o/r.git")
+
+
+async def test_repository_of_another_organization_is_not_found(world: World) -> None:
+    from atoll.domain.repository.repository import read_local
+
+    await world.shelf.place(read_local("ab" * 10, "theirs"), OrgId("other"))
+    with pytest.raises(NotFound):
+        await world.laid_out(world.repo(key="ab" * 10, repo_url=""))
+
+
+async def test_commits_leave_as_a_small_checked_bundle(world: World) -> None:
+    sandbox, box = await world.laid_out(world.repo())
+    box.run("echo new > new.txt && git add -A && git commit -qm new")
+    full = "refs/heads/fix"
+    async with world.workspaces.taken_out(sandbox, box, 0, ref=full) as (intake, refs):
+        assert [(ref.name, ref.commit) for ref in refs] == [(full, box.run("git rev-parse HEAD"))]
+        assert intake.size < 1000
+    assert list((world.tmp / "imports").iterdir()) == []
+    assert list((box.workspace / ".git").glob("*.bundle")) == []
+
+
+async def test_commits_nothing_new_is_a_conflict(world: World) -> None:
+    sandbox, box = await world.laid_out(world.repo())
+    with pytest.raises(Conflict) as caught:
+        async with world.workspaces.taken_out(sandbox, box, 0, ref="refs/heads/fix"):
+            pass
+    assert caught.value.code == "nothing_new"
+    with pytest.raises(NotFound, match="no branch"):
+        async with world.workspaces.taken_out(sandbox, box, 0, ref="refs/heads/absent"):
+            pass

@@ -1,0 +1,126 @@
+"""Calls into a sandbox whose runtime goes away, because another client ends it or not."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from atoll.domain.errors import Conflict, Unavailable
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
+from atoll.ports import RuntimeCall, RuntimeReply
+from atoll.services.terminals.execs import Execs
+from atoll.services.terminals.files import Files
+from tests.services.scene import Scene, scene
+
+Act = Callable[[Scene, Sandbox], Awaitable[object]]
+
+
+async def execute(s: Scene, made: Sandbox) -> None:
+    await Execs(s.sandboxes).run(LOCAL_PERSON, made.id, b"{}")
+
+
+async def follow(s: Scene, made: Sandbox) -> None:
+    async with Execs(s.sandboxes).stream(LOCAL_PERSON, made.id, b"{}"):
+        pass
+
+
+async def read(s: Scene, made: Sandbox) -> None:
+    async with Files(s.sandboxes).archive(LOCAL_PERSON, made.id, (("path", "."),)):
+        pass
+
+
+async def stop(s: Scene, made: Sandbox) -> None:
+    await s.sandboxes.stop(LOCAL_PERSON, made.id)
+
+
+async def destroy(s: Scene, made: Sandbox) -> None:
+    await s.sandboxes.destroy(LOCAL_PERSON, made.id)
+    await s.until(made, "destroyed")
+
+
+async def recreate(s: Scene, made: Sandbox) -> None:
+    await s.sandboxes.recreate(LOCAL_PERSON, made.id)
+    await s.sandboxes.wait(LOCAL_PERSON, made.id, settled=True)
+
+
+async def restart(s: Scene, made: Sandbox) -> None:
+    await stop(s, made)
+    await s.sandboxes.wait(LOCAL_PERSON, made.id, settled=True)
+    s.clock.turn(1)
+    await start(s, made)
+
+
+async def start(s: Scene, made: Sandbox) -> None:
+    await s.sandboxes.start(LOCAL_PERSON, made.id)
+    await s.sandboxes.wait(LOCAL_PERSON, made.id, settled=True)
+
+
+async def nothing(s: Scene, made: Sandbox) -> None:
+    del s, made
+
+
+def breaks_off(s: Scene, made: Sandbox, meanwhile: Act) -> None:
+    """Make the next exec or read lose its runtime after `meanwhile`."""
+    plain = s.runtime.call
+
+    async def call(asked: RuntimeCall) -> RuntimeReply:
+        if asked.path not in ("/execs", "/files/archive"):
+            return await plain(asked)
+        await meanwhile(s, made)
+        raise Unavailable("The runtime does not answer.")
+
+    s.runtime.call = call  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("call", [execute, follow, read])
+@pytest.mark.parametrize(
+    ("meanwhile", "state", "code"),
+    [
+        (stop, "stopped", "not_running"),
+        (destroy, "destroyed", "not_running"),
+        (recreate, "ready", "conflict"),
+        (restart, "ready", "conflict"),
+    ],
+)
+async def test_call_to_a_sandbox_that_is_ended_meanwhile_is_a_conflict_with_its_state(
+    call: Act, meanwhile: Act, state: str, code: str
+) -> None:
+    async with scene() as s:
+        made = await s.ready()
+        breaks_off(s, made, meanwhile)
+        with pytest.raises(Conflict, match=f"{made.name} was ended .* is {state} now") as error:
+            await call(s, made)
+        assert error.value.code == code
+
+
+@pytest.mark.parametrize("call", [execute, follow, read])
+async def test_call_to_a_sandbox_that_still_runs_may_be_repeated(call: Act) -> None:
+    async with scene() as s:
+        made = await s.ready()
+        breaks_off(s, made, nothing)
+        with pytest.raises(Unavailable):
+            await call(s, made)
+
+
+@pytest.mark.parametrize(("meanwhile", "kind"), [(destroy, Conflict), (start, Unavailable)])
+async def test_read_of_a_stopped_sandbox_conflicts_with_its_end_and_outlives_its_start(
+    meanwhile: Act, kind: type[Exception]
+) -> None:
+    async with scene() as s:
+        made = await s.ready()
+        await stop(s, made)
+        breaks_off(s, made, meanwhile)
+        with pytest.raises(kind):
+            await read(s, made)
+
+
+async def test_call_to_a_sandbox_that_is_being_made_is_typed_and_may_be_repeated() -> None:
+    async with scene() as s:
+        s.extension.gate = asyncio.Event()
+        made = await s.sandboxes.create(LOCAL_PERSON, CreateSandbox(profile="bare"))
+        with pytest.raises(Unavailable) as error:
+            await execute(s, made)
+        assert error.value.code == "not_ready"
+        s.extension.gate.set()
+        assert (await s.sandboxes.wait(LOCAL_PERSON, made.id)).state is State.READY

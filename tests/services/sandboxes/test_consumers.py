@@ -1,0 +1,28 @@
+from dataclasses import replace
+
+from atoll.domain.ids import PrincipalId
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.domain.profile.profile import Scope
+from atoll.domain.sandbox.consumer import ConsumerEnd
+from atoll.domain.sandbox.sandbox import Consumer, State
+from atoll.services.sandboxes.consumers import Consumers
+from tests.services.scene import scene
+
+RUN = Consumer(harness="nightly", run_id="r-1")
+END = ConsumerEnd("nightly", run_id="r-1")
+
+
+async def test_end_of_a_run_expires_its_sandboxes_once_and_no_others() -> None:
+    async with scene() as s:
+        mine = [await s.ready(name=f"mine-{n}", consumer=RUN) for n in range(3)]
+        other = await s.ready(name="other", consumer=replace(RUN, run_id="r-2"))
+        lasting = await s.ready(name="lasting", consumer=RUN, scope=Scope.AGENT)
+        consumers = Consumers(s.sandboxes)
+        stranger = replace(LOCAL_PERSON, id=PrincipalId("stranger"))
+        assert await consumers.end(stranger, END) == []
+        ended = await consumers.end(LOCAL_PERSON, END)
+        assert {one.id for one in ended} == {one.id for one in mine}
+        assert all(one.state is State.EXPIRED and one.retained_until for one in ended)
+        assert await consumers.end(LOCAL_PERSON, END) == []
+        for one in (other, lasting):
+            assert (await s.sandboxes.get(LOCAL_PERSON, one.id)).state is State.READY

@@ -1,0 +1,84 @@
+import msgspec
+import pytest
+
+from atoll.domain.errors import Conflict, Failed, Invalid, NotFound, Unavailable
+from atoll.domain.people.principal import LOCAL_PERSON
+from atoll.ports import RuntimeReply
+from atoll.services.terminals.execs import Execs
+from atoll.services.terminals.files import Files
+from atoll.services.terminals.runtime_reply import problem, read_reply
+from atoll.services.terminals.terminals import Terminals
+from tests.services.scene import scene
+
+
+class Execution(msgspec.Struct):
+    exec_id: str
+
+
+async def test_sessions_become_terminals() -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        terminals = Terminals(s.sandboxes)
+        s.runtime.answers["GET", "/sessions"] = (
+            200,
+            {"sessions": [{"session_id": "t_1", "title": "session_id"}]},
+        )
+        reply = await terminals.list(LOCAL_PERSON, sandbox.name)
+        assert msgspec.json.decode(reply.body) == {
+            "terminals": [{"terminal_id": "t_1", "title": "session_id"}]
+        }
+        s.runtime.answers["GET", "/sessions/t_1"] = (
+            200,
+            {"session_id": "t_1", "argv": ["sessions"]},
+        )
+        reply = await terminals.get(LOCAL_PERSON, sandbox.id, "t_1")
+        assert msgspec.json.decode(reply.body) == {"terminal_id": "t_1", "argv": ["sessions"]}
+
+
+@pytest.mark.parametrize("bad", ["", "../health", "a/b", "a?b", "x" * 65, "t_1\n", "%2e%2e"])
+async def test_id_that_would_change_the_path_is_not_found(bad: str) -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        asked = len(s.runtime.calls)
+        with pytest.raises(NotFound):
+            await Terminals(s.sandboxes).get(LOCAL_PERSON, sandbox.id, bad)
+        with pytest.raises(NotFound):
+            await Execs(s.sandboxes).forget(LOCAL_PERSON, sandbox.id, bad)
+        assert all(call.path.startswith("/journal") for call in s.runtime.calls[asked:])
+
+
+async def test_problem_documents_become_errors_with_code_and_field() -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        s.runtime.answers["GET", "/files"] = (
+            422,
+            {"code": "invalid_path", "detail": "`..` is refused.", "field": "path"},
+        )
+        with pytest.raises(Invalid) as err:
+            await Files(s.sandboxes).list(LOCAL_PERSON, sandbox.id, (("path", ".."),))
+        assert (err.value.code, err.value.field) == ("invalid_path", "path")
+        with pytest.raises(NotFound):
+            async with Files(s.sandboxes).read(LOCAL_PERSON, sandbox.id, (("path", "x"),)):
+                pass
+
+
+def test_problem_without_a_document_still_speaks() -> None:
+    assert isinstance(problem(502, b"<html>"), Failed)
+    assert isinstance(problem(409, b"{}"), Conflict)
+    assert "503" in problem(503, b"").message
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"no json", b"[]", b'{"exec_id":"\xff"}', b"[" * 5000 + b"]" * 5000, b"{}"]
+)
+def test_answer_that_is_not_what_was_asked_for_is_a_failure(body: bytes) -> None:
+    with pytest.raises(Failed, match="runtime"):
+        read_reply(RuntimeReply(200, (), body), Execution)
+
+
+async def test_runtime_that_is_down_is_unavailable() -> None:
+    async with scene() as s:
+        sandbox = await s.ready()
+        s.runtime.down = True
+        with pytest.raises(Unavailable):
+            await Execs(s.sandboxes).list(LOCAL_PERSON, sandbox.id)
