@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from atoll.adapters.extensions.namespaces.importer import ZygoteImporter
 from atoll.adapters.repos.git import Git, GitCall, GitReply
 from atoll.adapters.repos.pack_files import fitting_pack
 from atoll.adapters.repos.shelf import Settings, Shelf
+from atoll.adapters.zygote.importer import ZygoteImporter
 from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.ids import PERSONAL_ORG
 from atoll.domain.repository.repository import read_local

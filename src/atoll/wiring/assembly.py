@@ -25,7 +25,6 @@ from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.clocks.system import SystemClock
 from atoll.adapters.extensions.namespaces.extension import Namespaces
 from atoll.adapters.extensions.namespaces.extension import Settings as NamespacesSettings
-from atoll.adapters.extensions.namespaces.importer import ZygoteImporter
 from atoll.adapters.kept.folder import KeptFolder
 from atoll.adapters.profiles import folder as profile_files
 from atoll.adapters.repos.shelf import Settings as ShelfSettings
@@ -37,6 +36,7 @@ from atoll.adapters.storage.store import SqlStore, open_store, sqlite_url
 from atoll.adapters.trees.found import FoundTrees
 from atoll.adapters.vaults.envelope import EnvelopeVault
 from atoll.adapters.workspaces.metadata_files import HomeMetadata
+from atoll.adapters.zygote.importer import ZygoteImporter
 from atoll.domain.agent.agent import named
 from atoll.domain.errors import AtollError
 from atoll.domain.people.principal import Principal

@@ -30,8 +30,8 @@ from atoll.adapters.extensions.docker.images import Picture, find
 from atoll.adapters.extensions.docker.interior import environment_of
 from atoll.adapters.extensions.docker.seccomp_profile import profile_for
 from atoll.adapters.extensions.namespaces.extension import agents_of, hostname, zygote_mounts
-from atoll.adapters.extensions.namespaces.link import Link
-from atoll.adapters.extensions.namespaces.probe import healthy
+from atoll.adapters.zygote.link import Link
+from atoll.adapters.zygote.probe import healthy
 from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Access

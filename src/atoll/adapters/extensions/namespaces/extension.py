@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.adapters.extensions.namespaces.environment import imaged
-from atoll.adapters.extensions.namespaces.link import Link
-from atoll.adapters.extensions.namespaces.probe import healthy
 from atoll.adapters.extensions.namespaces.roots import check_needs, shell_of
+from atoll.adapters.zygote.link import Link
+from atoll.adapters.zygote.probe import healthy
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Access, Profile, RootMode

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from atoll.adapters.extensions.namespaces.link import Link
+from atoll.adapters.zygote.link import Link
 from atoll.domain.errors import Failed
 from atoll.ports.repositories import ImportJob
 from atoll.wire.zygote import messages as wire

@@ -11,7 +11,7 @@ import pytest
 
 from atoll.adapters.extensions.namespaces.environment import environment
 from atoll.adapters.extensions.namespaces.extension import Namespaces, Settings, hostname
-from atoll.adapters.extensions.namespaces.link import Link
+from atoll.adapters.zygote.link import Link
 from atoll.domain.errors import Invalid, Unavailable
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Extension, Handle, Mount, Provision

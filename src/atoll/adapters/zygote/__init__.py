@@ -1,0 +1,1 @@
+"""The client of the zygote, shared by the walls it builds."""
