@@ -8,8 +8,8 @@ from contextlib import closing
 from pathlib import Path
 
 from atoll.runtime.settling import IDLE_SECONDS
-from atoll.runtime.zygote.spares import SPARES
-from atoll.runtime.zygote.title import titled
+from atoll.zygote.daemon.title import titled
+from atoll.zygote.start.pool import SPARES
 from bench.broker import broker
 from bench.docker_peer import docker_peer
 from bench.docker_wall import docker_wall

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from atoll.runtime.zygote.home import Home
 from atoll.wire.zygote import messages as wire
 from atoll.wiring import zygote_process
+from atoll.zygote.records.home import Home
 from bench.figures import Series, table, verdict
 from bench.server import Server, server
 from bench.terminal_peers import (

@@ -18,9 +18,9 @@ import pytest
 
 from atoll.domain.terminal.turn import GRACE_SECONDS
 from atoll.runtime.terminals.routes import RING_BYTES
-from atoll.runtime.zygote.home import Home
 from atoll.testing.server import TestServer, test_server
 from atoll.wiring import zygote_process
+from atoll.zygote.records.home import Home
 from tests.e2e.servers import emptied
 from tests.peers.api import Api, api_of, until
 from tests.peers.remains import pids_of, remains, settled, uids_of

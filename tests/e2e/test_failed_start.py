@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from atoll.runtime.zygote import hierarchies
-from atoll.runtime.zygote.home import Home
 from atoll.testing.server import TestServer, atoll_command
+from atoll.zygote.records.home import Home
+from atoll.zygote.wall import hierarchies
 from tests.e2e.test_rootless import person
 from tests.peers.api import until
 

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from atoll.domain.errors import Invalid
-from atoll.runtime.zygote import hierarchies
-from atoll.runtime.zygote.covers import Cover, covers
-from atoll.runtime.zygote.home import Home
-from atoll.runtime.zygote.uids import FIRST_UID
 from atoll.testing.server import test_server
 from atoll.wiring import zygote_process
 from atoll.wiring.home_setup import prepare_home
 from atoll.wiring.launch import LocalHost
+from atoll.zygote.records.home import Home
+from atoll.zygote.records.uids import FIRST_UID
+from atoll.zygote.wall import hierarchies
+from atoll.zygote.wall.covers import Cover, covers
 from tests.peers.api import api_of
 
 
@@ -53,7 +53,7 @@ def test_enter_shows_foreign_uids_only_what_is_needed(tmp_path: Path) -> None:
     private.chmod(0o700)
     code = (
         "import os, sys; from pathlib import Path; from atoll.wiring import mount_view;"
-        "from atoll.runtime.zygote import kernel; home = Path(sys.argv[1]);"
+        "from atoll.zygote import kernel; home = Path(sys.argv[1]);"
         "mount_view.enter(home); kernel.drop_to(1899999997);"
         "print((home / 'f').read_text(), (home.parent / 'secret').exists())"
     )
@@ -129,7 +129,7 @@ def test_zygote_survives_the_end_of_whoever_started_it(home: Home) -> None:
     prepare_home(home.root)
     code = (
         "import sys, time; from pathlib import Path; from atoll.wiring import zygote_process;"
-        "from atoll.runtime.zygote.home import Home;"
+        "from atoll.zygote.records.home import Home;"
         "zygote_process.ensure(Home(Path(sys.argv[1]))); print('up', flush=True); time.sleep(600)"
     )
     starter = subprocess.Popen(

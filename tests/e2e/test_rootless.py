@@ -27,7 +27,7 @@ STRANGER = 1_880_000_000 + os.getpid()
 BECOME = """
 import os, sys
 from pathlib import Path
-from atoll.runtime.zygote import kernel
+from atoll.zygote import kernel
 from atoll.wiring import mount_view
 mount_view.enter(Path(sys.argv[1]))
 if sys.argv[3] == "subordinates":

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 import httpx
 
-from atoll.runtime.zygote.home import Home
 from atoll.testing.server import TestServer
 from atoll.wire.zygote import messages as wire
 from atoll.wiring import zygote_process
+from atoll.zygote.records.home import Home
 
 POLL_SECONDS = 0.02
 WAIT_SECONDS = 240

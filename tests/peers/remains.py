@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.runtime.zygote import hierarchies
-from atoll.runtime.zygote.home import SPARE_PREFIX, Home
-from atoll.runtime.zygote.runtime_group import SUFFIX
 from atoll.wiring import zygote_process
+from atoll.zygote.records.home import SPARE_PREFIX, Home
+from atoll.zygote.wall import hierarchies
+from atoll.zygote.wall.runtime_group import SUFFIX
 
 #: Files that grow with use and hold no sandbox.
 GROWING = ("atoll.db", "zygote.log", "logins.json", "new-template", "template")

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from atoll.runtime.zygote import kernel, record
 from atoll.testing.server import TestServer, test_server
 from atoll.testing.zygote_rig import ZygoteRig, start_zygote, zygote_rig
 from atoll.wiring import doctor
+from atoll.zygote.daemon import kernel
+from atoll.zygote.records import record
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
 PATTERN = Path("/proc/sys/kernel/core_pattern")
@@ -68,7 +69,7 @@ def test_control_plain_process_leaves_a_core_and_a_closed_one_none() -> None:
 
 
 def dumped_after(act: str) -> bool:
-    code = f"from atoll.runtime.zygote import kernel; {act}; print(flush=True); input()"
+    code = f"from atoll.zygote import kernel; {act}; print(flush=True); input()"
     argv = [sys.executable, "-c", code]
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -137,7 +138,7 @@ def flags_of(value: bytes) -> list[str]:
 
 def test_key_is_locked_in_memory_and_left_out_of_cores() -> None:
     code = """
-from atoll.runtime.zygote.kernel import hold_in_memory
+from atoll.zygote.daemon.kernel import hold_in_memory
 from tests.security.test_cores import flags_of
 key = bytes(range(256)) * 40
 before = flags_of(key)

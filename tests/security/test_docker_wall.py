@@ -17,9 +17,9 @@ from atoll.domain.profile.profile import Profile, Resources
 from atoll.domain.sandbox.interior import default_cpu_millis
 from atoll.domain.sandbox.system_calls import DENIED
 from atoll.ports.extension import Provision
-from atoll.runtime.zygote import image
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
+from atoll.zygote.disk import image
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, pack, why_not
 from tests.security.test_limits import SOCKETS
 from tests.security.test_wall import (

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import atoll
-from atoll.runtime.zygote.own_places import own_places
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
+from atoll.zygote.disk.own_places import own_places
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
 GRANT = "0123456789abcdef" * 2
@@ -169,7 +169,7 @@ def test_second_name_of_the_program_is_refused(rig: ZygoteRig, data: Path) -> No
     for own in (place, place.parent):
         code = f"""
 from pathlib import Path
-from atoll.runtime.zygote.own_places import own_place_at, own_places
+from atoll.zygote.disk.own_places import own_place_at, own_places
 places, alias = own_places(Path({str(rig.home.root)!r})), Path({str(data)!r})
 print(own_place_at(alias, places), any(alias.iterdir()))
 """

@@ -15,12 +15,13 @@ from typing import Any
 
 import pytest
 
-from atoll.runtime.zygote import confinement as confinements
-from atoll.runtime.zygote import kernel, landlock
-from atoll.runtime.zygote.confinement import confinement
 from atoll.testing.zygote_rig import ZygoteRig
 from atoll.wire.zygote import messages as wire
 from atoll.wiring import doctor
+from atoll.zygote.daemon import kernel
+from atoll.zygote.wall import confinement as confinements
+from atoll.zygote.wall import landlock
+from atoll.zygote.wall.confinement import confinement
 from tests.security import takeover
 from tests.security.conftest import Walled
 from tests.security.pool_walls import walled_pair

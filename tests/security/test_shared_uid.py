@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from atoll.runtime.zygote.shared_uid import FILES, SHARE
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
+from atoll.zygote.wall.shared_uid import FILES, SHARE
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
 WATCHERS = Path("/proc/sys/fs/inotify/max_user_instances")

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from atoll.runtime.zygote.shared_uid import SHARE
-from atoll.runtime.zygote.subordinate import TOGETHER
 from atoll.testing.subordinate_ids import range_of, why_not
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
+from atoll.zygote.records.subordinate_uids import TOGETHER
+from atoll.zygote.wall.shared_uid import SHARE
 from tests.security.test_shared_uid import (
     ENV,
     IN_FLIGHT_AT_ONCE,

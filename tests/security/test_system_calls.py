@@ -32,9 +32,9 @@ from atoll.domain.sandbox.system_calls import (
     TERMINAL_REQUESTS,
 )
 from atoll.ports.extension import Provision
-from atoll.runtime.zygote.seccomp import ARCHITECTURES, filter_for
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
+from atoll.zygote.wall.seccomp import ARCHITECTURES, filter_for
 from tests.peers.docker_daemon import IMAGE, docker_daemon, why_not
 
 TABLE = Path(__file__).with_name("system_calls.golden")

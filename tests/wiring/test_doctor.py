@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 from atoll.domain.sandbox.interior import default_cpu_millis
-from atoll.runtime.zygote.home import Home
-from atoll.runtime.zygote.nursery import ALL_SHARED, SUBORDINATE
-from atoll.runtime.zygote.subordinate import Lacking
 from atoll.wire.zygote.messages import Reported
 from atoll.wiring import doctor, doctor_uids
+from atoll.zygote.records.home import Home
+from atoll.zygote.records.subordinate_uids import Lacking
+from atoll.zygote.start.nursery import ALL_SHARED, SUBORDINATE
 
 CODE = "from atoll.wiring import doctor; print([each.level for each in doctor._proc()])"
 TRY = """
 import sys
 from pathlib import Path
-from atoll.runtime.zygote import kernel
-from atoll.runtime.zygote.home import Home
+from atoll.zygote import kernel
+from atoll.zygote.records.home import Home
 from atoll.testing import subordinate_ids
 from atoll.wiring.doctor_uids import uid_findings
 subordinate_ids.enter(1_880_200_001, Path("/"), count=int(sys.argv[2]))

@@ -8,9 +8,9 @@ import os
 import shutil
 from pathlib import Path
 
-from atoll.runtime.zygote import kernel
-from atoll.runtime.zygote.storage import private_mounts
-from atoll.runtime.zygote.subordinate import PROGRAMS, SYSTEM_PATH
+from atoll.zygote.daemon import kernel
+from atoll.zygote.disk.storage import private_mounts
+from atoll.zygote.records.subordinate_uids import PROGRAMS, SYSTEM_PATH
 
 RANGE = 65536
 _FIRST = 2_200_000_000

@@ -18,13 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from atoll.runtime.zygote import kernel, record
-from atoll.runtime.zygote.home import SPARE_PREFIX, Home
-from atoll.runtime.zygote.program import run
-from atoll.runtime.zygote.record import Record
 from atoll.testing import subordinate_ids
 from atoll.testing.tiny_runtime import become
 from atoll.wire.zygote import messages as wire
+from atoll.zygote.daemon import kernel
+from atoll.zygote.daemon.program import run
+from atoll.zygote.records import record
+from atoll.zygote.records.home import SPARE_PREFIX, Home
+from atoll.zygote.records.record import Record
 
 TIMEOUT_SECONDS = 60
 POLL_SECONDS = 0.02

@@ -41,7 +41,6 @@ from atoll.domain.agent.agent import named
 from atoll.domain.errors import AtollError
 from atoll.domain.people.principal import Principal
 from atoll.ports.extension import Extension
-from atoll.runtime.zygote.home import Home
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Events, Note
 from atoll.services.library.kept import KeptWorktrees
@@ -58,6 +57,7 @@ from atoll.wire.zygote import messages as wire
 from atoll.wiring.settings import ControlSettings, event_retention
 from atoll.wiring.use_cases import Core, services_over
 from atoll.wiring.vaulting import door_limits, held, open_vault
+from atoll.zygote.records.home import Home
 
 if TYPE_CHECKING:
     from atoll.adapters.extensions.docker.extension import Docker

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING
 
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.domain.errors import AtollError
-from atoll.runtime.zygote import kernel
-from atoll.runtime.zygote.title import entitle
 from atoll.wiring.logs import configure
 from atoll.wiring.presence import Presence, present
 from atoll.wiring.settings import ControlSettings, read_settings
 from atoll.wiring.start_link import StartLink
+from atoll.zygote.daemon import kernel
+from atoll.zygote.daemon.title import entitle
 
 if TYPE_CHECKING:
     import uvicorn

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from atoll.domain.errors import AtollError
 from atoll.ports.host import Finding
-from atoll.runtime.zygote.home import Home
 from atoll.wiring.settings import ControlSettings, read_settings
+from atoll.zygote.records.home import Home
 
 if TYPE_CHECKING:
     from atoll.adapters.extensions.docker.engine import Info, Version

@@ -13,19 +13,21 @@ from atoll.domain.errors import AtollError
 from atoll.domain.sandbox.interior import DEFAULT_FILES, DEFAULT_PIDS, MIB, default_cpu_millis
 from atoll.ports.host import Finding
 from atoll.runtime.spawners.binary import INSIDE_PYTHON
-from atoll.runtime.zygote import hierarchies, image, kernel, landlock
-from atoll.runtime.zygote.confinement import MISSING, described
-from atoll.runtime.zygote.covers import closed_to_others, covers
-from atoll.runtime.zygote.home import Home
-from atoll.runtime.zygote.mould import KNOWN_FAULT, NOT_WANTED
-from atoll.runtime.zygote.own_places import own_places
-from atoll.runtime.zygote.programs import bwrap_version, find_bwrap, init_kind
-from atoll.runtime.zygote.seccomp import ARCHITECTURES
-from atoll.runtime.zygote.uids import FIRST_UID
 from atoll.wire.zygote import messages as wire
 from atoll.wiring import disk_share, docker_host, zygote_process
 from atoll.wiring.doctor_uids import uid_findings
 from atoll.wiring.settings import event_retention, read_settings
+from atoll.zygote.daemon import kernel
+from atoll.zygote.disk import image
+from atoll.zygote.disk.own_places import own_places
+from atoll.zygote.jobs.programs import bwrap_version, find_bwrap, init_kind
+from atoll.zygote.records.home import Home
+from atoll.zygote.records.uids import FIRST_UID
+from atoll.zygote.start.shared_memory import KNOWN_FAULT, NOT_WANTED
+from atoll.zygote.wall import hierarchies, landlock
+from atoll.zygote.wall.confinement import MISSING, described
+from atoll.zygote.wall.covers import closed_to_others, covers
+from atoll.zygote.wall.seccomp import ARCHITECTURES
 
 LITTLE_DISK_BYTES = 5 * 2**30
 _CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")

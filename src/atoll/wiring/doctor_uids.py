@@ -7,11 +7,11 @@ import os
 from collections.abc import Iterator
 
 from atoll.ports.host import Finding
-from atoll.runtime.zygote.home import Home
-from atoll.runtime.zygote.nursery import ALL_SHARED
-from atoll.runtime.zygote.shared_uid import FILES, OWN_FILES, SHARE
-from atoll.runtime.zygote.subordinate import TOGETHER, Lacking, open_subordinates
 from atoll.wire.zygote import messages as wire
+from atoll.zygote.records.home import Home
+from atoll.zygote.records.subordinate_uids import TOGETHER, Lacking, open_subordinates
+from atoll.zygote.start.nursery import ALL_SHARED
+from atoll.zygote.wall.shared_uid import FILES, OWN_FILES, SHARE
 
 
 def uid_findings(home: Home, report: wire.Reported | None) -> Iterator[Finding]:

@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 
 from atoll.domain.errors import Failed, Invalid
-from atoll.runtime.zygote.home import passage_mode
-from atoll.runtime.zygote.uids import FIRST_UID, Counter
+from atoll.zygote.records.home import passage_mode
+from atoll.zygote.records.uids import FIRST_UID, Counter
 
 HOME_MODE = 0o1771
 _CONTROL_FOLDERS = (

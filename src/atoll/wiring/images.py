@@ -5,9 +5,9 @@ from pathlib import Path
 
 from atoll.adapters.trees.shelf import TreeShelf
 from atoll.domain.errors import AtollError
-from atoll.runtime.zygote import record
-from atoll.runtime.zygote.home import SPARE_PREFIX, Home
-from atoll.runtime.zygote.uids import Counter
+from atoll.zygote.records import record
+from atoll.zygote.records.home import SPARE_PREFIX, Home
+from atoll.zygote.records.uids import Counter
 
 
 def image_shelf(home: Home) -> TreeShelf:

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 import atoll
 from atoll.domain.errors import Conflict, Failed
-from atoll.runtime.zygote import kernel
-from atoll.runtime.zygote.home import Home
-from atoll.runtime.zygote.reach import read_plain
-from atoll.runtime.zygote.title import titled
 from atoll.wiring import docker_host, mount_view, zygote_process
 from atoll.wiring.home_setup import prepare_home
 from atoll.wiring.start_link import StartLink
+from atoll.zygote.daemon import kernel
+from atoll.zygote.daemon.title import titled
+from atoll.zygote.disk.reach import read_plain
+from atoll.zygote.records.home import Home
 
 if TYPE_CHECKING:
     from atoll.ports.agents import AgentShelf

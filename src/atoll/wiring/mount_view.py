@@ -8,9 +8,9 @@ the folder is there.
 
 from pathlib import Path
 
-from atoll.runtime.zygote.covers import closed_to_others, covers, lay_cover
-from atoll.runtime.zygote.own_places import own_places
-from atoll.runtime.zygote.storage import private_mounts
+from atoll.zygote.disk.own_places import own_places
+from atoll.zygote.disk.storage import private_mounts
+from atoll.zygote.wall.covers import closed_to_others, covers, lay_cover
 
 
 def enter(home: Path) -> None:

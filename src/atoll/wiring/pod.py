@@ -22,12 +22,12 @@ from atoll.domain.agent.agent import named
 from atoll.domain.errors import AtollError, Failed, Invalid
 from atoll.runtime.boot import Agent, RuntimeBoot
 from atoll.runtime.spawners.binary import host_program, init_argv
-from atoll.runtime.zygote import kernel
-from atoll.runtime.zygote.confinement import confinement
 from atoll.wire import init as wire
 from atoll.wire.http.unreadable import UNREADABLE
 from atoll.wire.zygote import messages as zygote
 from atoll.wiring.runtime import serve
+from atoll.zygote.daemon import kernel
+from atoll.zygote.wall.confinement import confinement
 
 PORT = 7681
 READY_SECONDS = 10.0

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.errors import Conflict, Unavailable
-from atoll.runtime.zygote.home import passage_mode
+from atoll.zygote.records.home import passage_mode
 
 BACKLOG = 1024
 

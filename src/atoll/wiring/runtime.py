@@ -46,7 +46,7 @@ from atoll.runtime.standing_policy import StandingPolicy
 from atoll.runtime.sudo import Sudo
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminals import Defaults, Terminals
-from atoll.runtime.zygote.kernel import hold_in_memory
+from atoll.zygote.daemon.kernel import hold_in_memory
 
 log = logging.getLogger("atoll.runtime")
 

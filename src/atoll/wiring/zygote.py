@@ -11,12 +11,13 @@ from functools import partial
 from pathlib import Path
 
 from atoll.domain.errors import AtollError
-from atoll.runtime.zygote import cgroups, kernel
-from atoll.runtime.zygote.home import Home
-from atoll.runtime.zygote.program import run
-from atoll.runtime.zygote.title import entitle
 from atoll.wiring.runtime import become, lay
 from atoll.wiring.warm import warm
+from atoll.zygote.daemon import kernel
+from atoll.zygote.daemon.program import run
+from atoll.zygote.daemon.title import entitle
+from atoll.zygote.records.home import Home
+from atoll.zygote.wall import cgroups
 
 
 def main() -> int:

@@ -15,11 +15,12 @@ from typing import NoReturn
 
 import atoll
 from atoll.domain.errors import Failed, Unavailable
-from atoll.runtime.zygote import cgroups, hierarchies, kernel
-from atoll.runtime.zygote.home import Home
 from atoll.wire.zygote import messages as wire
 from atoll.wiring import mount_view
 from atoll.wiring.start_link import StartLink
+from atoll.zygote.daemon import kernel
+from atoll.zygote.records.home import Home
+from atoll.zygote.wall import cgroups, hierarchies
 
 START_SECONDS = 30.0
 STOP_SECONDS = 60.0

@@ -1,7 +1,7 @@
 """A folder of the host's shown in a sandbox: which may be, and where. Pure rules on names.
 
 Asked for by the person at this machine, whose grant lies in the home, or below a folder that the
-settings allow. What the names lead to is judged by whoever mounts: `runtime.zygote`.
+settings allow. What the names lead to is judged by whoever mounts: `zygote`.
 """
 
 import re

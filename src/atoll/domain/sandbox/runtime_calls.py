@@ -1,7 +1,7 @@
 """The system calls that a runtime may make: a list of what it needs, everything else is refused.
 
 A runtime serves one sandbox for the rest of its life. It starts no program and no process, opens
-no unix socket, signals nobody and mounts nothing. `runtime.zygote.runtime_filter` makes its filter
+no unix socket, signals nobody and mounts nothing. `zygote.wall.runtime_filter` makes its filter
 of these tables. Numbers: as in `domain.sandbox.system_calls`.
 """
 

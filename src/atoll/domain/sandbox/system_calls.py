@@ -1,7 +1,7 @@
 """Which system calls a sandbox may make, as the tables a person reads.
 
 The rule is "what is known and not listed may pass". Filters are made of these tables by
-`runtime.zygote.seccomp` (bubblewrap) and `adapters.extensions.docker.seccomp_profile`.
+`zygote.wall.seccomp` (bubblewrap) and `adapters.extensions.docker.seccomp_profile`.
 Numbers: arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h (aarch64).
 """
 

@@ -2,7 +2,7 @@
 
 One message is one SEQPACKET datagram of JSON on the socket the runtime was born with, which
 names its sandbox: nothing in a message does. This module only translates. The zygote takes
-nothing in them as true; see `runtime.zygote.sudo`.
+nothing in them as true; see `zygote.jobs.sudo`.
 """
 
 from typing import Annotated

@@ -1,0 +1,79 @@
+"""The settings of `config.toml` that the zygote reads for itself.
+
+It trusts no control plane with them: the file counts only when the home's owner alone can have
+written it. A value that is missing or odd takes its default: the control plane's own reading of
+the file (`wiring.settings`) reports what is wrong.
+"""
+
+import os
+import stat
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from atoll.domain.sandbox.interior import (
+    DEFAULT_LOW_DISK_MB,
+    DEFAULT_RUNTIME_MEMORY_MB,
+    DEFAULT_RUNTIME_TASKS,
+    MIN_RUNTIME_MEMORY_MB,
+    MIN_RUNTIME_TASKS,
+)
+from atoll.zygote.records.home import Home
+
+MAX_NOTE_BYTES = 64 * 1024
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSettings:
+    """`mount_roots`, `share_memory`, `low_disk_mb`, `runtime_memory_mb` and `runtime_tasks`
+    (docs/settings.md)."""
+
+    mount_roots: tuple[str, ...] = ()
+    share_memory: bool = False
+    low_disk_mb: int = DEFAULT_LOW_DISK_MB
+    runtime_memory_mb: int = DEFAULT_RUNTIME_MEMORY_MB
+    runtime_tasks: int = DEFAULT_RUNTIME_TASKS
+
+
+def own_settings(home: Home) -> OwnSettings:
+    """Read them anew. Never raises."""
+    try:
+        found = tomllib.loads(own_note(home.root / "config.toml").decode())
+    except (OSError, ValueError):
+        return OwnSettings()
+    return OwnSettings(
+        mount_roots=_texts(found.get("mount_roots")),
+        share_memory=found.get("share_memory") is True,
+        low_disk_mb=_number(found.get("low_disk_mb"), DEFAULT_LOW_DISK_MB),
+        runtime_memory_mb=_number(
+            found.get("runtime_memory_mb"), DEFAULT_RUNTIME_MEMORY_MB, least=MIN_RUNTIME_MEMORY_MB
+        ),
+        runtime_tasks=_number(
+            found.get("runtime_tasks"), DEFAULT_RUNTIME_TASKS, least=MIN_RUNTIME_TASKS
+        ),
+    )
+
+
+def _texts(found: Any) -> tuple[str, ...]:
+    return tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
+
+
+def _number(found: Any, usual: int, *, least: int = 0) -> int:
+    fits = isinstance(found, int) and not isinstance(found, bool) and found >= least
+    return found if fits else usual
+
+
+def own_note(path: Path) -> bytes:
+    """Return a small file that nobody but the zygote's own user can have written. Raises
+    `OSError`."""
+    fd = os.open(path, _READ)
+    try:
+        found = os.fstat(fd)
+        foreign = found.st_uid != os.geteuid() or found.st_mode & 0o022
+        if not stat.S_ISREG(found.st_mode) or foreign:
+            raise PermissionError(f"{path.name} is not a file of the home's owner alone")
+        return os.read(fd, MAX_NOTE_BYTES)
+    finally:
+        os.close(fd)

@@ -1,0 +1,193 @@
+"""The zygote as a program: claim the home, clear up, lay the programs, serve.
+
+`wiring.zygote` calls `run` with the runtime to become; nothing of the control plane is
+loaded in this process.
+"""
+
+import fcntl
+import os
+import resource
+import signal
+import socket
+import stat
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from atoll.domain.errors import Conflict, Failed
+from atoll.domain.sandbox.interior import MIB
+from atoll.wire.zygote import messages as wire
+from atoll.zygote.daemon.children import TERMINATIONS, Loop
+from atoll.zygote.daemon.own_settings import own_settings
+from atoll.zygote.daemon.server import Server, bind
+from atoll.zygote.disk import image
+from atoll.zygote.disk.host_root import etc_tree
+from atoll.zygote.disk.lending import Lender
+from atoll.zygote.disk.room import measured
+from atoll.zygote.disk.storage import Storage
+from atoll.zygote.jobs.imports import Importer
+from atoll.zygote.jobs.programs import install
+from atoll.zygote.records.boxes import Boxes
+from atoll.zygote.records.home import PASSED_MODE, Home, passage_mode
+from atoll.zygote.records.subordinate_uids import Lacking, Subordinates, open_subordinates
+from atoll.zygote.records.sweep import sweep
+from atoll.zygote.records.uids import Counter, Reserve
+from atoll.zygote.start.births import Births
+from atoll.zygote.start.nursery import Become, Nursery
+from atoll.zygote.start.pool import SPARES
+from atoll.zygote.start.shared_memory import Mould
+from atoll.zygote.stop.teardown import unlink_socket
+from atoll.zygote.wall import cgroups, runtime_group
+from atoll.zygote.wall.confinement import confinement
+
+MAX_FILES = 65536
+CLAIM_SECONDS = 15.0
+
+
+def run(
+    root: Path,
+    become: Become,
+    *,
+    ready: Callable[[], None] = lambda: None,
+    machine: int | None = None,
+    starter: int | None = None,
+    spares: int = SPARES,
+) -> None:
+    """Be the zygote of the home at `root` until SIGTERM; `ready` is called once it listens.
+    `machine` is a descriptor of the machine's mount namespace, when ours is another. `starter` is
+    the link to whoever started it: its end without a byte ends the zygote, too. As root up to
+    `spares` sandboxes stand ready for the next starts.
+
+    Raises `Conflict` when the home has one already, `Failed` with what the host lacks.
+    """
+    home = Home(root.resolve())
+    control_uid = home.root.stat().st_gid if os.geteuid() == 0 else os.geteuid()
+    _raise_file_limit()
+    _make_folders(home)
+    lock = _claim(home)
+    # From here on there is something to put away: who ends us waits until we can.
+    signal.pthread_sigmask(signal.SIG_BLOCK, TERMINATIONS)
+    programs = install(home)
+    etc_tree(home.roots)
+    groups = cgroups.prepare(home.tag)
+    lender = Lender(home, machine)
+    kept = sweep(home, groups, lender)
+    storage = Storage(home, os.geteuid() == 0 and image.can_mount(), lender)
+    settings = own_settings(home)
+    mould = Mould(wanted=settings.share_memory)
+    held = confinement(home.root)
+    parts = (programs, groups, storage, control_uid, become, held, mould, settings)
+    nursery = Nursery(home, *parts, subordinates=_subordinates(home))
+    uids = Reserve(Counter(home.boxes / "next-uid"))
+    loop = Loop()
+    server: Server
+
+    def take_uids() -> int:
+        return uids.take(2)
+
+    def ended(death: wire.Ended) -> None:
+        server.tell_everyone(death)
+
+    boxes = Boxes(Births(loop, nursery, take_uids), ended, kept, spares)
+    server = Server(loop, boxes, Importer(home, programs, control_uid), partial(_report, nursery))
+    listener = bind(str(home.socket), control_uid)
+    server.listen(listener)
+    if starter is not None:
+        _heed_starter(loop, starter, partial(_withdraw, home, server, listener))
+    ready()
+    server.serve()
+    if listener.fileno() >= 0:
+        _withdraw(home, server, listener)
+    cgroups.step_back(home.tag)
+    os.close(lock)
+
+
+def _subordinates(home: Home) -> Subordinates | None:
+    if os.geteuid() == 0:
+        return None
+    found = open_subordinates(home.boxes)
+    if isinstance(found, Lacking):
+        print(f"zygote: no subordinate uids: {found.why}", file=sys.stderr, flush=True)
+        return None
+    for folder in (home.roots, home.programs, *home.programs.glob("**/")):
+        # Below a home and `run` that stay closed: a subordinate uid gets there by a mount.
+        folder.chmod(PASSED_MODE)
+    return found
+
+
+def _heed_starter(loop: Loop, starter: int, withdraw: Callable[[], None]) -> None:
+    """End when the start that this zygote belongs to fails. Its socket goes first, so that the
+    next start makes a zygote of its own."""
+
+    def read() -> None:
+        loop.forget(starter)
+        if os.read(starter, 1):
+            os.close(starter)
+            return
+        withdraw()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    loop.watch(starter, read)
+
+
+def _withdraw(home: Home, server: Server, listener: socket.socket) -> None:
+    server.unlisten(listener)
+    unlink_socket(home.socket)
+
+
+def _raise_file_limit() -> None:
+    """Each sandbox costs the zygote eight descriptors."""
+    _soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(MAX_FILES, most), most))
+
+
+def _report(nursery: Nursery) -> wire.Reported:
+    room = measured(nursery.home, nursery.settings.low_disk_mb)
+    used = runtime_group.usage(nursery.groups)
+    return wire.Reported(
+        root=nursery.root,
+        pid=os.getpid(),
+        bwrap=nursery.programs.bwrap_version,
+        init=nursery.programs.init_kind,
+        degraded=nursery.degraded(),
+        unshared=nursery.mould.lacking,
+        disk=wire.Disk(room.free, room.low, room.promised),
+        runtimes=wire.Runtimes(
+            len(used), sum(used), max(used, default=0), nursery.settings.runtime_memory_mb * MIB
+        ),
+        disk_weight=nursery.groups.weighs_disk,
+    )
+
+
+def _claim(home: Home) -> int:
+    """Take the home's lock; waits while a zygote that no longer listens ends."""
+    lock = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    deadline = time.monotonic() + CLAIM_SECONDS
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if home.socket.exists() or time.monotonic() > deadline:
+                os.close(lock)
+                raise Conflict(f"a zygote runs already for {home.root}") from None
+            time.sleep(0.05)
+        else:
+            return lock
+
+
+def _make_folders(home: Home) -> None:
+    """The folders a zygote writes to; as root they are root's own, so that whoever holds the
+    control plane's uid cannot put links where root writes."""
+    mode = passage_mode()
+    home.run.mkdir(mode=mode, exist_ok=True)
+    for folder in (home.run / "b", home.boxes, home.lent, home.roots, home.programs):
+        folder.mkdir(mode=mode, exist_ok=True)
+        found = folder.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            raise Failed(f"{folder} is not a folder of Atoll's own: move it away")
+        folder.chmod(0o700 if folder == home.lent else mode)
+    if os.geteuid() != 0:
+        for folder in (home.root, home.run):
+            folder.chmod(mode)

@@ -1,0 +1,189 @@
+"""The zygote's door: one SEQPACKET socket, a fixed list of verbs, one answer each.
+
+It keeps root where it has it, so it reads little, believes nothing and does nothing but
+`wire.zygote.messages`'s verbs. Only the control plane's uid and root are heard (SO_PEERCRED).
+"""
+
+import os
+import socket
+import sys
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from atoll.domain.errors import AtollError, Invalid
+from atoll.wire.zygote import messages as wire
+from atoll.zygote.daemon import kernel
+from atoll.zygote.daemon.answers import refusal
+from atoll.zygote.daemon.children import Loop
+from atoll.zygote.daemon.owned_socket import listen, peer
+from atoll.zygote.jobs.imports import Importer
+from atoll.zygote.records.boxes import Boxes
+from atoll.zygote.records.entry import Reply
+
+MAX_CONNECTIONS = 16
+MAX_IMPORTS = 4
+MAX_UNSENT = 4096
+"""Answers that wait for one reader."""
+
+_BACKLOG = 16
+
+
+@dataclass(slots=True)
+class Server:
+    """Hears requests and passes them on. `report` says what the host gives."""
+
+    loop: Loop
+    boxes: Boxes
+    importer: Importer
+    report: Callable[[], wire.Reported]
+    _connections: dict[int, socket.socket] = field(default_factory=dict)
+    _unsent: dict[int, deque[bytes]] = field(default_factory=dict)
+    _imports: int = 0
+
+    def listen(self, listener: socket.socket) -> None:
+        """Hear whoever may connect to `listener`."""
+        listener.setblocking(False)
+        self.loop.watch(listener.fileno(), lambda: self._accept(listener))
+
+    def unlisten(self, listener: socket.socket) -> None:
+        """Hear nobody new; those connected stay."""
+        self.loop.forget(listener.fileno())
+        listener.close()
+
+    def _accept(self, listener: socket.socket) -> None:
+        try:
+            connection, _address = listener.accept()
+        except OSError:
+            return
+        heard = {0, os.geteuid(), self.boxes.nursery.control_uid}
+        if peer(connection)[1] not in heard or len(self._connections) >= MAX_CONNECTIONS:
+            connection.close()
+            return
+        connection.setblocking(False)
+        fd = connection.fileno()
+        self._connections[fd] = connection
+        self.loop.watch(fd, lambda: self._read(connection))
+
+    def _read(self, connection: socket.socket) -> None:
+        try:
+            packet = connection.recv(wire.MAX_MESSAGE_BYTES + 1)
+        except BlockingIOError:
+            return
+        except OSError:
+            packet = b""
+        if not packet:
+            self._hang_up(connection)
+            return
+        number = 0
+        try:
+            asked = wire.decode_request(packet)
+            number = asked.number
+            self._do(asked.request, lambda answer: self._send(connection, number, answer))
+        except wire.Malformed as err:
+            answer = wire.Refused("invalid", str(err))
+            self._send(connection, wire.number_of(packet), answer)
+        except AtollError as err:
+            self._send(connection, number, refusal(err))
+        except OSError as err:
+            print(f"zygote: {err}", file=sys.stderr)
+            self._send(connection, number, wire.Refused("failed", f"the zygote failed: {err}"))
+
+    def _do(self, request: wire.Request, reply: Reply) -> None:
+        match request:
+            case wire.Start() | wire.Serve() | wire.Await():
+                self._bring_up(request, reply)
+            case wire.Stop():
+                self.boxes.stop(request.sandbox_id, reply, keep=True)
+            case wire.Destroy():
+                self.boxes.stop(request.sandbox_id, reply, keep=False)
+            case wire.ListBoxes():
+                reply(self.boxes.page(request.after))
+            case wire.Report():
+                reply(self.report())
+            case wire.Import():
+                self._import(request, reply)
+
+    def _bring_up(self, request: wire.Start | wire.Serve | wire.Await, reply: Reply) -> None:
+        match request:
+            case wire.Start():
+                self.boxes.start(request, reply)
+            case wire.Serve():
+                self.boxes.serve(request, reply)
+            case wire.Await():
+                self.boxes.await_guest(request, reply)
+
+    def _import(self, request: wire.Import, reply: Reply) -> None:
+        self.importer.check(request)
+        if self._imports >= MAX_IMPORTS:
+            reply(wire.Refused("unavailable", f"{MAX_IMPORTS} imports are running: try again"))
+            return
+        uid = self.boxes.births.take_uids() if self.boxes.nursery.root else None
+        answers: list[wire.Answer] = []
+
+        def ended(_status: int) -> None:
+            self._imports -= 1
+            broke = wire.Refused("failed", "the import broke off; see the zygote's log")
+            reply(answers[0] if answers else broke)
+
+        self._imports += 1
+        child = self.loop.fork(
+            lambda talk: self.importer.work(request, uid, talk),
+            lambda packet, _fds: answers.append(wire.decode_answer(packet).answer),
+            ended,
+        )
+        os.close(child.pidfd)
+
+    def tell_everyone(self, ended: wire.Ended) -> None:
+        """Push a death to every connected control plane."""
+        for connection in list(self._connections.values()):
+            self._send(connection, 0, ended)
+
+    def _send(self, connection: socket.socket, number: int, answer: wire.Answer) -> None:
+        """Answers to whoever hung up are dropped; whoever does not read is hung up on."""
+        fd = connection.fileno()
+        if self._connections.get(fd) is not connection:
+            return
+        unsent = self._unsent.setdefault(fd, deque())
+        try:
+            unsent.append(wire.encode_answer(number, answer))
+        except wire.Malformed:
+            self._hang_up(connection)
+            return
+        if len(unsent) == 1:
+            self._flush(connection)
+        elif len(unsent) > MAX_UNSENT:
+            self._hang_up(connection)
+
+    def _flush(self, connection: socket.socket) -> None:
+        fd = connection.fileno()
+        unsent = self._unsent[fd]
+        try:
+            while unsent:
+                connection.send(unsent[0])
+                unsent.popleft()
+        except BlockingIOError:
+            self.loop.once_writable(fd, lambda: self._flush(connection))
+        except OSError:
+            self._hang_up(connection)
+
+    def _hang_up(self, connection: socket.socket) -> None:
+        fd = connection.fileno()
+        self._unsent.pop(fd, None)
+        if self._connections.pop(fd, None) is not None:
+            self.loop.forget(fd)
+            connection.close()
+
+    def serve(self) -> None:
+        """Until SIGTERM; every sandbox is ended then, its files kept."""
+        # What was loaded so far is shared with every child: the collector must not touch it.
+        self.boxes.nursery.mould.lay()
+        kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
+        self.loop.run(self.boxes.close)
+
+
+def bind(path: str, owner: int) -> socket.socket:
+    """The zygote's listening socket, 0600 and `owner`'s. Raises `Invalid` for a long path."""
+    if len(os.fsencode(path)) > 100:
+        raise Invalid(f"{path} is too long for a unix socket: choose a shorter ATOLL_HOME")
+    return listen(path, owner, socket.SOCK_SEQPACKET, backlog=_BACKLOG)

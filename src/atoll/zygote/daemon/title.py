@@ -1,0 +1,29 @@
+"""Titles that `ps` shows: `atoll zygote HOME`, `atoll control HOME`, `atoll runtime NAME`.
+
+The title overwrites the arguments, so whoever looks for a process by its arguments looks for
+its title, too.
+"""
+
+import os
+from pathlib import Path
+
+from atoll.zygote.daemon import kernel
+
+try:
+    from setproctitle import setproctitle
+except ImportError:  # a platform without its wheel: only the short names differ there
+
+    def setproctitle(title: str) -> None:
+        """Set nothing but the short name."""
+        kernel.name_process(title)
+
+
+def entitle(kind: str, what: str = "") -> None:
+    """Show this process as `atoll KIND WHAT`, its short name (`ps -o comm`) as `atoll-KIND`."""
+    setproctitle(f"atoll {kind} {what}".rstrip())
+    kernel.name_process(f"atoll-{kind}")
+
+
+def titled(command: bytes, kind: str, home: Path) -> bool:
+    """Whether a /proc/PID/cmdline is the title of this kind of process of a home."""
+    return command.rstrip(b"\0") == b"atoll " + kind.encode() + b" " + os.fsencode(home)

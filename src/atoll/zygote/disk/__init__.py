@@ -1,0 +1,1 @@
+"""Disks, images and folders of the host."""

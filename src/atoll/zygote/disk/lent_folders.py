@@ -1,0 +1,119 @@
+"""The host's folders lent to a container engine: opened here, attached where only root reaches.
+
+An engine binds by name and follows links on the way, so it is given names that nobody else can
+change. Once the container stands, each of its mounts is compared with what was opened here.
+"""
+
+import errno
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.domain.errors import Failed, Forbidden
+from atoll.domain.files.host_mount import HostMount
+from atoll.zygote.daemon import kernel
+from atoll.zygote.disk.host_mounts import opened
+from atoll.zygote.disk.lending import Lender
+from atoll.zygote.records.home import BoxPlaces
+
+_ALWAYS = kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV
+
+
+@dataclass(frozen=True, slots=True)
+class LentFolder:
+    """A folder that waits at `place` to be bound at `target`. `known_by` is its device and inode,
+    `attributes` what holds for it and every mount below it."""
+
+    place: Path
+    target: str
+    known_by: tuple[int, int]
+    attributes: int
+
+
+def lend_folders(
+    mounts: tuple[HostMount, ...], places: BoxPlaces, lender: Lender
+) -> tuple[LentFolder, ...]:
+    """Open and attach each source in the machine's mounts, out of anybody's propagation, until
+    `Lender.take_back`. Raises `Forbidden` without root, `Invalid` for a link on a source's way,
+    `Failed` for a kernel that is too old, `OSError`."""
+    if not mounts:
+        return ()
+    if os.geteuid() != 0:
+        raise Forbidden(
+            "a folder of the host's is mounted in a container only by an Atoll that runs as root: "
+            "the Docker daemon would follow links on the way to it. Use ext.namespaces"
+        )
+    top = places.lent_folders
+    top.mkdir(mode=0o700, exist_ok=True)
+    with lender.machine_mounts():
+        flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
+        kernel.mount("none", str(top), "tmpfs", flags, data="mode=700,size=64k")
+        kernel.mount("none", str(top), flags=kernel.MS_PRIVATE)
+        return tuple(_lent(mount, top / str(number)) for number, mount in enumerate(mounts))
+
+
+def _lent(mount: HostMount, place: Path) -> LentFolder:
+    place.mkdir(mode=0o700)
+    attributes = _ALWAYS if mount.writable else _ALWAYS | kernel.MOUNT_ATTR_RDONLY
+    source = opened(mount)
+    try:
+        found = os.fstat(source)
+        _attach(source, place, attributes)
+    finally:
+        os.close(source)
+    return LentFolder(place, mount.target, (found.st_dev, found.st_ino), attributes)
+
+
+def _attach(source: int, place: Path, attributes: int) -> None:
+    try:
+        tree = kernel.open_tree(source, recursive=True)
+        try:
+            kernel.set_mount(tree, attributes, propagation=kernel.MS_PRIVATE, recursive=True)
+            kernel.move_mount(tree, str(place))
+        finally:
+            os.close(tree)
+    except OSError as err:
+        if err.errno != errno.ENOSYS:
+            raise
+        raise Failed(
+            "mounting a folder of the host's in a container needs Linux 5.12 (mount_setattr): "
+            "use a newer kernel, or ext.namespaces"
+        ) from err
+
+
+def check_folders(pid: int, folders: tuple[LentFolder, ...]) -> None:
+    """Compare the mounts of the container that `pid` is the init of with what was opened, and set
+    their attributes again, because an engine drops some. Leaves the working directory at `/`.
+    Raises `Failed` when one is another folder or cannot be looked at."""
+    if not folders:
+        return
+    try:
+        theirs = os.open(f"/proc/{pid}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            with kernel.entered_mounts(theirs):
+                for folder in folders:
+                    _check(folder)
+        finally:
+            os.close(theirs)
+    except OSError as err:
+        raise Failed(f"the container's mounts cannot be looked at: {err}") from err
+
+
+def _check(folder: LentFolder) -> None:
+    """In the container's mounts, where `/` is its root."""
+    root = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        there = kernel.open_in_root(root, folder.target)
+    finally:
+        os.close(root)
+    try:
+        found = os.fstat(there)
+        if (found.st_dev, found.st_ino) != folder.known_by:
+            raise Failed(
+                f"the container shows another folder at {folder.target} than the one that was "
+                "opened, so it was not started. Its daemon must see the mounts of this machine "
+                "(no MountFlags in its unit)"
+            )
+        kernel.set_mount(there, folder.attributes, recursive=True)
+    finally:
+        os.close(there)

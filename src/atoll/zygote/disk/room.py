@@ -1,0 +1,67 @@
+"""The free disk that sandboxes share: what their images may still take, and when it is too little.
+
+Images are sparse, so together they may promise more than there is. Nothing is reserved: below the
+low-water mark no sandbox starts, so that those that run keep what is left.
+"""
+
+import os
+import sys
+from dataclasses import dataclass
+
+from atoll.domain.errors import LimitReached
+from atoll.domain.sandbox.interior import MIB
+from atoll.zygote.records.home import Home
+
+LOW_PERCENT = 5
+"""Of a small disk; there the mark in MiB would be most of it."""
+
+_BLOCK_BYTES = 512
+"""The unit of st_blocks (inode(7)), whatever the file system's own is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Bytes of the home's disk: free for Atoll, the mark below which nothing starts, and what
+    images may still take."""
+
+    free: int
+    low: int
+    promised: int
+
+    @property
+    def is_low(self) -> bool:
+        """Whether no sandbox starts now."""
+        return self.free < self.low
+
+
+def measured(home: Home, low_disk_mb: int) -> Room:
+    """The room there is now. Raises `OSError`."""
+    disk = os.statvfs(home.boxes)
+    size = disk.f_blocks * disk.f_frsize
+    low = min(low_disk_mb * MIB, size * LOW_PERCENT // 100)
+    return Room(disk.f_bavail * disk.f_frsize, low, _promised(home))
+
+
+def check_room(home: Home, low_disk_mb: int) -> None:
+    """Raises `LimitReached`, and logs it, when too little is left for one more sandbox."""
+    room = measured(home, low_disk_mb)
+    if not room.is_low:
+        return
+    why = (
+        f"only {room.free // MIB} MiB are free on the disk of {home.root}, and no sandbox starts "
+        f"below {room.low // MIB} MiB (low_disk_mb): destroy sandboxes that are no longer needed, "
+        "or make room"
+    )
+    print(f"zygote: a start was refused: {why}", file=sys.stderr, flush=True)
+    raise LimitReached(why)
+
+
+def _promised(home: Home) -> int:
+    promised = 0
+    for folder in home.boxes.iterdir():
+        try:
+            found = home.box(folder.name).image.lstat()
+        except OSError:
+            continue  # no sandbox, or one without an image
+        promised += max(0, found.st_size - found.st_blocks * _BLOCK_BYTES)
+    return promised

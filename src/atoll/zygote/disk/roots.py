@@ -1,0 +1,193 @@
+"""The root of a sandbox: the host's `/usr`, or a tree of its own, read-only or with a layer to
+write above it.
+
+With privilege overlays are mounted here, of folders held by descriptor; without it bubblewrap
+is asked for them. What is written lands in the sandbox's own files and inside their quota.
+"""
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.domain.errors import Failed
+from atoll.wire.zygote.messages import Start
+from atoll.zygote.daemon import kernel
+from atoll.zygote.disk.reach import reach
+from atoll.zygote.records.home import BoxPlaces, Home
+from atoll.zygote.wall import idmap
+from atoll.zygote.wall.skeleton import PLACES, folders_of, skeleton
+
+HOST = Path("/usr")
+_FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+_OPTIONS = "redirect_dir=nofollow,metacopy=off,index=off"
+_SEALED = kernel.MS_NOSUID | kernel.MS_NODEV
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """What is to stand at `target`: `layers`, the topmost first, each below `home` or the host's
+    own; with `writable` a layer of the sandbox's own above them."""
+
+    target: str
+    layers: tuple[Path, ...]
+    writable: bool
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is the whole root, not a part of the usual one."""
+        return self.target == "/"
+
+
+def planned_root(
+    home: Home, start: Start, *, privileged: bool
+) -> tuple[Root | None, tuple[str, ...]]:
+    """What `start` asks for, and what of it is missing here; None is the usual root, the host's
+    and read-only. Raises `Failed` for a tree this kernel cannot show."""
+    if start.tree is None and not start.overlay:
+        return None, ()
+    able = privileged or unprivileged_overlays()
+    if start.tree is not None and not able:
+        raise Failed(
+            "this kernel gives no overlay to an unprivileged user, and an image needs one: use "
+            "image `host`, or run Atoll as root"
+        )
+    if start.tree is not None:
+        return Root("/", (skeleton(home.roots), Path(start.tree)), start.overlay), ()
+    if not able:
+        return None, ("root: this kernel gives no overlay to an unprivileged user",)
+    return Root(str(HOST), (folders_of(home.roots, HOST), HOST), True), ()
+
+
+def over(places: BoxPlaces) -> Path:
+    """Where a sandbox keeps what it wrote above its root: `up`, and the kernel's `work`."""
+    return places.mounted / "over"
+
+
+def joined(places: BoxPlaces) -> Path:
+    """Where a root is mounted before bubblewrap takes it: in the runtime's mount namespace."""
+    return places.folder / "root"
+
+
+def lay_root(home: Home, root: Root, places: BoxPlaces, *, uid: int | None) -> tuple[str, ...]:
+    """Make ready what `root_argv` names; `uid` is the sandbox's with privilege, None without.
+    Call it in a mount namespace of your own, once the sandbox's files are open. Returns what
+    is missing, as sentences. Raises `Failed`, `OSError`."""
+    if root.writable:
+        _own_layer(over(places), uid)
+        _check_own_layer(over(places) / "up", root)
+    if uid is None:
+        return ()
+    joined(places).mkdir(mode=0o711, exist_ok=True)
+    with contextlib.ExitStack() as held:
+        layers = [_held(held, _open(home, layer)) for layer in root.layers]
+        if not root.writable:
+            _mount_read_only(root, layers, places)
+            return ()
+        try:
+            _mount_writable(root, layers, places, uid=uid)
+        except OSError as err:
+            _mount_read_only(root, layers, places)
+            return (f"root: no writable layer above it ({err})",)
+    return ()
+
+
+def root_argv(root: Root, places: BoxPlaces, *, privileged: bool) -> Iterator[str]:
+    """bubblewrap's words for it."""
+    if privileged:
+        yield from ("--bind", str(joined(places)), root.target)
+        return
+    # bubblewrap stacks upwards: the lowest is named first.
+    for layer in reversed(root.layers):
+        yield from ("--overlay-src", str(layer))
+    if root.writable:
+        yield from ("--overlay", str(over(places) / "up"), str(over(places) / "work"), root.target)
+    else:
+        yield from ("--ro-overlay", root.target)
+
+
+def _open(home: Home, layer: Path) -> int:
+    """Trees lie in folders of the control plane's: their way is walked without any link."""
+    if layer.is_relative_to(home.images):
+        return reach(home.root, str(layer))
+    return os.open(layer, _FOLDER)
+
+
+def _held(stack: contextlib.ExitStack, fd: int) -> int:
+    stack.callback(os.close, fd)
+    return fd
+
+
+def _own_layer(folder: Path, uid: int | None) -> None:
+    """Never written to by what runs inside but through the overlay."""
+    for path in (folder, folder / "up", folder / "work"):
+        path.mkdir(mode=0o755, exist_ok=True)
+    if uid is not None:
+        folder.chmod(0o700)
+        os.chown(folder / "up", uid, uid)
+
+
+def _check_own_layer(up: Path, root: Root) -> None:
+    """What was written above may have put a link where something of ours is mounted next time;
+    the kernel keeps it from that, and this is the second lock. Raises `Failed`."""
+    for place in PLACES if root.whole else ():
+        at = up
+        for part in Path(place).parts:
+            at /= part
+            try:
+                mode = at.lstat().st_mode
+            except FileNotFoundError:
+                break
+            if not stat.S_ISDIR(mode):
+                raise Failed(
+                    f"the sandbox replaced /{at.relative_to(up)} of its root by something that "
+                    "is no folder: recreate it"
+                )
+
+
+def _mount_read_only(root: Root, layers: list[int], places: BoxPlaces) -> None:
+    place = str(joined(places))
+    if not root.whole:
+        kernel.mount(f"/proc/self/fd/{layers[-1]}", place, flags=kernel.MS_BIND)
+        flags = _SEALED | kernel.MS_BIND | kernel.MS_REMOUNT | kernel.MS_RDONLY
+        kernel.mount("none", place, flags=flags)
+        return
+    kernel.mount("atoll", place, "overlay", _SEALED | kernel.MS_RDONLY, data=_lower(layers))
+
+
+def _mount_writable(root: Root, layers: list[int], places: BoxPlaces, *, uid: int) -> None:
+    """Every layer but the host's own is shown as the sandbox's, so that it may write there."""
+    with contextlib.ExitStack() as held:
+        shown = []
+        for number, (path, fd) in enumerate(zip(root.layers, layers, strict=True)):
+            if path == HOST:
+                shown.append(fd)
+                continue
+            place = places.folder / f"layer-{number}"
+            place.mkdir(mode=0o700, exist_ok=True)
+            idmap.attach_as(fd, place, uid=uid)
+            shown.append(_held(held, os.open(place, _FOLDER)))
+        own = over(places)
+        data = f"{_lower(shown)},upperdir={own / 'up'},workdir={own / 'work'}"
+        kernel.mount("atoll", str(joined(places)), "overlay", _SEALED, data=data)
+
+
+def _lower(layers: list[int]) -> str:
+    return f"{_OPTIONS},lowerdir=" + ":".join(f"/proc/self/fd/{fd}" for fd in layers)
+
+
+def unprivileged_overlays() -> bool:
+    """Whether bubblewrap can mount an overlay as this user (Linux 5.11), tried by doing so."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        with contextlib.suppress(OSError):
+            kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWNS)
+            kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_SLAVE)
+            kernel.mount("atoll", "/mnt", "overlay", data="userxattr,lowerdir=/usr/bin:/usr/lib")
+            code = 0
+        os._exit(code)
+    _pid, status = os.waitpid(pid, 0)
+    return status == 0

@@ -1,0 +1,116 @@
+"""A sandbox's kept files: the workspace and the agents' state, on an image or in a folder.
+
+As root an ext4 image bounds them; elsewhere they are plain directories, which is said
+as `degraded: disk`. The layout is the same: `workspace/` and `state/<agent>/`.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.domain.errors import Failed
+from atoll.domain.sandbox.interior import AGENT_STATE
+from atoll.zygote.daemon import kernel
+from atoll.zygote.disk import image
+from atoll.zygote.disk.lending import Lender, Loan, loan_of
+from atoll.zygote.records.home import BoxPlaces, Home, passage_mode
+
+KEPT_FOLDER = "disk: its files lie in a plain folder of an earlier version, unbounded: recreate it"
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """How this host keeps files. `images` is false where ext4 images cannot be mounted."""
+
+    home: Home
+    images: bool
+    lender: Lender
+
+    def degraded(self) -> tuple[str, ...]:
+        """What is not bounded here."""
+        if self.images:
+            return ()
+        return ("disk: no loop devices for us, the workspace shares the host's disk unbounded",)
+
+    def open(self, places: BoxPlaces, *, size: int, uid: int) -> None:
+        """Make or mount the files of a sandbox whose files belong to `uid`.
+
+        Call it in a mount namespace of your own. Raises `Failed`, `OSError`.
+        """
+        if self.images:
+            self._mount(places, places.mounted, size=size)
+        _lay_out(places.mounted, uid)
+
+    def lend(self, places: BoxPlaces, *, size: int, uid: int) -> Loan:
+        """The same for files that a container's engine shall take over. Have the lender take it
+        back once it did. Raises `Failed`, `OSError`."""
+        if self.images and (places.image.exists() or not places.mounted.exists()):
+            places.lent.mkdir(mode=0o700, exist_ok=True)
+            with self.lender.machine_mounts():
+                self._mount(places, places.lent, size=size)
+                _lay_out(places.lent, uid)
+                return loan_of(places.lent)
+        _lay_out(places.mounted, uid)
+        # It is reached by the mounts of the engine alone, never by a path of the host's.
+        places.mounted.chmod(0o700)
+        # Files kept from a time when they lay in a folder go on there.
+        return loan_of(places.mounted, (KEPT_FOLDER,) if self.images else ())
+
+    def _mount(self, places: BoxPlaces, place: Path, *, size: int) -> None:
+        if not places.image.exists():
+            image.copy_sparse(image.template(self.home.boxes, size), places.image)
+        try:
+            image.mount_image(places.image, place)
+        except OSError as err:
+            raise Failed(
+                f"the workspace image of {places.folder.name} cannot be mounted: {err}; "
+                f"`fsck.ext4 {places.image}` may tell why"
+            ) from err
+
+
+def private_mounts() -> None:
+    """Enter a mount namespace whose mounts the rest of the machine never sees."""
+    kernel.unshare(kernel.CLONE_NEWNS)
+    kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_SLAVE)
+
+
+def _lay_out(place: Path, uid: int) -> None:
+    place.mkdir(exist_ok=True)
+    place.chmod(passage_mode())
+    _own_folder(place / "workspace", uid)
+    _own_folder(place / "state", uid)
+    for name, _inside in AGENT_STATE:
+        _own_state_folder(place / "state", name, uid)
+
+
+def _own_folder(path: Path, uid: int) -> None:
+    privileged = os.geteuid() == 0
+    try:
+        path.mkdir(mode=0o755 if privileged else 0o700)
+    except FileExistsError:
+        return
+    if privileged:
+        os.chown(path, uid, uid)
+
+
+def _own_state_folder(state: Path, name: str, uid: int) -> None:
+    """Below `state`, which the agent may write: never follow what it put there."""
+    parent = os.open(state, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        try:
+            os.mkdir(name, 0o700, dir_fd=parent)
+        except FileExistsError:
+            found = os.stat(name, dir_fd=parent, follow_symlinks=False)
+            if not _is_folder(found.st_mode):
+                raise Failed(
+                    f"the sandbox replaced its state folder {name} by something else: recreate it"
+                ) from None
+            return
+        if os.geteuid() == 0:
+            os.chown(name, uid, uid, dir_fd=parent, follow_symlinks=False)
+    finally:
+        os.close(parent)
+
+
+def _is_folder(mode: int) -> bool:
+    return mode & 0o170000 == 0o040000

@@ -1,0 +1,1 @@
+"""Work done for the control plane by other uids."""

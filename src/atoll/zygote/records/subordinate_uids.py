@@ -1,0 +1,229 @@
+"""Subordinate uids: the host's uids and gids that an ordinary user may use for others (subuid(5)).
+
+One user namespace, made as the zygote starts, maps the user as its root and the range as its other
+users. A sandbox gets one of these, so it draws on pools of its own where the kernel counts for each
+uid of the machine. What it counts for each user namespace (inotify, pending signals, processes) it
+also counts for whoever made the outermost one, the user: a second namespace, around the first,
+bounds what all sandboxes together take of that.
+"""
+
+import os
+import pwd
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from atoll.domain.errors import AtollError, Failed
+from atoll.zygote.daemon import kernel
+from atoll.zygote.disk.storage import private_mounts
+from atoll.zygote.records.uids import Counter
+from atoll.zygote.wall.covers import closed_to_others, covers, lay_cover
+from atoll.zygote.wall.user_namespaces import held_namespace, write_maps
+
+SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+PROGRAMS = ("newuidmap", "newgidmap")
+TIMEOUT_SECONDS = 10
+PASSED_OVER = 10_000
+"""Other programs (podman, say) give the first uids of a large range to users of their images."""
+
+TOGETHER = 2
+"""All sandboxes together get the machine's bound of watchers for a uid, divided by this."""
+
+_WATCHERS = ("inotify_instances", "inotify_watches")
+_MAX_WORDS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Ids in a row."""
+
+    first: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """Why there are no subordinate uids here, and the command that mends it."""
+
+    why: str
+    mend: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subordinates:
+    """The namespace, by a descriptor, and the uids that are its users from 1 on."""
+
+    namespace: int
+    uids: Span
+    counter: Counter
+
+    def take(self) -> int:
+        """Return a uid of the host that no sandbox ever had. Raises `LimitReached`, `Failed`."""
+        return self.uids.first + self.counter.take(1) - 1
+
+    def inside(self, uid: int) -> int:
+        """Return the number of a uid of the host in the namespace. Raises `Failed`."""
+        number = uid - self.uids.first + 1
+        if not 1 <= number <= self.uids.count:
+            raise Failed(
+                f"the files of this sandbox belong to uid {uid}, which is not in your range "
+                f"({self.uids.first}, {self.uids.count} uids): put it back into /etc/subuid"
+            )
+        return number
+
+    def enter(self) -> None:
+        """Become root of the namespace, for good. Call it in a process without threads."""
+        kernel.setns(self.namespace, kernel.CLONE_NEWUSER)
+
+    def act(self, work: Callable[[], None]) -> None:
+        """Run `work` as root of the namespace, in a child. Raises `Failed` with its error."""
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            self._act(work, write)
+        os.close(write)
+        with os.fdopen(read, "rb") as said:
+            words = said.read().decode(errors="replace")
+        os.waitpid(pid, 0)
+        if words != "done":
+            raise Failed(words or "a process with subordinate uids broke off")
+
+    def _act(self, work: Callable[[], None], write: int) -> NoReturn:
+        words = ""
+        try:
+            self.enter()
+            work()
+            words = "done"
+        except (OSError, AtollError) as err:
+            words = str(err)[:_MAX_WORDS]
+        finally:
+            os.write(write, words.encode())
+            os._exit(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The way of one process to a subordinate uid: first it is root of the namespace and opens what
+    is the caller's, then it drops to the uid, which reaches `needed` below folders closed to it."""
+
+    subordinates: Subordinates
+    uid: int
+    needed: Callable[[], Iterable[Path]]
+
+    def begin(self) -> None:
+        """Be root of the namespace, with mounts of this process's own. Raises `OSError`."""
+        self.subordinates.enter()
+        private_mounts()
+
+    def end(self) -> None:
+        """Open the way and drop to the uid for good. Raises `Failed`, `OSError`."""
+        number = self.subordinates.inside(self.uid)
+        for cover in covers(self.needed(), closed_to_others):
+            lay_cover(cover)
+        kernel.drop_to(number)
+
+
+def open_subordinates(boxes: Path) -> Subordinates | Lacking:
+    """Make the namespace for the user of this process, whose home keeps sandboxes in `boxes`; or
+    return what is missing. Nothing but trying tells: the programs need their set-uid bit, a line
+    for the user in two files, and a kernel that allows it."""
+    uid = os.geteuid()
+    try:
+        person = pwd.getpwuid(uid)
+    except KeyError:
+        return Lacking(f"uid {uid} has no name", "Run Atoll as a user of /etc/passwd.")
+    missing = [each for each in PROGRAMS if shutil.which(each, path=SYSTEM_PATH) is None]
+    if missing:
+        return Lacking(f"{' and '.join(missing)} missing", "As root: `apt-get install uidmap`.")
+    spans = [_span(Path(file), person) for file in ("/etc/subuid", "/etc/subgid")]
+    uids, gids = spans
+    if uids is None or gids is None:
+        return Lacking(f"{person.pw_name} has no range of subordinate ids", _usermod(person))
+    count = min(uids.count, gids.count)
+    try:
+        namespace = _namespace(Span(uids.first, count), Span(gids.first, count))
+    except (OSError, AtollError, subprocess.TimeoutExpired) as err:
+        return Lacking(f"the namespace cannot be made: {err}", "See newuidmap(1).")
+    first = 1 + (PASSED_OVER if count >= 2 * PASSED_OVER else 0)
+    known = Path(person.pw_dir) / ".local" / "state" / "atoll" / "next-subordinate-uid"
+    counter = Counter(boxes / "next-subordinate", known, first=first, last=count + 1)
+    return Subordinates(namespace, Span(uids.first, count), counter)
+
+
+def _span(file: Path, person: pwd.struct_passwd) -> Span | None:
+    """Return the largest range of a user in /etc/subuid or /etc/subgid."""
+    found: list[Span] = []
+    with suppress(OSError):
+        for line in file.read_text(errors="replace").splitlines():
+            name, *numbers = line.split(":")
+            whole = len(numbers) == 2 and all(each.isdecimal() for each in numbers)
+            if whole and name in {person.pw_name, str(person.pw_uid)}:
+                found.append(Span(int(numbers[0]), int(numbers[1])))
+    return max((each for each in found if each.count), key=lambda each: each.count, default=None)
+
+
+def _usermod(person: pwd.struct_passwd) -> str:
+    taken = [100_000]
+    for file in ("/etc/subuid", "/etc/subgid"):
+        with suppress(OSError):
+            for line in Path(file).read_text(errors="replace").splitlines():
+                _name, *numbers = line.split(":")
+                if len(numbers) == 2 and all(each.isdecimal() for each in numbers):
+                    taken.append(sum(map(int, numbers)))
+    ids = f"{max(taken)}-{max(taken) + 65535}"
+    return f"As root: `usermod --add-subuids {ids} --add-subgids {ids} {person.pw_name}`."
+
+
+def _namespace(uids: Span, gids: Span) -> int:
+    """Return the inner of two namespaces, both with the same maps."""
+    outer = held_namespace(lambda pid: _map_by_programs(pid, uids, gids))
+    try:
+        _bound_watchers(outer)
+        return held_namespace(lambda pid: _map_all(outer, pid, uids.count), within=outer)
+    finally:
+        os.close(outer)
+
+
+def _map_by_programs(pid: int, uids: Span, gids: Span) -> None:
+    """Only these programs may map more than one id for an ordinary user."""
+    own = (os.geteuid(), os.getegid())
+    for program, mine, span in zip(PROGRAMS, own, (uids, gids), strict=True):
+        words = (pid, 0, mine, 1, 1, span.first, span.count)
+        done = subprocess.run(
+            [program, *map(str, words)],
+            env={"PATH": SYSTEM_PATH},
+            capture_output=True,
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise Failed(done.stderr.decode(errors="replace").strip()[:_MAX_WORDS] or program)
+
+
+def _map_all(outer: int, pid: int, count: int) -> None:
+    def write() -> None:
+        kernel.setns(outer, kernel.CLONE_NEWUSER)
+        # A line of a map lies within one of the map around it.
+        write_maps(pid, f"0 0 1\n1 1 {count}\n")
+
+    _in_child("the inner namespace", write)
+
+
+def _bound_watchers(outer: int) -> None:
+    def bound() -> None:
+        kernel.setns(outer, kernel.CLONE_NEWUSER)
+        for name in _WATCHERS:
+            most = int(Path(f"/proc/sys/fs/inotify/max_user_{name[8:]}").read_text())
+            Path(f"/proc/sys/user/max_{name}").write_text(str(max(1, most // TOGETHER)))
+
+    _in_child("the bound of inotify", bound)
+
+
+def _in_child(what: str, act: Callable[[], None]) -> None:
+    code = kernel.errno_in_child(act)
+    if code:
+        raise OSError(code, f"{what}: {os.strerror(code)}")

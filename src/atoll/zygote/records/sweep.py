@@ -1,0 +1,106 @@
+"""Clearing up after a zygote that is gone: what it left running ends, what it kept stays."""
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+
+import msgspec
+
+from atoll.domain.errors import Failed
+from atoll.zygote.disk.lending import Lender
+from atoll.zygote.records import record
+from atoll.zygote.records.home import SPARE_PREFIX, Home
+from atoll.zygote.stop.teardown import Grave, bury, remove_tree, unlink_socket
+from atoll.zygote.wall import cgroups, runtime_group
+
+REASON = "Atoll's zygote ended while the sandbox ran; start it again"
+
+
+def sweep(home: Home, groups: cgroups.Groups, lender: Lender) -> dict[str, record.Record]:
+    """End leftovers of this home and return every sandbox whose files are kept, by id."""
+    unlink_socket(home.socket)
+    lender.take_back_all()
+    kept: dict[str, record.Record] = {}
+    for folder in sorted(home.boxes.iterdir()):
+        if not folder.is_dir():
+            _forget_unfinished(folder)
+            continue
+        try:
+            known = record.load(folder / "box.json")
+        except Failed:
+            continue  # left for a person: list cannot show what cannot be read
+        if folder.name.startswith(SPARE_PREFIX):
+            _forget_spare(lender, groups, folder, known)
+        elif known is not None:
+            kept[known.sandbox_id] = _settle(lender, groups, known)
+    _remove_empty_groups(groups)
+    return kept
+
+
+def _forget_unfinished(path: Path) -> None:
+    if path.name.startswith("new-template-"):
+        path.unlink(missing_ok=True)
+
+
+def _forget_spare(
+    lender: Lender, groups: cgroups.Groups, folder: Path, known: record.Record | None
+) -> None:
+    """It was nobody's, whatever name it was just being given."""
+    if known is not None:
+        _end(lender, groups, known, name=folder.name, keep=False)
+    remove_tree(folder)
+
+
+def _settle(lender: Lender, groups: cgroups.Groups, known: record.Record) -> record.Record:
+    if not known.live:
+        return known
+    grave = _end(lender, groups, known, name=known.sandbox_id, keep=True)
+    settled = msgspec.structs.replace(known, live=False, processes=(), group="", reason=REASON)
+    record.save(grave.places.record, settled)
+    return settled
+
+
+def _end(
+    lender: Lender, groups: cgroups.Groups, known: record.Record, *, name: str, keep: bool
+) -> Grave:
+    """End what still runs of the sandbox in folder `name`."""
+    fds = _living(known)
+    grave = Grave(
+        places=lender.home.box(name),
+        groups=groups.paths(known.group_name),
+        runtime_groups=runtime_group.paths(groups, known.group_name),
+        runtime=None,
+        inside=tuple(fds),
+        keep=keep,
+        lender=lender,
+    )
+    bury(grave)
+    for fd in fds:
+        os.close(fd)
+    return grave
+
+
+def _living(known: record.Record) -> list[int]:
+    """Descriptors of its processes that still run; a pid used again is not one of them."""
+    if known.boot_id != record.boot_id():
+        return []
+    found = []
+    for process in known.processes:
+        with contextlib.suppress(ProcessLookupError):
+            fd = os.pidfd_open(process.pid)
+            if record.same_process(process):
+                found.append(fd)
+            else:
+                os.close(fd)
+    return found
+
+
+def _remove_empty_groups(groups: cgroups.Groups) -> None:
+    for _version, base in groups.bases:
+        for group in base.iterdir():
+            if group.is_dir() and group.name != "zygote":
+                for pid in cgroups.members(group):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                cgroups.remove([group])

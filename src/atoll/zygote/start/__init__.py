@@ -1,0 +1,1 @@
+"""Building a sandbox."""

@@ -1,0 +1,125 @@
+"""What a birth is told and tells, and what all births of a host share. Nothing happens here."""
+
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from atoll.runtime.boot import Stand
+from atoll.wire.zygote.messages import Start
+from atoll.wire.zygote.messages import Wall as WallKind
+from atoll.zygote.daemon.own_settings import OwnSettings
+from atoll.zygote.disk.storage import Storage
+from atoll.zygote.records.home import Home
+from atoll.zygote.records.record import Process
+from atoll.zygote.records.subordinate_uids import Subordinates
+from atoll.zygote.start.shared_memory import Mould
+from atoll.zygote.wall import runtime_group
+from atoll.zygote.wall.bwrap_argv import Programs
+from atoll.zygote.wall.cgroups import Groups
+from atoll.zygote.wall.confinement import Confinement
+
+ALL_SHARED = "uid: rootless, all sandboxes share the caller's uid"
+SHARED = (
+    "uid: rootless, a sandbox with a folder of the host's or a root to write to shares the "
+    "caller's uid"
+)
+SUBORDINATE = (
+    "uid: rootless, it has a subordinate uid, but its inotify watchers, pending signals and "
+    "processes are also counted for the caller"
+)
+
+Become = Callable[[Stand], None]
+"""The life of a runtime: prepares itself, calls `Stand`, serves."""
+
+
+class Born(msgspec.Struct, frozen=True, tag=True):
+    """The sandbox stands. Beside it travel descriptors of init (and bwrap), `inside` of them,
+    then the doors."""
+
+    processes: tuple[Process, ...]
+    degraded: tuple[str, ...] = ()
+    inside: int = 2
+
+
+class Laid(msgspec.Struct, frozen=True, tag=True):
+    """All is ready for an init whose wall somebody else builds: its files are at `files`, the
+    host's folders at `folders`, in the order of the request."""
+
+    files: str
+    folders: tuple[str, ...] = ()
+
+
+class Adoption(msgspec.Struct, frozen=True):
+    """Told to a spare: it is this sandbox from now on. Beside it travels the runtime's listening
+    socket, then (with `keys`) the broker's keys."""
+
+    request: Start
+    keys: bool
+
+
+class Stillborn(msgspec.Struct, frozen=True, tag=True):
+    """It could not be built; `kind` is an error's code."""
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nursery:
+    """What every birth on this host shares. `control_uid` connects to runtimes."""
+
+    home: Home
+    programs: Programs
+    groups: Groups
+    storage: Storage
+    control_uid: int
+    become: Become
+    confinement: Confinement
+    mould: Mould = field(default_factory=Mould)
+    settings: OwnSettings = field(default_factory=OwnSettings)
+    root: bool = field(default_factory=lambda: os.geteuid() == 0)
+    """Whether sandboxes get uids of their own: a fact of the zygote, settled while it is whole. A
+    child that has laid its privilege down must still know that it has one to give up."""
+
+    subordinates: Subordinates | None = None
+    """The source of sandboxes' uids without root; None where there are none."""
+
+    @property
+    def namespaces(self) -> set[int]:
+        """Descriptors that a child must keep to act as root of the subordinate uids."""
+        return set() if self.subordinates is None else {self.subordinates.namespace}
+
+    def is_shared(self, uid: int) -> bool:
+        """Return whether this uid is the caller's, which a sandbox without its own has."""
+        return not self.root and uid == os.geteuid()
+
+    def degraded(self, wall: WallKind = "bubblewrap", *, shared: bool = False) -> tuple[str, ...]:
+        """Return the protections that no sandbox here gets, or none of those that share the
+        caller's uid. A container's groups and mounts are its engine's."""
+        if self.root:
+            uids: tuple[str, ...] = ()
+        elif self.subordinates is None or wall == "container":
+            uids = (ALL_SHARED,)
+        else:
+            uids = (SHARED if shared else SUBORDINATE,)
+        unbound = () if self.groups.has("memory") else (runtime_group.UNBOUND,)
+        runtime = (*unbound, *self.confinement.lacking)
+        if wall == "container":
+            return (*self.storage.degraded(), *runtime, *uids)
+        return (*self.groups.degraded(), *self.storage.degraded(), *runtime, *uids)
+
+
+@dataclass(frozen=True, slots=True)
+class Parentage:
+    """Whose child: the request, and the two uids that are this sandbox's for ever. With
+    `wait_seconds` the wall is somebody else's work and its init awaited that long."""
+
+    request: Start
+    sandbox_uid: int
+    runtime_uid: int
+    report: socket.socket
+    wait_seconds: int | None = None
+    spare: bool = False

@@ -1,0 +1,117 @@
+"""Taking in the init of a wall that somebody else builds: a socket, one guest, its READY.
+
+The init of a container connects out to a socket of ours. Only the sandbox's own uid may (its
+mode, and SO_PEERCRED), only once, and only for a while. From READY on nothing tells this
+sandbox from one of bubblewrap's.
+"""
+
+import os
+import select
+import socket
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.domain.errors import Failed, Forbidden
+from atoll.domain.sandbox.interior import HOME
+from atoll.zygote.daemon import kernel
+from atoll.zygote.daemon.owned_socket import listen, peer
+from atoll.zygote.disk.host_root import OWN, hosts_text
+from atoll.zygote.wall.wall import await_ready
+
+READY_SECONDS = 10.0
+_WRITTEN = ("resolv.conf", "nsswitch.conf", "gitconfig")
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """An init that came in and said READY: our end of its socket, the doors' listeners, its
+    pid and a descriptor of it. The receiver owns them."""
+
+    control: socket.socket
+    doors: tuple[socket.socket, ...]
+    pid: int
+    pidfd: int
+
+
+def open_rendezvous(path: Path, uid: int) -> socket.socket:
+    """A listening SEQPACKET socket that `uid` alone (and root) may connect to."""
+    path.unlink(missing_ok=True)
+    return listen(str(path), uid, socket.SOCK_SEQPACKET, backlog=1)
+
+
+def receive_guest(listener: socket.socket, uid: int, *, seconds: float) -> Guest:
+    """The first and only one to come in. Raises `Failed` when nobody does within `seconds` or
+    it is not well, `Forbidden` when it is somebody else."""
+    path = Path(listener.getsockname())
+    try:
+        control = _first(listener, seconds)
+    finally:
+        listener.close()
+        path.unlink(missing_ok=True)
+    pid, its_uid = peer(control)
+    if its_uid != uid:
+        control.close()
+        raise Forbidden(f"uid {its_uid} came in where only uid {uid} may: the sandbox was refused")
+    try:
+        # An open connection proves that the pid is still that of whoever made it.
+        pidfd = os.pidfd_open(pid)
+    except OSError as err:
+        control.close()
+        raise Failed(
+            f"the init (pid {pid}) cannot be watched: {err}; its container must run on this "
+            "machine, in sight of Atoll's processes"
+        ) from err
+    try:
+        _check_terminals(pid)
+        doors = await_ready(
+            control, pidfd, time.monotonic() + READY_SECONDS, builder="the container"
+        )
+    except BaseException:
+        control.close()
+        os.close(pidfd)
+        raise
+    return Guest(control, doors, pid, pidfd)
+
+
+def _first(listener: socket.socket, seconds: float) -> socket.socket:
+    if not select.select([listener], [], [], seconds)[0]:
+        raise Failed(f"nobody built the sandbox's wall within {seconds:.0f} s: its init never came")
+    connection, _address = listener.accept()
+    return connection
+
+
+def _check_terminals(pid: int) -> None:
+    """A bound on its terminals is set in its own devpts: that must not be this machine's."""
+    try:
+        root = os.open(f"/proc/{pid}/root", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            # Its image may have put links there, which lead nowhere from here.
+            pts = kernel.open_in_root(root, "/dev/pts")
+        finally:
+            os.close(root)
+    except OSError:
+        return  # what cannot be reached will not be bounded either, and that is said
+    theirs = os.fstat(pts).st_dev
+    os.close(pts)
+    if theirs == Path("/dev/pts").stat().st_dev:
+        raise Forbidden("the init that came in shares this machine's terminals: it has no wall")
+
+
+def write_etc(folder: Path, *, hostname: str, uid: int) -> None:
+    """What of /etc must name this sandbox: its user under the uid it has, its hosts, git's
+    settings. World-readable; everything else of /etc is the image's."""
+    folder.mkdir(mode=0o755, exist_ok=True)
+    folder.chmod(0o755)
+    texts = {
+        **{name: OWN[name] for name in _WRITTEN},
+        "passwd": "root:x:0:0:root:/root:/usr/sbin/nologin\n"
+        f"agent:x:{uid}:{uid}:agent:{HOME}:/bin/sh\n"
+        "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+        "group": f"root:x:0:\ntty:x:5:\nagent:x:{uid}:\nnogroup:x:65534:\n",
+        "hosts": hosts_text(hostname),
+        "hostname": hostname + "\n",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o644)

@@ -1,0 +1,210 @@
+"""Ending a sandbox: every process, then its groups, socket and mounts, and on request its files.
+
+Runs in a short-lived child of the zygote, so that many sandboxes end side by side. The
+order is measured: quota lifted, runtime asked, groups killed, then each known process; what
+was found is verified gone and what would not go is named.
+"""
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import stat
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from atoll.zygote.disk import image
+from atoll.zygote.disk.lending import Lender
+from atoll.zygote.records.home import BoxPlaces
+from atoll.zygote.wall import cgroups
+
+GRACE_SECONDS = 3.0
+"""For a runtime to write its journal and let its terminals go."""
+
+DEATH_SECONDS = 10.0
+_POLL_SECONDS = 0.004
+
+
+class Buried(msgspec.Struct, frozen=True):
+    """What went and what stayed, each a sentence or a name."""
+
+    removed: tuple[str, ...] = ()
+    leftovers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Grave:
+    """What to end. `runtime` and `inside` are pidfds; `keep` leaves the files for a next start.
+    `groups` are the sandbox's, `runtime_groups` those of its runtime."""
+
+    places: BoxPlaces
+    groups: list[Path]
+    runtime_groups: list[Path]
+    runtime: int | None
+    inside: tuple[int, ...]
+    keep: bool
+    lender: Lender
+    remove: Callable[[Path], str] = lambda folder: remove_tree(folder)
+    """Removes its files; where they belong to a subordinate uid, as root of that."""
+
+    @property
+    def all_groups(self) -> list[Path]:
+        """The sandbox's and its runtime's."""
+        return [*self.groups, *self.runtime_groups]
+
+
+def bury(grave: Grave) -> Buried:
+    """End it and say what happened. Never raises for what it finds."""
+    removed: list[str] = []
+    leftovers: list[str] = []
+    _end_processes(grave, removed, leftovers)
+    _remove_groups(grave.all_groups, removed, leftovers)
+    _remove_run(grave.places, removed, leftovers)
+    _take_back(grave, leftovers)
+    _await_unmounted(grave.places, leftovers)
+    if not grave.keep:
+        _remove_files(grave, removed, leftovers)
+    return Buried(tuple(removed), tuple(leftovers))
+
+
+def _end_processes(grave: Grave, removed: list[str], leftovers: list[str]) -> None:
+    cgroups.lift_quota(grave.groups)
+    fds = [fd for fd in (grave.runtime, *grave.inside) if fd is not None]
+    alive = [fd for fd in fds if not gone(fd)]
+    if grave.runtime in alive and grave.keep:
+        send(grave.runtime, signal.SIGTERM)
+        wait_until(lambda: gone(grave.runtime), GRACE_SECONDS)
+    inside = sum(len(cgroups.members(group)) for group in grave.groups[:1])
+    for groups in (grave.groups, grave.runtime_groups):
+        with contextlib.suppress(OSError):
+            cgroups.kill(groups)
+    for fd in alive:
+        send(fd, signal.SIGKILL)
+    ended = wait_until(
+        lambda: all(gone(fd) for fd in alive) and not any(map(cgroups.members, grave.all_groups)),
+        DEATH_SECONDS,
+    )
+    if not ended:
+        stuck = sorted({pid for group in grave.all_groups for pid in cgroups.members(group)})
+        leftovers.append(f"processes that did not die within {DEATH_SECONDS:.0f} s: {stuck}")
+    elif alive:
+        removed.append(f"processes ({max(inside, len(alive))})")
+
+
+def gone(pidfd: int | None) -> bool:
+    """Whether a process has ended (a pidfd is readable then)."""
+    if pidfd is None:
+        return True
+    poller = select.poll()
+    poller.register(pidfd, select.POLLIN)
+    return bool(poller.poll(0))
+
+
+def send(pidfd: int | None, number: signal.Signals) -> None:
+    """Signal a process that may be gone."""
+    if pidfd is not None:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(pidfd, number)
+
+
+def end_session(leader: int) -> None:
+    """Kill what is left of the process group that `leader`, ended, once led."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
+
+
+def wait_until(done: Callable[[], bool], seconds: float) -> bool:
+    """Poll, since a group's emptiness and a loop device's end send no event we can wait for."""
+    deadline = time.monotonic() + seconds
+    while not done():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL_SECONDS)
+    return True
+
+
+def _remove_groups(groups: list[Path], removed: list[str], leftovers: list[str]) -> None:
+    there = [group for group in groups if group.exists()]
+    left: list[Path] = there
+    wait_until(lambda: not _still(left), DEATH_SECONDS)
+    left = [group for group in there if group.exists()]
+    if left:
+        leftovers += [f"cgroup {group}" for group in left]
+    elif there:
+        removed.append(f"cgroups ({len(there)})")
+
+
+def _still(groups: list[Path]) -> bool:
+    # A group stays busy after its last process was reaped, for seconds on a loaded machine.
+    return bool(cgroups.remove(groups))
+
+
+def _remove_run(places: BoxPlaces, removed: list[str], leftovers: list[str]) -> None:
+    try:
+        places.rendezvous.unlink(missing_ok=True)
+        if places.socket.exists():
+            places.socket.unlink()
+            removed.append("runtime socket")
+        if places.run.exists():
+            places.run.rmdir()
+    except OSError as err:
+        leftovers.append(f"{places.run}: {err}")
+
+
+def _take_back(grave: Grave, leftovers: list[str]) -> None:
+    try:
+        grave.lender.take_back(grave.places)
+    except OSError as err:
+        leftovers.append(f"{grave.places.lent}: {err}")
+
+
+def _await_unmounted(places: BoxPlaces, leftovers: list[str]) -> None:
+    """The mount went with the last process of its namespace; the loop device follows."""
+    if not places.image.exists():
+        return
+    if not wait_until(lambda: not image.loops_of(places.image), DEATH_SECONDS):
+        leftovers.append(f"loop device {', '.join(image.loops_of(places.image))} still in use")
+
+
+def _remove_files(grave: Grave, removed: list[str], leftovers: list[str]) -> None:
+    places = grave.places
+    if not places.folder.exists():
+        return
+    error = grave.remove(places.folder)
+    if error:
+        leftovers.append(f"{places.folder}: {error}")
+    else:
+        removed.append("workspace, agent state and journal")
+
+
+def remove_tree(folder: Path) -> str:
+    """Remove a tree an agent may have filled: any depth, any modes, no link followed.
+    Returns what went wrong, empty when all is gone."""
+    try:
+        shutil.rmtree(folder)
+        return ""
+    except (OSError, RecursionError):
+        pass
+    # Thousands of levels, or folders without permissions of their own: rm walks by
+    # descriptors, and chmod -R follows no link it meets.
+    error = ""
+    for argv in (
+        ["chmod", "-R", "u+rwX", "--", str(folder)],
+        ["rm", "-rf", "--one-file-system", "--", str(folder)],
+    ):
+        done = subprocess.run(argv, capture_output=True, check=False, env={"PATH": os.defpath})
+        error = done.stderr.decode(errors="replace").strip()
+    return error.splitlines()[0] if folder.exists() and error else ""
+
+
+def unlink_socket(path: Path) -> None:
+    """Remove a socket left by a zygote that is gone; anything else of that name stays."""
+    with contextlib.suppress(FileNotFoundError):
+        if stat.S_ISSOCK(path.lstat().st_mode):
+            path.unlink()

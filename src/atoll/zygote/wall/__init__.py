@@ -1,0 +1,1 @@
+"""The wall: namespaces, filters, control groups, roots."""

@@ -1,0 +1,183 @@
+"""The command line of the wall: what bubblewrap is asked to build. It starts nothing.
+
+Order matters: mounts are made in the order written, so `/` and `/dev` become read-only
+last. Sources are reached with the sandbox's own uid: by path where only the zygote may change
+what lies there, by descriptor where the control plane may.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.domain.files.host_mount import HostMount
+from atoll.domain.sandbox.interior import (
+    AGENT_STATE,
+    BARE_BYTES,
+    DOORS,
+    FILTERS,
+    MASKED,
+    MIB,
+    SCRATCH,
+)
+from atoll.zygote.disk.host_mounts import host_mount_argv
+from atoll.zygote.disk.host_root import ROOT_LINKS
+from atoll.zygote.disk.roots import Root, root_argv
+from atoll.zygote.records.home import BoxPlaces
+
+CONTROL_FD, SECCOMP_FD, INFO_FD = 3, 4, 5
+"""Descriptors of the new process; of these only CONTROL_FD stays open inside."""
+
+INSIDE_UID = 1000
+
+OWN_PLACES = ("/.atoll", "/opt/atoll", "/home", "/mnt", "/srv", "/data")
+"""Small and read-only in the end: folders of ours in the root of an image."""
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """Where the zygote laid what every wall needs. `init` is the argv inside whose first
+    word is bound from `init_file`; `init_kind` is `c` or `python`. Commands of `sudo` have filters
+    of their own, in which package managers may set S_ISUID, and `quiet_chown` as a further one."""
+
+    bwrap: Path
+    seccomp: Path
+    debug_seccomp: Path
+    sudo_seccomp: Path
+    sudo_debug_seccomp: Path
+    import_seccomp: Path
+    quiet_chown: Path
+    init_file: Path
+    init_inside: tuple[str, ...]
+    init_kind: str
+    bwrap_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wall:
+    """One sandbox's wall. `views` are inheritable descriptors of folders and where they go:
+    bwrap compares what it mounts with the descriptor, closes it, and fails when a link took
+    the name's place meanwhile. `nproc` limits processes where no cgroup does, `files` open files of
+    commands where init may have more, `netlink`
+    sockets of that family. `root` None is the usual one; with `privileged` the zygote mounted
+    it, and `mounts`. `bare` shows an empty place of memory where the workspace would be."""
+
+    hostname: str
+    places: BoxPlaces
+    etc: Path
+    views: tuple[tuple[int, str], ...]
+    writable: bool
+    nproc: int | None
+    files: int | None
+    netlink: int
+    root: Root | None = None
+    mounts: tuple[HostMount, ...] = ()
+    bare: bool = False
+    privileged: bool = False
+
+
+def wall_argv(programs: Programs, wall: Wall) -> list[str]:
+    """bwrap's whole argv, ending with init's."""
+    return [
+        str(programs.bwrap),
+        *_isolation(wall.hostname),
+        *_system(wall),
+        *_scratch(),
+        *_kernel_files(),
+        *_own_files(wall),
+        *_init(programs, wall),
+    ]
+
+
+def _isolation(hostname: str) -> Iterator[str]:
+    yield from ("--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL")
+    yield from ("--new-session", "--as-pid-1", "--die-with-parent", "--clearenv")
+    yield from ("--uid", str(INSIDE_UID), "--gid", str(INSIDE_UID), "--hostname", hostname)
+    yield from ("--seccomp", str(SECCOMP_FD), "--info-fd", str(INFO_FD))
+
+
+def _system(wall: Wall) -> Iterator[str]:
+    if wall.root is not None and wall.root.whole:
+        yield from root_argv(wall.root, wall.places, privileged=wall.privileged)
+        yield from ("--ro-bind", str(wall.places.hosts), "/etc/hosts")
+        # Places of mounts: never of what an image put there.
+        for name in OWN_PLACES:
+            yield from ("--perms", "0755", "--size", str(MIB), "--tmpfs", name)
+        return
+    if wall.root is not None:
+        yield from root_argv(wall.root, wall.places, privileged=wall.privileged)
+    else:
+        yield from ("--ro-bind", "/usr", "/usr")
+    for name in ROOT_LINKS:
+        place = Path("/") / name
+        if place.is_symlink():
+            yield from ("--symlink", str(place.readlink()).lstrip("/"), str(place))
+        elif place.is_dir():
+            yield from ("--ro-bind", str(place), str(place))
+    yield from ("--ro-bind", str(wall.etc), "/etc")
+    yield from ("--ro-bind", str(wall.places.hosts), "/etc/hosts")
+    for name in ("/opt", "/mnt", "/srv", "/var/log", "/var/lib"):
+        yield from ("--dir", name)
+
+
+def _scratch() -> Iterator[str]:
+    yield from ("--dev", "/dev")
+    for place, mode, size in SCRATCH:
+        yield from ("--perms", f"{mode:04o}", "--size", str(size), "--tmpfs", place)
+
+
+def _kernel_files() -> Iterator[str]:
+    yield from ("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys")
+    for place in MASKED:
+        if Path(place).is_dir():
+            yield from ("--perms", "0555", "--size", "4096", "--tmpfs", place)
+            yield from ("--remount-ro", place)
+        elif _readable_by_others(Path(place)):
+            yield from ("--ro-bind", "/dev/null", place)
+
+
+def _readable_by_others(path: Path) -> bool:
+    """A sandbox's uid is never root's: what only root may open needs no mount of its own."""
+    try:
+        return bool(path.stat().st_mode & 0o006)
+    except OSError:
+        return False
+
+
+def _own_files(wall: Wall) -> Iterator[str]:
+    mounted = wall.places.mounted
+    if wall.bare:
+        yield from ("--perms", "0755", "--size", str(BARE_BYTES), "--tmpfs", "/workspace")
+    else:
+        bind = "--bind" if wall.writable else "--ro-bind"
+        yield from (bind, str(mounted / "workspace"), "/workspace")
+    yield from ("--bind", str(mounted / "state"), "/.atoll/state")
+    for name, inside in AGENT_STATE:
+        yield from ("--bind", str(mounted / "state" / name), f"/home/agent/{inside}")
+    for fd, target in wall.views:
+        yield from ("--ro-bind-fd", str(fd), target)
+    yield from host_mount_argv(wall.mounts, wall.places, privileged=wall.privileged)
+
+
+def _init(programs: Programs, wall: Wall) -> Iterator[str]:
+    # The last argument of the interpreter form, the only one of the static form.
+    yield from ("--ro-bind", str(programs.init_file), programs.init_inside[-1])
+    yield from ("--remount-ro", "/dev")
+    for place in _closed(wall.root):
+        yield from ("--remount-ro", place)
+    yield from ("--chdir", "/", "--")
+    yield from programs.init_inside
+    yield from ("--control-fd", str(CONTROL_FD))
+    for door in DOORS:
+        yield from ("--door", str(door))
+    yield from ("--netlink", str(wall.netlink), "--filters", str(FILTERS))
+    if wall.nproc is not None:
+        yield from ("--nproc", str(wall.nproc))
+    if wall.files is not None:
+        yield from ("--files", str(wall.files))
+
+
+def _closed(root: Root | None) -> tuple[str, ...]:
+    """What becomes read-only once everything stands."""
+    if root is None or not root.whole:
+        return ("/",)
+    return OWN_PLACES if root.writable else (*OWN_PLACES, "/")

@@ -1,0 +1,41 @@
+"""What waits in a container's sockets, bounded where its engine does not: cgroup v1 only.
+
+cgroup v2 counts it as memory; v1 has a limit of its own for it, which engines no longer set
+(`memory.kmem.tcp.limit_in_bytes`, Documentation/admin-guide/cgroup-v1/memory.rst).
+"""
+
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+from atoll.domain.sandbox.interior import SOCKET_BYTES
+from atoll.zygote.wall import hierarchies
+
+_LIMIT = "memory.kmem.tcp.limit_in_bytes"
+_UNBOUND = "sockets: what waits in connections is not bounded"
+
+
+def bound_sockets(pid: int, pidfd: int, memory_bytes: int | None) -> tuple[str, ...]:
+    """Bound those of the container that process is in, as behind the other wall; what is lacking
+    when that cannot be. Never raises."""
+    if memory_bytes is None:
+        return ()
+    try:
+        group = _memory_group(pid)
+        # What was read is of that very process only if it still lives.
+        signal.pidfd_send_signal(pidfd, 0)
+        if group is not None:
+            (group / _LIMIT).write_text(str(min(memory_bytes, SOCKET_BYTES)))
+    except OSError as err:
+        return (f"{_UNBOUND} ({err.strerror})",)
+    return ()
+
+
+def _memory_group(pid: int) -> Path | None:
+    """Its group of v1's memory controller, where that is mounted here."""
+    paths = hierarchies.groups_of(pid)
+    for each in hierarchies.hierarchies():
+        if each.version == 1 and "memory" in each.controllers:
+            theirs = next((path for key, path in paths if "memory" in key.split(",")), None)
+            return None if theirs is None else replace(each, own=theirs).own_folder
+    return None

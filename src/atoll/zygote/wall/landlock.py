@@ -1,0 +1,124 @@
+"""Landlock(7), as typed functions: rules of its own for a process that needs few files.
+
+A rule names a file or directory by descriptor, so it holds for that very one, whatever it is called
+later. What a process opened before, and descriptors it is sent, stay usable. Flags are from
+linux/landlock.h; what a kernel does not know yet is left out.
+"""
+
+import contextlib
+import ctypes
+import os
+import stat
+from enum import IntFlag
+
+from atoll.zygote.daemon import kernel
+
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_ASK_VERSION = 1
+_PATH_BENEATH = 1
+
+PORTS_SINCE, SCOPES_SINCE = 4, 6
+"""ABI versions that know TCP ports, and signals with abstract sockets (Linux 6.7, 6.12)."""
+
+_BIND_TCP = 1
+_ABSTRACT_SOCKETS, _SIGNALS = 1, 2
+
+
+class Access(IntFlag):
+    """Rights to files (LANDLOCK_ACCESS_FS_*)."""
+
+    EXECUTE = 1 << 0
+    WRITE_FILE = 1 << 1
+    READ_FILE = 1 << 2
+    READ_DIR = 1 << 3
+    REMOVE_DIR = 1 << 4
+    REMOVE_FILE = 1 << 5
+    MAKE_CHAR = 1 << 6
+    MAKE_DIR = 1 << 7
+    MAKE_REG = 1 << 8
+    MAKE_SOCK = 1 << 9
+    MAKE_FIFO = 1 << 10
+    MAKE_BLOCK = 1 << 11
+    MAKE_SYM = 1 << 12
+    REFER = 1 << 13
+    TRUNCATE = 1 << 14
+    IOCTL_DEV = 1 << 15
+
+
+_ALL_OF_ABI = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
+_OF_FILES = (
+    Access.EXECUTE | Access.WRITE_FILE | Access.READ_FILE | Access.TRUNCATE | Access.IOCTL_DEV
+)
+"""The rights that a rule may name for something that is no directory."""
+
+
+class _Ruleset(ctypes.Structure):
+    """struct landlock_ruleset_attr."""
+
+    _fields_ = (
+        ("handled_access_fs", ctypes.c_uint64),
+        ("handled_access_net", ctypes.c_uint64),
+        ("scoped", ctypes.c_uint64),
+    )
+
+
+class _PathBeneath(ctypes.Structure):
+    """struct landlock_path_beneath_attr, which is packed."""
+
+    _pack_ = 1
+    _fields_ = (("allowed_access", ctypes.c_uint64), ("parent_fd", ctypes.c_int32))
+
+
+def abi() -> int:
+    """Return the version of Landlock that this kernel offers, 0 where it offers none."""
+    try:
+        return kernel.call("landlock_create_ruleset", _CREATE_RULESET, None, 0, _ASK_VERSION)
+    except OSError:
+        return 0
+
+
+class Ruleset:
+    """Refuses every access to files, every TCP port to listen on, and signals and abstract
+    sockets of others, as far as `version` goes; `allow` makes exceptions for files."""
+
+    def __init__(self, version: int) -> None:
+        """Raises `OSError`."""
+        newest = max(known for known in _ALL_OF_ABI if known <= version)
+        self._files = _ALL_OF_ABI[newest]
+        wanted = _Ruleset(
+            self._files,
+            _BIND_TCP if version >= PORTS_SINCE else 0,
+            _ABSTRACT_SOCKETS | _SIGNALS if version >= SCOPES_SINCE else 0,
+        )
+        size = ctypes.sizeof(wanted)
+        self._fd = kernel.call(
+            "landlock_create_ruleset", _CREATE_RULESET, ctypes.byref(wanted), size, 0
+        )
+
+    def allow(self, path: str, access: Access) -> bool:
+        """Allow `access` to `path` and, if it is a directory, to all beneath it. Returns False for
+        a path this process cannot reach; raises `OSError`."""
+        try:
+            place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            wanted = int(access) & self._files
+            if not stat.S_ISDIR(os.fstat(place).st_mode):
+                wanted &= _OF_FILES
+            rule = _PathBeneath(wanted, place)
+            reference = ctypes.byref(rule)
+            kernel.call("landlock_add_rule", _ADD_RULE, self._fd, _PATH_BENEATH, reference, 0)
+        finally:
+            os.close(place)
+        return True
+
+    def enforce(self) -> None:
+        """Hold this thread, and all it starts, to these rules for good. Needs no_new_privs.
+        Raises `OSError`."""
+        kernel.call("landlock_restrict_self", _RESTRICT_SELF, self._fd, 0)
+
+    def close(self) -> None:
+        """Close the descriptor of the rules; what was enforced stays."""
+        with contextlib.suppress(OSError):
+            os.close(self._fd)

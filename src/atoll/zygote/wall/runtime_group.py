@@ -1,0 +1,113 @@
+"""A runtime's control groups, beside those of its sandbox: memory, processes, processor weight.
+
+A runtime reads what a sandbox sends it. Without groups of its own its memory would be the
+machine's, and one that is made to grow would be everybody's loss. So it alone ends, and with it
+its own sandbox.
+"""
+
+import contextlib
+import os
+from pathlib import Path
+
+from atoll.domain.sandbox.interior import MIB
+from atoll.runtime.own_usage import OwnUsage
+from atoll.zygote.daemon.own_settings import OwnSettings
+from atoll.zygote.wall.cgroups import Caps, Groups, join
+
+SUFFIX = ".runtime"
+"""Of its groups' names, after the sandbox's: no id of a sandbox holds a dot."""
+
+WEIGHT = 100
+"""The share of the processor that any other group gets, in the terms of cgroup v2."""
+
+UNBOUND = "runtime: no delegated cgroup, the memory of the sandbox's own runtime is not bounded"
+
+_USAGE = ("memory.current", "memory.usage_in_bytes")
+_MOST = ("memory.max", "memory.limit_in_bytes")
+_TASKS = ("pids.current",)
+_MOST_TASKS = ("pids.max",)
+_FIGURE_BYTES = 32
+_EVENTS = ("memory.events", "memory.oom_control")
+
+
+class Gauge:
+    """The files that tell what a runtime takes and may take, opened with privilege and before any
+    confinement, so that the runtime can read them later without a path."""
+
+    def __init__(self, made: list[Path]) -> None:
+        self._files = {
+            names: _opened(made, names) for names in (_USAGE, _MOST, _TASKS, _MOST_TASKS)
+        }
+
+    def __call__(self) -> OwnUsage | None:
+        """Return the figures; None where no group counts memory."""
+        memory = _figure(self._files[_USAGE])
+        if memory is None:
+            return None
+        most, tasks, most_tasks = (
+            _figure(self._files[each]) for each in (_MOST, _TASKS, _MOST_TASKS)
+        )
+        return OwnUsage(memory, most, tasks, most_tasks)
+
+
+def caps(settings: OwnSettings) -> Caps:
+    """Return what the settings let a runtime have. Its disk's weight stays the usual one: it writes
+    the journal and the recordings."""
+    return Caps(
+        memory_bytes=settings.runtime_memory_mb * MIB,
+        pids=settings.runtime_tasks,
+        cpu_millis=None,
+        weight=WEIGHT,
+    )
+
+
+def reason(settings: OwnSettings) -> str:
+    """Return why a runtime ended that `ran_out`."""
+    return f"the runtime's own memory ran out ({settings.runtime_memory_mb} MiB)"
+
+
+def enter(groups: Groups, name: str, settings: OwnSettings) -> Gauge:
+    """Move this process, still single-threaded, into groups of its own; `name` is that of its
+    sandbox's. Raises `OSError`."""
+    made = groups.make(name + SUFFIX, caps(settings))
+    join(made)
+    return Gauge(made)
+
+
+def paths(groups: Groups, name: str) -> list[Path]:
+    """The runtime's group in each hierarchy, made or not."""
+    return groups.paths(name + SUFFIX)
+
+
+def ran_out(groups: Groups, name: str) -> bool:
+    """Whether the kernel ended a process in them for want of memory."""
+    lines = (line.split() for group in paths(groups, name) for line in _lines(group, _EVENTS))
+    return any(key == "oom_kill" and count != "0" for key, count in lines)
+
+
+def usage(groups: Groups) -> tuple[int, ...]:
+    """Bytes of memory of each runtime that there is."""
+    found = (group for _version, base in groups.bases for group in base.glob(f"*{SUFFIX}"))
+    return tuple(int(line) for group in found for line in _lines(group, _USAGE))
+
+
+def _opened(made: list[Path], names: tuple[str, ...]) -> int | None:
+    for place in (group / name for group in made for name in names):
+        with contextlib.suppress(OSError):
+            return os.open(place, os.O_RDONLY | os.O_CLOEXEC)
+    return None
+
+
+def _figure(file: int | None) -> int | None:
+    """Return a number; None for `max`, and where there is no such file any more."""
+    if file is not None:
+        with contextlib.suppress(OSError, ValueError):
+            return int(os.pread(file, _FIGURE_BYTES, 0))
+    return None
+
+
+def _lines(group: Path, names: tuple[str, str]) -> list[str]:
+    for name in names:
+        with contextlib.suppress(OSError):
+            return (group / name).read_text().splitlines()
+    return []

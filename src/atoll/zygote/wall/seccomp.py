@@ -1,0 +1,205 @@
+"""The seccomp filter made of `domain.sandbox.system_calls`, for `bwrap --seccomp`.
+
+The rule is "what is known and not listed may pass"; numbers newer than the ones known here
+answer ENOSYS, so a new kernel opens nothing by itself. Integer arguments are compared on
+their low 32 bits, because that is all the kernel reads of an int: a 64-bit comparison let
+`socket(0x100000028, …)` through.
+"""
+
+import errno
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from atoll.domain.errors import Failed
+from atoll.domain.sandbox.system_calls import (
+    ABSENT,
+    BITS_REFUSED,
+    COUNTED,
+    CREATING_FLAGS,
+    JUDGED,
+    NEWEST_KNOWN,
+    OPENS,
+    PERSONALITIES,
+    SET_ID_BITS,
+    SETS_MODE,
+    SOCKET_FLAGS,
+    SOCKET_LEVEL,
+    SOCKET_OPTIONS,
+    SOCKETS,
+    TERMINAL_REQUESTS,
+    denied,
+)
+from atoll.zygote.wall.bpf import (
+    ARCHITECTURE_OFFSET,
+    NUMBER_OFFSET,
+    Program,
+    argument_offset,
+)
+
+ALLOW = 0x7FFF0000
+REFUSE = 0x00050000
+"""Answered with an error; its number is added."""
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """One machine: its AUDIT_ARCH word and its column in the tables."""
+
+    audit: int
+    column: int
+
+
+ARCHITECTURES = {
+    "x86_64": Architecture(0xC000003E, 0),
+    "aarch64": Architecture(0xC00000B7, 1),
+}
+
+
+def filter_for(
+    machine: str, *, debug: bool = False, set_ids: bool = False, counted: bool = True
+) -> bytes:
+    """Return the filter for `uname -m`, ready for `bwrap --seccomp`. With `debug` debuggers work;
+    with `set_ids` package managers may set S_ISUID and S_ISGID. `counted` lets the calls pass that
+    an init bounds (native/init/supervise.c); whatever no init runs gets none of them. Raises
+    `Failed` elsewhere."""
+    architecture = ARCHITECTURES.get(machine)
+    if architecture is None:
+        raise Failed(
+            f"no system call table for {machine}: sandboxes run on "
+            f"{' and '.join(ARCHITECTURES)} only"
+        )
+    program = Program()
+    _refuse_foreign_calls(program, architecture)
+    _find_denied(program, architecture, debug=debug)
+    if not counted:
+        _find_counted(program, architecture)
+    for name, judged in JUDGED.items():
+        program.if_equal(judged[architecture.column], name)
+    if not set_ids:
+        _find_modes(program, architecture)
+    program.give(ALLOW)
+    if not set_ids:
+        _judge_modes(program)
+    _judge_counted(program)
+    _judge_arguments(program)
+    program.label("denied")
+    program.give(REFUSE | errno.EPERM)
+    program.label("unknown")
+    program.give(REFUSE | errno.ENOSYS)
+    return program.assemble()
+
+
+def _refuse_foreign_calls(program: Program, architecture: Architecture) -> None:
+    program.load(ARCHITECTURE_OFFSET)
+    program.if_equal(architecture.audit, "native")
+    program.go("denied")  # 32-bit entry points have numbers of their own
+    program.label("native")
+    program.load(NUMBER_OFFSET)
+    program.if_at_least(NEWEST_KNOWN + 1, "unknown")  # x32 numbers lie here too
+    for numbers in ABSENT.values():
+        program.if_equal(numbers[architecture.column], "unknown")
+
+
+def _find_denied(program: Program, architecture: Architecture, *, debug: bool) -> None:
+    for numbers in denied(debug=debug).values():
+        number = numbers[architecture.column]
+        if number is not None:
+            program.if_equal(number, "denied")
+
+
+def _find_counted(program: Program, architecture: Architecture) -> None:
+    for name, entry in COUNTED.items():
+        program.if_equal(entry[architecture.column], f"counted {name}")
+
+
+def _judge_counted(program: Program) -> None:
+    for name, (_x86, _arm, argument, value) in COUNTED.items():
+        program.label(f"counted {name}")
+        program.load(argument_offset(argument))
+        program.if_equal(value, "denied")
+        program.go(name if name in JUDGED else "allowed")
+
+
+def _find_modes(program: Program, architecture: Architecture) -> None:
+    for table, kind in ((SETS_MODE, "mode"), (OPENS, "flags")):
+        for entry in table.values():
+            number = entry[architecture.column]
+            if number is not None:
+                program.if_equal(number, f"{kind} {entry[2]}")
+
+
+def _judge_modes(program: Program) -> None:
+    for index in sorted({index for _x86, _arm, index in OPENS.values()}):
+        program.label(f"flags {index}")
+        program.load(argument_offset(index))
+        program.mask(CREATING_FLAGS)
+        program.if_equal(0, "allowed")
+        program.go(f"mode {index + 1}")
+    for index in (1, 2, 3):
+        program.label(f"mode {index}")
+        program.load(argument_offset(index))
+        program.mask(SET_ID_BITS)
+        program.if_equal(0, "allowed")
+        program.go("denied")
+
+
+def _judge_arguments(program: Program) -> None:
+    program.label("socket")
+    program.label("socketpair")
+    judge_sockets(program, SOCKETS)
+    judge_socket_options(program)
+    program.label("ioctl")
+    deny_each(program, 1, TERMINAL_REQUESTS)
+    for name, (argument, bits) in BITS_REFUSED.items():
+        program.label(name)
+        program.load(argument_offset(argument))
+        program.mask(bits)
+        program.if_equal(0, "allowed")
+        program.go("denied")
+    program.label("personality")
+    program.load(argument_offset(0))
+    for persona in PERSONALITIES:
+        program.if_equal(persona, "allowed")
+    program.go("denied")
+    program.label("allowed")
+    program.give(ALLOW)
+
+
+def judge_socket_options(program: Program) -> None:
+    """Judge setsockopt(2): a few options of `SOL_SOCKET` are refused, all others pass."""
+    program.label("setsockopt")
+    program.load(argument_offset(1))
+    program.if_equal(SOCKET_LEVEL, "socket option")
+    program.go("allowed")
+    program.label("socket option")
+    deny_each(program, 2, SOCKET_OPTIONS)
+
+
+def deny_each(program: Program, argument: int, values: tuple[int, ...]) -> None:
+    """Go to `denied` for one of these values of an argument, to `allowed` else."""
+    program.load(argument_offset(argument))
+    for value in values:
+        program.if_equal(value, "denied")
+    program.go("allowed")
+
+
+def judge_sockets(program: Program, sockets: Mapping[int, Mapping[int, tuple[int, ...]]]) -> None:
+    """Go to `allowed` for a family, type and protocol that `sockets` lists (as
+    `domain.sandbox.system_calls.SOCKETS`), to `denied` else."""
+    program.load(argument_offset(0))
+    for family in sockets:
+        program.if_equal(family, f"family {family}")
+    program.go("denied")
+    for family, types in sockets.items():
+        program.label(f"family {family}")
+        program.load(argument_offset(1))
+        program.mask(~SOCKET_FLAGS & 0xFFFFFFFF)
+        for kind in types:
+            program.if_equal(kind, f"type {family} {kind}")
+        program.go("denied")
+        for kind, protocols in types.items():
+            program.label(f"type {family} {kind}")
+            program.load(argument_offset(2))
+            for protocol in protocols:
+                program.if_equal(protocol, "allowed")
+            program.go("denied")

@@ -1,0 +1,42 @@
+"""Which host directories a sandbox may be shown, and where. Pure rules on names.
+
+The zygote has root's eyes: it shows only what lies in the home's own shared folders,
+whatever the control plane asks for.
+"""
+
+from pathlib import PurePosixPath
+
+from atoll.domain.errors import Invalid
+from atoll.wire.zygote.messages import View
+from atoll.zygote.records.home import Home
+
+TARGETS = ("/.atoll/repos/", "/opt/", "/mnt/", "/srv/")
+
+
+def checked_views(home: Home, views: tuple[View, ...]) -> None:
+    """Raises `Invalid` for a source or target that is not allowed."""
+    for view in views:
+        tops = (home.repositories, home.agents, home.safety)
+        if not any(beneath(view.source, str(top)) for top in tops):
+            raise Invalid(
+                f"{view.source} cannot be mounted: only what lies below {home.repositories}, "
+                f"{home.agents} or {home.safety}",
+                field="views",
+            )
+        if not any(beneath(view.target, top.rstrip("/")) for top in TARGETS):
+            raise Invalid(
+                f"nothing can be mounted at {view.target}: only below {', '.join(TARGETS)}",
+                field="views",
+            )
+
+
+def checked_tree(home: Home, tree: str | None) -> None:
+    """Raises `Invalid` for a root that is none of the home's images."""
+    if tree is not None and not beneath(tree, str(home.images)):
+        raise Invalid(f"{tree} cannot be a root: only what lies below {home.images}", field="image")
+
+
+def beneath(path: str, top: str) -> bool:
+    """Whether an absolute path, written plainly (no `..`, `.`, `//`), lies below `top`."""
+    plain = str(PurePosixPath(path)) == path and ".." not in PurePosixPath(path).parts
+    return plain and path.startswith(top + "/")
