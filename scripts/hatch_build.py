@@ -29,8 +29,8 @@ class AtollBuildHook(BuildHookInterface[Any]):
             self._run(["npm", "run", "build"], root / "ui")
         if not page.exists():
             raise RuntimeError(f"the page is missing from {page.parent}: run scripts/install first")
-        init = root / f"src/atoll/runtime/spawners/bin/init-{platform.machine()}"
-        mould = root / f"src/atoll/runtime/zygote/bin/mould-{platform.machine()}.so"
+        init = root / f"src/atoll/inside/bin/init-{platform.machine()}"
+        mould = root / f"src/atoll/zygote/start/bin/mould-{platform.machine()}.so"
         self._build("init", init, "the wheel carries the Python init only")
         self._build("mould", mould, "runtimes will share less memory")
         if init.exists() or mould.exists():

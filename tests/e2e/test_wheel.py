@@ -43,13 +43,13 @@ def test_wheel_holds_page_init_profiles_and_migrations(tree: Path, tmp_path: Pat
     wanted = {
         "atoll/surfaces/http/static/index.html",
         "atoll/profiles/shell.yaml",
-        "atoll/runtime/spawners/twin/entry.py",
+        "atoll/inside/twin/entry.py",
         "atoll/adapters/storage/migrations/env.py",
         "atoll/py.typed",
     }
     assert wanted <= names
-    if (ROOT / f"src/atoll/runtime/spawners/bin/init-{platform.machine()}").exists():
-        assert f"atoll/runtime/spawners/bin/init-{platform.machine()}" in names
+    if (ROOT / f"src/atoll/inside/bin/init-{platform.machine()}").exists():
+        assert f"atoll/inside/bin/init-{platform.machine()}" in names
 
 
 def test_wheel_without_the_page_is_not_made(tree: Path, tmp_path: Path) -> None:

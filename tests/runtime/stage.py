@@ -13,9 +13,9 @@ from pathlib import Path
 import aiohttp
 from aiohttp import web
 
+from atoll.ports.runtime_boot import Agent
 from atoll.runtime.agents.agents import Agents
 from atoll.runtime.app import build
-from atoll.runtime.boot import Agent
 from atoll.runtime.control_plane import ControlPlane
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.health import Activity

@@ -2,8 +2,8 @@
 
 import pytest
 
+from atoll.ports.runtime_boot import Agent
 from atoll.runtime.agents import tui
-from atoll.runtime.boot import Agent
 from tests.runtime.stage import runtime
 from tests.runtime.test_runtime_agents import at
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from atoll.runtime.boot import Agent, Machine
+from atoll.ports.runtime_boot import Agent, Machine
 from tests.runtime.stage import Runtime, runtime
 
 PATIENCE = 20

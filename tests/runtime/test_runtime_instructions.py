@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from atoll.runtime.boot import Agent, Machine
+from atoll.ports.runtime_boot import Agent, Machine
 from tests.runtime.stage import Runtime, runtime
 from tests.runtime.test_runtime_agents import MACHINE
 from tests.runtime.test_runtime_register import until

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.runtime.boot import Agent, WatchFile
+from atoll.ports.runtime_boot import Agent, WatchFile
 from tests.runtime.stage import Runtime, runtime
 from tests.runtime.test_runtime_agents import act, at
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from atoll.runtime.boot import RuntimeBoot
-from atoll.runtime.spawners.binary import host_program, init_argv
+from atoll.inside.program import host_program, init_argv
+from atoll.ports.runtime_boot import RuntimeBoot
 from atoll.runtime.spawners.control import receive
 from atoll.wiring.runtime import INIT_GONE, serve
 from atoll.wiring.warm import warm

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from atoll.runtime.boot import Agent
+from atoll.ports.runtime_boot import Agent
 from tests.runtime.stage import Runtime, runtime
 from tests.runtime.test_runtime_agents import Person, act
 

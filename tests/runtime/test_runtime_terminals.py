@@ -7,7 +7,7 @@ from base64 import b64decode
 import pytest
 from aiohttp import WSMsgType
 
-from atoll.runtime.boot import Agent
+from atoll.ports.runtime_boot import Agent
 from atoll.runtime.terminals.waiting import MAX_WAITING_BYTES
 from atoll.wire.attach import (
     Ack,

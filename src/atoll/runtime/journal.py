@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from atoll.runtime.boot import JOURNAL_BYTES
+from atoll.ports.runtime_boot import JOURNAL_BYTES
 from atoll.runtime.clock import timestamp
 from atoll.wire.http.unreadable import UNREADABLE
 

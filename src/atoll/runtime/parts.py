@@ -14,12 +14,12 @@ from atoll.runtime.execs.execs import Execs
 from atoll.runtime.files.files import Files
 from atoll.runtime.health import Activity
 from atoll.runtime.journal import Journal
-from atoll.runtime.own_usage import OwnUsage
 from atoll.runtime.ports import Ports
 from atoll.runtime.recordings.recordings import Recordings
 from atoll.runtime.redactions import Redactions
 from atoll.runtime.standing_policy import StandingPolicy
 from atoll.runtime.terminals.terminals import Terminals
+from atoll.wire.contract.own_usage import OwnUsage
 
 
 def _nothing_counted() -> None:

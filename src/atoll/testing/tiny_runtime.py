@@ -15,7 +15,7 @@ import socket
 import sys
 from typing import Any
 
-from atoll.runtime.boot import RuntimeBoot, Stand
+from atoll.ports.runtime_boot import RuntimeBoot, Stand
 from atoll.wire import init as wire
 
 _REPLY_BYTES = 64 * 1024

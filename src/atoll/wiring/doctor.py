@@ -11,8 +11,8 @@ from pathlib import Path
 
 from atoll.domain.errors import AtollError
 from atoll.domain.sandbox.interior import DEFAULT_FILES, DEFAULT_PIDS, MIB, default_cpu_millis
+from atoll.inside.program import INSIDE_PYTHON
 from atoll.ports.host import Finding
-from atoll.runtime.spawners.binary import INSIDE_PYTHON
 from atoll.wire.zygote import messages as wire
 from atoll.wiring import disk_share, docker_host, zygote_process
 from atoll.wiring.doctor_uids import uid_findings

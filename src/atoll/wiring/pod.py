@@ -20,8 +20,8 @@ import msgspec
 from atoll.adapters.agents.catalogue import AGENTS
 from atoll.domain.agent.agent import named
 from atoll.domain.errors import AtollError, Failed, Invalid
-from atoll.runtime.boot import Agent, RuntimeBoot
-from atoll.runtime.spawners.binary import host_program, init_argv
+from atoll.inside.program import host_program, init_argv
+from atoll.ports.runtime_boot import Agent, RuntimeBoot
 from atoll.wire import init as wire
 from atoll.wire.http.unreadable import UNREADABLE
 from atoll.wire.zygote import messages as zygote

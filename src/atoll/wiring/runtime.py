@@ -19,10 +19,10 @@ from aiohttp import web
 
 from atoll.domain.broker.provider import Upstream
 from atoll.domain.errors import Invalid
+from atoll.ports.runtime_boot import RuntimeBoot, Stand
 from atoll.runtime.agents.agents import Agents
 from atoll.runtime.app import build
 from atoll.runtime.asks import Asks
-from atoll.runtime.boot import RuntimeBoot, Stand
 from atoll.runtime.control_plane import ControlPlane
 from atoll.runtime.doors.ask_desk import AskDesk
 from atoll.runtime.doors.broker import BrokerParts, brokering

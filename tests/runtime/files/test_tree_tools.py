@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.runtime.spawners.binary import host_program, init_binary, write_twin
+from atoll.inside.program import host_program, init_binary, write_twin
 
 INITS = [
     pytest.param(

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from atoll.runtime.spawners.binary import host_program, init_binary
+from atoll.inside.program import host_program, init_binary
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or not shutil.which("unshare") or not shutil.which("ip"),

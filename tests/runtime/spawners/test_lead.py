@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from atoll.domain.errors import Invalid
-from atoll.runtime.spawners.binary import init_binary
+from atoll.inside.program import init_binary
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.spawners.local import local
 from atoll.testing.inside import Output, terminal

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from atoll.domain.errors import Failed, Invalid, Unavailable
+from atoll.inside.program import init_binary
 from atoll.ports.spawner import ProcessSpec
-from atoll.runtime.spawners.binary import init_binary
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.spawners.local import local
 from atoll.testing.inside import captured, run

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.runtime.spawners.binary import init_binary
+from atoll.inside.program import init_binary
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 from atoll.wire.zygote import sudo

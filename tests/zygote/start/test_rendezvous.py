@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.runtime.spawners.binary import host_program, init_binary
+from atoll.inside.program import host_program, init_binary
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.wall import hierarchies

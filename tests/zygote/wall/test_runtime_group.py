@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from atoll.runtime.own_usage import OwnUsage
 from atoll.testing.zygote_rig import ZygoteRig, start_zygote, zygote_rig
+from atoll.wire.contract.own_usage import OwnUsage
 from atoll.wire.zygote import messages as wire
 from atoll.wiring import doctor
 from atoll.zygote.daemon.own_settings import OwnSettings, own_settings

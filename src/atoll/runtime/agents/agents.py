@@ -12,6 +12,7 @@ from atoll.domain.agent.resumable import Otherwise
 from atoll.domain.errors import AtollError, Invalid, LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, TerminalId, spell
 from atoll.domain.terminal.softlock import AgentState, Work
+from atoll.ports.runtime_boot import Agent, Machine
 from atoll.ports.spawner import Process, Spawner
 from atoll.runtime.agents.driven import Driven, Identity
 from atoll.runtime.agents.hold import Hold, Watching
@@ -21,7 +22,6 @@ from atoll.runtime.agents.orders import Instructions, Order
 from atoll.runtime.agents.register import Arrival, Register
 from atoll.runtime.agents.screen import Screen
 from atoll.runtime.agents.tui import Means, Watch, ear_path
-from atoll.runtime.boot import Agent, Machine
 from atoll.runtime.clock import timestamp
 from atoll.runtime.journal import Journal
 from atoll.runtime.tasks import Tasks

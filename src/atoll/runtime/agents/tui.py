@@ -24,10 +24,10 @@ from atoll.domain.agent.message_parts import GeminiCards, QwenCards
 from atoll.domain.agent.opencode.cards import OpencodeCards
 from atoll.domain.errors import AtollError, Conflict
 from atoll.domain.terminal.draft import HalfTyped
+from atoll.ports.runtime_boot import WatchFile
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.driven import Driven
 from atoll.runtime.agents.lines import Program, lines
-from atoll.runtime.boot import WatchFile
 from atoll.runtime.terminals.observer import Author
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.wire.http.unreadable import UNREADABLE

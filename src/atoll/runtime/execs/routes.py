@@ -10,7 +10,6 @@ from atoll.domain.errors import Invalid
 from atoll.runtime.execs.exec import Exec
 from atoll.runtime.execs.execs import Wish
 from atoll.runtime.execs.record import ExecRecord, Last
-from atoll.runtime.own_usage import OwnUsage
 from atoll.runtime.parts import Parts
 from atoll.runtime.requests import (
     SignalBody,
@@ -23,6 +22,7 @@ from atoll.runtime.requests import (
     read_json,
     signal_number,
 )
+from atoll.wire.contract.own_usage import OwnUsage
 
 NDJSON = "application/x-ndjson"
 OUTPUT_BYTES = 10 * 1024 * 1024

@@ -14,8 +14,8 @@ from collections import deque
 from collections.abc import Iterator
 
 from atoll.domain.errors import AtollError, Invalid, LimitReached, Unavailable
+from atoll.inside.program import inside_program
 from atoll.ports.spawner import Exit, Leftovers, LeftRunning, ProcessSpec, Pty
-from atoll.runtime.spawners.binary import inside_program
 from atoll.runtime.spawners.control import Control
 from atoll.runtime.spawners.refusal import bad_directory, bad_program, refusal
 from atoll.wire import init as wire

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from atoll.domain.errors import Failed
-from atoll.runtime.spawners.binary import host_program, init_argv
+from atoll.inside.program import host_program, init_argv
 from atoll.runtime.spawners.control import receive
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.wire import init as wire

@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 from atoll.domain.errors import Failed
-from atoll.runtime.spawners.binary import init_binary, inside_program, write_twin
+from atoll.inside.program import init_binary, inside_program, write_twin
 from atoll.zygote.records.home import Home, passage_mode
 from atoll.zygote.wall.bwrap_argv import Programs
 from atoll.zygote.wall.safe_open import quiet_chown

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.errors import AtollError, Failed
-from atoll.runtime.boot import Agent, RuntimeBoot, Stand
+from atoll.ports.runtime_boot import Agent, RuntimeBoot, Stand
 from atoll.wire.zygote.messages import Start
 from atoll.zygote.daemon import kernel
 from atoll.zygote.daemon.children import detach

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from atoll.runtime.boot import Stand
+from atoll.ports.runtime_boot import Stand
 from atoll.wire.zygote.messages import Start
 from atoll.wire.zygote.messages import Wall as WallKind
 from atoll.zygote.daemon.own_settings import OwnSettings

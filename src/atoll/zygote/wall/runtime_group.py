@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from atoll.domain.sandbox.interior import MIB
-from atoll.runtime.own_usage import OwnUsage
+from atoll.wire.contract.own_usage import OwnUsage
 from atoll.zygote.daemon.own_settings import OwnSettings
 from atoll.zygote.wall.cgroups import Caps, Groups, join
 
