@@ -16,9 +16,9 @@ from typing import cast
 import uvloop
 
 from atoll.domain.broker.provider import PROVIDERS, Upstream
-from atoll.runtime.doors.broker import BrokerParts, brokering
-from atoll.runtime.journal import Journal
-from atoll.runtime.standing_policy import StandingPolicy
+from atoll.runtime.doors.broker.broker import BrokerParts, brokering
+from atoll.runtime.journal.journal import Journal
+from atoll.runtime.policy.policy import StandingPolicy
 from atoll.wire.contract.policy import DoorLimits, Policy
 
 KEY = "sk-bench-0123456789abcdef0123456789"

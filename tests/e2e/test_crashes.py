@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from atoll.domain.terminal.turn import GRACE_SECONDS
-from atoll.runtime.terminals.routes import RING_BYTES
+from atoll.runtime.api.terminals import RING_BYTES
 from atoll.testing.server import TestServer, test_server
 from atoll.wiring import zygote_process
 from atoll.zygote.records.home import Home

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.domain.broker.provider import PROVIDERS, Upstream
-from atoll.runtime.doors.broker import BrokerParts, brokering
-from atoll.runtime.standing_policy import StandingPolicy
+from atoll.runtime.doors.broker.broker import BrokerParts, brokering
+from atoll.runtime.policy.policy import StandingPolicy
 from atoll.wire.contract.policy import Policy
 
 KEY = "sk-canary-0123456789abcdef"

@@ -9,7 +9,7 @@ import pytest
 from atoll.runtime.idle_end import IdleEnd
 from atoll.testing.zygote_rig import zygote_rig
 from atoll.wire.zygote import messages as wire
-from tests.runtime.test_runtime_server import forked
+from tests.runtime.test_server import forked
 
 UNPRIVILEGED = 1_899_999_999
 

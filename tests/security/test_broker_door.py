@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from atoll.runtime.doors import exchange as exchange_module
-from atoll.runtime.doors.refusals import Refusals
-from atoll.runtime.doors.turnstile import MAX_CONNECTIONS
-from atoll.runtime.journal import Journal
+from atoll.runtime.doors.broker import exchange as exchange_module
+from atoll.runtime.doors.listener.connection_limit import MAX_CONNECTIONS
+from atoll.runtime.doors.listener.refusals import Refusals
+from atoll.runtime.journal.journal import Journal
 from tests.peers.broker import KEY, Door, broker_door
 
 POST = b"POST /broker/openai/v1/responses HTTP/1.1\r\nHost: 127.0.0.1:8082\r\nConnection: close\r\n"

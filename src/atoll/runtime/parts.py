@@ -8,16 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from atoll.runtime.agents.agents import Agents
-from atoll.runtime.asks import Asks
-from atoll.runtime.control_plane import ControlPlane
+from atoll.runtime.doors.approvals.asks import Asks
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.files.files import Files
 from atoll.runtime.health import Activity
-from atoll.runtime.journal import Journal
+from atoll.runtime.journal.control_plane import ControlPlane
+from atoll.runtime.journal.journal import Journal
+from atoll.runtime.policy.policy import StandingPolicy
+from atoll.runtime.policy.redactions import Redactions
 from atoll.runtime.ports import Ports
 from atoll.runtime.recordings.recordings import Recordings
-from atoll.runtime.redactions import Redactions
-from atoll.runtime.standing_policy import StandingPolicy
 from atoll.runtime.terminals.terminals import Terminals
 from atoll.wire.contract.own_usage import OwnUsage
 

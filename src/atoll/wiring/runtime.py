@@ -21,29 +21,29 @@ from atoll.domain.broker.provider import Upstream
 from atoll.domain.errors import Invalid
 from atoll.ports.runtime_boot import RuntimeBoot, Stand
 from atoll.runtime.agents.agents import Agents
-from atoll.runtime.app import build
-from atoll.runtime.asks import Asks
-from atoll.runtime.control_plane import ControlPlane
-from atoll.runtime.doors.ask_desk import AskDesk
-from atoll.runtime.doors.broker import BrokerParts, brokering
-from atoll.runtime.doors.egress import Egress, proxying
-from atoll.runtime.doors.egress_call import serving
-from atoll.runtime.doors.keys import read_keys
-from atoll.runtime.doors.refusals import Refusals
+from atoll.runtime.api.app import build
+from atoll.runtime.doors.approvals.asks import Asks
+from atoll.runtime.doors.approvals.endpoint import AskDesk
+from atoll.runtime.doors.broker.broker import BrokerParts, brokering
+from atoll.runtime.doors.broker.keys import read_keys
+from atoll.runtime.doors.egress.call import serving
+from atoll.runtime.doors.egress.egress import Egress, proxying
+from atoll.runtime.doors.listener.refusals import Refusals
 from atoll.runtime.execs.execs import Execs
+from atoll.runtime.execs.sudo import Sudo
 from atoll.runtime.files.files import Files
 from atoll.runtime.health import Activity
 from atoll.runtime.idle_end import IdleEnd
-from atoll.runtime.journal import Journal
+from atoll.runtime.journal.control_plane import ControlPlane
+from atoll.runtime.journal.journal import Journal
 from atoll.runtime.parts import Parts
+from atoll.runtime.policy.policy import StandingPolicy
+from atoll.runtime.policy.redactions import Redactions
 from atoll.runtime.ports import Ports
 from atoll.runtime.recordings.recordings import Recordings
 from atoll.runtime.recordings.shelf import Bounds, Shelf
-from atoll.runtime.redactions import Redactions
 from atoll.runtime.settling import Settling
 from atoll.runtime.spawners.init import InitSpawner
-from atoll.runtime.standing_policy import StandingPolicy
-from atoll.runtime.sudo import Sudo
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminals import Defaults, Terminals
 from atoll.zygote.daemon.kernel import hold_in_memory

@@ -4,7 +4,7 @@ import pytest
 
 from atoll.domain.broker.passage import Asked, Passage, Refusal, judge
 from atoll.domain.broker.provider import OPENAI, Upstream
-from atoll.runtime.doors.back import KEPT_BACK_BYTES, KEPT_BACKS, Back, Backs, Told
+from atoll.runtime.doors.broker.response import KEPT_BACK_BYTES, KEPT_BACKS, Back, Backs, Told
 from tests.peers.broker import KEY
 from tests.peers.raw_upstream import attacked, closing, say
 

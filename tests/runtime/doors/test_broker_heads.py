@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import httptools
 import pytest
 
-from atoll.runtime.doors.request import KEPT_SHAPE_BYTES, KEPT_SHAPES, Request, Shapes
+from atoll.runtime.doors.broker.request import KEPT_SHAPE_BYTES, KEPT_SHAPES, Request, Shapes
 from atoll.wire.contract.policy import Policy, ProviderKey
 from tests.peers.broker import KEY, Door
 from tests.peers.raw_upstream import OK, attacked, closing, say

@@ -16,10 +16,10 @@ from aiohttp import ClientError, ClientResponse, web
 from aiohttp.test_utils import TestClient, TestServer
 
 from atoll.inside.program import init_binary
+from atoll.runtime.api.files import routes
+from atoll.runtime.api.problems import problems
 from atoll.runtime.files.files import Files
-from atoll.runtime.files.routes import routes
 from atoll.runtime.parts import Parts
-from atoll.runtime.problems import problems
 from atoll.runtime.spawners.local import local
 
 INITS = [

@@ -26,9 +26,9 @@ CREATE: Acts = {
     "test_access_of_a_mount_changes_what_the_wall_is_asked_for",
 }
 
-WISHES = "tests/runtime/test_wishes.py::"
-TERMINALS = "tests/runtime/test_runtime_terminals.py::"
-LOCK = "tests/runtime/test_runtime_softlock.py::"
+WISHES = "tests/runtime/agents/test_wishes.py::"
+TERMINALS = "tests/runtime/terminals/test_terminals.py::"
+LOCK = "tests/runtime/terminals/test_softlock.py::"
 PROGRAM = TERMINALS + "test_open_without_argv_is_the_shell_and_with_agent_its_program"
 SIZED = WISHES + "test_terminal_opens_with_the_size_directory_and_name_of_its_order"
 TERMINAL: Acts = {
@@ -43,9 +43,9 @@ TERMINAL: Acts = {
     "softlock": LOCK + "test_softlock_of_a_terminal_without_an_agent_is_refused",
 }
 
-REGISTER = "tests/runtime/test_runtime_register.py::"
+REGISTER = "tests/runtime/agents/test_register.py::"
 CONVERSATION = REGISTER + "test_agent_goes_on_with_the_conversation_it_is_opened_with"
-MACHINE = "tests/runtime/test_runtime_agents.py::test_machine_is_asked_answered_and_stopped"
+MACHINE = "tests/runtime/agents/test_agents.py::test_machine_is_asked_answered_and_stopped"
 AGENT_SIZED = WISHES + "test_agent_opens_at_the_size_of_its_order_and_resumes_when_told_to"
 AGENT: Acts = {
     "agent": CONVERSATION,
@@ -62,7 +62,7 @@ AGENT: Acts = {
     "softlock": LOCK + "test_strict_lock_stops_the_owner_but_for_interrupts",
 }
 
-EXECS = "tests/runtime/test_runtime_execs.py::"
+EXECS = "tests/runtime/execs/test_execs.py::"
 LINE = EXECS + "test_exec_of_a_shell_line_with_cwd_env_and_stdin"
 EXEC: Acts = {
     "argv": EXECS + "test_exec_keeps_streams_apart_and_reports_the_code",
@@ -79,7 +79,7 @@ EXEC: Acts = {
 FILES = "tests/runtime/files/test_runtime_files.py::"
 MADE = FILES + "test_mkdir_move_and_delete_do_as_they_say"
 SIGNALLED = TERMINALS + "test_signal_int_goes_to_the_foreground_and_term_to_the_tree"
-RECORDED = "tests/runtime/test_runtime_reading.py::"
+RECORDED = "tests/runtime/recordings/test_reading.py::"
 RECORDED += "test_recording_is_shown_to_all_and_holds_what_passed_from_then_on"
 SHARES = "tests/surfaces/http/test_shares.py::"
 GUEST = SHARES + "test_attach_of_a_guest_carries_who_it_is_and_nothing_it_says_of_itself"
@@ -115,7 +115,7 @@ ACTS: dict[str, Acts] = {
     f"POST {HERE}/agent": {
         "action": "tests/e2e/test_agent_control.py::"
         "test_agent_as_a_machine_works_answers_and_shows_its_cards",
-        "gaps": "tests/runtime/test_runtime_agents.py::"
+        "gaps": "tests/runtime/agents/test_agents.py::"
         "test_stop_ends_a_tree_that_ignores_everything_and_left_its_session",
     },
     f"POST {HERE}/cards/{{card}}/answer": {

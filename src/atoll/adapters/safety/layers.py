@@ -1,8 +1,8 @@
 """`ports.safety.SafetyLayers`: one read-only folder per set of shims, shared by its sandboxes.
 
-Shell marks lie in every one. The shims only ask (`init ask`, see `runtime.doors.ask_desk`);
-they hold no power, so nothing is lost when something inside goes round them. Folders are
-named by what is in them and never changed.
+Shell marks lie in every one. The shims only ask (`init ask`, see
+`runtime.doors.approvals.endpoint`); they hold no power, so nothing is lost when something inside
+goes round them. Folders are named by what is in them and never changed.
 """
 
 import asyncio

@@ -14,16 +14,16 @@ from atoll.domain.ids import ID_ENTROPY_BYTES, TerminalId, spell
 from atoll.domain.terminal.softlock import AgentState, Work
 from atoll.ports.runtime_boot import Agent, Machine
 from atoll.ports.spawner import Process, Spawner
-from atoll.runtime.agents.driven import Driven, Identity
-from atoll.runtime.agents.hold import Hold, Watching
 from atoll.runtime.agents.lines import Program, lines
+from atoll.runtime.agents.lock import Hold, Watching
 from atoll.runtime.agents.machine import Talking, conversation
 from atoll.runtime.agents.orders import Instructions, Order
 from atoll.runtime.agents.register import Arrival, Register
 from atoll.runtime.agents.screen import Screen
+from atoll.runtime.agents.session import Driven, Identity
 from atoll.runtime.agents.tui import Means, Watch, ear_path
 from atoll.runtime.clock import timestamp
-from atoll.runtime.journal import Journal
+from atoll.runtime.journal.journal import Journal
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.runtime.terminals.terminals import Terminals, Wish, fresh_id

@@ -15,9 +15,9 @@ from atoll.domain.agent.codex.conversation import CodexConversation
 from atoll.domain.agent.conversation import Conversation, Step, Terms
 from atoll.domain.agent.lenient_json import Message
 from atoll.domain.errors import Conflict, Invalid
-from atoll.runtime.agents.driven import Driven
 from atoll.runtime.agents.lines import Lines
-from atoll.runtime.ends import end_of
+from atoll.runtime.agents.session import Driven
+from atoll.runtime.execs.ends import end_of
 from atoll.wire.http.unreadable import UNREADABLE
 
 log = logging.getLogger("atoll.runtime")

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from atoll.domain.terminal.softlock import Strictness
-from atoll.runtime.agents.driven import Identity
-from atoll.runtime.journal import Journal
+from atoll.runtime.agents.session import Identity
+from atoll.runtime.journal.journal import Journal
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from atoll.domain.agent.resumable import Otherwise, is_conversation
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.ports.spawner import Spawner
-from atoll.runtime.agents.driven import Driven
-from atoll.runtime.journal import Journal
+from atoll.runtime.agents.session import Driven
+from atoll.runtime.journal.journal import Journal
 from atoll.runtime.tasks import Tasks
 
 log = logging.getLogger("atoll.runtime")

@@ -26,8 +26,8 @@ from atoll.domain.errors import AtollError, Conflict
 from atoll.domain.terminal.draft import HalfTyped
 from atoll.ports.runtime_boot import WatchFile
 from atoll.ports.spawner import Spawner
-from atoll.runtime.agents.driven import Driven
 from atoll.runtime.agents.lines import Program, lines
+from atoll.runtime.agents.session import Driven
 from atoll.runtime.terminals.observer import Author
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.wire.http.unreadable import UNREADABLE

@@ -12,9 +12,9 @@ from collections.abc import AsyncIterator
 from atoll.domain.errors import Unavailable
 from atoll.ports.spawner import Process
 from atoll.runtime.clock import timestamp
-from atoll.runtime.ends import End, end_of
 from atoll.runtime.execs.capture import Capture
 from atoll.runtime.execs.discards import Discards
+from atoll.runtime.execs.ends import End, end_of
 from atoll.runtime.execs.feed import Feed
 from atoll.runtime.execs.record import Chunk, ExecRecord, ExecSpec, ExecWithOutput, Outcome, pack
 from atoll.runtime.stage import MakeStage

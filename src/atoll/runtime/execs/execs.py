@@ -19,7 +19,7 @@ from atoll.runtime.execs.discards import Discards
 from atoll.runtime.execs.exec import Exec
 from atoll.runtime.execs.feed import Feed
 from atoll.runtime.execs.record import ExecSpec
-from atoll.runtime.journal import Journal
+from atoll.runtime.journal.journal import Journal
 from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.tasks import Tasks
 from atoll.wire.contract.policy import Policy

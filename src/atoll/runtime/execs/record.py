@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import msgspec
 
 from atoll.domain.ids import ExecId
-from atoll.runtime.ends import End
+from atoll.runtime.execs.ends import End
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import msgspec
 
 from atoll.domain.errors import AtollError, Failed, NotFound
 from atoll.runtime.clock import timestamp
-from atoll.runtime.journal import Journal
+from atoll.runtime.journal.journal import Journal
 from atoll.runtime.recordings.recorder import Recorder
 from atoll.runtime.recordings.shelf import RUNNING, Recording, Shelf
 from atoll.runtime.stage import MakeStage, PassThrough

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from atoll.domain.terminal.turn import Act, Change, Party, Refusal, Turn
 from atoll.runtime.alarm import Alarm
-from atoll.runtime.terminals.ledger import Ledger
+from atoll.runtime.terminals.control_audit import Ledger
 from atoll.wire.attach import ControlExpired, ControlState, Member, ServerMessage
 
 _EXPIRED = {Act.IDLED: "idle", Act.LAPSED: "grace"}

@@ -15,7 +15,7 @@ import termios
 from collections.abc import Callable
 
 from atoll.domain.terminal.size import Size
-from atoll.runtime.terminals.lookout import look_for
+from atoll.runtime.terminals.read_ahead import look_for
 from atoll.runtime.terminals.waiting import Taken, WaitingInput
 
 READ_BYTES = 32 * 1024

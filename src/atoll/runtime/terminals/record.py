@@ -6,7 +6,7 @@ import msgspec
 
 from atoll.domain.ids import TerminalId
 from atoll.domain.terminal.size import Size
-from atoll.runtime.ends import End
+from atoll.runtime.execs.ends import End
 
 
 @dataclass(frozen=True, slots=True)

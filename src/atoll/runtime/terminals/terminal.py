@@ -16,17 +16,17 @@ from atoll.domain.terminal.size import Size, nudged
 from atoll.domain.terminal.turn import Role, Turn
 from atoll.ports.spawner import Process
 from atoll.runtime.alarm import Alarm
-from atoll.runtime.ends import End, end_of
+from atoll.runtime.execs.ends import End, end_of
 from atoll.runtime.stage import Flow, Stage
 from atoll.runtime.terminals.control import Control
-from atoll.runtime.terminals.courtesy import Courtesy
-from atoll.runtime.terminals.ledger import Ledger, Record
+from atoll.runtime.terminals.control_audit import Ledger, Record
 from atoll.runtime.terminals.marks import Marks
 from atoll.runtime.terminals.master import Master
 from atoll.runtime.terminals.observer import Author, Observer
 from atoll.runtime.terminals.record import TerminalRecord, TerminalSpec
 from atoll.runtime.terminals.sizing import Sizing
-from atoll.runtime.terminals.viewer import CLOSE_SANDBOX_ENDED, CLOSE_SUPERSEDED, Viewer
+from atoll.runtime.terminals.typing_priority import Courtesy
+from atoll.runtime.terminals.viewers.viewer import CLOSE_SANDBOX_ENDED, CLOSE_SUPERSEDED, Viewer
 from atoll.runtime.terminals.waiting import Taken
 from atoll.wire.attach import (
     Driven,

@@ -15,13 +15,13 @@ from atoll.domain.ids import ID_ENTROPY_BYTES, TerminalId, spell
 from atoll.domain.terminal.size import Size
 from atoll.ports.spawner import Process, ProcessSpec, Pty, Spawner
 from atoll.runtime.clock import timestamp
-from atoll.runtime.journal import Journal
+from atoll.runtime.journal.journal import Journal
 from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.tasks import Tasks
-from atoll.runtime.terminals.courtesy import Courtesy
 from atoll.runtime.terminals.marks import NONCE_VARIABLE
 from atoll.runtime.terminals.record import TerminalSpec
 from atoll.runtime.terminals.terminal import Terminal
+from atoll.runtime.terminals.typing_priority import Courtesy
 from atoll.wire.contract.policy import Policy
 
 MAX_TERMINALS = 64

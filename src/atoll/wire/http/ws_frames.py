@@ -1,7 +1,7 @@
 """WebSocket frames as a server reads and writes them (RFC 6455 §5), without a connection.
 
-No handshake and no extensions: `runtime.terminals.handed` speaks them on a connection that
-was upgraded before it came there.
+No handshake and no extensions: `runtime.terminals.viewers.socket_link` speaks them on a connection
+that was upgraded before it came there.
 """
 
 from collections.abc import Iterator

@@ -1,0 +1,85 @@
+"""Between an agent and its terminal: the lock there is the agent's, its end is the terminal's."""
+
+import asyncio
+from dataclasses import dataclass
+
+from atoll.domain.terminal.size import Size
+from atoll.domain.terminal.softlock import AgentState, Work
+from atoll.domain.terminal.turn import Role
+from atoll.runtime.agents.session import Driven
+from atoll.runtime.agents.tui import AGENT, EAR_SECONDS, Typing, Watch
+from atoll.runtime.terminals.observer import Author
+from atoll.runtime.terminals.terminal import Terminal
+from atoll.wire.attach import AgentStateChanged, Exited
+
+LAST_WORDS_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """A watch and the task it runs in."""
+
+    watch: Watch
+    task: asyncio.Task[None]
+
+    async def ready(self) -> None:
+        """Wait until it listens, or cannot."""
+        try:
+            async with asyncio.timeout(EAR_SECONDS):
+                await self.watch.listening.wait()
+        except TimeoutError:
+            return
+
+    def cancel(self) -> None:
+        """Stop listening."""
+        self.task.cancel()
+
+
+class Hold:
+    """Puts the agent's lock on its terminal and stays between them. Satisfies `Observer`."""
+
+    def __init__(self, driven: Driven, terminal: Terminal, watching: Watching | None) -> None:
+        self._driven = driven
+        self._terminal = terminal
+        self._watching = watching
+        self._typing = Typing(terminal, driven)
+        driven.way = self._typing
+        driven.on_state = self.changed
+        terminal.lock = self.reason
+        terminal.greeting = driven.state()
+        terminal.observers.append(self)
+
+    def reason(self, role: Role, keys: bytes) -> str | None:
+        """Why somebody of this role may not type these keys now."""
+        return self._driven.lock.refusal_of(keys, owner=role is Role.OWNER)
+
+    def changed(self, state: AgentStateChanged) -> None:
+        """The agent's state is another: whoever watches is told, control follows."""
+        terminal, lock = self._terminal, self._driven.lock
+        terminal.greeting = state
+        terminal.tell(state)
+        if lock.state is AgentState.RUNNING and lock.work is Work.WORKING:
+            terminal.control.agent_takes(self._driven.identity.name)
+            self._typing.works()
+        else:
+            terminal.control.agent_yields()
+
+    def showed(self, data: bytes) -> None:
+        """Output. Cards come from what the agent says of itself, not from its screen."""
+        self._typing.drew()
+
+    def typed(self, author: Author, data: bytes) -> None:
+        """Input that was accepted. Within a turn that asks it is an answer, and no draft."""
+        if author != AGENT and not self._driven.lock.asking:
+            self._typing.typed(data)
+
+    def resized(self, size: Size) -> None:
+        """Another size."""
+
+    def ended(self, ending: Exited) -> None:
+        """The leader ended as its job did."""
+        self._driven.ended()
+        if self._watching is not None:
+            # Its last words may still be on their way.
+            loop = asyncio.get_running_loop()
+            loop.call_later(LAST_WORDS_SECONDS, self._watching.cancel)

@@ -1,0 +1,1 @@
+"""All routes of a runtime."""

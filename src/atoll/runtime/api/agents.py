@@ -1,0 +1,212 @@
+"""Agents and cards over HTTP: requests to calls, values to answers (docs/runtime-contract.md)."""
+
+from typing import Literal
+
+import msgspec
+from aiohttp import web
+
+from atoll.domain.agent.resumable import is_conversation
+from atoll.domain.errors import Invalid
+from atoll.domain.terminal.size import clamp
+from atoll.domain.terminal.softlock import Strictness
+from atoll.runtime.agents.orders import Order
+from atoll.runtime.agents.session import AgentRecord, Driven, forbid_viewers
+from atoll.runtime.agents.stopping import Gaps
+from atoll.runtime.api.cards import page, stream_cards
+from atoll.runtime.api.requests import (
+    answer,
+    check_cwd,
+    check_env,
+    check_prompt,
+    query_integer,
+    read_json,
+)
+from atoll.runtime.parts import Parts
+from atoll.runtime.terminals.terminals import Wish
+
+RING_BYTES = 256 * 1024
+MAX_GAP_SECONDS = 10.0
+GAPS = 4
+
+Action = Literal["pause", "resume", "stop", "interrupt", "start", "yield"]
+
+
+class OpenAgentBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of `POST /agents`."""
+
+    agent: str
+    mode: Literal["tui", "machine"] = "tui"
+    prompt: str | None = None
+    instructions: str | None = None
+    instructions_id: int | None = None
+    resume: bool = False
+    conversation: str | None = None
+    permissions: Literal["allow", "ask"] = "allow"
+    cwd: str | None = None
+    env: dict[str, str] | None = None
+    softlock: Strictness = Strictness.OWNER
+    cols: int = 80
+    rows: int = 24
+    name: str | None = None
+
+
+class ActionBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of `POST /sessions/{id}/agent`; `gaps` are for `stop`, in seconds."""
+
+    action: Action
+    gaps: list[float] | None = None
+
+
+class AskBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of `POST /sessions/{id}/ask`."""
+
+    prompt: str
+
+
+class AnswerBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of `POST /sessions/{id}/cards/{card}/answer`."""
+
+    option: str | None = None
+    text: str | None = None
+
+
+class AgentList(msgspec.Struct):
+    """The answer of `GET /agents`."""
+
+    agents: list[AgentRecord]
+
+
+def routes(parts: Parts) -> list[web.RouteDef]:
+    """Every route of agents and cards."""
+    handlers = _Handlers(parts)
+    return [
+        web.post("/agents", handlers.open),
+        web.get("/agents", handlers.list),
+        web.get("/agents/{id}", handlers.show),
+        web.post("/sessions/{id}/agent", handlers.act),
+        web.post("/sessions/{id}/ask", handlers.ask),
+        web.get("/sessions/{id}/cards", handlers.cards),
+        web.post("/sessions/{id}/cards/{card}/answer", handlers.answer_card),
+    ]
+
+
+class _Handlers:
+    """One method per route."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def open(self, request: web.Request) -> web.Response:
+        forbid_viewers(request.query.get("role", ""))
+        body = await read_json(request, OpenAgentBody)
+        prompt = None if body.prompt is None else check_prompt(body.prompt)
+        order = Order(
+            prompt,
+            body.resume,
+            body.permissions == "ask",
+            _conversation(body),
+            body.softlock,
+            None if body.instructions is None else check_prompt(body.instructions),
+            body.instructions_id,
+        )
+        principal = request.query.get("principal")
+        self._parts.activity.touch()
+        if body.mode == "machine":
+            cwd = None if body.cwd is None else check_cwd(body.cwd)
+            driven = await self._parts.agents.open_machine(
+                body.agent, order, cwd=cwd, env=check_env(body.env or {}), by=principal
+            )
+            return answer(driven.shown(), 201)
+        wish = _wish(body, principal)
+        terminal = await self._parts.agents.open_at_terminal(body.agent, wish, order)
+        return answer(self._parts.agents.get(terminal.spec.id).shown(), 201)
+
+    async def list(self, _request: web.Request) -> web.Response:
+        return answer(AgentList([one.shown() for one in self._parts.agents.all()]))
+
+    async def show(self, request: web.Request) -> web.Response:
+        return answer(self._agent(request).shown())
+
+    async def act(self, request: web.Request) -> web.Response:
+        forbid_viewers(request.query.get("role", ""))
+        body = await read_json(request, ActionBody)
+        driven = self._agent(request)
+        self._parts.activity.touch()
+        await _act(driven, body)
+        return answer(driven.shown())
+
+    async def ask(self, request: web.Request) -> web.Response:
+        forbid_viewers(request.query.get("role", ""))
+        body = await read_json(request, AskBody)
+        driven = self._agent(request)
+        self._parts.activity.touch()
+        await driven.ask(check_prompt(body.prompt))
+        return answer(driven.shown(), 202)
+
+    async def cards(self, request: web.Request) -> web.StreamResponse:
+        if request.headers.get("Upgrade", "").lower() == "websocket":
+            return await stream_cards(request, self._parts.agents)
+        since = query_integer(request, "since", 0)
+        return answer(page(self._parts.agents.cards_of(request.match_info["id"]), since))
+
+    async def answer_card(self, request: web.Request) -> web.Response:
+        forbid_viewers(request.query.get("role", ""))
+        body = await read_json(request, AnswerBody)
+        driven = self._agent(request)
+        self._parts.activity.touch()
+        words = None if body.text is None else check_prompt(body.text)
+        return answer(await driven.answer(request.match_info["card"], body.option, words))
+
+    def _agent(self, request: web.Request) -> Driven:
+        return self._parts.agents.get(request.match_info["id"])
+
+
+async def _act(driven: Driven, body: ActionBody) -> None:
+    match body.action:
+        case "pause":
+            await driven.pause()
+        case "resume":
+            await driven.resume()
+        case "stop":
+            await driven.stop(_gaps(body.gaps))
+        case "interrupt":
+            await driven.interrupt()
+        case "start":
+            driven.take()
+        case "yield":
+            driven.give()
+
+
+def _gaps(seconds: list[float] | None) -> Gaps:
+    """Three after each INT, one after TERM."""
+    if seconds is None:
+        return Gaps()
+    if len(seconds) != GAPS or not all(0 <= one <= MAX_GAP_SECONDS for one in seconds):
+        raise Invalid(
+            f"gaps are {GAPS} numbers of 0 to {MAX_GAP_SECONDS:g} seconds: after each of three "
+            "INT, and after TERM",
+            field="gaps",
+        )
+    *interrupts, term = seconds
+    return Gaps(tuple(interrupts), term)
+
+
+def _conversation(body: OpenAgentBody) -> str | None:
+    """The conversation it is to go on with. It becomes a word of the agent's argv."""
+    if body.conversation is None or is_conversation(body.conversation):
+        return body.conversation
+    raise Invalid(
+        "conversation is an agent's id of one: letters, digits, - and _", field="conversation"
+    )
+
+
+def _wish(body: OpenAgentBody, creator: str | None) -> Wish:
+    return Wish(
+        argv=None,
+        cwd=None if body.cwd is None else check_cwd(body.cwd),
+        env=check_env(body.env or {}),
+        size=clamp(body.cols, body.rows),
+        name=body.name,
+        ring_bytes=RING_BYTES,
+        creator=creator,
+    )

@@ -1,0 +1,126 @@
+"""The runtime's HTTP application: who may speak, and which route is whose.
+
+The routes themselves stand beside what they serve; the contract is docs/runtime-contract.md.
+"""
+
+import hmac
+
+import msgspec
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from atoll.domain.errors import Unauthenticated
+from atoll.runtime.api.agents import routes as agent_routes
+from atoll.runtime.api.approvals import routes as ask_routes
+from atoll.runtime.api.execs import routes as exec_routes
+from atoll.runtime.api.files import routes as file_routes
+from atoll.runtime.api.policy import routes as policy_routes
+from atoll.runtime.api.ports import routes as port_routes
+from atoll.runtime.api.problems import problems
+from atoll.runtime.api.recordings import routes as reading_routes
+from atoll.runtime.api.requests import MAX_JSON_BYTES, answer, query_integer, read_json
+from atoll.runtime.api.terminals import routes as terminal_routes
+from atoll.runtime.health import Counts
+from atoll.runtime.journal.journal import Entry
+from atoll.runtime.parts import Parts
+
+JOURNAL_PAGE = 200
+MAX_JOURNAL_PAGE = 1000
+MAX_JOURNAL_WAIT = 60
+"""Seconds a reader may wait for something urgent."""
+MAX_AWAY_SECONDS = 3600
+
+
+class JournalPage(msgspec.Struct):
+    """The answer of `GET /journal`."""
+
+    entries: list[Entry]
+    last: int
+    dropped: int
+
+
+class AckBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of `POST /journal/ack`."""
+
+    n: int
+
+
+def build(parts: Parts, *, token: str | None) -> web.Application:
+    """The whole application over `parts`, which may be filled later. With a `token` every
+    request must bear it."""
+    middlewares = [_redacting(parts), problems]
+    if token is not None:
+        middlewares.append(_bearing(token))
+    app = web.Application(middlewares=middlewares, client_max_size=MAX_JSON_BYTES)
+    for routes in (
+        agent_routes,
+        terminal_routes,
+        reading_routes,
+        exec_routes,
+        file_routes,
+        policy_routes,
+        port_routes,
+        ask_routes,
+        _own_routes,
+    ):
+        app.add_routes(routes(parts))
+    return app
+
+
+def _own_routes(parts: Parts) -> list[web.RouteDef]:
+    async def health(_request: web.Request) -> web.Response:
+        terminals = parts.terminals
+        counts = Counts(terminals.running, parts.execs.running, terminals.attached)
+        if parts.execs.running or parts.agents.working:
+            parts.activity.use()
+        return answer(parts.activity.health(counts))
+
+    async def read(request: web.Request) -> web.Response:
+        after = query_integer(request, "after", 0)
+        limit = query_integer(request, "limit", JOURNAL_PAGE, most=MAX_JOURNAL_PAGE)
+        wait = query_integer(request, "wait", 0, most=MAX_JOURNAL_WAIT)
+        away = query_integer(request, "away", -1, most=MAX_AWAY_SECONDS)
+        if away >= 0 and request.transport is not None:
+            parts.control_plane.asked(request.transport, away)
+        if wait:
+            await parts.journal.urgent(after, wait)
+        page = parts.journal.read(after, max(1, limit))
+        return answer(JournalPage(page.entries, page.last, page.dropped))
+
+    async def acknowledge(request: web.Request) -> web.Response:
+        parts.journal.acknowledge((await read_json(request, AckBody)).n)
+        return web.Response(status=204)
+
+    return [
+        web.get("/health", health),
+        web.get("/journal", read),
+        web.post("/journal/ack", acknowledge),
+    ]
+
+
+def _redacting(parts: Parts) -> Middleware:
+    """No answer of ours tells a secret, be it in an error, a title or an argument. Files, and
+    output that was redacted on its way in, are none of these."""
+
+    @web.middleware
+    async def redact(request: web.Request, handler: Handler) -> web.StreamResponse:
+        response = await handler(request)
+        if isinstance(response, web.Response) and isinstance(response.body, bytes):
+            response.body = parts.redactions.lexicon.redact(response.body)
+        return response
+
+    return redact
+
+
+def _bearing(token: str) -> Middleware:
+    """Let in only who bears the token; compared in constant time."""
+    expected = f"Bearer {token}".encode()
+
+    @web.middleware
+    async def authenticate(request: web.Request, handler: Handler) -> web.StreamResponse:
+        given = request.headers.get("Authorization", "").encode("utf-8", "surrogateescape")
+        if not hmac.compare_digest(given, expected):
+            raise Unauthenticated("send the runtime's token as Authorization: Bearer …")
+        return await handler(request)
+
+    return authenticate

@@ -1,0 +1,50 @@
+"""Routes of a runtime's asks: who waits inside, and the word from outside."""
+
+from typing import Literal
+
+import msgspec
+from aiohttp import web
+
+from atoll.runtime.api.requests import answer, read_json
+from atoll.runtime.doors.approvals.asks import Ask
+from atoll.runtime.parts import Parts
+
+
+class AskView(msgspec.Struct):
+    """One that waits; `subject` is what a person decides on."""
+
+    ask_id: str
+    kind: str
+    at: str
+    expires_at: str
+    subject: dict[str, object]
+
+
+class AskList(msgspec.Struct):
+    """The answer of `GET /asks`."""
+
+    asks: list[AskView]
+
+
+class DecideBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of `POST /asks/{id}`."""
+
+    decision: Literal["allow", "deny"]
+
+
+def routes(parts: Parts) -> list[web.RouteDef]:
+    """`GET /asks` and `POST /asks/{id}`."""
+
+    async def read(_request: web.Request) -> web.Response:
+        return answer(AskList([_view(ask) for ask in parts.asks.waiting()]))
+
+    async def decide(request: web.Request) -> web.Response:
+        body = await read_json(request, DecideBody)
+        parts.asks.decide(request.match_info["ask"], allow=body.decision == "allow")
+        return web.Response(status=204)
+
+    return [web.get("/asks", read), web.post("/asks/{ask}", decide)]
+
+
+def _view(ask: Ask) -> AskView:
+    return AskView(ask.id, "command", ask.at.isoformat(), ask.expires_at.isoformat(), ask.subject)

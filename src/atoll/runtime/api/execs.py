@@ -1,0 +1,192 @@
+"""Execs over HTTP: requests to calls, and values to answers (docs/runtime-contract.md)."""
+
+import base64
+import binascii
+
+import msgspec
+from aiohttp import web
+
+from atoll.domain.errors import Invalid
+from atoll.runtime.api.requests import (
+    SignalBody,
+    answer,
+    check_argv,
+    check_cwd,
+    check_env,
+    query_flag,
+    query_integer,
+    read_json,
+    signal_number,
+)
+from atoll.runtime.execs.exec import Exec
+from atoll.runtime.execs.execs import Wish
+from atoll.runtime.execs.record import ExecRecord, Last
+from atoll.runtime.parts import Parts
+from atoll.wire.contract.own_usage import OwnUsage
+
+NDJSON = "application/x-ndjson"
+OUTPUT_BYTES = 10 * 1024 * 1024
+MAX_OUTPUT_BYTES = 64 * 1024 * 1024
+MAX_TIMEOUT_SECONDS = 7 * 24 * 3600.0
+FEED_BYTES = 64 * 1024
+
+
+class ExecBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of `POST /execs`."""
+
+    argv: list[str] | None = None
+    shell: str | None = None
+    cwd: str | None = None
+    env: dict[str, str] = {}
+    stdin: str | None = None
+    timeout: float | None = None
+    background: bool = False
+    max_output_bytes: int = OUTPUT_BYTES
+    reap: bool = False
+
+
+class ExecList(msgspec.Struct):
+    """The answer of `GET /execs`."""
+
+    execs: list[ExecRecord]
+
+
+class LeftRecord(msgspec.Struct):
+    """One process that a program which ended has left."""
+
+    pid: int
+    command: str
+
+
+class LeftList(msgspec.Struct):
+    """The answer of `GET /processes`; `runtime` is null where nobody counts what it takes."""
+
+    processes: list[LeftRecord]
+    more: bool
+    runtime: OwnUsage | None
+
+
+def routes(parts: Parts) -> list[web.RouteDef]:
+    """Every `/execs` route, and `/processes`."""
+    handlers = _Handlers(parts)
+    return [
+        web.post("/execs", handlers.start),
+        web.get("/execs", handlers.list),
+        web.get("/execs/{id}", handlers.show),
+        web.delete("/execs/{id}", handlers.forget),
+        web.get("/execs/{id}/output", handlers.output),
+        web.post("/execs/{id}/stdin", handlers.feed),
+        web.post("/execs/{id}/signal", handlers.signal),
+        web.get("/processes", handlers.left_running),
+        web.delete("/processes", handlers.end_left_running),
+    ]
+
+
+class _Handlers:
+    """One method per route."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def start(self, request: web.Request) -> web.StreamResponse:
+        wish = _wish(await read_json(request, ExecBody))
+        started = await self._parts.execs.start(wish)
+        self._parts.activity.touch()
+        place = {"Location": f"/execs/{started.spec.id}"}
+        if wish.background:
+            return answer(started.record_with_output(), 201, place)
+        if NDJSON in request.headers.get("Accept", ""):
+            return await _stream(request, started, 0, 0)
+        await started.ended()
+        return answer(started.record_with_output(), 200, place)
+
+    async def list(self, _request: web.Request) -> web.Response:
+        return answer(ExecList([each.record() for each in self._parts.execs.all()]))
+
+    async def show(self, request: web.Request) -> web.Response:
+        return answer(self._parts.execs.get(request.match_info["id"]).record_with_output())
+
+    async def forget(self, request: web.Request) -> web.Response:
+        await self._parts.execs.forget(request.match_info["id"])
+        return web.Response(status=204)
+
+    async def output(self, request: web.Request) -> web.StreamResponse:
+        found = self._parts.execs.get(request.match_info["id"])
+        stdout = query_integer(request, "stdout", 0)
+        stderr = query_integer(request, "stderr", 0)
+        return await _stream(request, found, stdout, stderr)
+
+    async def feed(self, request: web.Request) -> web.Response:
+        found = self._parts.execs.get(request.match_info["id"])
+        close = query_flag(request, "close")
+        async for data in request.content.iter_chunked(FEED_BYTES):
+            await found.feed.write(data)
+        if close:
+            found.feed.finish()
+        self._parts.activity.touch()
+        return web.Response(status=204)
+
+    async def signal(self, request: web.Request) -> web.Response:
+        found = self._parts.execs.get(request.match_info["id"])
+        body = await read_json(request, SignalBody)
+        await found.signal(signal_number(body.signal))
+        return web.Response(status=204)
+
+    async def left_running(self, _request: web.Request) -> web.Response:
+        left = await self._parts.execs.left_running()
+        listed = [LeftRecord(each.pid, each.command) for each in left.processes]
+        own_usage = self._parts.own_usage
+        return answer(LeftList(listed, left.more, own_usage() if own_usage else None))
+
+    async def end_left_running(self, _request: web.Request) -> web.Response:
+        await self._parts.execs.end_left_running()
+        return web.Response(status=204)
+
+
+async def _stream(
+    request: web.Request, found: Exec, stdout: int, stderr: int
+) -> web.StreamResponse:
+    """Lines of output as they come, then the exit."""
+    response = web.StreamResponse(headers={"Location": f"/execs/{found.spec.id}"})
+    response.content_type = NDJSON
+    await response.prepare(request)
+    encode = msgspec.json.Encoder().encode
+    async for chunk in found.follow(stdout, stderr):
+        await response.write(encode(chunk) + b"\n")
+    await response.write(encode(Last(found.record())) + b"\n")
+    await response.write_eof()
+    return response
+
+
+def _wish(body: ExecBody) -> Wish:
+    if body.timeout is not None and not 0 < body.timeout <= MAX_TIMEOUT_SECONDS:
+        raise Invalid(
+            f"timeout must be over 0 and up to {MAX_TIMEOUT_SECONDS:g} seconds", field="timeout"
+        )
+    if not 0 <= body.max_output_bytes <= MAX_OUTPUT_BYTES:
+        raise Invalid(f"max_output_bytes must be 0 to {MAX_OUTPUT_BYTES}", field="max_output_bytes")
+    return Wish(
+        argv=_argv(body),
+        cwd=None if body.cwd is None else check_cwd(body.cwd),
+        env=check_env(body.env),
+        stdin=None if body.stdin is None else _unpack(body.stdin),
+        timeout=body.timeout,
+        background=body.background,
+        max_output_bytes=body.max_output_bytes,
+        reap=body.reap,
+    )
+
+
+def _argv(body: ExecBody) -> tuple[str, ...]:
+    if (body.argv is None) == (body.shell is None):
+        raise Invalid("give either argv or a shell line", field="argv")
+    if body.shell is not None:
+        return check_argv(["/bin/sh", "-c", body.shell])
+    return check_argv(body.argv or [])
+
+
+def _unpack(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise Invalid("stdin must be base64", field="stdin") from error

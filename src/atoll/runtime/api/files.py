@@ -1,0 +1,291 @@
+"""HTTP for the files of a sandbox, as `docs/runtime-contract.md` has it.
+
+Requests become calls of `Files`, answers become JSON, bytes and events; errors are raised
+and become problem documents where these routes are mounted.
+"""
+
+import asyncio
+import base64
+import binascii
+import os
+from collections.abc import AsyncIterator
+
+import msgspec
+from aiohttp import web
+
+from atoll.domain.errors import AtollError, Invalid
+from atoll.domain.files.workspace_path import named_path, workspace_path
+from atoll.runtime.api.requests import answer, query_flag, query_integer, read_json
+from atoll.runtime.files.content import Content
+from atoll.runtime.files.entry import Entry
+from atoll.runtime.files.exit import Exit
+from atoll.runtime.files.files import MAX_PAGE, Change
+from atoll.runtime.files.tool import Tool
+from atoll.runtime.parts import Parts
+
+CHUNK_BYTES = 256 * 1024
+JUDGED_WHOLE_BYTES = 4 * 1024 * 1024
+"""Of an archive; what comes after is looked at as it goes, and cut off."""
+KEEPALIVE_SECONDS = 15.0
+MAX_WAITING_CHANGES = 1024
+SAFE_HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+
+
+class MkdirBody(msgspec.Struct, forbid_unknown_fields=True):
+    """`POST /files/mkdir`."""
+
+    path: str
+    parents: bool = False
+
+
+class MoveBody(msgspec.Struct, forbid_unknown_fields=True, rename={"source": "from"}):
+    """`POST /files/move`."""
+
+    source: str
+    to: str
+    overwrite: bool = False
+
+
+class Listing(msgspec.Struct):
+    """`GET /files`."""
+
+    entries: tuple[Entry, ...]
+    next: str | None
+
+
+class FileRoutes:
+    """The handlers of one runtime's files."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def list(self, request: web.Request) -> web.Response:
+        """A page of a directory."""
+        limit = query_integer(request, "limit", MAX_PAGE, most=MAX_PAGE) or MAX_PAGE
+        after = _cursor(request.query.get("cursor", ""))
+        page = await self._parts.files.list(_path(request), after=after, limit=limit)
+        token = None if page.after is None else base64.urlsafe_b64encode(page.after).decode()
+        return answer(Listing(page.entries, token))
+
+    async def stat(self, request: web.Request) -> web.Response:
+        """One entry."""
+        return answer(await self._parts.files.stat(_path(request)))
+
+    async def total(self, request: web.Request) -> web.Response:
+        """How much a tree holds."""
+        done = await self._parts.files.total(_path(request))
+        return answer({"files": done.files, "bytes": done.bytes, "stored": done.stored})
+
+    async def read(self, request: web.Request) -> web.StreamResponse:
+        """The bytes of a file, or one range of them (RFC 9110 §14)."""
+        exit_ = Exit(self._parts, request)
+        content = await self._parts.files.open(_named(request))
+        try:
+            return await _send(request, content, exit_)
+        finally:
+            content.close()
+
+    async def write(self, request: web.Request) -> web.Response:
+        """Replace or make a file with the request's body."""
+        entry, new = await self._parts.files.write(
+            _named(request),
+            request.content.iter_chunked(CHUNK_BYTES),
+            mode=_mode(request.query.get("mode")),
+            parents=query_flag(request, "parents"),
+        )
+        return answer(entry, status=201 if new else 200)
+
+    async def remove(self, request: web.Request) -> web.Response:
+        """Remove a file or a directory."""
+        await self._parts.files.remove(_named(request), recursive=query_flag(request, "recursive"))
+        return web.Response(status=204)
+
+    async def mkdir(self, request: web.Request) -> web.Response:
+        """Make a directory."""
+        body = await read_json(request, MkdirBody)
+        return answer(
+            await self._parts.files.mkdir(named_path(body.path), parents=body.parents), 201
+        )
+
+    async def move(self, request: web.Request) -> web.Response:
+        """Rename."""
+        body = await read_json(request, MoveBody)
+        source, target = named_path(body.source, field="from"), named_path(body.to, field="to")
+        return answer(await self._parts.files.move(source, target, overwrite=body.overwrite))
+
+    async def archive(self, request: web.Request) -> web.StreamResponse:
+        """A tree as a tar. One that could not be whole is cut off, never ended well."""
+        exit_ = Exit(self._parts, request)
+        async with self._parts.files.archive(_path(request)) as tool:
+            first = await _beginning(tool, exit_)
+            response = web.StreamResponse(headers=SAFE_HEADERS)
+            response.content_type = "application/x-tar"
+            await response.prepare(request)
+            await response.write(first)
+            while data := await tool.read():
+                exit_.pass_on(data)
+                await response.write(data)
+            try:
+                await tool.finish()
+            except AtollError as error:
+                raise ConnectionResetError(error.message) from error
+            await response.write_eof()
+            return response
+
+    async def extract(self, request: web.Request) -> web.Response:
+        """A tar into a tree."""
+        chunks = request.content.iter_chunked(CHUNK_BYTES)
+        done = await self._parts.files.extract(_path(request), chunks)
+        return answer({"files": done.files, "bytes": done.bytes})
+
+    async def watch(self, request: web.Request) -> web.StreamResponse:
+        """Changes as server-sent events, until the client leaves."""
+        recursive = query_flag(request, "recursive")
+        async with self._parts.files.watch(_path(request), recursive=recursive) as changes:
+            response = web.StreamResponse(headers=SAFE_HEADERS)
+            response.content_type = "text/event-stream"
+            await response.prepare(request)
+            await response.write(b": watching\n\n")
+            async with asyncio.TaskGroup() as group:
+                waiting: asyncio.Queue[Change | None] = asyncio.Queue(MAX_WAITING_CHANGES)
+                task = group.create_task(_collect(changes, waiting))
+                try:
+                    await _tell(waiting, response)
+                finally:
+                    task.cancel()
+            return response
+
+
+def routes(parts: Parts) -> list[web.RouteDef]:
+    """Every `/files` route."""
+    on = FileRoutes(parts)
+    return [
+        web.get("/files", on.list, allow_head=False),
+        web.delete("/files", on.remove),
+        web.get("/files/stat", on.stat, allow_head=False),
+        web.get("/files/total", on.total, allow_head=False),
+        web.get("/files/content", on.read, allow_head=False),
+        web.put("/files/content", on.write),
+        web.post("/files/mkdir", on.mkdir),
+        web.post("/files/move", on.move),
+        web.get("/files/archive", on.archive, allow_head=False),
+        web.put("/files/archive", on.extract),
+        web.get("/files/watch", on.watch, allow_head=False),
+    ]
+
+
+def _path(request: web.Request) -> str:
+    """`?path=`, or `?path_b64=` for names that are not UTF-8; absent is the workspace."""
+    exact = request.query.get("path_b64")
+    if exact is None:
+        return workspace_path(request.query.get("path", ""))
+    return workspace_path(os.fsdecode(_decoded(exact, "path_b64")), field="path_b64")
+
+
+def _named(request: web.Request) -> str:
+    return named_path(_path(request))
+
+
+def _cursor(text: str) -> bytes | None:
+    if not text:
+        return None
+    name = _decoded(text, "cursor")
+    if not name or b"\0" in name or b"/" in name or len(name) > 255:
+        raise Invalid("this cursor is not one of ours: start without it", field="cursor")
+    return name
+
+
+def _decoded(text: str, field: str) -> bytes:
+    try:
+        return base64.b64decode(text.replace("-", "+").replace("_", "/"), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise Invalid(f"{field} is not base64", field=field) from error
+
+
+def _mode(text: str | None) -> int | None:
+    if text is None or text == "":
+        return None
+    if len(text) > 4 or not all(digit in "01234567" for digit in text) or int(text, 8) > 0o777:
+        raise Invalid("mode is three octal digits such as 644", field="mode")
+    return int(text, 8)
+
+
+async def _beginning(tool: Tool, exit_: Exit) -> bytes:
+    """So much of an archive that a small one is refused before anything was sent."""
+    first = bytearray()
+    while len(first) < JUDGED_WHOLE_BYTES:
+        data = await tool.read()
+        if not data:
+            break
+        first += data
+        exit_.judge(data)
+    if not first:
+        await tool.finish()
+    return bytes(first)
+
+
+async def _send(request: web.Request, content: Content, exit_: Exit) -> web.StreamResponse:
+    start, length, partial = _span(request, content.size)
+    if exit_.guarded:
+        # Looked at whole first, and a part with its surroundings: a secret may begin before it.
+        begin = max(0, start - exit_.reach)
+        async for data in content.read(begin, start + length + exit_.reach - begin):
+            exit_.judge(data)
+        exit_ = exit_.anew()
+    response = web.StreamResponse(status=206 if partial else 200, headers=SAFE_HEADERS)
+    response.content_type = "application/octet-stream"
+    response.content_length = length
+    response.headers["Accept-Ranges"] = "bytes"
+    if partial:
+        response.headers["Content-Range"] = f"bytes {start}-{start + length - 1}/{content.size}"
+    await response.prepare(request)
+    sent = 0
+    async for data in content.read(start, length):
+        exit_.pass_on(data)
+        await response.write(data)
+        sent += len(data)
+    if sent < length:
+        raise ConnectionResetError("the file shrank while it was read")
+    await response.write_eof()
+    return response
+
+
+def _span(request: web.Request, size: int) -> tuple[int, int, bool]:
+    """Start, length, and whether it is a part. A Range we cannot read is ignored, as RFC 9110
+    has it; one that lies behind the end is refused."""
+    try:
+        asked = request.http_range
+    except ValueError:
+        return 0, size, False
+    if asked.start is None and asked.stop is None:
+        return 0, size, False
+    start = asked.start or 0
+    start = max(0, size + start) if start < 0 else start
+    stop = size if asked.stop is None else min(asked.stop, size)
+    if start >= stop:
+        raise web.HTTPRequestRangeNotSatisfiable(headers={"Content-Range": f"bytes */{size}"})
+    return start, stop - start, True
+
+
+async def _collect(changes: AsyncIterator[Change], waiting: "asyncio.Queue[Change | None]") -> None:
+    """Bounded: a client that reads slower than things happen slows the tool, and the kernel's
+    own queue then overflows, which is told as such."""
+    async for change in changes:
+        await waiting.put(change)
+    await waiting.put(None)
+
+
+async def _tell(waiting: "asyncio.Queue[Change | None]", response: web.StreamResponse) -> None:
+    while True:
+        try:
+            async with asyncio.timeout(KEEPALIVE_SECONDS):
+                change = await waiting.get()
+        except TimeoutError:
+            await response.write(b": still watching\n\n")
+            continue
+        if change is None:
+            return
+        event = {"type": change.kind, "path": change.path}
+        if change.origin is not None:
+            event["from"] = change.origin
+        await response.write(b"data: " + msgspec.json.encode(event) + b"\n\n")

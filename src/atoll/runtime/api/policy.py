@@ -1,0 +1,53 @@
+"""Routes of a runtime's policy: the control plane sets it whole; nobody reads a value back."""
+
+import msgspec
+from aiohttp import web
+
+from atoll.domain.errors import Invalid
+from atoll.runtime.api.requests import answer
+from atoll.runtime.parts import Parts
+from atoll.wire.contract.policy import (
+    MAX_POLICY_BYTES,
+    BadPolicy,
+    NetworkMode,
+    Policy,
+    decode_policy,
+)
+
+
+class PolicyView(msgspec.Struct):
+    """What a policy may say of itself: names and numbers, no values."""
+
+    revision: int
+    providers: list[str]
+    customs: list[str]
+    network_mode: NetworkMode
+
+
+def routes(parts: Parts) -> list[web.RouteDef]:
+    """`GET` and `PUT /policy`."""
+
+    async def read(_request: web.Request) -> web.Response:
+        return answer(_view(parts.policy.current))
+
+    async def replace(request: web.Request) -> web.Response:
+        body = await request.read()
+        if len(body) > MAX_POLICY_BYTES:
+            raise Invalid(f"a policy may have {MAX_POLICY_BYTES} bytes")
+        try:
+            policy = decode_policy(body)
+        except BadPolicy as error:
+            raise Invalid(str(error)) from None
+        parts.policy.replace(policy)
+        return answer(_view(policy))
+
+    return [web.get("/policy", read), web.put("/policy", replace)]
+
+
+def _view(policy: Policy) -> PolicyView:
+    return PolicyView(
+        policy.revision,
+        [each.provider for each in policy.providers],
+        [each.name for each in policy.customs],
+        policy.network.mode,
+    )

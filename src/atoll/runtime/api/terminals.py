@@ -1,0 +1,182 @@
+"""Terminals over HTTP: requests to calls, and values to answers (docs/runtime-contract.md)."""
+
+import msgspec
+from aiohttp import web
+
+from atoll.domain.errors import Invalid
+from atoll.domain.terminal.size import clamp
+from atoll.domain.terminal.softlock import Strictness
+from atoll.runtime.agents.orders import Order
+from atoll.runtime.api.cards import stream_cards
+from atoll.runtime.api.requests import (
+    SignalBody,
+    answer,
+    check_argv,
+    check_cwd,
+    check_env,
+    check_prompt,
+    read_json,
+    signal_number,
+)
+from atoll.runtime.parts import Parts
+from atoll.runtime.terminals.record import TerminalRecord
+from atoll.runtime.terminals.terminals import Wish
+from atoll.runtime.terminals.viewers.attach import attach
+from atoll.runtime.terminals.viewers.handover import seat
+
+RING_BYTES = 256 * 1024
+RING_BOUNDS = (64 * 1024, 2 * 1024 * 1024)
+MAX_NAME = 128
+MAX_GRACE_SECONDS = 30.0
+
+
+class OpenBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of `POST /sessions`."""
+
+    agent: str | None = None
+    argv: list[str] | None = None
+    cwd: str | None = None
+    env: dict[str, str] = {}
+    cols: int = 80
+    rows: int = 24
+    name: str | None = None
+    ring_bytes: int = RING_BYTES
+    softlock: Strictness | None = None
+    instructions: str | None = None
+    instructions_id: int | None = None
+
+
+class ResizeBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of `POST /sessions/{id}/resize`."""
+
+    cols: int
+    rows: int
+
+
+class FarewellBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of `POST /farewell`: reasons of at most 120 bytes."""
+
+    reason: str
+    guest_reason: str
+
+
+class SessionList(msgspec.Struct):
+    """The answer of `GET /sessions`."""
+
+    sessions: list[TerminalRecord]
+
+
+def routes(parts: Parts) -> list[web.RouteDef]:
+    """Every `/sessions` route."""
+    handlers = _Handlers(parts)
+    return [
+        web.post("/sessions", handlers.open),
+        web.get("/sessions", handlers.list),
+        web.get("/sessions/{id}", handlers.show),
+        web.delete("/sessions/{id}", handlers.close),
+        web.post("/sessions/{id}/resize", handlers.resize),
+        web.post("/sessions/{id}/signal", handlers.signal),
+        web.get("/sessions/{id}/attach", handlers.attach),
+        web.get("/sessions/{id}/seat", handlers.seat),
+        web.post("/farewell", handlers.farewell),
+    ]
+
+
+class _Handlers:
+    """One method per route."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def open(self, request: web.Request) -> web.Response:
+        body = await read_json(request, OpenBody)
+        _check_agents_own(body)
+        creator = request.query.get("principal")
+        wish = _wish(body, creator)
+        if body.agent is not None:
+            order = Order(
+                softlock=body.softlock or Strictness.OWNER,
+                instructions=body.instructions,
+                instructions_id=body.instructions_id,
+            )
+            terminal = await self._parts.agents.open_at_terminal(body.agent, wish, order)
+        else:
+            terminal = await self._parts.terminals.open(wish)
+        self._parts.activity.touch()
+        return answer(terminal.shown(), 201)
+
+    async def list(self, _request: web.Request) -> web.Response:
+        return answer(SessionList([terminal.shown() for terminal in self._parts.terminals.all()]))
+
+    async def show(self, request: web.Request) -> web.Response:
+        return answer(self._parts.terminals.get(request.match_info["id"]).shown())
+
+    async def close(self, request: web.Request) -> web.Response:
+        await self._parts.terminals.close(request.match_info["id"], _grace(request))
+        return web.Response(status=204)
+
+    async def resize(self, request: web.Request) -> web.Response:
+        terminal = self._parts.terminals.get(request.match_info["id"])
+        body = await read_json(request, ResizeBody)
+        terminal.resize(clamp(body.cols, body.rows))
+        return web.Response(status=204)
+
+    async def signal(self, request: web.Request) -> web.Response:
+        terminal = self._parts.terminals.get(request.match_info["id"])
+        body = await read_json(request, SignalBody)
+        await terminal.signal(signal_number(body.signal))
+        return web.Response(status=204)
+
+    async def farewell(self, request: web.Request) -> web.Response:
+        body = await read_json(request, FarewellBody)
+        for terminal in self._parts.terminals.all():
+            terminal.dismiss(body.reason, body.guest_reason)
+        # The journal is collected next, for the last time.
+        self._parts.settle_audit()
+        return web.Response(status=204)
+
+    async def attach(self, request: web.Request) -> web.StreamResponse:
+        if request.query.get("mode") == "cards":
+            return await stream_cards(request, self._parts.agents)
+        return await attach(request, self._parts.terminals, self._parts.activity)
+
+    async def seat(self, request: web.Request) -> web.StreamResponse:
+        return await seat(request, self._parts)
+
+
+def _check_agents_own(body: OpenBody) -> None:
+    """Raise `Invalid` for fields that mean nothing without an agent."""
+    for field in ("softlock", "instructions"):
+        if body.agent is None and getattr(body, field) is not None:
+            raise Invalid(f"{field} is for an agent: name one", field=field)
+    if body.instructions is not None:
+        check_prompt(body.instructions)
+
+
+def _wish(body: OpenBody, creator: str | None) -> Wish:
+    low, high = RING_BOUNDS
+    if not low <= body.ring_bytes <= high:
+        raise Invalid(f"ring_bytes must be {low} to {high}", field="ring_bytes")
+    name = body.name
+    if name is not None and not (0 < len(name) <= MAX_NAME and name.isprintable()):
+        raise Invalid(f"name must be 1 to {MAX_NAME} printable characters", field="name")
+    return Wish(
+        argv=None if body.argv is None else check_argv(body.argv),
+        cwd=None if body.cwd is None else check_cwd(body.cwd),
+        env=check_env(body.env),
+        size=clamp(body.cols, body.rows),
+        name=name,
+        ring_bytes=body.ring_bytes,
+        creator=creator,
+    )
+
+
+def _grace(request: web.Request) -> float:
+    text = request.query.get("grace", "2.0")
+    try:
+        grace = float(text)
+    except ValueError:
+        grace = -1.0
+    if not 0.0 <= grace <= MAX_GRACE_SECONDS:
+        raise Invalid(f"grace must be 0 to {MAX_GRACE_SECONDS:g} seconds", field="grace")
+    return grace

@@ -1,0 +1,1 @@
+"""The broker door: calls leave here with their key."""

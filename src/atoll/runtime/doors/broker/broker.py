@@ -1,0 +1,242 @@
+"""The broker door: calls leave the sandbox here, and get their key on the way out.
+
+Served on the listeners that init bound inside and sent out (127.0.0.1 and ::1, port 8082),
+so who is calling is known by where the call came in. Each request goes through the same steps
+(read, route, admit, judge, dial, answer, pass); `domain.broker.passage` and `domain.broker.answer`
+judge, `exchange.Exchange` passes the bytes on, and every request is written down with the step it
+reached.
+"""
+
+import asyncio
+import socket
+import ssl
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+
+from atoll.domain.broker.allowance import LEAST_RESERVE_MICROS, Allowance, Bounds
+from atoll.domain.broker.metering import cut_short, model_of_path, usage_of
+from atoll.domain.broker.passage import Refusal
+from atoll.domain.broker.price import cost_micros
+from atoll.domain.broker.provider import Upstream
+from atoll.runtime.doors.approvals.requests import Asking
+from atoll.runtime.doors.broker.call_audit import Audit, Call, Ledger
+from atoll.runtime.doors.broker.credentials import Holdings, holdings_of
+from atoll.runtime.doors.broker.exchange import Exchange
+from atoll.runtime.doors.broker.inbound import Inbound
+from atoll.runtime.doors.broker.request import Request, Shapes
+from atoll.runtime.doors.broker.route_table import Way
+from atoll.runtime.doors.broker.routing import Ways
+from atoll.runtime.doors.broker.spending import Spending
+from atoll.runtime.doors.listener.connections import AddressRefused, Connections
+from atoll.runtime.doors.listener.serving import opened
+from atoll.runtime.policy.policy import StandingPolicy
+from atoll.runtime.tasks import Tasks
+from atoll.wire.contract.policy import DoorLimits, Policy
+from atoll.wire.http.usage import UsageReader, read_model
+
+SWEEP_SECONDS = 2.0
+UPSTREAM_SILENCE_SECONDS = 600.0
+CLIENT_IDLE_SECONDS = 75.0
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerParts:
+    """What a broker is made of. `floor` are the installation's own keys, under whatever the
+    policy gives; `places` base URLs by provider; `trust` checks certificates; in `spent` is kept
+    what providers cost."""
+
+    floor: Mapping[str, Upstream]
+    audit: Audit
+    trust: ssl.SSLContext
+    places: Mapping[str, str] = field(default_factory=dict)
+    spent: Path | None = None
+
+
+class Broker:
+    """The broker of one sandbox."""
+
+    def __init__(self, parts: BrokerParts, tasks: Tasks) -> None:
+        audit = self._audit = parts.audit
+        self._parts = parts
+        self._ledger = Ledger(audit)
+        self._asking = Asking(audit)
+        self._tasks = tasks
+        self._connections = Connections(parts.trust)
+        self._spending = Spending(parts.spent)
+        self._allowance = Allowance(monotonic(), self._spending.kept)
+        self._shapes = Shapes()
+        self._ways = Ways(Holdings(upstreams=parts.floor))
+        self._used: set[str] = set()
+        self._live: set[Exchange] = set()
+        self._crowd: set[Inbound] = set()
+        self._busy = asyncio.Event()
+
+    def protocol(self) -> Inbound:
+        """A new connection from inside."""
+        self._busy.set()
+        return Inbound(self._begin, self._shapes, self._crowd)
+
+    def heed(self, policy: Policy) -> None:
+        """Live by this policy from now on: what leans on something that is gone is cut."""
+        self._ways = Ways(holdings_of(self._parts.floor, policy, self._parts.places))
+        self._allowance.bounds = _bounds(policy.limits)
+        self._connections.close()
+        self._cut_ungranted()
+
+    async def sweep(self) -> None:
+        """Forever: end what is silent, idle, or no longer allowed. A door that nobody uses does
+        not wake its process."""
+        while True:
+            await self._busy.wait()
+            await asyncio.sleep(SWEEP_SECONDS)
+            now = monotonic()
+            self._connections.sweep(now)
+            self._cut_ungranted()
+            self._spending.keep(self._allowance.spent)
+            self._ledger.settle()
+            for exchange in list(self._live):
+                outbound = exchange.outbound
+                if outbound and now - outbound.heard_at > UPSTREAM_SILENCE_SECONDS:
+                    exchange.answer_lost("it says nothing more")
+            for client in list(self._crowd):
+                if client.left:
+                    client.drop()
+                elif client.idle and now - client.idle_since > CLIENT_IDLE_SECONDS:
+                    client.expired()
+            if not (self._crowd or self._live or self._connections.kept):
+                self._busy.clear()
+
+    def close(self) -> None:
+        """Hang up everywhere."""
+        for exchange in list(self._live):
+            exchange.cut("closing")
+        for client in list(self._crowd):
+            client.drop()
+        self._connections.close()
+        self._spending.keep(self._allowance.spent)
+        self._ledger.settle(last=True)
+
+    def took(self, count: int) -> bool:
+        """Bytes passed; False when there may be no more."""
+        return self._allowance.took(count)
+
+    def over(self, exchange: Exchange) -> None:
+        """An exchange ended: meter it, write it down, keep its connection."""
+        self._live.discard(exchange)
+        call = exchange.call
+        if exchange.usage is not None and exchange.outbound is not None:
+            self._meter(exchange, exchange.usage)
+        self._allowance.leave(call.who, call.cost_micros or 0)
+        if call.cost_micros and call.who in self._allowance.bounds.spend_micros:
+            # Under a cap every cent counts, also when this process is killed.
+            self._spending.keep(self._allowance.spent)
+        self._ledger.record(call)
+        if exchange.outbound is not None:
+            self._connections.give(exchange.outbound)
+
+    def _begin(self, request: Request, client: Inbound) -> Exchange | Refusal:
+        """Every step up to dialling, in one breath."""
+        call = Call(request.shape.method)
+        way = self._ways.route(request, used=self._used, call=call)
+        refusal = way if isinstance(way, Refusal) else self._admit(way, call)
+        if refusal is not None:
+            call.outcome, call.status = refusal.error, refusal.status
+            self._ledger.record(call)
+            self._asking.heard(call, refusal)
+            return refusal
+        assert isinstance(way, Way)  # noqa: S101  a refusal was returned above
+        exchange = Exchange(way, request, call=call, client=client, owner=self)
+        self._dispatch(exchange)
+        return exchange
+
+    def _admit(self, way: Way, call: Call) -> Refusal | None:
+        call.step = "admit"
+        if way.passage.websocket and call.who in self._allowance.bounds.spend_micros:
+            message = f"what a WebSocket costs cannot be counted, and {call.who} has a money cap"
+            return Refusal(403, "not_metered", message + "; use plain requests")
+        met = self._allowance.enter(call.who, monotonic())
+        return None if met is None else Refusal(429, "limit_reached", met)
+
+    def _dispatch(self, exchange: Exchange) -> None:
+        call, grant, passage = exchange.call, exchange.way.grant, exchange.way.passage
+        if grant.once:
+            self._used.add(grant.approval_id)
+            self._audit("approval.used", {"approval_id": grant.approval_id})
+        call.step, call.rule = "dial", passage.rule
+        self._live.add(exchange)
+        idle = self._connections.take(passage.origin)
+        if idle is not None:
+            exchange.connected(idle)
+        else:
+            self._tasks.spawn(self._dial(exchange), "broker dial")
+
+    async def _dial(self, exchange: Exchange) -> None:
+        who = exchange.call.who
+        try:
+            outbound = await self._connections.dial(exchange.way.passage.origin)
+        except AddressRefused as error:
+            exchange.fail(Refusal(403, "address_refused", str(error)))
+        except (OSError, UnicodeError) as error:
+            # An error's own text may hold addresses of the host's network.
+            message = f"{who} could not be reached: {type(error).__name__}"
+            exchange.fail(Refusal(502, "upstream_unreachable", message))
+        else:
+            exchange.connected(outbound)
+            exchange.asked()
+
+    def _meter(self, exchange: Exchange, reader: UsageReader) -> None:
+        """Count what an answer cost; one that was refused by the vendor cost nothing."""
+        call = exchange.call
+        whole = call.outcome == "passed"
+        if not 200 <= call.status < 300 and (whole or exchange.answered):
+            return
+        if (whole and not call.bytes_out) or call.outcome == "upstream_unreachable":
+            return
+        model = model_of_path(exchange.way.passage.target) or reader.model()
+        model = model or read_model(exchange.asked_head)
+        usage = usage_of(
+            reader.counts(), model=model, bytes_in=call.bytes_in, bytes_out=call.bytes_out
+        )
+        if not whole:
+            seconds = monotonic() - call.started
+            usage = cut_short(usage, bytes_in=call.bytes_in, seconds=seconds)
+        call.usage, cost = usage, cost_micros(call.who, usage)
+        call.cost_micros = cost if whole or cost is None else max(cost, LEAST_RESERVE_MICROS)
+
+    def _cut_ungranted(self) -> None:
+        now = time.time()
+        for exchange in list(self._live):
+            if not self._ways.holdings.still(exchange.way.grant, now):
+                message = "what this request was allowed by was taken back"
+                exchange.fail(Refusal(403, "revoked", message))
+
+
+@asynccontextmanager
+async def brokering(
+    parts: BrokerParts, policy: StandingPolicy, doors: tuple[socket.socket, ...]
+) -> AsyncIterator[None]:
+    """A broker at these listening sockets, which lives by the standing policy, until the end of
+    the block. Takes the sockets over and closes them."""
+    async with Tasks() as tasks:
+        broker = Broker(parts, tasks)
+        policy.heed(broker.heed)
+        tasks.spawn(broker.sweep(), "broker sweep")
+        try:
+            async with opened(broker.protocol, doors):
+                yield
+        finally:
+            broker.close()
+
+
+def _bounds(limits: DoorLimits) -> Bounds:
+    usual = Bounds()
+    return Bounds(
+        requests_per_minute=limits.requests_per_minute or usual.requests_per_minute,
+        concurrent=limits.concurrent or usual.concurrent,
+        bytes_per_hour=limits.bytes_per_hour or usual.bytes_per_hour,
+        spend_micros=dict(limits.spend_micros),
+    )

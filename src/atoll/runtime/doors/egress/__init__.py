@@ -1,0 +1,1 @@
+"""The egress door: an HTTP proxy that lets out what the policy allows."""

@@ -1,0 +1,275 @@
+"""The egress door: an HTTP proxy that lets out what the sandbox's policy allows, and says why not.
+
+Served on the listeners that init bound inside and sent out (127.0.0.1 and ::1, port 3128). Who
+calls is known by where the call came in. `domain.network.egress` decides; this holds the policy,
+dials what was judged, remembers what is open, and writes down what passed and what was refused.
+`egress_call` speaks with one caller.
+"""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+from urllib.parse import urlsplit
+
+from atoll.domain.broker.audit_budget import AuditBudget
+from atoll.domain.broker.provider import PROVIDERS
+from atoll.domain.network.egress import (
+    HOST_NAMES,
+    LOOPBACKS,
+    Allowed,
+    Destination,
+    EgressPolicy,
+    EgressRule,
+    Range,
+    Refused,
+    judge,
+    judge_address,
+    judge_own,
+    read_ranges,
+)
+from atoll.domain.network.host import canonical_host
+from atoll.domain.network.volume import HourlyBytes
+from atoll.domain.profile.profile import NetworkMode
+from atoll.runtime.doors.egress.pipe import Side
+from atoll.runtime.doors.listener.connection_limit import Turnstile
+from atoll.runtime.doors.listener.own_address import is_own
+from atoll.runtime.tasks import Tasks
+from atoll.wire.contract.policy import Network, Policy
+
+Audit = Callable[[str, Mapping[str, object]], object]
+"""Called with a kind and what happened: never a body, a path or a header value."""
+
+Resolve = Callable[[str, int], Awaitable[tuple[str, ...]]]
+JudgeAddress = Callable[[EgressPolicy, Destination, str], Refused | None]
+
+CONNECT_SECONDS = 15.0
+ADDRESS_SECONDS = 6.0
+MAX_ADDRESSES = 4
+BUFFER_BYTES = 32 * 1024
+
+
+class Unreachable(Exception):
+    """It was allowed, but nobody answered there."""
+
+
+class Blocked(Exception):
+    """It is not allowed. Carries the verdict."""
+
+    def __init__(self, verdict: Refused) -> None:
+        super().__init__(verdict.detail)
+        self.verdict = verdict
+
+
+@dataclass(slots=True, eq=False)
+class Open:
+    """One open way out. `address` is the one that was dialled; `cut` ends it at once."""
+
+    to: Destination
+    address: str
+    cut: Callable[[Refused], None]
+
+
+class Egress:
+    """The door of one sandbox. `resolve` and `judge_address` are the machine's own; tests put
+    theirs."""
+
+    def __init__(
+        self,
+        sandbox_id: str,
+        audit: Audit,
+        *,
+        resolve: Resolve | None = None,
+        judge_address: JudgeAddress = judge_address,
+    ) -> None:
+        self.sandbox_id = sandbox_id
+        self.policy = EgressPolicy()
+        self._audit = audit
+        self._resolve = resolve or resolved
+        self._judge_address = judge_address
+        self._budget = AuditBudget(monotonic())
+        self._out = HourlyBytes(None, monotonic())
+        self._in = HourlyBytes(None, monotonic())
+        self._open: set[Open] = set()
+
+    def heed(self, policy: Policy) -> None:
+        """Live by a policy from now on; what it no longer allows is cut off at once."""
+        self.policy = _egress_policy(policy)
+        now = monotonic()
+        self._out.limit(policy.network.bytes_out_per_hour, now)
+        self._in.limit(policy.network.bytes_in_per_hour, now)
+        for one in tuple(self._open):
+            verdict = self._again(one.to, one.address)
+            if verdict is not None:
+                one.cut(verdict)
+
+    def admit(self, to: Destination) -> Allowed:
+        """Decide on a name, before anything is resolved. Raises `Blocked`."""
+        verdict = judge(self.policy, to)
+        if isinstance(verdict, Refused):
+            raise Blocked(verdict)
+        return verdict
+
+    async def dial(self, to: Destination) -> tuple[str, Side]:
+        """A connection to exactly an address that was judged. Raises `Blocked` when any of the
+        name's addresses is refused, `Unreachable`."""
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                addresses = await self._addresses(to)
+                for address in addresses:
+                    verdict = self._judged(to, address)
+                    if verdict is not None:
+                        raise Blocked(verdict)
+                return await _first(addresses[:MAX_ADDRESSES], to.port)
+        except (OSError, UnicodeError) as err:  # TimeoutError is an OSError
+            raise Unreachable(f"{to.authority} could not be reached") from err
+
+    def hold(self, one: Open) -> None:
+        """Remember an open way out, if it is still allowed. Raises `Blocked`: the policy may
+        have changed while it was dialled."""
+        verdict = self._again(one.to, one.address)
+        if verdict is not None:
+            raise Blocked(verdict)
+        self._open.add(one)
+
+    def release(self, one: Open) -> None:
+        """It is closed."""
+        self._open.discard(one)
+
+    def spend(self, *, out: int = 0, back: int = 0) -> bool:
+        """Count bytes; False when this hour's are used up."""
+        now = monotonic()
+        return self._out.spend(out, now) and self._in.spend(back, now)
+
+    def record(self, kind: str, payload: Mapping[str, object]) -> None:
+        """Write down what happened: what passed as far as the budget goes, and every refusal,
+        since the audit merges those."""
+        if kind == "door.refused":
+            self._audit(kind, {"door": "egress", **payload})
+            return
+        unrecorded = self._budget.take(monotonic())
+        if unrecorded is not None:
+            more = {"unrecorded": unrecorded} if unrecorded else {}
+            self._audit(kind, {"door": "egress", **more, **payload})
+
+    def remedy(self, to: Destination, verdict: Refused) -> str:
+        """How the owner could allow it; empty where no rule can."""
+        if not verdict.remedy:
+            return ""
+        spelled = to.authority.removesuffix(":443")
+        if to.method is not None:
+            spelled = f"http://{to.authority.removesuffix(':80')}"
+        return f"atoll net allow {self.sandbox_id} {spelled}"
+
+    def _again(self, to: Destination, address: str) -> Refused | None:
+        verdict = judge(self.policy, to)
+        if isinstance(verdict, Refused):
+            return verdict
+        return self._judged(to, address)
+
+    def _judged(self, to: Destination, address: str) -> Refused | None:
+        verdict = self._judge_address(self.policy, to, address)
+        if verdict is None and is_own(address):
+            return judge_own(self.policy, to, address)
+        return verdict
+
+    async def _addresses(self, to: Destination) -> tuple[str, ...]:
+        if to.host in ("127.0.0.1", "::1") or _is_literal(to.host):
+            return (to.host,)
+        if to.host in HOST_NAMES:
+            return LOOPBACKS
+        return await self._resolve(to.host, to.port)
+
+
+async def resolved(host: str, port: int) -> tuple[str, ...]:
+    """The addresses a name stands for on this machine, in the order to try them. Raises
+    `OSError`."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(where[0]) for *_, where in found))
+
+
+Serve = Callable[[Egress, asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, None]]
+
+
+@asynccontextmanager
+async def proxying(
+    egress: Egress, doors: tuple[socket.socket, ...], serve: Serve
+) -> AsyncIterator[None]:
+    """Serve the proxy on these listening sockets until the end of the block. Takes them over
+    and closes them, and what is open with them."""
+    async with Tasks() as tasks:
+
+        def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            tasks.spawn(serve(egress, reader, writer), "egress")
+
+        def protocol() -> asyncio.Protocol:
+            reader = asyncio.StreamReader(limit=BUFFER_BYTES)
+            return asyncio.StreamReaderProtocol(reader, speak)
+
+        guarded = Turnstile().guarding(protocol)
+        loop = asyncio.get_running_loop()
+        servers = [await loop.create_server(guarded, sock=door) for door in doors]
+        try:
+            yield
+        finally:
+            for server in servers:
+                server.close()
+
+
+async def _first(addresses: tuple[str, ...], port: int) -> tuple[str, Side]:
+    last: OSError = OSError("the name has no address")
+    for address in addresses:
+        try:
+            async with asyncio.timeout(ADDRESS_SECONDS):
+                reader, writer = await asyncio.open_connection(address, port, limit=BUFFER_BYTES)
+        except OSError as err:
+            last = err
+            continue
+        return address, (reader, writer)
+    raise last
+
+
+def _is_literal(host: str) -> bool:
+    return ":" in host or host.rpartition(".")[2].isdigit()
+
+
+def _egress_policy(policy: Policy) -> EgressPolicy:
+    network = policy.network
+    return EgressPolicy(
+        mode=NetworkMode(network.mode),
+        rules=tuple(
+            EgressRule(one.host, one.ports, one.methods, one.paths, one.origin)
+            for one in network.rules
+        ),
+        denied=network.denied,
+        providers=_provider_hosts(policy),
+        host_ports=network.host_ports,
+        ranges=_ranges(network),
+        ports=network.ports,
+    )
+
+
+def _ranges(network: Network) -> tuple[Range, ...]:
+    try:
+        return read_ranges(network.ranges)
+    except ValueError:
+        return ()  # a range nobody may list allows nothing
+
+
+def _provider_hosts(policy: Policy) -> tuple[str, ...]:
+    """The broker's hosts: a key of somebody else's must not reach them beside it."""
+    urls = [one.upstream for one in PROVIDERS.values()]
+    urls += [one.base_url for one in policy.providers if one.base_url]
+    hosts = {_host_of(url) for url in urls}
+    return tuple(sorted(one for one in hosts if one is not None and one not in HOST_NAMES))
+
+
+def _host_of(url: str) -> str | None:
+    try:
+        return canonical_host(urlsplit(url).hostname or "")
+    except ValueError:
+        return None

@@ -1,0 +1,113 @@
+"""Connections to upstreams: resolved once, judged, dialled as judged, and kept while useful.
+
+A judged origin (one that somebody inside named) gets a connection of its own every time; the
+others' are kept for a few seconds after an answer, since a new one costs a TLS handshake.
+"""
+
+import asyncio
+import ipaddress
+import socket
+import ssl
+from time import monotonic
+
+from atoll.domain.broker.passage import Origin
+from atoll.domain.network.address import first_forbidden, is_loopback
+from atoll.runtime.doors.broker.outbound import Outbound
+from atoll.runtime.doors.listener.own_address import is_own
+
+CONNECT_SECONDS = 15.0
+IDLE_SECONDS = 15.0
+MAX_TRIED = 4
+MAX_IDLE = 32
+
+
+class AddressRefused(Exception):
+    """A name leads to an address that may not be dialled."""
+
+
+class Connections:
+    """The connections of one broker. `trust` checks certificates."""
+
+    def __init__(self, trust: ssl.SSLContext) -> None:
+        self._trust = trust
+        self._idle: dict[Origin, list[Outbound]] = {}
+
+    @property
+    def kept(self) -> bool:
+        """Whether there are idle ones."""
+        return bool(self._idle)
+
+    def take(self, origin: Origin) -> Outbound | None:
+        """One that is open and idle, the last used first."""
+        kept = self._idle.get(origin)
+        while kept:
+            one = kept.pop()
+            if one.usable:
+                return one
+        return None
+
+    def give(self, one: Outbound) -> None:
+        """Keep it for the next request, or hang up."""
+        kept = self._idle.setdefault(one.origin, [])
+        if one.origin.judged or not one.usable or len(kept) >= MAX_IDLE:
+            one.close()
+            return
+        one.heard_at = monotonic()
+        kept.append(one)
+
+    async def dial(self, origin: Origin) -> Outbound:
+        """A new connection. Raises `AddressRefused`, `OSError` (`TimeoutError` among them)."""
+        async with asyncio.timeout(CONNECT_SECONDS):
+            addresses = await _resolve(origin)
+            if origin.judged:
+                refused = first_forbidden(addresses, loopback=origin.loopback)
+                if refused is not None:
+                    raise AddressRefused(f"{origin.host} leads to an address that is not public")
+                if any(is_own(one) and not is_loopback(one) for one in addresses):
+                    raise AddressRefused(f"{origin.host} leads to an address of this machine")
+            return await self._first(origin, addresses[:MAX_TRIED])
+
+    def sweep(self, now: float) -> None:
+        """Hang up on those that were idle for too long."""
+        for origin in list(self._idle):
+            kept = self._idle[origin]
+            fresh = [one for one in kept if one.usable and now - one.heard_at < IDLE_SECONDS]
+            for one in kept:
+                if one not in fresh:
+                    one.close()
+            if fresh:
+                self._idle[origin] = fresh
+            else:
+                del self._idle[origin]
+
+    def close(self) -> None:
+        """Hang up on all idle ones."""
+        for kept in self._idle.values():
+            for one in kept:
+                one.close()
+        self._idle = {}
+
+    async def _first(self, origin: Origin, addresses: list[str]) -> Outbound:
+        secure = self._trust if origin.scheme == "https" else None
+        name = origin.host if secure else None
+        failed: OSError = OSError("the name has no address")
+        for address in addresses:
+            try:
+                _, one = await asyncio.get_running_loop().create_connection(
+                    lambda: Outbound(origin), address, origin.port, ssl=secure, server_hostname=name
+                )
+            except OSError as error:
+                failed = error
+            else:
+                return one
+        raise failed
+
+
+async def _resolve(origin: Origin) -> list[str]:
+    try:
+        return [str(ipaddress.ip_address(origin.host))]
+    except ValueError:
+        pass
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found))

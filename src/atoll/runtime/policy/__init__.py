@@ -1,0 +1,1 @@
+"""The policy a runtime works by: standing, applied, redacting."""

@@ -1,0 +1,245 @@
+"""A WebSocket on a terminal: the handshake, the frames a client sends, and silence.
+
+Sending is `viewer`'s. This is told what the client says, each message as it comes, and ends the
+connection for the reasons of the contract.
+"""
+
+import asyncio
+import logging
+import time
+
+from aiohttp import web
+
+from atoll.domain.errors import Invalid, LimitReached, NotFound
+from atoll.domain.terminal.size import clamp
+from atoll.domain.terminal.turn import Party, Refusal
+from atoll.runtime.health import Activity
+from atoll.runtime.terminals.terminal import Terminal
+from atoll.runtime.terminals.terminals import Terminals
+from atoll.runtime.terminals.viewers.arrival import Arrival, fresh_client, read_arrival
+from atoll.runtime.terminals.viewers.connection import Connection
+from atoll.runtime.terminals.viewers.upgraded import UpgradedConnection
+from atoll.runtime.terminals.viewers.viewer import (
+    CLOSE_EXPIRED,
+    CLOSE_FAILED,
+    CLOSE_SILENT,
+    CLOSE_UNKNOWN,
+    INPUT_WINDOW_BYTES,
+    Viewer,
+)
+from atoll.wire.attach import (
+    Ack,
+    BadFrame,
+    ClientMessage,
+    GrantControl,
+    Heartbeat,
+    Refused,
+    RequestControl,
+    Resize,
+    Resync,
+    RevokeControl,
+    Start,
+    decode_client,
+    pack,
+)
+from atoll.wire.http.ws_frames import Opcode
+
+log = logging.getLogger("atoll.runtime")
+
+PING_SECONDS = 25.0
+HEARTBEAT_SECONDS = 5.0
+MISSED_PONGS = 2
+MAX_VIEWERS = 64
+TURNS_PER_SECOND = 10
+"""Frames about control one connection may send: each may be told to every viewer."""
+
+
+async def attach(
+    request: web.Request, terminals: Terminals, activity: Activity
+) -> web.StreamResponse:
+    """`WS /sessions/{id}/attach`. Raises `Invalid` before the upgrade for a bad query."""
+    arrival = read_arrival(request)
+    connection = Connection(request)
+    if not connection.possible:
+        raise Invalid("attach is a WebSocket: send an upgrade request")
+    try:
+        terminal = terminals.get(request.match_info["id"])
+    except NotFound:
+        await connection.accept()
+        await connection.close(CLOSE_UNKNOWN, "no such session")
+        return connection.response
+    if terminal.viewers >= MAX_VIEWERS:
+        raise LimitReached(f"{MAX_VIEWERS} viewers watch this terminal; close one first")
+    await connection.accept()
+    client = terminal.client_for(arrival.principal, arrival.client, fresh_client())
+    party = Party(arrival.principal, arrival.name, client, arrival.role)
+    viewer = Viewer(party, UpgradedConnection(connection), terminal)
+    await Sitting(terminal, viewer, activity).serve(arrival)
+    return connection.response
+
+
+class Sitting:
+    """One connection from its start message to its close."""
+
+    def __init__(self, terminal: Terminal, viewer: Viewer, activity: Activity) -> None:
+        self._terminal = terminal
+        self._viewer = viewer
+        self._link = viewer.link
+        self._activity = activity
+        self._turns_from, self._turns = asyncio.get_running_loop().time(), 0
+
+    async def serve(self, arrival: Arrival) -> None:
+        """Send and receive until either side ends it."""
+        try:
+            await self._begin(arrival)
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._ping())]
+                if arrival.heartbeat:
+                    tasks.append(group.create_task(self._beat()))
+                if arrival.expires is not None:
+                    tasks.append(group.create_task(self._expire(arrival.expires)))
+                try:
+                    await self._link.run()
+                finally:
+                    for task in tasks:
+                        task.cancel()
+        except ConnectionError:
+            # The peer is gone: what it had seen is kept by its cursor and acknowledgements.
+            return
+        except Exception:
+            # The root of a connection: its defect must not end the terminal.
+            log.exception("a viewer of terminal %s broke", self._terminal.spec.id)
+            await self._link.close(CLOSE_FAILED, "the runtime's log says why")
+        finally:
+            self._terminal.leave(self._viewer)
+            self._viewer.leave()
+
+    async def _begin(self, arrival: Arrival) -> None:
+        """Decide where this client's bytes begin, seat it, and say so."""
+        since = arrival.since
+        viewer, scrollback = self._viewer, self._terminal.scrollback
+        preamble, lost = b"", None
+        if since is not None and scrollback.start <= since <= scrollback.end:
+            viewer.cursor = since
+        else:
+            cut = scrollback.first_cut()
+            viewer.cursor = cut.offset
+            # A terminal watched from its first byte needs nothing set.
+            preamble = cut.preamble() if cut.offset or since is not None else b""
+            if since is not None and since < cut.offset:
+                lost = Resync(since, cut.offset, pack(preamble))
+        exact = not preamble
+        viewer.guest = arrival.expires is not None
+        viewer.marked = self._terminal.marks.seq if arrival.marks else None
+        self._terminal.join(viewer, viewer.cursor, wish=arrival.wish, take=arrival.take)
+        await self._link.opened()
+        self._link.attend(self._heard, viewer.pump)
+        start = self._start(b"" if lost else preamble, lost)
+        viewer.begin(start, *(() if lost is None else (lost,)))
+        if not exact:
+            self._terminal.nudge()
+
+    def _start(self, preamble: bytes, lost: Resync | None) -> Start:
+        size = self._terminal.size
+        return Start(
+            offset=lost.start if lost is not None else self._viewer.cursor,
+            preamble=pack(preamble),
+            cols=size.cols,
+            rows=size.rows,
+            client=self._viewer.client,
+            driver=self._terminal.driver,
+            title=self._terminal.title,
+            ack_every=self._terminal.ack_every,
+            input_window=INPUT_WINDOW_BYTES,
+        )
+
+    async def _ping(self) -> None:
+        """Ask for a sign of life; close a connection that gives none."""
+        clock = asyncio.get_running_loop().time
+        while not self._link.closed:
+            await asyncio.sleep(PING_SECONDS)
+            if clock() - self._link.heard_at > PING_SECONDS * MISSED_PONGS:
+                await self._link.close(CLOSE_SILENT, "no pong")
+            elif self._link.roomy:
+                # A peer that reads nothing is not asked; its silence ends it above.
+                self._link.send(Opcode.PING, b"")
+
+    async def _beat(self) -> None:
+        """Show a client that the connection is alive: a browser sees no pings."""
+        while not self._link.closed:
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+            self._viewer.notify(Heartbeat())
+
+    async def _expire(self, expires: float) -> None:
+        """End the connection when its credential does."""
+        await asyncio.sleep(max(0.0, expires - time.time()))
+        await self._link.close(CLOSE_EXPIRED, "expired")
+
+    def _heard(self, opcode: Opcode, data: bytes) -> None:
+        """One message of the client's."""
+        try:
+            if opcode is Opcode.BINARY:
+                self._typed(data)
+            else:
+                self._told(data.decode())
+        except Exception:
+            # The root of a message: a defect must not end the terminal.
+            log.exception("a viewer of terminal %s broke", self._terminal.spec.id)
+            self._link.end(CLOSE_FAILED, "the runtime's log says why")
+
+    def _typed(self, data: bytes) -> None:
+        if not data:
+            return
+        refusal = self._terminal.type(self._viewer, data)
+        if refusal is None:
+            self._viewer.typed()
+            self._activity.touch()
+        else:
+            self._viewer.input_taken(len(data))
+            self._viewer.notify(refusal)
+
+    def _told(self, text: str) -> None:
+        try:
+            said = decode_client(text)
+        except BadFrame as error:
+            self._viewer.notify(Refused("bad_frame", str(error)[:500]))
+            return
+        refusal = self._do(said)
+        if refusal is not None:
+            self._viewer.notify(Refused(refusal.code, refusal.message))
+
+    def _do(self, said: ClientMessage) -> Refusal | None:
+        """What a message asks for; why not, when it is refused."""
+        viewer = self._viewer
+        if not self._terminal.seats(viewer):
+            return Refusal("superseded", "this client is here by a newer connection")
+        match said:
+            case Ack(offset):
+                if not self._terminal.acknowledge(viewer, offset):
+                    return Refusal("bad_ack", f"offset {offset} cannot be right")
+                return None
+            case Resize(cols, rows):
+                if not self._terminal.wish(viewer, clamp(cols, rows)):
+                    return Refusal("not_driver", "only the driver sets the size")
+                return None
+            case RequestControl() | GrantControl() | RevokeControl():
+                return self._turn(said)
+
+    def _paced(self) -> bool:
+        now = asyncio.get_running_loop().time()
+        if now >= self._turns_from + 1:
+            self._turns_from, self._turns = now, 0
+        self._turns += 1
+        return self._turns <= TURNS_PER_SECOND
+
+    def _turn(self, said: RequestControl | GrantControl | RevokeControl) -> Refusal | None:
+        control, client = self._terminal.control, self._viewer.client
+        if not self._paced():
+            return Refusal("too_fast", f"{TURNS_PER_SECOND} of these a second are enough")
+        match said:
+            case RequestControl():
+                return control.request(client)
+            case GrantControl(to):
+                return control.grant(client, to)
+            case RevokeControl():
+                return control.revoke(client)

@@ -1,0 +1,140 @@
+"""A viewer's connection over the runtime's own HTTP, where a control plane stands between.
+
+Such a WebSocket sends by waiting. So that nobody else has to, frames are put down here, and a
+task carries them; a viewer puts none down before the last is gone, so few ever wait.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from aiohttp import WSMessage, WSMsgType
+
+from atoll.runtime.terminals.viewers.connection import Connection
+from atoll.runtime.terminals.viewers.link import CLOSE_SECONDS, Heard
+from atoll.wire.http.ws_frames import Opcode
+
+Goodbye = tuple[int, str]
+
+
+class UpgradedConnection:
+    """`runtime.terminals.viewers.link.Link` over a `Connection` that was accepted."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._loop = asyncio.get_running_loop()
+        self._unsent: deque[tuple[Opcode, bytes]] = deque()
+        self._pong: bytes | None = None
+        self._news = asyncio.Event()
+        self._quiet = asyncio.Event()
+        """Nothing more is to be sent or heard."""
+        self._gone = asyncio.Event()
+        self._running = False
+        self._goodbye: Goodbye | None = None
+        self._patience: asyncio.TimerHandle | None = None
+        self.heard_at = self._loop.time()
+        self._heard: Heard
+        self._room: Callable[[], None]
+
+    @property
+    def closed(self) -> bool:
+        """Whether either side has closed it."""
+        return self._goodbye is not None or self._connection.closed
+
+    @property
+    def roomy(self) -> bool:
+        """Whether it is open and nothing waits to be sent."""
+        return not (self._unsent or self.closed)
+
+    async def opened(self) -> None:
+        """It is open since it was accepted."""
+
+    def attend(self, heard: Heard, room: Callable[[], None]) -> None:
+        """Whom to tell."""
+        self._heard, self._room = heard, room
+
+    def send(self, opcode: Opcode, data: bytes) -> None:
+        """Put one frame down; the task in `run` sends it."""
+        if not self.closed:
+            self._unsent.append((opcode, data))
+            self._news.set()
+
+    def end(self, code: int, reason: str) -> None:
+        """Close politely after what waits, in `run`; break the connection when it takes long."""
+        if self._goodbye is None:
+            self._goodbye = code, reason
+            self._patience = self._loop.call_later(CLOSE_SECONDS, self._connection.abort)
+            self._news.set()
+
+    async def close(self, code: int, reason: str) -> None:
+        """`end`, and wait until it is over."""
+        self.end(code, reason)
+        if self._running:
+            await self._gone.wait()
+        else:
+            await self._connection.close(code, reason)
+
+    async def run(self) -> None:
+        """Send what is put down and hear what comes, until nothing comes any more."""
+        self._running = True
+        try:
+            async with asyncio.TaskGroup() as group:
+                work = [group.create_task(part) for part in (self._carry(), self._hear())]
+                await self._quiet.wait()
+                # Nobody may wait for a message now: the client's answer to the close is one.
+                for task in work:
+                    task.cancel()
+            if self._goodbye is not None:
+                await self._connection.close(*self._goodbye)
+        finally:
+            self._gone.set()
+            if self._patience is not None:
+                self._patience.cancel()
+
+    async def _hear(self) -> None:
+        while (message := await self._connection.receive()) is not None:
+            self.heard_at = self._loop.time()
+            self._take(message)
+        self._quiet.set()
+
+    async def _carry(self) -> None:
+        try:
+            while self._goodbye is None or self._unsent:
+                if self._unsent:
+                    await self._send_one()
+                else:
+                    self._news.clear()
+                    await self._news.wait()
+        except ConnectionError:
+            # `_hear` hears of it, too, and ends this.
+            return
+        self._quiet.set()
+
+    async def _send_one(self) -> None:
+        opcode, data = self._unsent[0]
+        match opcode:
+            case Opcode.TEXT:
+                await self._connection.send_text(data.decode())
+            case Opcode.PING:
+                await self._connection.ping()
+            case Opcode.PONG:
+                await self._connection.pong(data)
+            case Opcode.BINARY | Opcode.CONTINUATION | Opcode.CLOSE:
+                await self._connection.send(data)
+        self._unsent.popleft()
+        if self._pong is not None and not self._unsent:
+            pong, self._pong = self._pong, None
+            self.send(Opcode.PONG, pong)
+        if self.roomy:
+            self._room()
+
+    def _take(self, message: WSMessage) -> None:
+        if message.type == WSMsgType.BINARY:
+            self._heard(Opcode.BINARY, message.data)
+        elif message.type == WSMsgType.TEXT:
+            self._heard(Opcode.TEXT, message.data.encode())
+        elif message.type == WSMsgType.PING and self._unsent:
+            # Only the newest has to be answered (RFC 6455 §5.5.3): one waits at most.
+            self._pong = message.data
+        elif message.type == WSMsgType.PING:
+            self.send(Opcode.PONG, message.data)

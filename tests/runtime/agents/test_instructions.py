@@ -1,0 +1,77 @@
+"""Instructions of a sandbox: given to one of its agents, whatever the control plane repeats."""
+
+import asyncio
+
+import pytest
+
+from atoll.ports.runtime_boot import Agent, Machine
+from tests.runtime.agents.test_agents import MACHINE
+from tests.runtime.agents.test_register import until
+from tests.runtime.stage import Runtime, runtime
+
+WORDS = "Read CONTRIBUTING first."
+TOLD = Agent("told", ("sh", "-c", 'echo "told <$*>"; read -r line', "told"), prompt_argv=())
+TYPED = Agent("typed", ("sh", "-c", 'stty -echo; read -r line; echo "told <$line>"; cat'))
+SPOKEN = Agent("spoken", ("sh",), machine=Machine("claude", ("sh", "-c", MACHINE)))
+AGENTS = (TOLD, TYPED, SPOKEN)
+MACHINES = {"agent": "spoken", "mode": "machine"}
+
+
+async def opened(rt: Runtime, **order: object) -> str:
+    body = {"agent": "told", "instructions": WORDS, "instructions_id": 1, **order}
+    status, shown = await rt.call("POST", "/agents", body)
+    assert status == 201, shown
+    return shown["id"]
+
+
+def receivers(rt: Runtime) -> list[object]:
+    entries = rt.journal.read(0, 1000).entries
+    return [one.payload["id"] for one in entries if one.kind == "agent.instructed"]
+
+
+async def test_instructions_with_the_same_id_are_given_to_one_agent() -> None:
+    async with runtime(agents=AGENTS) as rt:
+        agents = await asyncio.gather(*(opened(rt) for _ in range(3)))
+        (receiver,) = receivers(rt)
+        for agent_id in agents:
+            expected = f"told <{WORDS}>" if agent_id == receiver else "told <>"
+            async with rt.attach(agent_id) as watcher:
+                await watcher.until_bytes(expected.encode())
+
+
+async def test_instructions_of_another_id_or_of_none_are_given_again() -> None:
+    async with runtime(agents=AGENTS) as rt:
+        for again in (1, 2, None, None):
+            agent_id = await opened(rt, instructions_id=again)
+            async with rt.attach(agent_id) as watcher:
+                await watcher.until_bytes(f"told <{WORDS}>".encode())
+        assert len(receivers(rt)) == 2
+
+
+async def test_machine_receives_them_and_a_terminal_after_it_does_not() -> None:
+    async with runtime(agents=AGENTS) as rt:
+        machine = await opened(rt, **MACHINES)
+        terminal = {"agent": "told", "instructions": WORDS, "instructions_id": 1}
+        status, shown = await rt.call("POST", "/sessions", terminal)
+        assert status == 201, shown
+        async with rt.attach(shown["session_id"]) as watcher:
+            await watcher.until_bytes(b"told <>")
+        assert receivers(rt) == [machine]
+
+
+@pytest.mark.parametrize("failing", [{"resume": True}, {"agent": "typed", "prompt": "x"}])
+async def test_agent_that_does_not_start_leaves_them_to_the_next(failing: dict) -> None:
+    async with runtime(agents=AGENTS) as rt:
+        body = {"agent": "told", "instructions": WORDS, "instructions_id": 1, **failing}
+        assert (await rt.call("POST", "/agents", body))[0] == 422
+        assert receivers(rt) == []
+        agent_id = await opened(rt)
+        assert receivers(rt) == [agent_id]
+
+
+async def test_agent_without_a_first_prompt_has_them_typed() -> None:
+    async with runtime(agents=AGENTS) as rt:
+        agent_id = await opened(rt, agent="typed")
+        async with rt.attach(agent_id) as watcher:
+            await watcher.until_bytes(f"told <{WORDS}>".encode())
+        await until(lambda: receivers(rt) == [agent_id])

@@ -1,0 +1,143 @@
+"""What a runtime's journal tells of agents, so that a start can open them again."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from atoll.ports.runtime_boot import Agent, WatchFile
+from tests.runtime.agents.test_agents import act, at
+from tests.runtime.stage import Runtime, runtime
+
+# It names its conversation by hooks, and says with which words it was started.
+NAMING = r"""
+tell() {
+  printf '{"session_id":"%s","hook_event_name":"%s","source":"startup"}\n' "$2" "$1" 1<>"$ATOLL_EAR"
+}
+tell SessionStart s-1; stty -echo; echo "started with $*"
+while read -r line; do
+  tell UserPromptSubmit "$line"; tell Stop "$line"; echo "heard $line"
+  [ "$line" != bye ] || exit 0
+done
+"""
+NAMER = Agent(
+    "namer",
+    ("sh", "-c", NAMING, "namer"),
+    conversation_argv=("sh", "-c", NAMING, "namer", "--session"),
+    watch_argv=("--watched",),
+)
+PLAIN = Agent("plain", ("sh", "-c", "echo ready; read -r line"), resume_argv=("sh", "-c", "cat"))
+FILED = Agent(
+    "filed",
+    ("sh", "-c", 'cat "$MEMO"; echo; read -r line'),
+    watch_files=(WatchFile(".json", "tell {ear} 'so'", "MEMO"), WatchFile(".js", "more")),
+)
+AGENTS = (NAMER, PLAIN, FILED)
+
+
+def told(rt: Runtime) -> list[tuple[str, dict[str, object]]]:
+    """The journal's words on agents, without ids."""
+    page = rt.journal.read(0, 1000)
+    kinds = ("agent.started", "agent.conversation", "agent.ended")
+    return [
+        (one.kind, {key: value for key, value in one.payload.items() if key != "id"})
+        for one in page.entries
+        if one.kind in kinds
+    ]
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """The journal is a file: nobody tells of what is written to it."""
+    async with asyncio.timeout(20):
+        while True:
+            if holds():
+                return
+            await asyncio.sleep(0.01)
+
+
+async def until_told(rt: Runtime, kind: str) -> list[tuple[str, dict[str, object]]]:
+    await until(lambda: kind in [name for name, _ in told(rt)])
+    return told(rt)
+
+
+def turns(rt: Runtime) -> list[object]:
+    entries = rt.journal.read(0, 1000).entries
+    return [one.payload["turn"] for one in entries if one.kind == "agent.state"]
+
+
+async def test_agent_is_told_of_from_its_start_over_its_conversation_to_its_end() -> None:
+    async with runtime(agents=AGENTS) as rt, at(rt, "namer") as (_, person):
+        await person.sees(b"started with --watched")
+        started = {"agent": "namer", "mode": "tui", "asks": False, "otherwise": "afresh"}
+        started["softlock"] = "owner"
+        assert told(rt) == [("agent.started", started)]
+        await person.socket.send_bytes(b"c-1\n")
+        assert (await until_told(rt, "agent.conversation"))[1:] == [
+            ("agent.conversation", {"agent": "namer", "conversation": "c-1"})
+        ]
+        await until(lambda: turns(rt) == ["working", "waiting"])
+        await person.socket.send_bytes(b"bye\n")
+        ended = await until_told(rt, "agent.ended")
+        assert ended[-1] == ("agent.ended", {"agent": "namer", "why": "ended"})
+
+
+async def test_agent_that_somebody_stopped_is_told_of_at_once() -> None:
+    async with runtime(agents=AGENTS) as rt, at(rt, "plain") as (agent_id, person):
+        await person.sees(b"ready")
+        await act(rt, agent_id, "stop", gaps=[0, 0, 0, 0])
+        assert [kind for kind, _ in told(rt)] == ["agent.started", "agent.ended"]
+        assert told(rt)[0][1]["otherwise"] == "last"
+        assert told(rt)[1][1]["why"] == "stopped"
+
+
+async def test_agent_goes_on_with_the_conversation_it_is_opened_with() -> None:
+    async with runtime(agents=AGENTS) as rt:
+        wish = {"agent": "namer", "conversation": "c-7", "name": "mine", "cwd": "/tmp"}
+        status, shown = await rt.call("POST", "/agents?principal=me", wish)
+        assert status == 201, shown
+        async with rt.attach(shown["id"]) as watcher:
+            await watcher.until_bytes(b"started with --session c-7 --watched")
+        ((_, started),) = told(rt)
+        assert (started["conversation"], started["name"]) == ("c-7", "mine")
+        assert (started["cwd"], started["by"]) == ("/tmp", "me")
+
+
+async def test_files_that_make_an_agent_tell_lie_beside_its_ear_while_it_lives() -> None:
+    async with runtime(agents=AGENTS) as rt:
+        async with at(rt, "filed") as (agent_id, person):
+            ear = Path(f"/tmp/.atoll-{agent_id}")
+            await person.sees(f"tell {ear} 'so'".encode())
+            beside = [ear.with_name(ear.name + suffix) for suffix in (".json", ".js")]
+            assert [path.stat().st_mode & 0o777 for path in (ear, *beside)] == [0o600] * 3
+            await act(rt, agent_id, "stop", gaps=[0, 0, 0, 0])
+            await until(lambda: not any(path.exists() for path in (ear, *beside)))
+        own = {"agent": "filed", "env": {"MEMO": "/dev/null"}}
+        _, shown = await rt.call("POST", "/agents", own)
+        async with rt.attach(shown["id"]) as watcher:
+            await watcher.until_bytes(b"\n")
+            assert b"tell" not in watcher.seen
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"agent": "namer", "conversation": "--dangerous"},
+        {"agent": "namer", "conversation": "a b"},
+        {"agent": "plain", "conversation": "c-1"},
+    ],
+)
+async def test_conversation_that_cannot_be_gone_on_with_is_refused(body: dict) -> None:
+    async with runtime(agents=AGENTS) as rt:
+        status, problem = await rt.call("POST", "/agents", body)
+        assert (status, problem["field"]) == (422, "conversation")
+
+
+async def test_agents_that_end_with_their_sandbox_are_not_told_of_as_ended() -> None:
+    kinds: list[str] = []
+    async with runtime(agents=AGENTS) as rt:
+        append = rt.journal.append
+        rt.journal.append = lambda kind, payload: kinds.append(kind) or append(kind, payload)
+        async with at(rt, "plain") as (_, person):
+            await person.sees(b"ready")
+    assert "agent.started" in kinds and "agent.ended" not in kinds

@@ -1,0 +1,477 @@
+import asyncio
+import contextlib
+import hashlib
+import os
+from base64 import b64decode
+
+import pytest
+from aiohttp import WSMsgType
+
+from atoll.ports.runtime_boot import Agent
+from atoll.runtime.terminals.waiting import MAX_WAITING_BYTES
+from atoll.wire.attach import (
+    Ack,
+    Exited,
+    Heartbeat,
+    InputRefused,
+    InputTaken,
+    Refused,
+    Resync,
+    Sized,
+    Titled,
+)
+from tests.runtime.stage import Watcher, runtime
+
+SEQ = "".join(f"{n}\r\n" for n in range(1, 200_001)).encode()
+
+
+async def follow(seat: Watcher, stop_at: int | None = None) -> Exited | None:
+    """Read and acknowledge like a good client, to the end or until `stop_at` bytes."""
+    acked = seat.offset
+    while stop_at is None or seat.offset < stop_at:
+        got = await seat.step()
+        if isinstance(got, Exited):
+            return got
+        assert got is not None
+        if seat.offset - acked >= seat.start.ack_every:
+            acked = seat.offset
+            await seat.say(Ack(acked))
+    return None
+
+
+async def test_terminal_that_prints_and_exits_shows_bytes_then_exit_then_close() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("sh", "-c", "printf hello; exit 3")
+        async with rt.attach(terminal, client="a") as seat:
+            end = await seat.until(Exited)
+            assert (end.code, end.signal, end.offset) == (3, None, 5)
+            assert bytes(seat.seen) == b"hello"
+            await seat.to_end()
+            assert seat.ws.close_code == 1000
+        status, record = await rt.call("GET", f"/sessions/{terminal}")
+        assert (status, record["state"], record["exit"]) == (200, "exited", {"code": 3})
+
+
+async def test_typing_reaches_the_program_and_its_echo_comes_back() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("sh")
+        async with rt.attach(terminal, client="a") as seat:
+            await seat.type(b"echo $((40+2)) $TERM $COLORTERM; exit\n")
+            await seat.until_bytes(b"42 xterm-256color truecolor")
+            assert (await seat.until(Exited)).code == 0
+
+
+async def test_client_whose_connections_are_killed_resumes_byte_exact() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("sh", "-c", "read go; exec seq 1 200000")
+        seen, since, end = b"", 0, None
+        for round_ in range(20):
+            async with rt.attach(terminal, client="a", since=since) as seat:
+                assert (seat.start.offset, seat.start.preamble) == (since, "")
+                if round_ == 0:
+                    await seat.type(b"\n")
+                end = await follow(seat, since + 100_000)
+                seen, since = seen + bytes(seat.seen), seat.offset
+                seat.ws._response.connection.transport.abort()
+            if end is not None:
+                break
+        assert end is not None
+        assert end.offset == len(seen)
+        assert hashlib.sha256(seen[2:]).digest() == hashlib.sha256(SEQ).digest()
+
+
+async def test_client_that_never_attached_in_time_still_reads_the_whole_end() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("seq", "1", "2000")
+        await rt.terminals.get(terminal)._ended.wait()
+        async with rt.attach(terminal, since=0) as seat:
+            await follow(seat)
+            assert bytes(seat.seen) == "".join(f"{n}\r\n" for n in range(1, 2001)).encode()
+
+
+async def test_slow_observer_of_a_flood_is_resynced_while_the_driver_is_exact() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("sh", "-c", "read go; seq 1 200000; printf END")
+        async with (
+            rt.attach(terminal, client="driver") as driver,
+            rt.attach(terminal, client="observer") as observer,
+        ):
+            await driver.type(b"\n")
+            end = await follow(driver)
+            assert end is not None
+            assert bytes(driver.seen[2:]) == SEQ + b"END"
+            # The observer read nothing meanwhile: its sockets are full, the ring has moved on.
+            lost = await observer.until(Resync)
+            assert lost.start < lost.to <= end.offset
+            observer.offset = lost.to
+            observer.seen.clear()
+            assert (await observer.until(Exited)).offset == observer.offset
+            assert (SEQ + b"END").endswith(bytes(observer.seen))
+
+
+async def test_driver_that_stops_acknowledging_pauses_the_program_and_goes_on_exact() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("sh", "-c", "read go; exec seq 1 200000")
+        async with rt.attach(terminal, client="a") as seat:
+            await seat.type(b"\n")
+            while seat.offset < 1000:
+                await seat.step()
+            acked = seat.offset
+            await seat.say(Ack(acked))
+            scrollback = rt.terminals.get(terminal).scrollback
+            await until_still(lambda: scrollback.end)
+            # High water plus what one turn of reading may bring.
+            assert 192 * 1024 <= scrollback.end - acked <= (192 + 32) * 1024
+            while seat.offset < scrollback.ready:
+                await seat.step()
+            await seat.say(Ack(seat.offset))
+            await follow(seat)
+            assert bytes(seat.seen[2:]) == SEQ
+
+
+async def test_driver_that_never_acknowledges_never_pauses_the_program() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("sh", "-c", "read go; exec seq 1 200000")
+        async with rt.attach(terminal, client="a") as seat:
+            await seat.type(b"\n")
+            await asyncio.wait_for(rt.terminals.get(terminal)._ended.wait(), 20)
+            await seat.until(Exited)
+
+
+async def test_driver_gone_in_a_flood_finds_every_byte_within_the_grace() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("sh", "-c", "read go; exec seq 1 200000")
+        async with rt.attach(terminal, client="a") as seat:
+            await seat.type(b"\n")
+            await follow(seat, 200_000)
+            seen, since = bytes(seat.seen), seat.offset
+            seat.ws._response.connection.transport.abort()
+        async with rt.attach(terminal, client="watcher"):
+            scrollback = rt.terminals.get(terminal).scrollback
+            await until_still(lambda: scrollback.end)
+            async with rt.attach(terminal, client="a", since=since) as seat:
+                assert (seat.start.offset, seat.start.driver) == (since, "a")
+                await follow(seat)
+                assert seen[2:] + bytes(seat.seen) == SEQ
+
+
+async def until_still(value) -> None:
+    """Until a value has not changed for 50 turns of 10 ms: output has stopped."""
+    last, calm = value(), 0
+    while calm < 50:
+        await asyncio.sleep(0.01)
+        calm = calm + 1 if value() == last else 0
+        last = value()
+
+
+async def test_since_that_fell_off_gets_start_and_then_resync() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("sh", "-c", "printf '\\033[?2004h'; seq 1 30000; exec cat",
+                                 ring_bytes=65536)  # fmt: skip
+        scrollback = rt.terminals.get(terminal).scrollback
+        await until_still(lambda: scrollback.end)
+        async with rt.attach(terminal, since=10) as seat:
+            assert (seat.start.offset, seat.start.preamble) == (10, "")
+            lost = await seat.until(Resync)
+            assert lost.start == 10
+            assert scrollback.start <= lost.to <= scrollback.start + 4096
+            assert b64decode(lost.preamble) == b"\x1bc\x1b[?25h\x1b[?2004h"
+
+
+async def test_same_client_attaching_again_supersedes_its_older_connection() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("cat")
+        async with (
+            rt.attach(terminal, client="a") as older,
+            rt.attach(terminal, client="a") as newer,
+        ):
+            await older.to_end()
+            assert older.ws.close_code == 4000
+            await newer.type(b"still here\n")
+            await newer.until_bytes(b"still here")
+            assert newer.start.driver == "a"
+
+
+async def test_answer_of_an_observers_emulator_is_not_typed_and_does_not_drive() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("sh", "-c", "stty raw -echo; printf ready; exec cat -v")
+        async with (
+            rt.attach(terminal, client="a") as first,
+            rt.attach(terminal, client="b") as second,
+        ):
+            await first.until_bytes(b"ready")
+            await second.type(b"\x1b[1;1R")
+            await first.type(b"\x1b[2;2R!")
+            await first.until_bytes(b"^[[2;2R!")
+            assert b"1;1R" not in first.seen
+            assert rt.terminals.get(terminal).driver == "a"
+
+
+async def test_question_with_nobody_there_is_answered_and_never_replayed() -> None:
+    async with runtime() as rt:
+        script = "stty raw -echo; printf 'Q\\033[6n'; dd bs=1 count=6 2>/dev/null | od -c"
+        terminal = await rt.open("sh", "-c", script)
+        await rt.terminals.get(terminal)._ended.wait()
+        async with rt.attach(terminal, since=0) as seat:
+            await seat.until(Exited)
+            assert b"033   [   1   ;   1   R" in seat.seen
+            assert seat.seen.startswith(b"Q\0\0\0\0")
+
+
+async def test_question_reaches_the_attached_driver_and_no_observer() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("sh", "-c", "read go; printf 'Q\\033[c!'; exec cat")
+        async with (
+            rt.attach(terminal, client="a") as first,
+            rt.attach(terminal, client="b") as second,
+        ):
+            await first.type(b"\n")
+            await first.until_bytes(b"Q\x1b[c!")
+            await second.until_bytes(b"Q\0\0\0!")
+
+
+async def test_title_is_told_without_control_characters() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("sh", "-c", "read go; printf '\\033]2;a\\001b\\007'; exec cat")
+        async with rt.attach(terminal) as seat:
+            await seat.type(b"\n")
+            assert (await seat.until(Titled)).title == "ab"
+            assert (await rt.call("GET", f"/sessions/{terminal}"))[1]["title"] == "ab"
+
+
+async def test_background_job_holding_the_terminal_delays_the_end_by_the_grace_only() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("sh", "-c", "trap '' HUP; sleep 30 & printf done")
+        async with rt.attach(terminal) as seat:
+            end = await asyncio.wait_for(seat.until(Exited), 8)
+            assert (end.code, bytes(seat.seen)) == (0, b"done")
+        assert (await rt.call("DELETE", f"/sessions/{terminal}"))[0] == 204
+
+
+async def test_delete_ends_a_tree_that_ignores_hangup_and_is_idempotent() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open(
+            "sh", "-c", "trap '' HUP TERM; setsid sleep 100 & while :; do sleep 1; done"
+        )
+        async with rt.attach(terminal) as seat:
+            assert (await rt.call("DELETE", f"/sessions/{terminal}?grace=0.2"))[0] == 204
+            assert (await seat.until(Exited)).signal == "KILL"
+        assert (await rt.call("DELETE", f"/sessions/{terminal}"))[0] == 204
+        assert (await rt.call("DELETE", "/sessions/t_never"))[0] == 404
+
+
+async def test_signal_int_goes_to_the_foreground_and_term_to_the_tree() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open(
+            "sh",
+            "-c",
+            "trap 'echo shell-int' INT; (trap - INT; exec sleep 100); echo after; exec cat",
+        )
+        async with rt.attach(terminal) as seat:
+            await rt.call("POST", f"/sessions/{terminal}/resize", {"cols": 90, "rows": 9})
+            await seat.until(Sized)
+            await asyncio.sleep(0.2)
+            assert (await rt.call("POST", f"/sessions/{terminal}/signal", {"signal": "INT"}))[
+                0
+            ] == 204
+            await seat.until_bytes(b"after")
+            assert (await rt.call("POST", f"/sessions/{terminal}/signal", {"signal": "SIGTERM"}))[
+                0
+            ] == 204
+            assert (await seat.until(Exited)).signal == "TERM"
+
+
+async def test_full_screen_program_is_made_to_repaint_after_a_replay_from_its_middle() -> None:
+    script = (
+        "printf '\\033[?1049h'; trap 'echo WINCH' WINCH; seq 1 40000; echo READY;"
+        " while :; do read x; done"
+    )
+    async with runtime() as rt:
+        terminal = await rt.open("bash", "-c", script, ring_bytes=65536)
+        scrollback = rt.terminals.get(terminal).scrollback
+        await until_still(lambda: scrollback.end)
+        async with rt.attach(terminal) as seat:
+            assert seat.start.preamble
+            await seat.type(b"\n")
+            await asyncio.wait_for(seat.until_bytes(b"WINCH"), 5)
+        assert rt.terminals.get(terminal).size.rows == 24
+
+
+async def test_program_that_reads_nothing_has_its_input_refused_beyond_the_bound() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("sh", "-c", "stty raw -echo; printf ready; exec sleep 100")
+        async with rt.attach(terminal) as seat:
+            await seat.until_bytes(b"ready")
+            for _ in range(8):
+                await seat.type(b"y" * 60_000)
+            assert (await seat.until(InputRefused)).reason == "input_full"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "null", "{}", '{"type":"ack","offset":-1}', '{"type":"ack","offset":999999}', "x" * 5000],
+)
+async def test_bad_frame_is_answered_and_the_connection_stays(text: str) -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("cat")
+        async with rt.attach(terminal) as seat:
+            await seat.ws.send_str(text)
+            assert (await seat.until(Refused)).code in ("bad_frame", "bad_ack")
+            await seat.type(b"alive\n")
+            await seat.until_bytes(b"alive")
+
+
+async def test_attach_to_no_terminal_is_closed_4404() -> None:
+    async with (
+        runtime() as rt,
+        rt.client.ws_connect("http://runtime/sessions/t_none/attach") as ws,
+    ):
+        await ws.receive()
+        assert ws.close_code == 4404
+
+
+@pytest.mark.parametrize(
+    "query", ["since=-1", "since=x", "client=a%20b", "cols=ten", "client=" + "a" * 65]
+)
+async def test_attach_with_a_bad_query_is_a_problem_before_the_upgrade(query: str) -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("cat")
+        upgrade = {
+            "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+        }  # fmt: skip
+        status, problem = await rt.call(
+            "GET", f"/sessions/{terminal}/attach?{query}", headers=upgrade
+        )
+        assert (status, problem["code"]) == (422, "invalid")
+        assert (await rt.call("GET", f"/sessions/{terminal}/attach"))[0] == 422
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"argv": []}, "argv"),
+        ({"argv": "sh"}, "argv"),
+        ({"argv": ["a\0b"]}, "argv"),
+        ({"argv": ["/no/such"]}, None),
+        ({"argv": ["sh"], "cwd": "relative"}, "cwd"),
+        ({"argv": ["sh"], "cwd": "/no/such"}, None),
+        ({"argv": ["sh"], "env": {"1X": "y"}}, "env"),
+        ({"argv": ["sh"], "env": {"X": 1}}, "env[...]"),
+        ({"argv": ["sh"], "ring_bytes": 1}, "ring_bytes"),
+        ({"argv": ["sh"], "cols": "80"}, "cols"),
+        ({"argv": ["sh"], "name": "a\nb"}, "name"),
+        ({"argv": ["sh"], "agent": "x"}, "agent"),
+        ({"agent": "nobody"}, "agent"),
+        ({"color": 1}, "color"),
+    ],
+)
+async def test_open_with_a_bad_wish_is_invalid_and_names_the_field(
+    body: object, field: str | None
+) -> None:
+    async with runtime() as rt:
+        status, problem = await rt.call("POST", "/sessions", body)
+        assert (status, problem["status"]) == (422, 422), problem
+        assert problem["detail"]
+        if field is not None:
+            assert problem["field"] == field
+        assert rt.terminals.all() == []
+
+
+async def test_open_without_argv_is_the_shell_and_with_agent_its_program() -> None:
+    agent = Agent("helper", ("sh", "-c", "echo $WHO $MORE"), (("WHO", "agent"),))
+    async with runtime(agents=(agent,)) as rt:
+        assert (await rt.call("POST", "/sessions", {}))[1]["argv"] == ["/bin/sh"]
+        status, record = await rt.call(
+            "POST", "/sessions", {"agent": "helper", "env": {"MORE": "er"}}
+        )
+        assert (status, record["name"]) == (201, "helper")
+        async with rt.attach(record["session_id"]) as seat:
+            await seat.until(Exited)
+            assert b"agent er" in seat.seen
+        assert len((await rt.call("GET", "/sessions"))[1]["sessions"]) == 2
+
+
+async def test_stage_before_the_ring_changes_what_everybody_sees() -> None:
+    class Upper:
+        def feed(self, data: bytes) -> bytes:
+            return data.upper()
+
+        def flush(self) -> bytes:
+            return b"<held>"
+
+    async with runtime(make_stage=Upper) as rt:
+        terminal = await rt.open("sh", "-c", "printf secret")
+        async with rt.attach(terminal) as seat:
+            await seat.until(Exited)
+            assert bytes(seat.seen) == b"SECRET<held>"
+
+
+async def test_journal_tells_of_a_terminal_without_arguments_or_output() -> None:
+    async with runtime() as rt:
+        terminal = await rt.open("sh", "-c", "echo classified")
+        await rt.terminals.get(terminal)._ended.wait()
+        await rt.call("DELETE", f"/sessions/{terminal}")
+        _, page = await rt.call("GET", "/journal")
+        assert [entry["kind"] for entry in page["entries"]] == [
+            "terminal.opened", "terminal.exited", "terminal.closed",
+        ]  # fmt: skip
+        assert page["entries"][1]["payload"]["exit"] == {"code": 0}
+        assert "classified" not in str(page)
+
+
+async def test_viewer_that_gives_no_sign_of_life_is_closed_4408(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("atoll.runtime.terminals.viewers.attach.PING_SECONDS", 0.05)
+    async with runtime() as rt:
+        terminal = await rt.open("cat")
+        url = f"http://runtime/sessions/{terminal}/attach"
+        async with rt.client.ws_connect(url, autoping=False) as ws:
+            frame = await ws.receive()
+            while frame.type not in (WSMsgType.CLOSE, WSMsgType.CLOSED, WSMsgType.CLOSING):
+                frame = await ws.receive()
+            assert ws.close_code == 4408
+        async with rt.attach(terminal) as seat:
+            waiting = asyncio.timeout(0.4)
+            with contextlib.suppress(TimeoutError):
+                async with waiting:
+                    await seat.to_end()
+            assert waiting.expired()
+
+
+async def test_client_that_asks_for_heartbeats_sees_them_at_a_silent_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("atoll.runtime.terminals.viewers.attach.HEARTBEAT_SECONDS", 0.05)
+    async with runtime() as rt:
+        terminal = await rt.open("sleep", "100")
+        async with rt.attach(terminal, heartbeat="true") as seat:
+            for _ in range(3):
+                await seat.until(Heartbeat)
+
+
+async def test_input_is_reported_as_the_program_takes_it_and_never_ahead_of_it() -> None:
+    size = 3 * MAX_WAITING_BYTES
+    async with runtime() as rt:
+        program = f"stty raw -echo; printf ready; read go < /tmp/none; head -c {size} | sha256sum"
+        fifo = rt.home / "go"
+        os.mkfifo(fifo)
+        terminal = await rt.open("sh", "-c", program.replace("/tmp/none", str(fifo)))
+        async with rt.attach(terminal) as seat:
+            await seat.until_bytes(b"ready")
+            data, sent, taken = os.urandom(size), 0, 0
+            while sent - taken < seat.start.input_window:
+                await seat.type(data[sent : sent + 8192])
+                sent += 8192
+            # The kernel holds a few KiB; nothing else has gone anywhere.
+            opened = asyncio.get_running_loop().run_in_executor(None, fifo.write_text, "\n")
+            while sent < size:
+                taken = (await seat.until(InputTaken)).bytes
+                assert taken <= sent
+                while sent < size and sent - taken < seat.start.input_window:
+                    await seat.type(data[sent : sent + 8192])
+                    sent += 8192
+            await opened
+            await seat.until_bytes(hashlib.sha256(data).hexdigest().encode())
+            assert not [one for one in seat.messages if isinstance(one, InputRefused)]

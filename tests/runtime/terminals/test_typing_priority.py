@@ -1,0 +1,80 @@
+"""Who gives way while somebody types; how fast that makes an echo is the benchmarks' matter."""
+
+import asyncio
+import os
+import pty
+import tty
+
+from atoll.runtime.terminals.master import Master
+from atoll.runtime.terminals.typing_priority import TYPING_SECONDS, Courtesy
+from tests.runtime.stage import runtime
+
+
+async def test_courtesy_is_owed_by_all_but_the_terminal_typed_at() -> None:
+    courtesy = Courtesy()
+    assert not courtesy.owed("a")
+    courtesy.typed("a")
+    assert not courtesy.owed("a")
+    assert courtesy.owed("b")
+
+
+async def test_courtesy_of_two_that_are_typed_at_is_owed_by_both() -> None:
+    courtesy = Courtesy()
+    for terminal in ("a", "b", "a", "a"):
+        courtesy.typed(terminal)
+    assert courtesy.owed("a")
+    assert courtesy.owed("b")
+
+
+async def test_courtesy_ends_when_nobody_has_typed_for_a_while() -> None:
+    courtesy = Courtesy()
+    courtesy.typed("a")
+    courtesy._last_until -= TYPING_SECONDS
+    assert not courtesy.owed("b")
+
+
+async def test_master_that_gives_way_reads_every_byte_in_order() -> None:
+    own, inside = pty.openpty()
+    tty.setraw(inside)
+    sent = b"".join(b"%d," % n for n in range(30_000))
+    got, done = bytearray(), asyncio.Event()
+
+    def take(data: bytes) -> None:
+        got.extend(data)
+        if len(got) >= len(sent):
+            done.set()
+
+    master = Master(
+        own,
+        on_data=take,
+        on_turn=lambda: None,
+        on_hangup=lambda: None,
+        gives_way=lambda: True,
+    )
+    master.resume()
+    writing = asyncio.to_thread(_write_all, inside, sent)
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        group.create_task(writing)
+        await done.wait()
+    master.close()
+    os.close(inside)
+    assert bytes(got) == sent
+
+
+async def test_flood_beside_a_typist_reaches_its_viewer_whole() -> None:
+    async with runtime() as rt:
+        flood = await rt.open("sh", "-c", "read go; seq 1 100000; printf END")
+        quiet = await rt.open("cat")
+        async with rt.attach(flood) as seat, rt.attach(quiet) as typist:
+            await seat.type(b"\n")
+            for n in range(20):
+                await typist.type(b"%d\n" % n)
+                await typist.until_bytes(b"%d\r\n%d\r\n" % (n, n))
+            assert rt.terminals.get(flood).courtesy.owed(flood)
+            await seat.until_bytes(b"END")
+            assert bytes(seat.seen[2:-3]) == b"".join(b"%d\r\n" % n for n in range(1, 100_001))
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(fd, data) :]
