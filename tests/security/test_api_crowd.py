@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from atoll.surfaces.http.bounded_head import HEAD_SECONDS
-from atoll.surfaces.http.crowd import MAX_NEAR
+from atoll.surfaces.http.server.bounded_head import HEAD_SECONDS
+from atoll.surfaces.http.server.pending_connections import MAX_NEAR
 from atoll.testing.server import TestServer, test_server
 
 HALF = b"GET /v1/sandboxes HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "

@@ -34,7 +34,7 @@ from atoll.domain.terminal.softlock import Strictness
 from atoll.ports import Provision
 from atoll.services.agents.agents import Agents
 from atoll.services.terminals.terminals import Terminals
-from atoll.surfaces.http.sandboxes import CreateBody, MountBody
+from atoll.surfaces.http.sandboxes.sandboxes import CreateBody, MountBody
 from atoll.wire.zygote import messages as wire
 from tests.services.agents.test_resumption import STARTED, started, stopped
 from tests.services.sandboxes.test_sandboxes import OTHER

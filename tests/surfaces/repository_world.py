@@ -38,8 +38,8 @@ from atoll.services.sandboxes.sandboxes import Sandboxes, Surroundings
 from atoll.services.sandboxes.sandboxes import Settings as SandboxSettings
 from atoll.surfaces.cli.api import Api
 from atoll.surfaces.cli.server import find_server
-from atoll.surfaces.http import repositories
-from atoll.surfaces.http.app import create_app
+from atoll.surfaces.http.sandboxes import repositories
+from atoll.surfaces.http.server.app import create_app
 from atoll.wiring.use_cases import Core, services_over
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.surfaces.http.world import served, short_folder

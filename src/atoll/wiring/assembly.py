@@ -52,7 +52,7 @@ from atoll.services.people.logins import Logins
 from atoll.services.sandboxes.admission import Settings as SandboxSettings
 from atoll.services.sandboxes.sandboxes import Sandboxes, Surroundings
 from atoll.services.secrets.policies import DoorRules
-from atoll.surfaces.http.context import Readiness, Services
+from atoll.surfaces.http.server.context import Readiness, Services
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.settings import ControlSettings, event_retention
 from atoll.wiring.use_cases import Core, services_over

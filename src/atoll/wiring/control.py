@@ -115,9 +115,9 @@ def _run(settings: ControlSettings, presence: Presence, welcome: _Welcome) -> No
 
 
 async def _serve(settings: ControlSettings, presence: Presence, welcome: _Welcome) -> None:
-    from atoll.surfaces.http import repositories
-    from atoll.surfaces.http.app import Frontage, create_app
-    from atoll.surfaces.http.guard import names_for
+    from atoll.surfaces.http.sandboxes import repositories
+    from atoll.surfaces.http.server.app import Frontage, create_app
+    from atoll.surfaces.http.server.guard import names_for
     from atoll.wiring.assembly import assembled
 
     names = names_for(settings.host, settings.public_url, settings.hosts)
@@ -144,9 +144,9 @@ async def _serve(settings: ControlSettings, presence: Presence, welcome: _Welcom
 def _server(app: object) -> "uvicorn.Server":
     import uvicorn
 
-    from atoll.surfaces.http.bounded_head import BoundedHead
-    from atoll.surfaces.http.crowd import Crowd
-    from atoll.surfaces.http.handing import HandingProtocol
+    from atoll.surfaces.http.server.bounded_head import BoundedHead
+    from atoll.surfaces.http.server.handover import HandingProtocol
+    from atoll.surfaces.http.server.pending_connections import Crowd
 
     class Server(uvicorn.Server):
         """The server without handlers of its own: it would raise the signal again at its end

@@ -10,10 +10,10 @@ from typing import cast
 
 from fastapi import FastAPI
 
-from atoll.surfaces.http import repositories
-from atoll.surfaces.http.app import create_app
-from atoll.surfaces.http.context import Services
-from atoll.surfaces.http.openapi import document
+from atoll.surfaces.http.sandboxes import repositories
+from atoll.surfaces.http.server.app import create_app
+from atoll.surfaces.http.server.context import Services
+from atoll.surfaces.http.server.openapi import document
 
 
 class _NoServices:

@@ -25,7 +25,7 @@ from atoll.services.terminals.execs import Execs
 from atoll.services.terminals.files import Files
 from atoll.services.terminals.recordings import Recordings
 from atoll.services.terminals.terminals import Terminals
-from atoll.surfaces.http.context import Readiness, Services
+from atoll.surfaces.http.server.context import Readiness, Services
 
 
 class OwnVault(Vault, Masters, Protocol):

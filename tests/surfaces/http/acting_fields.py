@@ -81,7 +81,7 @@ MADE = FILES + "test_mkdir_move_and_delete_do_as_they_say"
 SIGNALLED = TERMINALS + "test_signal_int_goes_to_the_foreground_and_term_to_the_tree"
 RECORDED = "tests/runtime/recordings/test_reading.py::"
 RECORDED += "test_recording_is_shown_to_all_and_holds_what_passed_from_then_on"
-SHARES = "tests/surfaces/http/test_shares.py::"
+SHARES = "tests/surfaces/http/people/test_shares.py::"
 GUEST = SHARES + "test_attach_of_a_guest_carries_who_it_is_and_nothing_it_says_of_itself"
 APPROVALS = "tests/security/test_secrets.py::test_only_a_present_person_approves"
 UNPULLED = LAYOUT + "test_unpulled_work_of_several_repositories_and_beside_them_is_told"
@@ -90,7 +90,7 @@ HERE = f"{BOX}/terminals/{{terminal}}"
 
 #: The test in which each field acts.
 LOOK_ALIKE = {
-    "look_alike": "tests/surfaces/http/test_secrets.py"
+    "look_alike": "tests/surfaces/http/network/test_secrets.py"
     "::test_look_alike_host_is_refused_in_both_spellings_until_a_person_read_them",
 }
 
@@ -130,7 +130,7 @@ ACTS: dict[str, Acts] = {
         "overwrite": FILES + "test_move_overwrites_a_file_only_when_asked",
     },
     f"POST {BOX}/extend_ttl": {
-        "ttl": "tests/surfaces/http/test_sandboxes.py::"
+        "ttl": "tests/surfaces/http/sandboxes/test_sandboxes.py::"
         "test_life_of_a_sandbox_by_name_through_every_act",
     },
     f"POST {BOX}/pulled": {"repo": UNPULLED, "commit": UNPULLED},
@@ -144,15 +144,16 @@ ACTS: dict[str, Acts] = {
         "ticket": SHARES + "test_guest_of_a_foreign_page_is_refused",
     },
     "POST /auth/login": {
-        "ticket": "tests/surfaces/http/test_logins.py::"
+        "ticket": "tests/surfaces/http/people/test_logins.py::"
         "test_login_sent_by_a_foreign_page_is_refused_and_the_link_stays_good",
     },
     "POST /v1/approvals/{approval}/approve": {
         "shown": APPROVALS,
         "for": "tests/security/test_secrets.py::test_rotation_takes_back_what_was_approved",
-        "words": "tests/surfaces/http/test_approvals.py::"
+        "words": "tests/surfaces/http/network/test_approvals.py::"
         "test_token_alone_does_not_approve_and_the_words_do",
-        "ttl": "tests/surfaces/http/test_approvals.py::test_approval_for_a_time_ends_with_its_ttl",
+        "ttl": "tests/surfaces/http/network/test_approvals.py::"
+        "test_approval_for_a_time_ends_with_its_ttl",
     },
     "POST /v1/repositories/fetch": {
         "repo_url": LAYOUT + "test_remote_fetched_then_worked_on_then_pulled",

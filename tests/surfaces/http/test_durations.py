@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from atoll.domain.duration import MAX_SECONDS, spell_duration
-from atoll.surfaces.http.fields import DURATION_PATTERN, Seconds
+from atoll.surfaces.http.body.fields import DURATION_PATTERN, Seconds
 
 READER = TypeAdapter(Seconds)
 

@@ -43,10 +43,10 @@ from atoll.services.library.workspaces import Workspaces
 from atoll.services.people.logins import Logins
 from atoll.services.sandboxes.admission import Settings as SandboxSettings
 from atoll.services.sandboxes.sandboxes import Sandboxes, Surroundings
-from atoll.surfaces.http import repositories
-from atoll.surfaces.http.app import create_app
-from atoll.surfaces.http.context import Services
-from atoll.surfaces.http.guard import PAGE_KEY
+from atoll.surfaces.http.sandboxes import repositories
+from atoll.surfaces.http.server.app import create_app
+from atoll.surfaces.http.server.context import Services
+from atoll.surfaces.http.server.guard import PAGE_KEY
 from atoll.wiring import openapi
 from atoll.wiring.use_cases import Core, services_over
 

@@ -1,0 +1,130 @@
+"""Routes of agents: start, list, control and ask them, and read, follow and answer their cards.
+
+An agent lives in its sandbox's runtime; these routes hand on. An agent at a terminal has the
+terminal's id, so its cards and its bytes are found at one place.
+"""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, WebSocket
+from starlette.responses import Response
+
+from atoll.services.agents.agents import FOLLOW_WORDS
+from atoll.surfaces.http.agents.bodies import (
+    ActionBody,
+    AgentBody,
+    AgentList,
+    AgentView,
+    AnswerBody,
+    CardsView,
+    CardView,
+    PromptBody,
+)
+from atoll.surfaces.http.body.fields import ItemId, SandboxRef
+from atoll.surfaces.http.body.json_body import JsonRoute, RawBody
+from atoll.surfaces.http.body.runtime_answer import passed
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.terminals.relay import relay
+
+router = APIRouter(prefix="/v1/sandboxes/{sandbox}", tags=["agents"], route_class=JsonRoute)
+
+_FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413, 502)
+_MAX_SINCE = 16
+
+
+@router.get("/agents", response_model=AgentList, responses=_FAILURES)
+async def list_agents(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
+    """The sandbox's agents, at terminals and as machines."""
+    return passed(await atoll.agents.list(caller, sandbox))
+
+
+@router.post("/agents", status_code=201, response_model=AgentView, responses=_FAILURES)
+async def open_agent(
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: AgentBody, raw: RawBody
+) -> Response:
+    """Start an agent at a terminal (`tui`) or driven by programs (`machine`)."""
+    del body
+    return passed(await atoll.agents.open(caller, sandbox, raw))
+
+
+@router.get("/agents/{agent}", response_model=AgentView, responses=_FAILURES)
+async def get_agent(
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, agent: ItemId
+) -> Response:
+    """One agent."""
+    return passed(await atoll.agents.get(caller, sandbox, agent))
+
+
+@router.post("/terminals/{terminal}/agent", response_model=AgentView, responses=_FAILURES)
+async def act_on_agent(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    terminal: ItemId,
+    body: ActionBody,
+    raw: RawBody,
+) -> Response:
+    """Pause, resume, interrupt or stop the agent; `start` and `yield` say whose turn it is
+    where the agent itself cannot."""
+    del body
+    return passed(await atoll.agents.act(caller, sandbox, terminal, body=raw))
+
+
+@router.post(
+    "/terminals/{terminal}/ask", status_code=202, response_model=AgentView, responses=_FAILURES
+)
+async def ask_agent(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    terminal: ItemId,
+    body: PromptBody,
+    raw: RawBody,
+) -> Response:
+    """Give the agent a prompt, in its turn."""
+    del body
+    return passed(await atoll.agents.ask(caller, sandbox, terminal, body=raw))
+
+
+@router.get("/terminals/{terminal}/cards", response_model=CardsView, responses=_FAILURES)
+async def list_cards(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    terminal: ItemId,
+    since: Annotated[int, Query(ge=0, le=2**53, description="A `seq` read before.")] = 0,
+) -> Response:
+    """The cards that changed after `since`, in their order."""
+    return passed(await atoll.agents.cards(caller, sandbox, terminal, since=since))
+
+
+@router.post(
+    "/terminals/{terminal}/cards/{card}/answer", response_model=CardView, responses=_FAILURES
+)
+async def answer_card(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    terminal: ItemId,
+    card: Annotated[str, Path(min_length=1, max_length=200)],
+    body: AnswerBody,
+    raw: RawBody,
+) -> Response:
+    """Answer what a card asks, by one of its options or in words."""
+    del body
+    return passed(await atoll.agents.answer(caller, sandbox, terminal, card=card, body=raw))
+
+
+@router.websocket("/terminals/{terminal}/cards")
+async def follow_cards(
+    socket: WebSocket, atoll: Atoll, caller: Caller, *, sandbox: str, terminal: str
+) -> None:
+    """The cards as they change: the runtime's frames, untouched."""
+    said = ((name, socket.query_params.get(name)) for name in FOLLOW_WORDS)
+    query = tuple((name, text[:_MAX_SINCE]) for name, text in said if text is not None)
+    await relay(socket, atoll.agents.follow(caller, sandbox, terminal, query=query))

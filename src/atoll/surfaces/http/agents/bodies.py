@@ -1,0 +1,122 @@
+"""What clients say to agents, and how agents and cards are shown (docs/cards.md)."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, StrictBool
+
+from atoll.domain.terminal.softlock import Strictness
+from atoll.surfaces.http.body.fields import Body, Shown, Word
+from atoll.surfaces.http.terminals.runtime_bodies import Cell, Env, Path
+
+MAX_PROMPT = 256 * 1024
+
+Prompt = Annotated[str, Field(min_length=1, max_length=MAX_PROMPT, strict=True)]
+Conversation = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,79}$", strict=True)]
+Gap = Annotated[float, Field(ge=0, le=10)]
+
+
+class AgentBody(Body):
+    """An agent to start. `resume` goes on with its last conversation, `conversation` with the
+    one of that id, as `agent.conversation` events name it. `permissions: ask` lets a machine ask
+    before it acts; at a terminal the agent's own settings count. `softlock: strict` keeps the
+    owner, too, from typing while it works; a sandbox that is strict makes every agent so."""
+
+    agent: Word
+    mode: Literal["tui", "machine"] = "tui"
+    prompt: Prompt | None = None
+    resume: StrictBool = False
+    conversation: Conversation | None = None
+    permissions: Literal["allow", "ask"] = "allow"
+    cwd: Path | None = None
+    env: Env | None = None
+    softlock: Strictness = Strictness.OWNER
+    cols: Cell = 80
+    rows: Cell = 24
+    name: Word | None = None
+
+
+class ActionBody(Body):
+    """What to do with an agent. `gaps` are for `stop`: seconds after each of three INT, and
+    after TERM, before what comes next."""
+
+    action: Literal["pause", "resume", "stop", "interrupt", "start", "yield"]
+    gaps: Annotated[list[Gap], Field(min_length=4, max_length=4)] | None = None
+
+
+class PromptBody(Body):
+    """A prompt."""
+
+    prompt: Prompt
+
+
+class AnswerBody(Body):
+    """An answer to a card: the id of one of its options, or words."""
+
+    option: Annotated[str, Field(min_length=1, max_length=300, strict=True)] | None = None
+    text: Prompt | None = None
+
+
+class AgentView(Shown):
+    """One agent. `id` is its terminal's, where it has one; `turn` says whether it works or
+    waits for its person, `watched` whether anything tells of that."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: str
+    agent: str
+    mode: Literal["tui", "machine"]
+    agent_state: Literal["running", "paused", "stopped"]
+    turn: Literal["working", "waiting"]
+    softlock: Strictness
+    watched: bool
+    cards: int
+    started_at: str
+
+
+class AgentList(Shown):
+    """The sandbox's agents."""
+
+    agents: list[AgentView]
+
+
+class OptionView(Shown):
+    """One possible answer."""
+
+    id: str
+    label: str
+    effect: str
+
+
+class CardView(Shown):
+    """One card; see docs/cards.md. A kind a reader does not know is shown as text."""
+
+    model_config = ConfigDict(extra="allow")
+
+    v: int
+    seq: int
+    n: int
+    id: str
+    rev: int
+    kind: str
+    state: Literal["pending", "running", "done", "failed", "declined"]
+    at: str
+    title: str
+    text: str
+    data: dict[str, Any]
+    options: list[OptionView]
+    cut: bool
+
+
+class CardsView(Shown):
+    """Cards in their order. With `reset` they are all there are; `seq` is the next `since`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: Literal["cards"]
+    v: int
+    cards: list[CardView]
+    seq: int
+    reset: bool
+    more: bool
+    dropped: int
+    agent: AgentView | None

@@ -1,0 +1,1 @@
+"""Reading requests and writing answers: fields, JSON, forms, streams."""

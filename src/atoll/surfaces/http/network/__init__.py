@@ -1,0 +1,1 @@
+"""Routes of what a sandbox may reach, and with which keys."""

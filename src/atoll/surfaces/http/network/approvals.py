@@ -1,0 +1,176 @@
+"""Routes of approvals: what something in a sandbox asked for, and a person's answer.
+
+`lines` are what a person is shown, and `digest` stands for them: it comes back with a yes, so
+that nobody approves what they did not see. All texts are spelled out: no control, bidi or
+escape character of the inside gets here.
+"""
+
+from datetime import timedelta
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query
+from pydantic import Field
+from starlette.responses import Response
+
+from atoll.domain.approvals.approval import (
+    Approval,
+    CommandAsk,
+    Reach,
+    SecretAsk,
+    Verdict,
+    Yes,
+    digest,
+    shown_lines,
+    spelled_out,
+)
+from atoll.surfaces.http.body.answers import Json, instant
+from atoll.surfaces.http.body.fields import Body, Seconds, Shown, Word
+from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.problems import problems
+
+router = APIRouter(prefix="/v1/approvals", tags=["approvals"], route_class=JsonRoute)
+
+ApprovalId = Annotated[str, Path(min_length=1, max_length=100)]
+States = Annotated[list[Verdict], Query(description="Only these states; may be repeated.")]
+
+
+class ApproveBody(Body):
+    """A yes. `shown` is the `digest` of what the person saw; `words` are those of a confirmation
+    and needed from a terminal. `ttl` None: as long as the reach itself."""
+
+    reach: Annotated[Reach, Field(alias="for")] = Reach.ONCE
+    ttl: Seconds | None = None
+    shown: Annotated[str, Field(min_length=64, max_length=64, strict=True)]
+    words: Word | None = None
+
+
+class SubjectView(Shown):
+    """What is asked: a secret to a host, or a command."""
+
+    secret: str | None = None
+    secret_id: str | None = None
+    version: int | None = None
+    host: str | None = None
+    port: int | None = None
+    argv: list[str] | None = None
+    cwd: str | None = None
+
+
+class ApprovalView(Shown):
+    """One question and its answer. `until`: when a pending one goes stale, a yes ends, or a no
+    may be asked again."""
+
+    approval_id: str
+    kind: Literal["secret", "command"]
+    state: Verdict
+    sandbox_id: str
+    sandbox_name: str
+    subject: SubjectView
+    lines: list[str]
+    digest: str
+    times: int
+    reach: Annotated[Reach | None, Field(alias="for")]
+    asked_at: str
+    until: str | None
+    decided_at: str | None
+    decided_by: str | None
+    reason: str | None
+
+
+class ApprovalList(Shown):
+    """Newest first."""
+
+    approvals: list[ApprovalView]
+
+
+class ConfirmationView(Shown):
+    """Words a person at a terminal reads back, good once until `expires_at`."""
+
+    words: str
+    digest: str
+    expires_at: str
+
+
+@router.get("", response_model=ApprovalList, responses=problems())
+async def list_approvals(atoll: Atoll, caller: Caller, state: States = []) -> Response:  # noqa: B006 - read only
+    """What the caller decides or decided."""
+    found = await atoll.approvals.list(caller, verdicts=tuple(state))
+    return Json({"approvals": [_view(one) for one in found]})
+
+
+@router.get("/{approval}", response_model=ApprovalView, responses=problems(404))
+async def get_approval(atoll: Atoll, caller: Caller, approval: ApprovalId) -> Response:
+    """One."""
+    return Json(_view(await atoll.approvals.get(caller, approval)))
+
+
+@router.post(
+    "/{approval}/confirmation",
+    status_code=201,
+    response_model=ConfirmationView,
+    responses=problems(404, 409),
+)
+async def confirm(atoll: Atoll, caller: Caller, approval: ApprovalId) -> Response:
+    """Words for a person at a terminal: the token alone does not approve."""
+    made = await atoll.approvals.confirmation(caller, approval)
+    ends = instant(made.expires_at)
+    return Json({"words": made.words, "digest": made.shown, "expires_at": ends}, 201)
+
+
+@router.post(
+    "/{approval}/approve", response_model=ApprovalView, responses=problems(404, 409, 413, 502)
+)
+async def approve(
+    atoll: Atoll, caller: Caller, *, approval: ApprovalId, body: ApproveBody
+) -> Response:
+    """Say yes to exactly what was shown."""
+    ttl = None if body.ttl is None else timedelta(seconds=int(body.ttl))
+    yes = Yes(body.reach, ttl, body.shown)
+    return Json(_view(await atoll.approvals.approve(caller, approval, yes, words=body.words)))
+
+
+@router.post("/{approval}/deny", response_model=ApprovalView, responses=problems(404, 409))
+async def deny(atoll: Atoll, caller: Caller, approval: ApprovalId) -> Response:
+    """Say no; the same is not asked again for a while."""
+    return Json(_view(await atoll.approvals.deny(caller, approval)))
+
+
+@router.post("/{approval}/revoke", response_model=ApprovalView, responses=problems(404, 409))
+async def revoke(atoll: Atoll, caller: Caller, approval: ApprovalId) -> Response:
+    """Take a yes back: at once, also from what streams because of it."""
+    return Json(_view(await atoll.approvals.revoke(caller, approval)))
+
+
+def _view(approval: Approval) -> dict[str, Any]:
+    return {
+        "approval_id": approval.id,
+        "kind": "secret" if isinstance(approval.ask, SecretAsk) else "command",
+        "state": approval.verdict,
+        "sandbox_id": approval.asker.sandbox_id,
+        "sandbox_name": approval.asker.sandbox_name,
+        "subject": _subject(approval),
+        "lines": shown_lines(approval),
+        "digest": digest(approval),
+        "times": approval.times,
+        "for": approval.reach,
+        "asked_at": instant(approval.asked_at),
+        "until": instant(approval.until),
+        "decided_at": instant(approval.decided_at),
+        "decided_by": approval.decided_by,
+        "reason": approval.reason,
+    }
+
+
+def _subject(approval: Approval) -> dict[str, Any]:
+    match approval.ask:
+        case SecretAsk(secret, secret_id, version, host, port):
+            return {
+                "secret": secret,
+                "secret_id": secret_id,
+                "version": version,
+                "host": host,
+                "port": port,
+            }
+        case CommandAsk(argv, cwd):  # pragma: no branch - the cases are all
+            return {"argv": [spelled_out(word) for word in argv], "cwd": spelled_out(cwd)}

@@ -1,0 +1,162 @@
+"""Routes of a sandbox's network and safety layers: what it may reach, and switching that live."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter
+from pydantic import Field, StrictInt
+from starlette.responses import Response
+
+from atoll.domain.network.switch import NetworkChange, rules_of
+from atoll.domain.profile.profile import NetworkMode
+from atoll.domain.sandbox.safety_layers import layers_of, wall_of
+from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.surfaces.http.body.answers import Json
+from atoll.surfaces.http.body.fields import Body, SandboxRef, Shown, Word
+from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.problems import problems
+
+router = APIRouter(prefix="/v1/sandboxes", tags=["networks"], route_class=JsonRoute)
+
+Rules = Annotated[list[Word], Field(max_length=200)]
+Port = Annotated[StrictInt, Field(ge=1, le=65535)]
+
+
+class RuleView(Shown):
+    """One allowed destination. `origin` says who wrote it: `profile`, `preset:…`, `owner`."""
+
+    host: str
+    ports: list[int]
+    methods: list[str]
+    paths: list[str]
+    origin: str
+
+
+class NetworkView(Shown):
+    """What a sandbox may reach. `egress` is the profile's, `allowed` and `denied` the owner's;
+    `rules` is what comes of them, presets unfolded. Denied hosts win."""
+
+    mode: NetworkMode
+    egress: list[str]
+    allowed: list[str]
+    denied: list[str]
+    host_ports: list[int]
+    ranges: list[str]
+    ports: list[int]
+    out_mb_per_hour: int | None
+    in_mb_per_hour: int | None
+    rules: list[RuleView]
+
+
+class NetworkBody(Body):
+    """What is to change; what is left out stays. `allow` and `deny` are added, `forget` takes
+    away what was allowed or denied before; ports and ranges are set whole."""
+
+    mode: NetworkMode | None = None
+    allow: Rules = Field(default_factory=list)
+    deny: Rules = Field(default_factory=list)
+    forget: Rules = Field(default_factory=list)
+    host_ports: Annotated[list[Port], Field(max_length=64)] | None = None
+    ranges: Annotated[list[Word], Field(max_length=64)] | None = None
+
+
+class LayerView(Shown):
+    """One safety layer. `bypassable`: something inside that wants to can pass it by."""
+
+    number: int
+    name: str
+    in_force: bool
+    bypassable: bool
+    text: str
+
+
+class PartView(Shown):
+    """A part of the wall itself. `weakened`: this sandbox has it in a weaker form."""
+
+    name: str
+    in_force: bool
+    weakened: bool
+    text: str
+
+
+class SafetyView(Shown):
+    """The six of them, the wall they stand before (once it stood), and what that lacks."""
+
+    layers: list[LayerView]
+    wall: list[PartView]
+    degraded: list[str]
+
+
+@router.get("/{sandbox}/network", response_model=NetworkView, responses=problems(404))
+async def get_network(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
+    """What it may reach."""
+    return Json(_view(await atoll.sandboxes.get(caller, sandbox)))
+
+
+@router.put("/{sandbox}/network", response_model=NetworkView, responses=problems(404, 409, 413))
+async def switch_network(
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: NetworkBody
+) -> Response:
+    """Switch it while it lives; connections that are no longer allowed are closed at once."""
+    change = NetworkChange(
+        mode=body.mode,
+        allow=tuple(body.allow),
+        deny=tuple(body.deny),
+        forget=tuple(body.forget),
+        host_ports=None if body.host_ports is None else tuple(body.host_ports),
+        ranges=None if body.ranges is None else tuple(body.ranges),
+    )
+    return Json(_view(await atoll.sandboxes.switch_network(caller, sandbox, change)))
+
+
+@router.get("/{sandbox}/safety", response_model=SafetyView, responses=problems(404))
+async def get_safety(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
+    """Which safety layers are in force."""
+    found = await atoll.sandboxes.get(caller, sandbox)
+    layers = [
+        {
+            "number": layer.number,
+            "name": layer.name,
+            "in_force": layer.in_force,
+            "bypassable": layer.bypassable,
+            "text": layer.text,
+        }
+        for layer in layers_of(found)
+    ]
+    wall = [
+        {
+            "name": part.name,
+            "in_force": part.in_force,
+            "weakened": part.weakened,
+            "text": part.text,
+        }
+        for part in wall_of(found)
+    ]
+    isolation = found.attachment.isolation
+    degraded = [*isolation.degraded] if isolation else []
+    return Json({"layers": layers, "wall": wall, "degraded": degraded})
+
+
+def _view(sandbox: Sandbox) -> dict[str, Any]:
+    network = sandbox.profile.network
+    return {
+        "mode": network.mode,
+        "egress": [*network.egress],
+        "allowed": [*network.allowed],
+        "denied": [*network.denied],
+        "host_ports": [*network.host_ports],
+        "ranges": [*network.ranges],
+        "ports": [*network.ports],
+        "out_mb_per_hour": network.out_mb_per_hour,
+        "in_mb_per_hour": network.in_mb_per_hour,
+        "rules": [
+            {
+                "host": rule.host,
+                "ports": [*rule.ports],
+                "methods": [*rule.methods],
+                "paths": [*rule.paths],
+                "origin": rule.origin,
+            }
+            for rule in rules_of(network)
+        ],
+    }

@@ -1,0 +1,218 @@
+"""Routes of secrets and their vault: values go in and never come out.
+
+No answer, error or log line holds a value; what is shown is a fingerprint and, of a longer one,
+its last four characters.
+"""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query
+from pydantic import Field
+from starlette.responses import Response
+
+from atoll.domain.secrets.secret import Purpose, Secret, Slot, Use, read_place
+from atoll.services.secrets.secrets import SetSecret
+from atoll.surfaces.http.body.answers import Json, instant, no_content
+from atoll.surfaces.http.body.fields import Address, Body, Shown, Word
+from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.problems import problems
+
+router = APIRouter(tags=["secrets"], route_class=JsonRoute)
+
+MAX_VALUE = 64 * 1024
+MAX_LISTED = 32
+
+SecretRef = Annotated[
+    str, Path(description="A secret's id or its name.", min_length=1, max_length=100)
+]
+ScopeQuery = Annotated[
+    str | None,
+    Query(description="Which one, when several scopes have the name.", max_length=200),
+]
+Value = Annotated[str, Field(min_length=1, max_length=MAX_VALUE, strict=True, repr=False)]
+
+
+class ValueBody(Body):
+    """A value, on its only way."""
+
+    value: Value
+
+
+class SecretBody(Body):
+    """What a secret is for, and its value. `broker_protected: false` is the owner's exception: the
+    value itself enters sandboxes, in the variable `env`. `look_alike`: a person read both spellings
+    of a host with letters beyond ASCII, which is refused without it."""
+
+    value: Value
+    kind: Purpose = Purpose.CUSTOM
+    scope: Word = "person"
+    provider: Word | None = None
+    base_url: Address | None = None
+    slot: Literal["bearer", "header", "query", "basic"] = "bearer"
+    slot_name: Annotated[str, Field(max_length=200, strict=True)] = ""
+    hosts: Annotated[tuple[Word, ...], Field(max_length=MAX_LISTED)] = ()
+    headers: Annotated[tuple[Word, ...], Field(max_length=MAX_LISTED)] = ()
+    remote: Address | None = None
+    push: Annotated[tuple[Word, ...], Field(max_length=MAX_LISTED)] = ()
+    env: Word | None = None
+    broker_protected: bool = True
+    look_alike: bool = False
+
+    def wish(self, name: str) -> SetSecret:
+        """The domain's value. Raises `Invalid` for a host that is none."""
+        target = {Purpose.PROVIDER: self.provider, Purpose.GIT: self.remote}.get(self.kind)
+        use = Use(
+            purpose=self.kind,
+            target=target or "",
+            base_url=self.base_url,
+            slot=self.slot,
+            slot_name=self.slot_name,
+            places=tuple(dict.fromkeys(read_place(host) for host in self.hosts)),
+            headers=tuple(dict.fromkeys(self.headers)),
+            push=self.push,
+            variable=self.env,
+            brokered=self.broker_protected,
+        )
+        return SetSecret(name, self.value, use, self.scope, self.look_alike)
+
+
+class NewSecretBody(SecretBody):
+    """A new secret."""
+
+    name: Word
+
+
+class SecretView(Shown):
+    """A secret, without its value. `last4` is empty for a short one."""
+
+    secret_id: str
+    name: str
+    kind: Purpose
+    scope: str
+    version: int
+    fingerprint: str
+    last4: str
+    provider: str | None
+    base_url: str | None
+    slot: Slot
+    slot_name: str
+    hosts: list[str]
+    headers: list[str]
+    remote: str | None
+    push: list[str]
+    env: str | None
+    broker_protected: bool
+    owner: str
+    org_id: str
+    created_at: str
+    updated_at: str
+
+
+class SecretList(Shown):
+    """By name."""
+
+    secrets: list[SecretView]
+
+
+class RotatedView(Shown):
+    """The new master key's id, how many values are under it now, how many old keys went."""
+
+    key_id: str
+    secrets: int
+    retired: int
+
+
+@router.get("/v1/secrets", response_model=SecretList, responses=problems())
+async def list_secrets(atoll: Atoll, caller: Caller) -> Response:
+    """The caller's own and the organization's."""
+    found = await atoll.secrets.list(caller)
+    return Json({"secrets": [_view(secret) for secret in found]})
+
+
+@router.post(
+    "/v1/secrets",
+    status_code=201,
+    response_model=SecretView,
+    responses=problems(404, 409, 413, 502),
+)
+async def create_secret(atoll: Atoll, caller: Caller, body: NewSecretBody) -> Response:
+    """Set a secret that must not be there yet."""
+    secret = await atoll.secrets.set(caller, body.wish(body.name), fresh=True)
+    return Json(_view(secret), 201)
+
+
+@router.get("/v1/secrets/{secret}", response_model=SecretView, responses=problems(404, 409))
+async def get_secret(
+    atoll: Atoll, caller: Caller, *, secret: SecretRef, scope: ScopeQuery = None
+) -> Response:
+    """One."""
+    return Json(_view(await atoll.secrets.get(caller, secret, scope=scope)))
+
+
+@router.put(
+    "/v1/secrets/{secret}", response_model=SecretView, responses=problems(404, 409, 413, 502)
+)
+async def set_secret(
+    atoll: Atoll, caller: Caller, *, secret: SecretRef, body: SecretBody
+) -> Response:
+    """Set the secret of this name, whether it is there or not; the same again changes nothing."""
+    return Json(_view(await atoll.secrets.set(caller, body.wish(secret))))
+
+
+@router.post(
+    "/v1/secrets/{secret}/rotate", response_model=SecretView, responses=problems(404, 409, 413, 502)
+)
+async def rotate_secret(
+    atoll: Atoll, caller: Caller, *, secret: SecretRef, body: ValueBody, scope: ScopeQuery = None
+) -> Response:
+    """Give it another value, in every running sandbox at once."""
+    return Json(_view(await atoll.secrets.rotate(caller, secret, body.value, scope=scope)))
+
+
+@router.delete("/v1/secrets/{secret}", status_code=204, responses=problems(404, 409))
+async def remove_secret(
+    atoll: Atoll, caller: Caller, *, secret: SecretRef, scope: ScopeQuery = None
+) -> Response:
+    """Remove it, from every running sandbox at once."""
+    await atoll.secrets.remove(caller, secret, scope=scope)
+    return no_content()
+
+
+@router.post("/v1/vault/rotate-master", response_model=RotatedView, responses=problems(409, 502))
+async def rotate_master(atoll: Atoll, caller: Caller) -> Response:
+    """Put every value under a new master key and forget the old ones."""
+    done = await atoll.secrets.rotate_master(caller)
+    return Json({"key_id": done.key_id, "secrets": done.secrets, "retired": done.retired})
+
+
+def _view(secret: Secret) -> dict[str, Any]:
+    use = secret.use
+    return {
+        "secret_id": secret.id,
+        "name": secret.name,
+        "kind": use.purpose,
+        "scope": secret.scope,
+        "version": secret.version,
+        "fingerprint": secret.fingerprint,
+        "last4": secret.last4,
+        "provider": use.target if use.purpose is Purpose.PROVIDER else None,
+        "base_url": use.base_url,
+        "slot": use.slot,
+        "slot_name": use.slot_name,
+        "hosts": [_spelled(place.host, place.port) for place in use.places],
+        "headers": list(use.headers),
+        "remote": use.target if use.purpose is Purpose.GIT else None,
+        "push": use.push,
+        "env": use.variable,
+        "broker_protected": use.brokered,
+        "owner": secret.owner,
+        "org_id": secret.org_id,
+        "created_at": instant(secret.created_at),
+        "updated_at": instant(secret.updated_at),
+    }
+
+
+def _spelled(host: str, port: int) -> str:
+    shown = f"[{host}]" if ":" in host else host
+    return shown if port == 443 else f"{shown}:{port}"

@@ -1,0 +1,1 @@
+"""Routes of people: logins and share links; and the event log."""

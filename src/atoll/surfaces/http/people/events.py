@@ -1,0 +1,188 @@
+"""Routes of the event log: a page of it, and all of it as it grows.
+
+`GET /v1/events/stream` is server-sent events (WHATWG HTML §9.2): `id` is the position, so a
+client that comes back with `Last-Event-ID` misses nothing and sees nothing twice.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Final
+
+import msgspec
+from fastapi import APIRouter, Header, Query
+from starlette.responses import Response
+
+from atoll.domain.errors import AtollError, Invalid
+from atoll.domain.event import Event, Gap
+from atoll.domain.people.principal import ActorKind
+from atoll.surfaces.http.body.answers import Json, instant
+from atoll.surfaces.http.body.fields import Shown
+from atoll.surfaces.http.body.streams import SSE, Live, Write
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.terminals.runtime_bodies import stream_of
+
+router = APIRouter(prefix="/v1/events", tags=["events"])
+
+HEARTBEAT_SECONDS: Final = 5.0
+"""A reader that has seen nothing for three of these takes the connection for dead."""
+RETRY_MILLISECONDS: Final = 1000
+MAX_POSITION: Final = 2**53
+_BACKLOG = 64
+
+Position = Annotated[int, Query(ge=0, le=MAX_POSITION)]
+StreamName = Annotated[
+    str | None,
+    Query(description="`sandbox:<id>`, `profile:<id>`, `auth`, …", min_length=1, max_length=300),
+]
+
+
+class ActorView(Shown):
+    """Who did it."""
+
+    kind: ActorKind
+    id: str
+
+
+class EventView(Shown):
+    """The envelope."""
+
+    id: str
+    position: int
+    stream: str
+    seq: int
+    event_type: str
+    event_version: int
+    at: str
+    org_id: str
+    actor: ActorView
+    reason: str | None
+    payload: dict[str, Any]
+
+
+class GapView(Shown):
+    """Positions: of the events after `after` and up to `to` some are no longer kept."""
+
+    after: int
+    to: int
+
+
+class EventPage(Shown):
+    """A page, oldest first; `next` goes back in as `after`. `gap` is what was asked for and is no
+    longer kept, null when nothing is missing."""
+
+    events: list[EventView]
+    next: int
+    gap: GapView | None
+
+
+@router.get("", response_model=EventPage, responses=problems())
+async def list_events(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    stream: StreamName = None,
+    after: Position = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    latest: bool = False,
+) -> Response:
+    """Events after a position, oldest first: the first of them, or with `latest` the last."""
+    page = await atoll.events.list(caller, stream=stream, after=after, limit=limit, latest=latest)
+    last = page[-1].position if page else after
+    # The newest ones miss nothing of what lies before the first of them.
+    start = page[0].position - 1 if latest and len(page) == limit else after
+    gap = await atoll.events.gap(caller, stream=stream, after=start)
+    return Json(
+        {
+            "events": [event_view(event) for event in page],
+            "next": last,
+            "gap": None if gap is None else _gap_view(gap),
+        }
+    )
+
+
+@router.get(
+    "/stream",
+    response_model=None,
+    responses={**stream_of(SSE, "One server-sent event an envelope."), **problems()},
+)
+async def follow_events(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    stream: StreamName = None,
+    after: Position | None = None,
+    last_event_id: Annotated[str | None, Header(max_length=20)] = None,
+) -> Response:
+    """Every event after `Last-Event-ID` (or `?after=`), then each as it comes. With neither
+    it begins with what comes next. A message `gap` without an id says what is no longer kept."""
+    start = _position(last_event_id) if last_event_id else after
+    if start is None:
+        start = await atoll.events.last_position()
+    events = atoll.events.follow(caller, after=start, stream=stream)
+    return Live(lambda write: _sse(start, events, write), media_type=SSE)
+
+
+def event_view(event: Event) -> dict[str, Any]:
+    """The members of `EventView`."""
+    return {
+        "id": event.id,
+        "position": event.position,
+        "stream": event.stream,
+        "seq": event.seq,
+        "event_type": event.event_type,
+        "event_version": event.event_version,
+        "at": instant(event.at),
+        "org_id": event.org_id,
+        "actor": {"kind": event.actor_kind, "id": event.actor_id},
+        "reason": event.reason,
+        "payload": event.payload,
+    }
+
+
+async def _sse(start: int, events: AsyncIterator[Event | Gap], write: Write) -> None:
+    # The first id tells where this began: who is cut off before the first event resumes there.
+    await write(f"retry: {RETRY_MILLISECONDS}\nid: {start}\n\n".encode())
+    # Bounded: a slow reader stops the pump, whose place is kept by its position in the log.
+    ready: asyncio.Queue[Event | Gap | AtollError] = asyncio.Queue(_BACKLOG)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_pump(events, ready))
+        while True:
+            try:
+                async with asyncio.timeout(HEARTBEAT_SECONDS):
+                    event = await ready.get()
+            except TimeoutError:
+                await write(b": still here\n\n")
+                continue
+            if isinstance(event, AtollError):
+                # The stream ends; its reader comes back with the last position it saw.
+                return
+            await write(_message(event))
+
+
+async def _pump(
+    events: AsyncIterator[Event | Gap], ready: asyncio.Queue[Event | Gap | AtollError]
+) -> None:
+    try:
+        async for event in events:
+            await ready.put(event)
+    except AtollError as error:
+        await ready.put(error)
+
+
+def _gap_view(gap: Gap) -> dict[str, int]:
+    return {"after": gap.after, "to": gap.to}
+
+
+def _message(event: Event | Gap) -> bytes:
+    if isinstance(event, Gap):
+        # Without an id: who is cut off now resumes where they were, and is told again.
+        return b"event: gap\ndata: %s\n\n" % msgspec.json.encode(_gap_view(event))
+    data = msgspec.json.encode(event_view(event))
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.position, event.event_type.encode(), data)
+
+
+def _position(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or int(text) > MAX_POSITION:
+        raise Invalid("Last-Event-ID is a position: a whole number", field="last-event-id")
+    return int(text)

@@ -1,0 +1,164 @@
+"""Routes of logging in: trade a one-time ticket for a cookie, ask who one is, leave.
+
+The ticket comes in the body: the page takes it from the fragment of the login link, which
+browsers never send, log or pass on.
+"""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request
+from pydantic import Field
+from starlette.responses import Response
+
+from atoll.domain.errors import Forbidden
+from atoll.domain.people.login import SESSION_LIFE, TICKET_LIFE
+from atoll.domain.people.principal import ActorKind, Principal
+from atoll.surfaces.http.body.answers import Json, instant, no_content
+from atoll.surfaces.http.body.fields import Body, Shown
+from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.guard import COOKIE, GUEST_COOKIE
+from atoll.surfaces.http.server.problems import problems
+
+router = APIRouter(prefix="/auth", tags=["auth"], route_class=JsonRoute)
+
+
+class TicketBody(Body):
+    """The ticket of a login link."""
+
+    ticket: Annotated[str, Field(min_length=1, max_length=200, strict=True)]
+
+
+class SeatView(Shown):
+    """What a guest has: a role at the terminals (or one) of a sandbox, until it ends."""
+
+    share_id: str
+    sandbox_id: str
+    sandbox_name: str
+    sandbox_state: str
+    terminal_id: str | None
+    role: str
+    expires_at: str
+
+
+class MeView(Shown):
+    """Who is speaking. `interactive`: a person in a browser, who may approve. `guest` is what
+    somebody has who came by a share link."""
+
+    id: str
+    org_id: str
+    kind: ActorKind
+    interactive: bool
+    name: str
+    guest: SeatView | None
+
+
+class EnteredView(MeView):
+    """Who just came in. The page sends `page_key` as the header `Atoll-Page-Key` beside its cookie,
+    and as the subprotocol `atoll.key.KEY` of WebSockets; it is told here and nowhere else."""
+
+    page_key: str
+
+
+class TicketView(Shown):
+    """A new login link, good once within `expires_in` seconds."""
+
+    ticket: str
+    url: str
+    expires_in: int
+
+
+@router.post("/login", response_model=EnteredView, responses=problems(409, 413))
+async def log_in(atoll: Atoll, request: Request, body: TicketBody) -> Response:
+    """Trade a ticket for the cookie `atoll_session` (30 days)."""
+    source = request.client.host if request.client else "a local socket"
+    session = await atoll.logins.login(body.ticket, source)
+    caller = atoll.logins.by_session(session, source)
+    answer = Json({**await me(atoll, caller), "page_key": atoll.logins.page_key(session)})
+    set_cookie(request, answer, (COOKIE, session), seconds=int(SESSION_LIFE.total_seconds()))
+    return answer
+
+
+@router.get("/me", response_model=MeView, responses=problems())
+async def who_am_i(atoll: Atoll, caller: Caller) -> Response:
+    """Who is speaking."""
+    return Json(await me(atoll, caller))
+
+
+@router.post("/logout", status_code=204, responses=problems())
+async def log_out(atoll: Atoll, caller: Caller, request: Request) -> Response:
+    """End this browser's session, and within 5 seconds what stands open by it; a token is not
+    a session and stays."""
+    del caller
+    session, guest = request.state.session, request.state.guest
+    answer = no_content()
+    if session is not None:
+        await atoll.logins.logout(session)
+        set_cookie(request, answer, (COOKIE, ""), seconds=0)
+    if guest is not None:
+        await atoll.shares.leave(guest)
+        set_cookie(request, answer, (GUEST_COOKIE, ""), seconds=0)
+    return answer
+
+
+@router.post("/tickets", status_code=201, response_model=TicketView, responses=problems())
+async def new_ticket(atoll: Atoll, caller: Caller, request: Request) -> Response:
+    """A new login link, for whoever holds the token file. A browser cannot make one."""
+    if caller.interactive:
+        raise Forbidden("only the command line makes login links: run `atoll login`")
+    ticket = await atoll.logins.new_ticket()
+    public = request.app.state.public_url or f"http://{request.headers['host']}"
+    url = f"{public.rstrip('/')}/#login={ticket}"
+    life = int(TICKET_LIFE.total_seconds())
+    return Json({"ticket": ticket, "url": url, "expires_in": life}, 201)
+
+
+async def me(atoll: Atoll, caller: Principal) -> dict[str, Any]:
+    """The fields of a `MeView`."""
+    return {
+        "id": caller.id,
+        "org_id": caller.org_id,
+        "kind": caller.kind,
+        "interactive": caller.interactive,
+        "name": caller.name or caller.id,
+        "guest": await _seat(atoll, caller),
+    }
+
+
+async def _seat(atoll: Atoll, caller: Principal) -> dict[str, Any] | None:
+    seat, sandbox = caller.seat, await atoll.shares.sandbox_of(caller)
+    if seat is None or sandbox is None:
+        return None
+    return {
+        "share_id": seat.share_id,
+        "sandbox_id": seat.sandbox_id,
+        "sandbox_name": sandbox.name,
+        "sandbox_state": sandbox.state.value,
+        "terminal_id": seat.terminal_id,
+        "role": seat.role.value,
+        "expires_at": instant(seat.expires_at),
+    }
+
+
+def set_cookie(
+    request: Request,
+    answer: Response,
+    named: tuple[str, str],
+    *,
+    seconds: int | None = None,
+    until: datetime | None = None,
+) -> None:
+    """Set a cookie (name, secret) that no script can read and no other site can send."""
+    public = request.app.state.public_url or ""
+    name, secret = named
+    answer.set_cookie(
+        name,
+        secret,
+        max_age=seconds,
+        expires=until,
+        path="/",
+        httponly=True,
+        samesite="strict",
+        secure=public.startswith("https://") or request.url.scheme == "https",
+    )

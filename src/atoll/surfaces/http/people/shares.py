@@ -1,0 +1,130 @@
+"""Routes of share links: make, list and revoke one, and come in by one as a guest.
+
+The link's secret stands in the fragment of the link, which browsers never send, log or pass
+on; the page takes it from there and sends it in a body, once.
+"""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request
+from pydantic import Field
+from starlette.responses import Response
+
+from atoll.domain.ids import TerminalId
+from atoll.domain.people.share import DEFAULT_SECONDS, MAX_NAME, Share, ShareWish
+from atoll.domain.terminal.turn import Role
+from atoll.surfaces.http.body.answers import Json, instant, no_content
+from atoll.surfaces.http.body.fields import Body, ItemId, SandboxRef, Seconds, Shown
+from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.people.logins import EnteredView, me, set_cookie
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.guard import GUEST_COOKIE, page_keys
+from atoll.surfaces.http.server.problems import problems
+
+router = APIRouter(prefix="/v1/sandboxes/{sandbox}/shares", tags=["shares"], route_class=JsonRoute)
+entrance = APIRouter(prefix="/auth", tags=["auth"], route_class=JsonRoute)
+
+
+class ShareBody(Body):
+    """A link to make. Without `terminal_id` it opens every terminal of the sandbox."""
+
+    terminal_id: Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,64}$", strict=True)] | None = None
+    role: Role = Role.VIEWER
+    ttl: Seconds = DEFAULT_SECONDS
+    name: Annotated[str, Field(max_length=MAX_NAME, strict=True)] | None = None
+
+
+class ShareView(Shown):
+    """A link. `guests` came by it and may still be there."""
+
+    share_id: str
+    sandbox_id: str
+    terminal_id: str | None
+    role: Role
+    name: str
+    created_at: str
+    expires_at: str
+    guests: int
+
+
+class MadeView(ShareView):
+    """A link just made: `link` is told this once, and kept nowhere."""
+
+    link: str
+
+
+class ShareList(Shown):
+    """The living links of a sandbox."""
+
+    shares: list[ShareView]
+
+
+class GuestBody(Body):
+    """The secret of a link, and what its visitor would like to be called."""
+
+    ticket: Annotated[str, Field(min_length=1, max_length=200, strict=True)]
+    name: Annotated[str, Field(max_length=MAX_NAME, strict=True)] | None = None
+
+
+_FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413, 502)
+
+
+@router.post("", status_code=201, response_model=MadeView, responses=_FAILURES)
+async def make_share(
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: ShareBody, request: Request
+) -> Response:
+    """Make a link for watching (`viewer`) or for typing, too (`controller`)."""
+    terminal_id = None
+    if body.terminal_id is not None:
+        terminal_id = TerminalId(body.terminal_id)
+        await atoll.terminals.get(caller, sandbox, terminal_id)
+    wish = ShareWish(terminal_id, body.role, int(body.ttl), body.name or "")
+    share, secret = await atoll.shares.create(caller, sandbox, wish)
+    public = request.app.state.public_url or f"http://{request.headers['host']}"
+    return Json({**_view(share, 0), "link": f"{public.rstrip('/')}/#share={secret}"}, 201)
+
+
+@router.get("", response_model=ShareList, responses=_FAILURES)
+async def list_shares(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
+    """The sandbox's living links, without their secrets."""
+    found = await atoll.shares.list(caller, sandbox)
+    return Json({"shares": [_view(share, guests) for share, guests in found]})
+
+
+@router.delete("/{share}", status_code=204, responses=_FAILURES)
+async def revoke_share(
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, share: ItemId
+) -> Response:
+    """Revoke a link; connections of its guests are closed within 5 seconds."""
+    await atoll.shares.revoke(caller, sandbox, share)
+    return no_content()
+
+
+@entrance.post("/guests", status_code=201, response_model=EnteredView, responses=problems(409, 413))
+async def come_in(atoll: Atoll, request: Request, body: GuestBody) -> Response:
+    """Trade the secret of a share link for the cookie `atoll_guest`; answers like `/auth/login`.
+    The page that came by it before stays the same guest."""
+    source = request.client.host if request.client else "a local socket"
+    before = request.cookies.get(GUEST_COOKIE)
+    if before is not None and not atoll.logins.from_page(before, page_keys(request)):
+        before = None
+    entered = await atoll.shares.enter(body.ticket, body.name, source=source, session=before)
+    key = atoll.logins.page_key(entered.session)
+    answer = Json({**await me(atoll, entered.guest), "page_key": key}, 201)
+    seat = entered.guest.seat
+    if seat is not None:
+        set_cookie(request, answer, (GUEST_COOKIE, entered.session), until=seat.expires_at)
+    return answer
+
+
+def _view(share: Share, guests: int) -> dict[str, Any]:
+    return {
+        "share_id": share.id,
+        "sandbox_id": share.sandbox_id,
+        "terminal_id": share.terminal_id,
+        "role": share.role.value,
+        "name": share.name,
+        "created_at": instant(share.created_at),
+        "expires_at": instant(share.expires_at),
+        "guests": guests,
+    }

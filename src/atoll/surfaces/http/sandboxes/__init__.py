@@ -1,0 +1,1 @@
+"""Routes of sandboxes and what they are made of."""

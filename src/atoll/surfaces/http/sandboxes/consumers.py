@@ -1,0 +1,37 @@
+"""Routes of consumers: harnesses on whose behalf sandboxes exist."""
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from atoll.domain.sandbox.consumer import ConsumerEnd
+from atoll.surfaces.http.body.answers import Json
+from atoll.surfaces.http.body.fields import Body, Shown, Word
+from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.sandboxes.view import SandboxView, sandbox_view
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.problems import problems
+
+router = APIRouter(prefix="/v1/consumers", tags=["consumers"], route_class=JsonRoute)
+
+
+class ConsumerEndBody(Body):
+    """Which session, run or job ended: a harness and exactly one of its ids."""
+
+    harness: Word
+    session_id: Word | None = None
+    run_id: Word | None = None
+    job_id: Word | None = None
+
+
+class EndedView(Shown):
+    """The sandboxes that ended with it now."""
+
+    sandboxes: list[SandboxView]
+
+
+@router.post("/end", response_model=EndedView, responses=problems(413))
+async def end_consumer(atoll: Atoll, caller: Caller, *, body: ConsumerEndBody) -> Response:
+    """A session, run or job is over: the caller's sandboxes of scope `session` that belong to it
+    expire and are kept for their retention. Repeating it ends nothing more."""
+    ended = await atoll.consumers.end(caller, ConsumerEnd(**body.model_dump()))
+    return Json({"sandboxes": [sandbox_view(one) for one in ended]})

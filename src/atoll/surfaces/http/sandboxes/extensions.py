@@ -1,0 +1,77 @@
+"""Routes of extensions: which backends are here, and what each can do."""
+
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from atoll.domain.errors import AtollError
+from atoll.domain.sandbox.isolation import IsolationLevel
+from atoll.ports.extension import Extension
+from atoll.surfaces.http.body.answers import Json
+from atoll.surfaces.http.body.fields import Shown
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.problems import problems
+
+router = APIRouter(prefix="/v1/extensions", tags=["extensions"])
+
+
+class CapabilitiesView(Shown):
+    """What a backend can do; `abilities` are optional protocols such as `snapshot`."""
+
+    isolation: IsolationLevel
+    regions: list[str]
+    gpu: bool
+    persistence: bool
+    pricing: str
+    abilities: list[str]
+
+
+class ExtensionView(Shown):
+    """One backend; `reason` says why it is not available."""
+
+    name: str
+    available: bool
+    reason: str | None
+    capabilities: CapabilitiesView | None
+
+
+class ExtensionList(Shown):
+    """Every backend, by name."""
+
+    extensions: list[ExtensionView]
+
+
+@router.get("", response_model=ExtensionList, responses=problems())
+async def list_extensions(atoll: Atoll, caller: Caller) -> Response:
+    """The backends this server has."""
+    del caller
+    # An extension may be registered under an alias as well: one entry each.
+    found = {extension.name: extension for extension in atoll.extensions.values()}
+    return Json({"extensions": [_view(found[name]) for name in sorted(found)]})
+
+
+def _view(extension: Extension) -> dict[str, Any]:
+    try:
+        able = extension.capabilities()
+    except AtollError as error:
+        return {
+            "name": extension.name,
+            "available": False,
+            "reason": error.message,
+            "capabilities": None,
+        }
+    capabilities = {
+        "isolation": able.isolation,
+        "regions": able.regions,
+        "gpu": able.gpu,
+        "persistence": able.persistence,
+        "pricing": able.pricing,
+        "abilities": sorted(able.abilities),
+    }
+    return {
+        "name": extension.name,
+        "available": True,
+        "reason": None,
+        "capabilities": capabilities,
+    }

@@ -1,0 +1,106 @@
+"""Routes of kept worktrees: list them, take their files and commits, delete them."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from atoll.ports.kept import KeptWorktree
+from atoll.surfaces.http.body.answers import Json, instant, no_content
+from atoll.surfaces.http.body.fields import ItemId, Shown
+from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.streams import Forwarded
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.terminals.runtime_bodies import stream_of
+
+router = APIRouter(prefix="/v1/kept", tags=["kept"], route_class=JsonRoute)
+
+TAR = "application/x-tar"
+BUNDLE = "application/x-git-bundle"
+
+_SAVED = {"Content-Disposition": "attachment"}
+
+
+class KeptView(Shown):
+    """A worktree that outlived its sandbox. `path` is its folder on the server; `bundles` are the
+    numbers of the repositories whose new commits are there. `generation` is set for work that a
+    recreate saved; without `tree` there is no archive."""
+
+    kept_id: str
+    sandbox_id: str
+    sandbox_name: str
+    path: str
+    bytes: int
+    bundles: list[int]
+    kept_at: str
+    kept_until: str
+    generation: int | None
+    tree: bool
+
+
+class KeptList(Shown):
+    """All of the caller's, newest first."""
+
+    kept: list[KeptView]
+
+
+@router.get("", response_model=KeptList, responses=problems())
+async def list_kept(atoll: Atoll, caller: Caller) -> Response:
+    """The worktrees and work that were kept of sandboxes that were destroyed or recreated."""
+    return Json({"kept": [_view(one) for one in await atoll.kept.list(caller)]})
+
+
+@router.get("/{kept}", response_model=KeptView, responses=problems(404))
+async def get_kept(atoll: Atoll, caller: Caller, *, kept: ItemId) -> Response:
+    """One kept worktree."""
+    return Json(_view(await atoll.kept.get(caller, kept)))
+
+
+@router.get(
+    "/{kept}/archive",
+    response_model=None,
+    responses={**stream_of(TAR, "The files as tar."), **problems(404)},
+)
+async def kept_archive(atoll: Atoll, caller: Caller, *, kept: ItemId) -> Response:
+    """Its files as tar."""
+    return Forwarded(atoll.kept.archive(caller, kept), media_type=TAR, headers=_SAVED)
+
+
+@router.get(
+    "/{kept}/bundle",
+    response_model=None,
+    responses={**stream_of(BUNDLE, "The new commits as a git bundle."), **problems(404)},
+)
+async def kept_bundle(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    kept: ItemId,
+    repo: Annotated[int, Query(description="Which of its repositories.", ge=0, le=15)] = 0,
+) -> Response:
+    """The new commits of one of its repositories."""
+    opened = atoll.kept.bundle(caller, kept, repo=repo)
+    return Forwarded(opened, media_type=BUNDLE, headers=_SAVED)
+
+
+@router.delete("/{kept}", status_code=204, responses=problems(404))
+async def delete_kept(atoll: Atoll, caller: Caller, *, kept: ItemId) -> Response:
+    """Delete it for good."""
+    await atoll.kept.remove(caller, kept)
+    return no_content()
+
+
+def _view(kept: KeptWorktree) -> dict[str, Any]:
+    return {
+        "kept_id": kept.id,
+        "sandbox_id": kept.sandbox_id,
+        "sandbox_name": kept.sandbox_name,
+        "path": kept.path,
+        "bytes": kept.bytes,
+        "bundles": list(kept.bundles),
+        "kept_at": instant(kept.kept_at),
+        "kept_until": instant(kept.kept_until),
+        "generation": kept.generation,
+        "tree": kept.tree,
+    }

@@ -1,0 +1,26 @@
+"""Routes of the processes that programs left running in a sandbox: list them, end them."""
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from atoll.surfaces.http.body.fields import SandboxRef
+from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.body.runtime_answer import passed
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.terminals.runtime_bodies import ProcessList
+
+router = APIRouter(prefix="/v1/sandboxes/{sandbox}/processes", tags=["exec"], route_class=JsonRoute)
+
+
+@router.get("", response_model=ProcessList, responses=problems(404, 409, 502))
+async def list_processes(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
+    """Processes that commands and terminals left running when they ended, at most 200; and what the
+    sandbox's runtime takes."""
+    return passed(await atoll.execs.left_running(caller, sandbox))
+
+
+@router.delete("", status_code=204, responses=problems(404, 409, 502))
+async def end_processes(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
+    """Kill them. Commands and terminals that run stay."""
+    return passed(await atoll.execs.end_left_running(caller, sandbox))

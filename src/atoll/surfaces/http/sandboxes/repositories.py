@@ -1,0 +1,173 @@
+"""Routes of repositories: fetch a remote, take in an upload, hand out a sandbox's commits."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import Field
+from starlette.responses import Response
+
+from atoll.domain.repository.repository import read_local
+from atoll.ports.repositories import Ref, Stored
+from atoll.services.library.workspaces import ALL_BRANCHES
+from atoll.surfaces.http.body.answers import Json, instant
+from atoll.surfaces.http.body.fields import Address, Body, SandboxRef, Shown
+from atoll.surfaces.http.body.json_body import JsonRoute, bounded
+from atoll.surfaces.http.body.streams import Forwarded
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.problems import problems
+
+router = APIRouter(prefix="/v1", tags=["repositories"], route_class=JsonRoute)
+
+MAX_UPLOAD_BYTES = 16 * 1024 * 1024 * 1024
+"""Of one request; the shelf's own cap is usually lower."""
+
+BUNDLE = "application/x-git-bundle"
+
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
+_UPLOAD = {"requestBody": {"content": {BUNDLE: _BINARY}}}
+
+LocalKey = Annotated[
+    str, Path(description="16 to 64 hex digits the uploader chose.", min_length=1, max_length=64)
+]
+Commit = Annotated[str, Field(pattern="^[0-9a-f]{40}$", strict=True)]
+
+
+class RefView(Shown):
+    """A branch or tag, by its full name."""
+
+    name: str
+    commit: str
+
+
+class RepositoryView(Shown):
+    """A shared repository. `repo_url` is empty for an uploaded checkout without an origin."""
+
+    key: str
+    name: str
+    repo_url: str
+    bytes: int
+    fetched_at: str
+
+
+class RepositoryWithRefs(RepositoryView):
+    """A shared repository and its refs; the branch HEAD stands for comes first."""
+
+    refs: list[RefView]
+
+
+class RepositoryList(Shown):
+    """All of them, by key."""
+
+    repositories: list[RepositoryView]
+
+
+class FetchBody(Body):
+    """Which remote: `owner/repo`, or an https or ssh address."""
+
+    repo_url: Address
+
+
+class HaveBody(Body):
+    """Commits the uploader has."""
+
+    tips: Annotated[list[Commit], Field(max_length=512)]
+
+
+class HaveView(Shown):
+    """Those of them that are here already."""
+
+    have: list[str]
+
+
+@router.get("/repositories", response_model=RepositoryList, responses=problems())
+async def list_repositories(atoll: Atoll, caller: Caller) -> Response:
+    """Every shared repository."""
+    return Json({"repositories": [_view(one) for one in await atoll.repositories.list(caller)]})
+
+
+@router.post("/repositories/fetch", response_model=RepositoryWithRefs, responses=problems(404, 502))
+async def fetch_repository(atoll: Atoll, caller: Caller, *, body: FetchBody) -> Response:
+    """Make or freshen the shared repository of a remote."""
+    stored, refs = await atoll.repositories.fetch(caller, body.repo_url)
+    return Json(_with_refs(stored, refs))
+
+
+@router.post("/repositories/local/{key}/have", response_model=HaveView, responses=problems())
+async def have_commits(atoll: Atoll, caller: Caller, *, key: LocalKey, body: HaveBody) -> Response:
+    """Which commits an upload may leave out."""
+    return Json({"have": list(await atoll.repositories.have(caller, key, tuple(body.tips)))})
+
+
+@router.put(
+    "/repositories/local/{key}",
+    response_model=RepositoryWithRefs,
+    responses=problems(409, 413, 502),
+    openapi_extra=_UPLOAD,
+)
+async def upload_repository(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    key: LocalKey,
+    name: Annotated[str, Query(description="The folder's name.", max_length=64)],
+    head: Annotated[str, Query(description="The branch HEAD is on.", max_length=200)],
+    tip: Annotated[
+        str, Query(description="Its commit; needed when the body is empty.", max_length=40)
+    ] = "",
+    repo_url: Annotated[
+        str, Query(description="The checkout's own origin, as https.", max_length=500)
+    ] = "",
+    request: Request,
+) -> Response:
+    """Take in a checkout: a git bundle, or no body when `tip` is here already."""
+    source = read_local(key, name, repo_url)
+    stored, refs = await atoll.repositories.receive(
+        caller, source, head=Ref(head, tip), body=bounded(request, MAX_UPLOAD_BYTES)
+    )
+    return Json(_with_refs(stored, refs))
+
+
+@router.get(
+    "/sandboxes/{sandbox}/bundle",
+    response_model=None,
+    responses={
+        200: {"description": "A git bundle of one branch.", "content": {BUNDLE: _BINARY}},
+        **problems(404, 409, 413, 502),
+    },
+)
+async def bundle_commits(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    repo: Annotated[int, Query(description="Which of its repositories.", ge=0, le=15)] = 0,
+    branch: Annotated[
+        str | None, Query(description="The sandbox's own when left out.", max_length=200)
+    ] = None,
+    every: Annotated[
+        bool, Query(alias="all", description="Every branch with new commits.")
+    ] = False,
+) -> Response:
+    """The commits of one branch, or with `all` of every one, that its shared repository lacks,
+    checked. `409` with code `nothing_new` when there are none."""
+    named = ALL_BRANCHES if every else branch
+    opened = atoll.repositories.bundle(caller, sandbox, number=repo, branch=named)
+    saved = {"Content-Disposition": 'attachment; filename="commits.bundle"'}
+    return Forwarded(opened, media_type=BUNDLE, headers=saved)
+
+
+def _view(stored: Stored) -> dict[str, Any]:
+    return {
+        "key": stored.key,
+        "name": stored.name,
+        "repo_url": stored.repo_url,
+        "bytes": stored.bytes,
+        "fetched_at": instant(stored.fetched_at),
+    }
+
+
+def _with_refs(stored: Stored, refs: tuple[Ref, ...]) -> dict[str, Any]:
+    return {
+        **_view(stored),
+        "refs": [{"name": ref.name, "commit": ref.commit} for ref in refs],
+    }

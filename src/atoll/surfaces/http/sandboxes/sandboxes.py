@@ -1,0 +1,365 @@
+"""Routes of sandboxes: ask for one, look, stop, start, recreate, destroy."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Query
+from pydantic import AfterValidator, BeforeValidator, Field
+from starlette.responses import Response
+
+from atoll.domain.errors import Invalid
+from atoll.domain.files.host_mount import MAX_MOUNTS, HostMount
+from atoll.domain.people.principal import ActorKind, Principal
+from atoll.domain.profile.profile import Access, NetworkMode, Scope, WorkspaceMode
+from atoll.domain.profile.schema import workspace_mode
+from atoll.domain.sandbox.instructions import MAX_INSTRUCTIONS
+from atoll.domain.sandbox.sandbox import (
+    Consumer,
+    CreateSandbox,
+    Inputs,
+    RepoWish,
+    Sandbox,
+    SetupMetadata,
+    State,
+)
+from atoll.domain.terminal.softlock import Strictness
+from atoll.surfaces.http.body.answers import Json, instant
+from atoll.surfaces.http.body.fields import (
+    Address,
+    Body,
+    SandboxRef,
+    Seconds,
+    Shown,
+    Wait,
+    Waiting,
+    Word,
+)
+from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.sandboxes.view import SandboxView, sandbox_view
+from atoll.surfaces.http.server.context import Atoll, Caller, Services
+from atoll.surfaces.http.server.problems import problems
+
+router = APIRouter(prefix="/v1/sandboxes", tags=["sandboxes"], route_class=JsonRoute)
+
+MAX_REPOS = 16
+MAX_ENV = 200
+MAX_REFS = 100
+MAX_SPARSE = 100
+MAX_COPIES = 100
+
+
+Instructions = Annotated[str, Field(min_length=1, max_length=MAX_INSTRUCTIONS, strict=True)]
+
+
+class RepoBody(Body):
+    """A repository: `repo_url`, or the `key` of one uploaded before; `sparse` are the folders
+    of it to lay out, `path` is where in the workspace."""
+
+    repo_url: Address | None = None
+    branch: Word | None = None
+    from_branch: Word | None = None
+    key: Word | None = None
+    sparse: Annotated[tuple[Address, ...], Field(max_length=MAX_SPARSE)] = ()
+    path: Address | None = None
+
+    def wish(self) -> RepoWish:
+        """The domain's value. Raises `Invalid` when it names nothing."""
+        if self.repo_url is None and self.key is None:
+            raise Invalid("a repository needs `repo_url` or `key`", field="repos")
+        return RepoWish(
+            self.repo_url or "", self.branch, self.from_branch, self.key, self.sparse, self.path
+        )
+
+
+def _mode(word: object) -> object:
+    return (workspace_mode(word) or word) if isinstance(word, str) else word
+
+
+class WorkspaceBody(Body):
+    """Whose tree is the truth; what is left out takes the profile's word."""
+
+    mode: Annotated[WorkspaceMode, BeforeValidator(_mode)] | None = None
+    access: Access | None = None
+
+
+class MountBody(Body):
+    """A folder of the host's; `grant` is this machine's person's consent, made by the command
+    line. One that holds keys or logins is `private_folder` unless `private` agrees to it."""
+
+    source: Address
+    target: Address
+    access: Literal["ro", "rw"] = "ro"
+    grant: Word | None = None
+    private: bool = False
+
+    def wish(self) -> HostMount:
+        """The domain's value."""
+        writable = self.access == "rw"
+        return HostMount(self.source, self.target, writable, self.grant or "", self.private)
+
+
+class InputsBody(Body):
+    """References of the consumer: `repo_ref` is the repository where `repos` names none."""
+
+    repo_ref: Address | None = None
+    compose_bundle_ref: Address | None = None
+
+
+class SetupBody(Body):
+    """Words for the agent, or `repo:PATH`, a file of the repository that holds them; and names
+    of secrets."""
+
+    instructions: Instructions | None = None
+    instructions_ref: Address | None = None
+    secret_refs: Annotated[tuple[Address, ...], Field(max_length=MAX_REFS)] = ()
+
+
+class ConsumerBody(Body):
+    """On whose behalf."""
+
+    actor: ActorKind = ActorKind.PERSON
+    harness: Word | None = None
+    session_id: Word | None = None
+    run_id: Word | None = None
+    job_id: Word | None = None
+
+
+class CreateBody(Body):
+    """What somebody wishes for; everything may be left out."""
+
+    profile: Word = "shell"
+    profile_version: Word | None = None
+    name: Word | None = None
+    agent: Word | None = None
+    agent_catalogue: Annotated[tuple[Word, ...], Field(max_length=MAX_REFS)] | None = None
+    scope: Scope | None = None
+    workspace: WorkspaceBody = WorkspaceBody()
+    repos: Annotated[tuple[RepoBody, ...], Field(max_length=MAX_REPOS)] = ()
+    mounts: Annotated[tuple[MountBody, ...], Field(max_length=MAX_MOUNTS)] = ()
+    copies: Annotated[tuple[Address, ...], Field(max_length=MAX_COPIES)] = ()
+    cwd: Address | None = None
+    inputs: InputsBody = InputsBody()
+    ttl: Seconds | None = None
+    network_mode: NetworkMode | None = None
+    softlock: Strictness | None = None
+    env: Annotated[
+        dict[Word, Annotated[str, Field(max_length=32768, strict=True)]],
+        Field(max_length=MAX_ENV, default_factory=dict),
+    ]
+    setup_metadata: SetupBody = SetupBody()
+    consumer: ConsumerBody = ConsumerBody()
+
+    def wish(self) -> CreateSandbox:
+        """The domain's value."""
+        setup = self.setup_metadata
+        return CreateSandbox(
+            profile=self.profile,
+            profile_version=self.profile_version,
+            name=self.name,
+            agent=self.agent,
+            agent_catalogue=self.agent_catalogue,
+            scope=self.scope,
+            workspace_mode=self.workspace.mode,
+            access=self.workspace.access,
+            repos=tuple(repo.wish() for repo in self.repos),
+            mounts=tuple(mount.wish() for mount in self.mounts),
+            copies=self.copies,
+            cwd=self.cwd,
+            inputs=Inputs(**self.inputs.model_dump()),
+            ttl_seconds=None if self.ttl is None else int(self.ttl),
+            network_mode=self.network_mode,
+            softlock=self.softlock,
+            env=tuple(self.env.items()),
+            setup_metadata=SetupMetadata(
+                setup.instructions_ref, setup.secret_refs, setup.instructions
+            ),
+            consumer=Consumer(**self.consumer.model_dump()),
+        )
+
+
+class ExtendBody(Body):
+    """How much longer."""
+
+    ttl: Seconds
+
+
+class SandboxPage(Shown):
+    """A page, newest first; `next` goes back in as `cursor`."""
+
+    sandboxes: list[SandboxView]
+    next: str | None
+
+
+class LogLineView(Shown):
+    """One step of provisioning."""
+
+    at: str
+    text: str
+
+
+class LogView(Shown):
+    """What provisioning said."""
+
+    lines: list[LogLineView]
+
+
+def _printable(key: str | None) -> str | None:
+    if key is not None and not (key.isascii() and key.isprintable()):
+        raise ValueError("must be printable ASCII")
+    return key
+
+
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        description="Repeating a create with the same key within 24 h gives the same sandbox.",
+        min_length=1,
+        max_length=200,
+    ),
+    AfterValidator(_printable),
+]
+_ONE: dict[str, Any] = {"response_model": SandboxView, "responses": problems(404, 409)}
+_ACT: dict[str, Any] = {**_ONE, "status_code": 202}
+
+
+@router.post(
+    "",
+    status_code=202,
+    response_model=SandboxView,
+    responses={
+        201: {"model": SandboxView, "description": "Created, and waited for."},
+        **problems(404, 409, 413, 502),
+    },
+)
+async def create_sandbox(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    body: CreateBody,
+    wait: Waiting,
+    idempotency_key: IdempotencyKey = None,
+) -> Response:
+    """Ask for a sandbox. Answers at once with 202; `?wait=ready` answers 201 once it is
+    ready (or has failed: `state` and `reason` say so)."""
+    made, status = await create(atoll, caller, body, wait=wait, key=idempotency_key)
+    return Json(sandbox_view(made), status, headers={"Location": f"/v1/sandboxes/{made.id}"})
+
+
+async def create(
+    atoll: Services, caller: Principal, body: CreateBody, *, wait: Wait, key: str | None
+) -> tuple[Sandbox, int]:
+    """A new sandbox, waited for as was asked, and the status to answer with."""
+    made = await atoll.sandboxes.create(caller, body.wish(), idempotency_key=key)
+    if wait.seconds is None:
+        return made, 202
+    made = await atoll.sandboxes.wait(caller, made.id, timeout_seconds=wait.seconds)
+    return made, 202 if made.state in {State.REQUESTED, State.PROVISIONING} else 201
+
+
+@router.get("", response_model=SandboxPage, responses=problems())
+async def list_sandboxes(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    state: Annotated[list[State], Query(description="Only these states.", max_length=9)] = [],  # noqa: B006 - FastAPI copies it
+    cursor: Annotated[str | None, Query(min_length=1, max_length=500)] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> Response:
+    """The caller's sandboxes; destroyed ones only when asked for by state."""
+    page = await atoll.sandboxes.list(caller, states=tuple(state), cursor=cursor, limit=limit)
+    return Json({"sandboxes": [sandbox_view(one) for one in page.sandboxes], "next": page.next})
+
+
+@router.get("/{sandbox}", response_model=SandboxView, responses=problems(404))
+async def get_sandbox(
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, wait: Waiting
+) -> Response:
+    """One sandbox; `?wait=ready` waits until it is ready or can no longer become so."""
+    if wait.seconds is None:
+        return Json(sandbox_view(await atoll.sandboxes.get(caller, sandbox)))
+    found = await atoll.sandboxes.wait(caller, sandbox, timeout_seconds=wait.seconds)
+    return Json(sandbox_view(found))
+
+
+@router.post("/{sandbox}/stop", **_ACT)
+async def stop_sandbox(
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, wait: Waiting
+) -> Response:
+    """End its processes and keep its workspace; `?wait=true` waits for it."""
+    return await _settled(atoll, caller, await atoll.sandboxes.stop(caller, sandbox), wait=wait)
+
+
+@router.post("/{sandbox}/start", **_ACT)
+async def start_sandbox(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    wait: Waiting,
+    resume_agents: Annotated[
+        bool | None,
+        Query(description="Whether agents that ran go on; left out, the profile's word counts."),
+    ] = None,
+) -> Response:
+    """Bring up a stopped, expired or failed sandbox, its agents in the conversations they had."""
+    changed = await atoll.sandboxes.start(caller, sandbox, resume_agents=resume_agents)
+    return await _settled(atoll, caller, changed, wait=wait)
+
+
+@router.post("/{sandbox}/recreate", **_ACT)
+async def recreate_sandbox(
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, wait: Waiting
+) -> Response:
+    """Provision it afresh under the same id, after saving commits nobody pulled."""
+    changed = await atoll.sandboxes.recreate(caller, sandbox)
+    return await _settled(atoll, caller, changed, wait=wait)
+
+
+@router.post("/{sandbox}/destroy", **_ACT)
+@router.delete("/{sandbox}", **_ACT)
+async def destroy_sandbox(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    wait: Waiting,
+    keep_worktree: Annotated[
+        bool, Query(description="Write its files and new commits down on the server first.")
+    ] = False,
+    secrets: Annotated[
+        Literal["refuse", "allow"] | None,
+        Query(description="Whether files that hold a secret of the owner's may be kept."),
+    ] = None,
+) -> Response:
+    """Take it away for good; destroying twice is not an error. With `keep_worktree`, `kept_at`
+    says where its files are; nothing is destroyed when they cannot be kept."""
+    if keep_worktree:
+        allowed = secrets == "allow"
+        changed = await atoll.kept.destroy(caller, sandbox, with_secrets=allowed)
+    else:
+        changed = await atoll.sandboxes.destroy(caller, sandbox)
+    return await _settled(atoll, caller, changed, wait=wait)
+
+
+@router.post("/{sandbox}/extend_ttl", response_model=SandboxView, responses=problems(404, 409, 413))
+async def extend_ttl(
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: ExtendBody
+) -> Response:
+    """Let it live longer, never past `max_expires_at`; keep an ended one longer."""
+    changed = await atoll.sandboxes.extend_ttl(caller, sandbox, int(body.ttl))
+    return Json(sandbox_view(changed))
+
+
+@router.get("/{sandbox}/logs", response_model=LogView, responses=problems(404))
+async def sandbox_logs(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
+    """What provisioning said, step by step."""
+    lines = await atoll.sandboxes.logs(caller, sandbox)
+    return Json({"lines": [{"at": instant(line.at), "text": line.text} for line in lines]})
+
+
+async def _settled(atoll: Atoll, caller: Caller, sandbox: Sandbox, *, wait: Wait) -> Response:
+    if wait.seconds is not None:
+        # By id: a destroyed sandbox gives its name away.
+        sandbox = await atoll.sandboxes.wait(
+            caller, sandbox.id, settled=True, timeout_seconds=wait.seconds
+        )
+    return Json(sandbox_view(sandbox), 202)

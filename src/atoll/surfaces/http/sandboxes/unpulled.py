@@ -1,0 +1,79 @@
+"""Routes of unpulled work: what would be lost with a sandbox, and what a person has outside."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter
+from pydantic import Field, StrictInt
+from starlette.responses import Response
+
+from atoll.services.library.unpulled import UnpulledPlace
+from atoll.surfaces.http.body.answers import Json
+from atoll.surfaces.http.body.fields import Body, SandboxRef, Shown
+from atoll.surfaces.http.body.json_body import JsonRoute
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.problems import problems
+
+router = APIRouter(prefix="/v1/sandboxes/{sandbox}", tags=["sandboxes"], route_class=JsonRoute)
+
+Commit = Annotated[str, Field(pattern="^[0-9a-f]{40}$", strict=True)]
+
+
+class UnpulledPlaceView(Shown):
+    """A repository (or with `repo` null the files beside all of them) with work nobody has
+    outside; `more` counts the files that the lists leave out."""
+
+    path: str
+    repo: int | None
+    branch: str | None
+    commits: int
+    tip: str | None
+    subject: str
+    stashes: int
+    changed: list[str]
+    untracked: list[str]
+    more: int
+
+
+class UnpulledView(Shown):
+    """Every place with such work; none when nothing would be lost."""
+
+    places: list[UnpulledPlaceView]
+
+
+class PulledBody(Body):
+    """Repository number `repo` is outside up to `commit`."""
+
+    repo: Annotated[StrictInt, Field(ge=0, le=15)] = 0
+    commit: Commit
+
+
+@router.get("/unpulled", response_model=UnpulledView, responses=problems(404, 409, 502))
+async def unpulled_work(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
+    """The work that is lost when the sandbox goes: commits nobody pulled, stashes, changed and
+    untracked files."""
+    places = await atoll.unpulled.of(caller, sandbox)
+    return Json({"places": [_view(place) for place in places]})
+
+
+@router.post("/pulled", status_code=204, responses=problems(404, 409))
+async def mark_pulled(
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: PulledBody
+) -> Response:
+    """Say that the caller has a commit outside: it no longer counts as unpulled."""
+    await atoll.unpulled.pulled(caller, sandbox, repo=body.repo, commit=body.commit)
+    return Response(status_code=204)
+
+
+def _view(place: UnpulledPlace) -> dict[str, Any]:
+    return {
+        "path": place.path,
+        "repo": place.repo,
+        "branch": place.branch,
+        "commits": place.commits,
+        "tip": place.tip,
+        "subject": place.subject,
+        "stashes": place.stashes,
+        "changed": list(place.changed),
+        "untracked": list(place.untracked),
+        "more": place.more,
+    }

@@ -1,0 +1,226 @@
+"""A sandbox as the API shows it, everywhere the same."""
+
+from typing import Any, Literal
+
+from atoll.domain.people.principal import ActorKind
+from atoll.domain.profile.profile import Access, NetworkMode, Scope, WorkspaceMode
+from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
+from atoll.domain.sandbox.lifetime import ends_soon
+from atoll.domain.sandbox.metadata import metadata_of
+from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo, State
+from atoll.domain.terminal.softlock import Strictness
+from atoll.surfaces.http.body.answers import instant
+from atoll.surfaces.http.body.fields import Shown
+
+Instant = str
+
+
+class ProfileName(Shown):
+    """Which recipe."""
+
+    id: str
+    version: str
+
+
+class WorkspaceView(Shown):
+    """Whose tree is the truth, and what the sandbox may do with it."""
+
+    mode: WorkspaceMode
+    access: Access
+
+
+class IsolationView(Shown):
+    """What the wall truly gives."""
+
+    level: IsolationLevel
+    mechanism: str
+    degraded: list[str]
+    weak: bool
+    host_uid: int | None
+    init: str
+
+
+class ReachabilityView(Shown):
+    """Where its runtime answers."""
+
+    runtime: str
+    ssh: str | None
+    tunnel: str | None
+
+
+class RepoView(Shown):
+    """A repository inside."""
+
+    repo_url: str
+    branch: str
+    from_branch: str | None
+    path: str
+    key: str | None
+    sparse: list[str]
+
+
+class MetadataView(Shown):
+    """The first repository and the network, in the words other tools know."""
+
+    repo_url: str | None
+    branch: str | None
+    from_branch: str | None
+    network_mode: NetworkMode
+    sync_ssh: int
+    ssh_mode: Literal["disabled"]
+    mounts: list[str]
+    copies: list[str]
+
+
+class InputsView(Shown):
+    """References of the consumer, kept and shown."""
+
+    repo_ref: str | None
+    compose_bundle_ref: str | None
+
+
+class SetupView(Shown):
+    """The agent's instructions, once they are known, where they come from and whether an agent
+    has them; and names of secrets."""
+
+    instructions: str | None
+    instructions_ref: str | None
+    instructed: bool
+    secret_refs: list[str]
+
+
+class ConsumerView(Shown):
+    """On whose behalf it exists."""
+
+    actor: ActorKind
+    harness: str | None
+    session_id: str | None
+    run_id: str | None
+    job_id: str | None
+
+
+class SandboxView(Shown):
+    """One sandbox."""
+
+    sandbox_id: str
+    name: str
+    state: State
+    generation: int
+    reason: str | None
+    profile: ProfileName
+    extension: str
+    agent: str | None
+    agent_catalogue: list[str] | None
+    scope: Scope
+    workspace: WorkspaceView
+    network_mode: NetworkMode
+    softlock: Strictness
+    inputs: InputsView
+    setup_metadata: SetupView
+    consumer: ConsumerView
+    isolation: IsolationView | None
+    reachability: ReachabilityView
+    metadata: MetadataView
+    repos: list[RepoView]
+    cwd: str
+    exposed_secrets: list[str]
+    owner: str
+    org_id: str
+    created_at: Instant
+    updated_at: Instant
+    ready_at: Instant | None
+    last_active_at: Instant | None
+    last_used_at: Instant | None
+    expires_at: Instant
+    max_expires_at: Instant
+    ends_soon: bool
+    idle_reap_seconds: int | None
+    idle_stop_seconds: int | None
+    retained_until: Instant | None
+    kept_at: str | None
+    poll_url: str
+
+
+def sandbox_view(sandbox: Sandbox) -> dict[str, Any]:
+    """The members of `SandboxView`."""
+    profile = sandbox.profile
+    url = f"/v1/sandboxes/{sandbox.id}"
+    return {
+        "sandbox_id": sandbox.id,
+        "name": sandbox.name,
+        "state": sandbox.state,
+        "generation": sandbox.generation,
+        "reason": sandbox.reason,
+        "profile": {"id": profile.id, "version": profile.version},
+        "extension": profile.extension,
+        "agent": sandbox.agent,
+        "agent_catalogue": profile.agent_catalogue,
+        "scope": sandbox.scope,
+        "workspace": {"mode": profile.workspace.mode, "access": profile.workspace.access},
+        "network_mode": profile.network.mode,
+        "softlock": profile.softlock,
+        "inputs": sandbox.inputs,
+        "setup_metadata": _setup(sandbox),
+        "consumer": sandbox.consumer,
+        "isolation": _isolation(sandbox.attachment.isolation),
+        "reachability": {"runtime": url, "ssh": None, "tunnel": None},
+        "metadata": metadata_of(sandbox),
+        "repos": [_repo(repo) for repo in sandbox.repos],
+        "cwd": sandbox.cwd,
+        "exposed_secrets": sandbox.exposed_secrets,
+        "owner": sandbox.owner,
+        "org_id": sandbox.org_id,
+        **_times(sandbox),
+        "kept_at": sandbox.kept_at,
+        "poll_url": url,
+    }
+
+
+def _setup(sandbox: Sandbox) -> dict[str, Any]:
+    setup = sandbox.setup_metadata
+    return {
+        "instructions": sandbox.instructions or None,
+        "instructions_ref": setup.instructions_ref,
+        "instructed": sandbox.instructed,
+        "secret_refs": setup.secret_refs,
+    }
+
+
+def _isolation(isolation: Isolation | None) -> dict[str, Any] | None:
+    if isolation is None:
+        return None
+    return {
+        "level": isolation.level,
+        "mechanism": isolation.mechanism,
+        "degraded": isolation.degraded,
+        "weak": isolation.weak,
+        "host_uid": isolation.host_uid,
+        "init": isolation.init,
+    }
+
+
+def _repo(repo: SandboxRepo) -> dict[str, Any]:
+    return {
+        "repo_url": repo.repo_url,
+        "branch": repo.branch,
+        "from_branch": repo.from_branch or repo.began_from,
+        "path": repo.path,
+        "key": repo.key,
+        "sparse": repo.sparse,
+    }
+
+
+def _times(sandbox: Sandbox) -> dict[str, Any]:
+    return {
+        "created_at": instant(sandbox.created_at),
+        "updated_at": instant(sandbox.updated_at),
+        "ready_at": instant(sandbox.ready_at),
+        "last_active_at": instant(sandbox.last_active_at),
+        "last_used_at": instant(sandbox.last_used_at),
+        "expires_at": instant(sandbox.expires_at),
+        "max_expires_at": instant(sandbox.max_expires_at),
+        "ends_soon": ends_soon(sandbox),
+        "idle_stop_seconds": sandbox.profile.ttl.idle_stop_seconds,
+        "idle_reap_seconds": sandbox.profile.ttl.idle_reap_seconds,
+        "retained_until": instant(sandbox.retained_until),
+    }

@@ -1,0 +1,88 @@
+"""The HTTP surface as one ASGI app. It holds no state but what it is handed."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastapi import APIRouter, FastAPI
+
+from atoll.surfaces.http.agents import agents
+from atoll.surfaces.http.network import approvals, networks, secrets
+from atoll.surfaces.http.people import events, logins, shares
+from atoll.surfaces.http.sandboxes import (
+    consumers,
+    extensions,
+    kept,
+    processes,
+    profiles,
+    sandboxes,
+    unpulled,
+)
+from atoll.surfaces.http.server import health, openapi, page, problems
+from atoll.surfaces.http.server.context import Services
+from atoll.surfaces.http.server.guard import LOOPBACK_NAMES, Guard, Names
+from atoll.surfaces.http.terminals import execs, files, multiplayer, ports, recordings, terminals
+
+Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Frontage:
+    """How the app shows itself: the names it answers to, the URL people use, and where the
+    built page lies."""
+
+    names: Names = LOOPBACK_NAMES
+    public_url: str | None = None
+    bundle: Path = page.BUNDLE
+
+
+def create_app(
+    services: Services,
+    frontage: Frontage | None = None,
+    *,
+    lifespan: Lifespan | None = None,
+    more: tuple[APIRouter, ...] = (),
+) -> FastAPI:
+    """The app over these services. `more` are routers of further surfaces, mounted before the
+    page's catch-all."""
+    front = frontage or Frontage()
+    app = FastAPI(title="Atoll", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
+    app.state.services = services
+    app.state.public_url = front.public_url
+    app.state.bundle = front.bundle
+    app.add_middleware(Guard, logins=services.logins, shares=services.shares, names=front.names)
+    problems.register(app)
+    nouns = (
+        sandboxes,
+        networks,
+        terminals,
+        recordings,
+        agents,
+        shares,
+        execs,
+        processes,
+        files,
+        unpulled,
+        kept,
+        ports,
+        secrets,
+        approvals,
+        consumers,
+        profiles,
+        extensions,
+        events,
+    )
+    for router in (
+        *(noun.router for noun in nouns),
+        logins.router,
+        shares.entrance,
+        multiplayer.router,
+        health.router,
+        openapi.router,
+        *more,
+        page.router,
+    ):
+        # Not `include_router`, which would build every route a second time to add nothing to it.
+        app.router.routes.extend(router.routes)
+    return app

@@ -1,0 +1,116 @@
+"""uvicorn's HTTP protocol with bounds on a request's head and on connections, which it lacks.
+
+Without them anybody who reaches the port could send headers until memory ends, or half a head on
+every connection there is, before any credential is looked at. Nothing else is changed.
+"""
+
+import asyncio
+from typing import Any, Final
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from atoll.surfaces.http.server.pending_connections import KNOWN, Crowd
+
+MAX_HEAD_BYTES: Final = 64 * 1024
+HEAD_SECONDS: Final = 15.0
+
+_LATE = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+
+class BoundedHead(HttpToolsProtocol):
+    """Answers 400 and hangs up when a head is longer than `MAX_HEAD_BYTES`, and 408 when it is not
+    whole in time; a request that is not authenticated must be whole by then. `crowd` bounds the
+    connections of one server."""
+
+    def __init__(self, *arguments: Any, crowd: Crowd, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._crowd = crowd
+        self._late: asyncio.TimerHandle | None = None
+        self._is_known = False
+        self._in_head = True
+        self._unfinished = 0
+        self._heard = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Count it, and wait for a head."""
+        super().connection_made(transport)
+        self._crowd.enter(self, self.client[0] if self.client else None)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Count it no more."""
+        self._leave()
+        super().connection_lost(exc)
+
+    def handle_websocket_upgrade(self) -> None:
+        """From here on it is another protocol's."""
+        self._leave()
+        super().handle_websocket_upgrade()
+
+    def give_up(self) -> None:
+        """Close it at once, to make room."""
+        self.transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """Count what came while the head is not whole: the parser keeps it all."""
+        if self._in_head:
+            self._watch()
+        self._unfinished += len(data)
+        super().data_received(data)
+        if self._in_head and self._unfinished > MAX_HEAD_BYTES and not self.transport.is_closing():
+            self.send_400_response("The request's head is too long.")
+
+    def on_url(self, url: bytes) -> None:
+        """A piece of the target."""
+        self._count(url)
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A whole header."""
+        self._count(name + value)
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """The head is whole: what follows is bounded by its route."""
+        self._in_head, self._heard = False, 0
+        if self._is_known:
+            self._unwatch()
+        self.scope["extensions"] = {KNOWN: self._know}  # type: ignore[dict-item]
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """The next head may begin."""
+        self._in_head, self._unfinished = True, 0
+        self._unwatch()
+        super().on_message_complete()
+
+    def _know(self) -> None:
+        self._is_known = self._crowd.know(self)
+        if not self._in_head:
+            self._unwatch()
+
+    def _leave(self) -> None:
+        self._unwatch()
+        self._crowd.leave(self)
+
+    def _watch(self) -> None:
+        if self._late is None:
+            self._late = self.loop.call_later(HEAD_SECONDS, self._too_late)
+
+    def _unwatch(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _too_late(self) -> None:
+        if self.transport.is_closing():
+            return
+        if self._in_head:
+            self.transport.write(_LATE)
+        self.transport.close()
+
+    def _count(self, piece: bytes) -> None:
+        self._heard += len(piece)
+        if self._heard > MAX_HEAD_BYTES:
+            # The parser turns it into an error of its own, which is answered with 400.
+            raise ValueError("the head is too long")

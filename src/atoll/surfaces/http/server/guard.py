@@ -1,0 +1,377 @@
+"""The gate before every route: is this our name, who is speaking, and from which page?
+
+It denies by default: a path that is not in `PUBLIC_PATHS` and no file of the page needs a
+credential, and so does every WebSocket. What the caller may do then is not decided here.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from http.cookies import CookieError, SimpleCookie
+from typing import Final
+from urllib.parse import parse_qsl, urlsplit
+
+import structlog
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from atoll.domain.errors import (
+    AtollError,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Unauthenticated,
+    Unavailable,
+)
+from atoll.domain.people.principal import Principal
+from atoll.services.people.logins import Logins
+from atoll.services.people.shares import Shares
+from atoll.surfaces.http.server.guest_paths import guest_may
+from atoll.surfaces.http.server.pending_connections import KNOWN
+from atoll.surfaces.http.server.problems import internal_problem, refuse
+
+COOKIE: Final = "atoll_session"
+LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+GUEST_COOKIE: Final = "atoll_guest"
+PAGE_KEY: Final = "Atoll-Page-Key"
+"""What only our page's script holds. A browser sends cookies to every port of a host, also to one
+that forwards to an agent's server, so a cookie alone is worth nothing."""
+
+PAGE_PROTOCOL: Final = "atoll.page"
+KEY_PROTOCOL: Final = "atoll.key."
+"""The same for WebSockets, to which a script can add no header: the page offers both, and the first
+one is taken."""
+
+MAX_PAGE_KEYS: Final = 2
+"""Of the person's cookie and a guest's, which one browser may hold both."""
+
+PUBLIC_PATHS: Final = frozenset(
+    {
+        "/",
+        "/index.html",
+        "/healthz",
+        "/readyz",
+        "/openapi.json",
+        "/auth/login",
+        "/auth/guests",
+    }
+)
+"""What answers without a credential, beside the page's files."""
+
+PAGE_FILES: Final = "/assets/"
+RECHECK_SECONDS: Final = 2.0
+"""How often the credential of a connection that still stands is looked at again."""
+
+REVOKED: Final = 4401
+"""The close code of a WebSocket whose credential has ended."""
+
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+CREDENTIAL_NAMES: Final = frozenset({"token", "access_token", "authorization", "ticket"})
+
+# What an answer may do in a browser when its route said nothing: nothing at all.
+_LOCKED_DOWN: Final = b"default-src 'none'; frame-ancestors 'none'; sandbox"
+_HEADERS: Final = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"content-security-policy", _LOCKED_DOWN),
+    (b"cache-control", b"no-store"),
+)
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names this server answers to. `hosts` are names without port (`localhost`,
+    `[::1]`, `atoll.example.org`); `origins` whole origins of a proxy in front
+    (`https://atoll.example.org`)."""
+
+    hosts: frozenset[str] = LOOPBACK
+    origins: frozenset[str] = frozenset()
+
+
+LOOPBACK_NAMES: Final = Names()
+
+
+@dataclass(frozen=True, slots=True)
+class _Credential:
+    """What the request brought: a bearer token, else a session cookie, else a guest's cookie,
+    else nothing. `from_page` tells whether the cookie's key came with it."""
+
+    token: str | None = None
+    session: str | None = None
+    guest: str | None = None
+    from_page: bool = False
+
+
+class Guard:
+    """ASGI middleware. Puts `caller` (a Principal), `session` and `guest` (secrets of cookies)
+    into the request's state, and ends what still stands when its credential has ended."""
+
+    def __init__(self, app: ASGIApp, *, logins: Logins, shares: Shares, names: Names) -> None:
+        self._app = app
+        self._logins = logins
+        self._shares = shares
+        self._names = names
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Judge one connection, then let it through or answer with a problem document."""
+        if scope["type"] not in {"http", "websocket"}:
+            await self._app(scope, receive, send)
+            return
+        answer = _Answer(send, paged=PAGE_PROTOCOL in scope.get("subprotocols", ()))
+        try:
+            credential = await self._admit(scope)
+            if credential is None or credential.token is not None:
+                await self._app(scope, receive, answer.send)
+            else:
+                await self._while_valid(credential, scope, receive, answer=answer)
+        except AtollError as error:
+            if answer.started:
+                raise
+            await refuse(error, scope, receive, answer.send)
+        except Exception as error:  # the root of a request: nothing may leak out
+            incident = secrets.token_hex(6)
+            _log.exception(
+                "request_failed", incident=incident, path=scope["path"], reason=str(error)
+            )
+            if answer.started:
+                raise
+            await internal_problem(incident)(scope, receive, answer.send)
+
+    async def _while_valid(
+        self, credential: _Credential, scope: Scope, receive: Receive, *, answer: "_Answer"
+    ) -> None:
+        """Run the app; cut a connection off once what it came with is logged out or revoked."""
+        failure: list[Exception] = []
+
+        async def work() -> None:
+            try:
+                await self._app(scope, receive, answer.send)
+            except Exception as error:  # noqa: BLE001
+                # Not handled here: raised again below, bare, for those who know what to say.
+                failure.append(error)
+            watcher.cancel()
+
+        async def watch() -> None:
+            while True:
+                await asyncio.sleep(RECHECK_SECONDS)
+                if not await self._holds(credential):
+                    break
+            worker.cancel()
+
+        async with asyncio.TaskGroup() as group:
+            worker = group.create_task(work())
+            watcher = group.create_task(watch())
+        if worker.cancelled():
+            await answer.cut_off(scope)
+        for error in failure:
+            raise error
+
+    async def _holds(self, credential: _Credential) -> bool:
+        if credential.session is not None:
+            return self._logins.holds(credential.session)
+        try:
+            return credential.guest is not None and bool(
+                await self._shares.holder(credential.guest)
+            )
+        except Unavailable:
+            # Nobody can say: a guest comes back by itself, a revoked one must not stay.
+            return False
+
+    async def _admit(self, scope: Scope) -> _Credential | None:
+        headers = _headers(scope)
+        host = self._check_host(scope)
+        _check_target(scope)
+        state = scope.setdefault("state", {})
+        state["session"] = state["guest"] = None
+        origin = headers.get("origin")
+        if not _is_private(scope):
+            # Logging in from a foreign page would seat the person in somebody else's session.
+            if scope.get("method") not in SAFE_METHODS and origin is not None:
+                self._check_origin(origin, host)
+            return None
+        credential = self._credential(headers, page_keys(HTTPConnection(scope)))
+        caller = await self._caller(credential, _source(scope))
+        state["caller"] = caller
+        state["session"], state["guest"] = credential.session, credential.guest
+        _tell_known(scope)
+        self._check_page(scope, headers, by_cookie=credential.token is None)
+        if credential.token is None and not credential.from_page:
+            raise Unauthenticated(
+                "a cookie alone is no login: open the link `atoll login` prints in this browser",
+                code="page_key_missing",
+            )
+        if caller.seat is not None and not guest_may(scope):
+            raise NotFound(f"there is nothing for a guest at {scope['path'][:200]}")
+        return credential
+
+    def _credential(self, headers: Mapping[str, str], keys: tuple[str, ...]) -> _Credential:
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme:
+            if scheme.lower() != "bearer" or not token.strip():
+                raise Unauthenticated("the only scheme is `Authorization: Bearer <token>`")
+            return _Credential(token=token.strip())
+        try:
+            cookies = SimpleCookie(headers.get("cookie", ""))
+        except CookieError as error:
+            raise Unauthenticated("the Cookie header cannot be read") from error
+        found = [
+            _Credential(
+                session=cookie.value if name == COOKIE else None,
+                guest=cookie.value if name == GUEST_COOKIE else None,
+                from_page=self._logins.from_page(cookie.value, keys),
+            )
+            for name in (COOKIE, GUEST_COOKIE)
+            if (cookie := cookies.get(name)) is not None
+        ]
+        proven = [one for one in found if one.from_page]
+        return (proven or found or [_Credential()])[0]
+
+    async def _caller(self, credential: _Credential, source: str) -> Principal:
+        if credential.token is not None:
+            return self._logins.by_token(credential.token, source)
+        if credential.session is not None:
+            return self._logins.by_session(credential.session, source)
+        if credential.guest is not None:
+            return await self._shares.by_session(credential.guest, source)
+        raise Unauthenticated(
+            "this needs a login: open the link `atoll login` prints, or send "
+            "`Authorization: Bearer` with the token in $ATOLL_HOME/token"
+        )
+
+    def _check_host(self, scope: Scope) -> str:
+        given = [value for name, value in scope["headers"] if name == b"host"]
+        host = given[0].decode("latin-1").lower() if len(given) == 1 else ""
+        # A page whose name was re-pointed at this address still sends its own name.
+        if _without_port(host) not in self._names.hosts:
+            raise Forbidden(
+                f"this server does not answer to the name {host[:100]!r}; add it to `hosts` in "
+                "config.toml if it should",
+                code="misdirected",
+            )
+        return host
+
+    def _check_origin(self, origin: str, host: str) -> None:
+        parts = urlsplit(origin) if origin.startswith(("http://", "https://")) else None
+        own = parts is not None and parts.netloc.lower() == host and not parts.path
+        if not own and origin.lower() not in self._names.origins:
+            raise Forbidden(f"a page of {origin[:100]!r} may not use this server")
+
+    def _check_page(self, scope: Scope, headers: Mapping[str, str], *, by_cookie: bool) -> None:
+        """Which page sent this? A cookie travels by itself, so a cookie's request must name an
+        origin of ours; a token does not, but a WebSocket naming a foreign page is refused."""
+        origin = headers.get("origin")
+        is_socket = scope["type"] == "websocket"
+        unsafe = is_socket or scope["method"] not in SAFE_METHODS
+        if origin is not None and (is_socket or by_cookie):
+            self._check_origin(origin, headers.get("host", "").lower())
+        elif origin is None and by_cookie and unsafe:
+            raise Forbidden("a browser's request must carry its Origin")
+        # Another port of this machine counts as the same site, and its pages get the cookie.
+        if by_cookie and headers.get("sec-fetch-site", "none") not in {"same-origin", "none"}:
+            raise Forbidden("a page of another origin may not use this server")
+
+
+class _Answer:
+    """Adds the security headers to an answer, and knows whether it has begun. `paged`: the page's
+    WebSocket protocol was offered."""
+
+    __slots__ = ("_paged", "_send", "ended", "started")
+
+    def __init__(self, send: Send, *, paged: bool) -> None:
+        self._send = send
+        self._paged = paged
+        self.started = False
+        self.ended = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] in {"http.response.start", "websocket.http.response.start"}:
+            self.started = True
+            headers = list(message.get("headers", ()))
+            named = {name.lower() for name, _ in headers}
+            headers.extend(header for header in _HEADERS if header[0] not in named)
+            message = {**message, "headers": headers}
+        elif message["type"] in {"websocket.accept", "websocket.close"}:
+            self.started = True
+            self.ended = message["type"] == "websocket.close"
+            # A browser drops a connection none of whose offered protocols was taken.
+            if self._paged and not self.ended:
+                message = {**message, "subprotocol": PAGE_PROTOCOL}
+        await self._send(message)
+
+    async def cut_off(self, scope: Scope) -> None:
+        """End a WebSocket with a code it can read. An HTTP answer just stays unfinished."""
+        if scope["type"] == "websocket" and not self.ended:
+            reason = "logged out, or the link was revoked"
+            await self._send({"type": "websocket.close", "code": REVOKED, "reason": reason})
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+def _tell_known(scope: Scope) -> None:
+    """Tell the server, where it asks, that whoever holds the connection has a credential."""
+    known = scope.get("extensions", {}).get(KNOWN)
+    if known is not None:
+        known()
+
+
+def _is_private(scope: Scope) -> bool:
+    path: str = scope["path"]
+    public = path in PUBLIC_PATHS or path.startswith(PAGE_FILES)
+    return scope["type"] == "websocket" or not public
+
+
+def _check_target(scope: Scope) -> None:
+    path = scope["path"]
+    if not path.isprintable():
+        raise Invalid("the path holds a character that cannot be printed", field="path")
+    if any(part in {".", ".."} for part in path.split("/")):
+        raise Invalid("the path holds a dot segment", field="path")
+    query = scope["query_string"].decode("latin-1")
+    # An address ends up in logs, histories and Referer lines.
+    if query and any(name.lower() in CREDENTIAL_NAMES for name, _ in parse_qsl(query, True)):
+        raise Invalid(
+            "a credential may not stand in an address; send it as `Authorization: Bearer`",
+            field="query",
+        )
+
+
+def page_keys(connection: HTTPConnection) -> tuple[str, ...]:
+    """The keys a request of the page brought, not judged yet."""
+    named = connection.headers.get(PAGE_KEY, "").split(",")
+    offered = connection.scope.get("subprotocols", ())
+    spelled = (one.removeprefix(KEY_PROTOCOL) for one in offered if one.startswith(KEY_PROTOCOL))
+    return tuple(key for one in (*named, *spelled) if (key := one.strip()))[:MAX_PAGE_KEYS]
+
+
+def _source(scope: Scope) -> str:
+    client = scope.get("client")
+    return str(client[0]) if client else "a local socket"
+
+
+def _without_port(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    if colon and port.isdigit() and not name.endswith(":"):
+        return name
+    return host
+
+
+def names_for(bound: str, public_url: str | None, hosts: tuple[str, ...]) -> Names:
+    """The names to answer to: loopback, the bound address when it is one, the public URL's,
+    and those configured."""
+    own = {host.lower() for host in hosts}
+    if bound and bound not in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not bound
+        own.add(f"[{bound}]" if ":" in bound else bound.lower())
+    names = Names(LOOPBACK | own)
+    if public_url is None:
+        return names
+    parts = urlsplit(public_url)
+    origin = f"{parts.scheme}://{parts.netloc}".lower()
+    public = _without_port(parts.netloc.lower())
+    return replace(names, hosts=names.hosts | {public}, origins=frozenset({origin}))

@@ -1,0 +1,104 @@
+"""The page: serves the built bundle, and says in plain words when there is none.
+
+Only files of the bundle, by exact name; nothing is listed, nothing outside it is opened.
+"""
+
+import mimetypes
+import re
+from pathlib import Path
+from typing import Final
+
+import anyio
+from fastapi import APIRouter, Request
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+BUNDLE: Final = Path(__file__).parents[1] / "static"
+
+POLICY: Final = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        # The terminal writes its own style elements.
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data:",
+        "font-src 'self' data:",
+        "connect-src 'self'",
+        "manifest-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+_NAME = re.compile(
+    r"(?:[A-Za-z0-9_-][A-Za-z0-9._-]{0,200}/){0,4}[A-Za-z0-9_-][A-Za-z0-9._-]{0,200}\Z"
+)
+_HASHED = re.compile(r"[.-][A-Za-z0-9_-]{8,}\.[a-z0-9]+\Z")
+_TYPES: Final = {".js": "text/javascript", ".mjs": "text/javascript", ".map": "application/json"}
+_MISSING: Final = b"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Atoll</title></head>
+<body><h1>Atoll is running</h1>
+<p>The page has not been built in this copy. Build it with <code>npm ci</code> and
+<code>npm run build</code> in <code>ui/</code>, then load this again. The command line
+(<code>atoll --help</code>) and the API (<a href="openapi.json">openapi.json</a>) work
+without it.</p></body></html>
+"""
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/")
+async def index(request: Request) -> Response:
+    """The page itself, asked for anew each time."""
+    return await _file(request, "index.html") or _answer(_MISSING, "text/html; charset=utf-8", {})
+
+
+@router.get("/{name:path}")
+async def asset(request: Request, name: str) -> Response:
+    """A file of the bundle; hashed names never change, so they are kept for a year."""
+    answer = await _file(request, name) if _NAME.match(name) else None
+    if answer is None:
+        raise HTTPException(404)
+    return answer
+
+
+async def _file(request: Request, name: str) -> Response | None:
+    root: Path = request.app.state.bundle
+    path = anyio.Path(root / name)
+    if not await path.is_file():
+        return None
+    status = await path.stat()
+    tag = f'"{status.st_mtime_ns:x}-{status.st_size:x}"'
+    fixed = _HASHED.search(name) is not None
+    headers = {
+        "Cache-Control": "public, max-age=31536000, immutable" if fixed else "no-cache",
+        "ETag": tag,
+    }
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers={**headers, "Content-Security-Policy": POLICY})
+    body, encoding = await _best(request, path)
+    return _answer(body, _type_of(name), {**headers, **encoding})
+
+
+async def _best(request: Request, path: anyio.Path) -> tuple[bytes, dict[str, str]]:
+    """The bytes to send: a compressed twin beside the file when the client takes it."""
+    accepted = request.headers.get("accept-encoding", "")
+    for suffix, encoding in ((".br", "br"), (".gz", "gzip")):
+        twin = path.with_name(path.name + suffix)
+        if encoding in accepted and await twin.is_file():
+            return await twin.read_bytes(), {
+                "Content-Encoding": encoding,
+                "Vary": "Accept-Encoding",
+            }
+    return await path.read_bytes(), {}
+
+
+def _type_of(name: str) -> str:
+    suffix = Path(name).suffix
+    kind = _TYPES.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return f"{kind}; charset=utf-8" if kind.startswith("text/") else kind
+
+
+def _answer(body: bytes, media_type: str, headers: dict[str, str]) -> Response:
+    shown = {"Content-Security-Policy": POLICY, "Cache-Control": "no-cache", **headers}
+    return Response(body, 200, shown, media_type)

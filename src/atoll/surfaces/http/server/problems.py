@@ -1,0 +1,161 @@
+"""Errors as RFC 9457 problem documents: the one table of codes, and every door they leave by.
+
+Nothing of the inside (class, path, traceback) is ever sent.
+"""
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
+
+from atoll.domain.error_status import INTERNAL, status_of
+from atoll.domain.errors import (
+    AtollError,
+    Invalid,
+)
+from atoll.surfaces.http.body.answers import Json
+
+PROBLEM_TYPE: Final = "application/problem+json"
+
+CODE_OF_STATUS: Final = {
+    400: "invalid",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "too_large",
+    415: "invalid",
+}
+_SHOWN_CHARACTERS: Final = 2000
+
+
+class Problem(BaseModel):
+    """An RFC 9457 problem document."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = Field(examples=["about:blank"])
+    title: str = Field(examples=["Not Found"])
+    status: int = Field(ge=400, le=599)
+    code: str = Field(description="A stable word to switch on.", examples=["not_found"])
+    detail: str = Field(description="What failed, which id, why, and what to do.")
+    field: str | None = Field(default=None, description="Which input is wrong (`invalid` only).")
+
+
+def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
+    """The `responses=` of a route: these statuses, each a problem document. 401, 403, 422, 429
+    and 503 can meet every authenticated request and are always there."""
+    return {
+        code: {
+            "description": _title(code),
+            "content": {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+        for code in sorted({401, 403, 422, 429, 503, *codes})
+    }
+
+
+def problem(error: AtollError) -> Json:
+    """The answer that says this error."""
+    status = status_of(error)
+    headers = {}
+    if status == HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = 'Bearer realm="atoll"'
+    if status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
+        headers["Retry-After"] = "1"
+    return _document(status, error.code, error.message, field=error.field, headers=headers)
+
+
+def internal_problem(incident: str) -> Json:
+    """The answer to an error nobody foresaw: an id to look for in the log, nothing else."""
+    detail = f"something broke inside Atoll; the log has the reason under incident {incident}"
+    return _document(INTERNAL, "internal", detail)
+
+
+async def refuse(error: AtollError, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer an HTTP request, or a WebSocket handshake, with the error's problem document."""
+    await problem(error)(scope, receive, send)
+
+
+def register(app: FastAPI) -> None:
+    """Make every error of the app's routes a problem document."""
+    app.add_exception_handler(AtollError, _on_atoll_error)
+    app.add_exception_handler(RequestValidationError, _on_validation_error)
+    app.add_exception_handler(HTTPException, _on_http_exception)
+
+
+async def _on_atoll_error(request: Request, error: Exception) -> Json:
+    del request
+    if not isinstance(error, AtollError):
+        raise error
+    return problem(error)
+
+
+async def _on_validation_error(request: Request, error: Exception) -> Json:
+    del request
+    if not isinstance(error, RequestValidationError):
+        raise error
+    return problem(invalid_from(error.errors()))
+
+
+async def _on_http_exception(request: Request, error: Exception) -> Json:
+    if not isinstance(error, HTTPException):
+        raise error
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if error.status_code == 400 else error.status_code
+    code = CODE_OF_STATUS.get(error.status_code, "error")
+    return _document(status, code, _sentence(request, error), headers=error.headers)
+
+
+def invalid_from(errors: Sequence[Mapping[str, Any]]) -> Invalid:
+    """Pydantic's findings as one error; `field` names the first, without the value it had."""
+    if not errors:
+        return Invalid("the request is not valid")
+    first = errors[0]
+    place = [str(part) for part in first.get("loc", ())]
+    where = place[0] if place else "body"
+    field = ".".join(place[1:]) if where in {"body", "query", "path", "header"} else ".".join(place)
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    text = str(first.get("msg", "is not valid")).removeprefix("Value error, ")
+    name = field or f"the {where}"
+    return Invalid(f"{name}: {text}{more}", field=field or where)
+
+
+def _sentence(request: Request, error: HTTPException) -> str:
+    path = request.url.path[:200]
+    match error.status_code:
+        case HTTPStatus.NOT_FOUND:
+            return f"there is nothing at {path}; GET /openapi.json lists every path"
+        case HTTPStatus.METHOD_NOT_ALLOWED:
+            allowed = (error.headers or {}).get("Allow", "another method")
+            return f"{request.method[:20]} is not possible at {path}; use {allowed}"
+        case _:
+            return str(error.detail)
+
+
+def _document(
+    status: int,
+    code: str,
+    detail: str,
+    *,
+    field: str | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Json:
+    body: dict[str, Any] = {
+        "type": "about:blank",
+        "title": _title(status),
+        "status": int(status),
+        "code": code,
+        "detail": detail[:_SHOWN_CHARACTERS],
+    }
+    if field is not None:
+        body["field"] = field[:200]
+    return Json(body, status, headers=headers, media_type=PROBLEM_TYPE)
+
+
+def _title(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Error"

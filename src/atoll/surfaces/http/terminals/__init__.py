@@ -1,0 +1,1 @@
+"""Routes of terminals, commands and files."""

@@ -1,0 +1,138 @@
+"""Routes of commands: run one and wait, follow its output, feed it, signal it, forget it."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Request
+from starlette.responses import Response
+
+from atoll.surfaces.http.body.fields import ItemId, SandboxRef
+from atoll.surfaces.http.body.json_body import JsonRoute, RawBody, bounded
+from atoll.surfaces.http.body.runtime_answer import passed
+from atoll.surfaces.http.body.streams import NDJSON, Forwarded
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.terminals.runtime_bodies import (
+    ExecBody,
+    ExecList,
+    ExecView,
+    SignalBody,
+    stream_of,
+)
+
+router = APIRouter(prefix="/v1/sandboxes/{sandbox}/exec", tags=["exec"], route_class=JsonRoute)
+
+MAX_STDIN_BYTES = 4 * 1024 * 1024 * 1024
+"""One request's worth of standard input; it streams through and is never held."""
+
+_FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413, 502)
+_DONE: dict[str, Any] = {"status_code": 204, "responses": _FAILURES}
+_LINES = "One JSON object a line: output in base64 by offset, at last `exit`."
+_RAW_BODY = {
+    "requestBody": {
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    }
+}
+
+Offset = Annotated[int | None, Query(ge=0, le=2**53)]
+
+
+@router.post(
+    "",
+    response_model=ExecView,
+    responses={
+        200: {
+            "description": "The command has ended; or its stream, when that was accepted.",
+            "content": {NDJSON: {"schema": {"type": "string", "format": "binary"}}},
+        },
+        201: {"model": ExecView, "description": "Started in the background."},
+        **_FAILURES,
+    },
+)
+async def run_command(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    body: ExecBody,
+    raw: RawBody,
+    accept: Annotated[str, Header(include_in_schema=False)] = "",
+) -> Response:
+    """Run a command. Waits for its end, or with `background` answers at once; with
+    `Accept: application/x-ndjson` its output comes as it is written."""
+    if NDJSON in accept.lower() and not body.background:
+        return Forwarded(atoll.execs.stream(caller, sandbox, raw), media_type=NDJSON)
+    return passed(await atoll.execs.run(caller, sandbox, raw))
+
+
+@router.get("", response_model=ExecList, responses=_FAILURES)
+async def list_commands(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
+    """Commands that run, and those ended lately; without their output."""
+    return passed(await atoll.execs.list(caller, sandbox))
+
+
+@router.get("/{command}", response_model=ExecView, responses=_FAILURES)
+async def get_command(
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, command: ItemId
+) -> Response:
+    """One command with its output so far."""
+    return passed(await atoll.execs.get(caller, sandbox, command))
+
+
+@router.delete("/{command}", **_DONE)
+async def forget_command(
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, command: ItemId
+) -> Response:
+    """Forget a command and its output. One that runs is killed with all it started; what one
+    that ended has left running lives on."""
+    return passed(await atoll.execs.forget(caller, sandbox, command))
+
+
+@router.get(
+    "/{command}/output",
+    response_model=None,
+    responses={**stream_of(NDJSON, _LINES), **_FAILURES},
+)
+async def follow_output(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    command: ItemId,
+    stdout: Offset = None,
+    stderr: Offset = None,
+) -> Response:
+    """Follow a command's output from two offsets until its end."""
+    offsets = (("stdout", stdout), ("stderr", stderr))
+    query = tuple((name, str(at)) for name, at in offsets if at is not None)
+    opened = atoll.execs.output(caller, sandbox, command, query=query)
+    return Forwarded(opened, media_type=NDJSON)
+
+
+@router.post("/{command}/stdin", **_DONE, openapi_extra=_RAW_BODY)
+async def write_stdin(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    command: ItemId,
+    close: Annotated[bool, Query(description="End the input afterwards.")] = False,
+    request: Request,
+) -> Response:
+    """Write raw bytes to a command's standard input."""
+    body = bounded(request, MAX_STDIN_BYTES)
+    return passed(await atoll.execs.stdin(caller, sandbox, command, body=body, close=close))
+
+
+@router.post("/{command}/signal", **_DONE)
+async def signal_command(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    command: ItemId,
+    body: SignalBody,
+    raw: RawBody,
+) -> Response:
+    """Signal a command and all its descendants."""
+    del body
+    return passed(await atoll.execs.signal(caller, sandbox, command, body=raw))

@@ -1,0 +1,288 @@
+"""Routes of files in a sandbox's workspace: look, read, write, move, whole trees, changes.
+
+Paths go to the runtime as they are; it opens them inside, beneath the workspace.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Query, Request
+from starlette.responses import Response
+
+from atoll.domain.errors import Invalid
+from atoll.ports.runtime import RuntimeReply
+from atoll.surfaces.http.body.answers import Json
+from atoll.surfaces.http.body.fields import SandboxRef
+from atoll.surfaces.http.body.form_files import store_files
+from atoll.surfaces.http.body.json_body import JsonRoute, RawBody, bounded
+from atoll.surfaces.http.body.runtime_answer import passed
+from atoll.surfaces.http.body.streams import BYTES, SSE, Forwarded
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.terminals.runtime_bodies import (
+    EntryPage,
+    EntryView,
+    MkdirBody,
+    MoveBody,
+    TotalView,
+    UnpackedView,
+    stream_of,
+)
+
+router = APIRouter(prefix="/v1/sandboxes/{sandbox}/files", tags=["files"], route_class=JsonRoute)
+
+MAX_UPLOAD_BYTES = 16 * 1024 * 1024 * 1024
+"""One upload; it streams through, and the workspace's quota is the true limit."""
+
+TAR = "application/x-tar"
+FORM = "multipart/form-data"
+
+# A sandbox's file is never a page of ours: it is saved, whatever it claims to be.
+_SAVED = {"Content-Disposition": "attachment"}
+_FAILURES: dict[int | str, dict[str, Any]] = problems(400, 404, 409, 413, 416, 502)
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
+
+FilePath = Annotated[
+    str, Query(description="Relative to /workspace, or absolute beneath it.", max_length=4096)
+]
+
+ExactPath = Annotated[
+    str | None,
+    Query(description="In place of `path`, base64: a name that is not UTF-8.", max_length=8192),
+]
+Secrets = Annotated[
+    Literal["refuse", "allow"] | None,
+    Query(
+        description="Whether bytes that hold a secret of the owner's may go; only the owner may."
+    ),
+]
+
+
+def _place(path: str, path_b64: str | None) -> dict[str, str | None]:
+    """Which file is meant, in the runtime's words. Raises `Invalid` when neither names one."""
+    if not path and not path_b64:
+        raise Invalid("say which: path, or path_b64", field="path")
+    return {"path": path, "path_b64": path_b64}
+
+
+def _upload(media_type: str) -> dict[str, Any]:
+    return {"requestBody": {"content": {media_type: _BINARY}}}
+
+
+def _query(**said: object) -> tuple[tuple[str, str], ...]:
+    """What was said, in the runtime's spelling; None was not said."""
+    words = ((name, value) for name, value in said.items() if value is not None)
+    return tuple(
+        (name, str(value).lower() if isinstance(value, bool) else str(value))
+        for name, value in words
+    )
+
+
+@router.get("", response_model=EntryPage, responses=_FAILURES)
+async def list_files(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    path: FilePath = "",
+    path_b64: ExactPath = None,
+    cursor: Annotated[str | None, Query(max_length=8192)] = None,
+    limit: Annotated[int | None, Query(ge=1, le=1000)] = None,
+) -> Response:
+    """A page of a directory, by name."""
+    query = _query(path=path, path_b64=path_b64, cursor=cursor, limit=limit)
+    return passed(await atoll.files.list(caller, sandbox, query))
+
+
+@router.get("/stat", response_model=EntryView, responses=_FAILURES)
+async def stat_file(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    path: FilePath = "",
+    path_b64: ExactPath = None,
+) -> Response:
+    """One entry; a link is not followed."""
+    return passed(await atoll.files.stat(caller, sandbox, _query(**_place(path, path_b64))))
+
+
+@router.get("/total", response_model=TotalView, responses=_FAILURES)
+async def total_files(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    path: FilePath = "",
+    path_b64: ExactPath = None,
+) -> Response:
+    """How much a tree holds, before it is packed: nothing of it is read."""
+    query = _query(path=path, path_b64=path_b64)
+    return passed(await atoll.files.total(caller, sandbox, query))
+
+
+@router.get(
+    "/content",
+    response_model=None,
+    responses={
+        **stream_of(BYTES, "The file's bytes."),
+        206: {"description": "The range asked for.", "content": {BYTES: _BINARY}},
+        **_FAILURES,
+    },
+)
+async def read_file(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    path: FilePath = "",
+    path_b64: ExactPath = None,
+    secrets: Secrets = None,
+    byte_range: Annotated[
+        str | None, Header(alias="Range", description="`bytes=a-b`", max_length=100)
+    ] = None,
+) -> Response:
+    """A regular file's bytes, or a range of them."""
+    opened = atoll.files.read(
+        caller,
+        sandbox,
+        _query(**_place(path, path_b64), secrets=secrets),
+        byte_range=byte_range,
+    )
+    return Forwarded(opened, media_type=BYTES, headers=_SAVED)
+
+
+@router.put(
+    "/content",
+    response_model=EntryView,
+    responses={201: {"model": EntryView, "description": "A new file."}, **_FAILURES},
+    openapi_extra=_upload(BYTES),
+)
+async def write_file(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    path: FilePath = "",
+    path_b64: ExactPath = None,
+    mode: Annotated[
+        str | None, Query(description="Octal, such as 644.", pattern="^[0-7]{3,4}$")
+    ] = None,
+    parents: Annotated[bool | None, Query(description="Make missing directories.")] = None,
+    request: Request,
+) -> Response:
+    """Write a file whole or not at all."""
+    query = _query(**_place(path, path_b64), mode=mode, parents=parents)
+    body = bounded(request, MAX_UPLOAD_BYTES)
+    return passed(await atoll.files.write(caller, sandbox, query, body=body))
+
+
+async def write_form(
+    atoll: Atoll, caller: Caller, *, sandbox: str, directory: str, request: Request, boundary: bytes
+) -> Response:
+    """Write each file of a form into `directory`, which is made when it is missing. Files that
+    were complete stay when a later one is refused."""
+    replies: list[RuntimeReply] = []
+
+    async def store(name: str, content: AsyncIterator[bytes]) -> None:
+        path = f"{directory.removesuffix('/')}/{name}" if directory else name
+        query = _query(path=path, parents=True)
+        replies.append(await atoll.files.write(caller, sandbox, query, body=content))
+
+    await store_files(bounded(request, MAX_UPLOAD_BYTES), boundary, store)
+    entries = b",".join(reply.body for reply in replies)
+    return Json(b'{"entries":[%b]}' % entries, max(reply.status for reply in replies))
+
+
+@router.delete("", status_code=204, responses=_FAILURES)
+async def remove_file(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    path: FilePath = "",
+    path_b64: ExactPath = None,
+    recursive: Annotated[bool | None, Query(description="Whole trees too.")] = None,
+) -> Response:
+    """Delete a file, a link or a directory."""
+    query = _query(**_place(path, path_b64), recursive=recursive)
+    return passed(await atoll.files.remove(caller, sandbox, query))
+
+
+@router.post("/mkdir", status_code=201, response_model=EntryView, responses=_FAILURES)
+async def make_directory(
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: MkdirBody, raw: RawBody
+) -> Response:
+    """Make a directory."""
+    del body
+    return passed(await atoll.files.mkdir(caller, sandbox, raw))
+
+
+@router.post("/move", response_model=EntryView, responses=_FAILURES)
+async def move_file(
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: MoveBody, raw: RawBody
+) -> Response:
+    """Give a file or directory another name."""
+    del body
+    return passed(await atoll.files.move(caller, sandbox, raw))
+
+
+@router.get(
+    "/archive",
+    response_model=None,
+    responses={**stream_of(TAR, "The tree as tar."), **_FAILURES},
+)
+async def pack_files(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    path: FilePath = "",
+    path_b64: ExactPath = None,
+    secrets: Secrets = None,
+) -> Response:
+    """A whole tree as tar."""
+    opened = atoll.files.archive(
+        caller, sandbox, _query(path=path, path_b64=path_b64, secrets=secrets)
+    )
+    return Forwarded(opened, media_type=TAR, headers=_SAVED)
+
+
+@router.put(
+    "/archive", response_model=UnpackedView, responses=_FAILURES, openapi_extra=_upload(TAR)
+)
+async def unpack_files(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    path: FilePath = "",
+    path_b64: ExactPath = None,
+    request: Request,
+) -> Response:
+    """Extract a tar beneath a directory."""
+    body = bounded(request, MAX_UPLOAD_BYTES)
+    return passed(
+        await atoll.files.unpack(caller, sandbox, _query(path=path, path_b64=path_b64), body=body)
+    )
+
+
+@router.get(
+    "/watch",
+    response_model=None,
+    responses={**stream_of(SSE, "One event a change."), **_FAILURES},
+)
+async def watch_files(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    path: FilePath = "",
+    path_b64: ExactPath = None,
+    recursive: Annotated[bool | None, Query(description="Everything beneath too.")] = None,
+) -> Response:
+    """Changes as they happen, as server-sent events."""
+    opened = atoll.files.watch(
+        caller, sandbox, _query(path=path, path_b64=path_b64, recursive=recursive)
+    )
+    return Forwarded(opened, media_type=SSE)

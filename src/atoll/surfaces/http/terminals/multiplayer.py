@@ -1,0 +1,254 @@
+"""The multiplayer API: sessions, their PTYs and their files, in the words of that contract.
+
+Here a session is a sandbox and a PTY is a terminal. There is nothing behind these routes that
+`/v1` does not have: the same services, the same rules, other words (docs/multiplayer.md).
+"""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Path, Query, Request, WebSocket
+from starlette.responses import Response
+
+from atoll.domain.sandbox.sandbox import Sandbox, State
+from atoll.domain.terminal.softlock import Strictness
+from atoll.services.terminals.runtime_reply import renamed
+from atoll.surfaces.http.body.answers import Json, instant, no_content
+from atoll.surfaces.http.body.fields import ItemId, Shown, Waiting
+from atoll.surfaces.http.body.form_files import form_boundary
+from atoll.surfaces.http.body.json_body import JsonRoute, RawBody
+from atoll.surfaces.http.body.runtime_answer import passed
+from atoll.surfaces.http.body.streams import BYTES
+from atoll.surfaces.http.sandboxes.sandboxes import CreateBody, IdempotencyKey, create
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.terminals import files
+from atoll.surfaces.http.terminals.runtime_bodies import (
+    EntryPage,
+    EntryView,
+    TerminalBody,
+    TerminalFields,
+    UnpackedView,
+    UploadedView,
+    stream_of,
+)
+from atoll.surfaces.http.terminals.terminals import seat
+
+router = APIRouter(prefix="/sessions", tags=["multiplayer"], route_class=JsonRoute)
+
+SessionRef = Annotated[
+    str, Path(description="A session's id or its name.", min_length=1, max_length=200)
+]
+_WORDS = {"terminal_id": "pty_id", "terminals": "ptys"}
+_FAILURES: dict[int | str, dict[str, Any]] = problems(400, 404, 409, 413, 416, 502)
+_BINARY: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
+_BYTES_IN = {"requestBody": {"content": {BYTES: _BINARY}}}
+_FORM: dict[str, Any] = {
+    "schema": {"type": "object", "additionalProperties": {"type": "string", "format": "binary"}}
+}
+_ANY_UPLOAD_IN = {
+    "requestBody": {"content": {BYTES: _BINARY, files.TAR: _BINARY, files.FORM: _FORM}}
+}
+
+
+class SessionView(Shown):
+    """One session: a sandbox, which `/v1/sandboxes/{session_id}` shows whole."""
+
+    session_id: str
+    name: str
+    state: State
+    created_at: str
+
+
+class PtyView(TerminalFields):
+    """One PTY."""
+
+    pty_id: str
+
+
+class PtyList(Shown):
+    """The session's PTYs."""
+
+    ptys: list[PtyView]
+
+
+@router.post(
+    "",
+    status_code=202,
+    response_model=SessionView,
+    responses={201: {"model": SessionView, "description": "Ready."}, **_FAILURES},
+)
+async def make_session(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    body: CreateBody | None = None,
+    wait: Waiting,
+    idempotency_key: IdempotencyKey = None,
+) -> Response:
+    """Make a session; the body is that of `POST /v1/sandboxes`, and may be left out. Nobody
+    types to its agents while they work, unless the body says `softlock: owner`."""
+    wish = body or CreateBody.model_validate({})
+    if wish.softlock is None:
+        wish = wish.model_copy(update={"softlock": Strictness.STRICT})
+    made, status = await create(atoll, caller, wish, wait=wait, key=idempotency_key)
+    return Json(_view(made), status)
+
+
+@router.delete("/{session}", status_code=204, responses=_FAILURES)
+async def end_session(atoll: Atoll, caller: Caller, *, session: SessionRef) -> Response:
+    """End a session and everything in it; a second call is not an error."""
+    await atoll.sandboxes.destroy(caller, session)
+    return no_content()
+
+
+@router.get("/{session}/ptys", response_model=PtyList, responses=_FAILURES)
+async def list_ptys(atoll: Atoll, caller: Caller, *, session: SessionRef) -> Response:
+    """The session's PTYs."""
+    return passed(renamed(await atoll.terminals.list(caller, session), _WORDS))
+
+
+@router.post("/{session}/ptys", status_code=201, response_model=PtyView, responses=_FAILURES)
+async def open_pty(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    session: SessionRef,
+    body: TerminalBody | None = None,
+    raw: RawBody,
+) -> Response:
+    """Open a PTY: an agent's, a command's, or the profile's shell. Nobody types to its agent
+    while it works, unless the body says `softlock: owner`."""
+    strict = body is None or body.softlock is not Strictness.OWNER
+    reply = await atoll.terminals.open(caller, session, raw, strict=strict)
+    return passed(renamed(reply, _WORDS))
+
+
+@router.delete("/{session}/ptys/{pty}", status_code=204, responses=_FAILURES)
+async def close_pty(atoll: Atoll, caller: Caller, *, session: SessionRef, pty: ItemId) -> Response:
+    """End a PTY and everything it runs; a second call is not an error."""
+    return passed(await atoll.terminals.close(caller, session, pty))
+
+
+@router.websocket("/{session}/ptys/{pty}/ws")
+async def attach_pty(
+    socket: WebSocket, atoll: Atoll, caller: Caller, *, session: str, pty: str
+) -> None:
+    """The PTY: binary frames are its bytes, both ways; text frames are JSON."""
+    await seat(socket, atoll.terminals, caller, sandbox=session, terminal=pty)
+
+
+@router.get("/{session}/files", response_model=EntryPage, responses=_FAILURES)
+async def list_session_files(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    session: SessionRef,
+    path: files.FilePath = "",
+    cursor: Annotated[str | None, Query(max_length=8192)] = None,
+    limit: Annotated[int | None, Query(ge=1, le=1000)] = None,
+) -> Response:
+    """A page of a directory beneath `/workspace`."""
+    return await files.list_files(
+        atoll, caller, sandbox=session, path=path, path_b64=None, cursor=cursor, limit=limit
+    )
+
+
+@router.get(
+    "/{session}/file",
+    response_model=None,
+    responses={
+        **stream_of(BYTES, "The file's bytes."),
+        206: {"description": "The range asked for.", "content": {BYTES: _BINARY}},
+        **_FAILURES,
+    },
+)
+async def read_session_file(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    session: SessionRef,
+    path: files.FilePath = "",
+    secrets: files.Secrets = None,
+    byte_range: Annotated[
+        str | None, Header(alias="Range", description="`bytes=a-b`", max_length=100)
+    ] = None,
+) -> Response:
+    """A file's bytes."""
+    return await files.read_file(
+        atoll, caller, sandbox=session, path=path, secrets=secrets, byte_range=byte_range
+    )
+
+
+@router.put(
+    "/{session}/file",
+    response_model=EntryView,
+    responses={201: {"model": EntryView, "description": "A new file."}, **_FAILURES},
+    openapi_extra=_BYTES_IN,
+)
+async def write_session_file(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    session: SessionRef,
+    path: files.FilePath = "",
+    request: Request,
+) -> Response:
+    """Write a file whole or not at all; missing directories are made."""
+    return await files.write_file(
+        atoll, caller, sandbox=session, path=path, mode=None, parents=True, request=request
+    )
+
+
+@router.delete("/{session}/file", status_code=204, responses=_FAILURES)
+async def remove_session_file(
+    atoll: Atoll, caller: Caller, *, session: SessionRef, path: files.FilePath = ""
+) -> Response:
+    """Delete a file or an empty directory."""
+    return await files.remove_file(atoll, caller, sandbox=session, path=path, recursive=None)
+
+
+@router.post(
+    "/{session}/upload",
+    response_model=EntryView | UnpackedView | UploadedView,
+    responses={
+        201: {"model": EntryView | UploadedView, "description": "A new file."},
+        **_FAILURES,
+    },
+    openapi_extra=_ANY_UPLOAD_IN,
+)
+async def upload(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    session: SessionRef,
+    path: files.FilePath = "",
+    request: Request,
+) -> Response:
+    """Put something there: with `Content-Type: application/x-tar` a tree, laid out beneath
+    `path`; with `multipart/form-data` the form's files, into the directory `path`; anything
+    else is the bytes of the file `path`."""
+    content_type = request.headers.get("content-type", "")
+    if content_type.partition(";")[0].strip() == files.TAR:
+        return await files.unpack_files(atoll, caller, sandbox=session, path=path, request=request)
+    boundary = form_boundary(content_type)
+    if boundary is not None:
+        return await files.write_form(
+            atoll,
+            caller,
+            sandbox=session,
+            directory=path,
+            request=request,
+            boundary=boundary,
+        )
+    return await files.write_file(
+        atoll, caller, sandbox=session, path=path, mode=None, parents=True, request=request
+    )
+
+
+def _view(sandbox: Sandbox) -> dict[str, Any]:
+    return {
+        "session_id": sandbox.id,
+        "name": sandbox.name,
+        "state": sandbox.state.value,
+        "created_at": instant(sandbox.created_at),
+    }

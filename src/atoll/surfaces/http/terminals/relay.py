@@ -1,0 +1,148 @@
+"""A terminal's WebSocket: handed to its runtime, or passed between both, frame by frame.
+
+Nothing passed is read, changed or kept: bytes stay bytes, text stays text, and close codes go
+through. Each direction waits for its receiver, so a slow side slows its sender.
+"""
+
+import asyncio
+from contextlib import AbstractAsyncContextManager
+from typing import Final
+
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+
+from atoll.domain.errors import (
+    AtollError,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Unavailable,
+)
+from atoll.ports.runtime import Channel, Tether
+from atoll.surfaces.http.server.handover import EXTENSION
+
+TRY_AGAIN: Final = 1013
+"""The runtime cannot be reached, or vanished without a word: reconnect with `since`."""
+
+REFUSED: Final = 4403
+NO_SUCH: Final = 4404
+NOT_RUNNING: Final = 4409
+FAILURE: Final = 1011
+NORMAL: Final = 1000
+
+# Codes an endpoint may send (RFC 6455 §7.4); 1005, 1006 and 1015 only ever describe.
+_UNSENDABLE: Final = frozenset({1004, 1005, 1006, 1015})
+_MAX_REASON_BYTES: Final = 120
+
+
+async def relay(socket: WebSocket, opened: AbstractAsyncContextManager[Channel]) -> None:
+    """Open the runtime's side, accept the client's, and pass frames until one side closes.
+
+    A client whose terminal cannot be attached is accepted and closed with a code it can
+    read: a browser learns nothing from a refused handshake.
+    """
+    try:
+        async with opened as channel:
+            try:
+                await socket.accept()
+            except OSError:
+                # The client went before it was answered.
+                return
+            code = await _both_ways(socket, channel)
+            await _close(socket, code)
+    except AtollError as error:
+        await _close(socket, _code_of(error), error.message)
+
+
+async def sit(
+    socket: WebSocket,
+    tethers: AbstractAsyncContextManager[Tether | None],
+    opened: AbstractAsyncContextManager[Channel],
+) -> None:
+    """Seat a client at a terminal: its connection goes to the runtime whole where that is
+    possible, and its frames pass through here where it is not."""
+    handing = socket.scope.get("extensions", {}).get(EXTENSION)
+    try:
+        if handing is not None:
+            async with tethers as tether:
+                if tether and handing.ready() and await handing.offer(tether):
+                    await socket.accept()
+                    await handing.release(tether)
+                    await tether.ended()
+                    return
+    except AtollError as error:
+        await _close(socket, _code_of(error), error.message)
+        return
+    except (WebSocketDisconnect, OSError):
+        # The client or its runtime went meanwhile; a client that is left comes back.
+        return
+    await relay(socket, opened)
+
+
+async def _both_ways(socket: WebSocket, channel: Channel) -> int | None:
+    """Pass frames both ways; the code to close the client with, None when it left itself."""
+    async with asyncio.TaskGroup() as group:
+        down = group.create_task(_down(socket, channel))
+        up = group.create_task(_up(socket, channel))
+        down.add_done_callback(lambda _: up.cancel())
+        up.add_done_callback(lambda _: down.cancel())
+    return None if down.cancelled() else down.result()
+
+
+async def _down(socket: WebSocket, channel: Channel) -> int | None:
+    try:
+        async for frame in channel:
+            kind = "text" if isinstance(frame, str) else "bytes"
+            await socket.send({"type": "websocket.send", kind: frame})
+    except (WebSocketDisconnect, OSError):
+        return None
+    code = channel.close_code
+    return TRY_AGAIN if code is None else code
+
+
+async def _up(socket: WebSocket, channel: Channel) -> None:
+    closed = False
+    while True:
+        message = await socket.receive()
+        if message["type"] == "websocket.disconnect":
+            await channel.close(_sendable(message.get("code")))
+            return
+        if closed:
+            continue
+        frame = message.get("bytes")
+        try:
+            await channel.send(message["text"] if frame is None else frame)
+        except Unavailable:
+            # The other direction is about to read why, and says it to the client.
+            closed = True
+
+
+async def _close(socket: WebSocket, code: int | None, reason: str = "") -> None:
+    if code is None or socket.client_state is WebSocketState.DISCONNECTED:
+        return
+    cut = reason.encode()[:_MAX_REASON_BYTES].decode("utf-8", "ignore")
+    try:
+        if socket.application_state is WebSocketState.CONNECTING:
+            await socket.accept()
+        await socket.close(_sendable(code), cut)
+    except (WebSocketDisconnect, OSError, RuntimeError):
+        # The client left first; there is nobody to tell.
+        return
+
+
+def _sendable(code: int | None) -> int:
+    return NORMAL if code is None or code < NORMAL or code in _UNSENDABLE else code
+
+
+def _code_of(error: AtollError) -> int:
+    match error:
+        case Forbidden() | Invalid():
+            return REFUSED
+        case NotFound():
+            return NO_SUCH
+        case Conflict():
+            return NOT_RUNNING
+        case Unavailable():
+            return TRY_AGAIN
+        case AtollError():
+            return FAILURE

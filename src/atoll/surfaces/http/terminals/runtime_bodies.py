@@ -1,0 +1,263 @@
+"""What clients may send on to a runtime, and what comes back: terminals, commands, files.
+
+The runtime judges these again; here a wrong one is refused before it leaves, and the
+OpenAPI document gets their shape.
+"""
+
+import base64
+import binascii
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictStr, model_validator
+
+from atoll.domain.terminal.softlock import Strictness
+from atoll.surfaces.http.body.fields import Body, Shown, Word
+
+MAX_ARGV = 1000
+MAX_ENV = 1000
+MIN_RING_BYTES = 64 * 1024
+MAX_RING_BYTES = 2 * 1024 * 1024
+MAX_OUTPUT_BYTES = 64 * 1024 * 1024
+
+Text = Annotated[str, Field(max_length=131_072, strict=True)]
+Argv = Annotated[list[Text], Field(min_length=1, max_length=MAX_ARGV)]
+Env = Annotated[dict[Word, Text], Field(max_length=MAX_ENV)]
+Path = Annotated[str, Field(min_length=1, max_length=4096, strict=True)]
+Cell = Annotated[int, Field(ge=0, le=65535, strict=True)]
+
+
+def _base64(text: str) -> str:
+    try:
+        base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise ValueError("must be base64") from error
+    return text
+
+
+Base64 = Annotated[StrictStr, AfterValidator(_base64), Field(json_schema_extra={"format": "byte"})]
+
+
+class TerminalBody(Body):
+    """A terminal to open; without `agent` and `argv` it is the profile's shell. `softlock` is an
+    agent's."""
+
+    agent: Word | None = None
+    argv: Argv | None = None
+    cwd: Path | None = None
+    env: Env | None = None
+    cols: Cell | None = None
+    rows: Cell | None = None
+    name: Word | None = None
+    softlock: Strictness | None = None
+    ring_bytes: Annotated[int, Field(ge=MIN_RING_BYTES, le=MAX_RING_BYTES, strict=True)] | None = (
+        None
+    )
+
+
+class SizeBody(Body):
+    """A size in cells; clamped to 2…1000 × 1…500."""
+
+    cols: Cell
+    rows: Cell
+
+
+Signal = Literal["INT", "QUIT", "TERM", "HUP", "KILL", "STOP", "CONT", "USR1", "USR2"]
+
+
+class SignalBody(Body):
+    """A signal by name."""
+
+    signal: Signal
+
+
+class ExecBody(Body):
+    """A command: `argv`, or `shell` for a line. `timeout` in seconds, `stdin` in base64. With
+    `reap` all it started is killed as it ends; otherwise what it left running lives on."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [
+                {"required": ["argv"], "properties": {"argv": {"type": "array"}}},
+                {"required": ["shell"], "properties": {"shell": {"type": "string"}}},
+            ]
+        }
+    )
+
+    argv: Argv | None = None
+    shell: Annotated[str, Field(min_length=1, max_length=131_072, strict=True)] | None = None
+    cwd: Path | None = None
+    env: Env | None = None
+    stdin: Base64 | None = None
+    timeout: Annotated[float, Field(gt=0, le=31_536_000, strict=True)] | None = None
+    background: StrictBool = False
+    max_output_bytes: Annotated[int, Field(ge=0, le=MAX_OUTPUT_BYTES, strict=True)] | None = None
+    reap: StrictBool = False
+
+    @model_validator(mode="after")
+    def _one_command(self) -> "ExecBody":
+        if (self.argv is None) == (self.shell is None):
+            raise ValueError("give either argv or shell")
+        return self
+
+
+class MkdirBody(Body):
+    """A directory to make, with its parents if asked."""
+
+    path: Path
+    parents: StrictBool = False
+
+
+class MoveBody(Body):
+    """A name to change."""
+
+    model_config = ConfigDict(validate_by_name=False)
+
+    source: Path = Field(alias="from")
+    to: Path
+    overwrite: StrictBool = False
+
+
+class ExitView(Shown):
+    """How a process ended: a code or a signal's name."""
+
+    code: int | None = None
+    signal: str | int | None = None
+
+
+class TerminalFields(Shown):
+    """A terminal but for its id, which two surfaces call differently. `offset` is the end of its
+    output so far, `ring_start` the oldest byte that can be replayed;
+    `recording` whether what it shows is being kept."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: str | None
+    argv: list[str]
+    cwd: str | None
+    cols: int
+    rows: int
+    state: Literal["running", "exited"]
+    exit: ExitView | None
+    started_at: str
+    title: str | None
+    offset: int
+    ring_start: int
+    viewers: int
+    driver: str | None
+    recording: bool = False
+
+
+class TerminalView(TerminalFields):
+    """One terminal."""
+
+    terminal_id: str
+
+
+class TerminalList(Shown):
+    """The sandbox's terminals."""
+
+    terminals: list[TerminalView]
+
+
+class ExecView(Shown):
+    """One command. `stdout` and `stderr` (base64) are left out of lists."""
+
+    model_config = ConfigDict(extra="allow")
+
+    exec_id: str
+    argv: list[str]
+    cwd: str | None
+    state: Literal["running", "exited"]
+    exit_code: int | None
+    signal: str | int | None
+    timed_out: bool
+    started_at: str
+    ended_at: str | None
+    stdout: str | None = None
+    stderr: str | None = None
+    stdout_bytes: int
+    stderr_bytes: int
+    truncated: bool
+
+
+class ExecList(Shown):
+    """The sandbox's commands."""
+
+    execs: list[ExecView]
+
+
+class ProcessView(Shown):
+    """One process: its pid inside, and the start of its command line, which it chose itself."""
+
+    pid: int
+    command: str
+
+
+class RuntimeUsage(Shown):
+    """Memory in bytes, processes and threads, each with its limit; null is not bounded."""
+
+    memory_bytes: int
+    most_memory_bytes: int | None
+    tasks: int | None
+    most_tasks: int | None
+
+
+class ProcessList(Shown):
+    """Processes left running; `more` when there are more than are listed. `runtime` is what the
+    sandbox's own runtime takes, outside the wall; null where nobody counts it."""
+
+    processes: list[ProcessView]
+    more: bool
+    runtime: RuntimeUsage | None = None
+
+
+class TotalView(Shown):
+    """What a tree holds. `bytes` are what its files claim, `stored` what they take on the disk:
+    sparse files claim more."""
+
+    model_config = ConfigDict(extra="allow")
+
+    files: int
+    bytes: int
+    stored: int
+
+
+class EntryView(Shown):
+    """One directory entry; `name_b64` when the name is not UTF-8, `target` of a link."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: str
+    path: str
+    type: Literal["file", "dir", "symlink", "other"]
+    size: int
+    mode: int | str
+    mtime: str | float
+    target: str | None = None
+    name_b64: str | None = None
+
+
+class EntryPage(Shown):
+    """A page of a directory, by name."""
+
+    entries: list[EntryView]
+    next: str | None
+
+
+class UnpackedView(Shown):
+    """What an archive brought."""
+
+    files: int
+    bytes: int
+
+
+class UploadedView(Shown):
+    """Files that a form brought, in its order."""
+
+    entries: list[EntryView]
+
+
+def stream_of(media_type: str, text: str) -> dict[int | str, dict[str, Any]]:
+    """The `responses=` of a route that answers with a stream."""
+    schema = {"type": "string", "format": "binary"}
+    return {200: {"description": text, "content": {media_type: {"schema": schema}}}}

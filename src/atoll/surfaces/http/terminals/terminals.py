@@ -1,0 +1,133 @@
+"""Routes of terminals: open, list, size, signal, end, and the seat at one of them.
+
+A terminal lives in its sandbox's runtime; these routes hand on.
+"""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, WebSocket
+from starlette.responses import Response
+
+from atoll.domain.people.principal import Principal
+from atoll.services.terminals.terminals import ATTACH_WORDS, Terminals
+from atoll.surfaces.http.body.fields import ItemId, SandboxRef
+from atoll.surfaces.http.body.json_body import JsonRoute, RawBody
+from atoll.surfaces.http.body.runtime_answer import passed
+from atoll.surfaces.http.server.context import Atoll, Caller
+from atoll.surfaces.http.server.problems import problems
+from atoll.surfaces.http.terminals.relay import relay, sit
+from atoll.surfaces.http.terminals.runtime_bodies import (
+    SignalBody,
+    SizeBody,
+    TerminalBody,
+    TerminalList,
+    TerminalView,
+)
+
+router = APIRouter(
+    prefix="/v1/sandboxes/{sandbox}/terminals", tags=["terminals"], route_class=JsonRoute
+)
+
+_MAX_QUERY_CHARACTERS = 128
+_FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413, 502)
+_DONE: dict[str, Any] = {"status_code": 204, "responses": _FAILURES}
+
+
+@router.get("", response_model=TerminalList, responses=_FAILURES)
+async def list_terminals(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
+    """The sandbox's terminals."""
+    return passed(await atoll.terminals.list(caller, sandbox))
+
+
+@router.post("", status_code=201, response_model=TerminalView, responses=_FAILURES)
+async def open_terminal(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    body: TerminalBody | None = None,
+    raw: RawBody,
+) -> Response:
+    """Open a terminal: an agent's, a command's, or the profile's shell."""
+    del body
+    return passed(await atoll.terminals.open(caller, sandbox, raw))
+
+
+@router.get("/{terminal}", response_model=TerminalView, responses=_FAILURES)
+async def get_terminal(
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, terminal: ItemId
+) -> Response:
+    """One terminal; an ended one stays for a minute after its last viewer left."""
+    return passed(await atoll.terminals.get(caller, sandbox, terminal))
+
+
+@router.delete("/{terminal}", **_DONE)
+async def close_terminal(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    terminal: ItemId,
+    grace: Annotated[
+        float | None, Query(description="Seconds between HUP, TERM and KILL.", ge=0, le=60)
+    ] = None,
+) -> Response:
+    """End a terminal and everything it runs; a second call is not an error."""
+    text = None if grace is None else f"{grace:g}"
+    return passed(await atoll.terminals.close(caller, sandbox, terminal, grace=text))
+
+
+@router.post("/{terminal}/resize", **_DONE)
+async def resize_terminal(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    terminal: ItemId,
+    body: SizeBody,
+    raw: RawBody,
+) -> Response:
+    """Set a terminal's size."""
+    del body
+    return passed(await atoll.terminals.resize(caller, sandbox, terminal, body=raw))
+
+
+@router.post("/{terminal}/signal", **_DONE)
+async def signal_terminal(
+    atoll: Atoll,
+    caller: Caller,
+    *,
+    sandbox: SandboxRef,
+    terminal: ItemId,
+    body: SignalBody,
+    raw: RawBody,
+) -> Response:
+    """Signal what a terminal runs."""
+    del body
+    return passed(await atoll.terminals.signal(caller, sandbox, terminal, body=raw))
+
+
+@router.websocket("/{terminal}/attach")
+async def attach_terminal(
+    socket: WebSocket, atoll: Atoll, caller: Caller, *, sandbox: str, terminal: str
+) -> None:
+    """A seat at the terminal: the runtime's frames, untouched, both ways."""
+    await seat(socket, atoll.terminals, caller, sandbox=sandbox, terminal=terminal)
+
+
+async def seat(
+    socket: WebSocket, terminals: Terminals, caller: Principal, *, sandbox: str, terminal: str
+) -> None:
+    """Let a caller sit down there, as far as they may."""
+    query = attach_query(socket)
+    opened = terminals.attach(caller, sandbox, terminal, query=query)
+    if ("mode", "cards") in query:
+        await relay(socket, opened)
+    else:
+        await sit(socket, terminals.tether(caller, sandbox, terminal, query=query), opened)
+
+
+def attach_query(socket: WebSocket) -> tuple[tuple[str, str], ...]:
+    """What an attach says of itself; words it may not say stay behind."""
+    said = ((name, socket.query_params.get(name)) for name in sorted(ATTACH_WORDS))
+    return tuple((name, text[:_MAX_QUERY_CHARACTERS]) for name, text in said if text is not None)

@@ -1,0 +1,162 @@
+"""Logging in: links, cookies, tokens, and what a restart leaves."""
+
+import asyncio
+import os
+import stat
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from atoll.adapters.auth.book_file import BookFile
+from atoll.adapters.auth.token_file import load_or_make_token
+from atoll.domain.errors import Failed, Unauthenticated
+from atoll.services.people.logins import Logins
+from atoll.surfaces.http.server.guard import PAGE_KEY
+from tests.surfaces.http.world import TurnedClock, World, client_of, short_folder
+
+
+async def test_login_link_works_once_and_sets_a_guarded_cookie(atoll: World) -> None:
+    async with client_of(atoll.url) as client:
+        ticket = await atoll.ticket()
+        first = await client.post("/auth/login", json={"ticket": ticket})
+        second = await client.post("/auth/login", json={"ticket": ticket})
+        me = await client.get("/auth/me", headers={PAGE_KEY: first.json()["page_key"]})
+    assert first.status_code == 200
+    cookie = first.headers["set-cookie"].lower()
+    assert cookie.startswith("atoll_session=")
+    assert {"httponly", "samesite=strict", "path=/"} <= {p.strip() for p in cookie.split(";")}
+    assert ticket not in first.text
+    assert (second.status_code, second.json()["code"]) == (401, "unauthenticated")
+    assert me.json()["interactive"] is True
+
+
+async def test_login_link_used_by_two_at_once_lets_one_in(atoll: World) -> None:
+    ticket = await atoll.ticket()
+    async with client_of(atoll.url) as client:
+        answers = await asyncio.gather(
+            *(client.post("/auth/login", json={"ticket": ticket}) for _ in range(8))
+        )
+    assert sorted(answer.status_code for answer in answers) == [200] + [401] * 7
+
+
+async def test_login_link_after_ten_minutes_is_refused(atoll: World) -> None:
+    ticket = await atoll.ticket()
+    atoll.clock.at += timedelta(minutes=10, seconds=1)
+    async with client_of(atoll.url) as client:
+        assert (await client.post("/auth/login", json={"ticket": ticket})).status_code == 401
+
+
+async def test_login_sent_by_a_foreign_page_is_refused_and_the_link_stays_good(
+    atoll: World,
+) -> None:
+    ticket = await atoll.ticket()
+    async with client_of(atoll.url) as client:
+        foreign = {"Origin": "https://evil.example"}
+        refused = await client.post("/auth/login", json={"ticket": ticket}, headers=foreign)
+        assert refused.status_code == 403
+        assert (await client.post("/auth/login", json={"ticket": ticket})).status_code == 200
+
+
+async def test_new_link_is_made_for_the_token_and_not_for_a_browser(atoll: World) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        made = await client.post("/auth/tickets")
+    assert made.status_code == 201
+    assert made.json()["url"] == f"{atoll.url}/#login={made.json()['ticket']}"
+    headers = {**await atoll.browser(), "Origin": atoll.url}
+    async with client_of(atoll.url) as client:
+        assert (await client.post("/auth/tickets", headers=headers)).status_code == 403
+        assert (
+            await client.post("/auth/login", json={"ticket": made.json()["ticket"]})
+        ).status_code == 200
+
+
+async def test_token_is_the_person_but_not_interactive(atoll: World) -> None:
+    async with client_of(atoll.url, atoll.token) as client:
+        assert (await client.get("/auth/me")).json() == {
+            "id": "person",
+            "org_id": "personal",
+            "kind": "adm",
+            "interactive": False,
+            "name": "person",
+            "guest": None,
+        }
+
+
+async def test_logout_ends_the_session_everywhere(atoll: World) -> None:
+    headers = {**await atoll.browser(), "Origin": atoll.url}
+    async with client_of(atoll.url) as client:
+        assert (await client.post("/auth/logout", headers=headers)).status_code == 204
+        assert (await client.get("/auth/me", headers=headers)).status_code == 401
+
+
+async def test_session_after_thirty_days_is_over(atoll: World) -> None:
+    headers = await atoll.browser()
+    atoll.clock.at += timedelta(days=30, seconds=1)
+    async with client_of(atoll.url) as client:
+        assert (await client.get("/auth/me", headers=headers)).status_code == 401
+
+
+async def test_session_and_link_survive_a_restart_and_their_secrets_are_not_on_disk() -> None:
+    async with short_folder() as folder:
+        before = Logins(BookFile(folder / "b"), TurnedClock(), token="x" * 43)
+        session = await before.login(await before.new_ticket(), "here")
+        ticket = await before.new_ticket()
+        after = Logins(BookFile(folder / "b"), TurnedClock(), token="x" * 43)
+        await after.load()
+        assert after.by_session(session, "here").interactive
+        assert await after.login(ticket, "here")
+        kept = (folder / "b").read_text()
+        assert session not in kept
+        assert ticket not in kept
+        assert stat.S_IMODE((folder / "b").stat().st_mode) == 0o600
+
+
+async def test_book_broken_on_disk_logs_everybody_out_and_goes_on() -> None:
+    async with short_folder() as folder:
+        (folder / "b").write_text('{"tickets":[{"fin')
+        (folder / "b").chmod(0o600)
+        logins = Logins(BookFile(folder / "b"), TurnedClock(), token="x" * 43)
+        await logins.load()
+        assert await logins.login(await logins.new_ticket(), "here")
+
+
+async def test_token_of_another_server_is_refused() -> None:
+    async with short_folder() as folder:
+        logins = Logins(BookFile(folder / "b"), TurnedClock(), token="x" * 43)
+        with pytest.raises(Unauthenticated):
+            logins.by_token("x" * 42 + "y", "here")
+
+
+async def test_token_file_is_made_once_private_and_kept() -> None:
+    async with short_folder() as folder:
+        token = load_or_make_token(folder / "token")
+        assert len(token) == 43
+        assert stat.S_IMODE((folder / "token").stat().st_mode) == 0o600
+        assert load_or_make_token(folder / "token") == token
+
+
+@pytest.mark.parametrize("trap", ["link", "open", "short", "pipe", "folder"])
+async def test_token_file_that_cannot_be_trusted_is_refused(trap: str) -> None:
+    async with short_folder() as folder:
+        path = folder / "token"
+        _lay(trap, path)
+        with pytest.raises(Failed):
+            load_or_make_token(path)
+
+
+def _lay(trap: str, path: Path) -> None:
+    match trap:
+        case "link":
+            (path.parent / "other").write_text("x" * 43)
+            path.symlink_to(path.parent / "other")
+        case "open":
+            path.write_text("x" * 43)
+            path.chmod(0o644)
+        case "short":
+            path.write_text("x")
+            path.chmod(0o600)
+        case "pipe":
+            os.mkfifo(path, 0o600)
+        case _:
+            path.mkdir(0o700)

@@ -1,0 +1,72 @@
+"""The page: what is served of the bundle, how long it is kept, and what it may do."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from atoll.surfaces.http.server.page import router
+from tests.surfaces.http.world import short_folder
+
+
+@pytest.fixture
+async def bundle() -> AsyncIterator[Path]:
+    async with short_folder() as folder:
+        yield folder / "static"
+
+
+def _client(bundle: Path) -> httpx.AsyncClient:
+    app = FastAPI(openapi_url=None)
+    app.state.bundle = bundle
+    app.include_router(router)
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost")
+
+
+async def test_page_without_a_bundle_is_a_plain_sentence(bundle: Path) -> None:
+    async with _client(bundle) as client:
+        answer = await client.get("/")
+    assert answer.status_code == 200
+    assert "Atoll is running" in answer.text
+    assert answer.headers["cache-control"] == "no-cache"
+
+
+async def test_bundle_is_served_index_anew_and_hashed_names_for_ever(bundle: Path) -> None:
+    (bundle / "assets").mkdir(parents=True)
+    (bundle / "index.html").write_text("<!doctype html>")
+    (bundle / "assets" / "index-DkS82_aZ.js").write_text("1")
+    (bundle / "assets" / "index-DkS82_aZ.js.gz").write_bytes(b"gz")
+    async with _client(bundle) as client:
+        index = await client.get("/")
+        again = await client.get("/", headers={"If-None-Match": index.headers["etag"]})
+        script = await client.get("/assets/index-DkS82_aZ.js", headers={"Accept-Encoding": "x"})
+    assert index.headers["cache-control"] == "no-cache"
+    assert index.headers["content-type"] == "text/html; charset=utf-8"
+    assert again.status_code == 304
+    assert "immutable" in script.headers["cache-control"]
+    assert script.headers["content-type"] == "text/javascript; charset=utf-8"
+
+
+async def test_policy_lets_nothing_unsafe_but_the_terminals_styles(bundle: Path) -> None:
+    async with _client(bundle) as client:
+        policy = (await client.get("/")).headers["content-security-policy"]
+    assert policy.count("unsafe") == 1
+    assert "style-src 'self' 'unsafe-inline'" in policy
+    for rule in ("default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'"):
+        assert rule in policy
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/../secret", "/%2e%2e/secret", "/assets/..%2f..%2fsecret", "/.hidden", "/assets", "//secret"],
+)
+async def test_nothing_outside_the_bundle_is_served(bundle: Path, path: str) -> None:
+    (bundle / "assets").mkdir(parents=True)
+    (bundle / ".hidden").write_text("hidden")
+    (bundle.parent / "secret").write_text("secret")
+    async with _client(bundle) as client:
+        request = client.build_request("GET", "/")
+        request.url = request.url.copy_with(raw_path=path.encode())
+        answer = await client.send(request)
+    assert answer.status_code == 404
