@@ -19,7 +19,7 @@ from tests.e2e.test_real_page import CHROMIUM, LINK, Terminal, chromium
 from tests.e2e.test_turns import sitting
 from tests.peers.api import Api, until
 from tests.peers.silent_network import SilentNetwork, silent_network
-from tests.surfaces.cli.test_attach import Desk, desk
+from tests.surfaces.cli.commands.work.test_attach import Desk, desk
 
 pytestmark = pytest.mark.timeout(400)
 in_the_browser = pytest.mark.skipif(
@@ -44,7 +44,9 @@ _PASTE = """text => {
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What waits at the command line waits as long as on a loaded machine."""
-    monkeypatch.setattr("tests.surfaces.cli.test_attach.PATIENCE", MILLISECONDS / 1000)
+    monkeypatch.setattr(
+        "tests.surfaces.cli.commands.work.test_attach.PATIENCE", MILLISECONDS / 1000
+    )
 
 
 def pasted() -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from atoll.testing.server import TestServer
 from tests.peers.api import Api, api_of, until
-from tests.surfaces.cli.test_attach import Desk, desk
+from tests.surfaces.cli.commands.work.test_attach import Desk, desk
 
 PATIENCE = 90.0
 

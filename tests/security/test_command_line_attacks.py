@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from atoll.domain.errors import AtollError
-from atoll.surfaces.cli.server import find_server
+from atoll.surfaces.cli.console.server import find_server
 
 CANARY = "canary-of-the-person"
 

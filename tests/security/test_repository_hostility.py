@@ -14,7 +14,7 @@ from atoll.domain.errors import AtollError, Invalid, LimitReached
 from atoll.domain.ids import PERSONAL_ORG
 from atoll.domain.repository.repository import read_local
 from atoll.ports.repositories import ImportJob, Stored
-from atoll.surfaces.cli.pulled_branch import take_in
+from atoll.surfaces.cli.transfer.pulled_branch import take_in
 from tests.peers.git_tree import Tree, new_tree
 
 KEY = "ab" * 12

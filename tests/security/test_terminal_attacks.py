@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from atoll.surfaces.cli.output import clean
-from atoll.surfaces.cli.seat.guard import ScreenGuard
+from atoll.surfaces.cli.attach.guard import ScreenGuard
+from atoll.surfaces.cli.console.output import clean
 from atoll.wire.terminal.scanner import Scanner
 from tests.runtime.stage import runtime
 

@@ -36,8 +36,8 @@ from atoll.services.library.workspaces import Workspaces
 from atoll.services.people.logins import Logins
 from atoll.services.sandboxes.sandboxes import Sandboxes, Surroundings
 from atoll.services.sandboxes.sandboxes import Settings as SandboxSettings
-from atoll.surfaces.cli.api import Api
-from atoll.surfaces.cli.server import find_server
+from atoll.surfaces.cli.console.api import Api
+from atoll.surfaces.cli.console.server import find_server
 from atoll.surfaces.http.sandboxes import repositories
 from atoll.surfaces.http.server.app import create_app
 from atoll.wiring.use_cases import Core, services_over

@@ -8,10 +8,10 @@ import httpx
 import pytest
 
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
-from atoll.surfaces.cli.api import Call, at, post
-from atoll.surfaces.cli.local_repo import describe, upload
-from atoll.surfaces.cli.pulled_branch import Pulled, Wanted, pull
-from atoll.surfaces.cli.saved_work import bring_saved
+from atoll.surfaces.cli.console.api import Call, at, post
+from atoll.surfaces.cli.transfer.local_repo import describe, upload
+from atoll.surfaces.cli.transfer.pulled_branch import Pulled, Wanted, pull
+from atoll.surfaces.cli.transfer.saved_work import bring_saved
 from tests.peers.git_server import git_server
 from tests.peers.git_tree import Tree, bare_copy, new_tree
 from tests.surfaces.repository_world import RepositoryWorld, repository_world

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 import pytest
 
-from atoll.surfaces.cli import commands, exits
+from atoll.surfaces.cli import command_table as commands
+from atoll.surfaces.cli.console import exits
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "commands.md").read_text()
 SECTIONS = dict(re.findall(r"^## `atoll ([a-z-]+)`\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.M))

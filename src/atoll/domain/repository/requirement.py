@@ -1,6 +1,6 @@
 """Which language tools a repository seems to want, told by files at its top. Pure.
 
-`surfaces.cli.requirements` asks inside the sandbox; only numbers of this table come back,
+`surfaces.cli.console.requirements` asks inside the sandbox; only numbers of this table come back,
 so nothing a repository holds is ever shown.
 """
 

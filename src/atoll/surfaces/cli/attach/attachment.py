@@ -1,0 +1,202 @@
+"""One client's side of the attach contract, as a pure state machine.
+
+Frames go in, instructions come out (`docs/runtime-contract.md`, Attach). It knows which
+byte comes next, so that a new connection goes on exactly where the last one broke.
+"""
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from atoll.domain.errors import AtollError, Failed
+from atoll.surfaces.cli.attach.turns import Seen, read_turn
+from atoll.surfaces.cli.console.answer import Answer, answer
+
+ACK_EVERY_BYTES = 65536
+_HARD_RESET = b"\x1bc"
+MAX_TITLE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Bytes for the screen. Those with `counted` have offsets and are acknowledged."""
+
+    data: bytes
+    counted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """The screen is about to be drawn anew: undo modes, start at the top."""
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A text frame for the server."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retitle:
+    """The window's title, still as the sandbox wrote it."""
+
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """Somebody came, went, asks or drives: `turn` is as it now is."""
+
+    turn: Seen
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """What was typed did not reach the program; `reason` is the server's word for why, and
+    `message` its sentence."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class InputWindow:
+    """A connection begins: so many bytes may be on their way to the program; 0 sets no bound."""
+
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class InputTaken:
+    """Of what this connection sent, so many bytes went to the program or were refused."""
+
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exited:
+    """The terminal's program ended, with a code or by a signal (`"TERM"` or a number)."""
+
+    code: int | None
+    signal: str | None
+
+
+Input: TypeAlias = Denied | InputWindow | InputTaken
+Instruction: TypeAlias = Write | Clear | Send | Retitle | Turned | Exited | Input
+
+
+class Attachment:
+    """The conversation with one terminal, over however many connections it takes."""
+
+    def __init__(
+        self, client: str, *, fresh: bool, read_only: bool = False, take: bool = False
+    ) -> None:
+        """`client` stays the same over reconnects. `fresh` means nothing was ever on this
+        terminal, so that there is nothing to draw anew. `take` wants control at once, on the
+        first connection only: coming back must not take it from anybody."""
+        self.client = client
+        self._read_only = read_only
+        self._take = take
+        self._fresh = fresh
+        self._next: int | None = None
+        self._shown = 0
+        self._acked = 0
+        self._ack_every = ACK_EVERY_BYTES
+
+    def query(self, cols: int, rows: int) -> tuple[tuple[str, str], ...]:
+        """The query of the next connection."""
+        since = () if self._next is None else (("since", str(self._next)),)
+        size = (("cols", str(cols)), ("rows", str(rows)))
+        only = (("read_only", "true"),) if self._read_only else ()
+        take = (("take", "true"),) if self._take else ()
+        return (("client", self.client), ("heartbeat", "true"), *size, *since, *only, *take)
+
+    def on_bytes(self, data: bytes) -> list[Instruction]:
+        """A binary frame: output, counted from where we are."""
+        if self._next is None:
+            raise Failed("the server sent output before saying where it starts")
+        self._next += len(data)
+        return [Write(data, counted=True)]
+
+    def on_text(self, text: str) -> list[Instruction]:
+        """A text frame. Kinds of a later version are passed over. Raises `Failed`."""
+        try:
+            frame = answer(json.loads(text))
+        except ValueError as problem:
+            raise Failed("the server sent a control frame that is not JSON") from problem
+        match frame.text("type"):
+            case "start":
+                return self._start(frame)
+            case "resync":
+                return self._jump(frame, frame.number("to"))
+            case "title":
+                return [Retitle(frame.text("title")[:MAX_TITLE])]
+            case "control_state":
+                return [Turned(read_turn(frame, self.client))]
+            case "input_refused" | "input_taken" as kind:
+                return [_input(kind, frame)]
+            case "exit":
+                return [_exited(frame)]
+            case _:
+                return []
+
+    def _start(self, frame: Answer) -> list[Instruction]:
+        self._take = False
+        self.client = frame.text("client") or self.client
+        self._ack_every = max(1024, min(ACK_EVERY_BYTES, frame.number("ack_every")))
+        window = InputWindow(frame.number("input_window", 0))
+        out = [window, *self._jump(frame, frame.number("offset"))]
+        title = frame.text("title")
+        return [*out, Retitle(title[:MAX_TITLE])] if title else out
+
+    def _jump(self, frame: Answer, offset: int) -> list[Instruction]:
+        try:
+            preamble = base64.b64decode(frame.text("preamble"), validate=True)
+        except (binascii.Error, ValueError) as problem:
+            raise Failed("the server sent a preamble that is not base64") from problem
+        resumed = self._next == offset and not preamble
+        blank = self._fresh and self._next is None and offset == 0
+        self._next = self._shown = self._acked = offset
+        if resumed:
+            return []
+        # A hard reset would empty the scrollback of the person's own terminal: we clear
+        # more gently and write the rest of the preamble.
+        rest = preamble.removeprefix(_HARD_RESET)
+        out: list[Instruction] = [] if blank else [Clear()]
+        return [*out, Write(rest, counted=False)] if rest else out
+
+    def shown(self, count: int) -> list[Instruction]:
+        """`count` bytes have reached the screen; acknowledges every half window."""
+        self._shown += count
+        return self.settle() if self._shown - self._acked >= self._ack_every // 2 else []
+
+    def settle(self) -> list[Instruction]:
+        """Nothing has come for a moment: acknowledge what is on the screen."""
+        if self._shown == self._acked:
+            return []
+        self._acked = self._shown
+        return [Send(json.dumps({"type": "ack", "offset": self._shown}))]
+
+    @staticmethod
+    def resize(cols: int, rows: int) -> Send:
+        """Our window's size; honoured while we drive."""
+        return Send(json.dumps({"type": "resize", "cols": cols, "rows": rows}))
+
+
+def _input(kind: str, frame: Answer) -> Input:
+    if kind == "input_taken":
+        return InputTaken(frame.number("bytes"))
+    return Denied(frame.text("reason"), frame.text("message"))
+
+
+def _exited(frame: Answer) -> Exited:
+    signal = frame.value.get("signal")
+    if signal is not None:
+        return Exited(None, str(signal))
+    try:
+        return Exited(frame.number("code"), None)
+    except AtollError:
+        return Exited(1, None)

@@ -1,0 +1,113 @@
+"""One WebSocket to one terminal, from handshake to close. Reconnecting is `seat`'s business."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+from urllib.parse import urlencode
+
+import aiohttp
+
+from atoll.surfaces.cli.console.api import at
+from atoll.surfaces.cli.console.server import Server
+
+SILENCE_SECONDS = 18.0
+"""The server sends a heartbeat every 5 s; this long without anything means the line is dead."""
+CONNECT_SECONDS = 10.0
+MAX_FRAME_BYTES = 4 * 1024 * 1024
+SEND_BYTES = 32 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Which terminal of which sandbox; `name` is what the person calls the sandbox."""
+
+    sandbox_id: str
+    terminal_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The connection is over. `code` is the close code, with the server's `reason`, or 0 with
+    `status` when the handshake was refused, or 0 and 0 when the line broke."""
+
+    code: int = 0
+    status: int = 0
+    reason: str = ""
+
+
+Frame: TypeAlias = bytes | str | Closed
+
+
+class Connection:
+    """An open WebSocket."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self._socket = socket
+
+    async def receive(self) -> Frame:
+        """The next frame, or how it ended."""
+        try:
+            message = await self._socket.receive(timeout=SILENCE_SECONDS)
+        except (TimeoutError, aiohttp.ClientError, OSError):
+            return Closed()
+        match message.type:
+            case aiohttp.WSMsgType.BINARY:
+                return bytes(message.data)
+            case aiohttp.WSMsgType.TEXT:
+                return str(message.data)
+            case aiohttp.WSMsgType.CLOSE:
+                return Closed(int(message.data or 0), reason=str(message.extra or ""))
+            case _:
+                return Closed(self._socket.close_code or 0)
+
+    async def send(self, frame: bytes | str) -> bool:
+        """Send; waits while the line is full. False when it is broken, and nothing was sent."""
+        try:
+            if isinstance(frame, str):
+                await self._socket.send_str(frame)
+            else:
+                for start in range(0, len(frame), SEND_BYTES):
+                    await self._socket.send_bytes(frame[start : start + SEND_BYTES])
+        except (aiohttp.ClientError, OSError, RuntimeError):
+            return False
+        return True
+
+
+@asynccontextmanager
+async def connect(
+    locate: Callable[[], Server], target: Target, query: tuple[tuple[str, str], ...]
+) -> AsyncIterator[Connection | Closed]:
+    """Open a connection, or say why not. Raises what `find_server` raises."""
+    path = at("sandboxes", target.sandbox_id, "terminals", target.terminal_id, "attach")
+    async with opened(locate, f"{path}?{urlencode(query)}") as connection:
+        yield connection
+
+
+@asynccontextmanager
+async def opened(locate: Callable[[], Server], path: str) -> AsyncIterator[Connection | Closed]:
+    """The same for any of the API's WebSockets."""
+    server = locate()
+    scheme, _, rest = server.url.partition("://")
+    url = f"{'wss' if scheme == 'https' else 'ws'}://{rest}{path}"
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS)
+    async with aiohttp.ClientSession(timeout=timeout, trust_env=False) as session:
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                socket = await session.ws_connect(
+                    url,
+                    headers={"Authorization": f"Bearer {server.token}", "User-Agent": "atoll-cli"},
+                    max_msg_size=MAX_FRAME_BYTES,
+                    compress=0,
+                    autoclose=True,
+                )
+        except aiohttp.WSServerHandshakeError as refusal:
+            yield Closed(status=refusal.status)
+            return
+        except (aiohttp.ClientError, OSError, TimeoutError):
+            yield Closed()
+            return
+        async with socket:
+            yield Connection(socket)

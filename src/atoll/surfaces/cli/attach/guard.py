@@ -1,0 +1,54 @@
+"""Keeps what runs in a sandbox from doing more at a person's terminal than showing itself.
+
+Reads output with the parser and writes again, spelled in one way, only what `harmless` knows:
+whatever the bytes were, and however they were cut, the terminal sees whole sequences of that list.
+"""
+
+from typing import BinaryIO
+
+from atoll.surfaces.cli.attach import harmless
+from atoll.wire.terminal.parser import Control, Function, Parser, Piece, String, Text
+
+
+class ScreenGuard:
+    """One stream on its way to a terminal."""
+
+    def __init__(self, *, clipboard: bool = False, questions: bool = True) -> None:
+        """With `clipboard` programs may set the clipboard, never read it. Without `questions` the
+        terminal is asked nothing, since nobody waits for its answers."""
+        self._clipboard = clipboard
+        self._questions = questions
+        self._parser = Parser(harmless.PASSED)
+
+    def feed(self, data: bytes) -> bytes:
+        """The bytes to show now."""
+        return b"".join(map(self._shown, self._parser.feed(data)))
+
+    def _shown(self, piece: Piece) -> bytes:
+        match piece:
+            case Text(data):
+                return data
+            case Control(code):
+                return code if code[0] in harmless.CONTROLS else b""
+            case Function():
+                return harmless.function(piece, questions=self._questions)
+            case String(b"]", body):
+                return harmless.command(body, questions=self._questions, clipboard=self._clipboard)
+            case String(b"P", body):
+                return harmless.device_string(body, questions=self._questions)
+            case String():
+                return b""
+
+
+class Guarded:
+    """One of our streams as a command writes what came from a sandbox: guarded where it is a
+    terminal, and byte for byte where it is a pipe or a file."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._guard = ScreenGuard(questions=False) if stream.isatty() else None
+
+    def write(self, data: bytes) -> None:
+        """Write whole, and at once."""
+        self._stream.write(data if self._guard is None else self._guard.feed(data))
+        self._stream.flush()

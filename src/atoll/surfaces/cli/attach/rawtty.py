@@ -1,0 +1,110 @@
+"""The person's own terminal in raw mode, and back on every way out.
+
+Restores once, whatever happens first: the end of the `with`, an exception, or the
+interpreter's exit. Only SIGKILL gets past it; `reset` helps then.
+"""
+
+import atexit
+import os
+import sys
+import termios
+import tty
+from contextlib import suppress
+from types import TracebackType
+
+from atoll.domain.errors import Invalid
+from atoll.surfaces.cli.attach.guard import ScreenGuard
+from atoll.surfaces.cli.attach.screen import CLEAR, Screen
+
+_SAVE_TITLE = b"\x1b[22;0t"
+_RESTORE_TITLE = b"\x1b[23;0t"
+
+
+class RawTty:
+    """stdin and stdout as one raw terminal: no echo, no line editing, no signals from keys."""
+
+    def __init__(self, *, clipboard: bool = False, questions: bool = True) -> None:
+        """With `clipboard` programs may set the clipboard; without `questions` they ask the
+        terminal nothing. Raises `Invalid` when stdin or stdout is not a terminal."""
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise Invalid(
+                "attach needs a terminal on stdin and stdout; to run one command use exec"
+            )
+        self.input = sys.stdin.fileno()
+        self.output = sys.stdout.fileno()
+        self.screen = Screen()
+        self._allowed = {"clipboard": clipboard, "questions": questions}
+        self._guard = ScreenGuard(**self._allowed)
+        self._before = termios.tcgetattr(self.input)
+        self._raw = False
+        self._gone = False
+
+    def __enter__(self) -> "RawTty":
+        self.enter_raw()
+        atexit.register(self.leave)
+        self.write(_SAVE_TITLE)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.leave()
+
+    def enter_raw(self) -> None:
+        """Go raw; again after a suspension, when the shell has set its own modes."""
+        tty.setraw(self.input, termios.TCSADRAIN)
+        self._raw = True
+
+    def leave(self) -> None:
+        """Undo what programs did to the screen and bring the line discipline back. Idempotent."""
+        if not self._raw:
+            return
+        self._raw = False
+        atexit.unregister(self.leave)
+        self.write(self.screen.restore() + _RESTORE_TITLE)
+        with suppress(termios.error):  # the terminal itself may be gone (SIGHUP)
+            termios.tcsetattr(self.input, termios.TCSANOW, self._before)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """(cols, rows) now."""
+        try:
+            found = os.get_terminal_size(self.output)
+        except OSError:
+            return 80, 24
+        return found.columns or 80, found.lines or 24
+
+    def read(self) -> bytes:
+        """What was typed; empty when the terminal hung up. Call when readable."""
+        if self._gone:
+            return b""
+        try:
+            return os.read(self.input, 65536)
+        except OSError:
+            return b""
+
+    def show(self, data: bytes) -> None:
+        """Output of the terminal, as far as it is harmless: written whole, its modes remembered.
+        Blocks while the terminal is slow: that is the backpressure."""
+        data = self._guard.feed(data)
+        self.write(data)
+        self.screen.feed(data)
+
+    def clear(self) -> None:
+        """Back to plain modes and an empty screen, without a hard reset."""
+        self.write(self.screen.restore() + CLEAR)
+        self.screen = Screen()
+        self._guard = ScreenGuard(**self._allowed)
+
+    def write(self, data: bytes) -> None:
+        """Bytes of our own, written whole. After a hang-up they go nowhere: the next `read`
+        says that it is over."""
+        view = memoryview(data)
+        while view and not self._gone:
+            try:
+                view = view[os.write(self.output, view) :]
+            except OSError:
+                self._gone = True

@@ -1,0 +1,348 @@
+"""A person at a terminal: keys go in, output comes out, over as many connections as it takes.
+
+The asynchronous shell around `attachment`: it performs its instructions on the tty and
+the connection. When the line breaks it keeps the screen as it is, says so in a corner,
+and goes on at the same byte once the server is back.
+"""
+
+import asyncio
+import random
+import signal
+from collections.abc import Awaitable, Callable
+
+from atoll.domain.errors import AtollError, Unavailable
+from atoll.surfaces.cli.attach.attachment import (
+    Attachment,
+    Clear,
+    Denied,
+    Exited,
+    Input,
+    InputTaken,
+    InputWindow,
+    Instruction,
+    Retitle,
+    Send,
+    Turned,
+    Write,
+)
+from atoll.surfaces.cli.attach.connection import Closed, Connection, Target, connect
+from atoll.surfaces.cli.attach.control_key import ControlKey
+from atoll.surfaces.cli.attach.detach import DetachKeys
+from atoll.surfaces.cli.attach.ending import Detached, Ended, Ending, Lost, Signalled
+from atoll.surfaces.cli.attach.outgoing import FRAME_BYTES, Outgoing
+from atoll.surfaces.cli.attach.rawtty import RawTty
+from atoll.surfaces.cli.attach.turns import Seen
+from atoll.surfaces.cli.console.exits import CONFLICT, NOT_AUTHORISED, NOT_FOUND, exit_code
+from atoll.surfaces.cli.console.output import clean
+from atoll.surfaces.cli.console.server import Server
+
+FIRST_PAUSE_SECONDS = 0.1
+LONGEST_PAUSE_SECONDS = 4.0
+QUIET_SECONDS = 0.15
+AHEAD_BYTES = 64 * 1024
+_LOST = "connection lost, reconnecting"
+_STUCK = "the program reads no input: what you type is dropped"
+_SUPERSEDED = 4000
+_REVOKED = 4401
+_NO_TERMINAL = 4404
+_ENDED = (4409, 4410)
+_ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+
+StillThere = Callable[[], Awaitable[str]]
+"""Asks the API whether the sandbox still runs: a reason why not, or an empty string."""
+
+
+class Seat:
+    """One attach, from the first connection to the detach, the exit or the end."""
+
+    def __init__(
+        self, target: Target, tty: RawTty, attachment: Attachment, *, key: ControlKey | None = None
+    ) -> None:
+        self._target = target
+        self._tty = tty
+        self._attachment = attachment
+        self._connection: Connection | None = None
+        self._ending: asyncio.Future[Ending] | None = None
+        self._output = asyncio.Event()
+        self._notice = ""
+        self._key = key or ControlKey()
+        self._turn = Seen()
+        self._title = ""
+        self._ahead: bytearray | None = bytearray()
+        self._outgoing = Outgoing()
+
+    async def run(
+        self, locate: Callable[[], Server], keys: DetachKeys, *, still_there: StillThere
+    ) -> Ending:
+        """Sit until it is over. Leaves the raw mode to the caller's `with`."""
+        loop = asyncio.get_running_loop()
+        self._ending = loop.create_future()
+        self._hear_signals(loop)
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [
+                    group.create_task(self._type(keys)),
+                    group.create_task(self._stay(locate, still_there)),
+                    group.create_task(self._acknowledge()),
+                ]
+                ending = await self._ending
+                for task in tasks:
+                    task.cancel()
+        finally:
+            loop.remove_reader(self._tty.input)
+        return ending
+
+    @property
+    def lost_bytes(self) -> int:
+        """How much of what was typed and pasted went nowhere."""
+        return self._outgoing.lost
+
+    def _end(self, ending: Ending) -> None:
+        if self._ending is not None and not self._ending.done():
+            self._ending.set_result(ending)
+
+    def _hear_signals(self, loop: asyncio.AbstractEventLoop) -> None:
+        for number in _ENDING_SIGNALS:
+            loop.add_signal_handler(number, self._end, Signalled(number))
+        self._resized = asyncio.Event()
+        loop.add_signal_handler(signal.SIGWINCH, self._resized.set)
+        loop.add_signal_handler(signal.SIGCONT, self._continued)
+
+    def _continued(self) -> None:
+        self._tty.enter_raw()
+        self._resized.set()
+
+    async def _type(self, keys: DetachKeys) -> None:
+        """What is typed goes to the driver's line; with no line it is refused with a bell."""
+        loop = asyncio.get_running_loop()
+        ready = asyncio.Event()
+        while True:
+            ready.clear()
+            loop.add_reader(self._tty.input, ready.set)
+            await ready.wait()
+            # Not watched while we send: a full line holds the keys back in the tty.
+            loop.remove_reader(self._tty.input)
+            data = self._tty.read()
+            typed = keys.feed(data)
+            if typed.forward and not await self._turned_key(typed.forward):
+                await self._forward(typed.forward)
+            if typed.detach or not data:
+                if (frame := self._turn.leaving()) is not None:
+                    await self._send(frame)
+                self._end(Detached())
+                return
+
+    async def _turned_key(self, typed: bytes) -> bool:
+        """The control key, pressed by itself where it means something."""
+        frame = self._turn.pressed() if self._key.pressed(typed) else None
+        return frame is not None and await self._send(frame)
+
+    async def _forward(self, keys: bytes) -> None:
+        """To the terminal, as far as the program takes it. What is typed ahead of the first
+        connection waits for it."""
+        sent = 0
+        if self._ahead is not None:
+            sent = min(len(keys), AHEAD_BYTES - len(self._ahead))
+            self._ahead += keys[:sent]
+        else:
+            while sent < len(keys):
+                piece = keys[sent : sent + FRAME_BYTES]
+                if not (await self._outgoing.room(len(piece)) and await self._send(piece)):
+                    break
+                sent += len(piece)
+        if sent < len(keys):
+            await self._drop(len(keys) - sent)
+
+    async def _drop(self, count: int) -> None:
+        """So many bytes go nowhere: a bell, and why."""
+        self._outgoing.lost += count
+        await asyncio.to_thread(self._tty.write, b"\a")
+        if self._outgoing.stuck:
+            await self._show_notice(_STUCK)
+
+    async def _send(self, frame: bytes | str) -> bool:
+        connection = self._connection
+        return connection is not None and await connection.send(frame)
+
+    async def _acknowledge(self) -> None:
+        """Acknowledge what is shown once the output pauses, and send each new window size."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._acknowledge_pauses())
+            group.create_task(self._send_sizes())
+
+    async def _acknowledge_pauses(self) -> None:
+        while True:
+            await self._output.wait()
+            await asyncio.sleep(QUIET_SECONDS)
+            self._output.clear()
+            await self._perform(self._attachment.settle())
+
+    async def _send_sizes(self) -> None:
+        while True:
+            await self._resized.wait()
+            self._resized.clear()
+            await self._send(self._attachment.resize(*self._tty.size).text)
+
+    async def _stay(self, locate: Callable[[], Server], still_there: StillThere) -> None:
+        """Be connected; when the line breaks, try again with growing pauses."""
+        pause = FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                closed, spoke = await self._converse(locate)
+            except AtollError as error:
+                # Asked anew each time: while the server restarts, its address is not known.
+                closed, spoke = Closed(), False
+                if not isinstance(error, Unavailable):
+                    self._end(Lost(error.message, exit_code(error)))
+            self._judge(closed)
+            if closed.status or closed.code:
+                await self._ask(still_there)
+            if closed.status == 404:
+                # The sandbox is there, so it is the terminal that is not.
+                self._end(Lost(f"the terminal of {self._target.name} is gone", NOT_FOUND))
+            await self._show_notice(_LOST)
+            pause = FIRST_PAUSE_SECONDS if spoke else min(pause * 2, LONGEST_PAUSE_SECONDS)
+            await asyncio.sleep(pause * random.uniform(0.7, 1.3))  # noqa: S311 (spreads clients)
+
+    async def _converse(self, locate: Callable[[], Server]) -> tuple[Closed, bool]:
+        """One connection: how it ended, and whether the server said anything on it."""
+        spoke = False
+        query = self._attachment.query(*self._tty.size)
+        async with connect(locate, self._target, query) as connection:
+            if isinstance(connection, Closed):
+                return connection, False
+            try:
+                while not isinstance(frame := await connection.receive(), Closed):
+                    await self._take(frame, connection)
+                    spoke = True
+                return frame, spoke
+            finally:
+                self._connection = None
+                self._outgoing.end()
+
+    async def _take(self, frame: bytes | str, connection: Connection) -> None:
+        if isinstance(frame, bytes):
+            await self._perform(self._attachment.on_bytes(frame))
+            return
+        instructions = self._attachment.on_text(frame)
+        if self._connection is None:
+            # Only now: what is typed before the server's first frame could be lost.
+            self._connection = connection
+            await self._hide_notice()
+        await self._perform(instructions)
+        if self._ahead is not None:
+            ahead, self._ahead = bytes(self._ahead), None
+            await self._forward(ahead)
+
+    async def _perform(self, instructions: list[Instruction]) -> None:
+        for instruction in instructions:
+            match instruction:
+                case Write(data, counted):
+                    await self._write(data, counted=counted)
+                case Clear():
+                    await asyncio.to_thread(self._tty.clear)
+                case Send(text):
+                    await self._send(text)
+                case Denied() | InputWindow() | InputTaken():
+                    await self._heed(instruction)
+                case Retitle() | Turned():
+                    await self._show(instruction)
+                case Exited(code, number):
+                    self._end(Ended(code, number))
+
+    async def _write(self, data: bytes, *, counted: bool) -> None:
+        await asyncio.to_thread(self._tty.show, data)
+        if counted:
+            self._output.set()
+            await self._perform(self._attachment.shown(len(data)))
+
+    async def _heed(self, told: Input) -> None:
+        """What became of the input."""
+        match told:
+            case InputWindow(window):
+                self._outgoing.begin(window)
+            case InputTaken(total):
+                stuck = self._outgoing.stuck
+                self._outgoing.taken(total)
+                if stuck:
+                    await self._hide_notice()
+            case Denied(reason, message):
+                await self._deny(reason, message)
+
+    async def _show(self, news: Retitle | Turned) -> None:
+        match news:
+            case Retitle(title):
+                self._title = title
+                await self._retitle()
+            case Turned(turn):
+                await self._take_turn(turn)
+
+    async def _take_turn(self, turn: Seen) -> None:
+        """Somebody else drives, or we do: the title says so, and the corner no longer."""
+        began = turn.drives and not self._turn.drives
+        self._turn = turn
+        await self._retitle()
+        if began:
+            await self._hide_notice()
+
+    async def _deny(self, reason: str, message: str) -> None:
+        """A bell, and why: keys that do nothing look like a broken line."""
+        await asyncio.to_thread(self._tty.write, b"\a")
+        turn = reason in {"not_driver", "viewer", "agent_running"}
+        await self._show_notice(self._turn.refusal(self._key.spelled) if turn else message)
+
+    async def _retitle(self) -> None:
+        if self._tty.screen.at_rest:
+            said = self._turn.sentence(self._key.spelled)
+            shown = clean(f"[{said}] {self._title}" if said else self._title).encode()
+            await asyncio.to_thread(self._tty.write, b"\x1b]2;" + shown + b"\a")
+
+    def _judge(self, closed: Closed) -> None:
+        """End where trying again cannot help."""
+        name = self._target.name
+        if closed.code == 1000:
+            self._end(Lost(f"the terminal of {name} was closed", NOT_FOUND))
+        elif closed.code == _SUPERSEDED:
+            self._end(Lost(f"another attach took over this seat at {name}", CONFLICT))
+        elif closed.code == _REVOKED:
+            self._end(Lost(f"the seat at {name} was revoked or is over", NOT_AUTHORISED))
+        elif closed.code in _ENDED and closed.reason:
+            self._end(Lost(closed.reason, CONFLICT))
+        elif closed.code == _NO_TERMINAL:
+            self._end(Lost(f"the terminal of {name} is gone", NOT_FOUND))
+        elif closed.status in (401, 403):
+            self._end(Lost("the server refused the token: see `atoll login`", NOT_AUTHORISED))
+
+    async def _ask(self, still_there: StillThere) -> None:
+        if self._ending is None or self._ending.done():
+            return
+        reason = await still_there()
+        if reason:
+            self._end(Lost(reason, CONFLICT))
+
+    async def _show_notice(self, text: str) -> None:
+        """In the upper right corner and the title, and only between sequences, so that the
+        bytes to come still mean what they meant."""
+        if self._notice or not self._tty.screen.at_rest or self._over:
+            return
+        self._notice = f" atoll: {text} "
+        await asyncio.to_thread(self._tty.write, self._corner(self._notice, b"\x1b[7m"))
+
+    async def _hide_notice(self) -> None:
+        """Blank the corner and have programs that own the screen paint it again."""
+        if not self._notice:
+            return
+        blank, self._notice = " " * len(clean(self._notice)), ""
+        await asyncio.to_thread(self._tty.write, self._corner(blank, b""))
+        cols, rows = self._tty.size
+        await self._send(self._attachment.resize(cols, max(2, rows - 1)).text)
+        await self._send(self._attachment.resize(cols, rows).text)
+
+    @property
+    def _over(self) -> bool:
+        return self._ending is None or self._ending.done()
+
+    def _corner(self, text: str, style: bytes) -> bytes:
+        cols, _rows = self._tty.size
+        shown = clean(text)[: max(0, cols - 1)].encode()
+        return b"\x1b7\x1b[1;%dH\x1b[0m%b%b\x1b[0m\x1b8" % (cols - len(shown) + 1, style, shown)

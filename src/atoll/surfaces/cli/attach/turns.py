@@ -1,0 +1,93 @@
+"""Whose turn it is, as one seat sees it: what to say about it, and what its control key does.
+
+Pure. It reads `control_state` frames (docs/runtime-contract.md) and moves nothing itself.
+"""
+
+import json
+from dataclasses import dataclass
+
+from atoll.surfaces.cli.console.answer import Answer
+
+MAX_NAME = 40
+
+REQUEST = json.dumps({"type": "request_control"})
+GRANT = json.dumps({"type": "grant_control"})
+REVOKE = json.dumps({"type": "revoke_control"})
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The turn as it now is, for the client this seat is. `shared`: somebody else is here who
+    may type."""
+
+    drives: bool = False
+    driver: str | None = None
+    away: bool = False
+    waits: bool = False
+    asking: str | None = None
+    viewer: bool = False
+    shared: bool = False
+    agent: str | None = None
+
+    def sentence(self, key: str) -> str:
+        """What the person ought to know; empty for one who drives undisturbed."""
+        if self.viewer:
+            return "watching only"
+        if self.drives and self.asking is not None:
+            return f"{self.asking} asks for control, {key} gives it"
+        if self.agent is not None:
+            return f"{self.agent} works"
+        if self.drives:
+            return ""
+        if self.driver is None:
+            return "nobody drives"
+        away = " (away)" if self.away else ""
+        return f"asked {self.driver}{away}" if self.waits else f"{self.driver} drives{away}"
+
+    def refusal(self, key: str) -> str:
+        """Why a keystroke was dropped, and what helps."""
+        if self.viewer or self.agent is not None:
+            return self.sentence(key)
+        driver = self.driver or "somebody"
+        if self.waits:
+            return f"{driver} was asked for control"
+        return f"{driver} drives, {key} asks for control"
+
+    def pressed(self) -> str | None:
+        """The frame the control key sends; None while the key has no meaning here and goes to
+        the program like any other."""
+        if self.viewer:
+            return None
+        if self.drives:
+            if self.asking is not None:
+                return GRANT
+            return REVOKE if self.shared else None
+        # Pressed again: an owner takes over, anybody else thinks better of it.
+        return REVOKE if self.waits else REQUEST
+
+    def leaving(self) -> str | None:
+        """The frame of one who detaches and drives: control is free at once, also for the same
+        person's next attach. The grace is for lines that broke."""
+        return REVOKE if self.drives else None
+
+
+def read_turn(frame: Answer, client: str) -> Seen:
+    """A `control_state` frame, as the client `client` sees it."""
+    driver = None if frame.value.get("driver") is None else frame.child("driver")
+    waiting, watchers = frame.children("waiting"), frame.children("watchers")
+    others = [one for one in watchers if one.text("client") != client]
+    me = next((one for one in watchers if one.text("client") == client), None)
+    return Seen(
+        drives=driver is not None and driver.text("client") == client,
+        driver=None if driver is None else _name(driver),
+        away=frame.value.get("away") is True,
+        waits=any(one.text("client") == client for one in waiting),
+        asking=_name(waiting[0]) if waiting else None,
+        viewer=me is not None and me.text("role") == "viewer",
+        shared=any(one.text("role") != "viewer" for one in others),
+        agent=frame.text("agent")[:MAX_NAME] or None,
+    )
+
+
+def _name(member: Answer) -> str:
+    return member.text("name")[:MAX_NAME] or "somebody"

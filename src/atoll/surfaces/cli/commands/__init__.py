@@ -1,0 +1,1 @@
+"""The commands, in folders by the groups that `atoll --help` shows."""

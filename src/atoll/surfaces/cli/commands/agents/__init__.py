@@ -1,0 +1,1 @@
+"""Commands about agents, profiles and what was recorded."""

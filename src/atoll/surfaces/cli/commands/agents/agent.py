@@ -1,0 +1,150 @@
+"""`atoll agent`: the agents installed on this machine, once per version, for every sandbox.
+
+These work on the home directly, as the person who owns it: no server is needed or asked.
+Driving the agents in sandboxes is `agent_control`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from atoll.surfaces.cli.commands.agents.control import CONTROLS
+from atoll.surfaces.cli.console import candidates
+from atoll.surfaces.cli.console.answer import Json
+from atoll.surfaces.cli.console.bar import Bar
+from atoll.surfaces.cli.console.exits import FAILED
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option, yes_option
+from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+
+if TYPE_CHECKING:
+    from atoll.ports.agents import AgentShelf, Layer, Shelved
+
+
+@click.group("agent")
+def command() -> None:
+    """Install the agents of this machine, and drive those in sandboxes."""
+
+
+@command.command("list")
+@json_option()
+@pass_invocation
+def list_(invocation: Invocation, *, as_json: bool) -> None:
+    """List the agents Atoll knows, and the versions installed here."""
+    shelved = list(_shelf(invocation).list())
+    if as_json:
+        show_json({"agents": [_value(one) for one in shelved]})
+    else:
+        show_table(("AGENT", "INSTALLED", "PINNED", "FROM"), [_row(one) for one in shelved])
+
+
+@command.command("install")
+@click.argument(
+    "names", metavar="NAME...", nargs=-1, required=True, shell_complete=candidates.agents()
+)
+@click.option("--version", default=None, help="This version  [default: the pinned one]")
+@json_option()
+@pass_invocation
+def install(
+    invocation: Invocation, names: tuple[str, ...], *, version: str | None, as_json: bool
+) -> None:
+    """Install agents, once for every sandbox."""
+    if version is not None and len(names) > 1:
+        raise click.UsageError("--version goes with one agent: name the others by themselves.")
+    _install(_shelf(invocation), names, version, as_json=as_json)
+
+
+@command.command("update")
+@click.argument("names", metavar="[NAME...]", nargs=-1, shell_complete=candidates.agents())
+@json_option()
+@pass_invocation
+def update(invocation: Invocation, names: tuple[str, ...], *, as_json: bool) -> None:
+    """Install the pinned version of agents beside older ones; without NAME, of all installed."""
+    shelf = _shelf(invocation)
+    chosen = names or tuple(
+        one.agent.name for one in shelf.list() if one.versions and one.agent.package is not None
+    )
+    if not chosen:
+        note("atoll: no agent is installed yet: `atoll agent list` shows which there are")
+    _install(shelf, chosen, None, as_json=as_json)
+
+
+@command.command("remove")
+@click.argument("name", shell_complete=candidates.agents())
+@click.option("--version", default=None, help="Only this version.")
+@yes_option()
+@json_option()
+@pass_invocation
+def remove(
+    invocation: Invocation, name: str, *, version: str | None, yes: bool, as_json: bool
+) -> None:
+    """Remove an agent's versions; sandboxes that run with one keep it from being removed."""
+    what = f"{name} {version}" if version else f"every version of {name}"
+    if not confirmed(f"Remove {what} from this machine?", yes=yes):
+        raise click.exceptions.Exit(FAILED)
+    _show(_shelf(invocation).remove(name, version), "removed", as_json=as_json)
+
+
+for control in CONTROLS:
+    command.add_command(control)
+
+
+def _install(
+    shelf: "AgentShelf", names: Sequence[str], version: str | None, *, as_json: bool
+) -> None:
+    layers = []
+    for name in names:
+        with Bar(name) as bar:
+            layers.append(shelf.install(name, version, bar.line, headway=bar.headway))
+    if as_json:
+        _show(layers, "", as_json=True)
+        return
+    for layer in layers:
+        say(
+            f"{layer.agent} {layer.version} {'installed' if layer.new else 'was installed already'}"
+        )
+
+
+def _show(layers: "Sequence[Layer]", what: str, *, as_json: bool) -> None:
+    if as_json:
+        values: list[Json] = [asdict(layer) for layer in layers]
+        show_json({"agents": values})
+        return
+    for layer in layers:
+        say(f"{what} {layer.agent} {layer.version}")
+
+
+def _shelf(invocation: Invocation) -> "AgentShelf":
+    return invocation.host().agents(invocation.home.absolute())
+
+
+def _value(one: "Shelved") -> dict[str, Json]:
+    agent, package = one.agent, one.agent.package
+    return {
+        "name": agent.name,
+        "aliases": list(agent.aliases),
+        "installed": list(one.versions),
+        "on_host": one.on_host,
+        "pinned": package.version if package else None,
+        "registry": package.registry if package else None,
+        "package": package.name if package else None,
+        "providers": list(agent.providers),
+        "argv": list(agent.argv),
+        "task_argv": list(agent.task_argv),
+        "resume_argv": list(agent.resume_argv),
+        "state": list(agent.state),
+        "transcripts": agent.transcripts,
+    }
+
+
+def _row(one: "Shelved") -> tuple[str, ...]:
+    package = one.agent.package
+    here = ", ".join(one.versions) or ("on this host" if one.on_host else "-")
+    return (
+        one.agent.name,
+        here,
+        package.version if package else "-",
+        f"{package.registry} {package.name}" if package else "not installed by Atoll",
+    )

@@ -1,0 +1,246 @@
+"""`atoll agent start|pause|resume|interrupt|stop|ask|cards|answer`: the agents in sandboxes.
+
+`agent` itself looks after the programs installed on this machine; these are put beside them.
+"""
+
+import time
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+import click
+
+from atoll.domain.errors import Conflict, Invalid
+from atoll.surfaces.cli.console import candidates
+from atoll.surfaces.cli.console.answer import Answer
+from atoll.surfaces.cli.console.api import Api, Call, get, post
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option, sandbox_argument
+from atoll.surfaces.cli.console.output import say, show_json
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+STOP_SECONDS = 120.0
+ASK_AGAIN_SECONDS = 1.0
+_WORTH_WAITING = frozenset({"agent_running", "agent_paused", "draft"})
+_CARD_LINE = 160
+
+
+def agent_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """`--id`: which of a sandbox's agents is meant."""
+    return click.option(
+        "--id", "agent_id", default=None, metavar="ID", help="Which agent, by its id or name."
+    )
+
+
+@click.command("start")
+@sandbox_argument()
+@click.argument("agent", required=False, shell_complete=candidates.agents())
+@click.option("--machine", is_flag=True, help="Without a terminal, driven by its own protocol.")
+@click.option("--prompt", default=None, help="What to ask it first.")
+@click.option("--resume", is_flag=True, help="Go on with its last conversation.")
+@click.option("--ask-first", is_flag=True, help="A machine asks before it acts.")
+@json_option()
+@pass_invocation
+def start(
+    invocation: Invocation, /, name: str, agent: str | None, *, as_json: bool, **wish: object
+) -> None:
+    """Start an agent in a sandbox; AGENT is the sandbox's own if left out."""
+    api = invocation.api()
+    wanted = agent or api.call(get("sandboxes", name)).text("agent")
+    if not wanted:
+        raise Invalid(f"{name} has no agent of its own: name one", field="agent")
+    body = {
+        "agent": wanted,
+        "mode": "machine" if wish["machine"] else "tui",
+        "resume": wish["resume"] is True,
+        "permissions": "ask" if wish["ask_first"] else "allow",
+    }
+    if isinstance(wish["prompt"], str):
+        body["prompt"] = wish["prompt"]
+    try:
+        started = api.call(post("sandboxes", name, "agents", value=body))
+    except Invalid as problem:
+        if problem.code != "no_such_program":
+            raise
+        raise Invalid(
+            f"{wanted} is not inside {name}: a sandbox holds the agent it was made with "
+            f"(`atoll new --agent {wanted}`), or one its image brings",
+            code=problem.code,
+            field="agent",
+        ) from problem
+    _show(started, as_json=as_json)
+
+
+@click.command("pause")
+@sandbox_argument()
+@agent_option()
+@json_option()
+@pass_invocation
+def pause(invocation: Invocation, name: str, *, agent_id: str | None, as_json: bool) -> None:
+    """Stop an agent's processes where they are."""
+    _act(invocation.api(), name, agent_id, action="pause", as_json=as_json)
+
+
+@click.command("resume")
+@sandbox_argument()
+@agent_option()
+@json_option()
+@pass_invocation
+def resume(invocation: Invocation, name: str, *, agent_id: str | None, as_json: bool) -> None:
+    """Let a paused agent go on."""
+    _act(invocation.api(), name, agent_id, action="resume", as_json=as_json)
+
+
+@click.command("interrupt")
+@sandbox_argument()
+@agent_option()
+@json_option()
+@pass_invocation
+def interrupt(invocation: Invocation, name: str, *, agent_id: str | None, as_json: bool) -> None:
+    """Break off what an agent does now."""
+    _act(invocation.api(), name, agent_id, action="interrupt", as_json=as_json)
+
+
+@click.command("stop")
+@sandbox_argument()
+@agent_option()
+@json_option()
+@pass_invocation
+def stop(invocation: Invocation, name: str, *, agent_id: str | None, as_json: bool) -> None:
+    """End an agent and everything it started."""
+    _act(invocation.api(), name, agent_id, action="stop", as_json=as_json)
+
+
+@click.command("ask")
+@sandbox_argument()
+@click.argument("prompt")
+@agent_option()
+@click.option("--wait", "waits", is_flag=True, help="Wait until it takes a prompt.")
+@json_option()
+@pass_invocation
+def ask(
+    invocation: Invocation,
+    /,
+    name: str,
+    prompt: str,
+    *,
+    agent_id: str | None,
+    waits: bool,
+    as_json: bool,
+) -> None:
+    """Give an agent that waits a prompt. On a line somebody has half typed it is refused."""
+    api = invocation.api()
+    which = _which(api, name, agent_id).text("id")
+    call = post("sandboxes", name, "terminals", which, "ask", value={"prompt": prompt})
+    _show(_asked(api, call, waits=waits), as_json=as_json)
+
+
+@click.command("cards")
+@sandbox_argument()
+@agent_option()
+@click.option("--since", type=click.IntRange(0), default=0, help="Only what changed after.")
+@json_option()
+@pass_invocation
+def cards(
+    invocation: Invocation, name: str, *, agent_id: str | None, since: int, as_json: bool
+) -> None:
+    """Show what an agent did, card by card."""
+    api = invocation.api()
+    which = _which(api, name, agent_id).text("id")
+    query = (("since", str(since)),)
+    page = api.call(get("sandboxes", name, "terminals", which, "cards", query=query))
+    if as_json:
+        show_json(page.value)
+        return
+    for card in page.children("cards"):
+        say(_line(card))
+
+
+@click.command("answer")
+@sandbox_argument()
+@click.argument("card")
+@click.option("--option", default=None, help="One of the card's options, by its id.")
+@click.option("--text", default=None, help="An answer in words.")
+@agent_option()
+@json_option()
+@pass_invocation
+def answer(
+    invocation: Invocation,
+    /,
+    name: str,
+    card: str,
+    *,
+    agent_id: str | None,
+    as_json: bool,
+    **said: str | None,
+) -> None:
+    """Answer what an agent asks on a card."""
+    api = invocation.api()
+    which = _which(api, name, agent_id).text("id")
+    value = {key: words for key, words in said.items() if words is not None}
+    path = ("sandboxes", name, "terminals", which, "cards", card, "answer")
+    done = api.call(post(*path, value=value))
+    if as_json:
+        show_json(done.value)
+    else:
+        say(_line(done))
+
+
+CONTROLS = (start, pause, resume, interrupt, stop, ask, cards, answer)
+"""The commands beside those of `agent` itself."""
+
+
+def _act(api: Api, name: str, agent_id: str | None, *, action: str, as_json: bool) -> None:
+    which = _which(api, name, agent_id).text("id")
+    call = post("sandboxes", name, "terminals", which, "agent", value={"action": action})
+    patient = Call(call.method, call.path, call.query, call.headers, call.body, STOP_SECONDS)
+    _show(api.call(patient), as_json=as_json)
+
+
+def _asked(api: Api, call: Call, *, waits: bool) -> Answer:
+    """Send a prompt, again and again while that can help."""
+    while True:
+        try:
+            return api.call(call)
+        except Conflict as problem:
+            if not waits or problem.code not in _WORTH_WAITING:
+                raise
+        time.sleep(ASK_AGAIN_SECONDS)
+
+
+def _which(api: Api, name: str, wanted: str | None) -> Answer:
+    """The agent meant: by id or name, else the only one that has not ended."""
+    agents = api.call(get("sandboxes", name, "agents")).children("agents")
+    if wanted is not None:
+        found = [one for one in agents if wanted in (one.text("id"), one.text("agent"))]
+        if not found:
+            raise Conflict(f"no agent of {name} is {wanted}: see `atoll info {name}`")
+        return found[-1]
+    alive = [one for one in agents if one.text("agent_state") != "stopped"] or agents[-1:]
+    if not alive:
+        raise Conflict(f"no agent runs in {name}: `atoll agent start {name}` starts one")
+    if len(alive) > 1:
+        listed = ", ".join(f"{one.text('id')} ({one.text('agent')})" for one in alive)
+        raise Conflict(f"{name} has several agents: name one by --id: {listed}")
+    return alive[0]
+
+
+def _show(agent: Answer, *, as_json: bool) -> None:
+    if as_json:
+        show_json(agent.value)
+        return
+    known = agent.text("agent_state") == "running" and agent.value.get("watched") is not False
+    turn = f", {agent.text('turn')}" if known else ""
+    say(f"{agent.text('agent')} {agent.text('id')} is {agent.text('agent_state')}{turn}")
+
+
+def _line(card: Answer) -> str:
+    """One card on one line, with its options when it waits."""
+    words = " ".join(filter(None, (card.text("title"), card.text("text"))))
+    line = (
+        f"{card.text('id')}  {card.text('kind')}  {card.text('state')}  {' '.join(words.split())}"
+    )
+    options = ", ".join(one.text("id") for one in card.children("options"))
+    asks = f"  [{options}]" if card.text("state") == "pending" and options else ""
+    return line[:_CARD_LINE].rstrip() + asks

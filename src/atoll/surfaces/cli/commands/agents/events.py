@@ -1,0 +1,122 @@
+"""`atoll events`: the event log, listed and followed."""
+
+import json
+import time
+
+import click
+
+from atoll.domain.errors import Unavailable
+from atoll.surfaces.cli.console.answer import Answer, answer
+from atoll.surfaces.cli.console.api import Api, Call, Stream, at, get
+from atoll.surfaces.cli.console.event_line import event_line
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option
+from atoll.surfaces.cli.console.output import note, say, show_json
+
+PAUSE_SECONDS = 0.5
+SILENCE_SECONDS = 20.0
+"""The server sends a heartbeat much oftener; after this the line is taken for dead."""
+
+
+@click.command("events")
+@click.option("-f", "--follow", is_flag=True, help="Go on with what happens from now on.")
+@click.option(
+    "--stream", default=None, help="One stream (sandbox:ID, auth …), or the name of a sandbox."
+)
+@click.option("--after", type=click.IntRange(min=0), default=None, help="Only past this position.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=100,
+    show_default=True,
+    help="At most so many: the newest, or with --after the next.",
+)
+@json_option()
+@pass_invocation
+def command(
+    invocation: Invocation,
+    *,
+    follow: bool,
+    stream: str | None,
+    after: int | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """Show what happened, and follow what happens."""
+    api = invocation.api()
+    query = (("stream", _stream(api, stream)),) if stream else ()
+    if follow:
+        _follow(api, query, "" if after is None else str(after), as_json=as_json)
+        return
+    place = ("latest", "true") if after is None else ("after", str(after))
+    asked = (*query, place, ("limit", str(limit)))
+    answered = api.call(get("events", query=asked))
+    if after is not None and answered.value.get("gap") is not None:
+        _note_gap(answered.child("gap"))
+    if as_json:
+        show_json(answered.value)
+        return
+    for event in answered.children("events"):
+        say(event_line(event))
+
+
+def _note_gap(gap: Answer) -> None:
+    after, to = gap.number("after"), gap.number("to")
+    note(f"atoll: some events after position {after} and up to {to} are no longer kept")
+
+
+def _stream(api: Api, text: str) -> str:
+    if ":" in text or text == "auth":
+        return text
+    return f"sandbox:{api.call(get('sandboxes', text)).text('sandbox_id')}"
+
+
+def _follow(api: Api, query: tuple[tuple[str, str], ...], last: str, *, as_json: bool) -> None:
+    """Over as many connections as it takes; each goes on after the last event shown."""
+    told = False
+    while True:
+        place = (("Last-Event-ID", last),) if last else ()
+        headers = (("Accept", "text/event-stream"), *place)
+        call = Call("GET", at("events", "stream"), query, headers, timeout=SILENCE_SECONDS)
+        try:
+            with api.open(call) as stream:
+                told = False
+                last = _read(stream, last, as_json=as_json)
+        except Unavailable as error:
+            if not told:
+                note(f"atoll: {error.message}; waiting for it to come back")
+                told = True
+        time.sleep(PAUSE_SECONDS)
+
+
+def _read(stream: Stream, last: str, *, as_json: bool) -> str:
+    """Show events until the line breaks; returns the position reached."""
+    place, kind, data = last, "", b""
+    try:
+        for line in stream.lines():
+            field, _, value = line.partition(b":")
+            value = value.removeprefix(b" ")
+            if field == b"id":
+                place = value.decode("ascii", "replace")
+            elif field == b"event":
+                kind = value.decode("ascii", "replace")
+            elif field == b"data":
+                data += value
+            elif not line:
+                if data:
+                    _show(kind, data, as_json=as_json)
+                # Also without data: a server may say where its log stands.
+                last, kind, data = place, "", b""
+    except Unavailable:
+        return last
+    return last
+
+
+def _show(kind: str, data: bytes, *, as_json: bool) -> None:
+    event = answer(json.loads(data))
+    if kind == "gap":
+        _note_gap(event)
+    elif as_json:
+        click.echo(json.dumps(event.value))
+    else:
+        say(event_line(event))

@@ -1,0 +1,139 @@
+"""`atoll image`: the roots on this machine, unpacked once for every sandbox.
+
+Works on the home directly, as the person who owns it: no server is needed or asked.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from atoll.surfaces.cli.console.answer import Json
+from atoll.surfaces.cli.console.exits import FAILED
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option, yes_option
+from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+
+if TYPE_CHECKING:
+    from atoll.ports.images import ImageShelf, Tree
+
+MIB = 2**20
+BUILD = "build:"
+
+
+@click.group("image")
+def command() -> None:
+    """List, import, pull, build and remove roots for sandboxes."""
+
+
+@command.command("list")
+@json_option()
+@pass_invocation
+def list_(invocation: Invocation, *, as_json: bool) -> None:
+    """List the roots that are here."""
+    trees = list(_shelf(invocation).list())
+    if as_json:
+        show_json({"images": [_value(tree) for tree in trees]})
+    else:
+        show_table(("IMAGE", "SIZE", "FILES", "DIGEST"), [_row(tree) for tree in trees])
+
+
+@command.command("import")
+@click.argument("name")
+@click.argument("source", metavar="FILE", type=click.Path(exists=True, path_type=Path))
+@json_option()
+@pass_invocation
+def import_(invocation: Invocation, name: str, source: Path, *, as_json: bool) -> None:
+    """Unpack FILE as NAME.
+
+    FILE is the tar of a root, an OCI layout (folder or tar) or what `docker save` wrote.
+    """
+    _show([_shelf(invocation).take(name, source, note)], "imported", as_json=as_json)
+
+
+@command.command("pull")
+@click.argument("references", metavar="REFERENCE...", nargs=-1, required=True)
+@json_option()
+@pass_invocation
+def pull(invocation: Invocation, references: tuple[str, ...], *, as_json: bool) -> None:
+    """Fetch images from their registry and unpack them, once per digest."""
+    shelf = _shelf(invocation)
+    _show([shelf.pull(one, note) for one in references], "pulled", as_json=as_json)
+
+
+@command.command("build")
+@click.argument("name")
+@click.option("--again", is_flag=True, help="Do every step anew, though nothing changed.")
+@json_option()
+@pass_invocation
+def build(invocation: Invocation, name: str, *, again: bool, as_json: bool) -> None:
+    """Have the Docker daemon build the folder NAME of the home's images, which has a Dockerfile.
+
+    A profile asks for it by `image: build:NAME`, and builds it by itself when it changed.
+    """
+    built = invocation.host().builder(invocation.home.absolute()).build(name, note, again=again)
+    if as_json:
+        show_json({"name": built.name, "id": built.id, "new": built.new})
+    else:
+        say(f"{'built' if built.new else 'was built already'} {BUILD}{built.name} {built.id[:19]}")
+
+
+@command.command("rm")
+@click.argument("name")
+@yes_option()
+@json_option()
+@pass_invocation
+def rm(invocation: Invocation, name: str, *, yes: bool, as_json: bool) -> None:
+    """Remove a root, or what was built of the folder NAME (`build:NAME`); sandboxes that
+    stand on it keep it from being removed."""
+    if not confirmed(f"Remove the image {name} from this machine?", yes=yes):
+        raise click.exceptions.Exit(FAILED)
+    if name.startswith(BUILD):
+        builder = invocation.host().builder(invocation.home.absolute())
+        tags = builder.remove(name.removeprefix(BUILD))
+        if as_json:
+            show_json({"removed": list(tags)})
+        for tag in () if as_json else tags:
+            say(f"removed {tag}")
+        return
+    _show([_shelf(invocation).remove(name)], "removed", as_json=as_json)
+
+
+@command.command("prune")
+@json_option()
+@pass_invocation
+def prune(invocation: Invocation, *, as_json: bool) -> None:
+    """Remove what was pulled and nothing refers to any more."""
+    _show(_shelf(invocation).prune(), "removed", as_json=as_json)
+
+
+def _shelf(invocation: Invocation) -> "ImageShelf":
+    return invocation.host().images(invocation.home.absolute())
+
+
+def _show(trees: "Sequence[Tree]", what: str, *, as_json: bool) -> None:
+    if as_json:
+        show_json({"images": [_value(tree) for tree in trees]})
+        return
+    for tree in trees:
+        say(f"{what} {tree.name}")
+        if tree.left_out:
+            note(f"atoll: left out {tree.left_out} devices, pipes or sockets")
+
+
+def _value(tree: "Tree") -> dict[str, Json]:
+    return {
+        "name": tree.name,
+        "path": tree.path,
+        "digest": tree.digest,
+        "bytes": tree.bytes,
+        "files": tree.files,
+        "env": dict(tree.env),
+        "left_out": tree.left_out,
+    }
+
+
+def _row(tree: "Tree") -> tuple[str, ...]:
+    size = f"{tree.bytes / MIB:.0f} MiB" if tree.bytes else "-"
+    return (tree.name, size, str(tree.files or "-"), (tree.digest or "-")[:19])

@@ -1,0 +1,42 @@
+"""`atoll logs`: what provisioning said. Output of terminals is not kept and not here."""
+
+import time
+
+import click
+
+from atoll.surfaces.cli.console.api import get
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option, sandbox_argument
+from atoll.surfaces.cli.console.output import say, show_json
+from atoll.surfaces.cli.console.waiting import COMING
+
+POLL_SECONDS = 0.5
+
+
+@click.command("logs")
+@sandbox_argument()
+@click.option("-f", "--follow", is_flag=True, help="Go on until it is made or has failed.")
+@json_option()
+@pass_invocation
+def command(invocation: Invocation, name: str, *, follow: bool, as_json: bool) -> None:
+    """Show how a sandbox was made, step by step."""
+    api = invocation.api()
+    sandbox_id = api.call(get("sandboxes", name)).text("sandbox_id")
+    told = 0
+    while True:
+        # Asked before the lines are read, so that the last lines are not missed.
+        state = api.call(get("sandboxes", sandbox_id)).text("state") if follow else ""
+        answered = api.call(get("sandboxes", sandbox_id, "logs"))
+        lines = answered.children("lines")
+        if as_json and not follow:
+            show_json(answered.value)
+            return
+        for line in lines[told:]:
+            if as_json:
+                show_json(line.value)
+            else:
+                say(f"{line.text('at')}  {line.text('text')}")
+        told = len(lines)
+        if state not in COMING:
+            return
+        time.sleep(POLL_SECONDS)

@@ -1,0 +1,124 @@
+"""`atoll profile`: the recipes sandboxes are made from."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from atoll.domain.errors import Invalid
+from atoll.surfaces.cli.console.answer import Answer
+from atoll.surfaces.cli.console.api import Call, at, get
+from atoll.surfaces.cli.console.exits import FAILED
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option, profile_argument, yes_option
+from atoll.surfaces.cli.console.output import confirmed, say, show_json, show_table
+
+MAX_PROFILE_BYTES = 256 * 1024
+
+
+@click.group("profile")
+def command() -> None:
+    """Look at, check, save and delete profiles."""
+
+
+@command.command("list")
+@json_option()
+@pass_invocation
+def list_(invocation: Invocation, *, as_json: bool) -> None:
+    """List the profiles."""
+    answered = invocation.api().call(get("profiles"))
+    if as_json:
+        show_json(answered.value)
+    else:
+        rows = [_row(profile) for profile in answered.children("profiles")]
+        show_table(("PROFILE", "VERSION", "BACKEND", "AGENT", "DESCRIPTION"), rows)
+
+
+def _row(profile: Answer) -> tuple[str, ...]:
+    return (
+        profile.text("id"),
+        profile.text("version"),
+        profile.text("extension", "-"),
+        profile.text("agent", "-"),
+        profile.text("description") or profile.child("metadata").text("description"),
+    )
+
+
+@command.command("show")
+@profile_argument()
+@click.option("--version", default=None, help="This version  [default: the newest]")
+@json_option()
+@pass_invocation
+def show(invocation: Invocation, profile: str, *, version: str | None, as_json: bool) -> None:
+    """Show one profile as YAML."""
+    query = (("version", version),) if version else ()
+    answered = invocation.api().call(get("profiles", profile, query=query))
+    if as_json:
+        show_json(answered.value)
+        return
+    import yaml
+
+    # What the server adds is left out, so that the text can be edited and saved.
+    document = {k: v for k, v in answered.value.items() if k not in ("bundled", "versions")}
+    click.echo(yaml.safe_dump(document, sort_keys=False, allow_unicode=False), nl=False)
+
+
+@command.command("save")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
+@json_option()
+@pass_invocation
+def save(invocation: Invocation, file: Path, *, as_json: bool) -> None:
+    """Keep the profile in FILE (YAML or JSON; `-` is stdin)."""
+    text = _read(file)
+    from atoll.domain.profile.schema import read_profile
+
+    # Checked here first: the same words, with line and field, without a server.
+    profile = read_profile(text)
+    headers = (("Content-Type", "application/yaml"),)
+    call = Call("PUT", at("profiles", profile.id), (), headers, text.encode())
+    answered = invocation.api().call(call)
+    if as_json:
+        show_json(answered.value)
+    else:
+        say(f"saved {answered.text('id')} {answered.text('version')}")
+
+
+@command.command("delete")
+@profile_argument()
+@click.option("--version", default=None, help="Only this version.")
+@yes_option()
+@pass_invocation
+def delete(invocation: Invocation, profile: str, *, version: str | None, yes: bool) -> None:
+    """Delete a profile of yours."""
+    what = f"{profile} {version}" if version else f"every version of {profile}"
+    if not confirmed(f"Delete {what}?", yes=yes):
+        raise click.exceptions.Exit(FAILED)
+    query = (("version", version),) if version else ()
+    invocation.api().call(Call("DELETE", at("profiles", profile), query))
+    say(f"deleted {what}")
+
+
+@command.command("validate")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
+def validate(file: Path) -> None:
+    """Say whether FILE is a good profile, without a server."""
+    from atoll.domain.profile.schema import read_profile
+
+    profile = read_profile(_read(file))
+    say(f"{file}: {profile.id} {profile.version} is good")
+
+
+def _read(file: Path) -> str:
+    try:
+        if str(file) == "-":
+            data = sys.stdin.buffer.read(MAX_PROFILE_BYTES + 1)
+        else:
+            with file.open("rb") as opened:
+                data = opened.read(MAX_PROFILE_BYTES + 1)
+        if len(data) > MAX_PROFILE_BYTES:
+            raise Invalid(f"{file} is over {MAX_PROFILE_BYTES} bytes: that is no profile")
+        return data.decode()
+    except OSError as problem:
+        raise Invalid(f"{file} cannot be read: {problem.strerror}") from problem
+    except UnicodeDecodeError as problem:
+        raise Invalid(f"{file} is not UTF-8 text") from problem

@@ -1,0 +1,128 @@
+"""`atoll record`: keep what a terminal shows from now on, and look after what was kept."""
+
+import os
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from atoll.domain.errors import Conflict, Failed, NotFound
+from atoll.surfaces.cli.attach.guard import Guarded
+from atoll.surfaces.cli.console.answer import Answer
+from atoll.surfaces.cli.console.api import Api, Call, at, get, post
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option, sandbox_argument
+from atoll.surfaces.cli.console.output import note, say, show_json, show_table
+
+_OWNER_ONLY = 0o600
+
+
+@click.command(
+    "record",
+    epilog="Everybody at the terminal sees that it is recorded. `atoll play` plays a recording.",
+)
+@sandbox_argument()
+@click.option("--terminal", metavar="ID", default=None, help="This terminal and no other.")
+@click.option("--stop", is_flag=True, help="Stop recording; what was recorded stays.")
+@click.option("--list", "listed", is_flag=True, help="List the sandbox's recordings.")
+@click.option("--export", metavar="REC", default=None, help="Write a recording out as asciicast.")
+@click.option("-o", "--output", metavar="FILE", default=None, help="Where to; else to stdout.")
+@click.option("--delete", metavar="REC", default=None, help="Delete a recording for good.")
+@json_option()
+@pass_invocation
+def command(
+    invocation: Invocation,
+    name: str,
+    *,
+    terminal: str | None,
+    stop: bool,
+    listed: bool,
+    export: str | None,
+    output: str | None,
+    delete: str | None,
+    as_json: bool,
+) -> None:
+    """Record a sandbox's terminal from now on."""
+    if sum((stop, listed, export is not None, delete is not None)) > 1:
+        raise click.UsageError("Give one of --stop, --list, --export and --delete.")
+    api = invocation.api()
+    if listed:
+        _list(api, name, as_json=as_json)
+    elif export is not None:
+        _export(api, name, export, output)
+    elif delete is not None:
+        api.call(Call("DELETE", at("sandboxes", name, "recordings", delete)))
+        note(f"{delete} is deleted")
+    else:
+        _switch(api, name, terminal, stop=stop, as_json=as_json)
+
+
+def the_terminal(api: Api, name: str, wanted: str | None, *, recorded: bool = False) -> str:
+    """The terminal that is meant: the one named, else the only one that runs (and is recorded).
+    Raises `NotFound`, `Conflict`."""
+    if wanted is not None:
+        return wanted
+    found = [
+        each.text("terminal_id")
+        for each in api.call(get("sandboxes", name, "terminals")).children("terminals")
+        if each.text("state") == "running" and (not recorded or each.value.get("recording"))
+    ]
+    if not found:
+        raise NotFound(f"no terminal of {name} {'is being recorded' if recorded else 'runs'}")
+    if len(found) > 1:
+        raise Conflict(f"{name} has several: choose one with --terminal: {', '.join(found)}")
+    return found[0]
+
+
+def _switch(api: Api, name: str, wanted: str | None, *, stop: bool, as_json: bool) -> None:
+    terminal = the_terminal(api, name, wanted, recorded=stop)
+    place = ("sandboxes", name, "terminals", terminal, "recording")
+    told = api.call(Call("DELETE", at(*place)) if stop else post(*place))
+    recording = told.text("recording_id")
+    if as_json:
+        show_json(told.value)
+    elif stop:
+        note(f"{terminal} is no longer recorded; `atoll play {name}:{recording}` plays it")
+        say(recording)
+    else:
+        note(f"{terminal} is being recorded, which everybody at it sees; --stop stops it")
+        say(recording)
+
+
+def _list(api: Api, name: str, *, as_json: bool) -> None:
+    told = api.call(get("sandboxes", name, "recordings"))
+    if as_json:
+        show_json(told.value)
+        return
+    rows = [_row(each) for each in told.children("recordings")]
+    heads = ("RECORDING", "TERMINAL", "NAME", "STATE", "BY", "STARTED", "SECONDS", "KIB")
+    show_table(heads, rows)
+
+
+def _row(each: Answer) -> tuple[str, ...]:
+    words = ("recording_id", "terminal_id", "name", "state", "by", "started_at")
+    seconds = each.value.get("seconds")
+    shown = f"{seconds:.0f}" if isinstance(seconds, int | float) else ""
+    return (*(each.text(word) for word in words), shown, str(each.number("bytes") // 1024 + 1))
+
+
+def _export(api: Api, name: str, recording: str, output: str | None) -> None:
+    call = get("sandboxes", name, "recordings", recording)
+    try:
+        with api.open(call) as stream, _opened(output) as file:
+            while data := stream.read():
+                file.write(data)
+    except FileExistsError as error:
+        raise Conflict(f"{output} is there already: choose another name") from error
+    except OSError as error:
+        raise Failed(f"{output} cannot be written: {error.strerror}") from error
+
+
+def _opened(output: str | None) -> AbstractContextManager[BinaryIO | Guarded]:
+    """Where it goes. A new file is its owner's only: it shows what a terminal showed."""
+    if output is None:
+        return nullcontext(Guarded(sys.stdout.buffer))
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    return os.fdopen(os.open(Path(output), flags, _OWNER_ONLY), "wb")

@@ -1,0 +1,63 @@
+"""`atoll search`: find a line in what a sandbox's terminals have shown."""
+
+import click
+
+from atoll.surfaces.cli.console.answer import Answer
+from atoll.surfaces.cli.console.api import get
+from atoll.surfaces.cli.console.exits import FAILED
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option, sandbox_argument
+from atoll.surfaces.cli.console.output import note, say, show_json
+
+
+@click.command("search", epilog="Ends with 1 when nothing was found, as grep does.")
+@sandbox_argument()
+@click.argument("pattern")
+@click.option("--glob", is_flag=True, help="`*` stands for anything, `?` for one character.")
+@click.option("--match-case", is_flag=True, help="Upper and lower case differ.")
+@click.option("--terminal", metavar="ID", default=None, help="This terminal and its recordings.")
+@click.option("--limit", type=click.IntRange(1, 500), default=100, show_default=True)
+@json_option()
+@pass_invocation
+def command(
+    invocation: Invocation,
+    name: str,
+    pattern: str,
+    *,
+    glob: bool,
+    match_case: bool,
+    terminal: str | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """Find lines in terminals, as far back as they reach, and in recordings."""
+    query = (
+        ("q", pattern),
+        ("limit", str(limit)),
+        ("syntax", "glob" if glob else "literal"),
+        ("match_case", "true" if match_case else "false"),
+        *((("terminal", terminal),) if terminal else ()),
+    )
+    told = invocation.api().call(get("sandboxes", name, "search", query=query))
+    found = told.children("matches")
+    if as_json:
+        show_json(told.value)
+    else:
+        for match in found:
+            say(_line(match))
+        if told.value.get("complete") is not True:
+            note("there is more: narrow the search, or raise --limit")
+    if not found:
+        raise click.exceptions.Exit(FAILED)
+
+
+def _line(match: Answer) -> str:
+    """Where it is, what ran there, and the line."""
+    seconds = match.value.get("seconds")
+    if isinstance(seconds, int | float):
+        where = f"{match.text('recording_id')} {int(seconds) // 60}:{int(seconds) % 60:02d}"
+    else:
+        where = f"{match.text('terminal_id')} @{match.number('offset')}"
+    ran = match.value.get("command")
+    during = f" [{ran[:60]}]" if isinstance(ran, str) and ran else ""
+    return f"{where}{during}  {match.text('text')}"

@@ -1,0 +1,74 @@
+"""`atoll doctor`: what this machine can isolate, what is missing, and how to get it; with a
+name, which safety layers are in force in one sandbox.
+"""
+
+from pathlib import Path
+
+import click
+
+from atoll.ports.host import Finding
+from atoll.surfaces.cli.console.answer import Json
+from atoll.surfaces.cli.console.api import get
+from atoll.surfaces.cli.console.exits import FAILED
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import home_option, json_option, sandbox_argument
+from atoll.surfaces.cli.console.output import clean, painted, show_json
+
+
+@click.command("doctor")
+@sandbox_argument(required=False)
+@home_option()
+@json_option()
+@pass_invocation
+def command(invocation: Invocation, name: str | None, *, home: str | None, as_json: bool) -> None:
+    """Say what this machine can isolate, or what protects one sandbox.
+
+    Without NAME it looks at this machine, and exits with 1 when something without which no
+    sandbox is safe is missing. With NAME it shows the safety layers of that sandbox.
+    """
+    if name is not None:
+        _sandbox(invocation, name, as_json=as_json)
+        return
+    place = (Path(home) if home else invocation.home).absolute()
+    findings = list(invocation.host().doctor(place))
+    if as_json:
+        values: list[Json] = [_value(finding) for finding in findings]
+        show_json({"findings": values})
+    else:
+        for finding in findings:
+            _show(finding)
+    if any(finding.level == "fail" for finding in findings):
+        raise click.exceptions.Exit(FAILED)
+
+
+def _sandbox(invocation: Invocation, name: str, *, as_json: bool) -> None:
+    found = invocation.api().call(get("sandboxes", name, "safety"))
+    if as_json:
+        show_json(found.value)
+        return
+    for layer in found.children("layers"):
+        state = "off" if not layer.flag("in_force") else "ok"
+        if state == "ok" and layer.flag("bypassable"):
+            state = "soft"
+        what = f"{layer.number('number')} {layer.text('name')}"
+        click.echo(f"{painted(state, 6)}{clean(what):<22}{clean(layer.text('text'))}")
+    for part in found.children("wall"):
+        state = "off" if not part.flag("in_force") else "soft" if part.flag("weakened") else "ok"
+        click.echo(f"{painted(state, 6)}{clean(part.text('name')):<22}{clean(part.text('text'))}")
+    for note in found.texts("degraded"):
+        click.echo(f"{painted('warn', 6)}{'wall':<22}{clean(note)}")
+
+
+def _value(finding: Finding) -> dict[str, Json]:
+    return {
+        "name": finding.name,
+        "level": finding.level,
+        "text": finding.text,
+        "fix": finding.fix,
+    }
+
+
+def _show(finding: Finding) -> None:
+    click.echo(f"{painted(finding.level, 6)}{clean(finding.name):<18}{clean(finding.text)}")
+    if finding.fix:
+        click.echo(f"{'':<24}{clean(finding.fix)}")

@@ -1,0 +1,48 @@
+"""`atoll down`: sandboxes, runtimes and the processes of Atoll on this machine end."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from atoll.domain.errors import Conflict, Forbidden, NotFound, Unauthenticated, Unavailable
+from atoll.surfaces.cli.console.api import Api, get, post
+from atoll.surfaces.cli.console.exits import FAILED
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import home_option, yes_option
+from atoll.surfaces.cli.console.output import confirmed
+from atoll.surfaces.cli.console.progress import Progress
+from atoll.surfaces.cli.console.server import find_server
+from atoll.surfaces.cli.console.waiting import LIVE
+
+
+@click.command("down")
+@home_option()
+@yes_option()
+@pass_invocation
+def command(invocation: Invocation, *, home: str | None, yes: bool) -> None:
+    """End every sandbox here and Atoll itself.
+
+    Workspaces stay: stopped sandboxes can be started after the next `atoll up`.
+    """
+    place = (Path(home) if home else invocation.home).absolute()
+    if not confirmed(f"End Atoll and everything that runs in its sandboxes ({place})?", yes=yes):
+        raise click.exceptions.Exit(FAILED)
+    with suppress(Unavailable, Unauthenticated, Forbidden):
+        # No control plane, or not ours to ask: then the machine alone ends what runs.
+        _stop_all(Api(lambda: find_server({"ATOLL_HOME": str(place)})))
+    invocation.host().down(place)
+
+
+def _stop_all(api: Api) -> None:
+    """Stop what runs, so that it is `stopped` and not `failed` after the next `atoll up`."""
+    live = tuple(("state", state) for state in LIVE)
+    found = list(api.pages(get("sandboxes", query=live), "sandboxes"))
+    running = [row.text("sandbox_id") for row in found if row.text("state") in LIVE]
+    with Progress(f"stopping {len(running)} sandboxes") as progress:
+        for wait in ("false", "true"):
+            # Asked of all first, then waited for one by one: they stop side by side.
+            for sandbox_id in running:
+                with suppress(Conflict, NotFound):
+                    api.call(post("sandboxes", sandbox_id, "stop", query=(("wait", wait),)))
+                progress.tell()

@@ -1,0 +1,1 @@
+"""Commands about what a sandbox may reach and with which keys."""

@@ -1,0 +1,41 @@
+"""`atoll approvals`: what sandboxes ask for and wait to hear."""
+
+import click
+
+from atoll.surfaces.cli.commands.work.list import age
+from atoll.surfaces.cli.console.answer import Answer
+from atoll.surfaces.cli.console.api import get
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option
+from atoll.surfaces.cli.console.output import note, say, show_json
+
+
+@click.command("approvals")
+@click.option("--all", "everything", is_flag=True, help="Decided ones, too.")
+@json_option()
+@pass_invocation
+def command(invocation: Invocation, *, everything: bool, as_json: bool) -> None:
+    """List what sandboxes ask for."""
+    query = () if everything else (("state", "pending"),)
+    answered = invocation.api().call(get("approvals", query=query))
+    if as_json:
+        show_json(answered.value)
+        return
+    found = answered.children("approvals")
+    for approval in found:
+        show(approval)
+    if not found:
+        note("nothing waits for you")
+
+
+def show(approval: Answer) -> None:
+    """One question as every surface shows it."""
+    times = approval.number("times")
+    again = f", asked {times} times" if times > 1 else ""
+    say(f"{approval.text('approval_id')}  {approval.text('state')}{_since(approval)}{again}")
+    for line in approval.texts("lines"):
+        say(f"  {line}")
+
+
+def _since(approval: Answer) -> str:
+    return f", {age(approval.text('asked_at'))} ago"

@@ -1,0 +1,53 @@
+"""`atoll approve`: a person at a terminal says yes to what they were shown.
+
+The token alone does not approve: the server gives words for this very question, and the person
+reads them back. Nothing that runs in a sandbox sees them.
+"""
+
+import sys
+
+import click
+
+from atoll.domain.errors import Forbidden
+from atoll.surfaces.cli.commands.network.approvals import show
+from atoll.surfaces.cli.console.answer import Json
+from atoll.surfaces.cli.console.api import get, post
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import approval_argument, duration, json_option
+from atoll.surfaces.cli.console.output import note, say, show_json
+
+
+@click.command("approve")
+@approval_argument("pending")
+@click.option(
+    "--for",
+    "reach",
+    type=click.Choice(("once", "sandbox", "organization")),
+    default="once",
+    help="One request, this sandbox, or every sandbox that has the secret  [default: once]",
+)
+@click.option(
+    "--ttl", default=None, callback=duration, help="For so long at most: 90s, 15m, 4h, 2d."
+)
+@json_option()
+@pass_invocation
+def command(
+    invocation: Invocation, approval: str, *, reach: str, ttl: str | None, as_json: bool
+) -> None:
+    """Say yes to what a sandbox asks for."""
+    if not sys.stdin.isatty():
+        raise Forbidden("approving needs a person at a terminal: run it in one, or use the page")
+    api = invocation.api()
+    asked = api.call(get("approvals", approval))
+    show(asked)
+    confirmation = api.call(post("approvals", approval, "confirmation"))
+    note(f"To say yes ({reach}), type: {confirmation.text('words')}")
+    words = click.prompt("Words", default="", show_default=False, err=True)
+    body: dict[str, Json] = {"for": reach, "shown": asked.text("digest"), "words": words or "-"}
+    if ttl is not None:
+        body["ttl"] = ttl
+    answered = api.call(post("approvals", approval, "approve", value=body))
+    if as_json:
+        show_json(answered.value)
+    else:
+        say(f"approved {approval}")

@@ -1,0 +1,24 @@
+"""`atoll deny`: a person says no to what a sandbox asks for."""
+
+import click
+
+from atoll.surfaces.cli.console.api import post
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import approval_argument, json_option
+from atoll.surfaces.cli.console.output import say, show_json
+
+
+@click.command("deny")
+@approval_argument("pending")
+@json_option()
+@pass_invocation
+def command(invocation: Invocation, approval: str, *, as_json: bool) -> None:
+    """Say no to what a sandbox asks for.
+
+    The same is not asked again for a quarter of an hour.
+    """
+    answered = invocation.api().call(post("approvals", approval, "deny"))
+    if as_json:
+        show_json(answered.value)
+    else:
+        say(f"denied {approval}")

@@ -1,0 +1,128 @@
+"""`atoll net`: what a sandbox may reach, shown and switched while it lives."""
+
+from collections.abc import Mapping
+
+import click
+
+from atoll.domain.profile.profile import NetworkMode
+from atoll.surfaces.cli.console.answer import Answer, Json
+from atoll.surfaces.cli.console.api import get, put
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option, sandbox_argument
+from atoll.surfaces.cli.console.output import clean, say, show_json, show_table
+from atoll.surfaces.cli.console.usual_verb import UsualVerb
+
+MODES = [mode.value for mode in NetworkMode]
+
+
+class _Network(UsualVerb):
+    """A name alone shows."""
+
+    usual = "show"
+
+
+@click.group("net", cls=_Network)
+def command() -> None:
+    """Show and switch what a sandbox may reach."""
+
+
+@command.command("show")
+@sandbox_argument()
+@json_option()
+@pass_invocation
+def show(invocation: Invocation, name: str, *, as_json: bool) -> None:
+    """Show a sandbox's network mode and rules."""
+    found = invocation.api().call(get("sandboxes", name, "network"))
+    if as_json:
+        show_json(found.value)
+        return
+    click.echo(f"{'mode':<12}{clean(found.text('mode'))}")
+    for label, texts in (
+        ("host ports", found.texts("host_ports")),
+        ("ranges", found.texts("ranges")),
+        ("denied", found.texts("denied")),
+    ):
+        if texts:
+            click.echo(f"{label:<12}{clean(', '.join(texts))}")
+    rows = [_row(rule) for rule in found.children("rules")]
+    if rows:
+        show_table(("HOST", "PORTS", "REQUESTS", "FROM"), rows)
+
+
+@command.command("allow")
+@sandbox_argument()
+@click.argument("hosts", metavar="HOST...", nargs=-1, required=True)
+@json_option()
+@pass_invocation
+def allow(invocation: Invocation, name: str, *, hosts: tuple[str, ...], as_json: bool) -> None:
+    """Let a sandbox reach HOST.
+
+    HOST is a name, *.name for one more label, name:port, http://name/path or preset:NAME.
+    """
+    found = _switch(invocation, name, {"allow": list(hosts)}, as_json=as_json)
+    if found.text("mode") != NetworkMode.LIMITED and not as_json:
+        say(f"note: its mode is {found.text('mode')}; rules of hosts count in limited")
+
+
+@command.command("deny")
+@sandbox_argument()
+@click.argument("hosts", metavar="HOST...", nargs=-1, required=True)
+@json_option()
+@pass_invocation
+def deny(invocation: Invocation, name: str, *, hosts: tuple[str, ...], as_json: bool) -> None:
+    """Keep a sandbox from HOST, whatever its rules say."""
+    _switch(invocation, name, {"deny": list(hosts)}, as_json=as_json)
+
+
+@command.command("forget")
+@sandbox_argument()
+@click.argument("hosts", metavar="HOST...", nargs=-1, required=True)
+@json_option()
+@pass_invocation
+def forget(invocation: Invocation, name: str, *, hosts: tuple[str, ...], as_json: bool) -> None:
+    """Take back what was allowed or denied; the profile's rules stay."""
+    _switch(invocation, name, {"forget": list(hosts)}, as_json=as_json)
+
+
+@command.command("mode")
+@sandbox_argument()
+@click.argument("mode", type=click.Choice(MODES), metavar="MODE")
+@click.option(
+    "--port", "ports", type=int, multiple=True, help="A port of this machine (host-only)."
+)
+@click.option("--range", "ranges", multiple=True, help="A private range (host-only).")
+@json_option()
+@pass_invocation
+def mode(
+    invocation: Invocation,
+    name: str,
+    *,
+    mode: str,
+    ports: tuple[int, ...],
+    ranges: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Switch a sandbox's network mode: none, limited, host-only or full."""
+    change: dict[str, Json] = {"mode": mode}
+    if ports:
+        change["host_ports"] = list(ports)
+    if ranges:
+        change["ranges"] = list(ranges)
+    _switch(invocation, name, change, as_json=as_json)
+
+
+def _switch(
+    invocation: Invocation, name: str, change: Mapping[str, Json], *, as_json: bool
+) -> Answer:
+    found = invocation.api().call(put("sandboxes", name, "network", value=change))
+    if as_json:
+        show_json(found.value)
+    else:
+        count = len(found.children("rules"))
+        say(f"{clean(name)}: {found.text('mode')}, {count} rule{'' if count == 1 else 's'}")
+    return found
+
+
+def _row(rule: Answer) -> tuple[str, ...]:
+    requests = " ".join([*rule.texts("methods"), *rule.texts("paths")])
+    return (rule.text("host"), ",".join(rule.texts("ports")), requests or "-", rule.text("origin"))

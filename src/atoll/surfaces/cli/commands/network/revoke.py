@@ -1,0 +1,24 @@
+"""`atoll revoke`: a person takes back a yes."""
+
+import click
+
+from atoll.surfaces.cli.console.api import post
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import approval_argument, json_option
+from atoll.surfaces.cli.console.output import say, show_json
+
+
+@click.command("revoke")
+@approval_argument("granted")
+@json_option()
+@pass_invocation
+def command(invocation: Invocation, approval: str, *, as_json: bool) -> None:
+    """Take back a yes.
+
+    At once, also from what streams because of it.
+    """
+    answered = invocation.api().call(post("approvals", approval, "revoke"))
+    if as_json:
+        show_json(answered.value)
+    else:
+        say(f"revoked {approval}")

@@ -1,0 +1,203 @@
+"""`atoll secret`: values go in by standard input or a hidden prompt, never as an argument, and
+never come out again."""
+
+import sys
+
+import click
+
+from atoll.domain.errors import Invalid
+from atoll.domain.secrets.secret import Purpose, Use, look_alikes, read_place
+from atoll.surfaces.cli.console import candidates
+from atoll.surfaces.cli.console.answer import Answer, Json
+from atoll.surfaces.cli.console.api import Call, at, get, post
+from atoll.surfaces.cli.console.exits import FAILED
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option, yes_option
+from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+
+MAX_BYTES = 64 * 1024
+
+_scope = click.option("--scope", default=None, help="Which one, when several scopes have the name.")
+
+
+@click.group("secret")
+def command() -> None:
+    """Set, list, rotate and remove secrets."""
+
+
+@command.command("set")
+@click.argument("name", shell_complete=candidates.listed("secrets", "name"))
+@click.option(
+    "--provider",
+    default=None,
+    shell_complete=candidates.providers(),
+    help="The key of this model provider.",
+)
+@click.option("--base-url", default=None, help="With --provider: a gateway of your own.")
+@click.option("--custom", is_flag=True, help="For requests to hosts you approve  [default]")
+@click.option("--host", "hosts", multiple=True, help="It may go to this host without asking.")
+@click.option(
+    "--slot",
+    type=click.Choice(("bearer", "header", "query", "basic")),
+    default=None,
+    help="Where it goes in a request  [default: bearer]",
+)
+@click.option("--slot-name", default=None, help="The header, parameter, or user of --slot.")
+@click.option(
+    "--header", "headers", multiple=True, help="A further header of requests that passes."
+)
+@click.option("--git", "remote", default=None, help="The token of this https:// remote.")
+@click.option("--push", multiple=True, help="With --git: refs that may be pushed.")
+@click.option("--env", default=None, help="A variable inside: a placeholder for it.")
+@click.option("--expose", is_flag=True, help="The value itself goes into --env, readable inside.")
+@click.option(
+    "--scope",
+    default="person",
+    help="person, organization, sandbox:NAME or profile:NAME  [default: person]",
+)
+@yes_option()
+@json_option()
+@pass_invocation
+def set_(invocation: Invocation, /, name: str, *, as_json: bool, yes: bool, **said: object) -> None:
+    """Set the secret NAME; its value comes from stdin or a hidden prompt."""
+    body = _body(said)
+    if _with_look_alikes(said):
+        if not confirmed("Is this the host you mean?", yes=yes):
+            raise click.exceptions.Exit(FAILED)
+        body["look_alike"] = True
+    body["value"] = _value(name)
+    answered = invocation.api().call(_put(name, body))
+    if as_json:
+        show_json(answered.value)
+        return
+    say(f"set {_spoken(answered)}")
+    if not answered.flag("broker_protected"):
+        note(f"{name} can be read by everything in the sandboxes that have it")
+
+
+@command.command("list")
+@json_option()
+@pass_invocation
+def list_(invocation: Invocation, *, as_json: bool) -> None:
+    """List the secrets, without their values."""
+    answered = invocation.api().call(get("secrets"))
+    if as_json:
+        show_json(answered.value)
+        return
+    rows = [_row(secret) for secret in answered.children("secrets")]
+    if rows:
+        show_table(("NAME", "FOR", "ENV", "SCOPE", "VERSION", "ENDS IN", "FINGERPRINT"), rows)
+    else:
+        note("no secrets: set one with `atoll secret set NAME`")
+
+
+@command.command("rotate")
+@click.argument("name", shell_complete=candidates.listed("secrets", "name"))
+@_scope
+@json_option()
+@pass_invocation
+def rotate(invocation: Invocation, name: str, *, scope: str | None, as_json: bool) -> None:
+    """Give NAME another value, in every running sandbox at once."""
+    call = post("secrets", name, "rotate", value={"value": _value(name)}, query=_query(scope))
+    answered = invocation.api().call(call)
+    if as_json:
+        show_json(answered.value)
+    else:
+        say(f"rotated {_spoken(answered)}")
+
+
+@command.command("rm")
+@click.argument("name", shell_complete=candidates.listed("secrets", "name"))
+@_scope
+@yes_option()
+@pass_invocation
+def remove(invocation: Invocation, name: str, *, scope: str | None, yes: bool) -> None:
+    """Remove NAME, from every running sandbox at once."""
+    if not confirmed(f"Remove the secret {name}?", yes=yes):
+        raise click.exceptions.Exit(FAILED)
+    invocation.api().call(Call("DELETE", at("secrets", name), _query(scope)))
+    say(f"removed {name}")
+
+
+def _put(name: str, body: dict[str, Json]) -> Call:
+    sent = post("secrets", name, value=body)
+    return Call("PUT", sent.path, (), sent.headers, sent.body)
+
+
+def _query(scope: str | None) -> tuple[tuple[str, str], ...]:
+    return (("scope", scope),) if scope else ()
+
+
+def _body(said: dict[str, object]) -> dict[str, Json]:
+    """The wish as the API takes it; what was not said is left out. Raises `Invalid`."""
+    kinds = [word for word in ("provider", "custom", "remote") if said[word]]
+    if len(kinds) > 1:
+        raise Invalid("a secret is for one thing: --provider, --custom or --git")
+    kind = {"provider": "provider", "remote": "git"}.get(kinds[0] if kinds else "", "custom")
+    if kind == "custom" and said["expose"] and not (said["custom"] or said["hosts"]):
+        kind = "env"
+    body: dict[str, Json] = {"kind": kind, "broker_protected": not said["expose"]}
+    for name in ("provider", "base_url", "slot", "slot_name", "remote", "env", "scope"):
+        value = said[name]
+        if isinstance(value, str):
+            body[name] = value
+    for name in ("hosts", "headers", "push"):
+        value = said[name]
+        if isinstance(value, tuple) and value:
+            body[name] = [str(one) for one in value]
+    return body
+
+
+def _with_look_alikes(said: dict[str, object]) -> bool:
+    """Whether hosts have letters beyond ASCII; shows both spellings of each."""
+    hosts, urls = said["hosts"], (said["base_url"], said["remote"])
+    use = Use(
+        Purpose.CUSTOM,
+        target=str(urls[1] or ""),
+        base_url=str(urls[0] or ""),
+        places=tuple(read_place(str(host)) for host in (hosts if isinstance(hosts, tuple) else ())),
+    )
+    found = look_alikes(use)
+    for read, asked in found:
+        note(f"the host reads {read} and is {asked}: it has letters that can look like others")
+    return bool(found)
+
+
+def _value(name: str) -> str:
+    """From a hidden prompt, or all of standard input but one line end at its end."""
+    if sys.stdin.isatty():
+        prompted: str = click.prompt(f"Value of {name}", hide_input=True, err=True)
+        return prompted
+    data = sys.stdin.buffer.read(MAX_BYTES + 3)
+    if len(data) > MAX_BYTES + 2:
+        raise Invalid(f"a value may have {MAX_BYTES} bytes")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        raise Invalid("the value is not UTF-8 text") from None
+    value = text.removesuffix("\n").removesuffix("\r")
+    if not value:
+        raise Invalid(
+            f"nothing came on stdin: pipe the value of {name} in, or run this at a terminal"
+        )
+    return value
+
+
+def _spoken(secret: Answer) -> str:
+    tail = secret.text("last4")
+    ends = f", ends in {tail}" if tail else ""
+    return f"{secret.text('name')} (version {secret.number('version')}{ends})"
+
+
+def _row(secret: Answer) -> tuple[str, ...]:
+    exposed = "" if secret.flag("broker_protected") else " EXPOSED"
+    about = secret.text("provider") or secret.text("remote") or ", ".join(secret.texts("hosts"))
+    return (
+        secret.text("name"),
+        " ".join(filter(None, (secret.text("kind"), about))) + exposed,
+        secret.text("env") or "-",
+        secret.text("scope"),
+        str(secret.number("version")),
+        secret.text("last4") or "-",
+        secret.text("fingerprint")[:12],
+    )

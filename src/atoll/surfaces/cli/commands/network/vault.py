@@ -1,0 +1,28 @@
+"""`atoll vault`: the master key that the values of secrets are sealed under."""
+
+import click
+
+from atoll.surfaces.cli.console.api import post
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option
+from atoll.surfaces.cli.console.output import say, show_json
+
+
+@click.group("vault")
+def command() -> None:
+    """Look after the keys secrets are sealed under."""
+
+
+@command.command("rotate-master")
+@json_option()
+@pass_invocation
+def rotate_master(invocation: Invocation, *, as_json: bool) -> None:
+    """Put every value under a new master key and forget the old ones.
+
+    Backups of the database made before need the old master.key: keep it with them.
+    """
+    answered = invocation.api().call(post("vault", "rotate-master"))
+    if as_json:
+        show_json(answered.value)
+    else:
+        say(f"{answered.number('secrets')} secrets are under {answered.text('key_id')} now")

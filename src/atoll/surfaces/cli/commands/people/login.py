@@ -1,0 +1,41 @@
+"""`atoll login`: a new one-time link to the page, for the person who holds the token."""
+
+import click
+
+from atoll.domain.errors import Failed
+from atoll.surfaces.cli.console.answer import Answer
+from atoll.surfaces.cli.console.api import Call
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option
+from atoll.surfaces.cli.console.output import note, say, show_json
+
+
+@click.command("login")
+@click.option("--open", "browse", is_flag=True, help="Open it in the browser, too.")
+@json_option()
+@pass_invocation
+def command(invocation: Invocation, *, browse: bool, as_json: bool) -> None:
+    """Print a new login link for the page."""
+    api = invocation.api()
+    answered = api.call(Call("POST", "/auth/tickets"))
+    link = _link(answered, api.server.url)
+    if as_json:
+        show_json(answered.value)
+    else:
+        say(link)
+        note("good once, and for ten minutes")
+    if browse:
+        import webbrowser
+
+        if not webbrowser.open(link):
+            note("atoll: no browser here: open the link yourself")
+
+
+def _link(answered: Answer, url: str) -> str:
+    link = answered.text("url") or answered.text("login_url")
+    ticket = answered.text("ticket")
+    if not link and ticket:
+        link = f"{url}/#login={ticket}"
+    if not link:
+        raise Failed("the server made no login link")
+    return link

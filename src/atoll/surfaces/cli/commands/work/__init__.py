@@ -1,0 +1,1 @@
+"""Commands of daily work: sandboxes, their terminals and files."""

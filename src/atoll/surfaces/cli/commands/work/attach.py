@@ -1,0 +1,204 @@
+"""`atoll attach`: choose the sandbox and the terminal, then sit down at it."""
+
+import asyncio
+import secrets
+from dataclasses import dataclass, field
+
+import click
+
+from atoll.domain.errors import AtollError, Conflict, NotFound
+from atoll.surfaces.cli.attach.attachment import Attachment
+from atoll.surfaces.cli.attach.control_key import DEFAULT as CONTROL_KEY
+from atoll.surfaces.cli.attach.control_key import ControlKey
+from atoll.surfaces.cli.attach.detach import DEFAULT, DetachKeys
+from atoll.surfaces.cli.attach.ending import Detached, Ended, Ending, Lost, Signalled
+from atoll.surfaces.cli.attach.rawtty import RawTty
+from atoll.surfaces.cli.console.answer import Answer, Json
+from atoll.surfaces.cli.console.api import Api, get, post
+from atoll.surfaces.cli.console.exits import FAILED, OK, SIGNALLED
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.memory import remember
+from atoll.surfaces.cli.console.options import sandbox_argument
+from atoll.surfaces.cli.console.output import note
+from atoll.surfaces.cli.console.selection import select
+from atoll.surfaces.cli.console.waiting import COMING, LIVE, end_notice, name_of, wait_ready
+
+
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """What is wanted: a terminal by id, a new one for sure, or whichever runs; to watch only, or
+    to drive at once."""
+
+    keys: DetachKeys
+    terminal: str | None = None
+    new: bool = False
+    read_only: bool = False
+    take: bool = False
+    control: ControlKey = field(default_factory=ControlKey)
+
+
+@click.command(
+    "attach",
+    epilog="Without NAME: the sandbox made from the current folder, else the only one there is.",
+)
+@sandbox_argument(required=False)
+@click.option("--last", is_flag=True, help="The sandbox used last.")
+@click.option("--terminal", metavar="ID", default=None, help="This terminal and no other.")
+@click.option("--new", "new", is_flag=True, help="Open a new terminal.")
+@click.option(
+    "--detach-keys",
+    default=DEFAULT,
+    show_default=True,
+    envvar="ATOLL_DETACH_KEYS",
+    help="Leave with these keys (ctrl-p,ctrl-q is a sequence; none has no such keys).",
+)
+@click.option("--read-only", is_flag=True, help="Watch; nothing typed goes anywhere.")
+@click.option("--take", is_flag=True, help="Take control from whoever drives.")
+@click.option(
+    "--control-key",
+    default=CONTROL_KEY,
+    show_default=True,
+    envvar="ATOLL_CONTROL_KEY",
+    help="Ask for control with this key, give it and let go of it (none has no such key).",
+)
+@click.option("--clipboard", is_flag=True, help="Let programs inside set your clipboard.")
+@pass_invocation
+def command(
+    invocation: Invocation,
+    name: str | None,
+    *,
+    last: bool,
+    terminal: str | None,
+    new: bool,
+    detach_keys: str,
+    read_only: bool,
+    take: bool,
+    control_key: str,
+    clipboard: bool,
+) -> None:
+    """Sit down at a sandbox's terminal."""
+    if terminal and new:
+        raise click.UsageError("Give --terminal or --new, not both.")
+    if read_only and take:
+        raise click.UsageError("Give --read-only or --take, not both.")
+    key = ControlKey(control_key)
+    sitting = Sitting(DetachKeys(detach_keys), terminal, new, read_only, take, key)
+    tty = RawTty(clipboard=clipboard)
+    api = invocation.api()
+    sandbox = awake(api, select(invocation, api, name, last=last))
+    raise click.exceptions.Exit(sit(invocation, sandbox, sitting, tty=tty))
+
+
+def awake(api: Api, sandbox: Answer) -> Answer:
+    """The sandbox, started when it was stopped, and ready. Raises `Conflict`, `Failed`."""
+    state = sandbox.text("state")
+    if state == "stopped":
+        note(f"{name_of(sandbox)} is stopped: starting it")
+        sandbox = api.call(post("sandboxes", sandbox.text("sandbox_id"), "start"))
+    elif state not in (*LIVE, *COMING):
+        reason = sandbox.text("reason")
+        name = name_of(sandbox)
+        kept = state in ("failed", "expired")
+        start = f"`atoll start {name}` brings it up with its files, " if kept else ""
+        raise Conflict(
+            f"{name} is {state}{': ' + reason if reason else ''}; "
+            f"{start}`atoll recreate {name}` makes it afresh"
+        )
+    return wait_ready(api, sandbox, title=f"waiting for {name_of(sandbox)}", again=True)
+
+
+def sit(invocation: Invocation, sandbox: Answer, sitting: Sitting, *, tty: RawTty) -> int:
+    """Sit down until it is over; returns the exit code. The tty is as before afterwards."""
+    # Loaded only now: the WebSocket client takes longer to load than most commands to run.
+    from atoll.surfaces.cli.attach.connection import Target
+    from atoll.surfaces.cli.attach.session import Seat
+
+    api = invocation.api()
+    sandbox_id = sandbox.text("sandbox_id")
+    remember(invocation.environ, sandbox_id)
+    terminal, fresh = _terminal(api, sandbox, sitting, tty.size)
+    target = Target(sandbox_id, terminal, name_of(sandbox))
+    attachment = Attachment(
+        f"cli-{secrets.token_hex(8)}",
+        fresh=fresh,
+        read_only=sitting.read_only,
+        take=sitting.take,
+    )
+
+    async def still_there() -> str:
+        return await asyncio.to_thread(_gone, api, target.sandbox_id, target.name)
+
+    if soon := end_notice(sandbox):
+        note(soon)
+    with tty:
+        seat = Seat(target, tty, attachment, key=sitting.control)
+        ending = asyncio.run(seat.run(lambda: api.server, sitting.keys, still_there=still_there))
+    if seat.lost_bytes:
+        note(f"atoll: {seat.lost_bytes} bytes that you typed or pasted went nowhere")
+    return _farewell(ending, target.name)
+
+
+def _terminal(
+    api: Api, sandbox: Answer, sitting: Sitting, size: tuple[int, int]
+) -> tuple[str, bool]:
+    """The terminal's id, and whether it was opened just now."""
+    sandbox_id = sandbox.text("sandbox_id")
+    if sitting.terminal:
+        api.call(get("sandboxes", sandbox_id, "terminals", sitting.terminal))
+        return sitting.terminal, False
+    if not sitting.new:
+        listed = api.call(get("sandboxes", sandbox_id, "terminals")).children("terminals")
+        running = [row for row in listed if row.text("state") == "running"]
+        if running:
+            # The one started last: what this person most likely left.
+            latest = max(running, key=lambda row: row.text("started_at"))
+            return latest.text("terminal_id"), False
+    wish: dict[str, Json] = {"cols": size[0], "rows": size[1]}
+    agent = sandbox.text("agent")
+    if agent and not sitting.new:
+        wish["agent"] = agent
+    opened = api.call(post("sandboxes", sandbox_id, "terminals", value=wish))
+    return opened.text("terminal_id"), True
+
+
+def _gone(api: Api, sandbox_id: str, name: str) -> str:
+    """Why the sandbox cannot be gone on with; empty while it can, or nobody can say."""
+    try:
+        sandbox = api.call(get("sandboxes", sandbox_id))
+    except NotFound:
+        return f"{name} is gone"
+    except AtollError:
+        return ""
+    state = sandbox.text("state")
+    if state in (*LIVE, *COMING):
+        return ""
+    reason = sandbox.text("reason")
+    return f"{name} is {state}{': ' + reason if reason else ''}"
+
+
+def _farewell(ending: Ending, name: str) -> int:
+    match ending:
+        case Detached():
+            note(f"detached: come back with `atoll attach {name}`")
+            return OK
+        case Ended(code, signal):
+            if signal is None:
+                return FAILED if code is None else code
+            return SIGNALLED + signal_number(signal)
+        case Lost(message, exit_code):
+            note(f"atoll: {message}")
+            return exit_code
+        case Signalled(number):
+            return SIGNALLED + number
+
+
+def signal_number(name: str) -> int:
+    """15 of `TERM`, `SIGTERM` or `15`; 0 for one this machine does not know."""
+    import signal
+
+    if name.isdigit() and len(name) < 4:
+        return int(name)
+    try:
+        return int(signal.Signals[f"SIG{name.removeprefix('SIG')}"])
+    except KeyError:
+        return 0

@@ -1,0 +1,249 @@
+"""`atoll cp`: files and trees between this machine and a sandbox."""
+
+import io
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import click
+
+from atoll.domain.errors import Invalid, NotFound
+from atoll.domain.files.outgoing_file import Verdict, judge
+from atoll.domain.size import spelled_size
+from atoll.surfaces.cli.attach.guard import Guarded
+from atoll.surfaces.cli.console.answer import Answer, Json
+from atoll.surfaces.cli.console.api import Api, Call, Stream, at, get, post
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option
+from atoll.surfaces.cli.console.output import note, show_json
+from atoll.surfaces.cli.transfer.arrived_tree import Notices, take_repositories_out
+from atoll.surfaces.cli.transfer.sparse import TOLD_BYTES, Room, write_sparse
+from atoll.surfaces.cli.transfer.tree import CHUNK_BYTES, pack, unpack
+
+_REMOTE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*):(.*)", re.DOTALL)
+PIPE = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A path in a sandbox, as the API takes it."""
+
+    sandbox: str
+    path: str
+
+    def within(self, name: str) -> "Place":
+        """The entry `name` below it."""
+        return Place(self.sandbox, f"{self.path.rstrip('/')}/{name}" if self.path else name)
+
+
+@click.command("cp", epilog="Sandbox paths are relative to /workspace. `./a:b` is a local name.")
+@click.argument("source", metavar="SRC")
+@click.argument("target", metavar="DST")
+@click.option("--with-secrets", is_flag=True, help="Also what holds a secret of yours.")
+@json_option()
+@pass_invocation
+def command(
+    invocation: Invocation, source: str, target: str, *, with_secrets: bool, as_json: bool
+) -> None:
+    """Copy files and folders into or out of a sandbox.
+
+    One side is NAME:PATH, the other a local path or `-` (a file, or the tar of a folder, on
+    stdout; a file on stdin).
+    """
+    api = invocation.api()
+    inside_from, inside_to = _place(source), _place(target)
+    if (inside_from is None) == (inside_to is None):
+        raise click.UsageError("Exactly one side must be NAME:PATH.")
+    if inside_from is not None:
+        said = (("secrets", "allow"),) if with_secrets else ()
+        copied = _fetch(api, inside_from, target, said=said)
+    elif inside_to is not None:
+        copied = send(api, source, inside_to)
+    else:
+        return
+    if as_json and target != PIPE:
+        show_json({"files": copied})
+
+
+def _place(text: str) -> Place | None:
+    found = _REMOTE.fullmatch(text)
+    return Place(found[1], found[2]) if found else None
+
+
+def _kind(api: Api, place: Place) -> str:
+    """`file`, `dir`, `symlink`, `other`, or empty when there is nothing."""
+    entry = _entry(api, place)
+    return "" if entry is None else entry.text("type")
+
+
+def _entry(api: Api, place: Place) -> Answer | None:
+    """What is there, None when there is nothing."""
+    try:
+        return api.call(get("sandboxes", place.sandbox, "files", "stat", query=_path(place)))
+    except NotFound as error:
+        if _no_such_file(api, place):
+            return None
+        raise error
+
+
+def _no_such_file(api: Api, place: Place) -> bool:
+    """Whether it is the file that is missing, not the sandbox (which raises `NotFound`)."""
+    api.call(get("sandboxes", place.sandbox))
+    return True
+
+
+def total_of(api: Api, sandbox: str, path: str) -> int:
+    """Return the bytes that a folder's files claim, known before any of them is sent."""
+    query = (("path", path or "."),)
+    return api.call(get("sandboxes", sandbox, "files", "total", query=query)).number("bytes")
+
+
+def _path(place: Place) -> tuple[tuple[str, str], ...]:
+    return (("path", place.path or "."),)
+
+
+def _fetch(api: Api, place: Place, target: str, *, said: tuple[tuple[str, str], ...]) -> int:
+    entry = _entry(api, place)
+    if entry is None:
+        raise NotFound(f"{place.sandbox} holds no {place.path!r}")
+    kind = entry.text("type")
+    landing = None if target == PIPE else _landing(target, place)
+    if landing is not None:
+        whole = total_of(api, place.sandbox, place.path) if kind == "dir" else entry.number("size")
+        _check(place, landing, size=whole)
+    call = Call(
+        "GET",
+        at("sandboxes", place.sandbox, "files", "archive" if kind == "dir" else "content"),
+        (*_path(place), *said),
+        (("Accept", "*/*"),),
+    )
+    with api.open(call) as stream:
+        if landing is None:
+            out = Guarded(sys.stdout.buffer)
+            for data in iter(stream.read, b""):
+                out.write(data)
+            return 1
+        return _keep(stream, landing, folder=kind == "dir")
+
+
+def _check(place: Place, landing: Path, *, size: int) -> None:
+    """Report a large size, and raise `LimitReached` where it does not fit, `Invalid` for a part of
+    a repository's own folder: git here would run what its settings name."""
+    if judge(place.path, frozenset()) is Verdict.STAYS:
+        raise Invalid(
+            f"{place.path} belongs to a git repository, which never leaves as one: `atoll pull` "
+            "brings its commits, and `-` in place of a path prints its bytes"
+        )
+    what = f"{place.sandbox}:{place.path}"
+    Room(landing.parent).admit(size, what)
+    if size >= TOLD_BYTES:
+        note(f"{what} is {spelled_size(size)} large")
+    if judge(landing.name, frozenset()) is Verdict.FLAGGED and size:
+        Notices(flagged=[landing.name]).tell()
+
+
+def _landing(target: str, place: Place) -> Path:
+    """As `cp` does: into an existing folder under the source's own name, else that name."""
+    path = Path(target)
+    if path.is_dir():
+        name = PurePosixPath(place.path).name
+        path = path / (name if name not in ("", "..") else place.sandbox)
+    if not path.parent.is_dir():
+        raise Invalid(f"there is no folder {path.parent}: make it first")
+    return path
+
+
+def _keep(stream: Stream, target: Path, *, folder: bool) -> int:
+    """Into a fresh place beside the target, then renamed: a broken line leaves nothing half."""
+    if folder and target.exists():
+        raise Invalid(f"{target} is there already: move it away first")
+    fresh = Path(tempfile.mkdtemp(prefix=".atoll-", dir=target.parent))
+    try:
+        if folder:
+            inner = fresh / "tree"
+            inner.mkdir()
+            notices = Notices()
+            packed = io.BufferedReader(StreamFile(stream), CHUNK_BYTES)
+            files = unpack(packed, inner, notices.left_out)
+            take_repositories_out(inner, notices)
+            inner.rename(target)
+            notices.tell()
+            return files
+        part = fresh / "file"
+        with part.open("xb") as out:
+            write_sparse(out, iter(stream.read, b""), Room(fresh))
+        part.replace(target)
+        return 1
+    except OSError as problem:
+        raise Invalid(f"{target} cannot be written: {problem.strerror}") from problem
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+class StreamFile(io.RawIOBase):
+    """An API stream as a file, for `tarfile`."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]
+        """Fill what has come."""
+        data = self._stream.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def send(api: Api, source: str, place: Place) -> int:
+    """Copy a file or folder of this machine (or `-`, stdin) to a place; how many files."""
+    if source == PIPE:
+        _put(api, place, iter(lambda: os.read(0, CHUNK_BYTES), b""), mode=0o644)
+        return 1
+    path = Path(source)
+    try:
+        found = path.stat()
+    except OSError as problem:
+        raise Invalid(f"{path} cannot be read: {problem.strerror}") from problem
+    into = place.path in ("", ".") or place.path.endswith("/") or _kind(api, place) == "dir"
+    goal = place.within(path.resolve().name) if into else place
+    if stat.S_ISDIR(found.st_mode):
+        return _send_folder(api, path, goal)
+    if not stat.S_ISREG(found.st_mode):
+        raise Invalid(f"{path} is neither a file nor a folder")
+    with path.open("rb") as file:
+        chunks = iter(lambda: file.read(CHUNK_BYTES), b"")
+        _put(api, goal, chunks, mode=stat.S_IMODE(found.st_mode) & 0o777)
+    return 1
+
+
+def _put(api: Api, place: Place, data: Iterator[bytes], *, mode: int) -> None:
+    query = (*_path(place), ("mode", f"{mode:o}"), ("parents", "true"))
+    headers = (("Content-Type", "application/octet-stream"),)
+    path = at("sandboxes", place.sandbox, "files", "content")
+    api.call(Call("PUT", path, query, headers, data))
+
+
+def _send_folder(api: Api, folder: Path, place: Place) -> int:
+    wish: dict[str, Json] = {"path": place.path, "parents": True}
+    api.call(post("sandboxes", place.sandbox, "files", "mkdir", value=wish))
+    headers = (("Content-Type", "application/x-tar"),)
+    path = at("sandboxes", place.sandbox, "files", "archive")
+    left_out: list[str] = []
+    answered = api.call(Call("PUT", path, _path(place), headers, pack(folder, left_out)))
+    _say_left_out(left_out)
+    return answered.number("files")
+
+
+def _say_left_out(names: list[str]) -> None:
+    if names:
+        shown = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
+        note(f"atoll: left out {len(names)} links out of the tree or special files: {shown}")

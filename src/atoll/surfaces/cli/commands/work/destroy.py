@@ -1,0 +1,81 @@
+"""`atoll destroy`: take sandboxes away, after telling what is lost and keeping what is wanted."""
+
+from pathlib import Path
+
+import click
+
+from atoll.domain.errors import NotFound
+from atoll.surfaces.cli.console.answer import Answer, Json
+from atoll.surfaces.cli.console.api import Api, get, post
+from atoll.surfaces.cli.console.exits import FAILED
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import (
+    json_option,
+    keep_options,
+    sandboxes_argument,
+    yes_option,
+)
+from atoll.surfaces.cli.console.output import say, show_json
+from atoll.surfaces.cli.console.picker import can_ask, pick_several
+from atoll.surfaces.cli.console.selection import row_of
+from atoll.surfaces.cli.console.waiting import name_of
+from atoll.surfaces.cli.transfer.keeping import Keeping, keep_before
+from atoll.surfaces.cli.transfer.unpulled import Choice, choose, look, tell
+
+
+@click.command("destroy")
+@sandboxes_argument(required=False)
+@keep_options()
+@yes_option()
+@json_option()
+@pass_invocation
+def command(
+    invocation: Invocation,
+    names: tuple[str, ...],
+    *,
+    keep_worktree: bool,
+    to: Path | None,
+    with_secrets: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Take sandboxes away for good.
+
+    Work that nobody has outside is told first. Its files can be kept: they are written to
+    ~/atoll-kept/NAME, with a bundle of the new commits beside them, before anything is destroyed.
+    """
+    api = invocation.api()
+    # All are looked up before anyone is asked: a misspelled name destroys nothing.
+    found = [api.call(get("sandboxes", name)) for name in names] or _chosen(api)
+    if to is not None and len(found) > 1:
+        raise click.UsageError("--to takes the files of one sandbox: name one.")
+    keeping = Keeping(to, with_secrets, quiet=as_json)
+    works = [look(api, sandbox) for sandbox in found]
+    for work in works:
+        tell(work)
+    listed = ", ".join(name_of(sandbox) for sandbox in found)
+    keep = keep_worktree or to is not None
+    choice = choose(f"Destroy {listed}?", works, yes=yes, keep=keep)
+    if choice is Choice.LEAVE:
+        raise click.exceptions.Exit(FAILED)
+    ended: list[Json] = []
+    for sandbox in found:
+        kept = keep_before(invocation, sandbox, keeping) if choice is Choice.KEEP else None
+        call = post("sandboxes", sandbox.text("sandbox_id"), "destroy", query=(("wait", "true"),))
+        answered = api.call(call)
+        ended.append({**answered.value, **({"kept": kept.value()} if kept else {})})
+        if not as_json:
+            say(f"{name_of(answered)} is {answered.text('state')}")
+    if as_json:
+        show_json({"sandboxes": ended})
+
+
+def _chosen(api: Api) -> list[Answer]:
+    """Those a person chooses from the list. Raises a usage error when nobody can be asked."""
+    if not can_ask():
+        raise click.UsageError("Missing argument 'NAME...'.")
+    there = list(api.pages(get("sandboxes"), "sandboxes"))
+    if not there:
+        raise NotFound("there is no sandbox")
+    chosen = pick_several("Destroy which (numbers)", [row_of(sandbox) for sandbox in there])
+    return [there[index] for index in chosen]

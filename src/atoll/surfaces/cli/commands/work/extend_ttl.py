@@ -1,0 +1,28 @@
+"""`atoll extend-ttl`: more time for a sandbox, never past what its profile allows."""
+
+import click
+
+from atoll.surfaces.cli.console.api import post
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import duration, json_option, sandbox_argument
+from atoll.surfaces.cli.console.output import say, show_json
+from atoll.surfaces.cli.console.waiting import name_of
+
+
+@click.command("extend-ttl")
+@sandbox_argument()
+@click.argument("ttl", callback=duration)
+@json_option()
+@pass_invocation
+def command(invocation: Invocation, name: str, ttl: str, *, as_json: bool) -> None:
+    """Give a sandbox more time, or keep an ended one longer.
+
+    TTL is a duration such as 90s, 15m, 4h or 2d. More than fits is refused with what fits.
+    """
+    sandbox = invocation.api().call(post("sandboxes", name, "extend_ttl", value={"ttl": ttl}))
+    if as_json:
+        show_json(sandbox.value)
+    else:
+        kept = sandbox.text("retained_until")
+        until = f"is kept until {kept}" if kept else f"lives until {sandbox.text('expires_at')}"
+        say(f"{name_of(sandbox)} {until}")

@@ -1,0 +1,79 @@
+"""`atoll kept`: what gone and recreated sandboxes left, on the server and on this machine."""
+
+from pathlib import Path
+
+import click
+
+from atoll.domain.errors import Invalid
+from atoll.surfaces.cli.commands.work.list import age
+from atoll.surfaces.cli.console.answer import Answer, Json
+from atoll.surfaces.cli.console.api import Call, at, get
+from atoll.surfaces.cli.console.candidates import listed
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option
+from atoll.surfaces.cli.console.output import note, say, show_json, show_table
+from atoll.surfaces.cli.transfer.keeping import Record, Source, records, write_down
+
+
+@click.command("kept")
+@click.argument("kept_id", metavar="[ID]", required=False, shell_complete=listed("kept", "kept_id"))
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path),
+    default=None,
+    metavar="DIR",
+    help="Fetch into this new folder  [default: ~/atoll-kept/NAME]",
+)
+@json_option()
+@pass_invocation
+def command(invocation: Invocation, *, kept_id: str | None, to: Path | None, as_json: bool) -> None:
+    """List what destroyed and recreated sandboxes left, and fetch them from the server.
+
+    Without ID it lists what the server keeps and what was written on this machine; with ID the
+    server's files are written here, with a bundle of the new commits beside them.
+    """
+    if kept_id is not None:
+        _fetch(invocation, kept_id, to, as_json=as_json)
+        return
+    if to is not None:
+        raise click.UsageError("--to needs the ID of what to fetch.")
+    there = invocation.api().call(get("kept")).children("kept")
+    here = records(invocation.environ)
+    if as_json:
+        local: list[Json] = [{"name": one.name, "at": one.at, **one.value()} for one in here]
+        show_json({"kept": [one.value for one in there], "here": local})
+    elif there or here:
+        rows = [*map(_row_there, there), *map(_row_here, here)]
+        show_table(("SANDBOX", "ID", "AGE", "MIB", "WHERE"), rows)
+    else:
+        note("nothing is kept: `atoll destroy NAME --keep-worktree` keeps a sandbox's files")
+
+
+def _fetch(invocation: Invocation, kept_id: str, to: Path | None, *, as_json: bool) -> None:
+    kept = invocation.api().call(get("kept", kept_id))
+    if not kept.flag("tree"):
+        named = kept.text("sandbox_name")
+        raise Invalid(f"{kept_id} is saved work of {named}: `atoll pull {named} --saved` brings it")
+    numbers = [int(number) for number in kept.texts("bundles")]
+    bundles = tuple(
+        (number, Call("GET", at("kept", kept_id, "bundle"), (("repo", str(number)),)))
+        for number in numbers
+    )
+    source = Source(Call("GET", at("kept", kept_id, "archive")), kept.number("bytes"), bundles)
+    record = write_down(invocation, kept.text("sandbox_name"), source, to=to)
+    if as_json:
+        show_json(record.value())
+        return
+    for path in (record.path, *record.bundles):
+        say(f"wrote {path}")
+
+
+def _row_there(kept: Answer) -> tuple[str, ...]:
+    size = str(-(-kept.number("bytes") // 2**20))
+    where = f"server: {kept.text('path')}"
+    name, kept_id = kept.text("sandbox_name"), kept.text("kept_id")
+    return name, kept_id, age(kept.text("kept_at")), size, where
+
+
+def _row_here(record: Record) -> tuple[str, ...]:
+    return record.name, "-", age(record.at), "-", record.path

@@ -1,0 +1,73 @@
+"""`atoll list`: the sandboxes there are, newest first."""
+
+from datetime import UTC, datetime
+
+import click
+
+from atoll.surfaces.cli.console.answer import Answer
+from atoll.surfaces.cli.console.api import get
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option
+from atoll.surfaces.cli.console.output import note, show_json, show_table
+from atoll.surfaces.cli.console.waiting import end_notice, name_of
+
+
+@click.command("list")
+@click.option("--state", "states", multiple=True, help="Only these states; may be repeated.")
+@json_option()
+@pass_invocation
+def command(invocation: Invocation, *, states: tuple[str, ...], as_json: bool) -> None:
+    """List the sandboxes."""
+    wanted = tuple(("state", state) for state in states)
+    found = list(invocation.api().pages(get("sandboxes", query=wanted), "sandboxes"))
+    if as_json:
+        show_json({"sandboxes": [row.value for row in found], "next": None})
+    elif found:
+        show_table(("NAME", "STATE", "AGE", "PROFILE", "AGENT", "REPOSITORY"), map(_row, found))
+        for words in filter(None, map(end_notice, found)):
+            note(words)
+    else:
+        note("no sandboxes: make one with `atoll new`")
+
+
+def _row(sandbox: Answer) -> tuple[str, ...]:
+    metadata = sandbox.child("metadata")
+    repository = metadata.text("repo_url").rsplit("/", 1)[-1].removesuffix(".git")
+    branch = metadata.text("branch")
+    return (
+        name_of(sandbox),
+        _state(sandbox),
+        age(sandbox.text("created_at")),
+        sandbox.child("profile").text("id").removeprefix("profile."),
+        sandbox.text("agent", "-"),
+        f"{repository}@{branch}" if repository and branch else repository or "-",
+    )
+
+
+def _state(sandbox: Answer) -> str:
+    marks = ["exposed"] if sandbox.texts("exposed_secrets") else []
+    if sandbox.flag("ends_soon"):
+        marks.append("ends soon")
+    return sandbox.text("state") + (f" ({', '.join(marks)})" if marks else "")
+
+
+def age(at: str) -> str:
+    """How long ago an RFC 3339 time was, in its largest unit: `3h`; `-` when unknown."""
+    since = seconds_since(at)
+    if since is None:
+        return "-"
+    for seconds, letter in ((86400, "d"), (3600, "h"), (60, "m")):
+        if since >= seconds:
+            return f"{since // seconds}{letter}"
+    return f"{since}s"
+
+
+def seconds_since(at: str) -> int | None:
+    """Whole seconds since an RFC 3339 time, at least 0; None when it cannot be read."""
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0, int((datetime.now(UTC) - moment).total_seconds()))

@@ -1,0 +1,280 @@
+"""`atoll new`: one command from a repository to a seat at its terminal."""
+
+import uuid
+from pathlib import Path
+
+import click
+
+from atoll.domain.errors import AtollError, Invalid
+from atoll.domain.sandbox.instructions import REPO
+from atoll.surfaces.cli.commands.work.exec import variables
+from atoll.surfaces.cli.console import candidates
+from atoll.surfaces.cli.console.answer import Answer, Json
+from atoll.surfaces.cli.console.api import Api, Call, post
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.memory import remember
+from atoll.surfaces.cli.console.options import duration, json_option, profile_option
+from atoll.surfaces.cli.console.output import note, say, show_json
+from atoll.surfaces.cli.console.plan import Plan, last_plan, preset, save
+from atoll.surfaces.cli.console.requirements import tell_requirements
+from atoll.surfaces.cli.console.waiting import name_of, wait_ready
+from atoll.surfaces.cli.transfer.copies import read_copy, send_copies
+from atoll.surfaces.cli.transfer.mounts import granted, read_mount
+from atoll.surfaces.cli.transfer.origin import Origin, origins, said
+
+NETWORKS = ("none", "limited", "host-only", "full")
+ACCESSES = ("none", "ro", "rw")
+
+
+@click.command(
+    "new",
+    epilog="REPO is owner/repo, an https or ssh address, or a path of yours such as `.`.",
+)
+@click.argument("repo", required=False)
+@click.argument("branch", required=False)
+@click.argument("from_branch", metavar="[FROM-BRANCH]", required=False)
+@click.option(
+    "--repo",
+    "also",
+    multiple=True,
+    metavar="REPO[#BRANCH[:FROM]]",
+    help="One more repository; may be repeated. Each lies in a folder of its own.",
+)
+@profile_option()
+@click.option(
+    "--agent",
+    default=None,
+    shell_complete=candidates.agents(),
+    help="The agent that sits in it: codex, claude-code …",
+)
+@click.option("--network", type=click.Choice(NETWORKS), default=None, help="What it may reach.")
+@click.option(
+    "--instructions",
+    metavar="FILE|repo:PATH",
+    default=None,
+    help="Words for its agent's first prompt: a file here, or one of the repository.",
+)
+@click.option("--name", default=None, help="Its name  [default: <repo>-<branch>]")
+@click.option("--ttl", default=None, callback=duration, help="How long it lives: 15m, 4h, 2d.")
+@click.option("--env", multiple=True, metavar="K=V", help="A variable inside; may be repeated.")
+@click.option("--wd", metavar="DIR", default=None, help="Start in this folder of the workspace.")
+@click.option(
+    "--sparse", multiple=True, metavar="DIR", help="Lay out only this folder; may be repeated."
+)
+@click.option(
+    "--mount",
+    multiple=True,
+    metavar="HOST:PATH[:rw]",
+    help="Show a folder of this machine at /mnt, /srv or /data; may be repeated.",
+)
+@click.option(
+    "--mount-private", is_flag=True, help="Mount folders with keys or logins without a question."
+)
+@click.option(
+    "--copy", multiple=True, metavar="HOST:PATH", help="Copy into the workspace; may be repeated."
+)
+@click.option(
+    "--mirror", metavar="DIR", default=None, help="Send DIR; `atoll pull` brings changes."
+)
+@click.option("--access", type=click.Choice(ACCESSES), default=None, help="To the workspace.")
+@click.option(
+    "--preset",
+    "chosen",
+    metavar="NAME",
+    default=None,
+    shell_complete=candidates.presets(),
+    help="As kept under this name.",
+)
+@click.option("--last", is_flag=True, help="As the last one was asked for.")
+@click.option("--save-as", metavar="NAME", default=None, help="Keep what is asked as a preset.")
+@click.option("-d", "--detach", is_flag=True, help="Make it ready and do not attach.")
+@click.option(
+    "--no-wait", is_flag=True, help="Only ask for it: do not even wait until it is ready."
+)
+@json_option()
+@pass_invocation
+def command(
+    invocation: Invocation,
+    /,
+    *,
+    name: str | None,
+    chosen: str | None,
+    last: bool,
+    save_as: str | None,
+    mount_private: bool,
+    detach: bool,
+    no_wait: bool,
+    as_json: bool,
+    **words: str | tuple[str, ...] | None,
+) -> None:
+    """Make a sandbox, from a repository if you name one, and sit down in it.
+
+    BRANCH is made from FROM-BRANCH (default: the repository's own) unless it is there already.
+    What is said goes before a preset or the last plan.
+    """
+    sits = not (detach or no_wait or as_json)
+    if sits:
+        _needs_terminal()
+    given = Plan(**words)  # type: ignore[arg-type]  # click made them of the right kind
+    plan = _completed(invocation, given, chosen=chosen, last=last)
+    if sits and plan == Plan() and name is None:
+        from atoll.surfaces.cli.console.questions import asked_plan
+
+        plan = asked_plan(invocation)
+    plan = plan.anchored()
+    _check_places(plan, no_wait=no_wait)
+    made = _made(invocation, plan, name=name, save_as=save_as, private=mount_private)
+    if not no_wait:
+        made = _ready(invocation.api(), made)
+        _fill(invocation, plan, made)
+    if as_json:
+        show_json(made.value)
+    elif not sits:
+        say(name_of(made))
+    else:
+        _sit(invocation, made)
+
+
+def _completed(invocation: Invocation, given: Plan, *, chosen: str | None, last: bool) -> Plan:
+    if chosen is not None and last:
+        raise click.UsageError("Give --preset or --last, not both.")
+    if chosen is not None:
+        return given.over(preset(invocation.environ, chosen))
+    return given.over(last_plan(invocation.environ)) if last else given
+
+
+def _needs_terminal() -> None:
+    """Said before anything is made."""
+    from atoll.surfaces.cli.attach.rawtty import RawTty
+
+    try:
+        RawTty()
+    except Invalid as error:
+        raise click.UsageError("new ends at a terminal: add --detach or --json here") from error
+
+
+def _check_places(plan: Plan, *, no_wait: bool) -> None:
+    """Said before anything is made, too."""
+    sends = bool(plan.copy or plan.mirror)
+    if sends and no_wait:
+        raise click.UsageError("--copy and --mirror send once it is ready: not with --no-wait.")
+    if sends and plan.access in ("none", "ro"):
+        raise click.UsageError(f"Nothing can be sent to a workspace of --access {plan.access}.")
+    if plan.mirror is not None and (plan.repo is not None or plan.also):
+        raise click.UsageError("--mirror sends a folder in place of repositories: give one.")
+    if plan.mirror is not None and not Path(plan.mirror).is_dir():
+        raise click.BadParameter(f"{plan.mirror} is no folder", param_hint="--mirror")
+    for text in plan.mount:
+        read_mount(text)
+    for text in plan.copy:
+        read_copy(text)
+
+
+def _fill(invocation: Invocation, plan: Plan, made: Answer) -> None:
+    """Put into a sandbox that is ready what this machine sends itself."""
+    api, sandbox_id = invocation.api(), made.text("sandbox_id")
+    if plan.mirror is not None:
+        from atoll.surfaces.cli.transfer.mirror import send_mirror
+
+        left_out = send_mirror(api, invocation.environ, sandbox_id, Path(plan.mirror).resolve())
+        if left_out:
+            note(f"atoll: {len(left_out)} links out of the folder or special files stay here")
+    send_copies(api, sandbox_id, [read_copy(text) for text in plan.copy])
+
+
+def _made(
+    invocation: Invocation, plan: Plan, *, name: str | None, save_as: str | None, private: bool
+) -> Answer:
+    if plan.sparse and plan.repo is None:
+        raise click.UsageError("--sparse needs a REPO of which to lay out less.")
+    # Kept first: an odd name is told before anything is sent, and `--last` may try again.
+    save(invocation.environ, plan, name=save_as)
+    api = invocation.api()
+    found = origins(api, plan)
+    wish = _wish(plan, name, found)
+    if plan.mount:
+        wish["mounts"] = granted(invocation, plan.mount, private=private)
+    folder = next((origin.folder for origin in found if origin.folder), None)
+    return _create(invocation, api, wish, folder=folder)
+
+
+def _wish(plan: Plan, name: str | None, found: list[Origin]) -> dict[str, Json]:
+    wish = said(
+        {
+            "profile": plan.profile or "shell",
+            "consumer": said(
+                {"actor": "adm", "harness": "atoll-cli", "session_id": _seat(plan, found)}
+            ),
+            "agent": plan.agent,
+            "network_mode": plan.network,
+            "name": name,
+            "ttl": plan.ttl,
+            "cwd": plan.wd,
+        }
+    )
+    place = said({"mode": "mirror" if plan.mirror else None, "access": plan.access})
+    if place:
+        wish["workspace"] = place
+    if plan.copy:
+        wish["copies"] = list(plan.copy)
+    if plan.instructions:
+        wish["setup_metadata"] = _setup(plan.instructions)
+    if plan.env:
+        wish["env"] = variables(plan.env)
+    if found:
+        wish["repos"] = [origin.wish for origin in found]
+    return wish
+
+
+def _setup(instructions: str) -> dict[str, Json]:
+    """Where the instructions are, or the words of a file here. Raises `Invalid`."""
+    if instructions.startswith(REPO):
+        return {"instructions_ref": instructions}
+    try:
+        return {"instructions": Path(instructions).read_text(encoding="utf-8")}
+    except (OSError, UnicodeDecodeError) as error:
+        raise Invalid(f"--instructions {instructions} cannot be read: {error}") from error
+
+
+def _seat(plan: Plan, found: list[Origin]) -> str | None:
+    """Who asks, for profiles with one sandbox a consumer: a person at one repository and branch."""
+    if not found:
+        return plan.mirror
+    first = found[0].wish
+    return (
+        f"{first.get('key') or first['repo_url']}@{plan.branch or first.get('from_branch') or ''}"
+    )
+
+
+def _create(
+    invocation: Invocation, api: Api, wish: dict[str, Json], *, folder: Path | None
+) -> Answer:
+    request = post("sandboxes", value=wish)
+    # One key for this run: were the request repeated on its way, one sandbox comes of it.
+    headers = (*request.headers, ("Idempotency-Key", uuid.uuid4().hex))
+    made = api.call(Call("POST", request.path, (), headers, request.body))
+    remember(invocation.environ, made.text("sandbox_id"), folder=folder)
+    return made
+
+
+def _ready(api: Api, made: Answer) -> Answer:
+    name = name_of(made)
+    try:
+        ready = wait_ready(api, made, title=f"making {name}")
+        tell_requirements(api, ready)
+        return ready
+    except KeyboardInterrupt:
+        note(f"\n{name} is still being made: `atoll attach {name}` or `atoll destroy {name}`")
+        raise
+    except AtollError:
+        note(f"{name} is kept for a look: `atoll logs {name}`, `atoll destroy {name}`")
+        raise
+
+
+def _sit(invocation: Invocation, made: Answer) -> None:
+    from atoll.surfaces.cli.attach.detach import DetachKeys
+    from atoll.surfaces.cli.attach.rawtty import RawTty
+    from atoll.surfaces.cli.commands.work.attach import Sitting, sit
+
+    say(f"{name_of(made)} is ready; leave it with {DetachKeys().spelled}")
+    raise click.exceptions.Exit(sit(invocation, made, Sitting(DetachKeys()), tty=RawTty()))

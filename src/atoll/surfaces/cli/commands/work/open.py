@@ -1,0 +1,128 @@
+"""`atoll open`: a file of a sandbox in the person's pager or editor, or a port on this machine."""
+
+import asyncio
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path, PurePosixPath
+
+import click
+
+from atoll.domain.errors import Conflict, Failed, Invalid
+from atoll.domain.network.forwarded_port import MOST_PORT, read_port
+from atoll.surfaces.cli.commands.work.cp import Place, send
+from atoll.surfaces.cli.console.api import Api, Call, at, get
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import sandbox_argument
+from atoll.surfaces.cli.console.output import note, say
+
+MAX_FILE_BYTES = 64 * 2**20
+
+
+@click.command("open", epilog="A file whose name is a number is opened as ./NUMBER.")
+@sandbox_argument()
+@click.argument("what", metavar="FILE|PORT")
+@click.option("--edit", is_flag=True, help="Edit the file, and write it back when it changed.")
+@click.option(
+    "--port",
+    "local",
+    type=click.IntRange(0, MOST_PORT),
+    default=0,
+    help="Listen at this port here  [default: any]",
+)
+@pass_invocation
+def command(invocation: Invocation, name: str, what: str, *, edit: bool, local: int) -> None:
+    """Open a file of a sandbox, or forward one of its ports to this machine.
+
+    A file is shown by $PAGER at a terminal, else printed as it is. A port listens on 127.0.0.2
+    here until Ctrl-C, so that it never gets the cookies of pages on 127.0.0.1.
+    """
+    if what.isdecimal():
+        _forward(invocation, name, read_port(what), local)
+        return
+    api = invocation.api()
+    if edit:
+        _edit(invocation, api, Place(name, what))
+    else:
+        _show(invocation, _content(api, Place(name, what)))
+
+
+def _forward(invocation: Invocation, name: str, port: int, local: int) -> None:
+    from atoll.surfaces.cli.console.server import find_server
+    from atoll.surfaces.cli.transfer.forward import Forward
+
+    sandbox = invocation.api().call(get("sandboxes", name))
+    forward = Forward(
+        lambda: find_server(invocation.environ), sandbox.text("sandbox_id"), port, note
+    )
+
+    def listening(host: str, where: int) -> None:
+        say(f"http://{host}:{where}")
+        sys.stdout.flush()
+        note(f"port {port} of {sandbox.text('name')}; Ctrl-C ends it")
+
+    try:
+        asyncio.run(forward.run(local, listening))
+    except KeyboardInterrupt:
+        return
+
+
+def _content(api: Api, place: Place) -> bytes:
+    path = at("sandboxes", place.sandbox, "files", "content")
+    data = bytearray()
+    with api.open(Call("GET", path, (("path", place.path),), (("Accept", "*/*"),))) as stream:
+        while piece := stream.read():
+            data += piece
+            if len(data) > MAX_FILE_BYTES:
+                raise Invalid(f"{place.path} is larger than 64 MiB: use `atoll cp`")
+    return bytes(data)
+
+
+def _show(invocation: Invocation, data: bytes) -> None:
+    """At a terminal only through a pager: what an agent wrote may hold commands to terminals."""
+    if not sys.stdout.isatty():
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    pager = shlex.split(invocation.environ.get("PAGER") or "less")
+    if not pager or shutil.which(pager[0]) is None:
+        text = data.decode("utf-8", "replace")
+        say(
+            "".join(
+                c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text
+            )
+        )
+        return
+    env = {**invocation.environ, "LESSSECURE": "1", "LESS": ""}
+    subprocess.run(pager, input=data, check=False, env=env)
+
+
+def _edit(invocation: Invocation, api: Api, place: Place) -> None:
+    editor = shlex.split(
+        invocation.environ.get("VISUAL") or invocation.environ.get("EDITOR") or "vi"
+    )
+    before = _content(api, place)
+    folder = Path(tempfile.mkdtemp(prefix="atoll-open-"))
+    try:
+        copy = folder / (PurePosixPath(place.path).name or "file")
+        copy.write_bytes(before)
+        try:
+            done = subprocess.run([*editor, str(copy)], check=False, env=dict(invocation.environ))
+        except OSError as err:
+            raise Failed(f"{editor[0]} cannot be run ({err.strerror}): set EDITOR") from err
+        if done.returncode != 0:
+            raise Failed(f"{editor[0]} ended with {done.returncode}: nothing was written back")
+        if copy.read_bytes() == before:
+            note("unchanged")
+            return
+        if _content(api, place) != before:
+            kept = Path(f"{os.fspath(folder)}-kept")
+            folder.rename(kept)
+            raise Conflict(f"{place.path} changed inside meanwhile; yours is {kept / copy.name}")
+        send(api, str(copy), place)
+        say(f"wrote {place.path}")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

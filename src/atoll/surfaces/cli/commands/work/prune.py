@@ -1,0 +1,124 @@
+"""`atoll prune`: destroy what is over (failed, expired, and stopped when asked)."""
+
+from dataclasses import dataclass
+
+import click
+
+from atoll.domain.duration import parse_duration
+from atoll.surfaces.cli.commands.work.list import age, seconds_since
+from atoll.surfaces.cli.console.answer import Answer, Json
+from atoll.surfaces.cli.console.api import Call, at, get, post
+from atoll.surfaces.cli.console.exits import FAILED
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option, yes_option
+from atoll.surfaces.cli.console.output import confirmed, note, say, show_json, show_table
+from atoll.surfaces.cli.console.waiting import name_of
+from atoll.surfaces.cli.transfer.keeping import forget, records
+
+OVER = ("failed", "expired")
+
+
+@click.command("prune")
+@click.option("--older-than", default="0s", help="Only those unchanged for so long: 30m, 4h, 2d.")
+@click.option("--stopped", is_flag=True, help="Stopped ones as well.")
+@click.option("--kept", is_flag=True, help="Instead, files that destroyed sandboxes left.")
+@click.option("--dry-run", is_flag=True, help="Only say which.")
+@yes_option()
+@json_option()
+@pass_invocation
+def command(
+    invocation: Invocation,
+    *,
+    older_than: str,
+    stopped: bool,
+    kept: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Destroy sandboxes nobody needs any more."""
+    least = _seconds(older_than)
+    if kept:
+        _prune_kept(invocation, least, Manner(yes=yes, dry_run=dry_run, as_json=as_json))
+        return
+    states = (*OVER, "stopped") if stopped else OVER
+    api = invocation.api()
+    query = tuple(("state", state) for state in states)
+    rows = api.pages(get("sandboxes", query=query), "sandboxes")
+    found = [row for row in rows if row.text("state") in states and _idle(row) >= least]
+    if not found:
+        _show(found, as_json=as_json)
+        return
+    if not as_json:
+        show_table(("NAME", "STATE", "SINCE"), [_row(sandbox) for sandbox in found])
+    if dry_run:
+        _show(found, as_json=as_json, quiet=True)
+        return
+    if not confirmed(f"Destroy these {len(found)}? Work that was not pulled is lost.", yes=yes):
+        raise click.exceptions.Exit(FAILED)
+    gone = [
+        api.call(post("sandboxes", row.text("sandbox_id"), "destroy", query=(("wait", "true"),)))
+        for row in found
+    ]
+    _show(gone, as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How to go about it."""
+
+    yes: bool
+    dry_run: bool
+    as_json: bool
+
+
+def _prune_kept(invocation: Invocation, least: int, manner: Manner) -> None:
+    """Delete kept worktrees of the server and of this machine."""
+    api = invocation.api()
+    there = [
+        one
+        for one in api.call(get("kept")).children("kept")
+        if (seconds_since(one.text("kept_at")) or 0) >= least
+    ]
+    here = [one for one in records(invocation.environ) if (seconds_since(one.at) or 0) >= least]
+    paths = [*(f"server: {one.text('path')}" for one in there), *(one.path for one in here)]
+    if not paths:
+        note("nothing to prune")
+    elif not manner.as_json:
+        for path in paths:
+            say(path)
+    if paths and not manner.dry_run:
+        if not confirmed(f"Delete these {len(paths)} for good?", yes=manner.yes):
+            raise click.exceptions.Exit(FAILED)
+        for one in there:
+            api.call(Call("DELETE", at("kept", one.text("kept_id"))))
+        forget(invocation.environ, here)
+    if manner.as_json:
+        show_json({"kept": list(paths)})
+
+
+def _show(found: list[Answer], *, as_json: bool, quiet: bool = False) -> None:
+    if as_json:
+        values: list[Json] = [sandbox.value for sandbox in found]
+        show_json({"sandboxes": values})
+    elif not found:
+        note("nothing to prune")
+    elif not quiet:
+        say(f"destroyed {len(found)}")
+
+
+def _seconds(text: str) -> int:
+    if text in ("0", "0s"):
+        return 0
+    try:
+        return parse_duration(text)
+    except ValueError as problem:
+        raise click.BadParameter(str(problem), param_hint="--older-than") from problem
+
+
+def _idle(sandbox: Answer) -> int:
+    return seconds_since(sandbox.text("updated_at")) or 0
+
+
+def _row(sandbox: Answer) -> tuple[str, str, str]:
+    return name_of(sandbox), sandbox.text("state"), age(sandbox.text("updated_at"))

@@ -1,0 +1,123 @@
+"""`atoll pull`: a sandbox's commits, into a branch of the person's own checkout."""
+
+from pathlib import Path
+
+import click
+
+from atoll.domain.errors import Conflict
+from atoll.surfaces.cli.console.answer import Json
+from atoll.surfaces.cli.console.api import Api, get
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option, sandbox_argument
+from atoll.surfaces.cli.console.output import note, say, show_json
+from atoll.surfaces.cli.transfer.pulled_branch import Pulled, Wanted, pull
+from atoll.surfaces.cli.transfer.saved_work import bring_saved, saved_of, tell_saved
+
+
+@click.command("pull", epilog="Nothing of the sandbox runs here: no hook, filter or setting.")
+@sandbox_argument()
+@click.argument("branch", required=False)
+@click.option("--from", "source", metavar="BRANCH", default=None, help="The branch inside.")
+@click.option("--repo", type=click.IntRange(0, 99), default=0, help="Which repository, from 0.")
+@click.option(
+    "-C",
+    "--checkout",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    default=None,
+    help="Your checkout  [default: the current folder]",
+)
+@click.option("--force", is_flag=True, help="Let BRANCH lose commits, or a mirror its own changes.")
+@click.option("--with-repositories", is_flag=True, help="Also commits that hold a git repository.")
+@click.option("--saved", is_flag=True, help="Instead, the work that `recreate` saved.")
+@json_option()
+@pass_invocation
+def command(
+    invocation: Invocation,
+    name: str,
+    branch: str | None,
+    *,
+    source: str | None,
+    repo: int,
+    checkout: Path | None,
+    force: bool,
+    with_repositories: bool,
+    saved: bool,
+    as_json: bool,
+) -> None:
+    """Bring a sandbox's commits into a branch of your checkout.
+
+    BRANCH is made or moved forward (default: the name it has inside). Your working tree and
+    the branch you are on stay as they are. Of a sandbox made with --mirror, the files that changed
+    inside come back into the folder it mirrors (-C names it where it was not sent from here).
+    With --saved, branches below atoll/saved/NAME hold what `recreate` saved.
+    """
+    api = invocation.api()
+    if saved:
+        if branch or source or force:
+            raise click.UsageError("--saved names its branches itself: leave out the others.")
+        wanted = Wanted(repo, repositories=with_repositories)
+        _bring_saved(api, name, checkout or Path(), wanted=wanted, as_json=as_json)
+        return
+    sandbox = api.call(get("sandboxes", name))
+    if sandbox.child("workspace").text("mode") == "mirror":
+        mirror = sandbox.text("sandbox_id")
+        _bring_back(invocation, mirror, into=checkout, force=force, as_json=as_json)
+        return
+    try:
+        wanted = Wanted(repo, source, force, with_repositories)
+        pulled = pull(api, name, checkout or Path(), wanted=wanted, into=branch)
+    except Conflict as error:
+        if error.code != "nothing_new":
+            raise
+        note(f"{name} has no commit that you lack")
+        pulled = Pulled(branch or "", "", 0, ())
+    if as_json:
+        show_json(_value(pulled))
+    elif pulled.commit:
+        _tell(pulled)
+
+
+def _bring_saved(api: Api, name: str, checkout: Path, *, wanted: Wanted, as_json: bool) -> None:
+    found = saved_of(api, name)
+    brought = bring_saved(api, name, checkout, wanted=wanted)
+    if as_json:
+        whole: list[Json] = [one.text("kept_id") for one in found if one.flag("tree")]
+        show_json({"saved": [_value(one) for one in brought], "trees": whole})
+    else:
+        tell_saved(name, found, brought)
+
+
+def _bring_back(
+    invocation: Invocation, sandbox_id: str, *, into: Path | None, force: bool, as_json: bool
+) -> None:
+    from atoll.surfaces.cli.transfer.mirror import bring_back
+
+    brought = bring_back(invocation.api(), invocation.environ, sandbox_id, into=into, force=force)
+    brought.notices.tell()
+    if as_json:
+        show_json(brought.value())
+        return
+    for path in brought.written:
+        say(f"wrote {path}")
+    for path in brought.removed:
+        say(f"removed {path}")
+    if not (brought.written or brought.removed):
+        note("nothing changed inside")
+
+
+def _value(pulled: Pulled) -> dict[str, Json]:
+    return {
+        "branch": pulled.branch,
+        "commit": pulled.commit or None,
+        "commits": pulled.commits,
+        "flagged": list(pulled.flagged),
+    }
+
+
+def _tell(pulled: Pulled) -> None:
+    more = f"{pulled.commits} new commit{'' if pulled.commits == 1 else 's'}"
+    say(f"{pulled.branch} is at {pulled.commit[:12]}: {more}")
+    if pulled.flagged:
+        note("look at these before you build or merge; they can run something on your machine:")
+        for path in pulled.flagged:
+            note(f"  {path}")

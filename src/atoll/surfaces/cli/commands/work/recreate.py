@@ -1,0 +1,71 @@
+"""`atoll recreate`: a fresh workspace under the same id; the work in the old one is saved first."""
+
+from pathlib import Path
+
+import click
+
+from atoll.surfaces.cli.console.answer import Answer
+from atoll.surfaces.cli.console.api import Api, get, post
+from atoll.surfaces.cli.console.exits import FAILED
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import (
+    json_option,
+    keep_options,
+    sandbox_argument,
+    yes_option,
+)
+from atoll.surfaces.cli.console.output import note, say, show_json
+from atoll.surfaces.cli.console.waiting import name_of, wait_ready
+from atoll.surfaces.cli.transfer.keeping import Keeping, keep_before
+from atoll.surfaces.cli.transfer.saved_work import saved_of
+from atoll.surfaces.cli.transfer.unpulled import Choice, choose, look, tell
+
+
+@click.command("recreate")
+@sandbox_argument()
+@keep_options()
+@yes_option()
+@json_option()
+@pass_invocation
+def command(
+    invocation: Invocation,
+    name: str,
+    *,
+    keep_worktree: bool,
+    to: Path | None,
+    with_secrets: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Make a sandbox afresh under the same id, saving its work first."""
+    api = invocation.api()
+    sandbox = api.call(get("sandboxes", name))
+    keeping = Keeping(to, with_secrets, quiet=as_json)
+    work = look(api, sandbox)
+    tell(work)
+    keep = keep_worktree or to is not None
+    choice = choose(f"Recreate {name_of(sandbox)}?", [work], yes=yes, keep=keep, saved=True)
+    if choice is Choice.LEAVE:
+        raise click.exceptions.Exit(FAILED)
+    if choice is Choice.KEEP:
+        keep_before(invocation, sandbox, keeping)
+    asked = api.call(post("sandboxes", sandbox.text("sandbox_id"), "recreate"))
+    ready = wait_ready(api, asked, title=f"recreating {name_of(asked)}", again=True)
+    if as_json:
+        show_json(ready.value)
+    else:
+        say(f"{name_of(ready)} is {ready.text('state')}, generation {ready.number('generation')}")
+        if work:
+            say(f"What it held is saved: atoll pull {name_of(ready)} --saved")
+        _tell_saved(api, ready)
+
+
+def _tell_saved(api: Api, ready: Answer) -> None:
+    before = ready.number("generation") - 1
+    for one in saved_of(api, ready.text("sandbox_id")):
+        if one.number("generation") == before:
+            if one.texts("bundles"):
+                note(f"its work was saved: atoll pull {name_of(ready)} --saved")
+            if one.flag("tree"):
+                note(f"its whole tree was kept: atoll kept {one.text('kept_id')}")
+            return

@@ -1,0 +1,59 @@
+"""`atoll start`: stopped and ended sandboxes come up again with the workspace they had, and
+their agents with the conversations."""
+
+import click
+
+from atoll.domain.errors import AtollError
+from atoll.surfaces.cli.console.answer import Answer, Json
+from atoll.surfaces.cli.console.api import Api, get, post
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.memory import remember
+from atoll.surfaces.cli.console.options import json_option, sandboxes_argument
+from atoll.surfaces.cli.console.output import say, show_json
+from atoll.surfaces.cli.console.waiting import name_of, wait_ready
+
+
+@click.command("start")
+@sandboxes_argument()
+@click.option(
+    "--resume-agent/--no-resume-agent",
+    default=None,
+    help="Whether agents that ran go on, whatever the profile says; with none, its own is opened.",
+)
+@json_option()
+@pass_invocation
+def command(
+    invocation: Invocation, names: tuple[str, ...], *, resume_agent: bool | None, as_json: bool
+) -> None:
+    """Bring up sandboxes that stopped, expired or failed, with the files they had.
+
+    Agents that ran when they stopped go on in the conversations they had."""
+    api = invocation.api()
+    query = () if resume_agent is None else (("resume_agents", str(resume_agent).lower()),)
+    asked = [api.call(post("sandboxes", name, "start", query=query)) for name in names]
+    ready: list[Json] = []
+    for sandbox in asked:
+        up = wait_ready(api, sandbox, title=f"starting {name_of(sandbox)}", again=True)
+        remember(invocation.environ, up.text("sandbox_id"))
+        ready.append(up.value)
+        agents = _agents(api, up, own=bool(resume_agent))
+        if not as_json:
+            going = f", {', '.join(agents)} with it" if agents else ""
+            say(f"{name_of(up)} is {up.text('state')}{going}")
+    if as_json:
+        show_json({"sandboxes": ready})
+
+
+def _agents(api: Api, up: Answer, *, own: bool) -> list[str]:
+    """The agents that went on; with `own` and none, its own is opened in its last conversation."""
+    where = ("sandboxes", up.text("sandbox_id"), "agents")
+    try:
+        listed = api.call(get(*where)).children("agents")
+    except AtollError:
+        # The sandbox is up, which is what was asked for; this would only have been told.
+        return []
+    running = [one.text("agent") for one in listed if one.text("agent_state") != "stopped"]
+    if running or not own or not up.text("agent"):
+        return running
+    wish: dict[str, Json] = {"agent": up.text("agent"), "resume": True}
+    return [api.call(post(*where, value=wish)).text("agent")]

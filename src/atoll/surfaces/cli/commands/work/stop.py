@@ -1,0 +1,29 @@
+"""`atoll stop`: everything that runs inside ends; files on disk stay."""
+
+import click
+
+from atoll.surfaces.cli.console.answer import Json
+from atoll.surfaces.cli.console.api import get, post
+from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
+from atoll.surfaces.cli.console.options import json_option, sandboxes_argument
+from atoll.surfaces.cli.console.output import say, show_json
+from atoll.surfaces.cli.console.waiting import name_of
+from atoll.surfaces.cli.transfer.unpulled import look, tell
+
+
+@click.command("stop")
+@sandboxes_argument()
+@json_option()
+@pass_invocation
+def command(invocation: Invocation, names: tuple[str, ...], *, as_json: bool) -> None:
+    """End what runs in sandboxes and keep their workspaces."""
+    api = invocation.api()
+    stopped: list[Json] = []
+    for name in names:
+        tell(look(api, api.call(get("sandboxes", name))))
+        sandbox = api.call(post("sandboxes", name, "stop", query=(("wait", "true"),)))
+        stopped.append(sandbox.value)
+        if not as_json:
+            say(f"{name_of(sandbox)} is {sandbox.text('state')}")
+    if as_json:
+        show_json({"sandboxes": stopped})

@@ -1,0 +1,1 @@
+"""What every command shares: arguments, output, the API, the current sandbox."""

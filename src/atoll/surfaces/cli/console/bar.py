@@ -1,0 +1,69 @@
+"""A bar on stderr for something long, redrawn in place; only ever on a terminal.
+
+Whoever is no terminal gets lines instead, from whoever does the work.
+"""
+
+import shutil
+import sys
+from collections.abc import Callable
+from types import TracebackType
+
+from atoll.surfaces.cli.console.output import clean, note
+
+MIB = 2**20
+WIDTH = 24
+_ERASE = "\r\x1b[K"
+
+
+class Bar:
+    """`with Bar(title) as bar:` draws; leaving takes the bar away."""
+
+    def __init__(self, title: str) -> None:
+        self._title = clean(title)
+        self._drawn = False
+        self._terminal = sys.stderr.isatty()
+
+    def __enter__(self) -> "Bar":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._erase()
+
+    @property
+    def headway(self) -> Callable[[int, int], None] | None:
+        """Who draws; None where there is no terminal."""
+        return self._draw if self._terminal else None
+
+    def line(self, text: str) -> None:
+        """A line for the person, above the bar."""
+        self._erase()
+        note(text)
+
+    def _draw(self, done: int, expected: int) -> None:
+        columns = shutil.get_terminal_size().columns
+        text = f"{self._title} {drawn(done, expected)}"
+        sys.stderr.write(_ERASE + text[: max(columns - 1, 1)])
+        sys.stderr.flush()
+        self._drawn = True
+
+    def _erase(self) -> None:
+        if self._drawn:
+            sys.stderr.write(_ERASE)
+            sys.stderr.flush()
+            self._drawn = False
+
+
+def drawn(done: int, expected: int) -> str:
+    """The bar: a share where the end is known, else how much there is. What grows past what was
+    expected stays just short of the end: the end is told by a line."""
+    if not expected:
+        return f"{done / MIB:.0f} MiB"
+    share = min(done / expected, 0.99)
+    filled = int(share * WIDTH)
+    shown = "#" * filled + "." * (WIDTH - filled)
+    return f"[{shown}] {share * 100:3.0f}%  {done / MIB:.0f} of {expected / MIB:.0f} MiB"

@@ -1,0 +1,89 @@
+"""What a shell may complete an argument to: names the server, this home or Atoll itself knows.
+
+A shell that completes must stay quiet: where names cannot be had, there are none.
+"""
+
+from collections.abc import Callable, Iterable
+
+import click
+from click.shell_completion import CompletionItem
+
+from atoll.domain.errors import AtollError
+from atoll.surfaces.cli.console.api import Call, at
+from atoll.surfaces.cli.console.invocation import Invocation
+
+COMPLETION_SECONDS = 1.0
+
+Query = tuple[tuple[str, str], ...]
+Candidates = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def listed(kind: str, *names: str, query: Query = ()) -> Candidates:
+    """What `GET /v1/{kind}` lists, by the first of `names` that an entry has."""
+
+    def rows(invocation: Invocation) -> Iterable[str]:
+        call = Call("GET", at(kind), query, timeout=COMPLETION_SECONDS)
+        for row in invocation.api().call(call).children(kind):
+            yield next(filter(None, (row.text(name) for name in names)), "")
+
+    return _quietly(rows)
+
+
+def profiles() -> Candidates:
+    """The profiles, by the short form of their ids."""
+
+    def names(invocation: Invocation) -> Iterable[str]:
+        call = Call("GET", at("profiles"), timeout=COMPLETION_SECONDS)
+        found = invocation.api().call(call).children("profiles")
+        return [row.text("id").removeprefix("profile.") for row in found]
+
+    return _quietly(names)
+
+
+def agents() -> Candidates:
+    """The agents Atoll knows, installed or not."""
+
+    def names(invocation: Invocation) -> Iterable[str]:
+        shelf = invocation.host().agents(invocation.home.absolute())
+        return [one.agent.name for one in shelf.list()]
+
+    return _quietly(names)
+
+
+def presets() -> Candidates:
+    """What `atoll new --save-as` kept."""
+
+    def names(invocation: Invocation) -> Iterable[str]:
+        # Loaded late: every command offers candidates, and few are ever completed.
+        from atoll.surfaces.cli.console.plan import preset_names
+
+        return preset_names(invocation.environ)
+
+    return _quietly(names)
+
+
+def providers() -> Candidates:
+    """The model providers the broker knows."""
+
+    def names(_invocation: Invocation) -> Iterable[str]:
+        from atoll.domain.broker.provider import PROVIDERS
+
+        return sorted(PROVIDERS)
+
+    return _quietly(names)
+
+
+def _quietly(names: Callable[[Invocation], Iterable[str]]) -> Candidates:
+    def candidates(
+        context: click.Context, _parameter: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        invocation = context.find_object(Invocation)
+        if invocation is None:
+            return []
+        try:
+            found = [name for name in names(invocation) if name.startswith(incomplete)]
+        except (AtollError, OSError):
+            return []
+        return [CompletionItem(name) for name in found if name]
+
+    return candidates

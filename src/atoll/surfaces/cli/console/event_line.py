@@ -1,0 +1,45 @@
+"""One event as a line for people: when, where, what, who, and what its payload says.
+
+Programs read `--json`; this leaves out what every line would repeat, and what is empty.
+"""
+
+import json
+
+from atoll.surfaces.cli.console.answer import Answer, Json
+
+MAX_DETAIL = 240
+_REPEATED = frozenset({"sandbox_id", "generation", "n", "state"})
+_APART = _REPEATED | {"times"}
+
+
+def event_line(event: Answer) -> str:
+    """`at  stream  kind  actor  [N times]  [reason]  [key=value …]`."""
+    actor, times = event.child("actor"), event.child("payload").value.get("times")
+    who = f"{actor.text('kind')}:{actor.text('id')}"
+    words = [event.text("at"), event.text("stream"), event.text("event_type"), who]
+    # First, since what is long is cut at its end.
+    words += [f"{times} times"] if isinstance(times, int) else []
+    words += [more for more in (event.text("reason"), _details(event.child("payload"))) if more]
+    return "  ".join(words)
+
+
+def _details(payload: Answer) -> str:
+    pairs: list[str] = []
+    for key, value in payload.value.items():
+        if key in _APART:
+            continue
+        if isinstance(value, dict):
+            pairs += [f"{key}.{inner}={_spelled(part)}" for inner, part in value.items()]
+        elif value not in (None, "", []):
+            pairs.append(f"{key}={_spelled(value)}")
+    shown = " ".join(pairs)
+    return shown if len(shown) <= MAX_DETAIL else shown[: MAX_DETAIL - 1] + "…"
+
+
+def _spelled(value: Json) -> str:
+    """A word as it is; what would run into its neighbours in quotes."""
+    if isinstance(value, list):
+        return ",".join(_spelled(one) for one in value)
+    if isinstance(value, str) and value and not any(mark in value for mark in ' ="'):
+        return value
+    return json.dumps(value, ensure_ascii=False)

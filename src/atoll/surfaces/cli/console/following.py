@@ -1,0 +1,163 @@
+"""Following a running exec: its output by offset, its input from a pipe, signals passed on.
+
+A broken line is picked up at the offsets already written, so a control plane that
+restarts costs a pause and no byte.
+"""
+
+import base64
+import binascii
+import json
+import os
+import signal
+import stat
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+from atoll.domain.errors import AtollError, Failed, Unavailable
+from atoll.surfaces.cli.attach.guard import Guarded
+from atoll.surfaces.cli.console.answer import Answer, Json, answer
+from atoll.surfaces.cli.console.api import Api, Call, at, post
+
+PATIENCE_SECONDS = 30.0
+PAUSE_SECONDS = 0.25
+STDIN_BYTES = 65536
+STREAMS = ("stdout", "stderr")
+
+
+def piped() -> bool:
+    """Whether stdin is a pipe, a file or a socket: something to be passed on. A terminal is
+    not (that is what `attach` is for)."""
+    try:
+        mode = os.fstat(0).st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
+
+
+class Following:
+    """One exec followed to its end."""
+
+    def __init__(self, api: Api, sandbox: str, exec_id: str, *, quiet: bool) -> None:
+        """`quiet` keeps the output for `captured` instead of writing it."""
+        self._api = api
+        self._place = ("sandboxes", sandbox, "exec", exec_id)
+        self._offsets = dict.fromkeys(STREAMS, 0)
+        self._kept: dict[str, bytearray] | None = {s: bytearray() for s in STREAMS}
+        if not quiet:
+            self._kept = None
+        self._out: dict[str, Guarded] = {}
+        self._interrupts = 0
+
+    def captured(self) -> dict[str, Json]:
+        """`stdout` and `stderr` in base64, as the API writes them; empty unless quiet."""
+        kept = self._kept or {}
+        return {name: base64.b64encode(data).decode() for name, data in kept.items()}
+
+    def run(self, *, feed: bool, forget: bool) -> Answer:
+        """Follow until it ended; returns the exec. With `feed` our stdin becomes its. With
+        `forget` the runtime drops it afterwards (and kills it when we cannot go on).
+        Raises `Unavailable` after half a minute without a server."""
+        if feed:
+            # A daemon: it may sit in a read for ever, and the process must still end.
+            threading.Thread(target=self._feed, daemon=True).start()
+        try:
+            with self._signals():
+                return self._to_the_end()
+        finally:
+            if forget:
+                with suppress(AtollError):
+                    self._api.call(Call("DELETE", at(*self._place)))
+
+    def _to_the_end(self) -> Answer:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            before = sum(self._offsets.values())
+            try:
+                ended = self._listen()
+            except Unavailable:
+                if time.monotonic() > deadline:
+                    raise
+                ended = None
+            if ended is not None:
+                return ended
+            if sum(self._offsets.values()) > before:
+                deadline = time.monotonic() + PATIENCE_SECONDS
+            elif time.monotonic() > deadline:
+                raise Unavailable(
+                    "the command's output stopped without its end: is it still there?"
+                )
+            time.sleep(PAUSE_SECONDS)
+
+    def _listen(self) -> Answer | None:
+        query = tuple((name, str(offset)) for name, offset in self._offsets.items())
+        wanted = (("Accept", "application/x-ndjson"),)
+        call = Call("GET", at(*self._place, "output"), query, wanted, timeout=None)
+        with self._api.open(call) as stream:
+            for line in stream.lines():
+                ended = self._take(line)
+                if ended is not None:
+                    return ended
+        return None
+
+    def _take(self, line: bytes) -> Answer | None:
+        if not line:
+            return None
+        try:
+            record = answer(json.loads(line))
+            if "exit" in record.value:
+                return record.child("exit")
+            name = record.text("stream")
+            data = base64.b64decode(record.text("data"), validate=True)
+        except (ValueError, binascii.Error) as problem:
+            raise Failed("the server sent output that cannot be read") from problem
+        if name not in self._offsets:
+            return None
+        # Past what the runtime kept there is a gap; before our place there is a repeat.
+        offset = record.number("offset", self._offsets[name])
+        fresh = data[max(0, self._offsets[name] - offset) :]
+        self._offsets[name] = max(self._offsets[name], offset + len(data))
+        self._write(name, fresh)
+        return None
+
+    def _write(self, name: str, data: bytes) -> None:
+        if self._kept is not None:
+            self._kept[name] += data
+            return
+        if name not in self._out:
+            self._out[name] = Guarded(sys.stdout.buffer if name == "stdout" else sys.stderr.buffer)
+        self._out[name].write(data)
+
+    def _feed(self) -> None:
+        """Our stdin, piece by piece. When the command has ended nobody wants the rest."""
+        path = at(*self._place, "stdin")
+        with suppress(AtollError):
+            while data := os.read(0, STDIN_BYTES):
+                # No timeout: a command that does not read holds its input back.
+                self._api.call(Call("POST", path, body=data, timeout=None))
+            self._api.call(Call("POST", path, (("close", "true"),), body=b""))
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        before = {n: signal.signal(n, self._pass_on) for n in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _pass_on(self, number: int, _frame: FrameType | None) -> None:
+        """The first Ctrl-C is the command's, the second kills it, the third is ours."""
+        self._interrupts += 1
+        if self._interrupts > 2:
+            raise KeyboardInterrupt
+        name = signal.Signals(number).name.removeprefix("SIG")
+        word = name if self._interrupts == 1 else "KILL"
+        threading.Thread(target=self._signal, args=(word,), daemon=True).start()
+
+    def _signal(self, word: str) -> None:
+        with suppress(AtollError):
+            self._api.call(post(*self._place, "signal", value={"signal": word}))

@@ -1,0 +1,36 @@
+"""What a command gets handed: the environment, the API and the host, each made when asked for."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from atoll.surfaces.cli.console.server import find_server, home_of
+
+if TYPE_CHECKING:  # `atoll --help` must not pay for loading what it never uses
+    from atoll.ports.host import Host
+    from atoll.surfaces.cli.console.api import Api
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One run of the command line. `host` is called only by commands that touch this machine."""
+
+    host: "Callable[[], Host]"
+    environ: Mapping[str, str]
+
+    @property
+    def home(self) -> Path:
+        """`$ATOLL_HOME` or its default."""
+        return home_of(self.environ)
+
+    def api(self) -> "Api":
+        """The API client; connects at the first request."""
+        from atoll.surfaces.cli.console.api import Api
+
+        return Api(lambda: find_server(self.environ))
+
+
+pass_invocation = click.make_pass_decorator(Invocation)

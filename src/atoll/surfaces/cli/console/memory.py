@@ -1,0 +1,83 @@
+"""What the command line remembers between two runs: the last sandbox, and whose folder it is in.
+
+A small file of this person's, beside the home or, where that belongs to someone else, in
+the XDG state folder. Losing it costs a name to type; it is never trusted for more.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from atoll.surfaces.cli.console.answer import Json
+from atoll.surfaces.cli.console.server import home_of
+
+MAX_FOLDERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """`last` is a sandbox id or empty; `folders` maps absolute folders to sandbox ids."""
+
+    last: str
+    folders: Mapping[str, str]
+
+    def of_folder(self, folder: Path) -> str:
+        """The sandbox made from `folder` or the nearest folder above it; empty if none."""
+        for place in (folder, *folder.parents):
+            found = self.folders.get(str(place))
+            if found:
+                return found
+        return ""
+
+
+def recall(environ: Mapping[str, str]) -> Memory:
+    """What was remembered; nothing when the file is absent or spoiled."""
+    try:
+        found = json.loads(_path(environ).read_text())
+    except (OSError, ValueError):
+        return Memory("", {})
+    if not isinstance(found, dict):
+        return Memory("", {})
+    last, folders = found.get("last"), found.get("folders")
+    known = folders if isinstance(folders, dict) else {}
+    return Memory(
+        last if isinstance(last, str) else "",
+        {key: value for key, value in known.items() if isinstance(value, str)},
+    )
+
+
+def remember(environ: Mapping[str, str], sandbox_id: str, *, folder: Path | None = None) -> None:
+    """Make `sandbox_id` the last one, and the one of `folder`. A file that cannot be written
+    is no reason to fail."""
+    before = recall(environ)
+    folders = dict(before.folders)
+    if folder is not None:
+        folders.pop(str(folder), None)
+        folders[str(folder)] = sandbox_id
+    kept: dict[str, Json] = dict(list(folders.items())[-MAX_FOLDERS:])
+    if before.last == sandbox_id and kept == dict(before.folders):
+        return
+    path = _path(environ)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with NamedTemporaryFile("w", dir=path.parent, delete=False) as new:
+            json.dump({"last": sandbox_id, "folders": kept}, new)
+        Path(new.name).replace(path)
+    except OSError:
+        return
+
+
+def state_file(environ: Mapping[str, str], name: str) -> Path:
+    """Where a small file of this person's lies."""
+    home = home_of(environ)
+    if os.access(home, os.W_OK | os.X_OK):
+        return home / name
+    state = environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(state).expanduser() / "atoll-cli" / name
+
+
+def _path(environ: Mapping[str, str]) -> Path:
+    return state_file(environ, "cli.json")

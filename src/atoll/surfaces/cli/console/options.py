@@ -1,0 +1,108 @@
+"""The arguments and options that many commands share."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+import click
+
+from atoll.domain.duration import parse_duration
+from atoll.surfaces.cli.console.candidates import listed, profiles
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def sandbox_argument(*, required: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """NAME: a sandbox by name or id; completes."""
+    return click.argument(
+        "name", required=required, shell_complete=listed("sandboxes", "name", "sandbox_id")
+    )
+
+
+def sandboxes_argument(*, required: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """NAME…: one or more sandboxes; completes."""
+    return click.argument(
+        "names",
+        metavar="NAME...",
+        nargs=-1,
+        required=required,
+        shell_complete=listed("sandboxes", "name", "sandbox_id"),
+    )
+
+
+def approval_argument(state: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """APPROVAL: one that is in `state`, by id; completes."""
+    found = listed("approvals", "approval_id", query=(("state", state),))
+    return click.argument("approval", shell_complete=found)
+
+
+def profile_argument() -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """PROFILE: a profile by id; completes."""
+    return click.argument("profile", shell_complete=profiles())
+
+
+def profile_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """--profile; completes."""
+    return click.option(
+        "--profile",
+        default=None,
+        shell_complete=profiles(),
+        help="The recipe to make it from  [default: shell]",
+    )
+
+
+def json_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """--json."""
+    return click.option("--json", "as_json", is_flag=True, help="Print the API's answer as JSON.")
+
+
+def duration(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
+    """Check a duration before anything is sent, and leave it as it was written."""
+    if text is not None:
+        try:
+            parse_duration(text)
+        except ValueError as problem:
+            raise click.BadParameter(str(problem)) from problem
+    return text
+
+
+def yes_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """--yes."""
+    return click.option("--yes", "-y", is_flag=True, help="Answer every question with yes.")
+
+
+def keep_options() -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """--keep-worktree, --to and --with-secrets."""
+    options = (
+        click.option(
+            "--keep-worktree", is_flag=True, help="First write its files to ~/atoll-kept/NAME."
+        ),
+        click.option(
+            "--to",
+            type=click.Path(path_type=Path),
+            default=None,
+            metavar="DIR",
+            help="Keep them in this new folder instead.",
+        ),
+        click.option(
+            "--with-secrets", is_flag=True, help="Keep what holds a secret of yours, too."
+        ),
+    )
+
+    def decorated(command: Callable[P, R]) -> Callable[P, R]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorated
+
+
+def home_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """--home."""
+    return click.option(
+        "--home",
+        type=click.Path(file_okay=False),
+        default=None,
+        help="The folder of all state  [default: $ATOLL_HOME, else the XDG state folder]",
+    )

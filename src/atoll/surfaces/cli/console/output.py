@@ -1,0 +1,92 @@
+"""What the command line prints: JSON, tables, colours, and text that others wrote.
+
+Names, reasons and log lines may come from inside a sandbox, so nothing is printed
+before `clean` took every control character out of it. Not for a command's own streams
+(`exec`, `attach`), which are bytes and stay so.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+import click
+
+from atoll.domain.approvals.unseen import code_of, is_unseen
+from atoll.surfaces.cli.console.answer import Json
+
+_STATE_COLOURS = {
+    "ready": "green",
+    "active": "green",
+    "requested": "cyan",
+    "provisioning": "cyan",
+    "stopped": "yellow",
+    "expired": "yellow",
+    "failed": "red",
+    "ok": "green",
+    "warn": "yellow",
+    "fail": "red",
+}
+
+
+def clean(text: str) -> str:
+    """`text` with every character that shows nothing of itself (control, bidi, zero-width,
+    blank letters) spelled out as `\\x1b` or `\\u202e`: it can neither move the cursor nor lie."""
+    return "".join(code_of(char) if is_unseen(char) else char for char in text)
+
+
+def say(text: str) -> None:
+    """One line on stdout, cleaned."""
+    click.echo(clean(text))
+
+
+def note(text: str) -> None:
+    """One line for the person, on stderr, cleaned. Nobody may be there any more (a terminal
+    that hung up); that changes nothing else."""
+    with suppress(OSError):
+        click.echo(clean(text), err=True)
+
+
+def show_json(value: Json) -> None:
+    """Indented on a terminal, one line otherwise; ASCII only, so no control byte gets out."""
+    indent = 2 if sys.stdout.isatty() else None
+    click.echo(json.dumps(value, indent=indent))
+
+
+def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Columns padded to their widest cell; a cell that is a state gets its colour."""
+    table = [[clean(cell) for cell in row] for row in rows]
+    widths = [
+        max([len(heading), *(len(row[column]) for row in table)])
+        for column, heading in enumerate(headings)
+    ]
+    click.echo("  ".join(h.ljust(w) for h, w in zip(headings, widths, strict=True)).rstrip())
+    for row in table:
+        cells = (painted(cell, width) for cell, width in zip(row, widths, strict=True))
+        click.echo("  ".join(cells).rstrip())
+
+
+def painted(word: str, width: int = 0) -> str:
+    """`word` padded to `width`, in the colour of the state it names, on a terminal only."""
+    colour = _STATE_COLOURS.get(word)
+    padded = word.ljust(width)
+    if colour is None or not coloured():
+        return padded
+    return click.style(word, fg=colour) + padded[len(word) :]
+
+
+def coloured() -> bool:
+    """Colours only on a terminal, and never when NO_COLOR is set (no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def confirmed(question: str, *, yes: bool) -> bool:
+    """Ask the person; `yes` answers for them. Without a terminal the answer is no, with
+    the way out said."""
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        note(f"atoll: {question} Nobody is at the terminal to ask: add --yes")
+        return False
+    return click.confirm(clean(question), default=False, err=True)

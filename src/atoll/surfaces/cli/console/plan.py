@@ -1,0 +1,149 @@
+"""What `atoll new` was asked for, apart from this one sandbox's name: a plan that can be kept.
+
+Kept plans lie in one small file of this person's (mode 0600, for they hold variables):
+those saved by name, and the last one.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import msgspec
+
+from atoll.domain.errors import Failed, Invalid, NotFound
+from atoll.domain.repository.repository import is_path
+from atoll.domain.sandbox.instructions import REPO
+from atoll.surfaces.cli.console.memory import state_file
+from atoll.wire.http.unreadable import UNREADABLE
+
+MAX_PRESETS = 100
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The words of `new`. `also` are further repositories as `REPO[#BRANCH[:FROM]]`, `env` are
+    `K=V` words, `mount` are `HOST:PATH[:ro|rw]`, `copy` `HOST:PATH`. None and empty mean that
+    nothing was said."""
+
+    repo: str | None = None
+    branch: str | None = None
+    from_branch: str | None = None
+    also: tuple[str, ...] = ()
+    profile: str | None = None
+    agent: str | None = None
+    network: str | None = None
+    ttl: str | None = None
+    env: tuple[str, ...] = ()
+    wd: str | None = None
+    sparse: tuple[str, ...] = ()
+    mount: tuple[str, ...] = ()
+    copy: tuple[str, ...] = ()
+    mirror: str | None = None
+    access: str | None = None
+    instructions: str | None = None
+
+    def over(self, other: "Plan") -> "Plan":
+        """This one, completed by what only `other` says."""
+        said = {one.name: getattr(self, one.name) for one in fields(self)}
+        return replace(other, **{name: value for name, value in said.items() if value})
+
+    def anchored(self) -> "Plan":
+        """With paths that mean the same from any folder."""
+        repo = self.repo
+        return replace(
+            self,
+            repo=_absolute(repo) if repo is not None and is_path(repo) else repo,
+            also=tuple(_anchored(spec) for spec in self.also),
+            instructions=_own_file(self.instructions),
+            mirror=None if self.mirror is None else _absolute(self.mirror),
+            mount=tuple(_anchored_pair(spec) for spec in self.mount),
+            copy=tuple(_anchored_pair(spec) for spec in self.copy),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    last: Plan | None = None
+    presets: dict[str, Plan] = field(default_factory=dict)
+
+
+def preset(environ: Mapping[str, str], name: str) -> Plan:
+    """The plan saved as `name`. Raises `NotFound` naming those there are."""
+    kept = _read(environ)
+    if name not in kept.presets:
+        names = ", ".join(sorted(kept.presets)) or "none; `--save-as NAME` keeps one"
+        raise NotFound(f"no preset is called {name[:80]!r}; there are: {names}")
+    return kept.presets[name]
+
+
+def preset_names(environ: Mapping[str, str]) -> list[str]:
+    """The names `preset` knows."""
+    return sorted(_read(environ).presets)
+
+
+def last_plan(environ: Mapping[str, str]) -> Plan:
+    """What the last `new` was asked. Raises `NotFound` when there was none."""
+    plan = _read(environ).last
+    if plan is None:
+        raise NotFound("no sandbox was made from here yet: say what you want once")
+    return plan
+
+
+def save(environ: Mapping[str, str], plan: Plan, *, name: str | None) -> None:
+    """Keep `plan` as the last one, and under `name`. Raises `Invalid` for an odd name or one
+    too many, `Failed` when a name was asked for and nothing can be written."""
+    kept = _read(environ)
+    presets = dict(kept.presets)
+    if name is not None:
+        if not _NAME.match(name):
+            raise Invalid(f"{name[:80]!r} cannot name a preset: use a-z, 0-9, - and _")
+        presets[name] = plan
+        if len(presets) > MAX_PRESETS:
+            raise Invalid(f"{MAX_PRESETS} presets are the most: edit {_path(environ)}")
+    try:
+        _write(_path(environ), _Kept(plan, presets))
+    except OSError as error:
+        if name is not None:
+            raise Failed(f"the preset cannot be written: {error}") from error
+
+
+def _read(environ: Mapping[str, str]) -> _Kept:
+    try:
+        return msgspec.json.decode(_path(environ).read_bytes(), type=_Kept)
+    except (OSError, *UNREADABLE):
+        return _Kept()
+
+
+def _write(path: Path, kept: _Kept) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=path.parent, delete=False) as new:  # 0600
+        new.write(msgspec.json.encode(kept))
+    Path(new.name).replace(path)
+
+
+def _path(environ: Mapping[str, str]) -> Path:
+    return state_file(environ, "presets.json")
+
+
+def _own_file(instructions: str | None) -> str | None:
+    if instructions is None or instructions.startswith(REPO):
+        return instructions
+    return _absolute(instructions)
+
+
+def _anchored(spec: str) -> str:
+    repo, mark, rest = spec.partition("#")
+    return f"{_absolute(repo)}{mark}{rest}" if is_path(repo) else spec
+
+
+def _anchored_pair(spec: str) -> str:
+    here, colon, rest = spec.partition(":")
+    return f"{_absolute(here)}{colon}{rest}"
+
+
+def _absolute(path: str) -> str:
+    return os.path.abspath(Path(path).expanduser())  # noqa: PTH100  links are kept as named

@@ -1,0 +1,40 @@
+"""`atoll new` with nothing said, at a terminal: ask for the repository and the agent.
+
+Nothing is asked that has only one answer.
+"""
+
+from pathlib import Path
+
+from atoll.domain.errors import AtollError
+from atoll.surfaces.cli.console.invocation import Invocation
+from atoll.surfaces.cli.console.picker import can_ask, pick
+from atoll.surfaces.cli.console.plan import Plan
+
+
+def asked_plan(invocation: Invocation) -> Plan:
+    """What the person chose; an empty plan when nobody can be asked."""
+    if not can_ask():
+        return Plan()
+    return Plan(repo=_repository(), agent=_agent(invocation))
+
+
+def _repository() -> str | None:
+    from atoll.surfaces.cli.transfer.local_repo import describe
+
+    try:
+        checkout = describe(Path.cwd())
+    except AtollError:
+        return None
+    rows = (f"{checkout.name}: this folder's repository, from {checkout.branch}", "nothing: empty")
+    return str(checkout.root) if pick("What to work on", rows) == 0 else None
+
+
+def _agent(invocation: Invocation) -> str | None:
+    if invocation.environ.get("ATOLL_URL"):
+        return None  # what is installed there is not known here
+    shelf = invocation.host().agents(invocation.home.absolute())
+    names = [one.agent.name for one in shelf.list() if one.versions]
+    if not names:
+        return None
+    number = pick("Who sits in it", ("you, at a shell", *names))
+    return names[number - 1] if number else None

@@ -1,0 +1,40 @@
+"""After `new`: which language tools the repository seems to want, and which are not inside."""
+
+import base64
+import binascii
+
+from atoll.domain.errors import AtollError
+from atoll.domain.repository.requirement import SCRIPT, Requirement, question, read_answer
+from atoll.surfaces.cli.console.answer import Answer, Json
+from atoll.surfaces.cli.console.api import Api, post
+from atoll.surfaces.cli.console.output import note
+
+SECONDS = 10
+
+
+def tell_requirements(api: Api, sandbox: Answer) -> None:
+    """One line for each repository that seems to want something. Knowing less is no failure."""
+    for repo in sandbox.children("repos"):
+        path = repo.text("path")
+        try:
+            found = _ask(api, sandbox, path)
+        except AtollError:
+            return
+        if found:
+            words = ", ".join(_spelled(one) for one in found)
+            note(f"{path} seems to want {words}")
+
+
+def _ask(api: Api, sandbox: Answer, path: str) -> tuple[Requirement, ...]:
+    argv = ["/bin/sh", "-c", SCRIPT, "atoll", *question(path)]
+    wish: dict[str, Json] = {"argv": argv, "cwd": "/workspace", "stdin": "", "timeout": SECONDS}
+    ended = api.call(post("sandboxes", sandbox.text("sandbox_id"), "exec", value=wish))
+    try:
+        said = base64.b64decode(ended.text("stdout"), validate=True)
+    except binascii.Error:
+        return ()
+    return read_answer(said.decode("ascii", "replace"))
+
+
+def _spelled(one: Requirement) -> str:
+    return f"{one.program} ({one.mark}{'' if one.there else ': not in this sandbox'})"

@@ -1,0 +1,58 @@
+"""Which sandbox is meant: the one named, the last one, or the one of the current folder."""
+
+from pathlib import Path
+
+import click
+
+from atoll.domain.errors import NotFound
+from atoll.surfaces.cli.console.answer import Answer
+from atoll.surfaces.cli.console.api import Api, get
+from atoll.surfaces.cli.console.invocation import Invocation
+from atoll.surfaces.cli.console.memory import recall
+from atoll.surfaces.cli.console.picker import can_ask, pick
+from atoll.surfaces.cli.console.waiting import name_of
+
+ENDED = ("expired", "failed", "destroying", "destroyed")
+
+
+def select(invocation: Invocation, api: Api, name: str | None, *, last: bool = False) -> Answer:
+    """The sandbox. Raises `NotFound`, and a usage error when nothing says which is meant."""
+    if name and last:
+        raise click.UsageError("Give a NAME or --last, not both.")
+    if name:
+        return api.call(get("sandboxes", name))
+    memory = recall(invocation.environ)
+    if last:
+        if not memory.last:
+            raise NotFound("no sandbox was used from here yet: see `atoll list`")
+        return api.call(get("sandboxes", memory.last))
+    here = memory.of_folder(Path.cwd())
+    if not here:
+        return _only(api)
+    mine = api.call(get("sandboxes", here))
+    # An ended one is meant only where nothing goes on beside it.
+    return _only(api, mine) if mine.text("state") in ENDED else mine
+
+
+def _only(api: Api, ended: Answer | None = None) -> Answer:
+    """The single sandbox that has not ended, else `ended`, else the single one there is; with
+    several, the person is asked, or has to say."""
+    found = list(api.pages(get("sandboxes"), "sandboxes"))
+    living = [sandbox for sandbox in found if sandbox.text("state") not in ENDED]
+    if not living and ended is not None:
+        return ended
+    found = living or found
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise NotFound("there is no sandbox yet: make one with `atoll new`")
+    if can_ask():
+        return found[pick("Which one", [row_of(sandbox) for sandbox in found])]
+    names = ", ".join(name_of(sandbox) for sandbox in found[:8])
+    raise click.UsageError(f"This folder has no sandbox of its own. Name one of: {names}")
+
+
+def row_of(sandbox: Answer) -> str:
+    """A sandbox as a line to choose by."""
+    words = (name_of(sandbox), sandbox.text("state"), sandbox.text("agent"))
+    return "  ".join(word for word in words if word)

@@ -1,0 +1,1 @@
+"""Files, trees and commits on their way to and from this machine."""

@@ -1,0 +1,103 @@
+"""A tree that came from a sandbox into a fresh folder here, judged before it takes its place."""
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from atoll.domain.errors import Invalid
+from atoll.domain.files.outgoing_file import ASIDE, Verdict, aside, judge, repositories
+from atoll.surfaces.cli.console.output import note
+
+SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Notices:
+    """What a person should know of a tree that others wrote, by path."""
+
+    left_out: list[str] = field(default_factory=list)
+    stayed: list[str] = field(default_factory=list)
+    renamed: list[str] = field(default_factory=list)
+    flagged: list[str] = field(default_factory=list)
+
+    def tell(self) -> None:
+        """Print them, each list cut at ten names."""
+        for what, names in (
+            ("left out links that lead out of the tree, and special files", self.left_out),
+            ("left inside what git would take for a repository", self.stayed),
+            (f"gave another name to what git would use, ending in {ASIDE}", self.renamed),
+            ("look at these before you use them; they can run something here", self.flagged),
+        ):
+            if names:
+                more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+                note(f"{what}: {', '.join(map(_printable, names[:SHOWN]))}{more}")
+
+
+def take_repositories_out(tree: Path, notices: Notices) -> None:
+    """Remove what git would take for a repository. Raises `Invalid` where all of it is one."""
+    found = repositories(path for path, _ in entries(tree))
+    if "" in found:
+        raise Invalid(
+            "this folder is a git repository, which never leaves as one: `atoll pull` brings its "
+            "commits, and `atoll cp NAME:PATH -` its files as tar"
+        )
+    for path, mode in entries(tree):
+        if judge(path, found) is Verdict.STAYS:
+            notices.stayed.append(path)
+            _remove(tree / path)
+        elif _is_flagged(path, found, mode):
+            notices.flagged.append(path)
+
+
+def disarm_repositories(tree: Path, notices: Notices) -> None:
+    """Give other names to what makes repositories, so that all of it is kept and git finds none.
+    Raises `Invalid` where such a name is taken."""
+    listed = list(entries(tree))
+    found = repositories(path for path, _ in listed)
+    # The deepest first: a path stays good until what lies below it is done.
+    for path, mode in reversed(listed):
+        kept_as = aside(path, found)
+        if kept_as is not None:
+            _rename(tree / path, kept_as)
+            notices.renamed.append(path)
+        elif _is_flagged(path, found, mode):
+            notices.flagged.append(path)
+    notices.renamed.sort()
+    notices.flagged.sort()
+
+
+def entries(tree: Path) -> Iterator[tuple[str, int]]:
+    """Every entry below the folder with its mode, folders before what they hold; no link is
+    followed. What is removed meanwhile is passed over."""
+    for folder, names, files in os.walk(tree):
+        below = Path(folder).relative_to(tree)
+        for name in sorted((*names, *files)):
+            yield str(below / name), Path(folder, name).lstat().st_mode
+        names[:] = sorted(name for name in names if os.path.lexists(Path(folder, name)))
+
+
+def _is_flagged(path: str, found: frozenset[str], mode: int) -> bool:
+    program = stat.S_ISREG(mode) and bool(mode & 0o111)
+    verdict = judge(path, found, executable=program)
+    return verdict is Verdict.FLAGGED and not stat.S_ISDIR(mode)
+
+
+def _rename(path: Path, name: str) -> None:
+    target = path.with_name(name)
+    if os.path.lexists(target):
+        raise Invalid(f"the files hold both {path.name} and {name}: rename one inside")
+    path.rename(target)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def _printable(name: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in name)

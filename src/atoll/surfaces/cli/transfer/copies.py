@@ -1,0 +1,60 @@
+"""`atoll new --copy`: files and folders of this machine, sent into a sandbox before it is used."""
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from atoll.domain.errors import LimitReached
+from atoll.surfaces.cli.commands.work.cp import Place, send
+from atoll.surfaces.cli.console.api import Api
+
+MAX_BYTES = 4 * 2**30
+"""Of one copy; more is better mounted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """`source` here goes to `target` in the workspace."""
+
+    source: Path
+    target: str
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.target}"
+
+
+def read_copy(text: str) -> Copied:
+    """`HOST:PATH`, PATH in the workspace. Raises a usage error, `LimitReached`."""
+    here, colon, there = text.rpartition(":")
+    source = Path(here).expanduser()
+    if not colon or not here or not there or not source.exists():
+        raise click.BadParameter(
+            f"{text!r} is not HOST:PATH of something here", param_hint="--copy"
+        )
+    size = _size(source)
+    if size > MAX_BYTES:
+        raise LimitReached(
+            f"{here} is {size >> 20} MiB large, more than {MAX_BYTES >> 20}: mount it"
+        )
+    return Copied(source.absolute(), there)
+
+
+def send_copies(api: Api, sandbox: str, copies: list[Copied]) -> None:
+    """Send each, in order."""
+    for one in copies:
+        send(api, str(one.source), Place(sandbox, one.target))
+
+
+def _size(source: Path) -> int:
+    if not source.is_dir():
+        return source.stat().st_size
+    total = 0
+    for folder, _names, files, at in os.fwalk(source, follow_symlinks=False):
+        del folder
+        for name in files:
+            found = os.stat(name, dir_fd=at, follow_symlinks=False)
+            total += found.st_size if stat.S_ISREG(found.st_mode) else 0
+    return total

@@ -1,0 +1,100 @@
+"""A sandbox's port on this machine's loopback: each connection goes by a WebSocket of its own.
+
+Browsers send cookies to every port of a host. What listens behind a forwarded port is an agent's
+program, so the port stands at another host than any page of a server on this machine.
+"""
+
+import asyncio
+import contextlib
+import errno
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from atoll.domain.errors import Conflict
+from atoll.surfaces.cli.attach.connection import Closed, Connection, opened
+from atoll.surfaces.cli.console.api import at
+from atoll.surfaces.cli.console.server import Server
+
+HOST = "127.0.0.2"
+"""Pages are at 127.0.0.1, `localhost` or [::1]: none of them shares cookies with this address."""
+
+_SPARE = "127.0.0.3"
+CHUNK_BYTES = 64 * 1024
+END = "end"
+NOBODY = 4502
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """`port` of a sandbox. `told` hears sentences for the person."""
+
+    locate: Callable[[], Server]
+    sandbox_id: str
+    port: int
+    told: Callable[[str], None]
+
+    async def run(self, local: int, listening: Callable[[str, int], None]) -> None:
+        """Listen at `local` of the loopback (0: any) until cancelled; `listening` gets host and
+        port. Raises `Conflict` when that port is taken, or this machine has no second loopback
+        address."""
+        host = host_beside(self.locate().host)
+        try:
+            server = await asyncio.start_server(self._serve, host, local)
+        except OSError as err:
+            raise Conflict(_refusal(host, local, err)) from err
+        async with server:
+            listening(host, server.sockets[0].getsockname()[1])
+            await server.serve_forever()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        path = at("sandboxes", self.sandbox_id, "ports", str(self.port))
+        try:
+            async with opened(self.locate, path) as line:
+                if isinstance(line, Closed):
+                    self.told(f"port {self.port} cannot be reached (status {line.status})")
+                else:
+                    await self._pass(line, reader, writer)
+        except OSError:
+            pass  # whoever connected left
+        finally:
+            writer.close()
+
+    async def _pass(
+        self, line: Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            up = tasks.create_task(_up(line, reader))
+            ended = await _down(line, writer)
+            up.cancel()
+        if ended.code == NOBODY:
+            self.told(f"nothing listens at port {self.port} of the sandbox")
+
+
+def host_beside(page: str) -> str:
+    """Return a loopback address that is another host than the server's page."""
+    return _SPARE if page == HOST else HOST
+
+
+def _refusal(host: str, port: int, err: OSError) -> str:
+    said = f"{host}:{port} cannot be listened at: {err.strerror}"
+    if err.errno != errno.EADDRNOTAVAIL:
+        return said
+    # macOS configures 127.0.0.1 alone. Listening there would hand out the page's session.
+    return f"{said}. Add the address first: sudo ifconfig lo0 alias {host}"
+
+
+async def _up(line: Connection, reader: asyncio.StreamReader) -> None:
+    with contextlib.suppress(OSError):
+        while data := await reader.read(CHUNK_BYTES):
+            if not await line.send(data):
+                return
+    await line.send(END)
+
+
+async def _down(line: Connection, writer: asyncio.StreamWriter) -> Closed:
+    while not isinstance(frame := await line.receive(), Closed):
+        if isinstance(frame, bytes):
+            writer.write(frame)
+            with contextlib.suppress(OSError):
+                await writer.drain()
+    return frame

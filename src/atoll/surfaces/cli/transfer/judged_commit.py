@@ -1,0 +1,91 @@
+"""Commits of a sandbox, judged in the person's object store before a branch names them."""
+
+from dataclasses import dataclass
+
+from atoll.domain.errors import Conflict
+from atoll.domain.files.outgoing_file import Verdict, judge, repositories
+from atoll.surfaces.cli.transfer.local_git import LocalGit
+from atoll.surfaces.cli.transfer.sparse import Room
+
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+PROGRAM = "100755"
+SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A file of the commit that is new or another than in its base."""
+
+    path: str
+    before: str
+    now: str
+    blob: str
+
+
+def judge_commit(
+    git: LocalGit, bases: tuple[str, ...], commit: str, *, repositories_allowed: bool
+) -> tuple[str, ...]:
+    """Return the changed files that can run something here. Raises `LimitReached` where they do
+    not fit the checkout's disk, `Conflict` code `holds_repository` where git would take one of the
+    folders for a repository, in this or in any commit on the way."""
+    base = bases[0] if bases else EMPTY_TREE
+    changes = _changes(git, base, commit)
+    size = _size(git, [change.blob for change in changes])
+    Room(git.folder).admit(size, "what changed in this branch, checked out,")
+    _check(git, bases, commit, changes, allowed=repositories_allowed)
+    return tuple(
+        change.path
+        for change in changes
+        if judge(change.path, frozenset(), executable=_is_new_program(change)) is Verdict.FLAGGED
+    )
+
+
+def _changes(git: LocalGit, base: str, commit: str) -> list[_Change]:
+    told = git.ask(
+        "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff",
+        "--no-textconv", base, commit,
+    ).split("\0")  # fmt: skip
+    changes = []
+    for said, path in zip(told[0::2], told[1::2], strict=False):
+        before, now, _old, blob, _kind = said.removeprefix(":").split(" ")
+        changes.append(_Change(path, before, now, blob))
+    return changes
+
+
+def _size(git: LocalGit, blobs: list[str]) -> int:
+    if not blobs:
+        return 0
+    told = git.ask(
+        "cat-file", "--batch-check=%(objecttype) %(objectsize)", stdin="\n".join(blobs).encode()
+    )
+    # What was taken away has no object, and a submodule's commit is not here.
+    lines = (line.split(" ") for line in told.splitlines())
+    return sum(int(words[1]) for words in lines if words[0] == "blob")
+
+
+def _check(
+    git: LocalGit, bases: tuple[str, ...], commit: str, changes: list[_Change], *, allowed: bool
+) -> None:
+    if allowed:
+        return
+    whole = git.ask("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit).split("\0")
+    since = [f"^{base}" for base in bases]
+    on_the_way = git.ask(
+        "log", "-m", "-z", "--format=", "--name-only", "--no-renames", "--no-ext-diff",
+        "--no-textconv", "--no-show-signature", commit, *since, "--",
+    ).split("\0")  # fmt: skip
+    touched = {path.lstrip("\n") for path in on_the_way} | {change.path for change in changes}
+    found = repositories((*whole, *touched))
+    inside = sorted(path for path in touched if path and judge(path, found) is Verdict.STAYS)
+    if inside:
+        more = f" and {len(inside) - SHOWN} more" if len(inside) > SHOWN else ""
+        raise Conflict(
+            "these commits hold a git repository among their files, whose settings would run here: "
+            f"{', '.join(inside[:SHOWN])}{more}. Nothing was taken in; have it removed inside, or "
+            "add --with-repositories",
+            code="holds_repository",
+        )
+
+
+def _is_new_program(change: _Change) -> bool:
+    return change.now == PROGRAM and change.before != PROGRAM

@@ -1,0 +1,245 @@
+"""Writing a sandbox's files and new commits down on this machine, before or after it goes.
+
+Everything lands in a fresh folder beside the target and is renamed when it is whole. What git
+would take for a repository gets other names: its settings and hooks were written inside and would
+run here.
+"""
+
+import io
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from atoll.domain.errors import AtollError, Conflict, Invalid, LimitReached
+from atoll.surfaces.cli.commands.work.cp import StreamFile, total_of
+from atoll.surfaces.cli.console.answer import Answer, Json
+from atoll.surfaces.cli.console.api import Api, Call, at
+from atoll.surfaces.cli.console.invocation import Invocation
+from atoll.surfaces.cli.console.memory import state_file
+from atoll.surfaces.cli.console.output import note, say
+from atoll.surfaces.cli.console.waiting import name_of
+from atoll.surfaces.cli.transfer.arrived_tree import Notices, disarm_repositories
+from atoll.surfaces.cli.transfer.pulled_branch import BUNDLE_SECONDS
+from atoll.surfaces.cli.transfer.sparse import Room, write_sparse
+from atoll.surfaces.cli.transfer.tree import CHUNK_BYTES, unpack
+from atoll.wire.http.unreadable import UNREADABLE
+
+FOLDER = "atoll-kept"
+MAX_RECORDS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where files and commits come from: the archive with the `size` its files claim, and a bundle
+    for each repository number."""
+
+    archive: Call
+    size: int
+    bundles: tuple[tuple[int, Call], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A worktree that was written here: its folder and the bundles beside it."""
+
+    name: str
+    path: str
+    at: str
+    bundles: tuple[str, ...] = ()
+
+    def value(self) -> dict[str, Json]:
+        """As JSON."""
+        return {"path": self.path, "bundles": list(self.bundles)}
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """How to keep: `to` None is a folder of the sandbox's name below `~/atoll-kept`; `quiet`
+    leaves stdout to somebody else."""
+
+    to: Path | None = None
+    with_secrets: bool = False
+    quiet: bool = False
+
+
+def keep_before(invocation: Invocation, sandbox: Answer, keeping: Keeping) -> Record | None:
+    """Write a sandbox's files and new commits down before something takes them away, and print
+    where. Raises the error of what failed, saying that nothing was taken away. None where there
+    never was a workspace."""
+    if sandbox.text("state") == "failed" and not sandbox.text("ready_at"):
+        return None
+    try:
+        record = _kept(invocation, sandbox, keeping)
+    except AtollError as error:
+        said = f"the files of {name_of(sandbox)} were not kept, so it was left as it is: "
+        raise type(error)(said + error.message, code=error.code) from error
+    for path in () if keeping.quiet else (record.path, *record.bundles):
+        say(f"kept {path}")
+    for bundle in record.bundles:
+        note(f"its commits: git -C CHECKOUT fetch {bundle} 'refs/heads/*:refs/kept/*'")
+    return record
+
+
+def _kept(invocation: Invocation, sandbox: Answer, keeping: Keeping) -> Record:
+    sandbox_id = sandbox.text("sandbox_id")
+    query = (("path", ""), *((("secrets", "allow"),) if keeping.with_secrets else ()))
+    archive = Call("GET", at("sandboxes", sandbox_id, "files", "archive"), query)
+    bundle = at("sandboxes", sandbox_id, "bundle")
+    bundles = tuple(
+        (number, Call("GET", bundle, (("repo", str(number)), ("all", "true"))))
+        for number in range(len(sandbox.children("repos")))
+    )
+    source = Source(archive, total_of(invocation.api(), sandbox_id, "."), bundles)
+    return write_down(invocation, name_of(sandbox), source, to=keeping.to)
+
+
+def write_down(invocation: Invocation, name: str, source: Source, *, to: Path | None) -> Record:
+    """Write what `source` gives and remember where; prints what to look at. Raises what reading
+    raises, `LimitReached` for a disk that refuses; nothing is left half written then."""
+    api, environ = invocation.api(), invocation.environ
+    target = _target(environ, name, to)
+    notices = Notices()
+    try:
+        with _fresh(target) as fresh:
+            tree = fresh / "tree"
+            tree.mkdir()
+            Room(fresh).admit(source.size, name)
+            _fill(api, source.archive, tree, notices)
+            written = [
+                file
+                for number, call in source.bundles
+                if (file := _bundle(api, call, fresh / str(number), number)) is not None
+            ]
+            # Whatever is destroyed afterwards is gone: this must not be lost with the power.
+            os.sync()
+            bundles = _place(target, tree, written, several=len(source.bundles) > 1)
+    except OSError as error:
+        raise LimitReached(f"{target} cannot be written: {error.strerror}") from error
+    except Conflict as error:
+        raise _explained(error) from error
+    record = Record(name, str(target), datetime.now(UTC).isoformat(timespec="seconds"), bundles)
+    _remember(environ, record)
+    notices.tell()
+    return record
+
+
+def records(environ: Mapping[str, str]) -> list[Record]:
+    """The worktrees written here that are still there, newest first."""
+    try:
+        found = msgspec.json.decode(_path(environ).read_bytes(), type=list[Record])
+    except (OSError, *UNREADABLE):
+        return []
+    return [record for record in found if Path(record.path).is_dir()]
+
+
+def forget(environ: Mapping[str, str], gone: list[Record]) -> None:
+    """Delete these folders and bundles of this machine. Raises `Invalid`."""
+    for record in gone:
+        try:
+            shutil.rmtree(record.path)
+            for bundle in record.bundles:
+                Path(bundle).unlink(missing_ok=True)
+        except OSError as error:
+            raise Invalid(f"{record.path} cannot be removed: {error.strerror}") from error
+    _write(environ, [one for one in records(environ) if one not in gone])
+
+
+def _target(environ: Mapping[str, str], name: str, to: Path | None) -> Path:
+    if to is not None:
+        target = to.expanduser().absolute()
+        if target.exists() or target.is_symlink():
+            raise Invalid(f"{target} is there already: name a folder that is not, or move it away")
+        return target
+    home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+    number = 1
+    while _taken(target := home / FOLDER / (name if number == 1 else f"{name}-{number}")):
+        number += 1
+    return target
+
+
+def _taken(target: Path) -> bool:
+    """Whether the folder, or a bundle that belongs beside it, is there."""
+    beside = target.parent.glob(f"{target.name}.*bundle") if target.parent.is_dir() else iter(())
+    return target.exists() or target.is_symlink() or any(True for _ in beside)
+
+
+@contextmanager
+def _fresh(target: Path) -> Iterator[Path]:
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(prefix=".atoll-", dir=target.parent))
+    try:
+        yield fresh
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _fill(api: Api, archive: Call, tree: Path, notices: Notices) -> None:
+    with api.open(archive) as stream:
+        unpack(io.BufferedReader(StreamFile(stream), CHUNK_BYTES), tree, notices.left_out)
+        # An archive that was cut off behind its last file is noticed only here.
+        for _ in iter(stream.read, b""):
+            pass
+    disarm_repositories(tree, notices)
+
+
+def _bundle(api: Api, call: Call, file: Path, number: int) -> tuple[int, Path] | None:
+    """The bundle's file, or None where there is no new commit (or no repository any more)."""
+    asked = Call(call.method, call.path, call.query, call.headers, timeout=BUNDLE_SECONDS)
+    try:
+        with api.open(asked) as stream, file.open("xb") as out:
+            write_sparse(out, iter(stream.read, b""), Room(file.parent))
+    except Conflict as error:
+        if error.code != "nothing_new":
+            raise
+        return None
+    return number, file
+
+
+def _place(
+    target: Path, tree: Path, written: list[tuple[int, Path]], *, several: bool
+) -> tuple[str, ...]:
+    """Rename all of it to where it belongs; the tree last, for it says that all is there."""
+    placed = []
+    for number, file in written:
+        kind = f".{number}.bundle" if several else ".bundle"
+        beside = target.with_name(target.name + kind)
+        if beside.exists():
+            raise Invalid(f"{beside} is there already: move it away first")
+        file.rename(beside)
+        placed.append(str(beside))
+    tree.chmod(0o755)
+    tree.rename(target)
+    return tuple(placed)
+
+
+def _explained(error: Conflict) -> AtollError:
+    if error.code != "holds_secret":
+        return error
+    said = "its files hold a secret of yours: add --with-secrets to write them here all the same"
+    return Conflict(said, code=error.code)
+
+
+def _remember(environ: Mapping[str, str], record: Record) -> None:
+    _write(environ, [record, *records(environ)][:MAX_RECORDS])
+
+
+def _write(environ: Mapping[str, str], kept: list[Record]) -> None:
+    path = _path(environ)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as new:
+            new.write(msgspec.json.encode(kept))
+        Path(new.name).replace(path)
+    except OSError as error:
+        note(f"atoll: `atoll kept` will not list this: {error.strerror}")
+
+
+def _path(environ: Mapping[str, str]) -> Path:
+    return state_file(environ, "kept.json")

@@ -1,0 +1,161 @@
+"""A person's own checkout: describe it, and send what the server lacks of it.
+
+The server never opens a path; the CLI reads the checkout as its person and uploads a git
+bundle. What is not committed stays here. Bringing commits back is `pulled_branch`.
+"""
+
+import hashlib
+import os
+import platform
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.domain.errors import AtollError, Invalid
+from atoll.domain.repository.branch import read_branch
+from atoll.domain.repository.repository import plain_name, read_remote
+from atoll.surfaces.cli.console.answer import Answer
+from atoll.surfaces.cli.console.api import Api, Call, at, post
+from atoll.surfaces.cli.transfer.local_git import LocalGit
+
+PIECE_BYTES = 256 * 1024
+MAX_TIPS = 400
+UPLOAD_SECONDS = 1800.0
+"""The longest silence while the server checks what was sent."""
+
+_USER = re.compile(r"^(https://)[^/@]*@")
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRepo:
+    """A checkout. `root` is its top folder; `key` names it to the server (a hash of machine,
+    person and folder; worktrees of one repository share it); `repo_url` is its origin as
+    https, or empty; `dirty` when something is not committed and will not be sent."""
+
+    root: Path
+    key: str
+    name: str
+    branch: str
+    commit: str
+    repo_url: str
+    dirty: bool
+
+    @property
+    def label(self) -> str:
+        """What to say as `repo_url` of a new sandbox: its default name comes from it."""
+        return self.repo_url or f"local/{self.name}"
+
+
+def describe(path: Path) -> LocalRepo:
+    """The checkout `path` lies in. Raises `Invalid` for what is no repository, has no commit, is
+    shallow, or stands on no branch; each says what to do."""
+    git = LocalGit(path)
+    if not path.is_dir():
+        raise Invalid(f"{path} is not a folder: name a checkout, owner/repo or an address.")
+    top = git.try_("rev-parse", "--show-toplevel")
+    if top.code != 0:
+        raise Invalid(f"{path} is no git checkout that can be used ({top.why}).")
+    folder = Path(top.text)
+    git = LocalGit(folder)
+    if git.ask("rev-parse", "--is-shallow-repository") == "true":
+        raise Invalid(f"{folder} is a shallow clone: run `git fetch --unshallow` there first.")
+    if git.try_("rev-parse", "--show-object-format").text == "sha256":
+        raise Invalid(f"{folder} uses SHA-256 objects, which are not supported yet.")
+    branch = git.try_("symbolic-ref", "-q", "--short", "HEAD").text
+    if not branch:
+        raise Invalid(f"{folder} is on no branch: run `git switch -c NAME` there first.")
+    commit = git.try_("rev-parse", "-q", "--verify", "HEAD^{commit}").text
+    if not commit:
+        raise Invalid(f"{folder} has no commit yet: commit something first.")
+    status = git.ask("status", "--porcelain", "--ignore-submodules=all")
+    return LocalRepo(
+        root=folder,
+        key=_key(git),
+        name=plain_name(folder.name),
+        branch=read_branch(branch),
+        commit=commit,
+        repo_url=_origin(git),
+        dirty=bool(status),
+    )
+
+
+def upload(
+    api: Api,
+    checkout: LocalRepo | Path,
+    *,
+    also: str | None = None,
+    say: Callable[[str], None] | None = None,
+) -> Answer:
+    """Send what the server lacks of the current branch, and of `also` (a branch to start from).
+    `say` gets one line per step. Returns the repository, with the `key` sandboxes name. Raises
+    as `describe`, and `Invalid` when there is no branch `also`."""
+    repo = describe(checkout) if isinstance(checkout, Path) else checkout
+    stored = Answer({})
+    git = LocalGit(repo.root)
+    heads = {repo.branch: repo.commit}
+    if also is not None and also != repo.branch:
+        commit = git.try_("rev-parse", "-q", "--verify", f"refs/heads/{read_branch(also)}").text
+        if not commit:
+            raise Invalid(f"{repo.root} has no branch {also!r}.", field="from_branch")
+        heads = {also: commit, **heads}
+    for branch, commit in heads.items():
+        have = _have(api, git, repo, commit)
+        body: bytes | Iterator[bytes] = b""
+        if commit not in have:
+            if say is not None:
+                say(f"sending {branch} of {repo.root}")
+            body = _bundle(git, branch, have)
+        stored = api.call(_put(repo, branch, commit, body=body))
+    return stored
+
+
+def _have(api: Api, git: LocalGit, repo: LocalRepo, commit: str) -> list[str]:
+    asked = post("repositories", "local", repo.key, "have", value={"tips": _tips(git, commit)})
+    return api.call(asked).texts("have")
+
+
+def _put(repo: LocalRepo, branch: str, commit: str, *, body: bytes | Iterator[bytes]) -> Call:
+    return Call(
+        "PUT",
+        at("repositories", "local", repo.key),
+        (("name", repo.name), ("head", branch), ("tip", commit), ("repo_url", repo.repo_url)),
+        (("Content-Type", "application/x-git-bundle"),),
+        body,
+        timeout=UPLOAD_SECONDS,
+    )
+
+
+def _bundle(git: LocalGit, branch: str, have: list[str]) -> Iterator[bytes]:
+    lacking = "".join(f"^{tip}\n" for tip in have).encode()
+    create = ("bundle", "create", "-q", "-", f"refs/heads/{branch}", "--stdin")
+    with git.reading(*create, stdin=lacking) as out:
+        while piece := out.read(PIECE_BYTES):
+            yield piece
+
+
+def _tips(git: LocalGit, commit: str) -> list[str]:
+    """Commits worth asking for: ever farther back on the first-parent line, and other tips."""
+    line = git.ask("rev-list", "--first-parent", "--max-count=200000", commit).split()
+    steps = [0, *(2**power for power in range(18) if 2**power < len(line)), len(line) - 1]
+    listed = git.ask(
+        "for-each-ref", "--sort=-committerdate", "--format=%(objecttype) %(objectname)",
+        f"--count={MAX_TIPS - len(steps)}", "refs/heads", "refs/remotes",
+    )  # fmt: skip
+    others = [words[1] for words in map(str.split, listed.splitlines()) if words[0] == "commit"]
+    return list(dict.fromkeys([*(line[step] for step in steps), *others]))
+
+
+def _key(git: LocalGit) -> str:
+    shared = git.ask("rev-parse", "--path-format=absolute", "--git-common-dir")
+    said = "\0".join(("atoll-local", platform.node(), str(os.getuid()), os.path.realpath(shared)))
+    return hashlib.sha256(said.encode("utf-8", "surrogateescape")).hexdigest()[:24]
+
+
+def _origin(git: LocalGit) -> str:
+    url = git.try_("config", "--get", "remote.origin.url").text
+    try:
+        # A user name in an address is common and of no use elsewhere; a password must not go.
+        return read_remote(_USER.sub(r"\1", url)).repo_url if url else ""
+    except AtollError:
+        return ""

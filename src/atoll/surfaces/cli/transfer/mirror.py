@@ -1,0 +1,281 @@
+"""A folder of this machine mirrored in a sandbox: sent when it is made, its changes brought back.
+
+What was sent is remembered by digest. A file comes back when only the sandbox changed it; when
+both did, nothing is written unless the person insists. `.git` stays on its side: settings and
+hooks an agent wrote would run here. No link is followed while writing.
+"""
+
+import hashlib
+import io
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from atoll.domain.errors import Conflict, Invalid, NotFound
+from atoll.domain.files.outgoing_file import Verdict, judge, repositories
+from atoll.surfaces.cli.commands.work.cp import StreamFile, total_of
+from atoll.surfaces.cli.console.answer import Json
+from atoll.surfaces.cli.console.api import Api, Call, at
+from atoll.surfaces.cli.console.memory import state_file
+from atoll.surfaces.cli.transfer.arrived_tree import Notices
+from atoll.surfaces.cli.transfer.sparse import Room, write_sparse
+from atoll.surfaces.cli.transfer.tree import CHUNK_BYTES, pack, unpack
+from atoll.wire.http.unreadable import UNREADABLE
+
+GIT = ".git"
+SHOWN = 10
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+Tree = dict[str, str]
+"""What a folder holds: a path below it → `f` or `x` (may be run) and its digest, or `l` and the
+link's goal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A mirror: the folder here, and what both sides last agreed on."""
+
+    root: str
+    files: Tree = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What came back: paths written, and paths taken away; `notices` name what to look at, and what
+    git would take for a repository, which stays inside."""
+
+    written: tuple[str, ...]
+    removed: tuple[str, ...]
+    notices: Notices = field(default_factory=Notices)
+
+    def value(self) -> dict[str, Json]:
+        """As JSON."""
+        return {
+            "written": list(self.written),
+            "removed": list(self.removed),
+            "flagged": list(self.notices.flagged),
+            "stayed": list(self.notices.stayed),
+        }
+
+
+def send_mirror(api: Api, environ: Mapping[str, str], sandbox_id: str, root: Path) -> list[str]:
+    """Send the folder, and remember it. Returns what was left out."""
+    kept = Kept(str(root), scan(root))
+    left_out: list[str] = []
+    headers = (("Content-Type", "application/x-tar"),)
+    path = at("sandboxes", sandbox_id, "files", "archive")
+    body = pack(root, left_out, without=GIT)
+    api.call(Call("PUT", path, (("path", "."),), headers, body))
+    _remember(environ, sandbox_id, kept)
+    return left_out
+
+
+def bring_back(
+    api: Api,
+    environ: Mapping[str, str],
+    sandbox_id: str,
+    *,
+    into: Path | None = None,
+    force: bool = False,
+) -> Brought:
+    """Write what changed inside into the folder here; `into` is that folder where this machine did
+    not send it. Raises `NotFound` when there is neither, `Conflict` naming what changed on both
+    sides (nothing is written then)."""
+    kept = _recall(environ, sandbox_id, into)
+    fresh = Path(tempfile.mkdtemp(prefix="atoll-mirror-"))
+    try:
+        _download(api, sandbox_id, fresh)
+        theirs, ours = scan(fresh), scan(Path(kept.root))
+        changed = {
+            path
+            for path in {*theirs, *kept.files}
+            if theirs.get(path) not in (kept.files.get(path), ours.get(path))
+        }
+        stayed = _staying(changed, fresh, Path(kept.root))
+        changed -= stayed
+        both = sorted(path for path in changed if ours.get(path) != kept.files.get(path))
+        if both and not force:
+            more = f" and {len(both) - SHOWN} more" if len(both) > SHOWN else ""
+            raise Conflict(
+                f"changed here as well as inside: {', '.join(both[:SHOWN])}{more}; nothing was "
+                "written. Put yours aside, or let theirs win with --force",
+                code="both_changed",
+            )
+        brought = _apply(fresh, Path(kept.root), theirs, changed)
+        brought.notices.stayed.extend(sorted(stayed))
+        brought.notices.flagged.extend(
+            path for path in brought.written if _is_flagged(path, theirs, ours)
+        )
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    agreed = {path: kind for path, kind in theirs.items() if path not in stayed}
+    _remember(environ, sandbox_id, Kept(kept.root, agreed))
+    return brought
+
+
+def _staying(changed: set[str], fresh: Path, root: Path) -> set[str]:
+    # What is here already and what comes may make a repository together.
+    found = repositories((*_paths(fresh), *_paths(root)))
+    return {path for path in changed if judge(path, found) is Verdict.STAYS}
+
+
+def _paths(root: Path) -> Iterator[str]:
+    """Every folder and file, but for what a `.git` holds."""
+    for folder, names, files in os.walk(root):
+        names[:] = [name for name in names if name.casefold() != GIT]
+        below = os.path.relpath(folder, root)
+        yield from (f"{below}/{name}" for name in (*names, *files))
+
+
+def _is_flagged(path: str, theirs: Tree, ours: Tree) -> bool:
+    program = theirs[path].startswith("x") and not ours.get(path, "").startswith("x")
+    return judge(path, frozenset(), executable=program) is Verdict.FLAGGED
+
+
+def scan(root: Path) -> Tree:
+    """What the folder holds, without `.git` anywhere, following nothing. Raises `Invalid` for what
+    cannot be read."""
+    try:
+        return _scanned(root)
+    except OSError as err:
+        raise Invalid(f"{root} cannot be read: {err}") from err
+
+
+def _scanned(root: Path) -> Tree:
+    found: Tree = {}
+    for folder, names, files, at_ in os.fwalk(root, follow_symlinks=False):
+        names[:] = [name for name in names if name.casefold() != GIT]
+        below = os.path.relpath(folder, root)
+        for name in (*names, *files):
+            mode = os.stat(name, dir_fd=at_, follow_symlinks=False).st_mode
+            path = os.path.normpath(f"{below}/{name}")
+            if stat.S_ISLNK(mode):
+                found[path] = "l" + os.readlink(name, dir_fd=at_)
+            elif stat.S_ISREG(mode) and name.casefold() != GIT:
+                found[path] = ("x" if mode & 0o100 else "f") + _digest(name, at_)
+    return found
+
+
+def _digest(name: str, at_: int) -> str:
+    fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at_)
+    with os.fdopen(fd, "rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()
+
+
+def _download(api: Api, sandbox_id: str, fresh: Path) -> None:
+    whole = total_of(api, sandbox_id, ".")
+    Room(fresh).admit(whole, "what this sandbox holds")
+    path = at("sandboxes", sandbox_id, "files", "archive")
+    with api.open(Call("GET", path, (("path", "."),), (("Accept", "*/*"),))) as stream:
+        unpack(io.BufferedReader(StreamFile(stream), CHUNK_BYTES), fresh, [])
+
+
+def _apply(fresh: Path, root: Path, theirs: Tree, changed: set[str]) -> Brought:
+    written: list[str] = []
+    removed: list[str] = []
+    try:
+        top = os.open(root, _FOLDER)
+    except OSError as err:
+        raise Invalid(f"{root} cannot be written to: {err.strerror}") from err
+    room = Room(root)
+    try:
+        coming = (fresh / path for path in changed if path in theirs)
+        room.admit(sum(one.lstat().st_blocks * 512 for one in coming), "what changed inside")
+        for path in sorted(changed):
+            kind = theirs.get(path)
+            try:
+                _change(top, path, kind, fresh, room)
+            except OSError as err:
+                raise Invalid(f"{path} cannot be changed here: {err.strerror}") from err
+            (removed if kind is None else written).append(path)
+    finally:
+        os.close(top)
+    return Brought(tuple(written), tuple(removed))
+
+
+def _change(top: int, path: str, kind: str | None, fresh: Path, room: Room) -> None:
+    """One file written, or with `kind` None taken away."""
+    name = path.rpartition("/")[2]
+    with _parent(top, path, make=kind is not None) as folder:
+        if folder is not None and kind is not None:
+            _put(fresh / path, kind, (folder, name), room)
+        elif folder is not None:
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)
+
+
+@contextmanager
+def _parent(top: int, path: str, *, make: bool) -> Iterator[int | None]:
+    """The folder of `path`, reached from `top` without following a link; None where it is gone
+    and not to be made."""
+    held = os.dup(top)
+    try:
+        for part in path.split("/")[:-1]:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(part, 0o755, dir_fd=held)
+            inner = os.open(part, _FOLDER, dir_fd=held)
+            os.close(held)
+            held = inner
+    except FileNotFoundError:
+        if make:
+            raise
+        os.close(held)
+        yield None
+        return
+    try:
+        yield held
+    finally:
+        os.close(held)
+
+
+def _put(source: Path, kind: str, place: tuple[int, str], room: Room) -> None:
+    """Write it beside its place (a folder and a name in it), then rename it: a link there is
+    replaced, not followed."""
+    folder, name = place
+    part = f".atoll-{secrets.token_hex(8)}"
+    try:
+        if kind.startswith("l"):
+            os.symlink(kind[1:], part, dir_fd=folder)
+        else:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            fd = os.open(part, flags, 0o755 if kind.startswith("x") else 0o644, dir_fd=folder)
+            with source.open("rb") as data, os.fdopen(fd, "wb") as out:
+                write_sparse(out, iter(partial(data.read, CHUNK_BYTES), b""), room)
+        os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError:
+        with suppress(FileNotFoundError):
+            os.unlink(part, dir_fd=folder)
+        raise
+
+
+def _remember(environ: Mapping[str, str], sandbox_id: str, kept: Kept) -> None:
+    path = state_file(environ, f"mirrors/{sandbox_id}.json")
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = path.with_name(f"{path.name}.new")
+    fresh.touch(mode=0o600)
+    fresh.write_bytes(msgspec.json.encode(kept))
+    fresh.replace(path)
+
+
+def _recall(environ: Mapping[str, str], sandbox_id: str, into: Path | None) -> Kept:
+    path = state_file(environ, f"mirrors/{sandbox_id}.json")
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Kept)
+    except (OSError, *UNREADABLE) as err:
+        if into is not None:
+            # Nothing is known of what both sides agreed on: every difference is a change inside.
+            return Kept(str(into.resolve()))
+        raise NotFound(
+            "this sandbox mirrors a folder that was not sent from here: name the one to write "
+            "into with `atoll pull NAME -C FOLDER`"
+        ) from err

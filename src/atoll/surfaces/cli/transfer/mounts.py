@@ -1,0 +1,129 @@
+"""Folders of this machine in a sandbox: what a person grants, written where the sandbox's builder
+reads it. A grant lies in the home, which only its owner can write to, and names one folder.
+"""
+
+import contextlib
+import json
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import click
+
+from atoll.domain.errors import Forbidden, Invalid
+from atoll.domain.files.host_mount import below_any, check_source, check_target
+from atoll.domain.files.private_folder import private_inside, private_path, refuse_private
+from atoll.surfaces.cli.console.answer import Json
+from atoll.surfaces.cli.console.exits import FAILED
+from atoll.surfaces.cli.console.invocation import Invocation
+from atoll.surfaces.cli.console.output import confirmed, note
+from atoll.surfaces.cli.console.picker import can_ask
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """`HOST:PATH[:ro|rw]`, with the host's path as it really is."""
+
+    source: str
+    target: str
+    writable: bool
+
+    def wish(self, grant: str, *, private: bool) -> dict[str, Json]:
+        """As the API takes it."""
+        wish: dict[str, Json] = {
+            "source": self.source,
+            "target": self.target,
+            "access": "rw" if self.writable else "ro",
+            "grant": grant,
+        }
+        return {**wish, "private": True} if private else wish
+
+    def private(self) -> bool:
+        """Return whether it holds keys or logins, and tell the person which."""
+        home = str(Path.home())
+        found = private_inside(self.source, partial(_listed, self.source))
+        by_name = private_path(self.source) or below_any(home, (self.source,))
+        if found or by_name:
+            note(f"atoll: {refuse_private(self.source, found).message.partition('. ')[0]}")
+        return bool(found) or by_name
+
+
+def _listed(top: str, below: str) -> Iterator[tuple[str, bool]]:
+    with contextlib.suppress(OSError), os.scandir(Path(top, below)) as entries:
+        for entry in entries:
+            yield entry.name, entry.is_dir(follow_symlinks=False)
+
+
+def read_mount(text: str) -> Spec:
+    """The words of `--mount`. Raises a usage error, `Invalid`, `Forbidden`."""
+    words = text.split(":")
+    access = words.pop() if len(words) == 3 else "ro"
+    if len(words) != 2 or access not in ("ro", "rw") or not all(words):
+        raise click.BadParameter(f"{text!r} is not HOST:PATH[:ro|rw]", param_hint="--mount")
+    folder = Path(words[0]).expanduser()
+    if not folder.is_dir():
+        raise click.BadParameter(f"{words[0]} is no folder", param_hint="--mount")
+    spec = Spec(str(folder.resolve()), words[1], access == "rw")
+    check_source(spec.source)
+    check_target(spec.target)
+    return spec
+
+
+def granted(invocation: Invocation, mounts: tuple[str, ...], *, private: bool) -> list[Json]:
+    """Return each mount with a grant of its own, as the API takes them. A folder that holds keys or
+    logins is asked about unless `private` agrees to all of them. Raises as `read_mount`, and
+    `Forbidden` when the home is somebody else's or nobody can be asked."""
+    specs = [read_mount(text) for text in mounts]
+    if not specs:
+        return []
+    if invocation.environ.get("ATOLL_URL"):
+        raise click.UsageError("--mount is for sandboxes of this machine, not of ATOLL_URL's.")
+    folder = invocation.home.absolute() / "grants"
+    _own(folder)
+    agreed = [_agreed(spec, private=private) for spec in specs]
+    return [
+        spec.wish(_grant(folder, spec, private=yes), private=yes)
+        for spec, yes in zip(specs, agreed, strict=True)
+    ]
+
+
+def _agreed(spec: Spec, *, private: bool) -> bool:
+    """Return whether the person agreed to show a private folder; false where it is none."""
+    if not spec.private():
+        return False
+    if private:
+        return True
+    if not can_ask():
+        raise refuse_private(spec.source)
+    if not confirmed(f"Show {spec.source} in the sandbox all the same?", yes=False):
+        raise click.exceptions.Exit(FAILED)
+    return True
+
+
+def _own(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o755, exist_ok=True)
+        found = folder.lstat()
+    except OSError as err:
+        raise Forbidden(
+            f"only who runs Atoll here may mount folders: {folder} cannot be made ({err.strerror})"
+        ) from err
+    if found.st_uid != os.geteuid() or not stat.S_ISDIR(found.st_mode):
+        raise Forbidden(f"only who runs Atoll here may mount folders: {folder} is not yours")
+
+
+def _grant(folder: Path, spec: Spec, *, private: bool) -> str:
+    name = secrets.token_hex(16)
+    try:
+        fd = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
+    except OSError as err:
+        raise Invalid(f"the grant cannot be written: {err}") from err
+    with os.fdopen(fd, "w") as file:
+        os.fchmod(fd, 0o644)
+        grant = {"source": spec.source, "writable": spec.writable, "private": private}
+        json.dump(grant, file)
+    return name

@@ -1,0 +1,69 @@
+"""Where the repositories of a new sandbox come from: an address, or a checkout of this person's.
+
+A checkout is read here and sent as a bundle; the server never opens a path.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.domain.repository.repository import is_path, read_remote
+from atoll.surfaces.cli.console.answer import Json
+from atoll.surfaces.cli.console.api import Api
+from atoll.surfaces.cli.console.output import note
+from atoll.surfaces.cli.console.plan import Plan
+from atoll.surfaces.cli.console.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """`wish` is an entry of `repos`, `folder` the checkout it was read from."""
+
+    wish: dict[str, Json]
+    folder: Path | None = None
+
+
+def origins(api: Api, plan: Plan) -> list[Origin]:
+    """Every repository of the plan, sent where it is a checkout. Raises `Invalid` for what is
+    neither an address nor a checkout."""
+    found = []
+    if plan.repo is not None:
+        origin = _origin(api, plan.repo, branch=plan.branch, from_branch=plan.from_branch)
+        if plan.sparse:
+            origin.wish["sparse"] = list(plan.sparse)
+        found.append(origin)
+    for spec in plan.also:
+        repo, branch, start = read_spec(spec)
+        found.append(_origin(api, repo, branch=branch or plan.branch, from_branch=start))
+    return found
+
+
+def read_spec(spec: str) -> tuple[str, str | None, str | None]:
+    """`REPO[#BRANCH[:FROM]]` taken apart."""
+    repo, _, rest = spec.partition("#")
+    branch, _, start = rest.partition(":")
+    return repo, branch or None, start or None
+
+
+def _origin(api: Api, repo: str, *, branch: str | None, from_branch: str | None) -> Origin:
+    wish: dict[str, Json] = {"branch": branch, "from_branch": from_branch}
+    if not is_path(repo):
+        # The server judges whether it may be dialled; here only what is no address ends.
+        wish["repo_url"] = read_remote(repo, allow_loopback=True).repo_url
+        return Origin(said(wish))
+    from atoll.surfaces.cli.transfer.local_repo import describe, upload
+
+    checkout = describe(Path(repo).expanduser())
+    if checkout.dirty:
+        note(f"{checkout.root}: what is not committed stays here")
+    with Progress(f"sending {checkout.name}") as progress:
+        sent = upload(api, checkout, also=from_branch, say=lambda line: progress.tell([line]))
+    wish["repo_url"] = checkout.label
+    wish["key"] = sent.text("key") or checkout.key
+    wish["from_branch"] = from_branch or checkout.branch
+    return Origin(said(wish), checkout.root)
+
+
+def said(wish: Mapping[str, Json]) -> dict[str, Json]:
+    """Without what was not said."""
+    return {key: value for key, value in wish.items() if value is not None}

@@ -1,0 +1,168 @@
+"""Bringing a sandbox's commits into a branch of the person's own checkout.
+
+The bundle was checked by the server and is checked again by git here. It becomes one branch,
+never the working tree; no hook, filter or configuration of the sandbox takes part.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid
+from atoll.domain.repository.branch import branch_of_ref, read_branch
+from atoll.surfaces.cli.console.api import Api, Call, at, post
+from atoll.surfaces.cli.transfer.judged_commit import judge_commit
+from atoll.surfaces.cli.transfer.local_git import LocalGit
+from atoll.surfaces.cli.transfer.sparse import Room, write_sparse
+from atoll.wire.git.bundle import MAX_HEADER_BYTES, BundleHeader, MalformedBundle, read_header
+
+BUNDLE_SECONDS = 1800.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to bring: `repo` counts the sandbox's repositories from 0, `branch` None is the
+    sandbox's own; `force` lets commits go that only the branch here has; `repositories` takes in
+    commits that hold a repository of their own."""
+
+    repo: int = 0
+    branch: str | None = None
+    force: bool = False
+    repositories: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """What came: `branch` of the checkout now stands at `commit`, `commits` more than before;
+    `flagged` are changed files that can run something on this machine."""
+
+    branch: str
+    commit: str
+    commits: int
+    flagged: tuple[str, ...]
+
+    def __str__(self) -> str:
+        first = f"branch {self.branch} is at {self.commit[:12]}, {self.commits} new commit(s)"
+        if not self.flagged:
+            return first
+        return f"{first}; look at these before you use them: {', '.join(self.flagged)}"
+
+
+def pull(
+    api: Api, sandbox: str, checkout: Path, *, wanted: Wanted, into: str | None = None
+) -> Pulled:
+    """Bring one branch of a sandbox into `into` (its own name when None) of `checkout`. Raises
+    `Conflict` with code `nothing_new` when there is nothing to bring, and as `take_in`."""
+    with fetched_bundle(api, sandbox, wanted) as bundle:
+        pulled = take_in(checkout, bundle, branch=into, wanted=wanted)
+    _say_pulled(api, sandbox, wanted.repo, pulled.commit)
+    return pulled
+
+
+def _say_pulled(api: Api, sandbox: str, repo: int, commit: str) -> None:
+    """Tell the server, so that these commits no longer count as work that would be lost. A guest
+    of a shared sandbox may pull, but what is lost is its owner's to judge."""
+    with suppress(Forbidden):
+        api.call(post("sandboxes", sandbox, "pulled", value={"repo": repo, "commit": commit}))
+
+
+@contextmanager
+def fetched_bundle(api: Api, sandbox: str, wanted: Wanted) -> Iterator[Path]:
+    """A sandbox's new commits as a bundle in a temporary file, gone when the context ends."""
+    branch = ((("branch", wanted.branch),)) if wanted.branch else ()
+    query = (("repo", str(wanted.repo)), *branch)
+    call = Call("GET", at("sandboxes", sandbox, "bundle"), query, timeout=BUNDLE_SECONDS)
+    with tempfile.TemporaryDirectory(prefix="atoll-pull-") as folder:
+        file = Path(folder) / "pulled.bundle"
+        with api.open(call) as stream, file.open("wb") as target:
+            write_sparse(target, iter(stream.read, b""), Room(file.parent))
+        yield file
+
+
+def take_in(
+    checkout: Path, bundle: Path, *, branch: str | None = None, wanted: Wanted | None = None
+) -> Pulled:
+    """Fetch the bundle's branch into `branch` of `checkout` (its own name when None). Raises
+    `Conflict` when that branch is checked out, would lose commits (`force` lets it), holds a
+    repository (`repositories` lets it), or the checkout lacks the commits the work began from."""
+    wanted = wanted or Wanted()
+    git = LocalGit(checkout)
+    header = header_of(bundle)
+    (ref, commit), *rest = header.refs
+    source = branch_of_ref(ref)
+    if source is None or rest:
+        raise Invalid("The bundle holds something other than one branch.")
+    target = read_branch(branch or source)
+    check_base(git, header)
+    before = git.try_("rev-parse", "-q", "--verify", f"refs/heads/{target}").text
+    flagged = judged(git, bundle, header, allowed=wanted.repositories)[commit]
+    refspec = f"{'+' if wanted.force else ''}{ref}:refs/heads/{target}"
+    said = git.try_(
+        "fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-gc",
+        "--no-recurse-submodules", "--", str(bundle.absolute()), refspec,
+    )  # fmt: skip
+    if said.code != 0:
+        raise _refusal(said.why, target)
+    known = [f"^{known}" for known in (before, *header.prerequisites) if known]
+    count = git.ask("rev-list", "--count", "--stdin", stdin="\n".join([commit, *known]).encode())
+    return Pulled(target, commit, int(count), flagged)
+
+
+def judged(
+    git: LocalGit, bundle: Path, header: BundleHeader, *, allowed: bool
+) -> dict[str, tuple[str, ...]]:
+    """Bring the bundle's objects in, without any name, and judge its commits: each with the files
+    that can run something here. Raises as `judge_commit` does, and `Failed`."""
+    Room(git.folder).admit(bundle.stat().st_size, "the bundle of commits")
+    said = git.try_(
+        "fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-gc",
+        "--no-recurse-submodules", "--", str(bundle.absolute()), *(ref for ref, _ in header.refs),
+    )  # fmt: skip
+    if said.code != 0:
+        raise Failed(f"The commits could not be taken in: {said.why}")
+    return {
+        commit: judge_commit(git, header.prerequisites, commit, repositories_allowed=allowed)
+        for _, commit in header.refs
+    }
+
+
+def header_of(bundle: Path) -> BundleHeader:
+    """The header of a bundle the server sent. Raises `Failed`."""
+    with bundle.open("rb") as file:
+        start = file.read(MAX_HEADER_BYTES)
+    try:
+        return read_header(start)
+    except MalformedBundle as error:
+        raise Failed(f"The server sent something that is no bundle: {error}.") from error
+
+
+def check_base(git: LocalGit, header: BundleHeader) -> None:
+    """Raise `Conflict` code `base_missing` where the checkout lacks what the bundle stands on."""
+    if not header.prerequisites:
+        return
+    asked = "\n".join(header.prerequisites).encode()
+    answer = git.ask("cat-file", "--batch-check=%(objecttype)", stdin=asked)
+    if any(line != "commit" for line in answer.splitlines()):
+        raise Conflict(
+            f"{git.folder} lacks the commits this work began from: run `git fetch` there, or pull "
+            "into a clone of the same repository.",
+            code="base_missing",
+        )
+
+
+def _refusal(why: str, target: str) -> Conflict | Failed:
+    if "checked out" in why or "current branch" in why:
+        return Conflict(
+            f"Branch {target!r} is checked out here and your working tree is never touched: name "
+            f"another branch (`atoll pull NAME other`), then `git merge other`.",
+            code="branch_checked_out",
+        )
+    if "non-fast-forward" in why or "rejected" in why:
+        return Conflict(
+            f"Branch {target!r} here has commits the sandbox does not have: name another branch, "
+            "or use --force to drop them.",
+            code="not_fast_forward",
+        )
+    return Failed(f"The commits could not be taken in: {why}")

@@ -1,0 +1,105 @@
+"""Bringing what a recreate saved into branches of the person's own checkout.
+
+Each bundle was checked by the server and is checked again by git here. Its refs become branches
+below `atoll/saved/`; the working tree stays as it is.
+"""
+
+import tempfile
+from pathlib import Path
+
+from atoll.domain.errors import Failed, Invalid
+from atoll.domain.repository.branch import branch_of_ref, read_branch
+from atoll.surfaces.cli.console.answer import Answer
+from atoll.surfaces.cli.console.api import Api, Call, at, get
+from atoll.surfaces.cli.console.output import note, say
+from atoll.surfaces.cli.transfer.local_git import LocalGit
+from atoll.surfaces.cli.transfer.pulled_branch import (
+    BUNDLE_SECONDS,
+    Pulled,
+    Wanted,
+    check_base,
+    header_of,
+    judged,
+)
+from atoll.surfaces.cli.transfer.sparse import Room, write_sparse
+
+WORKTREE = "worktree"
+
+
+def saved_of(api: Api, sandbox: str) -> list[Answer]:
+    """What was saved of a sandbox, named by name or id, newest first."""
+    return [
+        one
+        for one in api.call(get("kept")).children("kept")
+        if one.value.get("generation") is not None
+        and sandbox in (one.text("sandbox_name"), one.text("sandbox_id"))
+    ]
+
+
+def bring_saved(api: Api, sandbox: str, checkout: Path, *, wanted: Wanted) -> list[Pulled]:
+    """Fetch all saved work of one of a sandbox's repositories. Raises `Conflict` when the checkout
+    lacks its base or it holds a repository, `Failed` when a branch of that name is another's."""
+    return [
+        pulled
+        for one in saved_of(api, sandbox)
+        if str(wanted.repo) in one.texts("bundles")
+        for pulled in _bring(api, one, LocalGit(checkout), wanted)
+    ]
+
+
+def tell_saved(sandbox: str, found: list[Answer], brought: list[Pulled]) -> None:
+    """Print each branch with the command that shows it, and where whole trees are."""
+    for one in brought:
+        say(f"{one.branch} is at {one.commit[:12]}")
+        if one.branch.endswith(f"/{WORKTREE}"):
+            note(f"  its files into your working tree: git checkout {one.branch} -- .")
+        else:
+            note(f"  what is in it: git log -p HEAD..{one.branch}")
+        if one.flagged:
+            note(f"  look at these first; they can run something here: {', '.join(one.flagged)}")
+    for kept in found:
+        if kept.flag("tree"):
+            generation = kept.number("generation")
+            note(f"the whole tree of generation {generation}: atoll kept {kept.text('kept_id')}")
+    if not found:
+        note(f"nothing was saved of {sandbox}: only `atoll recreate` saves work")
+
+
+def _bring(api: Api, saved: Answer, git: LocalGit, wanted: Wanted) -> list[Pulled]:
+    call = Call(
+        "GET",
+        at("kept", saved.text("kept_id"), "bundle"),
+        (("repo", str(wanted.repo)),),
+        timeout=BUNDLE_SECONDS,
+    )
+    with tempfile.TemporaryDirectory(prefix="atoll-pull-") as folder:
+        file = Path(folder) / "saved.bundle"
+        with api.open(call) as stream, file.open("wb") as target:
+            write_sparse(target, iter(stream.read, b""), Room(file.parent))
+        place = f"atoll/saved/{saved.text('sandbox_name')}/{saved.number('generation')}"
+        return _take_in(git, file, place, allowed=wanted.repositories)
+
+
+def _take_in(git: LocalGit, bundle: Path, place: str, *, allowed: bool) -> list[Pulled]:
+    header = header_of(bundle)
+    check_base(git, header)
+    targets = {ref: _target(place, ref) for ref, _ in header.refs}
+    flagged = judged(git, bundle, header, allowed=allowed)
+    said = git.try_(
+        "fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-gc",
+        "--no-recurse-submodules", "--", str(bundle.absolute()),
+        *(f"{ref}:refs/heads/{target}" for ref, target in targets.items()),
+    )  # fmt: skip
+    if said.code != 0:
+        raise Failed(
+            f"The saved work could not be taken in: {said.why}. Where a branch {place}/... of "
+            "another sandbox is in the way, rename or delete it."
+        )
+    return [Pulled(targets[ref], commit, 0, flagged[commit]) for ref, commit in header.refs]
+
+
+def _target(place: str, ref: str) -> str:
+    name = branch_of_ref(ref)
+    if name is None:
+        raise Invalid("The bundle holds something other than branches.")
+    return read_branch(f"{place}/{name}")

@@ -1,0 +1,140 @@
+"""Work that is lost with a sandbox: told before `stop`, `recreate` and `destroy`, and asked about.
+
+Names and subjects come from inside a sandbox; `note` cleans what it prints.
+"""
+
+import sys
+from dataclasses import dataclass
+from enum import Enum
+
+import click
+
+from atoll.domain.errors import AtollError
+from atoll.surfaces.cli.console.answer import Answer
+from atoll.surfaces.cli.console.api import Api, get
+from atoll.surfaces.cli.console.output import clean, confirmed, note
+from atoll.surfaces.cli.console.waiting import name_of
+
+SHOWN = 10
+"""Files named of one place."""
+
+NOTHING_THERE = ("requested", "provisioning", "destroying", "destroyed")
+
+
+class Choice(Enum):
+    """What becomes of a sandbox with work nobody has outside."""
+
+    LEAVE = "leave"
+    LOSE = "lose"
+    KEEP = "keep"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The work in one sandbox; `unknown` says why it cannot be told."""
+
+    name: str
+    places: tuple[Answer, ...] = ()
+    unknown: str = ""
+
+    def __bool__(self) -> bool:
+        """Whether something may be lost."""
+        return bool(self.places or self.unknown)
+
+    def __str__(self) -> str:
+        if self.unknown:
+            return f"what is in {self.name} and not outside cannot be told ({self.unknown})"
+        return f"{self.name} holds what is not outside: {'; '.join(map(_summary, self.places))}"
+
+
+def look(api: Api, sandbox: Answer) -> Work:
+    """The work in a sandbox that nobody has outside."""
+    name = name_of(sandbox)
+    if sandbox.text("state") in NOTHING_THERE:
+        return Work(name)
+    if sandbox.text("state") == "failed" and not sandbox.text("ready_at"):
+        return Work(name)
+    try:
+        found = api.call(get("sandboxes", sandbox.text("sandbox_id"), "unpulled"))
+    except AtollError as error:
+        return Work(name, unknown=error.message)
+    return Work(name, tuple(found.children("places")))
+
+
+def tell(work: Work) -> None:
+    """Name commits and files, on stderr."""
+    if not work:
+        return
+    note(str(work))
+    for place in work.places:
+        changed, untracked = place.texts("changed"), place.texts("untracked")
+        named = [f"changed    {path}" for path in changed]
+        named += [f"untracked  {path}" for path in untracked]
+        for line in named[:SHOWN]:
+            note(f"  {line}")
+        left = len(named) - len(named[:SHOWN]) + place.number("more")
+        if left:
+            note(f"  … and {left} more")
+
+
+def choose(
+    question: str, works: list[Work], *, yes: bool, keep: bool, saved: bool = False
+) -> Choice:
+    """Return what the person wants. Without a terminal only `yes` and `keep` let unpulled work go.
+
+    `saved` says that the server saves the work first, so that `atoll pull --saved` finds it.
+    """
+    chosen = Choice.KEEP if keep else Choice.LOSE
+    if yes:
+        return chosen
+    if not sys.stdin.isatty():
+        return _unasked(question, works, keep=keep, saved=saved)
+    if keep or not any(works):
+        after = " Its files are kept first." if keep else ""
+        return chosen if confirmed(f"{question}{after}", yes=False) else Choice.LEAVE
+    going = "save this work on the server and go on" if saved else "lose this work"
+    answer: str = click.prompt(
+        clean(f"{question} y: {going}, k: keep its files first, n: leave it"),
+        type=click.Choice(("y", "k", "n")),
+        default="n",
+        err=True,
+    )
+    return {"y": Choice.LOSE, "k": Choice.KEEP, "n": Choice.LEAVE}[answer]
+
+
+def _unasked(question: str, works: list[Work], *, keep: bool, saved: bool) -> Choice:
+    if keep:
+        return Choice.KEEP
+    if any(works) and saved:
+        note(
+            "atoll: nothing was done: add --yes to go on (that work is saved first, and "
+            "`atoll pull --saved` brings it), or --keep-worktree to keep its files here"
+        )
+        return Choice.LEAVE
+    if any(works):
+        note(
+            "atoll: nothing was done, because that work would be lost: `atoll pull` it, or add "
+            "--keep-worktree to keep its files, or --yes to lose them"
+        )
+        return Choice.LEAVE
+    return Choice.LOSE if confirmed(question, yes=False) else Choice.LEAVE
+
+
+def _summary(place: Answer) -> str:
+    said = []
+    commits, stashes = place.number("commits"), place.number("stashes")
+    if commits:
+        subject = f" ({place.text('subject')})" if place.text("subject") else ""
+        said.append(f"{_count(commits, 'commit')} up to {place.text('tip')[:12]}{subject}")
+    if stashes:
+        said.append(_count(stashes, "stash", "stashes"))
+    for kind in ("changed", "untracked"):
+        if number := len(place.texts(kind)):
+            said.append(f"{_count(number, 'file')} {kind}")
+    if more := place.number("more"):
+        said.append(f"{more} more")
+    return f"{place.text('path')}: {', '.join(said)}"
+
+
+def _count(number: int, noun: str, several: str = "") -> str:
+    return f"{number} {noun if number == 1 else several or noun + 's'}"
