@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from atoll.wire.zygote import messages as wire
-from atoll.wiring import zygote_process
+from atoll.wiring.launch import zygote_process
 from atoll.zygote.records.home import Home
 from bench.figures import Series, table, verdict
 from bench.server import Server, server

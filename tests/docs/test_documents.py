@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.wiring.settings import ControlSettings
+from atoll.wiring.control.settings import ControlSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -38,7 +38,7 @@ def _line(stream: IO[str] | None) -> str:
 def _control(home: Path, *flags: str) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
     """A control plane with the in-memory backend: its process, its address, a ticket."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "atoll.wiring.control", "--home", str(home), *flags],
+        [sys.executable, "-m", "atoll.wiring.control.serve", "--home", str(home), *flags],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -105,7 +105,7 @@ def test_sigkill_and_start_again_keep_port_session_token_and_sandboxes(home: Pat
 def test_second_control_plane_on_a_home_is_refused_with_a_sentence(home: Path) -> None:
     with _control(home):
         second = subprocess.run(
-            [sys.executable, "-m", "atoll.wiring.control", "--home", str(home)],
+            [sys.executable, "-m", "atoll.wiring.control.serve", "--home", str(home)],
             capture_output=True,
             text=True,
             timeout=20,
@@ -135,7 +135,7 @@ def test_wrong_setting_stops_the_start_with_a_sentence(
 ) -> None:
     (home / "config.toml").write_text(config)
     done = subprocess.run(
-        [sys.executable, "-m", "atoll.wiring.control", "--home", str(home)],
+        [sys.executable, "-m", "atoll.wiring.control.serve", "--home", str(home)],
         capture_output=True,
         text=True,
         timeout=20,

@@ -19,7 +19,7 @@ import pytest
 from atoll.domain.terminal.turn import GRACE_SECONDS
 from atoll.runtime.api.terminals import RING_BYTES
 from atoll.testing.server import TestServer, test_server
-from atoll.wiring import zygote_process
+from atoll.wiring.launch import zygote_process
 from atoll.zygote.records.home import Home
 from tests.e2e.servers import emptied
 from tests.peers.api import Api, api_of, until

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from atoll.testing.server import TestServer, test_server
-from atoll.wiring import zygote_process
+from atoll.wiring.launch import zygote_process
 from atoll.zygote.records.home import SPARE_PREFIX, Home
 from tests.peers.api import Api, api_of
 from tests.peers.remains import remains, settled, uids_of

@@ -10,7 +10,7 @@ import httpx
 
 from atoll.testing.server import TestServer
 from atoll.wire.zygote import messages as wire
-from atoll.wiring import zygote_process
+from atoll.wiring.launch import zygote_process
 from atoll.zygote.records.home import Home
 
 POLL_SECONDS = 0.02

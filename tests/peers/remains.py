@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.wiring import zygote_process
+from atoll.wiring.launch import zygote_process
 from atoll.zygote.records.home import SPARE_PREFIX, Home
 from atoll.zygote.wall import hierarchies
 from atoll.zygote.wall.runtime_group import SUFFIX

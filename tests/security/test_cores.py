@@ -14,7 +14,7 @@ import pytest
 
 from atoll.testing.server import TestServer, test_server
 from atoll.testing.zygote_rig import ZygoteRig, start_zygote, zygote_rig
-from atoll.wiring import doctor
+from atoll.wiring.doctor import report as doctor
 from atoll.zygote.daemon import kernel
 from atoll.zygote.records import record
 

@@ -10,7 +10,7 @@ import pytest
 
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
-from atoll.wiring import doctor
+from atoll.wiring.doctor import report as doctor
 
 ENV = (("PATH", "/usr/bin:/bin"), ("HOME", "/home/agent"))
 MIB = 2**20

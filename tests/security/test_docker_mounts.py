@@ -24,7 +24,7 @@ from atoll.ports.extension import Provision
 from atoll.ports.host import Finding
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
-from atoll.wiring import docker_host
+from atoll.wiring.doctor import docker_host
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
 
 pytestmark = [

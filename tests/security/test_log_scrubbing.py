@@ -1,6 +1,6 @@
 import pytest
 
-from atoll.wiring.logs import SCRUBBED, scrub, scrubbed_text
+from atoll.wiring.control.logs import SCRUBBED, scrub, scrubbed_text
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import pytest
 
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
-from atoll.wiring.home_setup import prepare_home
+from atoll.wiring.launch.home_setup import prepare_home
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: the boundary is root's")
 

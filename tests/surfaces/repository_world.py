@@ -40,7 +40,7 @@ from atoll.surfaces.cli.console.api import Api
 from atoll.surfaces.cli.console.server import find_server
 from atoll.surfaces.http.sandboxes import repositories
 from atoll.surfaces.http.server.app import create_app
-from atoll.wiring.use_cases import Core, services_over
+from atoll.wiring.control.use_cases import Core, services_over
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.surfaces.http.world import served, short_folder
 

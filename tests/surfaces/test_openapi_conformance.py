@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
 
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox
-from atoll.wiring.openapi import text
+from atoll.wiring.control.openapi import text
 from tests.surfaces.http.world import World, world
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "openapi.json"

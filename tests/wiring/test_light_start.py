@@ -13,12 +13,12 @@ HEAVY = {
     "atoll.adapters.extensions.docker.engine",
     "atoll.adapters.trees.shelf",
     "atoll.ports.store",
-    "atoll.wiring.doctor",
+    "atoll.wiring.doctor.report",
 }
 
 
 def test_up_and_down_load_no_client_of_docker_and_no_shelf() -> None:
-    code = "import sys, atoll.wiring.launch; print(*sys.modules)"
+    code = "import sys, atoll.wiring.launch.host; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert HEAVY & set(done.stdout.split()) == set()
 

@@ -47,8 +47,8 @@ from atoll.surfaces.http.sandboxes import repositories
 from atoll.surfaces.http.server.app import create_app
 from atoll.surfaces.http.server.context import Services
 from atoll.surfaces.http.server.guard import PAGE_KEY
-from atoll.wiring import openapi
-from atoll.wiring.use_cases import Core, services_over
+from atoll.wiring.control import openapi
+from atoll.wiring.control.use_cases import Core, services_over
 
 
 class TurnedClock:

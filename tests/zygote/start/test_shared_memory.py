@@ -12,7 +12,7 @@ import pytest
 
 from atoll.testing.zygote_rig import zygote_rig
 from atoll.wire.zygote import messages as wire
-from atoll.wiring import doctor
+from atoll.wiring.doctor import report as doctor
 from atoll.zygote.start import shared_memory as mould
 
 pytestmark = pytest.mark.skipif(

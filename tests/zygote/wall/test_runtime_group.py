@@ -11,7 +11,7 @@ import pytest
 from atoll.testing.zygote_rig import ZygoteRig, start_zygote, zygote_rig
 from atoll.wire.contract.own_usage import OwnUsage
 from atoll.wire.zygote import messages as wire
-from atoll.wiring import doctor
+from atoll.wiring.doctor import report as doctor
 from atoll.zygote.daemon.own_settings import OwnSettings, own_settings
 from atoll.zygote.records.home import Home
 from atoll.zygote.wall import cgroups, hierarchies, runtime_group

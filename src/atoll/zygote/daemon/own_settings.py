@@ -2,7 +2,7 @@
 
 It trusts no control plane with them: the file counts only when the home's owner alone can have
 written it. A value that is missing or odd takes its default: the control plane's own reading of
-the file (`wiring.settings`) reports what is wrong.
+the file (`wiring.control.settings`) reports what is wrong.
 """
 
 import os

@@ -15,7 +15,7 @@ from atoll.adapters.extensions.docker.context import pack, read_ignored, recipe_
 from atoll.adapters.extensions.docker.dockerfile import allowed, check_triggers, read_recipe
 from atoll.adapters.extensions.docker.pulls import is_reference
 from atoll.domain.errors import Invalid, LimitReached
-from atoll.wiring.settings import read_settings
+from atoll.wiring.control.settings import read_settings
 
 MIB = 2**20
 

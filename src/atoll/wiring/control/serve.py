@@ -1,4 +1,4 @@
-"""The control plane's entry: `python -m atoll.wiring.control --home H [--port P] …`.
+"""The control plane's entry: `python -m atoll.wiring.control.serve --home H [--port P] …`.
 
 It binds its socket first, then loads the rest, so a restart refuses nobody. It holds no
 sandbox: SIGTERM and SIGKILL end only this process, sandboxes and their terminals go on.
@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.domain.errors import AtollError
-from atoll.wiring.logs import configure
-from atoll.wiring.presence import Presence, present
-from atoll.wiring.settings import ControlSettings, read_settings
-from atoll.wiring.start_link import StartLink
+from atoll.wiring.control.logs import configure
+from atoll.wiring.control.presence import Presence, present
+from atoll.wiring.control.settings import ControlSettings, read_settings
+from atoll.wiring.launch.start_link import StartLink
 from atoll.zygote.daemon import kernel
 from atoll.zygote.daemon.title import entitle
 
@@ -118,7 +118,7 @@ async def _serve(settings: ControlSettings, presence: Presence, welcome: _Welcom
     from atoll.surfaces.http.sandboxes import repositories
     from atoll.surfaces.http.server.app import Frontage, create_app
     from atoll.surfaces.http.server.guard import names_for
-    from atoll.wiring.assembly import assembled
+    from atoll.wiring.control.graph import assembled
 
     names = names_for(settings.host, settings.public_url, settings.hosts)
     front = Frontage(names=names, public_url=settings.public_url)

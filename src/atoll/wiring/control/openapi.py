@@ -1,4 +1,4 @@
-"""Writes the OpenAPI document of the whole HTTP surface: `python -m atoll.wiring.openapi FILE`.
+"""Write the OpenAPI document of the whole HTTP surface to a file, the argument of `python -m`.
 
 No service is made: the document comes from the routes alone.
 """

@@ -7,7 +7,7 @@ import structlog
 from atoll.adapters.vaults.envelope import EnvelopeVault
 from atoll.adapters.vaults.master_keys import KeyFile, from_command, read_keys
 from atoll.wire.contract.policy import DoorLimits
-from atoll.wiring.settings import ControlSettings
+from atoll.wiring.control.settings import ControlSettings
 from atoll.zygote.daemon.kernel import hold_in_memory
 
 _log = structlog.get_logger(__name__)

@@ -10,7 +10,8 @@ import pytest
 
 from atoll.domain.sandbox.interior import default_cpu_millis
 from atoll.wire.zygote.messages import Reported
-from atoll.wiring import doctor, doctor_uids
+from atoll.wiring.doctor import report as doctor
+from atoll.wiring.doctor import uids as doctor_uids
 from atoll.zygote.records.home import Home
 from atoll.zygote.records.subordinate_uids import Lacking
 from atoll.zygote.start.nursery import ALL_SHARED, SUBORDINATE
@@ -22,7 +23,7 @@ from pathlib import Path
 from atoll.zygote import kernel
 from atoll.zygote.records.home import Home
 from atoll.testing import subordinate_ids
-from atoll.wiring.doctor_uids import uid_findings
+from atoll.wiring.doctor.uids import uid_findings
 subordinate_ids.enter(1_880_200_001, Path("/"), count=int(sys.argv[2]))
 kernel.drop_to(1_880_200_001)
 uids, _pools = uid_findings(Home(Path(sys.argv[1])), None)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from atoll.domain.errors import AtollError
 from atoll.ports.host import Finding
-from atoll.wiring.settings import ControlSettings, read_settings
+from atoll.wiring.control.settings import ControlSettings, read_settings
 from atoll.zygote.records.home import Home
 
 if TYPE_CHECKING:

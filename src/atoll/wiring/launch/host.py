@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, NoReturn
 
 import atoll
 from atoll.domain.errors import Conflict, Failed
-from atoll.wiring import docker_host, mount_view, zygote_process
-from atoll.wiring.home_setup import prepare_home
-from atoll.wiring.start_link import StartLink
+from atoll.wiring.doctor import docker_host
+from atoll.wiring.launch import mount_view, zygote_process
+from atoll.wiring.launch.home_setup import prepare_home
+from atoll.wiring.launch.start_link import StartLink
 from atoll.zygote.daemon import kernel
 from atoll.zygote.daemon.title import titled
 from atoll.zygote.disk.reach import read_plain
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from atoll.ports.host import Finding, UpOptions
     from atoll.ports.images import ImageBuilder, ImageShelf
 
-CONTROL_MODULE = "atoll.wiring.control"
+CONTROL_MODULE = "atoll.wiring.control.serve"
 STOP_SECONDS = 15.0
 
 
@@ -68,7 +69,7 @@ class LocalHost:
 
     def doctor(self, home: Path) -> "Sequence[Finding]":
         """What this machine can isolate."""
-        from atoll.wiring import doctor
+        from atoll.wiring.doctor import report as doctor
 
         return doctor.findings(Home(home.resolve()))
 
@@ -80,13 +81,13 @@ class LocalHost:
 
     def images(self, home: Path) -> "ImageShelf":
         """The roots unpacked in `home`."""
-        from atoll.wiring.images import image_shelf
+        from atoll.wiring.control.images import image_shelf
 
         return image_shelf(Home(home.resolve()))
 
     def builder(self, home: Path) -> "ImageBuilder":
         """What builds the Dockerfiles of `home`."""
-        from atoll.wiring.image_builder import DaemonBuilder
+        from atoll.wiring.launch.image_builder import DaemonBuilder
 
         return DaemonBuilder.of(home.resolve())
 

@@ -14,9 +14,10 @@ from atoll.domain.sandbox.interior import DEFAULT_FILES, DEFAULT_PIDS, MIB, defa
 from atoll.inside.program import INSIDE_PYTHON
 from atoll.ports.host import Finding
 from atoll.wire.zygote import messages as wire
-from atoll.wiring import disk_share, docker_host, zygote_process
-from atoll.wiring.doctor_uids import uid_findings
-from atoll.wiring.settings import event_retention, read_settings
+from atoll.wiring.control.settings import event_retention, read_settings
+from atoll.wiring.doctor import disk_share, docker_host
+from atoll.wiring.doctor.uids import uid_findings
+from atoll.wiring.launch import zygote_process
 from atoll.zygote.daemon import kernel
 from atoll.zygote.disk import image
 from atoll.zygote.disk.own_places import own_places

@@ -10,9 +10,9 @@ from atoll.adapters.vaults.envelope import MasterKey
 from atoll.adapters.vaults.master_keys import spell_keys
 from atoll.domain.errors import Conflict, Failed, Invalid
 from atoll.wire.contract.policy import DoorLimits
-from atoll.wiring.home_setup import prepare_home
-from atoll.wiring.settings import read_settings
-from atoll.wiring.vaulting import VARIABLE, door_limits, open_vault
+from atoll.wiring.control.settings import read_settings
+from atoll.wiring.control.vaulting import VARIABLE, door_limits, open_vault
+from atoll.wiring.launch.home_setup import prepare_home
 
 ONE, TWO = MasterKey(b"1" * 32), MasterKey(b"2" * 32)
 

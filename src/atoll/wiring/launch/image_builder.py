@@ -10,7 +10,7 @@ from pathlib import Path
 from atoll.adapters.extensions.docker.builds import Builds
 from atoll.adapters.extensions.docker.engine import Engine
 from atoll.ports.images import Built
-from atoll.wiring.settings import ControlSettings, read_settings
+from atoll.wiring.control.settings import ControlSettings, read_settings
 
 
 @dataclass(frozen=True, slots=True)

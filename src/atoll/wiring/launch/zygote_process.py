@@ -16,8 +16,8 @@ from typing import NoReturn
 import atoll
 from atoll.domain.errors import Failed, Unavailable
 from atoll.wire.zygote import messages as wire
-from atoll.wiring import mount_view
-from atoll.wiring.start_link import StartLink
+from atoll.wiring.launch import mount_view
+from atoll.wiring.launch.start_link import StartLink
 from atoll.zygote.daemon import kernel
 from atoll.zygote.records.home import Home
 from atoll.zygote.wall import cgroups, hierarchies

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.wiring.disk_share import Places, finding
+from atoll.wiring.doctor.disk_share import Places, finding
 
 DISK = os.makedev(8, 0)
 PART = os.makedev(8, 1)

@@ -54,9 +54,9 @@ from atoll.services.sandboxes.sandboxes import Sandboxes, Surroundings
 from atoll.services.secrets.policies import DoorRules
 from atoll.surfaces.http.server.context import Readiness, Services
 from atoll.wire.zygote import messages as wire
-from atoll.wiring.settings import ControlSettings, event_retention
-from atoll.wiring.use_cases import Core, services_over
-from atoll.wiring.vaulting import door_limits, held, open_vault
+from atoll.wiring.control.settings import ControlSettings, event_retention
+from atoll.wiring.control.use_cases import Core, services_over
+from atoll.wiring.control.vaulting import door_limits, held, open_vault
 from atoll.zygote.records.home import Home
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""The control plane: every service built and served."""

@@ -1,0 +1,1 @@
+"""What this machine can isolate, and what to do about the rest."""

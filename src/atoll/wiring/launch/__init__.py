@@ -1,0 +1,1 @@
+"""Atoll on this machine: its home, its processes, their start and end."""
