@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from atoll.wiring.control.settings import ControlSettings
+from tests.places import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
 PORTS = sorted((ROOT / "src/atoll/ports").glob("*.py"))
 

@@ -1,8 +1,7 @@
-from pathlib import Path
-
 from atoll.domain.event import KINDS
+from tests.places import ROOT
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "events.md"
+PAGE = ROOT / "docs" / "events.md"
 
 
 def test_every_kind_stands_in_the_table_as_it_is() -> None:

@@ -3,11 +3,11 @@ attempt names a promise that stands there in these words."""
 
 import re
 import tomllib
-from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).resolve().parents[1]
+from tests.places import TESTS
+
 ROWS = tomllib.loads((TESTS / "security" / "attempts.toml").read_text())
 LIMITS, TRIED = "Limits", "What was tried"
 DOCUMENT = (TESTS.parent / "docs" / "security.md").read_text()

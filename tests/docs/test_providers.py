@@ -1,11 +1,11 @@
 """docs/providers.md and the table of providers say the same."""
 
 import re
-from pathlib import Path
 
 from atoll.domain.broker.provider import PROVIDERS, WEBSOCKET
+from tests.places import ROOT
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "providers.md"
+PAGE = ROOT / "docs" / "providers.md"
 
 
 def test_providers_page_has_a_true_row_for_each() -> None:

@@ -15,8 +15,9 @@ from atoll.testing.server import TestServer, test_server
 from tests.e2e.agent_world import KEY, World, forgotten, world
 from tests.e2e.servers import api_with, emptied, server_as
 from tests.peers.api import Api
+from tests.places import ROOT
 
-CACHE = Path(__file__).resolve().parents[2] / ".venv" / "agents"
+CACHE = ROOT / ".venv" / "agents"
 
 
 @pytest.fixture(scope="session")

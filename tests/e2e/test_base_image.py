@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +11,9 @@ from atoll.adapters.extensions.docker.pulls import is_reference
 from atoll.testing.server import test_server
 from tests.peers.api import Api
 from tests.peers.docker_daemon import docker_daemon, why_not
+from tests.places import ROOT
 
-BASE = Path(__file__).resolve().parents[2] / "deploy" / "images" / "base"
+BASE = ROOT / "deploy" / "images" / "base"
 PROFILE = "id: profile.base\nversion: '1.0.0'\nextension: ext.docker\nimage: archive:base.tar\n"
 
 

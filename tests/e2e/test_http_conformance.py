@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -30,8 +29,9 @@ from schemathesis.specs.openapi.checks import (
 
 from atoll.testing.server import test_server
 from tests.peers.api import Api, api_of
+from tests.places import ROOT
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "openapi.json"
+DOCUMENT = ROOT / "docs" / "openapi.json"
 SEED = int(os.environ.get("ATOLL_HTTP_SEED") or datetime.now(UTC).strftime("%Y%m%d"))
 SECONDS = float(os.environ.get("ATOLL_HTTP_SECONDS", "45"))
 AT_ONCE = 3

@@ -20,8 +20,9 @@ from tests.e2e.test_real_page import CHROMIUM, LINK, chromium
 from tests.e2e.ui.scripted import TICKET, ScriptedServer, scripted_server
 from tests.e2e.ui.scripted_terminal import ScriptedTerminal
 from tests.peers.api import Api
+from tests.places import ROOT
 
-AXE = Path(__file__).parents[2] / "ui/node_modules/axe-core/axe.min.js"
+AXE = ROOT / "ui/node_modules/axe-core/axe.min.js"
 #: As long as the names people get by default: of a repository and a branch.
 LONG = "customer-dashboard-feature-export-invoices"
 REPOSITORY = "https://example.com/an-organization-with-a-long-name/customer-dashboard"

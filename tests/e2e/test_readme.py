@@ -12,8 +12,9 @@ import pytest
 
 from atoll.testing.server import TestServer, test_server
 from tests.peers.api import api_of
+from tests.places import ROOT
 
-README = Path(__file__).parents[2] / "README.md"
+README = ROOT / "README.md"
 ELSEWHERE = {
     "atoll agent install codex": "tests/e2e/test_agent_layers.py: it downloads",
     "atoll attach app-fix": "tests/e2e/test_turns.py: it needs a terminal",

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.places import ROOT
+
 PAGE = ROOT / "src/atoll/surfaces/http/static/index.html"
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.places import ROOT
+
 SOURCE = ROOT / "src" / "atoll"
 MODULES = sorted(SOURCE.rglob("*.py"))
 MAX_LINES = 500

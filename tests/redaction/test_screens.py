@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.places import ROOT
 from tests.redaction import world
 from tests.redaction.conftest import Search
 from tests.redaction.test_streams import sent
 from tests.redaction.world import Case, Overdrawn, World
 
-UI = Path(__file__).parents[2] / "ui"
+UI = ROOT / "ui"
 SCRIPT = Path(__file__).with_name("screen.mjs")
 
 pytestmark = pytest.mark.skipif(

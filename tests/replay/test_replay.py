@@ -23,10 +23,11 @@ import pytest
 
 from atoll.wire.terminal.scanner import Cut, Scanner
 from atoll.wire.terminal.scrollback import MIN_CAPACITY, Scrollback
+from tests.places import ROOT
 from tests.wire.recordings import FOLDER, output
 
 NAMES = ("claude-tui", "codex-tui", "opencode-tui", "qwen-tui", "vim-tui", "htop-tui")
-UI = Path(__file__).parents[2] / "ui"
+UI = ROOT / "ui"
 SCRIPT = Path(__file__).with_name("replay.mjs")
 SAMPLE = 250
 PICTURES = 25

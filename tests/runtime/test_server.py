@@ -21,6 +21,7 @@ from atoll.ports.runtime_boot import RuntimeBoot
 from atoll.runtime.spawners.control import receive
 from atoll.wiring.runtime import INIT_GONE, serve
 from atoll.wiring.warm import warm
+from tests.places import ROOT
 from tests.runtime.stage import ENV, runtime
 
 
@@ -188,7 +189,7 @@ def test_forked_runtime_keeps_little_for_itself() -> None:
     # Forked from a process of its own: of pytest's heap it would copy more the later it is.
     told = subprocess.run(
         [sys.executable, "-c", MEASURED],
-        cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True,
+        cwd=ROOT, capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
     # Not shared with its parent, one terminal open; about 10 MiB when measured.
     assert int(told) < 16 * 1024

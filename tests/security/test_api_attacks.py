@@ -11,17 +11,17 @@ import socket
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pytest
 
 from atoll.testing.server import TestServer, test_server
+from tests.places import ROOT
 
 KEY = "sk-canary-7f3a9c21e5"
 KEYS = f'[openai]\nkey = "{KEY}"\nbase_url = "http://127.0.0.1:9"\n'
-SPEC = json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_text())
+SPEC = json.loads((ROOT / "docs" / "openapi.json").read_text())
 PUBLIC = {"/healthz", "/readyz", "/auth/login", "/auth/guests"}
 LEAK = re.compile(r'Traceback|File "|sqlalchemy|sqlite|site-packages|\.py\b')
 

@@ -9,9 +9,9 @@ import pytest
 
 from atoll.domain.terminal.search_pattern import read_pattern
 from tests.peers.api import Api
+from tests.places import TESTS
 from tests.security.conftest import Walled
 
-TESTS = Path(__file__).resolve().parents[1]
 ROWS = tomllib.loads((TESTS / "security" / "attempts.toml").read_text())
 NUMBERS = (
     *(701, 702, 703, 704, 705),

@@ -9,14 +9,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.peers.docker_daemon import why_not
+from tests.places import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 240
 TAKEN, UNREACHABLE = "98", "OSError 101"
 

@@ -7,17 +7,17 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from atoll.testing.redteam.pack import archive, disguised
 from atoll.testing.server import TestServer, test_server
 from tests.peers.api import api_of
+from tests.places import TESTS
 from tests.security.conftest import Walled
 
 OPENED = "canary-opened-2Hk9Wq4Zt7"
-ROWS = tomllib.loads(Path(__file__).with_name("attempts.toml").read_text())
+ROWS = tomllib.loads((TESTS / "security" / "attempts.toml").read_text())
 ATTEMPTED: dict[str, list[str]] = {
     number: row["attempts"] for number, row in ROWS.items() if "attempts" in row
 }

@@ -4,7 +4,6 @@ type and schema of every answer, to inputs that are right and inputs that are wr
 import asyncio
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
@@ -20,9 +19,10 @@ from schemathesis.specs.openapi.checks import (
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox
 from atoll.wiring.control.openapi import text
+from tests.places import ROOT
 from tests.surfaces.http.world import World, world
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "openapi.json"
+DOCUMENT = ROOT / "docs" / "openapi.json"
 EXAMPLES = 4
 MAX_QUERY_BYTES = 32 * 1024
 """A longer request line is refused before the app sees it, as the server says it: in plain text."""

@@ -12,8 +12,9 @@ from atoll.domain.broker.price import PRICES
 from atoll.domain.broker.provider import PROVIDERS, broker_environment
 from tests.peers.broker import KEY, broker_door
 from tests.peers.vendors import DONE, vendors
+from tests.places import ROOT
 
-PLACE = Path(__file__).resolve().parents[2] / ".venv" / "vendors"
+PLACE = ROOT / ".venv" / "vendors"
 SDKS = (
     "openai[realtime]==3.54.0", "anthropic==2.12.0", "google-genai==3.4.0", "elevenlabs==2.78.0",
     "deepgram-sdk==7.17.0", "groq==1.7.0", "together==3.1.1", "fireworks-ai==1.2.28",

@@ -1,9 +1,10 @@
 """Terminal sessions of real agents, recorded: their output as one stream of bytes."""
 
 import json
-from pathlib import Path
 
-FOLDER = Path(__file__).parent.parent / "fixtures"
+from tests.places import TESTS
+
+FOLDER = TESTS / "fixtures"
 NAMES = ("claude-tui", "codex-tui", "opencode-tui", "qwen-tui")
 
 

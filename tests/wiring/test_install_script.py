@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.places import ROOT
+
 TOOLS = [
     *("bash", "basename", "cat", "chmod", "cp", "cut", "dirname", "env", "find", "grep", "ln"),
     *("mkdir", "mktemp", "rm", "sed", "sh", "sha256sum", "sort", "tail", "uname", "xargs"),

@@ -18,8 +18,9 @@ from aiohttp import WSCloseCode, web
 
 from .scripted_agent import ScriptedAgent
 from .scripted_terminal import HEARTBEAT_SECONDS, ScriptedTerminal
+from tests.places import ROOT
 
-STATIC = Path(__file__).parents[3] / "src/atoll/surfaces/http/static"
+STATIC = ROOT / "src/atoll/surfaces/http/static"
 TICKET = "ticket-that-works-once"
 KEY = "key-of-"
 POLICY = (

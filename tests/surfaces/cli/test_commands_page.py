@@ -9,8 +9,9 @@ import pytest
 
 from atoll.surfaces.cli import command_table as commands
 from atoll.surfaces.cli.console import exits
+from tests.places import ROOT
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "commands.md").read_text()
+PAGE = (ROOT / "docs" / "commands.md").read_text()
 SECTIONS = dict(re.findall(r"^## `atoll ([a-z-]+)`\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.M))
 
 

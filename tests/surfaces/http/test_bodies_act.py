@@ -11,16 +11,14 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tests.places import ROOT
 from tests.surfaces.http.acting_fields import ACTS, BOX, DESCRIBING, HERE, OWED
 from tests.surfaces.http.world import World, client_of, document_text, world
-
-ROOT = Path(__file__).parents[3]
 
 #: A body, and each field as it is with something else: bodies that are sent on to the runtime.
 Differences = tuple[dict[str, Any], dict[str, Any]]

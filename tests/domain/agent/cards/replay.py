@@ -19,8 +19,9 @@ from atoll.domain.agent.codex.files import CodexExecCards, CodexRolloutCards
 from atoll.domain.agent.lenient_json import Message
 from atoll.domain.agent.message_parts import GeminiCards, QwenCards
 from atoll.domain.agent.opencode.cards import OpencodeCards
+from tests.places import TESTS
 
-FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "agents"
+FIXTURES = TESTS / "fixtures" / "agents"
 AT = "2026-01-01T00:00:00.000Z"
 
 
