@@ -12,7 +12,7 @@ import pytest_asyncio
 from atoll.adapters.agents.catalogue import find
 from atoll.adapters.agents.install import install
 from atoll.testing.server import TestServer, test_server
-from tests.e2e.agent_world import KEY, World, forgotten, world
+from tests.e2e.agents.agent_world import KEY, World, forgotten, world
 from tests.e2e.servers import api_with, emptied, server_as
 from tests.peers.api import Api
 from tests.places import ROOT

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 import pytest
 
 from atoll.testing.server import TestServer, test_server
-from tests.e2e.test_rootless import person
+from tests.e2e.walls.test_rootless import person
 from tests.peers.api import Api, api_of
 
 on_both_walls = pytest.mark.parametrize(

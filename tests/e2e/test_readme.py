@@ -16,13 +16,13 @@ from tests.places import ROOT
 
 README = ROOT / "README.md"
 ELSEWHERE = {
-    "atoll agent install codex": "tests/e2e/test_agent_layers.py: it downloads",
-    "atoll attach app-fix": "tests/e2e/test_turns.py: it needs a terminal",
-    'atoll agent ask app-fix "And the linter?"': "tests/e2e/test_agent_control.py: a model",
+    "atoll agent install codex": "tests/e2e/agents/test_agent_layers.py: it downloads",
+    "atoll attach app-fix": "tests/e2e/terminals/test_turns.py: it needs a terminal",
+    'atoll agent ask app-fix "And the linter?"': "tests/e2e/agents/test_agent_control.py: a model",
     "atoll exec app-fix -- pytest -q": "tests/e2e/test_control_plane.py: no test is there",
-    "atoll approve ap_k3…": "tests/e2e/test_page_people.py: a person reads what is asked",
-    "atoll open app-fix 3000": "tests/e2e/test_open.py: it lasts until Ctrl-C",
-    "atoll play app-fix:rec_7hq2…": "tests/e2e/test_recordings.py: it needs a terminal",
+    "atoll approve ap_k3…": "tests/e2e/page/test_people.py: a person reads what is asked",
+    "atoll open app-fix 3000": "tests/e2e/terminals/test_open.py: it lasts until Ctrl-C",
+    "atoll play app-fix:rec_7hq2…": "tests/e2e/terminals/test_recordings.py: it needs a terminal",
 }
 #: An agent's program is downloaded; the sandbox is the same without it.
 WITHOUT_AGENT = ("--agent", "codex")

@@ -13,7 +13,7 @@ import pytest
 from playwright.async_api import async_playwright
 
 from atoll.testing.server import TestServer
-from tests.e2e.test_real_page import CHROMIUM, FLAGS
+from tests.e2e.page.test_real_page import CHROMIUM, FLAGS
 from tests.peers.api import Api, api_of
 
 BIG_BYTES = 24 * 1024 * 1024

@@ -1,7 +1,8 @@
 """Looking for a value that must be nowhere: inside a sandbox, in every file of a home, holes left
 out, in the memory of processes, and in every answer that tells of what happened.
 
-`tests/security/test_canary_hunt.py` hides a value in each of these places and sees it found.
+`tests/security/secrets/test_canary_hunt.py` hides a value in each of these places and sees it
+found.
 """
 
 import os

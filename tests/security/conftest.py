@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from atoll.testing.server import TestServer, test_server
-from tests.e2e.test_rootless import person
+from tests.e2e.walls.test_rootless import person
 from tests.peers.api import Api, api_of
 from tests.peers.docker_daemon import IMAGE, docker_daemon, why_not
 

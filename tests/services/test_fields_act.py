@@ -98,7 +98,7 @@ DESCRIBING = {
 #: Keys whose one value is all there is, or that act where this scene has nothing.
 ELSEWHERE = {
     "network.default": "below: it takes `deny` alone",
-    "image": "tests/security/test_roots.py: another root",
+    "image": "tests/security/wall/test_roots.py: another root",
     "workspace.mode": "tests/domain/sandbox/test_wish.py, tests/e2e: a mirror is filled or refused",
     "resume_agents": "below: it acts on a start after a stop",
 }

@@ -6,7 +6,7 @@ Acts = dict[str, str]
 CREATE_TEST = "tests/services/test_fields_act.py::test_field_of_a_create_changes_what_happens"
 LAYOUT = "tests/surfaces/test_repositories.py::"
 TREES = "tests/services/library/test_workspaces.py::"
-MOUNTS = "tests/e2e/test_places.py::test_mounts_through_the_api_need_an_allowed_folder"
+MOUNTS = "tests/e2e/walls/test_places.py::test_mounts_through_the_api_need_an_allowed_folder"
 CREATE: Acts = {
     **{field: f"{CREATE_TEST}[{field}]" for field in WISHED if field not in {"repos", "mounts"}},
     "repos.repo_url": TREES + "test_trees_of_two_repositories_lie_side_by_side",
@@ -83,7 +83,7 @@ RECORDED = "tests/runtime/recordings/test_reading.py::"
 RECORDED += "test_recording_is_shown_to_all_and_holds_what_passed_from_then_on"
 SHARES = "tests/surfaces/http/people/test_shares.py::"
 GUEST = SHARES + "test_attach_of_a_guest_carries_who_it_is_and_nothing_it_says_of_itself"
-APPROVALS = "tests/security/test_secrets.py::test_only_a_present_person_approves"
+APPROVALS = "tests/security/secrets/test_secrets.py::test_only_a_present_person_approves"
 UNPULLED = LAYOUT + "test_unpulled_work_of_several_repositories_and_beside_them_is_told"
 BOX = "/v1/sandboxes/{sandbox}"
 HERE = f"{BOX}/terminals/{{terminal}}"
@@ -109,11 +109,11 @@ ACTS: dict[str, Acts] = {
     f"POST {HERE}/signal": {"signal": SIGNALLED},
     f"POST {HERE}/resize": {"cols": RECORDED, "rows": RECORDED},
     f"POST {HERE}/ask": {
-        "prompt": "tests/e2e/test_agent_control.py::"
+        "prompt": "tests/e2e/agents/test_agent_control.py::"
         "test_agent_as_a_machine_works_answers_and_shows_its_cards",
     },
     f"POST {HERE}/agent": {
-        "action": "tests/e2e/test_agent_control.py::"
+        "action": "tests/e2e/agents/test_agent_control.py::"
         "test_agent_as_a_machine_works_answers_and_shows_its_cards",
         "gaps": "tests/runtime/agents/test_agents.py::"
         "test_stop_ends_a_tree_that_ignores_everything_and_left_its_session",
@@ -149,7 +149,7 @@ ACTS: dict[str, Acts] = {
     },
     "POST /v1/approvals/{approval}/approve": {
         "shown": APPROVALS,
-        "for": "tests/security/test_secrets.py::test_rotation_takes_back_what_was_approved",
+        "for": "tests/security/secrets/test_secrets.py::test_rotation_takes_back_what_was_approved",
         "words": "tests/surfaces/http/network/test_approvals.py::"
         "test_token_alone_does_not_approve_and_the_words_do",
         "ttl": "tests/surfaces/http/network/test_approvals.py::"

@@ -1,0 +1,105 @@
+"""A server whose providers are a scripted model server, for tests of real agents."""
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import httpx
+
+from atoll.domain.broker.provider import PROVIDERS
+from atoll.testing.server import TestServer, test_server
+from tests.e2e.walls.test_rootless import person
+from tests.peers.docker_daemon import IMAGE, DockerDaemon
+from tests.peers.model_server import ModelServer, model_server
+
+KEY = "sk-canary-e2e-7f3a9c1b5d2e8046"
+TOOLS = {
+    "codex": 'exec_command {{"cmd":"{command}"}}',
+    "claude-code": 'Bash {{"command":"{command}","description":"write"}}',
+    "opencode": 'bash {{"command":"{command}","description":"write"}}',
+    "qwen-code": 'run_shell_command {{"command":"{command}","is_background":false}}',
+    "gemini-cli": 'run_shell_command {{"command":"{command}"}}',
+}
+CHOICES = {
+    "opencode": {
+        "OPENCODE_CONFIG_CONTENT": '{"model":"openai/gpt-5","small_model":"openai/gpt-5"}'
+    },
+    "qwen-code": {"OPENAI_MODEL": "fake-model"},
+    "gemini-cli": {"GEMINI_MODEL": "gemini-2.5-flash"},
+    "aider": {"AIDER_MODEL": "openai/fake-model"},
+}
+"""What a person has to choose: the model."""
+
+Wall = DockerDaemon | Literal["rootless"] | None
+"""Behind what sandboxes stand: containers of a daemon, namespaces of a person without rights, or
+this machine's own wall."""
+
+PROFILE = f"id: profile.small\nversion: '1.0.0'\nextension: ext.docker\nimage: {IMAGE}\n"
+
+
+@dataclass
+class World:
+    server: TestServer
+    model: ModelServer
+    api: httpx.AsyncClient
+
+
+@asynccontextmanager
+async def world(key: str, wall: Wall = None) -> AsyncIterator[World]:
+    """Sandboxes are containers, where the wall is a daemon."""
+    async with model_server(KEY) as model:
+        tables = [f'[{name}]\nkey = "{key}"\nbase_url = "{model.url}"\n'
+                  for name in PROVIDERS]  # fmt: skip
+        made = await asyncio.to_thread(_enter, "\n".join(tables), wall)
+        context, server = made
+        try:
+            headers = {"Authorization": f"Bearer {server.token}"}
+            async with httpx.AsyncClient(base_url=server.url, headers=headers, timeout=240) as api:
+                yield World(server, model, api)
+        finally:
+            await asyncio.to_thread(context.__exit__, None, None, None)
+
+
+def _enter(keys: str, wall: Wall) -> tuple[AbstractContextManager[TestServer], TestServer]:
+    if not isinstance(wall, DockerDaemon):
+        context = person(keys=keys) if wall == "rootless" else test_server(keys=keys)
+        return context, context.__enter__()
+    env = {"ATOLL_EXTENSIONS": "docker", "ATOLL_DOCKER_HOST": wall.host}
+    context = test_server(env, keys=keys, start=False)
+    server = context.__enter__()
+    (server.home / "profiles").mkdir(exist_ok=True)
+    (server.home / "profiles" / "small.yaml").write_text(PROFILE)
+    server.start()
+    return context, server
+
+
+async def sandbox_for(world: World, agent: str, repository: Path, *more: str) -> str:
+    done = await asyncio.to_thread(
+        world.server.run, "new", str(repository), "--agent", agent, "--detach", "--json", *more
+    )
+    assert done.returncode == 0, done.stderr
+    return str(json.loads(done.stdout)["sandbox_id"])
+
+
+async def run(world: World, sandbox: str, *argv: str, **more: object) -> tuple[int, bytes]:
+    answer = await world.api.post(
+        f"/v1/sandboxes/{sandbox}/exec", json={"argv": list(argv), "cwd": "/workspace", **more}
+    )
+    assert answer.status_code == 200, answer.text
+    told = answer.json()
+    return told["exit_code"], base64.b64decode(told["stdout"]) + base64.b64decode(told["stderr"])
+
+
+async def forgotten(world: World) -> None:
+    """Destroy every sandbox with the agents in it, and forget what the model was asked."""
+    listed = (await world.api.get("/v1/sandboxes")).json()["sandboxes"]
+    for one in listed:
+        path = f"/v1/sandboxes/{one['sandbox_id']}/destroy?wait=true&timeout=120"
+        done = await world.api.post(path)
+        assert done.is_success, done.text
+    world.model.forget()

