@@ -1,9 +1,9 @@
 /** What the palette offers, given where the page is. */
 
 import type { Sandbox } from './api/types';
-import type { Command } from './components/Palette';
-import { stateWords } from './components/StateMark';
-import { repoWords } from './components/words';
+import type { Command } from './components/frame/Palette';
+import { stateWords } from './components/sandboxes/StateMark';
+import { repoWords } from './components/parts/words';
 import { actsOf, actWords, isLive, openTerminal, type Act } from './state/acts';
 import { go, goToSecrets } from './state/route';
 import { setTheme, shade, toggleTheme } from './state/theme';

@@ -5,8 +5,8 @@
  * that has gone away: without this a dead connection looks alive for minutes.
  */
 
-import type { Timers } from './terminal/alarm';
-import { Alarm } from './terminal/alarm';
+import type { Timers } from './terminal/attach/alarm';
+import { Alarm } from './terminal/attach/alarm';
 
 const LOOK_MS = 5_000;
 /** A page that was busy looks late and finds what came meanwhile: one silent look is nothing. */

@@ -1,0 +1,111 @@
+/** An agent at a terminal: its state in words, and what a person can do about it. */
+
+import { useState } from 'react';
+import { api } from '../../api/client';
+import type { AgentAction } from '../../api/types';
+import { notifyFailure } from '../../state/announce';
+import type { AgentState } from '../../terminal/attach/party';
+import { Confirm } from '../parts/Dialog';
+import { Icon, type IconName } from '../parts/icons';
+
+interface AgentBarProps {
+  readonly sandboxId: string;
+  readonly terminalId: string;
+  readonly agent: AgentState;
+  /** Whether this person may act on it. */
+  readonly owner: boolean;
+}
+
+const WORDS: Readonly<Record<AgentAction, { words: string; icon: IconName }>> = {
+  pause: { words: 'Pause', icon: 'pause' },
+  resume: { words: 'Resume', icon: 'start' },
+  interrupt: { words: 'Interrupt', icon: 'interrupt' },
+  stop: { words: 'Stop', icon: 'stop' },
+};
+
+export function AgentBar({ sandboxId, terminalId, agent, owner }: AgentBarProps) {
+  const [busy, setBusy] = useState(false);
+  const [stopping, setStopping] = useState(false);
+
+  async function act(action: AgentAction): Promise<void> {
+    setBusy(true);
+    try {
+      await api.actOnAgent(sandboxId, terminalId, action);
+    } catch (reason) {
+      notifyFailure(`${WORDS[action].words} failed`)(reason);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return (
+    <div className={`agent-bar agent-${moodOf(agent)}`}>
+      <span className="agent-mark">
+        <Icon name="agent" />
+      </span>
+      <span className="agent-words" role="status">
+        {sentenceOf(agent, owner)}
+      </span>
+      <span className="spring" />
+      {owner &&
+        actionsOf(agent).map((action) => (
+          <button
+            key={action}
+            type="button"
+            className="button button-slim"
+            disabled={busy}
+            onMouseDown={(event) => event.preventDefault()}
+            onClick={() => (action === 'stop' ? setStopping(true) : void act(action))}
+          >
+            <Icon name={WORDS[action].icon} />
+            {WORDS[action].words}
+          </button>
+        ))}
+      {stopping && (
+        <Confirm
+          title={`Stop ${agent.agent}?`}
+          action="Stop it"
+          danger
+          onClose={() => setStopping(false)}
+          onConfirm={() => void act('stop')}
+        >
+          <p>The agent and everything it started will end. Its files and conversation stay.</p>
+        </Confirm>
+      )}
+    </div>
+  );
+}
+
+type Mood = 'working' | 'waiting' | 'paused' | 'stopped';
+
+export function moodOf({ state, turn }: AgentState): Mood {
+  return state === 'running' ? turn : state;
+}
+
+function sentenceOf(agent: AgentState, owner: boolean): string {
+  switch (moodOf(agent)) {
+    case 'working':
+      return owner && !agent.strict
+        ? `Agent is running: ${agent.agent} works, what you type reaches it`
+        : `Agent is running: ${agent.agent} works, typing is off`;
+    case 'waiting':
+      return `${agent.agent} waits for you`;
+    case 'paused':
+      return `${agent.agent} is paused, typing is off`;
+    case 'stopped':
+      return `${agent.agent} has stopped`;
+  }
+}
+
+function actionsOf(agent: AgentState): readonly AgentAction[] {
+  switch (moodOf(agent)) {
+    case 'working':
+      return ['interrupt', 'pause', 'stop'];
+    case 'waiting':
+      return ['pause', 'stop'];
+    case 'paused':
+      return ['resume', 'stop'];
+    case 'stopped':
+      return [];
+  }
+}

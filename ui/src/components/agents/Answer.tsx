@@ -1,0 +1,77 @@
+/** The answers to a card that asks: its options as buttons, or a line of one's own. */
+
+import { useState } from 'react';
+import { api } from '../../api/client';
+import type { Card } from '../../api/types';
+import { notifyFailure } from '../../state/announce';
+
+interface AnswerProps {
+  readonly card: Card;
+  readonly sandboxId: string;
+  readonly terminalId: string;
+  readonly owner: boolean;
+  /** Null: there is none to go to. */
+  readonly onTerminal: (() => void) | null;
+}
+
+export function Answer({ card, sandboxId, terminalId, owner, onTerminal }: AnswerProps) {
+  const [text, setText] = useState('');
+  const [busy, setBusy] = useState(false);
+  if (card.state !== 'pending') return null;
+  if (!owner) return <p className="quiet">Its owner answers this.</p>;
+  if (card.data['answerable'] !== true) {
+    if (onTerminal === null) return <p className="quiet">It cannot be answered from here.</p>;
+    return (
+      <button type="button" className="button button-small talk-elsewhere" onClick={onTerminal}>
+        Answer at the terminal
+      </button>
+    );
+  }
+  const first = card.options.find(({ effect }) => effect === 'allow');
+
+  async function answer(body: { option?: string; text?: string }): Promise<void> {
+    setBusy(true);
+    try {
+      await api.answer(sandboxId, terminalId, card.id, body);
+    } catch (reason) {
+      notifyFailure('Not answered')(reason);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return (
+    <div className="talk-answers">
+      {card.options.map((option) => (
+        <button
+          key={option.id}
+          type="button"
+          disabled={busy}
+          className={option === first ? 'button button-primary' : 'button'}
+          onClick={() => void answer({ option: option.id })}
+        >
+          {option.label}
+        </button>
+      ))}
+      {card.kind === 'question' && (
+        <form
+          className="talk-own"
+          onSubmit={(event) => {
+            event.preventDefault();
+            if (text.trim() !== '') void answer({ text });
+          }}
+        >
+          <input
+            aria-label="Your answer"
+            placeholder="Or in your own words"
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+          />
+          <button type="submit" className="button" disabled={busy || text.trim() === ''}>
+            Send
+          </button>
+        </form>
+      )}
+    </div>
+  );
+}

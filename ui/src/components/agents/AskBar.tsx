@@ -1,0 +1,63 @@
+/** A line to give an agent its next prompt. */
+
+import { useState } from 'react';
+import { api } from '../../api/client';
+import { notifyFailure } from '../../state/announce';
+
+interface AskBarProps {
+  readonly sandboxId: string;
+  /** The agent's id: its terminal's, where it has one. */
+  readonly agentId: string;
+  readonly agent: string;
+  /** It works, is paused or has stopped: no prompt is taken now. */
+  readonly locked: boolean;
+}
+
+export function AskBar({ sandboxId, agentId, agent, locked }: AskBarProps) {
+  const [prompt, setPrompt] = useState('');
+  const [busy, setBusy] = useState(false);
+
+  async function send(): Promise<void> {
+    if (prompt.trim() === '' || busy) return;
+    setBusy(true);
+    try {
+      await api.ask(sandboxId, agentId, prompt);
+      setPrompt('');
+    } catch (reason) {
+      notifyFailure(`${agent} was not asked`)(reason);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return (
+    <form
+      className="ask"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <textarea
+        rows={1}
+        aria-label={`Ask ${agent}`}
+        placeholder={locked ? `${agent} is busy` : `Ask ${agent}`}
+        value={prompt}
+        onChange={(event) => setPrompt(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) {
+            event.preventDefault();
+            void send();
+          }
+        }}
+      />
+      <button
+        type="submit"
+        className="button button-primary"
+        disabled={locked || busy || prompt.trim() === ''}
+      >
+        Ask
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,81 @@
+/** A terminal or a machine as cards: what the agent did, what it asks, and a line to ask it. */
+
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { NO_CARDS, type CardList } from '../../terminal/cards/cards';
+import { followCards } from '../../terminal/cards/follow-cards';
+import { AskBar } from './AskBar';
+import { TalkCard } from './TalkCard';
+
+interface CardsViewProps {
+  readonly sandboxId: string;
+  /** A terminal's or a machine's id. */
+  readonly id: string;
+  readonly owner: boolean;
+  /** Shows the terminal itself; null for a machine, which has none. */
+  readonly onTerminal: (() => void) | null;
+}
+
+/** Closer to the end than this, the view follows what comes. */
+const NEAR_PX = 80;
+
+export function CardsView({ sandboxId, id, owner, onTerminal }: CardsViewProps) {
+  const [list, setList] = useState<CardList>(NO_CARDS);
+  const [connected, setConnected] = useState<boolean | null>(null);
+  const scroll = useRef<HTMLDivElement>(null);
+  const follows = useRef(true);
+
+  useEffect(
+    () =>
+      followCards(sandboxId, id, (next, live) => {
+        setList(next);
+        setConnected(live);
+      }),
+    [sandboxId, id],
+  );
+  useLayoutEffect(() => {
+    const element = scroll.current;
+    if (element !== null && follows.current) element.scrollTop = element.scrollHeight;
+  }, [list]);
+
+  const { cards, dropped, agent } = list;
+  return (
+    <div className="talk">
+      <div
+        ref={scroll}
+        className="talk-scroll"
+        role="log"
+        aria-label="What the agent did"
+        tabIndex={0}
+        onScroll={({ currentTarget: at }) => {
+          follows.current = at.scrollHeight - at.scrollTop - at.clientHeight < NEAR_PX;
+        }}
+      >
+        <div className="talk-list">
+          {dropped > 0 && <p className="talk-status">{dropped} older cards are no longer kept.</p>}
+          {cards.map((card) => (
+            <TalkCard
+              key={card.id}
+              card={card}
+              sandboxId={sandboxId}
+              terminalId={id}
+              owner={owner}
+              onTerminal={onTerminal}
+            />
+          ))}
+          {connected === true && cards.length === 0 && (
+            <p className="talk-status">Nothing to show yet.</p>
+          )}
+          {connected === false && <p className="talk-status">Not connected.</p>}
+        </div>
+      </div>
+      {owner && agent !== null && (
+        <AskBar
+          sandboxId={sandboxId}
+          agentId={id}
+          agent={agent.agent}
+          locked={agent.agent_state !== 'running' || agent.turn === 'working'}
+        />
+      )}
+    </div>
+  );
+}

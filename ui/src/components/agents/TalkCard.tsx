@@ -1,0 +1,185 @@
+/** One card of an agent's work; a kind this page does not know is shown as its text. */
+
+import { memo } from 'react';
+import type { Card } from '../../api/types';
+import { Answer } from './Answer';
+import { Icon, type IconName } from '../parts/icons';
+import { RichText } from '../parts/RichText';
+
+interface TalkCardProps {
+  readonly card: Card;
+  readonly sandboxId: string;
+  readonly terminalId: string;
+  /** Whether this person may answer. */
+  readonly owner: boolean;
+  /** Shows the terminal itself; null where there is none. */
+  readonly onTerminal: (() => void) | null;
+}
+
+const ICONS: Readonly<Record<string, IconName>> = {
+  bash: 'terminal',
+  diff: 'branch',
+  file: 'file',
+  plan: 'log',
+  'tool-call': 'command',
+  approval: 'question',
+  question: 'question',
+  'preview-link': 'network',
+};
+
+/** Longer output is folded. */
+const FOLD_LINES = 12;
+
+const STATES: Readonly<Record<Card['state'], string>> = {
+  pending: 'waits',
+  running: 'running',
+  done: 'done',
+  failed: 'failed',
+  declined: 'declined',
+};
+
+export const TalkCard = memo(function TalkCard(props: TalkCardProps) {
+  const { card, sandboxId, terminalId, owner, onTerminal } = props;
+  switch (card.kind) {
+    case 'turn':
+      return <TurnLine card={card} />;
+    case 'status':
+      return <p className="talk-status">{card.text || card.title}</p>;
+    case 'text':
+      return <Said card={card} />;
+    case 'thinking':
+      return (
+        <details className="talk-thought">
+          <summary>Thinking</summary>
+          <RichText text={card.text || card.title} />
+        </details>
+      );
+    case 'approval':
+    case 'question':
+      return (
+        <section className={`talk-card talk-asks talk-${card.state}`}>
+          <Head card={card} />
+          {card.text !== '' && <RichText text={card.text} />}
+          <Answer {...{ card, sandboxId, terminalId, owner, onTerminal }} />
+        </section>
+      );
+    default:
+      return (
+        <section className={`talk-card talk-${card.state}`}>
+          <Head card={card} />
+          <Body card={card} />
+        </section>
+      );
+  }
+});
+
+function TurnLine({ card }: { readonly card: Card }) {
+  const { milliseconds } = card.data;
+  const seconds = typeof milliseconds === 'number' ? Math.round(milliseconds / 1000) : null;
+  return (
+    <p className="talk-turn">
+      <span>
+        {card.state === 'running' ? 'Working…' : `Turn ${STATES[card.state]}`}
+        {seconds !== null && ` · ${seconds} s`}
+      </span>
+    </p>
+  );
+}
+
+function Said({ card }: { readonly card: Card }) {
+  const person = card.data['role'] === 'person';
+  return (
+    <div className={person ? 'talk-said talk-person' : 'talk-said'}>
+      <span className="spoken">{person ? 'Asked:' : 'Agent:'}</span>
+      <RichText text={card.text || card.title} />
+      <Cut card={card} />
+    </div>
+  );
+}
+
+function Head({ card }: { readonly card: Card }) {
+  const exit = card.data['exit_code'];
+  const path = card.data['path'];
+  const words = card.title || (typeof path === 'string' ? path : card.kind);
+  return (
+    <header className="talk-head">
+      <Icon name={ICONS[card.kind] ?? 'text'} />
+      <span className={card.kind === 'bash' ? 'talk-title talk-code' : 'talk-title'}>{words}</span>
+      <span className={`talk-state talk-state-${card.state}`}>
+        {typeof exit === 'number' && exit !== 0 ? `exit ${exit}` : STATES[card.state]}
+      </span>
+    </header>
+  );
+}
+
+function Body({ card }: { readonly card: Card }) {
+  const { kind, text, data } = card;
+  const { port, path, input } = data;
+  if (kind === 'preview-link') {
+    return (
+      <p className="quiet">
+        Port {typeof port === 'number' ? port : '?'}
+        {typeof path === 'string' && path !== '/' && `, ${path}`}: <code>atoll open</code> brings it
+        to your machine.
+      </p>
+    );
+  }
+  if (kind === 'plan') return <Plan text={text} />;
+  const note = typeof data['error'] === 'string' ? data['error'] : '';
+  return (
+    <>
+      {kind === 'tool-call' && typeof input === 'string' && input !== '' && (
+        <Output text={input} kind="input" />
+      )}
+      {text !== '' && <Output text={text} kind={kind} />}
+      {note !== '' && <p className="talk-note">{note}</p>}
+      <Cut card={card} />
+    </>
+  );
+}
+
+function Cut({ card }: { readonly card: Card }) {
+  return card.cut ? <p className="quiet">It was longer; the rest is not kept.</p> : null;
+}
+
+function Output({ text, kind }: { readonly text: string; readonly kind: string }) {
+  const lines = text.replace(/\n$/, '').split('\n');
+  const shown = <pre className="talk-out">{kind === 'diff' ? lines.map(diffLine) : text}</pre>;
+  if (lines.length <= FOLD_LINES) return shown;
+  return (
+    <details className="talk-fold">
+      <summary>{lines.length} lines</summary>
+      {shown}
+    </details>
+  );
+}
+
+function diffLine(line: string, i: number) {
+  const sign = line.startsWith('+') ? 'add' : line.startsWith('-') ? 'del' : 'same';
+  return (
+    <span key={i} className={`diff-${sign}`}>
+      {line}
+      {'\n'}
+    </span>
+  );
+}
+
+function Plan({ text }: { readonly text: string }) {
+  return (
+    <ul className="talk-plan">
+      {text
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line, i) => {
+          const mark = /^\[([ x~])\] /.exec(line)?.[1];
+          const state = mark === 'x' ? 'done' : mark === '~' ? 'running' : 'open';
+          return (
+            <li key={i} className={`plan-${state}`}>
+              <span className="spoken">{state}: </span>
+              {mark === undefined ? line : line.slice(4)}
+            </li>
+          );
+        })}
+    </ul>
+  );
+}

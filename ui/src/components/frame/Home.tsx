@@ -1,0 +1,135 @@
+/** The page with no sandbox chosen: what is running, and the shortest ways to begin. */
+
+import { useEffect, useState } from 'react';
+import { api } from '../../api/client';
+import type { Profile, Sandbox } from '../../api/types';
+import { isLive } from '../../state/acts';
+import { duration, secondsUntil, tick } from '../../state/clock';
+import { go } from '../../state/route';
+import { useStore } from '../../state/store';
+import { ExposedMark } from '../sandboxes/ExposedMark';
+import { Icon, Mark } from '../parts/icons';
+import { Inbox } from '../approvals/Inbox';
+import { MenuButton } from '../parts/MenuButton';
+import { StateMark } from '../sandboxes/StateMark';
+import { profileWords, repoWords } from '../parts/words';
+
+interface HomeProps {
+  readonly list: readonly Sandbox[];
+  /** The address names a sandbox that is not there. */
+  readonly missing: boolean;
+  readonly onNew: (profile: string | null) => void;
+  readonly onMenu: () => void;
+}
+
+const SHOWN_PROFILES = 6;
+const SHOWN_SANDBOXES = 6;
+
+export function Home({ list, missing, onNew, onMenu }: HomeProps) {
+  const [profiles, setProfiles] = useState<readonly Profile[]>([]);
+  useEffect(() => {
+    api.profiles().then(setProfiles, () => setProfiles([]));
+  }, []);
+  const running = list.filter(isLive).slice(0, SHOWN_SANDBOXES);
+  const { title, lead } = greeting(missing, running.length > 0);
+
+  return (
+    <main className="home">
+      <div className="home-menu">
+        <MenuButton onMenu={onMenu} />
+      </div>
+      <div className="home-body">
+        <Mark />
+        <h1>{title}</h1>
+        <p className="home-lead">{lead}</p>
+        <Inbox />
+        {running.length > 0 && (
+          <section>
+            <h2>Running now</h2>
+            <ul className="cards">
+              {running.map((sandbox) => (
+                <SandboxCard key={sandbox.sandbox_id} sandbox={sandbox} />
+              ))}
+            </ul>
+          </section>
+        )}
+        <section>
+          <h2>{running.length > 0 ? 'Or begin something new' : 'Begin with a profile'}</h2>
+          <ul className="cards">
+            {profiles.slice(0, SHOWN_PROFILES).map((profile) => (
+              <ProfileCard key={profile.id} profile={profile} onNew={onNew} />
+            ))}
+          </ul>
+        </section>
+        <p className="quiet home-keys">
+          <kbd>Ctrl</kbd> <kbd>K</kbd> finds everything · <kbd>N</kbd> makes a sandbox
+        </p>
+      </div>
+    </main>
+  );
+}
+
+function greeting(missing: boolean, running: boolean): { title: string; lead: string } {
+  if (missing) {
+    return {
+      title: 'That sandbox is gone',
+      lead: 'It was destroyed, or it never was. The ones there are, are listed beside this.',
+    };
+  }
+  if (running) {
+    return {
+      title: 'Welcome back',
+      lead: 'Nothing stopped while you were away: take your seat at any terminal.',
+    };
+  }
+  return {
+    title: 'Give an agent a place of its own',
+    lead: 'A sandbox has its own files, terminals and limits. You keep a seat at each terminal.',
+  };
+}
+
+function SandboxCard({ sandbox }: { readonly sandbox: Sandbox }) {
+  const now = useStore(tick);
+  const { sandbox_id: id, agent, expires_at: end } = sandbox;
+  const notes = [repoWords(sandbox), agent].filter((note) => note !== null);
+  return (
+    <li className="card">
+      <button type="button" className="card-face" onClick={() => go(id)}>
+        <span className="card-title">
+          <span className="card-name" title={sandbox.name}>
+            {sandbox.name}
+          </span>
+          <ExposedMark sandbox={sandbox} />
+          <StateMark state={sandbox.state} />
+        </span>
+        <span className="card-note">{notes.join(' · ') || profileWords(sandbox.profile.id)}</span>
+        {end !== null && (
+          <span className={sandbox.ends_soon === true ? 'card-note fact-warn' : 'card-note'}>
+            {sandbox.ends_soon === true && 'ends soon: '}
+            {duration(secondsUntil(end, now))} left
+          </span>
+        )}
+      </button>
+    </li>
+  );
+}
+
+interface ProfileCardProps {
+  readonly profile: Profile;
+  readonly onNew: (profile: string | null) => void;
+}
+
+function ProfileCard({ profile, onNew }: ProfileCardProps) {
+  const { id, agent = null, description = '' } = profile;
+  return (
+    <li className="card">
+      <button type="button" className="card-face" onClick={() => onNew(id)}>
+        <span className="card-title">
+          <Icon name={agent === null ? 'terminal' : 'agent'} />
+          {profileWords(id)}
+        </span>
+        {description !== '' && <span className="card-note">{description}</span>}
+      </button>
+    </li>
+  );
+}

@@ -1,0 +1,227 @@
+/** The left rail: every sandbox at a glance, and the ways to anything else. */
+
+import { useMemo, useState } from 'react';
+import type { Sandbox } from '../../api/types';
+import { age, tick } from '../../state/clock';
+import { approvals } from '../../state/approvals';
+import { go, goToSecrets, route } from '../../state/route';
+import { connected, sandboxes } from '../../state/sandboxes';
+import { useStore } from '../../state/store';
+import { shade, toggleTheme } from '../../state/theme';
+import { ExposedMark } from '../sandboxes/ExposedMark';
+import { Icon, Mark } from '../parts/icons';
+import { StateShape, stateWords } from '../sandboxes/StateMark';
+import { repoWords } from '../parts/words';
+
+interface RailProps {
+  readonly onNew: () => void;
+  readonly onPalette: () => void;
+  readonly onPick: () => void;
+}
+
+const GROUPS: readonly { title: string; has: (sandbox: Sandbox) => boolean }[] = [
+  {
+    title: 'Running',
+    has: ({ state }) => ['requested', 'provisioning', 'ready', 'active'].includes(state),
+  },
+  { title: 'Stopped', has: ({ state }) => state === 'stopped' },
+  {
+    title: 'Ended',
+    has: ({ state }) => ['expired', 'failed', 'destroying', 'destroyed'].includes(state),
+  },
+];
+
+/** The filter is worth its room only when the list is long. */
+const FILTER_FROM = 8;
+
+export function Rail({ onNew, onPalette, onPick }: RailProps) {
+  const list = useStore(sandboxes);
+  const [filter, setFilter] = useState('');
+  const shown = useMemo(() => {
+    const wanted = filter.trim().toLowerCase();
+    return (list ?? []).filter((sandbox) =>
+      `${sandbox.name} ${repoWords(sandbox) ?? ''}`.toLowerCase().includes(wanted),
+    );
+  }, [list, filter]);
+
+  return (
+    <nav className="rail" aria-label="Sandboxes">
+      <header className="rail-head">
+        <a
+          className="brand"
+          href="#/"
+          onClick={(event) => {
+            event.preventDefault();
+            go(null);
+          }}
+        >
+          <Mark />
+          Atoll
+        </a>
+        <button
+          type="button"
+          className="button-icon"
+          onClick={onPalette}
+          aria-label="Commands"
+          title="Commands (Ctrl K)"
+        >
+          <Icon name="command" />
+        </button>
+      </header>
+      <button type="button" className="button button-primary rail-new" onClick={onNew}>
+        <Icon name="plus" />
+        New sandbox
+      </button>
+      {list !== null && list.length >= FILTER_FROM && (
+        <label className="rail-filter">
+          <Icon name="search" />
+          <span className="spoken">Filter sandboxes</span>
+          <input
+            type="search"
+            placeholder="Filter"
+            value={filter}
+            onChange={(event) => setFilter(event.target.value)}
+          />
+        </label>
+      )}
+      <div className="rail-lists">
+        {list === null && <RailSkeleton />}
+        {GROUPS.map(({ title, has }) => (
+          <Group key={title} title={title} list={shown.filter(has)} onPick={onPick} />
+        ))}
+        {list !== null && shown.length === 0 && (
+          <p className="rail-empty">{filter === '' ? 'No sandboxes yet.' : 'None matches.'}</p>
+        )}
+      </div>
+      <RailPlaces onPick={onPick} />
+      <RailFoot />
+    </nav>
+  );
+}
+
+function RailSkeleton() {
+  return (
+    <div className="skeleton" aria-label="Loading">
+      <span />
+      <span />
+      <span />
+    </div>
+  );
+}
+
+interface GroupProps {
+  readonly title: string;
+  readonly list: readonly Sandbox[];
+  readonly onPick: () => void;
+}
+
+function Group({ title, list, onPick }: GroupProps) {
+  if (list.length === 0) return null;
+  return (
+    <section>
+      <h2 className="rail-title">
+        {title} <span>{list.length}</span>
+      </h2>
+      <ul className="rail-list">
+        {list.map((sandbox) => (
+          <Row key={sandbox.sandbox_id} sandbox={sandbox} onPick={onPick} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Row({ sandbox, onPick }: { readonly sandbox: Sandbox; readonly onPick: () => void }) {
+  const now = useStore(tick);
+  const here = useStore(route).sandbox;
+  const repo = repoWords(sandbox);
+  const current = here === sandbox.sandbox_id || here === sandbox.name;
+  return (
+    <li>
+      <a
+        className="row"
+        href={`#/sandboxes/${encodeURIComponent(sandbox.sandbox_id)}`}
+        aria-current={current ? 'page' : undefined}
+        onClick={(event) => {
+          event.preventDefault();
+          go(sandbox.sandbox_id);
+          onPick();
+        }}
+      >
+        <span className={`row-mark state-${sandbox.state}`}>
+          <StateShape state={sandbox.state} />
+        </span>
+        <span className="row-name">
+          <span className="row-words">{sandbox.name}</span>
+          <ExposedMark sandbox={sandbox} />
+        </span>
+        <time className="row-age" dateTime={sandbox.created_at} title={sandbox.created_at}>
+          {age(sandbox.created_at, now)}
+        </time>
+        <span className="row-note">
+          <span className={`state-word state-${sandbox.state}`}>{stateWords[sandbox.state]}</span>
+          {repo !== null && <span className="row-repo">{repo}</span>}
+          {sandbox.agent !== null && <span className="row-agent">{sandbox.agent}</span>}
+        </span>
+      </a>
+    </li>
+  );
+}
+
+function RailPlaces({ onPick }: { readonly onPick: () => void }) {
+  const here = useStore(route).page;
+  const pending = (useStore(approvals) ?? []).filter(({ state }) => state === 'pending').length;
+  return (
+    <div className="rail-places">
+      {pending > 0 && (
+        <button
+          type="button"
+          className="rail-place rail-pending"
+          onClick={() => {
+            go(null);
+            onPick();
+          }}
+        >
+          <Icon name="question" />
+          Waiting for your word
+          <span className="count">{pending}</span>
+        </button>
+      )}
+      <button
+        type="button"
+        className="rail-place"
+        aria-current={here === 'secrets' ? 'page' : undefined}
+        onClick={() => {
+          goToSecrets();
+          onPick();
+        }}
+      >
+        <Icon name="key" />
+        Secrets and approvals
+      </button>
+    </div>
+  );
+}
+
+function RailFoot() {
+  const live = useStore(connected);
+  const now = useStore(shade);
+  const other = now === 'dark' ? 'light' : 'dark';
+  return (
+    <footer className="rail-foot">
+      <span className={live ? 'link link-live' : 'link link-cut'} role="status">
+        <span className="link-dot" aria-hidden="true" />
+        {live ? 'Live' : 'Reconnecting…'}
+      </span>
+      <button
+        type="button"
+        className="button-icon"
+        onClick={toggleTheme}
+        aria-label={`Switch to ${other} colours`}
+        title={`Switch to ${other} colours`}
+      >
+        <Icon name={now === 'dark' ? 'sun' : 'moon'} />
+      </button>
+    </footer>
+  );
+}

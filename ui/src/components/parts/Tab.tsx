@@ -1,0 +1,61 @@
+/** One terminal's tab: what runs there, how it ended, and its close button. */
+
+import type { Terminal } from '../../api/types';
+import type { AttachStatus } from '../../terminal/attach/status';
+import { Icon } from './icons';
+import { tabOf } from './TabList';
+import { exitWords, terminalWords } from './words';
+
+interface TabProps {
+  readonly terminal: Terminal;
+  readonly status: AttachStatus | undefined;
+  readonly selected: boolean;
+  readonly onChoose: () => void;
+  readonly onClose: () => void;
+}
+
+export function Tab({ terminal, status, selected, onChoose, onClose }: TabProps) {
+  const words = terminalWords(terminal, status?.title ?? '');
+  const exit = exitNote(terminal, status);
+  return (
+    <div className={selected ? 'tab tab-on' : 'tab'} role="presentation">
+      <button
+        type="button"
+        {...tabOf(terminal.terminal_id, selected)}
+        aria-keyshortcuts="Delete"
+        title={words}
+        onClick={onChoose}
+        onAuxClick={(event) => {
+          if (event.button === 1) onClose();
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Delete') onClose();
+        }}
+      >
+        <Icon name="terminal" />
+        <span className="tab-words">{words}</span>
+        {exit !== null && (
+          <span className={exit === 'exit 0' ? 'badge' : 'badge badge-bad'}>{exit}</span>
+        )}
+        {status?.phase === 'waiting' && <span className="badge badge-warn">offline</span>}
+      </button>
+      <button
+        type="button"
+        className="tab-close"
+        tabIndex={selected ? 0 : -1}
+        aria-label={`Close ${words}`}
+        onClick={onClose}
+      >
+        <Icon name="close" />
+      </button>
+    </div>
+  );
+}
+
+function exitNote(terminal: Terminal, status: AttachStatus | undefined): string | null {
+  const exit = status?.exit ?? null;
+  if (exit !== null) {
+    return exitWords(exit.kind === 'code' ? { code: exit.code } : { signal: exit.signal });
+  }
+  return terminal.state === 'exited' ? exitWords(terminal.exit) : null;
+}

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+
+import { openPorts, purposeWords } from './words';
+import type { Secret } from '../../api/types';
+
+const CUSTOM: Secret = {
+  secret_id: 'sec_1',
+  name: 'PAYMENTS',
+  kind: 'custom',
+  scope: 'person',
+  version: 1,
+  fingerprint: '0123456789abcdef',
+  last4: '',
+  provider: null,
+  hosts: ['api.example.com'],
+  headers: [],
+  remote: null,
+  env: null,
+  broker_protected: true,
+  updated_at: '2026-01-01T00:00:00Z',
+};
+
+describe('what a secret is for', () => {
+  it('names the headers that pass with it', () => {
+    expect(purposeWords(CUSTOM)).toBe('for api.example.com');
+    expect(purposeWords({ ...CUSTOM, headers: ['X-Region', 'X-Tenant'] })).toBe(
+      'for api.example.com · lets headers pass: X-Region, X-Tenant',
+    );
+    expect(purposeWords({ ...CUSTOM, hosts: [], headers: ['X-A'] })).toBe(
+      'asks before each new host · lets headers pass: X-A',
+    );
+    expect(purposeWords({ ...CUSTOM, kind: 'git', remote: null })).toBe('git at a remote');
+    expect(purposeWords({ ...CUSTOM, kind: 'env', env: 'TOKEN' })).toBe('variable TOKEN');
+    expect(purposeWords({ ...CUSTOM, kind: 'provider' })).toBe('key of a provider');
+  });
+});
+
+describe('the open network', () => {
+  it('names the usual ports and those of the profile, each once', () => {
+    expect(openPorts({ ports: [] })).toBe('ports 80, 443, 22');
+    expect(openPorts({ ports: [443, 8443, 5432] })).toBe(
+      'ports 80, 443, 22 and, by the profile, 8443, 5432',
+    );
+  });
+});

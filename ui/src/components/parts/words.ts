@@ -1,0 +1,77 @@
+/** Short words for things of the API. Pure. */
+
+import type { Network, Sandbox, Secret, Terminal } from '../../api/types';
+
+/** `owner/repo · branch` of the first repository; null when there is none. */
+export function repoWords(sandbox: Sandbox): string | null {
+  const repo = sandbox.repos[0];
+  if (repo === undefined) return null;
+  const name = repo.repo_url === null ? repo.key : shortRepo(repo.repo_url);
+  return [name, repo.branch].filter((part) => part !== null && part !== '').join(' · ') || null;
+}
+
+/** The last two parts of a repository's address, without `.git`. */
+export function shortRepo(url: string): string {
+  const parts = url
+    .replace(/\.git$/, '')
+    .split(/[/:]/)
+    .filter((part) => part !== '');
+  return parts.slice(-2).join('/');
+}
+
+/** What a terminal's tab says: its title, its name, else its program. */
+export function terminalWords(terminal: Terminal, title: string): string {
+  const program = terminal.argv[0]?.split('/').at(-1);
+  return [title, terminal.title, terminal.name, program].find(Boolean) ?? 'terminal';
+}
+
+/** How a program ended. */
+export function exitWords(exit: Readonly<Record<string, unknown>> | null): string {
+  const signal = exit?.['signal'];
+  const code = exit?.['code'];
+  if (typeof signal === 'string' || typeof signal === 'number') return `ended by ${signal}`;
+  return typeof code === 'number' ? `exit ${code}` : 'ended';
+}
+
+/** A profile's id without its prefix. */
+export function profileWords(id: string): string {
+  return id.replace(/^profile\./, '');
+}
+
+/** Bytes in the unit a person would use. */
+export function sizeWords(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  const units = ['KiB', 'MiB', 'GiB', 'TiB'];
+  let value = bytes / 1024;
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit] ?? ''}`;
+}
+
+/** What a secret is for, and what passes with it. */
+export function purposeWords({ kind, provider, hosts, headers, remote, env }: Secret): string {
+  switch (kind) {
+    case 'provider':
+      return `key of ${provider ?? 'a provider'}`;
+    case 'git':
+      return `git at ${remote ?? 'a remote'}`;
+    case 'env':
+      return `variable ${env ?? ''}`;
+    case 'custom': {
+      const where = hosts.length > 0 ? `for ${hosts.join(', ')}` : 'asks before each new host';
+      return headers.length > 0 ? `${where} · lets headers pass: ${headers.join(', ')}` : where;
+    }
+  }
+}
+
+const FULL_PORTS = [80, 443, 22];
+
+/** The ports that mode `full` opens: the usual ones (domain/network/egress.py) and the profile's. */
+export function openPorts({ ports }: Pick<Network, 'ports'>): string {
+  const more = ports.filter((port) => !FULL_PORTS.includes(port));
+  const usual = `ports ${FULL_PORTS.join(', ')}`;
+  return more.length > 0 ? `${usual} and, by the profile, ${more.join(', ')}` : usual;
+}

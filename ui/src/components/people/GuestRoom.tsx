@@ -1,0 +1,163 @@
+/** What somebody sees who came by a share link: the terminals of the link, and nothing else. */
+
+import { Suspense, use, useCallback, useEffect, useState } from 'react';
+import { api, Problem, reportLoggedOut } from '../../api/client';
+import type { Seat, Terminal } from '../../api/types';
+import { duration, secondsUntil, tick } from '../../state/clock';
+import { logOut } from '../../state/login';
+import { useStore } from '../../state/store';
+import { clientId } from '../../terminal/attach/client-id';
+import type { AttachStatus } from '../../terminal/attach/status';
+import { Avatar } from '../parts/Avatar';
+import { Mark } from '../parts/icons';
+import { TerminalPane } from '../terminals/TerminalPane';
+import { terminalWords } from '../parts/words';
+
+interface GuestRoomProps {
+  readonly name: string;
+  readonly seat: Seat;
+  /** The link was revoked or has expired: what was seen stays, and nothing can be typed. */
+  readonly over: boolean;
+}
+
+/** Guests have no event log; new terminals of a whole sandbox are found by looking. */
+const LOOK_MS = 5_000;
+
+export function GuestRoom({ name, seat, over }: GuestRoomProps) {
+  const { list, trouble } = useTerminals(seat, over);
+  const [wanted, setWanted] = useState<string | null>(null);
+  const chosen = list?.find(({ terminal_id: id }) => id === wanted) ?? list?.[0];
+
+  useEffect(() => {
+    document.title = `${seat.sandbox_name} · Atoll`;
+  }, [seat]);
+
+  return (
+    <main className="sandbox guest" aria-label={`Terminal of ${seat.sandbox_name}`}>
+      <header className="guest-head">
+        <Mark />
+        <h1>{seat.sandbox_name}</h1>
+        {over ? <Ended /> : <Allowed seat={seat} />}
+        <span className="spring" />
+        <Avatar name={name} principal={name} />
+        <span className="guest-name">{name}</span>
+        {!over && (
+          <button type="button" className="button button-small" onClick={() => void logOut()}>
+            Leave
+          </button>
+        )}
+      </header>
+      {list !== null && list.length > 1 && (
+        <div className="tabs" role="group" aria-label="Terminals">
+          {list.map((terminal) => (
+            <button
+              key={terminal.terminal_id}
+              type="button"
+              className="button button-small"
+              aria-pressed={terminal === chosen}
+              title={terminalWords(terminal, '')}
+              onClick={() => setWanted(terminal.terminal_id)}
+            >
+              <span>{terminalWords(terminal, '')}</span>
+            </button>
+          ))}
+        </div>
+      )}
+      <div className="terminals">
+        <div className="panes">
+          {chosen !== undefined && (
+            <Suspense>
+              <Seated
+                key={chosen.terminal_id}
+                sandboxId={seat.sandbox_id}
+                terminal={chosen}
+                over={over}
+              />
+            </Suspense>
+          )}
+          {list !== null && chosen === undefined && (
+            <p className="log quiet">{trouble ?? 'No terminal is open here just now.'}</p>
+          )}
+        </div>
+      </div>
+    </main>
+  );
+}
+
+function Allowed({ seat }: { readonly seat: Seat }) {
+  const now = useStore(tick);
+  return (
+    <span className="quiet wide-only">
+      {seat.role === 'viewer' ? 'You may watch' : 'You may watch and ask to type'} ·{' '}
+      {duration(secondsUntil(seat.expires_at, now))} left
+    </span>
+  );
+}
+
+function Ended() {
+  return (
+    <span className="guest-ended" role="status">
+      This link has ended
+    </span>
+  );
+}
+
+interface SeatedProps {
+  readonly sandboxId: string;
+  readonly terminal: Terminal;
+  readonly over: boolean;
+}
+
+/** A terminal's connection hears of the end first, and says so to the whole page. */
+function onStatus(_: string, { phase }: AttachStatus): void {
+  if (phase === 'revoked') reportLoggedOut();
+}
+
+function Seated({ sandboxId, terminal, over }: SeatedProps) {
+  const client = use(clientId());
+  const nothing = useCallback(() => undefined, []);
+  return (
+    <TerminalPane
+      {...{ sandboxId, terminal, client }}
+      visible
+      over={over}
+      onStatus={onStatus}
+      onEscape={nothing}
+      onPalette={nothing}
+    />
+  );
+}
+
+interface Found {
+  readonly list: readonly Terminal[] | null;
+  readonly trouble: string | null;
+}
+
+function useTerminals(seat: Seat, over: boolean): Found {
+  const [list, setList] = useState<readonly Terminal[] | null>(null);
+  const [trouble, setTrouble] = useState<string | null>(null);
+  useEffect(() => {
+    // Each look without a link counts as a wrong guess, and too many shut this address out.
+    if (over) return;
+    let gone = false;
+    async function look(): Promise<void> {
+      try {
+        const found = await api.terminals(seat.sandbox_id);
+        if (!gone) setList(found);
+      } catch (reason) {
+        if (!(reason instanceof Problem)) throw reason;
+        // Those that are shown stay: their own connections know best how they are.
+        if (gone) return;
+        setTrouble(reason.message);
+        setList((before) => before ?? []);
+      }
+    }
+    void look();
+    const timer = window.setInterval(() => void look(), LOOK_MS);
+    return () => {
+      gone = true;
+      window.clearInterval(timer);
+    };
+  }, [seat.sandbox_id, over]);
+  return { list, trouble };
+}

@@ -1,0 +1,176 @@
+/** Share links of a sandbox: make one, see which are alive, revoke. */
+
+import { useEffect, useState } from 'react';
+import { api } from '../../api/client';
+import type { Share, Terminal } from '../../api/types';
+import { notify, notifyFailure } from '../../state/announce';
+import { duration, secondsUntil, tick } from '../../state/clock';
+import { useStore } from '../../state/store';
+import { Dialog } from '../parts/Dialog';
+import { Segments } from '../parts/Segments';
+import { terminalWords } from '../parts/words';
+
+interface ShareDialogProps {
+  readonly sandboxId: string;
+  readonly terminal: Terminal;
+  readonly onClose: () => void;
+}
+
+const ROLES: readonly { value: Share['role']; words: string }[] = [
+  { value: 'viewer', words: 'Watch' },
+  { value: 'controller', words: 'Watch and ask to type' },
+];
+const TTLS = [
+  { value: '15m', words: '15 minutes' },
+  { value: '1h', words: '1 hour' },
+  { value: '8h', words: '8 hours' },
+  { value: '7d', words: '7 days' },
+];
+
+export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) {
+  const [role, setRole] = useState<Share['role']>('viewer');
+  const [ttl, setTtl] = useState('1h');
+  const [all, setAll] = useState(false);
+  const [made, setMade] = useState<Share | null>(null);
+  const [list, setList] = useState<readonly Share[]>([]);
+  const [busy, setBusy] = useState(false);
+
+  useEffect(() => {
+    api.shares(sandboxId).then(setList, notifyFailure('The links could not be listed'));
+  }, [sandboxId]);
+
+  async function make(): Promise<void> {
+    setBusy(true);
+    try {
+      const place = all ? {} : { terminal_id: terminal.terminal_id };
+      const share = await api.share(sandboxId, { ...place, role, ttl });
+      setMade(share);
+      setList(await api.shares(sandboxId));
+    } catch (reason) {
+      notifyFailure('No link could be made')(reason);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  async function revoke(share: Share): Promise<void> {
+    try {
+      await api.revokeShare(sandboxId, share.share_id);
+      setList((now) => now.filter(({ share_id: id }) => id !== share.share_id));
+      if (made?.share_id === share.share_id) setMade(null);
+      notify('Revoked. Who came by that link is gone within seconds.');
+    } catch (reason) {
+      notifyFailure('The link could not be revoked')(reason);
+    }
+  }
+
+  return (
+    <Dialog title="Share" onClose={onClose} wide>
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void make();
+        }}
+      >
+        <Segments
+          legend="Whoever has the link can"
+          choices={ROLES}
+          chosen={role}
+          onChoose={setRole}
+        />
+        <Segments
+          legend="At"
+          choices={[
+            { value: 'one', words: terminalWords(terminal, '') },
+            { value: 'all', words: 'Every terminal here' },
+          ]}
+          chosen={all ? 'all' : 'one'}
+          onChoose={(place) => setAll(place === 'all')}
+        />
+        <div className="share-make">
+          <label className="share-ttl">
+            For
+            <select value={ttl} onChange={(event) => setTtl(event.target.value)}>
+              {TTLS.map(({ value, words }) => (
+                <option key={value} value={value}>
+                  {words}
+                </option>
+              ))}
+            </select>
+          </label>
+          <span className="spring" />
+          <button type="submit" className="button button-primary" disabled={busy}>
+            Make a link
+          </button>
+        </div>
+        {made?.link !== undefined && <Made link={made.link} />}
+        {list.length > 0 && (
+          <section>
+            <h3 className="form-title">Links alive</h3>
+            <ul className="lines">
+              {list.map((share) => (
+                <Line
+                  key={share.share_id}
+                  share={share}
+                  terminal={terminal}
+                  onRevoke={() => void revoke(share)}
+                />
+              ))}
+            </ul>
+          </section>
+        )}
+      </form>
+    </Dialog>
+  );
+}
+
+function Made({ link }: { readonly link: string }) {
+  return (
+    <div className="share-made" role="status">
+      <p>This link is shown once. Send it to whom you trust with this terminal.</p>
+      <div className="share-link">
+        <input
+          readOnly
+          aria-label="Share link"
+          value={link}
+          onFocus={(event) => event.target.select()}
+        />
+        <button
+          type="button"
+          className="button"
+          onClick={() => void navigator.clipboard.writeText(link).then(() => notify('Copied.'))}
+        >
+          Copy
+        </button>
+      </div>
+    </div>
+  );
+}
+
+interface LineProps {
+  readonly share: Share;
+  readonly terminal: Terminal;
+  readonly onRevoke: () => void;
+}
+
+function Line({ share, terminal, onRevoke }: LineProps) {
+  const now = useStore(tick);
+  const left = duration(secondsUntil(share.expires_at, now));
+  const here = share.terminal_id === terminal.terminal_id;
+  const place = share.terminal_id === null ? 'every terminal' : here ? 'this terminal' : 'another';
+  const guests = share.guests === 1 ? '1 guest' : `${share.guests} guests`;
+  return (
+    <li>
+      <span className="lines-words">
+        {share.role === 'viewer' ? 'Watch' : 'Ask to type'} · {place}
+        <span className="quiet">
+          {guests} · {left} left
+        </span>
+      </span>
+      <button type="button" className="button button-small" onClick={onRevoke}>
+        Revoke
+      </button>
+    </li>
+  );
+}

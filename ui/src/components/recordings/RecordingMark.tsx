@@ -1,0 +1,38 @@
+/** Whether a terminal is being recorded: shown to everybody at it, switched by its owner. */
+
+import { api } from '../../api/client';
+import { notifyFailure } from '../../state/announce';
+import type { AttachStatus } from '../../terminal/attach/status';
+import { Icon } from '../parts/icons';
+
+interface RecordingMarkProps {
+  readonly sandboxId: string;
+  readonly terminalId: string;
+  readonly owner: boolean;
+  readonly status: AttachStatus;
+}
+
+export function RecordingMark({ sandboxId, terminalId, owner, status }: RecordingMarkProps) {
+  const { recording, phase } = status;
+  const on = recording?.on === true;
+  if (!owner) return on ? <span className="rec rec-on">Recorded</span> : null;
+  if (phase !== 'live') return null;
+  const label = on ? 'Stop recording' : 'Record this terminal';
+  return (
+    <button
+      type="button"
+      className={on ? 'rec rec-on' : 'rec'}
+      aria-pressed={on}
+      aria-label={label}
+      title={on && recording.by !== '' ? `${label} (begun by ${recording.by})` : label}
+      onMouseDown={(event) => event.preventDefault()}
+      onClick={() => {
+        const failed = notifyFailure('The recording could not be switched');
+        api.record(sandboxId, terminalId, !on).catch(failed);
+      }}
+    >
+      <Icon name="record" />
+      {on && <span>Recording</span>}
+    </button>
+  );
+}

@@ -1,0 +1,170 @@
+/** A sandbox's recordings, a search through them and all terminals, and the player. */
+
+import { useCallback, useEffect, useState } from 'react';
+import { api } from '../../api/client';
+import type { Found, RecordingInfo } from '../../api/types';
+import { notify, notifyFailure } from '../../state/announce';
+import { duration } from '../../state/clock';
+import { go } from '../../state/route';
+import { readCast, type Cast } from '../../terminal/screen/cast';
+import { Confirm } from '../parts/Dialog';
+import { Icon } from '../parts/icons';
+import { Player } from './Player';
+import { panelOf } from '../parts/TabList';
+import { sizeWords } from '../parts/words';
+
+interface Playing {
+  readonly id: string;
+  readonly cast: Cast;
+  readonly start: number;
+}
+
+export function RecordingsPane({ sandboxId }: { readonly sandboxId: string }) {
+  const [list, setList] = useState<readonly RecordingInfo[] | null>(null);
+  const [playing, setPlaying] = useState<Playing | null>(null);
+  const [removing, setRemoving] = useState<string | null>(null);
+
+  const load = useCallback(() => {
+    api.recordings(sandboxId).then(setList, (reason: unknown) => {
+      setList([]);
+      notifyFailure('The recordings could not be listed')(reason);
+    });
+  }, [sandboxId]);
+  useEffect(load, [load]);
+
+  async function play(id: string, start: number): Promise<void> {
+    try {
+      const cast = readCast(await api.recording(sandboxId, id));
+      if (cast === null) notify('That file is no recording this page can play.', 'bad');
+      else setPlaying({ id, cast, start });
+    } catch (reason) {
+      notifyFailure('The recording could not be had')(reason);
+    }
+  }
+
+  async function remove(id: string): Promise<void> {
+    try {
+      await api.removeRecording(sandboxId, id);
+      if (playing?.id === id) setPlaying(null);
+      load();
+    } catch (reason) {
+      notifyFailure('Not removed')(reason);
+    }
+  }
+
+  return (
+    <div className="log recordings" {...panelOf('recordings')}>
+      <Search sandboxId={sandboxId} onPlay={(id, at) => void play(id, at)} />
+      {playing !== null && (
+        <Player key={`${playing.id} ${playing.start}`} cast={playing.cast} start={playing.start} />
+      )}
+      {list?.length === 0 && (
+        <p className="quiet">
+          No recordings. Nothing of a terminal is written down unless somebody asks for it there.
+        </p>
+      )}
+      <ul className="lines" aria-label="Recordings">
+        {(list ?? []).map((one) => (
+          <li key={one.recording_id}>
+            <span className="lines-words">
+              {one.name || one.recording_id}
+              {one.state === 'recording' && <span className="rec rec-on">still recording</span>}
+              <span className="quiet">
+                {new Date(one.started_at).toLocaleString()} · {duration(one.seconds)} ·{' '}
+                {sizeWords(one.bytes)} · by {one.by}
+              </span>
+            </span>
+            <button
+              type="button"
+              className="button button-small"
+              onClick={() => void play(one.recording_id, 0)}
+            >
+              <Icon name="start" />
+              Play
+            </button>
+            <button
+              type="button"
+              className="button button-small button-destroy"
+              onClick={() => setRemoving(one.recording_id)}
+            >
+              Remove
+            </button>
+          </li>
+        ))}
+      </ul>
+      {removing !== null && (
+        <Confirm
+          title="Remove this recording?"
+          action="Remove"
+          danger
+          onClose={() => setRemoving(null)}
+          onConfirm={() => void remove(removing)}
+        >
+          <p>It is deleted from the disk for good.</p>
+        </Confirm>
+      )}
+    </div>
+  );
+}
+
+interface SearchProps {
+  readonly sandboxId: string;
+  readonly onPlay: (recording: string, at: number) => void;
+}
+
+function Search({ sandboxId, onPlay }: SearchProps) {
+  const [words, setWords] = useState('');
+  const [found, setFound] = useState<readonly Found[] | null>(null);
+
+  return (
+    <>
+      <form
+        className="allow"
+        role="search"
+        aria-label="All terminals and recordings"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (words.trim() === '') return;
+          api.search(sandboxId, words).then(setFound, notifyFailure('The search failed'));
+        }}
+      >
+        <input
+          type="search"
+          aria-label="Search all terminals and recordings"
+          placeholder="Search all terminals and recordings"
+          value={words}
+          onChange={(event) => setWords(event.target.value)}
+        />
+        <button type="submit" className="button" disabled={words.trim() === ''}>
+          Search
+        </button>
+      </form>
+      {found !== null && (
+        <ul className="lines lines-scroll" aria-label="Found">
+          {found.length === 0 && <li className="quiet">Nothing was found.</li>}
+          {found.map((match, i) => (
+            <li key={i}>
+              <span className="lines-words">
+                <code>{match.text}</code>
+                <span className="quiet">
+                  {match.name} · {match.recording_id === null ? 'terminal' : 'recording'}
+                  {match.command !== null && match.command !== '' && ` · ${match.command}`}
+                </span>
+              </span>
+              <button
+                type="button"
+                className="button button-small"
+                onClick={() => {
+                  if (match.recording_id === null) go(sandboxId, match.terminal_id);
+                  else onPlay(match.recording_id, Math.max(0, (match.seconds ?? 0) - 1));
+                }}
+              >
+                Show
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,67 @@
+/** What the wall of a sandbox truly gives, said in full on request. */
+
+import type { Isolation, Sandbox } from '../../api/types';
+import { Icon } from '../parts/icons';
+import { Pop } from '../parts/Pop';
+import { SafetyLayers } from './SafetyLayers';
+
+interface IsolationMarkProps {
+  readonly sandbox: Sandbox;
+  readonly isolation: Isolation;
+}
+
+export function IsolationMark({ sandbox, isolation }: IsolationMarkProps) {
+  const { level, degraded, weak } = isolation;
+  const missing = degraded.length;
+  const summary = (
+    <>
+      <Icon name="shield" />
+      {weak ? 'weak isolation' : `${level} wall`}
+      {missing > 0 && ` · ${missing} ${missing === 1 ? 'limit' : 'limits'} missing`}
+    </>
+  );
+  return (
+    <Pop summary={summary} tone={weak ? 'fact-bad' : missing > 0 ? 'fact-warn' : ''}>
+      {() => (
+        <>
+          <Wall isolation={isolation} />
+          <SafetyLayers sandboxId={sandbox.sandbox_id} />
+        </>
+      )}
+    </Pop>
+  );
+}
+
+function Wall({ isolation }: { readonly isolation: Isolation }) {
+  const { level, mechanism, degraded, weak, host_uid: uid } = isolation;
+  return (
+    <>
+      {weak && (
+        <p className="pop-bad">
+          This wall lacks a limit that protects the machine. Run nothing in it that you would not
+          run beside your own programs.
+        </p>
+      )}
+      <dl>
+        <dt>Level</dt>
+        <dd>{level}</dd>
+        <dt>Mechanism</dt>
+        <dd>{mechanism}</dd>
+        {uid !== null && <dt>User on the host</dt>}
+        {uid !== null && <dd>{uid}</dd>}
+      </dl>
+      {degraded.length === 0 ? (
+        <p className="quiet">Every limit of the profile is in force.</p>
+      ) : (
+        <>
+          <p>This host cannot give:</p>
+          <ul className="pop-notes">
+            {degraded.map((note) => (
+              <li key={note}>{note}</li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,47 @@
+/** The profiles as a group of radio cards. */
+
+import type { Profile } from '../../api/types';
+import { Icon } from '../parts/icons';
+import { profileWords } from '../parts/words';
+
+interface ProfilePickerProps {
+  readonly profiles: readonly Profile[] | null;
+  readonly chosen: string;
+  readonly trouble: string | null;
+  readonly onChoose: (id: string) => void;
+}
+
+export function ProfilePicker({ profiles, chosen, trouble, onChoose }: ProfilePickerProps) {
+  return (
+    <fieldset className="form-group">
+      <legend>Profile</legend>
+      {trouble !== null && (
+        <p className="field-trouble" role="alert">
+          {trouble}
+        </p>
+      )}
+      <div className="cards">
+        {profiles === null && <p className="quiet">Loading…</p>}
+        {(profiles ?? []).map((profile) => (
+          <label key={profile.id} className="card">
+            <input
+              type="radio"
+              name="profile"
+              checked={profile.id === chosen || profileWords(profile.id) === chosen}
+              onChange={() => onChoose(profile.id)}
+            />
+            <span className="card-face">
+              <span className="card-title">
+                <Icon name={profile.agent == null ? 'terminal' : 'agent'} />
+                {profileWords(profile.id)}
+              </span>
+              {profile.description !== undefined && profile.description !== '' && (
+                <span className="card-note">{profile.description}</span>
+              )}
+            </span>
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  );
+}

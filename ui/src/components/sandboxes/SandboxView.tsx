@@ -1,0 +1,151 @@
+/** One sandbox: what it is, how it is doing, what may be done to it, and its terminals. */
+
+import { useState } from 'react';
+import type { Sandbox } from '../../api/types';
+import { actsOf, actWords, type Act } from '../../state/acts';
+import { refusals } from '../../state/refusals';
+import { useStore } from '../../state/store';
+import { ExposedMark } from './ExposedMark';
+import { Icon } from '../parts/icons';
+import { IsolationMark } from './IsolationMark';
+import { MenuButton } from '../parts/MenuButton';
+import { NetworkDialog } from '../network/NetworkDialog';
+import { StateMark } from './StateMark';
+import { Terminals } from '../terminals/Terminals';
+import { TimeLeft } from './TimeLeft';
+import { profileWords, repoWords } from '../parts/words';
+
+/** States whose time runs. */
+const AGING = ['ready', 'active', 'stopped'];
+
+interface SandboxViewProps {
+  readonly sandbox: Sandbox;
+  readonly onAct: (act: Act) => void;
+  readonly onPalette: () => void;
+  readonly onMenu: () => void;
+}
+
+export function SandboxView({ sandbox, onAct, onPalette, onMenu }: SandboxViewProps) {
+  return (
+    <main className="sandbox" aria-label={`Sandbox ${sandbox.name}`}>
+      <header className="sandbox-head">
+        <div className="sandbox-title">
+          <MenuButton onMenu={onMenu} />
+          <h1 title={sandbox.sandbox_id}>{sandbox.name}</h1>
+          <StateMark state={sandbox.state} />
+          <ExposedMark sandbox={sandbox} />
+          <span className="spring" />
+          <div className="acts" role="toolbar" aria-label="Sandbox">
+            {actsOf(sandbox).map((act) => (
+              <button
+                key={act}
+                type="button"
+                className={`button button-small button-${act}`}
+                onClick={() => onAct(act)}
+              >
+                {actWords[act]}
+              </button>
+            ))}
+          </div>
+          <button
+            type="button"
+            className="button-icon narrow-only"
+            aria-label="Commands"
+            onClick={onPalette}
+          >
+            <Icon name="more" />
+          </button>
+        </div>
+        <Facts sandbox={sandbox} />
+        <Instructions sandbox={sandbox} />
+        <Reason sandbox={sandbox} />
+      </header>
+      <Terminals
+        key={`${sandbox.sandbox_id} ${sandbox.generation}`}
+        sandbox={sandbox}
+        onPalette={onPalette}
+      />
+    </main>
+  );
+}
+
+function Facts({ sandbox }: { readonly sandbox: Sandbox }) {
+  const repo = repoWords(sandbox);
+  const profile = profileWords(sandbox.profile.id);
+  const { agent, isolation } = sandbox;
+  return (
+    <ul className="facts">
+      {repo !== null && (
+        <li className="fact">
+          <Icon name="branch" />
+          {repo}
+        </li>
+      )}
+      <li className="fact" title={`${sandbox.profile.id} ${sandbox.profile.version}`}>
+        <Icon name={agent === null ? 'terminal' : 'agent'} />
+        {agent === null || agent === profile ? profile : `${profile} · ${agent}`}
+      </li>
+      <li>
+        <NetworkFact sandbox={sandbox} />
+      </li>
+      {isolation !== null && (
+        <li>
+          <IsolationMark sandbox={sandbox} isolation={isolation} />
+        </li>
+      )}
+      {sandbox.expires_at !== null && AGING.includes(sandbox.state) && (
+        <li>
+          <TimeLeft sandbox={sandbox} />
+        </li>
+      )}
+    </ul>
+  );
+}
+
+/** What its first agent is told, and whether one was. */
+function Instructions({ sandbox }: { readonly sandbox: Sandbox }) {
+  const { instructions, instructions_ref: source, instructed } = sandbox.setup_metadata ?? {};
+  if (!instructions) return null;
+  return (
+    <details className="instructions">
+      <summary>
+        Instructions{source ? ` from ${source}` : ''}:{' '}
+        {instructed === true ? 'its agent has them' : 'for its first agent'}
+      </summary>
+      <pre>{instructions}</pre>
+    </details>
+  );
+}
+
+function NetworkFact({ sandbox }: { readonly sandbox: Sandbox }) {
+  const [open, setOpen] = useState(false);
+  const refused = useStore(refusals)[sandbox.sandbox_id] ?? [];
+  return (
+    <>
+      <button
+        type="button"
+        className={refused.length > 0 ? 'pop-face fact fact-warn' : 'pop-face fact'}
+        title="What its egress proxy lets through"
+        onClick={() => setOpen(true)}
+      >
+        <Icon name="network" />
+        network {sandbox.network_mode}
+        {refused.length > 0 && ` · ${refused.length} refused`}
+      </button>
+      {open && <NetworkDialog sandbox={sandbox} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function Reason({ sandbox }: { readonly sandbox: Sandbox }) {
+  const { state, reason, retained_until: until } = sandbox;
+  if (state !== 'failed' && state !== 'expired') return null;
+  return (
+    <p className={`reason reason-${state}`} role="alert">
+      <strong>{state === 'failed' ? 'It failed.' : 'Its time ran out.'}</strong> {reason}
+      {until !== null && (
+        <span className="quiet"> Its files are kept until {new Date(until).toLocaleString()}.</span>
+      )}
+    </p>
+  );
+}

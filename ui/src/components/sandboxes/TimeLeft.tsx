@@ -1,0 +1,67 @@
+/** How long a sandbox has still to live, and a way to give it longer. */
+
+import { api } from '../../api/client';
+import type { Sandbox } from '../../api/types';
+import { notify, notifyFailure } from '../../state/announce';
+import { duration, secondsUntil, tick } from '../../state/clock';
+import { keep } from '../../state/sandboxes';
+import { useStore } from '../../state/store';
+import { Icon } from '../parts/icons';
+import { Pop } from '../parts/Pop';
+
+const CHOICES = [
+  { ttl: '1h', words: '1 hour more' },
+  { ttl: '4h', words: '4 hours more' },
+  { ttl: '12h', words: '12 hours more' },
+  { ttl: '1d', words: '1 day more' },
+];
+
+export function TimeLeft({ sandbox }: { readonly sandbox: Sandbox }) {
+  const now = useStore(tick);
+  const left = sandbox.expires_at === null ? 0 : secondsUntil(sandbox.expires_at, now);
+  const most = sandbox.max_expires_at === null ? null : secondsUntil(sandbox.max_expires_at, now);
+  const soon = sandbox.ends_soon === true;
+  const summary = (
+    <>
+      <Icon name="clock" />
+      {left > 0 ? `${soon ? 'ends soon: ' : ''}${duration(left)} left` : 'time is up'}
+    </>
+  );
+  return (
+    <Pop summary={summary} tone={soon ? 'fact-warn' : ''}>
+      {(close) => (
+        <>
+          <p>Extend it by</p>
+          <ul className="pop-choices">
+            {CHOICES.map(({ ttl, words }) => (
+              <li key={ttl}>
+                <button
+                  type="button"
+                  className="button button-small"
+                  onClick={() => {
+                    close();
+                    extend(sandbox.sandbox_id, ttl);
+                  }}
+                >
+                  {words}
+                </button>
+              </li>
+            ))}
+          </ul>
+          {most !== null && (
+            <p className="quiet">At most {duration(most)} from now, says its profile.</p>
+          )}
+        </>
+      )}
+    </Pop>
+  );
+}
+
+function extend(id: string, ttl: string): void {
+  api.extend(id, ttl).then((next) => {
+    keep(next);
+    if (next.expires_at === null) return;
+    const left = secondsUntil(next.expires_at, Date.now());
+    notify(`${next.name} now has ${duration(left)} left.`);
+  }, notifyFailure('Its time could not be extended'));
+}

@@ -1,0 +1,81 @@
+/** Shows the work in a sandbox that nobody has outside, before an act that may lose it. */
+
+import { useEffect, useState } from 'react';
+import { api } from '../../api/client';
+import type { UnpulledPlace } from '../../api/types';
+
+const SHOWN = 8;
+
+type Found =
+  | { readonly is: 'looking' }
+  | { readonly is: 'unknown'; readonly why: string }
+  | { readonly is: 'found'; readonly places: readonly UnpulledPlace[] };
+
+export function UnpulledWork({ sandboxId }: { readonly sandboxId: string }) {
+  const [found, setFound] = useState<Found>({ is: 'looking' });
+
+  useEffect(() => {
+    let open = true;
+    const tell = (now: Found) => {
+      if (open) setFound(now);
+    };
+    api.unpulled(sandboxId).then(
+      (places) => tell({ is: 'found', places }),
+      (reason: unknown) =>
+        tell({ is: 'unknown', why: reason instanceof Error ? reason.message : String(reason) }),
+    );
+    return () => {
+      open = false;
+    };
+  }, [sandboxId]);
+
+  return (
+    <div className="unpulled" role="status">
+      {found.is === 'looking' && <p className="quiet">Looking for work that is only in it…</p>}
+      {found.is === 'unknown' && <p>Work that is only in it cannot be listed: {found.why}</p>}
+      {found.is === 'found' && found.places.length === 0 && (
+        <p className="quiet">No work is only in it.</p>
+      )}
+      {found.is === 'found' &&
+        found.places.map((place) => <Place key={place.path} place={place} />)}
+    </div>
+  );
+}
+
+function Place({ place }: { readonly place: UnpulledPlace }) {
+  const files = [
+    ...place.changed.map((path) => ({ path, kind: 'changed' })),
+    ...place.untracked.map((path) => ({ path, kind: 'untracked' })),
+  ];
+  const shown = files.slice(0, SHOWN);
+  const left = files.length - shown.length + place.more;
+  return (
+    <section>
+      <p>
+        <strong>Only in {place.path}:</strong> {summary(place)}
+      </p>
+      <ul>
+        {shown.map(({ path, kind }) => (
+          <li key={`${kind} ${path}`}>
+            {kind} <code>{path}</code>
+          </li>
+        ))}
+        {left > 0 && <li>and {left} more</li>}
+      </ul>
+    </section>
+  );
+}
+
+function summary({ commits, tip, subject, stashes, changed, untracked, more }: UnpulledPlace) {
+  const words: string[] = [];
+  if (commits > 0)
+    words.push(`${count(commits, 'commit')} up to ${tip?.slice(0, 12) ?? '?'} (${subject})`);
+  if (stashes > 0) words.push(count(stashes, 'stash', 'stashes'));
+  const files = changed.length + untracked.length + more;
+  if (files > 0) words.push(count(files, 'file'));
+  return words.join(', ');
+}
+
+function count(number: number, noun: string, several = `${noun}s`): string {
+  return `${number} ${number === 1 ? noun : several}`;
+}

@@ -1,0 +1,51 @@
+/** What a profile needs and gives, and whether this server has it. */
+
+import type { Extension, Profile } from '../../api/types';
+import { sizeWords } from '../parts/words';
+
+interface WantsProps {
+  readonly profile: Profile;
+  readonly extensions: readonly Extension[];
+}
+
+const MIB = 1024 * 1024;
+
+export function Wants({ profile, extensions }: WantsProps) {
+  const extension = extensions.find(({ name }) => name === profile.extension);
+  const secrets = profile.setup?.secret_refs ?? [];
+  return (
+    <div className="wants" aria-label="What this profile needs">
+      {factsOf(profile).map((fact) => (
+        <span key={fact}>{fact}</span>
+      ))}
+      {secrets.length > 0 && <span>needs secrets {secrets.join(', ')}</span>}
+      {extension !== undefined && !extension.available && (
+        <span className="wants-bad" role="alert">
+          {extension.name} is not available here: {extension.reason}
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** Short words for what a profile says. Pure. */
+export function factsOf(profile: Profile): readonly string[] {
+  const { extension = '', image, isolation, network, resources, ttl } = profile;
+  return [
+    extension === '' ? '' : `runs on ${extension.replace(/^ext\./, '')}`,
+    image === undefined ? '' : image === 'host' ? 'system of this machine' : `image ${image}`,
+    isolation === undefined ? '' : `${isolation.level} wall`,
+    network === undefined ? '' : `network ${network.mode}`,
+    ...limitsOf(resources),
+    ttl === undefined ? '' : `lives ${ttl.default}`,
+  ].filter((fact) => fact !== '');
+}
+
+function limitsOf(resources: Profile['resources']): readonly string[] {
+  const memory = resources?.['memory_mb'] ?? null;
+  const cpu = resources?.['cpu'] ?? null;
+  return [
+    memory === null ? '' : `memory ${sizeWords(memory * MIB)}`,
+    cpu === null ? '' : `${cpu} CPU`,
+  ];
+}

@@ -1,0 +1,395 @@
+/** Setting a secret, and giving one another value. The value is forgotten with the dialog. */
+
+import { useState, type ReactNode } from 'react';
+import { api, Problem } from '../../api/client';
+import type { Secret, SecretKind, SetSecret } from '../../api/types';
+import { notify } from '../../state/announce';
+import { sandboxes } from '../../state/sandboxes';
+import { useStore } from '../../state/store';
+import { Dialog } from '../parts/Dialog';
+import { Field } from '../parts/Field';
+import { Segments } from '../parts/Segments';
+
+interface DialogProps {
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+const KINDS: readonly { value: SecretKind; words: string }[] = [
+  { value: 'provider', words: 'Model provider' },
+  { value: 'custom', words: 'Any HTTPS service' },
+  { value: 'git', words: 'Git remote' },
+  { value: 'env', words: 'Variable' },
+];
+const PROVIDERS = [
+  'anthropic',
+  'openai',
+  'google',
+  'gemini',
+  'elevenlabs',
+  'deepgram',
+  'groq',
+  'together',
+  'fireworks',
+  'mistral',
+  'cohere',
+  'replicate',
+  'huggingface',
+];
+
+interface Draft {
+  readonly name: string;
+  readonly value: string;
+  readonly kind: SecretKind;
+  readonly scope: string;
+  readonly provider: string;
+  readonly hosts: string;
+  readonly remote: string;
+  readonly env: string;
+  readonly exposed: boolean;
+}
+
+const EMPTY: Draft = {
+  name: '',
+  value: '',
+  kind: 'provider',
+  scope: 'person',
+  provider: 'anthropic',
+  hosts: '',
+  remote: '',
+  env: '',
+  exposed: false,
+};
+
+/** The body of a create: only what its kind knows. Pure. */
+export function bodyOf(draft: Draft): SetSecret {
+  const { kind, value, scope, provider, remote } = draft;
+  const hosts = draft.hosts.split(/[\s,]+/).filter((host) => host !== '');
+  const env = draft.env.trim();
+  return {
+    kind,
+    value,
+    scope,
+    broker_protected: kind !== 'env' && !draft.exposed,
+    ...(kind === 'provider' ? { provider } : {}),
+    ...(kind === 'custom' ? { hosts } : {}),
+    ...(kind === 'git' ? { remote: remote.trim() } : {}),
+    ...(env !== '' && kind !== 'git' ? { env } : {}),
+  };
+}
+
+interface Trouble {
+  readonly field: string | null;
+  readonly text: string;
+  readonly code?: string;
+}
+
+export function SecretDialog({ onClose, onDone }: DialogProps) {
+  const [draft, setDraft] = useState(EMPTY);
+  const [trouble, setTrouble] = useState<Trouble | null>(null);
+  const [busy, setBusy] = useState(false);
+  const change = (part: Partial<Draft>): void => {
+    setDraft((now) => ({ ...now, ...part }));
+    setTrouble(null);
+  };
+  const at = (field: string): string | null => (trouble?.field === field ? trouble.text : null);
+  const known = ['name', 'value', 'hosts', 'remote', 'env', 'scope'];
+
+  const doubtful = trouble?.code === 'look_alike_host';
+
+  async function submit(): Promise<void> {
+    setBusy(true);
+    try {
+      const body = bodyOf(draft);
+      const made = await api.addSecret(
+        draft.name.trim(),
+        doubtful ? { ...body, look_alike: true } : body,
+      );
+      notify(`${made.name} is set.`);
+      onDone();
+      onClose();
+    } catch (reason) {
+      if (!(reason instanceof Problem)) throw reason;
+      setTrouble({ field: reason.field, text: reason.message, code: reason.code });
+      setBusy(false);
+    }
+  }
+
+  return (
+    <Dialog title="Set a secret" onClose={onClose} wide>
+      <Form onSubmit={() => void submit()}>
+        {trouble !== null && !known.includes(trouble.field ?? '') && (
+          <p className="form-trouble" role="alert">
+            {trouble.text}
+          </p>
+        )}
+        <Segments
+          legend="What it is for"
+          choices={KINDS}
+          chosen={draft.kind}
+          onChoose={(kind) => change({ kind })}
+        />
+        <div className="form-row">
+          <Field label="Name" hint="How you will find it" trouble={at('name')}>
+            {(props) => (
+              <Text {...props} value={draft.name} onChange={(name) => change({ name })} />
+            )}
+          </Field>
+          <ValueField
+            value={draft.value}
+            trouble={at('value')}
+            onChange={(value) => change({ value })}
+          />
+        </div>
+        <div className="form-row">
+          <Purpose draft={draft} at={at} change={change} />
+          {draft.kind === 'custom' && draft.exposed && (
+            <EnvField draft={draft} at={at} change={change} />
+          )}
+          <ScopeField
+            scope={draft.scope}
+            trouble={at('scope')}
+            onChange={(scope) => change({ scope })}
+          />
+        </div>
+        <Exposure draft={draft} change={change} />
+        <Foot busy={busy} able={draft.name.trim() !== '' && draft.value !== ''} onClose={onClose}>
+          {doubtful ? 'Use this host' : 'Set secret'}
+        </Foot>
+      </Form>
+    </Dialog>
+  );
+}
+
+interface PurposeProps {
+  readonly draft: Draft;
+  readonly at: (field: string) => string | null;
+  readonly change: (part: Partial<Draft>) => void;
+}
+
+function Purpose({ draft, at, change }: PurposeProps) {
+  switch (draft.kind) {
+    case 'provider':
+      return (
+        <Field label="Provider" trouble={at('provider')}>
+          {(props) => (
+            <select
+              {...props}
+              value={draft.provider}
+              onChange={(event) => change({ provider: event.target.value })}
+            >
+              {PROVIDERS.map((name) => (
+                <option key={name}>{name}</option>
+              ))}
+            </select>
+          )}
+        </Field>
+      );
+    case 'custom':
+      return (
+        <Field label="Hosts" hint="Others ask for your word first" trouble={at('hosts')}>
+          {(props) => (
+            <Text
+              {...props}
+              value={draft.hosts}
+              placeholder="api.example.com"
+              onChange={(hosts) => change({ hosts })}
+            />
+          )}
+        </Field>
+      );
+    case 'git':
+      return (
+        <Field label="Remote" hint="Below which git may use it" trouble={at('remote')}>
+          {(props) => (
+            <Text
+              {...props}
+              value={draft.remote}
+              placeholder="https://github.com/owner"
+              onChange={(remote) => change({ remote })}
+            />
+          )}
+        </Field>
+      );
+    case 'env':
+      return <EnvField draft={draft} at={at} change={change} />;
+  }
+}
+
+function EnvField({ draft, at, change }: PurposeProps) {
+  return (
+    <Field label="Variable" hint="Its name inside" trouble={at('env')}>
+      {(props) => (
+        <Text
+          {...props}
+          value={draft.env}
+          placeholder="API_TOKEN"
+          onChange={(env) => change({ env })}
+        />
+      )}
+    </Field>
+  );
+}
+
+function Exposure({ draft, change }: Pick<PurposeProps, 'draft' | 'change'>) {
+  if (draft.kind === 'git') return null;
+  const exposed = draft.kind === 'env' || draft.exposed;
+  return (
+    <div className={exposed ? 'exposure exposure-on' : 'exposure'}>
+      {draft.kind !== 'env' && (
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={draft.exposed}
+            onChange={(event) => change({ exposed: event.target.checked })}
+          />
+          Put the value itself inside (not broker-protected)
+        </label>
+      )}
+      {exposed && (
+        <p>
+          Everything in the sandbox can read it, and can send it away. Sandboxes that hold it are
+          marked as exposed.
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface ScopeProps {
+  readonly scope: string;
+  readonly trouble: string | null;
+  readonly onChange: (scope: string) => void;
+}
+
+function ScopeField({ scope, trouble, onChange }: ScopeProps) {
+  const list = useStore(sandboxes) ?? [];
+  return (
+    <Field label="Who may use it" trouble={trouble}>
+      {(props) => (
+        <select {...props} value={scope} onChange={(event) => onChange(event.target.value)}>
+          <option value="person">All my sandboxes</option>
+          <option value="organization">The organization</option>
+          {list.map(({ sandbox_id: id, name }) => (
+            <option key={id} value={`sandbox:${id}`}>
+              Sandbox {name}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+interface RotateProps extends DialogProps {
+  readonly secret: Secret;
+}
+
+export function RotateDialog({ secret, onClose, onDone }: RotateProps) {
+  const [value, setValue] = useState('');
+  const [trouble, setTrouble] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+
+  async function submit(): Promise<void> {
+    setBusy(true);
+    try {
+      const next = await api.rotateSecret(secret, value);
+      notify(`${next.name} is at version ${next.version}, in every running sandbox.`);
+      onDone();
+      onClose();
+    } catch (reason) {
+      if (!(reason instanceof Problem)) throw reason;
+      setTrouble(reason.message);
+      setBusy(false);
+    }
+  }
+
+  return (
+    <Dialog title={`Rotate ${secret.name}`} onClose={onClose}>
+      <Form onSubmit={() => void submit()}>
+        <ValueField value={value} trouble={trouble} onChange={setValue} />
+        <Foot busy={busy} able={value !== ''} onClose={onClose}>
+          Rotate
+        </Foot>
+      </Form>
+    </Dialog>
+  );
+}
+
+function Form({ onSubmit, children }: { onSubmit: () => void; children: ReactNode }) {
+  return (
+    <form
+      className="form"
+      noValidate
+      autoComplete="off"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit();
+      }}
+    >
+      {children}
+    </form>
+  );
+}
+
+interface ValueProps {
+  readonly value: string;
+  readonly trouble: string | null;
+  readonly onChange: (value: string) => void;
+}
+
+function ValueField({ value, trouble, onChange }: ValueProps) {
+  return (
+    <Field label="Value" hint="Never shown again, to nobody" trouble={trouble} grow>
+      {(props) => (
+        <input
+          {...props}
+          type="password"
+          autoComplete="new-password"
+          spellCheck={false}
+          value={value}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface TextProps {
+  readonly id: string;
+  readonly value: string;
+  readonly placeholder?: string;
+  readonly onChange: (value: string) => void;
+}
+
+function Text({ onChange, ...rest }: TextProps) {
+  return (
+    <input
+      {...rest}
+      autoComplete="off"
+      autoCapitalize="off"
+      spellCheck={false}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  );
+}
+
+interface FootProps {
+  readonly busy: boolean;
+  readonly able: boolean;
+  readonly onClose: () => void;
+  readonly children: string;
+}
+
+function Foot({ busy, able, onClose, children }: FootProps) {
+  return (
+    <footer className="dialog-foot">
+      <button type="button" className="button" onClick={onClose}>
+        Cancel
+      </button>
+      <button type="submit" className="button button-primary" disabled={busy || !able}>
+        {children}
+      </button>
+    </footer>
+  );
+}

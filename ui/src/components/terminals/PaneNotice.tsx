@@ -1,0 +1,96 @@
+/** What lies over a terminal's lower edge when it is not simply live. */
+
+import { useEffect, useState } from 'react';
+import { isOver, type AttachStatus } from '../../terminal/attach/status';
+import type { TerminalView } from '../../terminal/screen/view';
+import { TurnNotice } from './TurnNotice';
+import { exitWords } from '../parts/words';
+
+interface PaneNoticeProps {
+  readonly status: AttachStatus | null;
+  /** What was refused a moment ago, in words; null when nothing was. */
+  readonly refused: string | null;
+  readonly view: TerminalView | null;
+}
+
+export function PaneNotice({ status, refused, view }: PaneNoticeProps) {
+  if (status === null || status.phase === 'closed') return null;
+  if (status.phase === 'live') return <TurnNotice status={status} {...{ refused, view }} />;
+  const cut = status.phase === 'waiting' || (status.phase === 'connecting' && status.resumes);
+  const ended = isOver(status.phase);
+  return (
+    <div className={ended ? 'pane-notice pane-notice-end' : 'pane-notice'} role="status">
+      <Words status={status} refused={refused !== null} />
+      {cut && (
+        <button type="button" className="button button-small" onClick={() => view?.retryNow()}>
+          Reconnect now
+        </button>
+      )}
+      {status.phase === 'parked' && (
+        <button
+          type="button"
+          className="button button-small button-primary"
+          onClick={() => {
+            view?.takeBack();
+            view?.focus();
+          }}
+        >
+          Take back
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Words({ status, refused }: { readonly status: AttachStatus; readonly refused: boolean }) {
+  switch (status.phase) {
+    case 'connecting':
+      if (!status.resumes) return <span>Connecting…</span>;
+      return <Cut refused={refused} until={0} />;
+    case 'waiting':
+      return <Cut refused={refused} until={status.retryAt} />;
+    case 'parked':
+      return <span>This terminal moved to another tab of yours.</span>;
+    case 'ended':
+      return (
+        <span>The program ended: {status.exit === null ? '' : exitWords(plain(status.exit))}.</span>
+      );
+    case 'gone':
+      return <span>{status.reason === '' ? 'This terminal is gone.' : status.reason}</span>;
+    case 'revoked':
+      return <span>Your way in here is over. Ask for a new link.</span>;
+    case 'live':
+    case 'closed':
+      return null;
+  }
+}
+
+function plain(exit: NonNullable<AttachStatus['exit']>): Readonly<Record<string, unknown>> {
+  return exit.kind === 'code' ? { code: exit.code } : { signal: exit.signal };
+}
+
+interface CutProps {
+  readonly refused: boolean;
+  /** When the next try is due; 0: it is under way; null: the screen catches up first. */
+  readonly until: number | null;
+}
+
+function Cut({ refused, until }: CutProps) {
+  return (
+    <span>
+      {refused ? 'Not typed: disconnected. ' : 'Disconnected. '}
+      <Countdown until={until} />
+    </span>
+  );
+}
+
+function Countdown({ until }: { readonly until: number | null }) {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = window.setInterval(() => setNow(Date.now()), 500);
+    return () => window.clearInterval(timer);
+  }, []);
+  if (until === null) return <>Catching up…</>;
+  const seconds = Math.ceil((until - now) / 1000);
+  return <>{seconds > 0 ? `Trying again in ${seconds} s` : 'Trying again…'}</>;
+}

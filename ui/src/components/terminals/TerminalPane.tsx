@@ -1,0 +1,135 @@
+/** One terminal's pane: the screen or its cards, who is here, search, text view. */
+
+import { useCallback, useEffect, useState } from 'react';
+import type { Terminal } from '../../api/types';
+import { login } from '../../state/login';
+import { phone, prefersCards } from '../../state/screen';
+import { useStore } from '../../state/store';
+import { AgentBar } from '../agents/AgentBar';
+import { CardsView } from '../agents/CardsView';
+import { PaneBar } from './PaneBar';
+import { PaneNotice } from './PaneNotice';
+import { SearchBar } from './SearchBar';
+import { ShareDialog } from '../people/ShareDialog';
+import type { panelOf } from '../parts/TabList';
+import { TextView } from './TextView';
+import { isOver } from '../../terminal/attach/status';
+import { ComposeBar, TouchKeys } from './TouchKeys';
+import { useTerminalView, type Calls, type Viewed } from './useTerminalView';
+
+interface TerminalPaneProps extends Omit<Calls, 'onSearch'> {
+  readonly sandboxId: string;
+  readonly terminal: Terminal;
+  readonly client: string;
+  readonly visible: boolean;
+  /** The person's way in has ended, as heard elsewhere. */
+  readonly over?: boolean;
+  /** Attributes that tie it to its tab, where it has one. */
+  readonly panel?: ReturnType<typeof panelOf>;
+}
+
+/** What lies over the pane. */
+type Over = { readonly is: 'share' } | { readonly is: 'text'; readonly text: string };
+
+export function TerminalPane(props: TerminalPaneProps) {
+  const { sandboxId, terminal, client, visible, over: ended, panel, ...calls } = props;
+  const terminalId = terminal.terminal_id;
+  const [searching, setSearching] = useState(false);
+  const [over, setOver] = useState<Over | null>(null);
+  const owner = useStore(login).is === 'in';
+  const onSearch = (): void => setSearching(true);
+  const viewed = useTerminalView({ sandboxId, terminalId, client }, { ...calls, onSearch });
+  const { view, status, refused } = viewed;
+  const agent = status?.agent ?? null;
+  const [cards, setCards] = useCards(agent !== null);
+  const idle = over === null;
+  const toTerminal = useCallback(() => setCards(false), [setCards]);
+
+  useEffect(() => {
+    if (view === null) return;
+    view.show(visible && !cards);
+    if (visible && !cards && !phone.matches && idle) view.focus();
+  }, [view, visible, cards, idle]);
+
+  useEffect(() => {
+    if (ended === true) view?.revoke();
+  }, [view, ended]);
+
+  return (
+    <div className={refused !== null ? 'pane pane-refused' : 'pane'} hidden={!visible} {...panel}>
+      <PaneBar
+        {...{ sandboxId, terminal, status, view, cards }}
+        onCards={() => setCards(!cards)}
+        onShare={() => setOver({ is: 'share' })}
+        onSearch={onSearch}
+        onText={() => setOver({ is: 'text', text: view?.text() ?? '' })}
+      />
+      {agent !== null && <AgentBar {...{ sandboxId, terminalId, agent, owner }} />}
+      {cards && visible && (
+        <CardsView {...{ sandboxId, owner }} id={terminalId} onTerminal={toTerminal} />
+      )}
+      <Screen
+        {...{ terminal, viewed }}
+        hidden={cards}
+        searching={searching && !cards}
+        onSearched={() => setSearching(false)}
+      />
+      {over?.is === 'share' && (
+        <ShareDialog {...{ sandboxId, terminal }} onClose={() => setOver(null)} />
+      )}
+      {over?.is === 'text' && <TextView text={over.text} onClose={() => setOver(null)} />}
+    </div>
+  );
+}
+
+/** A narrow screen shows an agent as cards until told otherwise; whatever else, its terminal. */
+function useCards(hasAgent: boolean): [boolean, (cards: boolean) => void] {
+  const [wanted, setWanted] = useState<boolean | null>(null);
+  return [wanted ?? (hasAgent && prefersCards()), setWanted];
+}
+
+interface ScreenProps {
+  readonly terminal: Terminal;
+  readonly viewed: Viewed;
+  readonly hidden: boolean;
+  readonly searching: boolean;
+  readonly onSearched: () => void;
+}
+
+/** The terminal itself with what lies on it, and a touch screen's keys below. */
+function Screen({ terminal, viewed, hidden, searching, onSearched }: ScreenProps) {
+  const { host, view, status, refused, matches, hover } = viewed;
+  const types = !hidden && status?.me?.role !== 'viewer';
+  const off = status !== null && isOver(status.phase);
+  return (
+    <>
+      {searching && view !== null && (
+        <SearchBar
+          matches={matches}
+          onFind={(words, direction, growing) => view.find(words, direction, growing)}
+          onClose={() => {
+            onSearched();
+            view.endSearch();
+            view.focus();
+          }}
+        />
+      )}
+      <div className="pane-stage" hidden={hidden}>
+        <div
+          ref={host}
+          className="pane-screen"
+          role="group"
+          aria-label={`Terminal ${terminal.name ?? terminal.argv[0] ?? ''}. Control Shift Period leaves it.`}
+        />
+        {hover !== null && <p className="pane-link">{hover}</p>}
+        <PaneNotice status={status} refused={refused} view={view} />
+      </div>
+      {types && view !== null && (
+        <>
+          <TouchKeys view={view} off={off} />
+          <ComposeBar view={view} off={off} />
+        </>
+      )}
+    </>
+  );
+}

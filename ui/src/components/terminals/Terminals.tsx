@@ -1,0 +1,240 @@
+/** The tabs of one sandbox: its terminals and its log, and the pane of the chosen one. */
+
+import { use, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { api } from '../../api/client';
+import type { Agent, Sandbox, Terminal } from '../../api/types';
+import { closeTerminal, isLive, openTerminal } from '../../state/acts';
+import { announce, notifyFailure } from '../../state/announce';
+import { go, route } from '../../state/route';
+import { agentsMoved, loadTerminals, terminals } from '../../state/sandboxes';
+import { useStore } from '../../state/store';
+import type { AttachStatus } from '../../terminal/attach/status';
+import { clientId } from '../../terminal/attach/client-id';
+import { Confirm } from '../parts/Dialog';
+import { CardsView } from '../agents/CardsView';
+import { Icon } from '../parts/icons';
+import { LogPane } from '../sandboxes/LogPane';
+import { RecordingsPane } from '../recordings/RecordingsPane';
+import { Tab } from '../parts/Tab';
+import { panelOf, PlainTab, TabList } from '../parts/TabList';
+import { TerminalPane } from './TerminalPane';
+
+interface TerminalsProps {
+  readonly sandbox: Sandbox;
+  readonly onPalette: () => void;
+}
+
+type Statuses = Readonly<Record<string, AttachStatus>>;
+
+/** The route's words for the tabs that are no terminals. */
+const LOG = 'log';
+const RECORDINGS = 'recordings';
+const NONE: readonly Terminal[] = [];
+const NO_MACHINES: readonly Agent[] = [];
+
+export function Terminals({ sandbox, onPalette }: TerminalsProps) {
+  const id = sandbox.sandbox_id;
+  const loaded = useStore(terminals)[id];
+  const [statuses, setStatuses] = useState<Statuses>({});
+  const [closing, setClosing] = useState<string | null>(null);
+  const tabs = useRef<HTMLDivElement>(null);
+  const live = isLive(sandbox);
+  // The terminals of one that does not run are gone, whatever was loaded before.
+  const list = live && loaded !== undefined ? loaded : NONE;
+  const known = useMachines(id, live);
+  const machines = known ?? NO_MACHINES;
+  const chosen = useChosen(list, machines);
+  const keys = useMemo(() => {
+    const ids = [...list.map((one) => one.terminal_id), ...machines.map((one) => one.id)];
+    return live ? [...ids, LOG, RECORDINGS] : [...ids, LOG];
+  }, [list, machines, live]);
+
+  useEffect(() => {
+    if (live) loadTerminals(id).catch(notifyFailure('The terminals could not be listed'));
+  }, [id, live]);
+  const onStatus = useCallback((terminalId: string, status: AttachStatus) => {
+    setStatuses((now) => ({ ...now, [terminalId]: status }));
+  }, []);
+  const onEscape = useCallback(() => {
+    tabs.current?.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
+    announce('Left the terminal. Arrow keys choose a tab, Enter goes back in.');
+  }, []);
+
+  function onClose(terminal: Terminal): void {
+    const { terminal_id: terminalId, state } = terminal;
+    const ended = state === 'exited' || statuses[terminalId]?.phase === 'ended';
+    if (ended) void closeTerminal(id, terminalId);
+    else setClosing(terminalId);
+  }
+
+  return (
+    <section className="terminals" aria-label="Terminals">
+      <div ref={tabs} className="tabs">
+        <TabList keys={keys} chosen={chosen}>
+          {list.map((terminal) => (
+            <Tab
+              key={terminal.terminal_id}
+              terminal={terminal}
+              status={statuses[terminal.terminal_id]}
+              selected={terminal.terminal_id === chosen}
+              onChoose={() => choose(tabs.current, id, terminal.terminal_id)}
+              onClose={() => onClose(terminal)}
+            />
+          ))}
+          {machines.map((machine) => (
+            <PlainTab
+              key={machine.id}
+              id={machine.id}
+              icon="agent"
+              selected={chosen === machine.id}
+              onChoose={() => go(id, machine.id)}
+            >
+              {`${machine.agent} (cards)`}
+            </PlainTab>
+          ))}
+          <PlainTab id={LOG} icon="log" selected={chosen === LOG} onChoose={() => go(id, LOG)}>
+            Log
+          </PlainTab>
+          {live && (
+            <PlainTab
+              id={RECORDINGS}
+              icon="record"
+              selected={chosen === RECORDINGS}
+              onChoose={() => go(id, RECORDINGS)}
+            >
+              Recordings
+            </PlainTab>
+          )}
+        </TabList>
+        {live && <OpenButtons sandbox={sandbox} />}
+      </div>
+      <div className="panes">
+        {live && (
+          <Panes id={id} list={list} chosen={chosen} {...{ onStatus, onEscape, onPalette }} />
+        )}
+        {machines
+          .filter((machine) => machine.id === chosen)
+          .map((machine) => (
+            <div key={machine.id} className="pane" {...panelOf(machine.id)}>
+              <CardsView sandboxId={id} id={machine.id} owner onTerminal={null} />
+            </div>
+          ))}
+        {live && chosen === RECORDINGS && <RecordingsPane sandboxId={id} />}
+        {chosen === LOG && (
+          <LogPane sandbox={sandbox} waitsForTerminal={nothingRuns(live, loaded, known)} />
+        )}
+      </div>
+      {closing !== null && (
+        <Confirm
+          title="Close this terminal?"
+          action="Close terminal"
+          danger
+          onClose={() => setClosing(null)}
+          onConfirm={() => void closeTerminal(id, closing)}
+        >
+          <p>Its program and everything started from it will end, for everyone who watches.</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+/** Whether all that may run was listed, and there is none. */
+function nothingRuns(
+  live: boolean,
+  list: readonly Terminal[] | undefined,
+  machines: readonly Agent[] | null,
+): boolean {
+  return live && list?.length === 0 && machines?.length === 0;
+}
+
+/** The tab the route names, else the first terminal, else an agent's cards, else the log. */
+function useChosen(list: readonly Terminal[], machines: readonly Agent[]): string {
+  const { tab } = useStore(route);
+  if (tab === LOG || tab === RECORDINGS) return tab;
+  if (machines.some(({ id }) => id === tab)) return tab ?? LOG;
+  const wanted = list.find((terminal) => terminal.terminal_id === tab);
+  const machine = machines.find((one) => one.agent_state !== 'stopped') ?? machines.at(-1);
+  return (wanted ?? list.at(0))?.terminal_id ?? machine?.id ?? LOG;
+}
+
+/** Agents without a terminal: programs drive them, and they are read as cards. Null until they
+ *  were listed. */
+function useMachines(id: string, live: boolean): readonly Agent[] | null {
+  const [machines, setMachines] = useState<readonly Agent[] | null>(null);
+  const moved = useStore(agentsMoved)[id] ?? 0;
+  useEffect(() => {
+    if (!live) return;
+    api.agents(id).then(
+      (list) => setMachines(list.filter(({ mode }) => mode === 'machine')),
+      // An older runtime has none; the terminals are not to suffer from that.
+      () => setMachines([]),
+    );
+  }, [id, live, moved]);
+  return live ? machines : NO_MACHINES;
+}
+
+/** Shows a terminal; choosing the one that is shown goes into it. */
+function choose(tabs: HTMLElement | null, id: string, terminalId: string): void {
+  go(id, terminalId);
+  const shown = tabs?.closest('.terminals')?.querySelector('.pane:not([hidden])');
+  shown?.querySelector<HTMLElement>('.xterm-helper-textarea')?.focus();
+}
+
+interface PanesProps {
+  readonly id: string;
+  readonly list: readonly Terminal[];
+  readonly chosen: string;
+  readonly onStatus: (terminalId: string, status: AttachStatus) => void;
+  readonly onEscape: () => void;
+  readonly onPalette: () => void;
+}
+
+/** A pane for every terminal that was looked at; the others are not attached at all. */
+function Panes({ id, list, chosen, ...calls }: PanesProps) {
+  const client = use(clientId());
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
+  const isTerminal = list.some((terminal) => terminal.terminal_id === chosen);
+  if (isTerminal && !opened.has(chosen)) setOpened(new Set([...opened, chosen]));
+  return list
+    .filter((terminal) => opened.has(terminal.terminal_id))
+    .map((terminal) => (
+      <TerminalPane
+        key={terminal.terminal_id}
+        sandboxId={id}
+        terminal={terminal}
+        client={client}
+        panel={panelOf(terminal.terminal_id)}
+        visible={terminal.terminal_id === chosen}
+        {...calls}
+      />
+    ));
+}
+
+function OpenButtons({ sandbox }: { readonly sandbox: Sandbox }) {
+  const { sandbox_id: id, agent } = sandbox;
+  return (
+    <div className="tab-tools">
+      <button
+        type="button"
+        className="button button-small"
+        aria-label="New terminal"
+        onClick={() => void openTerminal(id)}
+      >
+        <Icon name="plus" />
+        <span className="wide-only">Terminal</span>
+      </button>
+      {agent !== null && (
+        <button
+          type="button"
+          className="button button-small"
+          aria-label={`New ${agent} terminal`}
+          onClick={() => void openTerminal(id, agent)}
+        >
+          <Icon name="agent" />
+          <span className="wide-only">{agent}</span>
+        </button>
+      )}
+    </div>
+  );
+}

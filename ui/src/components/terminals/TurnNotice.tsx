@@ -1,0 +1,59 @@
+/** Over a live terminal's lower edge: who asks for control, and why keys went nowhere. */
+
+import { useState } from 'react';
+import type { AttachStatus } from '../../terminal/attach/status';
+import { controlActs } from '../../terminal/attach/turns';
+import type { TerminalView } from '../../terminal/screen/view';
+
+interface TurnNoticeProps {
+  readonly status: AttachStatus;
+  /** What was refused a moment ago, in words; null when nothing was. */
+  readonly refused: string | null;
+  readonly view: TerminalView | null;
+}
+
+export function TurnNotice({ status, refused, view }: TurnNoticeProps) {
+  const [passedOver, setPassedOver] = useState<string | null>(null);
+  const { control, drives, me } = status;
+  const asker = control?.waiting.find(({ client }) => client !== me?.client) ?? null;
+  if (refused !== null) {
+    return (
+      <div className="pane-notice pane-notice-now" role="alert">
+        <span>{refused}</span>
+        {controlActs(status).includes('ask') && (
+          <button
+            type="button"
+            className="button button-small"
+            onClick={() => view?.requestControl()}
+          >
+            Ask for control
+          </button>
+        )}
+      </div>
+    );
+  }
+  if (asker === null || !(drives || me?.role === 'owner')) return null;
+  const request = `${asker.client} ${control?.epoch ?? 0}`;
+  if (passedOver === request) return null;
+  return (
+    <div className="pane-notice pane-notice-now" role="alert">
+      <span>{asker.name} asks for control</span>
+      <span className="pane-notice-acts">
+        <button
+          type="button"
+          className="button button-small"
+          onClick={() => setPassedOver(request)}
+        >
+          Not now
+        </button>
+        <button
+          type="button"
+          className="button button-small button-primary"
+          onClick={() => view?.grantControl(asker.client)}
+        >
+          Give control
+        </button>
+      </span>
+    </div>
+  );
+}

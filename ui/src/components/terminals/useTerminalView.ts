@@ -1,0 +1,99 @@
+/** One terminal's view tied to the page: made once, told what changed, disposed in the end. */
+
+import { useEffect, useRef, useState, type RefObject } from 'react';
+import { announce, notify } from '../../state/announce';
+import { phone } from '../../state/screen';
+import { useStore } from '../../state/store';
+import { shade } from '../../state/theme';
+import type { AttachStatus } from '../../terminal/attach/status';
+import { refusalWords } from '../../terminal/attach/turns';
+import { TerminalView } from '../../terminal/screen/view';
+
+export interface Place {
+  readonly sandboxId: string;
+  readonly terminalId: string;
+  readonly client: string;
+}
+
+export interface Calls {
+  readonly onStatus: (terminalId: string, status: AttachStatus) => void;
+  readonly onEscape: () => void;
+  readonly onPalette: () => void;
+  readonly onSearch: () => void;
+}
+
+export interface Viewed {
+  readonly host: RefObject<HTMLDivElement | null>;
+  readonly view: TerminalView | null;
+  readonly status: AttachStatus | null;
+  /** Why keys went nowhere a moment ago, in words; null when none did. */
+  readonly refused: string | null;
+  readonly matches: { readonly index: number; readonly count: number };
+  /** The link under the pointer. */
+  readonly hover: string | null;
+}
+
+const FLASH_MS = 2600;
+
+export function useTerminalView({ sandboxId, terminalId, client }: Place, now: Calls): Viewed {
+  const host = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState<TerminalView | null>(null);
+  const [status, setStatus] = useState<AttachStatus | null>(null);
+  const [refused, setRefused] = useState<{ code: string | null; message: string } | null>(null);
+  const [matches, setMatches] = useState({ index: -1, count: 0 });
+  const [hover, setHover] = useState<string | null>(null);
+  const colour = useStore(shade);
+  const calls = useRef(now);
+
+  useEffect(() => {
+    calls.current = now;
+  });
+  useEffect(() => {
+    if (host.current === null) return;
+    const made = new TerminalView({
+      host: host.current,
+      sandboxId,
+      terminalId,
+      clientId: client,
+      shade: shade.get(),
+      autoFit: !phone.matches,
+      onStatus: (next) => {
+        setStatus(next);
+        calls.current.onStatus(terminalId, next);
+      },
+      onRefused: (code, message) => {
+        announce(message);
+        setRefused({ code, message });
+      },
+      onExpired: (name, mine, reason) => notify(expiryWords(name, mine, reason)),
+      onLost: (message) => notify(message, 'bad'),
+      onEscape: () => calls.current.onEscape(),
+      onPalette: () => calls.current.onPalette(),
+      onSearch: () => calls.current.onSearch(),
+      onMatches: (index, count) => setMatches({ index, count }),
+      onHover: setHover,
+    });
+    setView(made);
+    return () => {
+      made.dispose();
+      setView(null);
+    };
+  }, [sandboxId, terminalId, client]);
+  useEffect(() => view?.setShade(colour), [view, colour]);
+  useEffect(() => {
+    if (refused === null) return;
+    const timer = window.setTimeout(() => setRefused(null), FLASH_MS);
+    return () => window.clearTimeout(timer);
+  }, [refused]);
+
+  const control = status?.control ?? null;
+  const words = refused === null ? null : refusalWords(refused.code, refused.message, control);
+  return { host, view, status, refused: words, matches, hover };
+}
+
+function expiryWords(name: string, mine: boolean, reason: string): string {
+  const who = mine ? 'You' : name;
+  return reason === 'idle'
+    ? `${who} lost control: nothing was typed for a long while.`
+    : `${who} lost control: ${mine ? 'your' : 'their'} connection stayed away.`;
+}

@@ -1,0 +1,144 @@
+/**
+ * The text frames of a terminal's WebSocket, as `docs/runtime-contract.md` says them.
+ *
+ * Pure: JSON in, a typed frame or null out. A frame this page does not know is null, so
+ * that a newer server can say more without breaking an older page.
+ */
+
+import { fieldsOf, parseJson, whole, word, type Fields } from '../cards/fields';
+import { agentOf, controlOf, recordingOf } from './party';
+import type { AgentState, Control, Recording } from './party';
+
+export type Exit =
+  | { readonly kind: 'code'; readonly code: number }
+  | { readonly kind: 'signal'; readonly signal: string };
+
+export type ServerFrame =
+  | {
+      readonly type: 'start';
+      readonly offset: number;
+      readonly preamble: Uint8Array;
+      readonly cols: number;
+      readonly rows: number;
+      /** The name this connection goes by: nearly always the one asked for. */
+      readonly client: string | null;
+      readonly driver: string | null;
+      readonly title: string;
+      readonly ackEvery: number;
+      /** Bytes typed that may be on their way; 0: as many as one likes. */
+      readonly inputWindow: number;
+    }
+  | {
+      readonly type: 'resync';
+      readonly from: number;
+      readonly to: number;
+      readonly preamble: Uint8Array;
+    }
+  | { readonly type: 'size'; readonly cols: number; readonly rows: number }
+  | { readonly type: 'driver'; readonly client: string | null }
+  | { readonly type: 'title'; readonly title: string }
+  | { readonly type: 'exit'; readonly exit: Exit; readonly offset: number }
+  | { readonly type: 'error'; readonly code: string; readonly message: string }
+  /** Keystrokes were dropped. */
+  | { readonly type: 'refused'; readonly reason: string; readonly message: string }
+  /** Of what this connection sent, so many bytes went to the program or were refused. */
+  | { readonly type: 'taken'; readonly bytes: number }
+  | PeopleFrame;
+
+/** Frames about who is here and what goes on. */
+export type PeopleFrame =
+  | { readonly type: 'control'; readonly control: Control }
+  /** A driver lost control: `idle`, or `grace` when its connection stayed away. */
+  | { readonly type: 'expired'; readonly client: string; readonly reason: string }
+  | { readonly type: 'agent'; readonly agent: AgentState }
+  | { readonly type: 'recording'; readonly recording: Recording };
+
+export type ClientFrame =
+  | { readonly type: 'ack'; readonly offset: number }
+  | { readonly type: 'resize'; readonly cols: number; readonly rows: number }
+  | { readonly type: 'request_control' }
+  /** Without `to`: to who waited longest. */
+  | { readonly type: 'grant_control'; readonly to?: string }
+  | { readonly type: 'revoke_control' };
+
+const DEFAULT_ACK_EVERY = 65_536;
+
+/** Reads one text frame; null when it is not one of ours. */
+export function parseFrame(text: string): ServerFrame | null {
+  const fields = fieldsOf(parseJson(text));
+  if (fields === null) return null;
+  switch (fields['type']) {
+    case 'start':
+      return start(fields);
+    case 'resync':
+      return {
+        type: 'resync',
+        from: whole(fields['from']),
+        to: whole(fields['to']),
+        preamble: decodeBase64(fields['preamble']),
+      };
+    case 'size':
+      return { type: 'size', cols: whole(fields['cols']), rows: whole(fields['rows']) };
+    case 'driver':
+      return { type: 'driver', client: wordOrNull(fields['client']) };
+    case 'title':
+      return { type: 'title', title: word(fields['title']) };
+    case 'exit':
+      return { type: 'exit', exit: exitOf(fields), offset: whole(fields['offset']) };
+    case 'error':
+      return { type: 'error', code: word(fields['code']), message: word(fields['message']) };
+    case 'input_refused':
+      return { type: 'refused', reason: word(fields['reason']), message: word(fields['message']) };
+    case 'input_taken':
+      return { type: 'taken', bytes: whole(fields['bytes']) };
+    default:
+      return aboutPeople(fields);
+  }
+}
+
+function aboutPeople(fields: Fields): PeopleFrame | null {
+  switch (fields['type']) {
+    case 'control_state':
+      return { type: 'control', control: controlOf(fields) };
+    case 'control_expired':
+      return { type: 'expired', client: word(fields['client']), reason: word(fields['reason']) };
+    case 'agent_state':
+      return { type: 'agent', agent: agentOf(fields) };
+    case 'recording':
+      return { type: 'recording', recording: recordingOf(fields) };
+    default:
+      return null;
+  }
+}
+
+/** An exit as the runtime writes it: `signal`, or else `code`. */
+export function exitOf(fields: Fields): Exit {
+  const signal = fields['signal'];
+  if (typeof signal === 'string') return { kind: 'signal', signal };
+  if (typeof signal === 'number') return { kind: 'signal', signal: String(signal) };
+  return { kind: 'code', code: whole(fields['code']) };
+}
+
+function start(fields: Fields): ServerFrame {
+  return {
+    type: 'start',
+    offset: whole(fields['offset']),
+    preamble: decodeBase64(fields['preamble']),
+    cols: whole(fields['cols']),
+    rows: whole(fields['rows']),
+    client: wordOrNull(fields['client']),
+    driver: wordOrNull(fields['driver']),
+    title: word(fields['title']),
+    ackEvery: whole(fields['ack_every']) || DEFAULT_ACK_EVERY,
+    inputWindow: whole(fields['input_window']),
+  };
+}
+
+function decodeBase64(value: unknown): Uint8Array {
+  if (typeof value !== 'string' || value === '') return new Uint8Array(0);
+  return Uint8Array.from(atob(value), (char) => char.charCodeAt(0));
+}
+
+function wordOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}

@@ -1,0 +1,436 @@
+/**
+ * One terminal on the page: xterm with its addons, attached, sized, and searchable.
+ *
+ * Free of any framework. The driver's screen is fitted and asks for its size; anyone
+ * else's shows the terminal's own grid, scaled by font size to the room there is.
+ */
+
+import { FitAddon } from '@xterm/addon-fit';
+import { SearchAddon } from '@xterm/addon-search';
+import { SerializeAddon } from '@xterm/addon-serialize';
+import { UnicodeGraphemesAddon } from '@xterm/addon-unicode-graphemes';
+import { WebLinksAddon } from '@xterm/addon-web-links';
+import { Terminal } from '@xterm/xterm';
+
+import { api } from '../../api/client';
+import { keyProtocols } from '../../api/page-key';
+import { BROWSER_TIMERS } from '../../pulse';
+import { expose, unexpose } from '../../testing/hooks';
+import { guardAnswers } from '../cards/answers';
+import { Attachment, type AttachSocket } from '../attach/attach';
+import type { AttachStatus } from '../attach/status';
+import { colours } from './colours';
+import { follow, followable } from './links';
+import { interruptOf, lockOf } from '../attach/party';
+import { cleanPaste, lossWords } from './paste';
+import { listenForWake } from '../attach/wake';
+import { GpuRenderer } from './webgl';
+
+export interface TerminalViewOptions {
+  readonly host: HTMLElement;
+  readonly sandboxId: string;
+  readonly terminalId: string;
+  readonly clientId: string;
+  readonly shade: 'light' | 'dark';
+  /** Whether a driver's size is asked for without being told to (not on a phone). */
+  readonly autoFit: boolean;
+  readonly onStatus: (status: AttachStatus) => void;
+  /** Keys were pressed that went nowhere; `code` is the server's word, null: disconnected. */
+  readonly onRefused: (code: string | null, message: string) => void;
+  readonly onExpired: (name: string, mine: boolean, reason: string) => void;
+  /** Something that was typed or pasted is lost. */
+  readonly onLost: (message: string) => void;
+  /** The person wants the keyboard back, or the search. */
+  readonly onEscape: () => void;
+  readonly onSearch: () => void;
+  readonly onPalette: () => void;
+  readonly onMatches: (index: number, count: number) => void;
+  /** The link under the pointer, or null. */
+  readonly onHover: (href: string | null) => void;
+}
+
+const FONT_PX = 13.5;
+/** Smaller is no longer read; a wider grid is panned instead. */
+const FONT_MIN_PX = 6;
+const FONT_MIN_PHONE_PX = 9;
+const SCROLLBACK_LINES = 10_000;
+const SETTLE_MS = 100;
+const INPUT_FULL = 'input_full';
+const CUT_OFF = 'Not connected: nothing was typed.';
+const LOCKS = {
+  agent_running: 'The agent is running: nothing was typed.',
+  agent_paused: 'The agent is paused: nothing was typed.',
+  viewer: 'You may watch here, not type.',
+} as const;
+const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock'];
+/** xterm refuses sizes below this itself. */
+const MIN_COLS = 2;
+const MIN_ROWS = 1;
+const FONT =
+  'ui-monospace, "SF Mono", "JetBrains Mono", "Cascadia Code", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace';
+
+export class TerminalView {
+  readonly #options: TerminalViewOptions;
+  readonly #term: Terminal;
+  readonly #fit = new FitAddon();
+  readonly #search = new SearchAddon();
+  readonly #serialize = new SerializeAddon();
+  readonly #gpu: GpuRenderer;
+  readonly #attachment: Attachment;
+  readonly #cleanups: (() => void)[] = [];
+  #settle: number | undefined;
+  #visible = false;
+  #fitOnce = false;
+
+  constructor(options: TerminalViewOptions) {
+    this.#options = options;
+    this.#term = new Terminal({
+      allowProposedApi: true,
+      cursorBlink: !window.matchMedia('(prefers-reduced-motion: reduce)').matches,
+      fontFamily: FONT,
+      fontSize: FONT_PX,
+      lineHeight: 1.2,
+      macOptionIsMeta: true,
+      minimumContrastRatio: 4.5,
+      scrollback: SCROLLBACK_LINES,
+      theme: colours[options.shade],
+      linkHandler: {
+        activate: (_, text) => follow(text),
+        hover: (_, text) => options.onHover(followable(text)),
+        leave: () => options.onHover(null),
+        allowNonHttpProtocols: false,
+      },
+    });
+    this.#gpu = new GpuRenderer(this.#term);
+    this.#loadAddons();
+    this.#term.open(options.host);
+    const tap = expose(options.terminalId, this.#term);
+    this.#attachment = this.#attach(tap?.feed.bind(tap));
+    this.#listen();
+    this.#attachment.open();
+  }
+
+  get status(): AttachStatus {
+    return this.#attachment.status;
+  }
+
+  /** In view or not: the GPU and the size follow. */
+  show(visible: boolean): void {
+    if (visible && !this.#visible) this.#measureAgain();
+    this.#visible = visible;
+    if (!visible) {
+      this.#gpu.release();
+      return;
+    }
+    this.#layout();
+    // A phone shows one small terminal: the DOM renderer is enough, and kinder to it.
+    if (this.#options.autoFit) void this.#gpu.acquire().then(() => this.#layoutSoon());
+  }
+
+  focus(): void {
+    this.#term.focus();
+  }
+
+  setShade(shade: 'light' | 'dark'): void {
+    this.#term.options.theme = colours[shade];
+  }
+
+  /** Makes the terminal as large as this screen, as its driver, once. */
+  fitToScreen(): void {
+    this.#fitOnce = true;
+    this.#layout();
+  }
+
+  requestControl(): void {
+    this.#attachment.requestControl();
+  }
+
+  grantControl(to?: string): void {
+    this.#attachment.grantControl(to);
+  }
+
+  revokeControl(): void {
+    this.#attachment.revokeControl();
+  }
+
+  /** Takes control at once: as the owner, or from another tab of one's own. */
+  takeControl(): void {
+    if (this.#attachment.status.me?.role === 'owner') this.#attachment.revokeControl();
+    else this.#attachment.requestControl();
+  }
+
+  takeBack(): void {
+    this.#attachment.takeBack();
+  }
+
+  revoke(): void {
+    this.#attachment.revoke();
+  }
+
+  retryNow(): void {
+    this.#attachment.wake(true);
+  }
+
+  /** Types for the person: keys of the touch bar, composed lines. False when it may not. */
+  type(data: string): boolean {
+    return this.#mayType(data) && this.#send(data);
+  }
+
+  /** Whether typing would go somewhere; says why when not. */
+  ready(): boolean {
+    if (!this.#mayType()) return false;
+    const live = this.#attachment.status.phase === 'live';
+    if (!live) this.#options.onRefused(null, CUT_OFF);
+    return live;
+  }
+
+  paste(text: string): void {
+    if (this.#mayType()) this.#term.paste(cleanPaste(text));
+  }
+
+  /** Says why when typing is refused here already. */
+  #mayType(keys: string | null = null): boolean {
+    const lock = this.#lock(keys);
+    if (lock !== null) this.#options.onRefused(lock, LOCKS[lock]);
+    return lock === null;
+  }
+
+  #lock(keys: string | null): keyof typeof LOCKS | null {
+    const { agent, me } = this.#attachment.status;
+    return me?.role === 'viewer' ? 'viewer' : lockOf(agent, me?.role === 'owner', keys);
+  }
+
+  #send(data: string | Uint8Array): boolean {
+    const sent = this.#attachment.send(data);
+    if (!sent) this.#options.onRefused(null, CUT_OFF);
+    return sent;
+  }
+
+  /** Whether arrow keys must be sent in application form (DECCKM). */
+  get applicationKeys(): boolean {
+    return this.#term.modes.applicationCursorKeysMode;
+  }
+
+  get selection(): string {
+    return this.#term.getSelection();
+  }
+
+  async copySelection(): Promise<boolean> {
+    const text = this.#term.getSelection();
+    if (text === '') return false;
+    await navigator.clipboard.writeText(text);
+    return true;
+  }
+
+  find(text: string, direction: 'next' | 'previous', growing: boolean): void {
+    const style = {
+      matchBackground: '#8a6d1f',
+      activeMatchBackground: '#d9a520',
+      matchOverviewRuler: '#d9a520',
+      activeMatchColorOverviewRuler: '#d9a520',
+    };
+    if (text === '') this.#search.clearDecorations();
+    else if (direction === 'previous') this.#search.findPrevious(text, { decorations: style });
+    else this.#search.findNext(text, { decorations: style, incremental: growing });
+  }
+
+  endSearch(): void {
+    this.#search.clearDecorations();
+    this.#term.clearSelection();
+  }
+
+  /** Everything on the screen and above it, as plain text. */
+  text(): string {
+    const buffer = this.#term.buffer.active;
+    const lines: string[] = [];
+    for (let y = 0; y < buffer.length; y += 1) {
+      const line = buffer.getLine(y);
+      const text = line?.translateToString(true) ?? '';
+      if (line?.isWrapped === true) lines.push((lines.pop() ?? '') + text);
+      else lines.push(text);
+    }
+    return lines.join('\n').trimEnd();
+  }
+
+  /** Screen and scrollback with their colours, as the bytes that would draw them. */
+  serialized(): string {
+    return this.#serialize.serialize();
+  }
+
+  dispose(): void {
+    this.#attachment.dispose();
+    window.clearTimeout(this.#settle);
+    for (const cleanup of this.#cleanups) cleanup();
+    this.#gpu.release();
+    unexpose(this.#options.terminalId, this.#term);
+    this.#term.dispose();
+  }
+
+  #loadAddons(): void {
+    const { onHover } = this.#options;
+    this.#term.loadAddon(this.#fit);
+    this.#term.loadAddon(this.#search);
+    this.#term.loadAddon(this.#serialize);
+    this.#term.loadAddon(new UnicodeGraphemesAddon());
+    this.#term.loadAddon(
+      new WebLinksAddon((_, text) => follow(text), {
+        hover: (_, text) => onHover(followable(text)),
+        leave: () => onHover(null),
+      }),
+    );
+  }
+
+  #attach(tap: ((bytes: Uint8Array, offset: number) => void) | undefined): Attachment {
+    const { sandboxId, terminalId, clientId, onStatus } = this.#options;
+    const attachment = new Attachment({
+      clientId,
+      tap,
+      screen: {
+        write: (bytes, done) => this.#term.write(bytes, done),
+        resize: (cols, rows) => {
+          this.#term.resize(Math.max(MIN_COLS, cols), Math.max(MIN_ROWS, rows));
+          this.#layoutSoon();
+        },
+      },
+      // A WebSocket's handlers are typed wider than the part of it that is used.
+      connect: (query) =>
+        new WebSocket(
+          api.attachAddress(sandboxId, terminalId, query),
+          keyProtocols(),
+        ) as unknown as AttachSocket,
+      size: () => (this.#options.autoFit ? this.#room() : null),
+      onRefused: (code, message) => {
+        if (code === INPUT_FULL) this.#options.onLost(message);
+        else this.#options.onRefused(code, message);
+      },
+      onDropped: (bytes, loss) => this.#options.onLost(lossWords(bytes, loss)),
+      onExpired: this.#options.onExpired,
+      onStatus: (status) => {
+        this.#layoutSoon();
+        onStatus(status);
+      },
+      timers: BROWSER_TIMERS,
+      random: () => Math.random(),
+    });
+    const guards = guardAnswers(this.#term, () => attachment.mayAnswer());
+    this.#cleanups.push(() => guards.forEach((guard) => guard.dispose()));
+    return attachment;
+  }
+
+  #listen(): void {
+    const { host, onMatches } = this.#options;
+    // Not by the lock: answers to a program's questions come this way, too.
+    this.#term.onData((data) => this.#send(data));
+    this.#term.onBinary((data) => this.#send(Uint8Array.from(data, (c) => c.charCodeAt(0))));
+    this.#term.attachCustomKeyEventHandler((event) => this.#onKey(event));
+    this.#search.onDidChangeResults(({ resultIndex, resultCount }) =>
+      onMatches(resultIndex, resultCount),
+    );
+    const onPaste = (event: ClipboardEvent): void => {
+      event.preventDefault();
+      event.stopPropagation();
+      this.paste(event.clipboardData?.getData('text/plain') ?? '');
+    };
+    // Before xterm's own handler, which pastes control characters as they are.
+    host.addEventListener('paste', onPaste, true);
+    const observer = new ResizeObserver(() => this.#layoutSoon());
+    observer.observe(host);
+    const stopWake = listenForWake((suspect) => this.#attachment.wake(suspect));
+    this.#cleanups.push(
+      () => host.removeEventListener('paste', onPaste, true),
+      () => observer.disconnect(),
+      stopWake,
+    );
+  }
+
+  /** False takes a key away from the program: only combinations no program can see. */
+  #onKey(event: KeyboardEvent): boolean {
+    if (event.metaKey && event.code === 'KeyK') return this.#taken(event, this.#options.onPalette);
+    if (!event.ctrlKey || !event.shiftKey || event.altKey) return this.#passes(event);
+    switch (event.code) {
+      case 'Period':
+        return this.#taken(event, this.#options.onEscape);
+      case 'KeyF':
+        return this.#taken(event, this.#options.onSearch);
+      case 'KeyK':
+        return this.#taken(event, this.#options.onPalette);
+      case 'KeyC':
+        return this.#taken(event, () => void this.copySelection());
+      default:
+        return this.#passes(event);
+    }
+  }
+
+  /** Whether a key goes to the program; where it cannot, the person is told at once. */
+  #passes(event: KeyboardEvent): boolean {
+    if (this.#lock(interruptOf(event)) === null) return true;
+    const plain = event.type === 'keydown' && !event.metaKey && !MODIFIERS.includes(event.key);
+    if (plain && !event.repeat) this.#mayType();
+    // The browser's own keys still work; a printable one must not reach the hidden input.
+    if (plain && !event.ctrlKey) event.preventDefault();
+    return false;
+  }
+
+  #taken(event: KeyboardEvent, act: () => void): boolean {
+    event.preventDefault();
+    event.stopPropagation();
+    if (event.type === 'keydown') act();
+    return false;
+  }
+
+  /** What was first drawn out of view was found to be nothing wide, and drawn so since. */
+  #measureAgain(): void {
+    const px = this.#term.options.fontSize ?? FONT_PX;
+    this.#setFont(px + 1);
+    this.#setFont(px);
+  }
+
+  #layoutSoon(): void {
+    window.clearTimeout(this.#settle);
+    this.#settle = window.setTimeout(() => this.#layout(), SETTLE_MS);
+  }
+
+  #layout(): void {
+    if (!this.#visible || this.#options.host.clientWidth === 0) return;
+    const { drives, phase } = this.#attachment.status;
+    const fits = drives && phase === 'live' && (this.#options.autoFit || this.#fitOnce);
+    if (fits) {
+      this.#options.host.classList.remove('pane-pans');
+      this.#setFont(FONT_PX);
+      const room = this.#room();
+      if (room !== null) this.#attachment.resize(room.cols, room.rows);
+      this.#fitOnce = false;
+    } else {
+      this.#scale();
+    }
+  }
+
+  /** Cells that fit here at the normal font size. */
+  #room(): { cols: number; rows: number } | null {
+    if (this.#term.options.fontSize !== FONT_PX) return null;
+    const room = this.#fit.proposeDimensions();
+    if (room === undefined || !Number.isFinite(room.cols) || !Number.isFinite(room.rows))
+      return null;
+    return { cols: Math.max(room.cols, 20), rows: Math.max(room.rows, 5) };
+  }
+
+  /** The largest font, up to the normal one, with which the whole grid is in view. */
+  #scale(): void {
+    const { host } = this.#options;
+    const screen = host.querySelector<HTMLElement>('.xterm-screen');
+    if (screen === null || screen.offsetWidth === 0) return;
+    const now = this.#term.options.fontSize ?? FONT_PX;
+    const ratio = Math.min(
+      host.clientWidth / screen.offsetWidth,
+      host.clientHeight / screen.offsetHeight,
+    );
+    const ideal = Math.floor(now * ratio * 2) / 2;
+    const least = this.#options.autoFit ? FONT_MIN_PX : FONT_MIN_PHONE_PX;
+    host.classList.toggle('pane-pans', ideal < least);
+    this.#setFont(Math.min(FONT_PX, Math.max(least, ideal)));
+  }
+
+  #setFont(px: number): void {
+    if (this.#term.options.fontSize !== px) this.#term.options.fontSize = px;
+  }
+}
