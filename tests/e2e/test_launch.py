@@ -52,8 +52,8 @@ def test_enter_shows_foreign_uids_only_what_is_needed(tmp_path: Path) -> None:
     (private / "home").chmod(0o711)
     private.chmod(0o700)
     code = (
-        "import os, sys; from pathlib import Path; from atoll.wiring import mount_view;"
-        "from atoll.zygote import kernel; home = Path(sys.argv[1]);"
+        "import os, sys; from pathlib import Path; from atoll.wiring.launch import mount_view;"
+        "from atoll.zygote.daemon import kernel; home = Path(sys.argv[1]);"
         "mount_view.enter(home); kernel.drop_to(1899999997);"
         "print((home / 'f').read_text(), (home.parent / 'secret').exists())"
     )
@@ -128,7 +128,8 @@ def test_doctor_names_no_failure_where_sandboxes_work(home: Home) -> None:
 def test_zygote_survives_the_end_of_whoever_started_it(home: Home) -> None:
     prepare_home(home.root)
     code = (
-        "import sys, time; from pathlib import Path; from atoll.wiring import zygote_process;"
+        "import sys, time; from pathlib import Path;"
+        "from atoll.wiring.launch import zygote_process;"
         "from atoll.zygote.records.home import Home;"
         "zygote_process.ensure(Home(Path(sys.argv[1]))); print('up', flush=True); time.sleep(600)"
     )

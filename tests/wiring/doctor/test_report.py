@@ -20,7 +20,7 @@ CODE = "from atoll.wiring import doctor; print([each.level for each in doctor._p
 TRY = """
 import sys
 from pathlib import Path
-from atoll.zygote import kernel
+from atoll.zygote.daemon import kernel
 from atoll.zygote.records.home import Home
 from atoll.testing import subordinate_ids
 from atoll.wiring.doctor.uids import uid_findings
