@@ -46,7 +46,7 @@ def _secrets() -> list[str]:
 
 def _text() -> bytes:
     """What a person would read: this project's own documents, as a terminal prints them."""
-    documents = sorted(Path("docs").glob("*.md"))
+    documents = sorted(Path("docs").rglob("*.md"))
     words = b"".join(each.read_bytes() for each in documents).replace(b"\n", b"\r\n")
     return (words * (STREAM_BYTES // len(words) + 1))[:STREAM_BYTES]
 

@@ -11,7 +11,7 @@ import pytest
 from atoll.wiring.control.settings import ControlSettings
 from tests.places import ROOT
 
-DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PORTS = sorted((ROOT / "src/atoll/ports").glob("*.py"))
 
 
@@ -20,11 +20,11 @@ METHODS = r"GET|POST|PUT|DELETE|PATCH|WS"
 ROUTE = re.compile(rf"((?:(?:{METHODS})[·, ]*)*)(…?/[^\s?…]*)(…?)")
 #: Pages that are the tour of what stands below a prefix, in their own words for it.
 TOURS = (
-    ("/sessions", "multiplayer.md", "/sessions"),
-    ("/v1/sandboxes/{}/files", "runtime-contract.md", "/files"),
-    ("/v1/sandboxes/{}/exec", "runtime-contract.md", "/execs"),
-    ("/v1/sandboxes/{}/terminals", "api.md", "/v1/sandboxes/{}/terminals"),
-    ("/", "api.md", "/"),
+    ("/sessions", "use/multiplayer.md", "/sessions"),
+    ("/v1/sandboxes/{}/files", "program/runtime-contract.md", "/files"),
+    ("/v1/sandboxes/{}/exec", "program/runtime-contract.md", "/execs"),
+    ("/v1/sandboxes/{}/terminals", "program/api.md", "/v1/sandboxes/{}/terminals"),
+    ("/", "program/api.md", "/"),
 )
 
 
@@ -87,7 +87,7 @@ def test_words_of_a_path_in_a_sentence_document_no_route() -> None:
 
 
 def test_every_setting_is_documented() -> None:
-    text = (ROOT / "docs/settings.md").read_text()
+    text = (ROOT / "docs/use/settings.md").read_text()
     assert not [
         f.name for f in fields(ControlSettings) if f.name != "home" and f"`{f.name}`" not in text
     ]
@@ -117,7 +117,7 @@ def test_make_targets_of_the_readme_exist() -> None:
 def test_every_dependency_has_its_reason() -> None:
     project = (ROOT / "pyproject.toml").read_text()
     listed = project[project.index("dependencies = [") : project.index("[project.optional")]
-    reasons = (ROOT / "docs/dependencies.md").read_text()
+    reasons = (ROOT / "docs/change/dependencies.md").read_text()
     for name in re.findall(r'^\s+"([A-Za-z0-9-]+)', listed, re.MULTILINE):
         assert re.search(rf"\b{re.escape(name)}\b", reasons), name
 

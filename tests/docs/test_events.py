@@ -1,7 +1,7 @@
 from atoll.domain.event import KINDS
 from tests.places import ROOT
 
-PAGE = ROOT / "docs" / "events.md"
+PAGE = ROOT / "docs" / "program" / "events.md"
 
 
 def test_every_kind_stands_in_the_table_as_it_is() -> None:

@@ -1,5 +1,5 @@
-"""`docs/security.md` against `attempts.toml`: each promise has an attempt that proves it, and each
-attempt names a promise that stands there in these words."""
+"""`docs/trust/security.md` against `attempts.toml`: each promise has an attempt that proves it, and
+each attempt names a promise that stands there in these words."""
 
 import re
 import tomllib
@@ -10,7 +10,7 @@ from tests.places import TESTS
 
 ROWS = tomllib.loads((TESTS / "security" / "attempts.toml").read_text())
 LIMITS, TRIED = "Limits", "What was tried"
-DOCUMENT = (TESTS.parent / "docs" / "security.md").read_text()
+DOCUMENT = (TESTS.parent / "docs" / "trust" / "security.md").read_text()
 
 
 def section(title: str) -> str:
@@ -42,7 +42,7 @@ PROMISES = promises()
 @pytest.mark.parametrize("number", sorted(ROWS, key=int))
 def test_row_names_a_promise_in_its_words(number: str) -> None:
     named = ROWS[number].get("promises", [])
-    assert named, "name what of docs/security.md it proves"
+    assert named, "name what of docs/trust/security.md it proves"
     for one in named:
         name, _colon, words = one.partition(": ")
         assert words and words in PROMISES[name], one

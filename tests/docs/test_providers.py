@@ -1,11 +1,11 @@
-"""docs/providers.md and the table of providers say the same."""
+"""docs/program/providers.md and the table of providers say the same."""
 
 import re
 
 from atoll.domain.broker.provider import PROVIDERS, WEBSOCKET
 from tests.places import ROOT
 
-PAGE = ROOT / "docs" / "providers.md"
+PAGE = ROOT / "docs" / "program" / "providers.md"
 
 
 def test_providers_page_has_a_true_row_for_each() -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.redaction.world import Case, smaller
 
 SECONDS = float(os.environ.get("ATOLL_REDACTION_SECONDS", "60"))
-"""For each oracle; 3600 for the long run (docs/security.md)."""
+"""For each oracle; 3600 for the long run (docs/trust/security.md)."""
 
 SEED = int(os.environ.get("ATOLL_REDACTION_SEED") or secrets.randbits(32))
 """Of the first case. The next ones have the numbers after it."""

@@ -1,5 +1,5 @@
 """The list of threats, row by row: each is named in `attempts.toml` with tests that are there, and
-what is not stopped is said in `docs/security.md`. And attempts that have no other home."""
+what is not stopped is said in `docs/trust/security.md`. And attempts that have no other home."""
 
 import re
 import tomllib
@@ -48,7 +48,7 @@ def test_row_names_tests_that_are_there(number: str) -> None:
 
 
 def test_what_is_not_stopped_is_said_in_the_document() -> None:
-    text = (TESTS.parent / "docs" / "security.md").read_text()
+    text = (TESTS.parent / "docs" / "trust" / "security.md").read_text()
     for number, row in ROWS.items():
         if "why" in row:
             assert f"| {number} | {row['tried']} | {row['why']} |" in text

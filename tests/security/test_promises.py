@@ -1,4 +1,4 @@
-"""Promises of `docs/security.md` that have no other home."""
+"""Promises of `docs/trust/security.md` that have no other home."""
 
 import socket
 from pathlib import Path

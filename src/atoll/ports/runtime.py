@@ -1,6 +1,6 @@
 """The RuntimeClient port: how the control plane speaks the runtime contract.
 
-The contract itself (`docs/runtime-contract.md`) is HTTP and WebSocket over a unix socket
+The contract itself (`docs/program/runtime-contract.md`) is HTTP and WebSocket over a unix socket
 or TCP with a token; this port only moves requests, streams and frames.
 """
 

@@ -1,4 +1,5 @@
-"""The text frames of a terminal's WebSocket, as messages (docs/runtime-contract.md, Attach).
+"""The text frames of a terminal's WebSocket, as messages (docs/program/runtime-contract.md,
+Attach).
 
 Binary frames are plain bytes and need no codec. Nothing here knows who drives.
 """

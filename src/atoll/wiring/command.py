@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Run the command of `sys.argv` and exit with its code (`docs/commands.md`)."""
+    """Run the command of `sys.argv` and exit with its code (`docs/use/commands.md`)."""
     sys.exit(run(sys.argv[1:], os.environ, _host))
 
 

@@ -81,6 +81,6 @@ def test_larger_tool_works_under_the_filter(standing: Standing, name: str) -> No
 
 
 def test_tools_that_set_the_group_of_a_folder_say_that_it_is_refused(standing: Standing) -> None:
-    """docs/security.md has what they say."""
+    """docs/trust/security.md has what they say."""
     _code, said = ran(standing, "bits", SET_IDS)
     assert said == REFUSALS.format(here="/workspace/bits")

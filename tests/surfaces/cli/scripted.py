@@ -1,7 +1,7 @@
 """A control plane that says what a test wants: the HTTP API on loopback, in a thread of its own.
 
-It speaks docs/api.md and docs/runtime-contract.md over real sockets and remembers every
-request; it decides nothing.
+It speaks docs/program/api.md and docs/program/runtime-contract.md over real sockets and remembers
+every request; it decides nothing.
 """
 
 import asyncio

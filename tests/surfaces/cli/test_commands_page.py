@@ -1,4 +1,4 @@
-"""docs/commands.md and the commands say the same."""
+"""docs/use/commands.md and the commands say the same."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from atoll.surfaces.cli import command_table as commands
 from atoll.surfaces.cli.console import exits
 from tests.places import ROOT
 
-PAGE = (ROOT / "docs" / "commands.md").read_text()
+PAGE = (ROOT / "docs" / "use" / "commands.md").read_text()
 SECTIONS = dict(re.findall(r"^## `atoll ([a-z-]+)`\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.M))
 
 

@@ -1,4 +1,4 @@
-/** What the HTTP API says, as `docs/api.md` writes it. Shapes only. */
+/** What the HTTP API says, as `docs/program/api.md` writes it. Shapes only. */
 
 export type SandboxState =
   | 'requested'
@@ -169,7 +169,7 @@ export interface CardOption {
   readonly effect: string;
 }
 
-/** One card of `docs/cards.md`. */
+/** One card of `docs/program/cards.md`. */
 export interface Card {
   readonly n: number;
   readonly id: string;

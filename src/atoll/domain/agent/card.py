@@ -1,4 +1,5 @@
-"""Cards: what an agent does, as small things a phone can show (docs/cards.md is the contract).
+"""Cards: what an agent does, as small things a phone can show (docs/program/cards.md is the
+contract).
 
 A `Draft` is what a translator of one agent's own output says; a `Card` is what readers get.
 Nothing here knows any agent, and nothing is sent from here.

@@ -1,7 +1,8 @@
 """Model providers as the broker door knows them: one table, read it from `OPENAI` down.
 
 Where each vendor lives, how it wants its key, what may be asked of it, and which variables
-its own SDK reads. Data only: `domain.broker.passage` judges by it, `docs/providers.md` shows it.
+its own SDK reads. Data only: `domain.broker.passage` judges by it, `docs/program/providers.md`
+shows it.
 """
 
 from dataclasses import dataclass, field

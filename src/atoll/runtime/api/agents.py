@@ -1,4 +1,5 @@
-"""Agents and cards over HTTP: requests to calls, values to answers (docs/runtime-contract.md)."""
+"""Agents and cards over HTTP: requests to calls, values to answers
+(docs/program/runtime-contract.md)."""
 
 from typing import Literal
 

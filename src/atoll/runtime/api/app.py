@@ -1,6 +1,7 @@
 """The runtime's HTTP application: who may speak, and which route is whose.
 
-The routes themselves stand beside what they serve; the contract is docs/runtime-contract.md.
+The routes themselves stand beside what they serve; the contract is
+docs/program/runtime-contract.md.
 """
 
 import hmac

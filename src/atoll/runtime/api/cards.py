@@ -1,4 +1,5 @@
-"""Cards over a WebSocket: everything since a point at once, then each change (docs/cards.md).
+"""Cards over a WebSocket: everything since a point at once, then each change
+(docs/program/cards.md).
 
 A reader is a cursor into the log. One that stalls holds nothing but its own connection, and
 then gets the newest revision of whatever changed meanwhile.

@@ -1,4 +1,4 @@
-"""Execs over HTTP: requests to calls, and values to answers (docs/runtime-contract.md)."""
+"""Execs over HTTP: requests to calls, and values to answers (docs/program/runtime-contract.md)."""
 
 import base64
 import binascii

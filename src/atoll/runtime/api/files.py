@@ -1,4 +1,4 @@
-"""HTTP for the files of a sandbox, as `docs/runtime-contract.md` has it.
+"""HTTP for the files of a sandbox, as `docs/program/runtime-contract.md` has it.
 
 Requests become calls of `Files`, answers become JSON, bytes and events; errors are raised
 and become problem documents where these routes are mounted.

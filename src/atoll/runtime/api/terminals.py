@@ -1,4 +1,5 @@
-"""Terminals over HTTP: requests to calls, and values to answers (docs/runtime-contract.md)."""
+"""Terminals over HTTP: requests to calls, and values to answers
+(docs/program/runtime-contract.md)."""
 
 import msgspec
 from aiohttp import web

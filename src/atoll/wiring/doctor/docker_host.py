@@ -85,7 +85,7 @@ def findings(home: Path) -> Iterator[Finding]:
     try:
         version, info = asyncio.run(_look(settings.docker_host))
     except AtollError as err:
-        yield Finding("docker", "warn", err.message, "See docs/docker.md.")
+        yield Finding("docker", "warn", err.message, "See docs/use/docker.md.")
         return
     yield from _judged(settings.docker_host, version, info)
 

@@ -210,7 +210,7 @@ def _limits(report: wire.Reported | None) -> Iterator[Finding]:
     if report is not None:
         for each in report.degraded:
             name, _colon, why = each.partition(": ")
-            yield Finding(f"limit: {name}", "warn", why, "See docs/security.md.")
+            yield Finding(f"limit: {name}", "warn", why, "See docs/trust/security.md.")
         if not report.degraded:
             yield Finding("limits", "ok", "memory, cpu, processes and disk are bounded")
         if not any(each.startswith("cpu:") for each in report.degraded):
@@ -308,7 +308,7 @@ def _memory(report: wire.Reported | None) -> Iterator[Finding]:
         yield Finding("memory", "ok", "each runtime keeps memory of its own: share_memory is off")
     elif report.unshared:
         text = f"share_memory is on, but nothing is shared: {report.unshared}"
-        yield Finding("memory", "warn", text, "See docs/performance.md, the mould.")
+        yield Finding("memory", "warn", text, "See docs/change/performance.md, the mould.")
     else:
         text = f"share_memory is on, which has a known fault: {KNOWN_FAULT}"
         yield Finding("memory", "warn", text, "Take it out of config.toml, then `atoll down`.")

@@ -28,7 +28,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 @dataclass(frozen=True, slots=True)
 class OwnSettings:
     """`mount_roots`, `share_memory`, `low_disk_mb`, `runtime_memory_mb` and `runtime_tasks`
-    (docs/settings.md)."""
+    (docs/use/settings.md)."""
 
     mount_roots: tuple[str, ...] = ()
     share_memory: bool = False

@@ -1,6 +1,6 @@
 """A scripted control plane: the HTTP API's words without any machinery behind them.
 
-It serves the built page and speaks `docs/api.md` well enough for the browser tests to
+It serves the built page and speaks `docs/program/api.md` well enough for the browser tests to
 drive every part of it. Terminals are `scripted_terminal.ScriptedTerminal`; nothing here
 starts a process.
 """

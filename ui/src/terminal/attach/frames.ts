@@ -1,5 +1,5 @@
 /**
- * The text frames of a terminal's WebSocket, as `docs/runtime-contract.md` says them.
+ * The text frames of a terminal's WebSocket, as `docs/program/runtime-contract.md` says them.
  *
  * Pure: JSON in, a typed frame or null out. A frame this page does not know is null, so
  * that a newer server can say more without breaking an older page.

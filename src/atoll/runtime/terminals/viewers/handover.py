@@ -1,4 +1,5 @@
-"""A seat at a terminal for a client whose own connection is handed over (docs/runtime-contract.md).
+"""A seat at a terminal for a client whose own connection is handed over
+(docs/program/runtime-contract.md).
 
 The control plane asks on its unix socket and is answered 101; once the client has its seat one
 byte says so. Then the control plane finishes the client's handshake and passes its socket with

@@ -1,6 +1,6 @@
 """One client's side of the attach contract, as a pure state machine.
 
-Frames go in, instructions come out (`docs/runtime-contract.md`, Attach). It knows which
+Frames go in, instructions come out (`docs/program/runtime-contract.md`, Attach). It knows which
 byte comes next, so that a new connection goes on exactly where the last one broke.
 """
 

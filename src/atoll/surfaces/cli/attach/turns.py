@@ -1,6 +1,6 @@
 """Whose turn it is, as one seat sees it: what to say about it, and what its control key does.
 
-Pure. It reads `control_state` frames (docs/runtime-contract.md) and moves nothing itself.
+Pure. It reads `control_state` frames (docs/program/runtime-contract.md) and moves nothing itself.
 """
 
 import json

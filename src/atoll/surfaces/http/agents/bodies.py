@@ -1,4 +1,4 @@
-"""What clients say to agents, and how agents and cards are shown (docs/cards.md)."""
+"""What clients say to agents, and how agents and cards are shown (docs/program/cards.md)."""
 
 from typing import Annotated, Any, Literal
 
@@ -88,7 +88,7 @@ class OptionView(Shown):
 
 
 class CardView(Shown):
-    """One card; see docs/cards.md. A kind a reader does not know is shown as text."""
+    """One card; see docs/program/cards.md. A kind a reader does not know is shown as text."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -1,7 +1,7 @@
 """The multiplayer API: sessions, their PTYs and their files, in the words of that contract.
 
 Here a session is a sandbox and a PTY is a terminal. There is nothing behind these routes that
-`/v1` does not have: the same services, the same rules, other words (docs/multiplayer.md).
+`/v1` does not have: the same services, the same rules, other words (docs/use/multiplayer.md).
 """
 
 from typing import Annotated, Any
