@@ -12,7 +12,7 @@ from typing import Any
 
 import aiohttp
 import pytest
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, Page, TimeoutError, async_playwright, expect
 
 from atoll.testing.server import TestServer, test_server
 from tests.peers.api import Api, api_of
@@ -23,8 +23,8 @@ CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 LINK = re.compile(r"http\S+/#login=\S+")
 PROMPT = re.compile(rb"\$ (?:\x1b\]633;B[^\x07]*\x07)?\Z")
-NUMBERS = 2_000_000
-FLOOD_MILLISECONDS = 90_000
+NUMBERS = 1_000_000
+FLOOD_MILLISECONDS = 180_000
 
 pytestmark = [
     pytest.mark.browser,
@@ -85,7 +85,14 @@ class Terminal:
     async def has(self, offset: int) -> dict[str, Any]:
         """What the page received, once it received that much."""
         script = "([id, end]) => window.__atollTaps?.get(id)?.end >= end"
-        await self.page.wait_for_function(script, arg=[self.id, offset], timeout=FLOOD_MILLISECONDS)
+        try:
+            await self.page.wait_for_function(
+                script, arg=[self.id, offset], timeout=FLOOD_MILLISECONDS
+            )
+        except TimeoutError as late:
+            notices = await self.page.locator(".pane-notice").all_inner_texts()
+            held = await self.page.evaluate(_TAP, self.id)
+            raise AssertionError(f"{held} of {offset} bytes; {notices}") from late
         tap: dict[str, Any] = await self.page.evaluate(_TAP, self.id)
         return tap
 

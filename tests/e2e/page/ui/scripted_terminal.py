@@ -43,6 +43,7 @@ class ScriptedTerminal:
     ring_start: int = 0
     driver: str | None = None
     exit: dict[str, Any] | None = None
+    superseded: bool = False
     typed: bytearray = field(default_factory=bytearray)
     sizes: list[tuple[int, int]] = field(default_factory=list)
     starts: list[dict[str, str]] = field(default_factory=list)
@@ -110,9 +111,20 @@ class ScriptedTerminal:
             else:
                 await viewer.socket.close(code=code)
 
+    async def supersede(self) -> None:
+        """Another tab takes the place of every connection, until `superseded` is False again.
+
+        A page on a slow machine may have lost its connection and be opening the next one.
+        """
+        self.superseded = True
+        await self.drop(4000)
+
     async def serve(self, socket: web.WebSocketResponse, query: Mapping[str, str]) -> None:
         """One attachment, until it ends."""
         client = query["client"]
+        if self.superseded:
+            await socket.close(code=4000)
+            return
         for other in [viewer for viewer in self._viewers if viewer.client == client]:
             await other.socket.close(code=4000)
         since = int(query.get("since", -1))

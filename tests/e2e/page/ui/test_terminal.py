@@ -10,7 +10,6 @@ from .seat import Seat
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 PULLED = 1006
-SUPERSEDED = 4000
 
 
 def numbers(count: int) -> bytes:
@@ -70,10 +69,12 @@ async def test_terminal_input_while_cut_off_is_refused_visibly_and_never_sent(se
 
 
 async def test_terminal_superseded_parks_until_taken_back(seat: Seat) -> None:
-    await seat.terminal.drop(SUPERSEDED)
+    await seat.terminal.supersede()
     await seat.notices("moved to another tab")
+    seat.terminal.superseded = False
+    attached = len(seat.terminal.starts)
     await seat.page.evaluate("window.dispatchEvent(new Event('online'))")
-    assert len(seat.terminal.starts) == 1
+    assert len(seat.terminal.starts) == attached
     await seat.page.get_by_role("button", name="Take back").click()
     await seat.is_live()
     await seat.type("echo mine\r")
