@@ -4,6 +4,7 @@ import sqlite3
 import stat
 import sys
 import tempfile
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -16,6 +17,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
 from atoll.adapters.storage import schema
+from atoll.adapters.storage.sqlite_link import link
 from atoll.adapters.storage.store import Settings, open_store, sqlite_url
 from atoll.adapters.storage.tables import metadata
 from atoll.domain.errors import Unavailable
@@ -148,3 +150,22 @@ async def test_reader_does_not_wait_for_a_writer(folder: Path) -> None:
         await rows.sandboxes.insert(sandbox("one"))
         async with asyncio.timeout(2), store.read() as others:
             assert await others.sandboxes.unfinished() == []
+
+
+async def test_cancelled_statement_is_over_when_its_task_is(folder: Path) -> None:
+    database = await link(str(folder / "a.db"))
+    begun, go_on, over = threading.Event(), threading.Event(), threading.Event()
+
+    def statement() -> None:
+        begun.set()
+        go_on.wait(60)
+        over.set()
+
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(database.run(statement))
+        await asyncio.to_thread(begun.wait, 60)
+        task.cancel()
+        asyncio.get_running_loop().call_later(0.05, go_on.set)
+    assert task.cancelled()
+    assert over.is_set(), "the thread still reports to a loop that may be gone"
+    await database.close()

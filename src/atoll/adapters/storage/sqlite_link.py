@@ -5,6 +5,7 @@ close. Crossing costs more than most of our statements, so here a cursor is made
 there in one go. It knows no SQL and no schema.
 """
 
+import asyncio
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
@@ -17,7 +18,7 @@ _ROWS_AT_A_TIME = 64
 class _Cursor:
     """As much of a cursor as SQLAlchemy's asyncio adapter uses; rows are here after `execute`."""
 
-    def __init__(self, link: "_Link") -> None:
+    def __init__(self, link: "Link") -> None:
         self._link = link
         self._rows: list[Any] = []
         self.arraysize = 1
@@ -59,7 +60,7 @@ class _Cursor:
         cursor.close()
 
 
-class _Link(aiosqlite.Connection):
+class Link(aiosqlite.Connection):
     """An aiosqlite connection with cursors of ours."""
 
     @property
@@ -68,17 +69,29 @@ class _Link(aiosqlite.Connection):
         return self._conn
 
     async def run(self, call: Callable[[], None]) -> None:
-        """Run `call` on the thread."""
-        await self._execute(call)  # type: ignore[no-untyped-call]
+        """Run `call` on the thread, and when cancelled return only after its end.
+
+        The thread reports to the event loop, which may be closed soon after a cancellation.
+        """
+        try:
+            await self._execute(call)  # type: ignore[no-untyped-call]
+        except asyncio.CancelledError:
+            await self._execute(_nothing)  # type: ignore[no-untyped-call]
+            raise
 
     def cursor(self) -> Any:
         """A cursor; costs nothing."""
         return _Cursor(self)
 
 
-async def link(path: str) -> aiosqlite.Connection:
+def _nothing() -> None:
+    """Do nothing: the thread gets to this when all before is done."""
+
+
+async def link(path: str) -> Link:
     """Open the file at `path`. Raises `sqlite3.Error`."""
-    connection = _Link(lambda: sqlite3.connect(path), _ROWS_AT_A_TIME)
+    connection = Link(lambda: sqlite3.connect(path), _ROWS_AT_A_TIME)
     # A process that ends does not wait for it: what was not committed never was.
     connection._thread.daemon = True
-    return await connection
+    await connection
+    return connection
