@@ -14,7 +14,7 @@ from atoll.wiring.doctor import report as doctor
 from atoll.wiring.doctor import uids as doctor_uids
 from atoll.zygote.records.home import Home
 from atoll.zygote.records.subordinate_uids import Lacking
-from atoll.zygote.start.nursery import ALL_SHARED, SUBORDINATE
+from atoll.zygote.start.host_resources import ALL_SHARED, SUBORDINATE
 
 CODE = "from atoll.wiring import doctor; print([each.level for each in doctor._proc()])"
 TRY = """

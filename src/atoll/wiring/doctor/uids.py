@@ -10,7 +10,7 @@ from atoll.ports.host import Finding
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.records.home import Home
 from atoll.zygote.records.subordinate_uids import TOGETHER, Lacking, open_subordinates
-from atoll.zygote.start.nursery import ALL_SHARED
+from atoll.zygote.start.host_resources import ALL_SHARED
 from atoll.zygote.wall.shared_uid import FILES, OWN_FILES, SHARE
 
 

@@ -21,7 +21,7 @@ from atoll.wiring.launch.home_setup import prepare_home
 from atoll.wiring.launch.start_link import StartLink
 from atoll.zygote.daemon import kernel
 from atoll.zygote.daemon.title import titled
-from atoll.zygote.disk.reach import read_plain
+from atoll.zygote.disk.safe_open import read_plain
 from atoll.zygote.records.home import Home
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from atoll.domain.errors import AtollError
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.records.entry import Live, Phase
 from atoll.zygote.records.record import Record
-from atoll.zygote.start.nursery import Laid, Nursery
+from atoll.zygote.start.host_resources import Laid, Nursery
 
 
 def shown(nursery: Nursery, known: Record, box: Live | None) -> wire.Box:

@@ -23,9 +23,9 @@ from atoll.zygote.daemon.children import TERMINATIONS, Loop
 from atoll.zygote.daemon.own_settings import own_settings
 from atoll.zygote.daemon.server import Server, bind
 from atoll.zygote.disk import image
+from atoll.zygote.disk.disk_space import measured
+from atoll.zygote.disk.engine_mounts import Lender
 from atoll.zygote.disk.host_root import etc_tree
-from atoll.zygote.disk.lending import Lender
-from atoll.zygote.disk.room import measured
 from atoll.zygote.disk.storage import Storage
 from atoll.zygote.jobs.imports import Importer
 from atoll.zygote.jobs.programs import install
@@ -34,10 +34,10 @@ from atoll.zygote.records.home import PASSED_MODE, Home, passage_mode
 from atoll.zygote.records.subordinate_uids import Lacking, Subordinates, open_subordinates
 from atoll.zygote.records.sweep import sweep
 from atoll.zygote.records.uids import Counter, Reserve
-from atoll.zygote.start.births import Births
-from atoll.zygote.start.nursery import Become, Nursery
+from atoll.zygote.start.host_resources import Become, Nursery
 from atoll.zygote.start.pool import SPARES
 from atoll.zygote.start.shared_memory import Mould
+from atoll.zygote.start.starts import Births
 from atoll.zygote.stop.teardown import unlink_socket
 from atoll.zygote.wall import cgroups, runtime_group
 from atoll.zygote.wall.confinement import confinement

@@ -21,7 +21,7 @@ from atoll.wire.zygote.messages import Start
 from atoll.zygote.daemon import kernel
 from atoll.zygote.daemon.own_settings import own_note, own_settings
 from atoll.zygote.disk.own_places import own_place_at, own_places
-from atoll.zygote.disk.reach import reach
+from atoll.zygote.disk.safe_open import reach
 from atoll.zygote.records.home import BoxPlaces, Home
 from atoll.zygote.wall import idmap
 

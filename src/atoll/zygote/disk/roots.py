@@ -15,7 +15,7 @@ from pathlib import Path
 from atoll.domain.errors import Failed
 from atoll.wire.zygote.messages import Start
 from atoll.zygote.daemon import kernel
-from atoll.zygote.disk.reach import reach
+from atoll.zygote.disk.safe_open import reach
 from atoll.zygote.records.home import BoxPlaces, Home
 from atoll.zygote.wall import idmap
 from atoll.zygote.wall.skeleton import PLACES, folders_of, skeleton

@@ -12,7 +12,7 @@ from atoll.domain.errors import Failed
 from atoll.domain.sandbox.interior import AGENT_STATE
 from atoll.zygote.daemon import kernel
 from atoll.zygote.disk import image
-from atoll.zygote.disk.lending import Lender, Loan, loan_of
+from atoll.zygote.disk.engine_mounts import Lender, Loan, loan_of
 from atoll.zygote.records.home import BoxPlaces, Home, passage_mode
 
 KEPT_FOLDER = "disk: its files lie in a plain folder of an earlier version, unbounded: recreate it"

@@ -15,7 +15,7 @@ from atoll.domain.errors import Failed
 from atoll.inside.program import init_binary, inside_program, write_twin
 from atoll.zygote.records.home import Home, passage_mode
 from atoll.zygote.wall.bwrap_argv import Programs
-from atoll.zygote.wall.safe_open import quiet_chown
+from atoll.zygote.wall.owner_filter import quiet_chown
 from atoll.zygote.wall.seccomp import filter_for
 
 OLDEST_BWRAP = (0, 11)

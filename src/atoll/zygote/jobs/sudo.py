@@ -22,7 +22,7 @@ from atoll.wire.zygote.messages import Malformed, Start
 from atoll.zygote.daemon import kernel
 from atoll.zygote.daemon.children import Child, Loop, detach
 from atoll.zygote.records.entry import Live, Phase
-from atoll.zygote.start.nursery import Nursery
+from atoll.zygote.start.host_resources import Nursery
 from atoll.zygote.wall import cgroups
 from atoll.zygote.wall.cgroups import caps
 from atoll.zygote.wall.wall import OOM_SCORE, bound_files

@@ -16,13 +16,13 @@ from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.daemon.answers import awaited, ending, kind_of, refusal, shown
 from atoll.zygote.daemon.children import Loop
+from atoll.zygote.disk.disk_space import check_room
 from atoll.zygote.disk.host_mounts import check_host_mounts
-from atoll.zygote.disk.room import check_room
 from atoll.zygote.records import record
 from atoll.zygote.records.entry import Live, Order, Phase, Reply
-from atoll.zygote.start.births import Births
-from atoll.zygote.start.nursery import Born, Laid, Nursery, Stillborn
+from atoll.zygote.start.host_resources import Born, Laid, Nursery, Stillborn
 from atoll.zygote.start.pool import SPARES, Spares
+from atoll.zygote.start.starts import Births
 from atoll.zygote.stop.stopping import begin_funeral
 from atoll.zygote.stop.teardown import Buried, end_session, send
 from atoll.zygote.wall import runtime_group

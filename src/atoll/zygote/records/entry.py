@@ -8,7 +8,7 @@ from enum import Enum
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.daemon.children import Child
 from atoll.zygote.records.record import Record
-from atoll.zygote.start.nursery import Laid
+from atoll.zygote.start.host_resources import Laid
 
 Reply = Callable[[wire.Answer], None]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.errors import Failed
-from atoll.zygote.disk.lending import Lender
+from atoll.zygote.disk.engine_mounts import Lender
 from atoll.zygote.records import record
 from atoll.zygote.records.home import SPARE_PREFIX, Home
 from atoll.zygote.stop.teardown import Grave, bury, remove_tree, unlink_socket

@@ -18,13 +18,13 @@ import msgspec
 
 from atoll.domain.errors import AtollError
 from atoll.wire.zygote import messages as wire
+from atoll.zygote.disk.disk_space import measured
 from atoll.zygote.disk.host_root import etc_tree
-from atoll.zygote.disk.room import measured
 from atoll.zygote.records.entry import Live, Order, Phase
 from atoll.zygote.records.home import SPARE_PREFIX as PREFIX
-from atoll.zygote.start.adoption import adopt
-from atoll.zygote.start.births import Births
-from atoll.zygote.start.nursery import Born, Laid, Stillborn
+from atoll.zygote.start.assignment import adopt
+from atoll.zygote.start.host_resources import Born, Laid, Stillborn
+from atoll.zygote.start.starts import Births
 from atoll.zygote.stop.stopping import begin_funeral
 from atoll.zygote.stop.teardown import Buried, end_session
 

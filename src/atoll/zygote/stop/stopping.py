@@ -14,7 +14,7 @@ import msgspec
 from atoll.domain.errors import AtollError, Failed
 from atoll.zygote.daemon.children import Loop, detach
 from atoll.zygote.records.entry import Live, Phase
-from atoll.zygote.start.nursery import Nursery
+from atoll.zygote.start.host_resources import Nursery
 from atoll.zygote.stop.teardown import Buried, Grave, bury, remove_tree, send
 from atoll.zygote.wall import runtime_group
 

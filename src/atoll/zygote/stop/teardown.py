@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 
 from atoll.zygote.disk import image
-from atoll.zygote.disk.lending import Lender
+from atoll.zygote.disk.engine_mounts import Lender
 from atoll.zygote.records.home import BoxPlaces
 from atoll.zygote.wall import cgroups
 

@@ -17,8 +17,8 @@ from atoll.zygote.daemon.children import MAX_PACKET_BYTES
 from atoll.zygote.disk.host_root import hosts_text
 from atoll.zygote.records import record
 from atoll.zygote.records.entry import Live
-from atoll.zygote.start.doorstep import Doorstep, lay_doorstep
-from atoll.zygote.start.nursery import Adoption, Nursery
+from atoll.zygote.start.endpoint import Doorstep, lay_doorstep
+from atoll.zygote.start.host_resources import Adoption, Nursery
 from atoll.zygote.wall.cgroups import caps
 
 _OWN_UTS = "/proc/self/ns/uts"

@@ -12,8 +12,8 @@ from pathlib import Path
 from atoll.domain.errors import Failed
 from atoll.zygote.daemon.owned_socket import listen
 from atoll.zygote.records.home import BoxPlaces, passage_mode
+from atoll.zygote.start.host_resources import Nursery
 from atoll.zygote.start.keys import sealed_copy
-from atoll.zygote.start.nursery import Nursery
 
 BACKLOG = 128
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from atoll.domain.errors import Failed, Forbidden
 from atoll.domain.files.host_mount import HostMount
 from atoll.zygote.daemon import kernel
+from atoll.zygote.disk.engine_mounts import Lender
 from atoll.zygote.disk.host_mounts import opened
-from atoll.zygote.disk.lending import Lender
 from atoll.zygote.records.home import BoxPlaces
 
 _ALWAYS = kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV

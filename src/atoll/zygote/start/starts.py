@@ -18,8 +18,8 @@ from atoll.zygote.jobs.sudo import Sudo
 from atoll.zygote.records import record
 from atoll.zygote.records.entry import Live, Order, Phase
 from atoll.zygote.records.home import passage_mode
-from atoll.zygote.start.birth import be_born
-from atoll.zygote.start.nursery import Born, Laid, Nursery, Parentage, Stillborn
+from atoll.zygote.start.child import be_born
+from atoll.zygote.start.host_resources import Born, Laid, Nursery, Parentage, Stillborn
 
 _REPORTS = msgspec.json.Decoder(Born | Laid | Stillborn)
 

@@ -21,20 +21,20 @@ from atoll.wire.zygote.messages import Start
 from atoll.zygote.daemon import kernel
 from atoll.zygote.daemon.children import detach
 from atoll.zygote.daemon.title import entitle
+from atoll.zygote.disk.engine_folders import check_folders, lend_folders
+from atoll.zygote.disk.engine_mounts import check_taken
 from atoll.zygote.disk.host_mounts import attach_host_mounts, check_contents, host_mounts
 from atoll.zygote.disk.host_root import etc_tree, hosts_text
 from atoll.zygote.disk.image import DEFAULT_BYTES
-from atoll.zygote.disk.lending import check_taken
-from atoll.zygote.disk.lent_folders import check_folders, lend_folders
-from atoll.zygote.disk.reach import reach
 from atoll.zygote.disk.roots import Root, lay_root, planned_root
+from atoll.zygote.disk.safe_open import reach
 from atoll.zygote.disk.storage import private_mounts
 from atoll.zygote.records.home import BoxPlaces
 from atoll.zygote.records.record import process
 from atoll.zygote.records.subordinate_uids import Passage
-from atoll.zygote.start.adoption import await_adoption
-from atoll.zygote.start.doorstep import lay_doorstep
-from atoll.zygote.start.nursery import Born, Laid, Nursery, Parentage, Stillborn
+from atoll.zygote.start.assignment import await_adoption
+from atoll.zygote.start.endpoint import lay_doorstep
+from atoll.zygote.start.host_resources import Born, Laid, Nursery, Parentage, Stillborn
 from atoll.zygote.start.rendezvous import open_rendezvous, receive_guest, write_etc
 from atoll.zygote.wall import devpts, runtime_group
 from atoll.zygote.wall.bwrap_argv import Wall, wall_argv
