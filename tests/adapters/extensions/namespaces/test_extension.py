@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from atoll.adapters.extensions.namespaces.environment import environment
 from atoll.adapters.extensions.namespaces.extension import Namespaces, Settings, hostname
+from atoll.adapters.zygote.environment import environment
 from atoll.adapters.zygote.link import Link
 from atoll.domain.errors import Invalid, Unavailable
 from atoll.domain.profile.profile import Profile

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from atoll.adapters.extensions.namespaces.environment import imaged
 from atoll.adapters.extensions.namespaces.roots import check_needs, shell_of
+from atoll.adapters.zygote.environment import imaged
 from atoll.domain.errors import Invalid
 from atoll.ports.extension import Mount
 from atoll.ports.images import Tree

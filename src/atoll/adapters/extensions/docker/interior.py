@@ -4,7 +4,7 @@ An image knows where its programs are (`PATH`); the broker, the doors and the ho
 """
 
 from atoll.adapters.extensions.docker.images import Picture
-from atoll.adapters.extensions.namespaces.environment import imaged
+from atoll.adapters.zygote.environment import imaged
 from atoll.ports.extension import Provision
 
 

@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from atoll.adapters.extensions.namespaces.environment import imaged
 from atoll.adapters.extensions.namespaces.roots import check_needs, shell_of
+from atoll.adapters.zygote.environment import imaged
 from atoll.adapters.zygote.link import Link
 from atoll.adapters.zygote.probe import healthy
 from atoll.domain.errors import Failed, Invalid, Unavailable
