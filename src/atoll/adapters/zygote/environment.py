@@ -1,5 +1,7 @@
-"""The environment of every process in a sandbox. No secret is in it: keys stay outside,
-inside are the broker's address and a placeholder where programs insist on a key.
+"""The environment of every process in a sandbox, the same behind every wall.
+
+No secret is in it: keys stay outside, inside are the broker's address and a placeholder where
+programs insist on a key.
 """
 
 from collections.abc import Iterable
@@ -54,8 +56,8 @@ MAX_FROM_IMAGE = 128
 def environment(
     sandbox_id: str, *wishes: Iterable[tuple[str, str]], mounts: Iterable[Mount] = ()
 ) -> tuple[tuple[str, str], ...]:
-    """The standard one, overlaid by the wishes in order. Programs of agents' layers among the
-    mounts are found by name."""
+    """Return the standard variables, overlaid by the wishes in order. The `bin` directories of
+    agents' layers among the mounts come first in `PATH`."""
     merged = dict(STANDARD)
     merged["ATOLL_SANDBOX_ID"] = sandbox_id
     layers = [f"{mount.target}/bin" for mount in mounts if mount.target.startswith(f"{LAYERS}/")]
@@ -65,15 +67,16 @@ def environment(
     return tuple(merged.items())
 
 
-def imaged(
+def environment_with_image(
     sandbox_id: str,
     brought: Iterable[tuple[str, str]],
     wished: Iterable[tuple[str, str]],
     *,
     mounts: Iterable[Mount] = (),
 ) -> tuple[tuple[str, str], ...]:
-    """The environment with what an image brings. Where both name the same variable, ours holds,
-    but the image's programs are found after the home's and before the system's."""
+    """Return the environment with the variables of an image. Where both name a variable, ours
+    takes precedence; in `PATH` the image's directories come after the home's and before the
+    system's."""
     image, wishes, mounts = dict(brought), dict(wished), tuple(mounts)
     theirs = [pair for pair in image.items() if not _is_ours(pair[0])][:MAX_FROM_IMAGE]
     env = environment(sandbox_id, theirs, wishes.items(), mounts=mounts)

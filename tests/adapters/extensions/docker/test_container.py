@@ -11,16 +11,14 @@ from msgspec import structs
 from atoll.adapters.extensions.docker.container import Plan, body
 from atoll.adapters.extensions.docker.engine import Engine, socket_path
 from atoll.adapters.extensions.docker.images import Picture
-from atoll.adapters.extensions.docker.interior import environment_of
 from atoll.adapters.extensions.docker.pulls import is_reference, split_reference
 from atoll.adapters.extensions.docker.seccomp_profile import all_but, profile_for
+from atoll.adapters.zygote.environment import environment_with_image
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.files.host_mount import HostMount
-from atoll.domain.ids import SandboxId
-from atoll.domain.profile.profile import Profile
 from atoll.domain.sandbox.interior import AGENT_STATE, SCRATCH
 from atoll.domain.sandbox.system_calls import DENIED, TERMINAL_REQUESTS
-from atoll.ports.extension import Mount, Provision
+from atoll.ports.extension import Mount
 from atoll.wire.zygote.messages import Awaited, Box
 
 AWAITED = Awaited(
@@ -159,8 +157,7 @@ def test_environment_keeps_what_the_image_brings_and_ours_wins() -> None:
             ("ATOLL_ANYTHING", "1"),
         ),
     )
-    request = Provision(SandboxId("sb_a"), 1, "x", Profile("p", "1"), env=(("WISH", "1"),))
-    env = dict(environment_of(request, picture))
+    env = dict(environment_with_image("sb_a", picture.env, (("WISH", "1"),)))
     assert env["GOVERSION"] == "1" and env["WISH"] == "1"
     assert env["HTTP_PROXY"] == "http://127.0.0.1:3128"
     assert {k: v for k, v in env.items() if k.startswith("ATOLL_")} == {"ATOLL_SANDBOX_ID": "sb_a"}

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.adapters.extensions.namespaces.extension import Namespaces, Settings, hostname
-from atoll.adapters.zygote.environment import environment
+from atoll.adapters.extensions.namespaces.extension import Namespaces, Settings
 from atoll.adapters.zygote.link import Link
 from atoll.domain.errors import Invalid, Unavailable
 from atoll.domain.profile.profile import Profile
@@ -148,16 +147,3 @@ async def test_namespaces_without_a_zygote_are_unavailable(tmp_path: Path) -> No
     namespaces = Namespaces(Settings(tmp_path / "zygote.sock"))
     with pytest.raises(Unavailable, match="atoll up"):
         await namespaces.survey()
-
-
-def test_hostname_of_any_name_is_one() -> None:
-    assert hostname("repo_feature/x.y") == "repo-feature-x-y"
-    assert hostname("---") == "sandbox"
-    assert len(hostname("a" * 200)) == 63
-
-
-def test_environment_holds_broker_and_placeholders_and_takes_wishes() -> None:
-    env = dict(environment("sb_a", (("LANG", "de"),), (("X", "1"),)))
-    assert env["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:8082/broker/anthropic"
-    assert env["OPENAI_BASE_URL"] == "http://127.0.0.1:8082/broker/openai/v1"
-    assert (env["LANG"], env["X"], env["HOME"]) == ("de", "1", "/home/agent")

@@ -3,7 +3,6 @@ from pathlib import Path
 import pytest
 
 from atoll.adapters.extensions.namespaces.roots import check_needs, shell_of
-from atoll.adapters.zygote.environment import imaged
 from atoll.domain.errors import Invalid
 from atoll.ports.extension import Mount
 from atoll.ports.images import Tree
@@ -40,12 +39,3 @@ def test_shell_is_the_plain_one_where_the_image_has_no_bash(tree: Tree) -> None:
     assert shell_of(("/bin/bash",), None) == ("/bin/bash",)
     (Path(tree.path) / "usr" / "bin" / "bash").touch()
     assert shell_of(("/bin/bash",), tree) == ("/bin/bash",)
-
-
-def test_environment_takes_an_image_s_path_and_leaves_ours(tree: Tree) -> None:
-    env = dict(imaged("sb_a", tree.env, (("X", "1"),)))
-    assert env["HOME"] == "/home/agent"
-    words = env["PATH"].split(":")
-    assert words.index("/home/agent/.local/bin") < words.index("/opt/node/bin")
-    assert words.index("/opt/node/bin") < words.index("/usr/local/bin")
-    assert env["X"] == "1"

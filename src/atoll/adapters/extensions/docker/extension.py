@@ -27,11 +27,11 @@ from atoll.adapters.extensions.docker.containers import (
 )
 from atoll.adapters.extensions.docker.feed import Answers, Died, Feed
 from atoll.adapters.extensions.docker.images import Picture, find
-from atoll.adapters.extensions.docker.interior import environment_of
 from atoll.adapters.extensions.docker.seccomp_profile import profile_for
-from atoll.adapters.extensions.namespaces.extension import agents_of, hostname, zygote_mounts
+from atoll.adapters.zygote.environment import environment_with_image
 from atoll.adapters.zygote.link import Link
 from atoll.adapters.zygote.probe import healthy
+from atoll.adapters.zygote.start import agents_of, host_mounts_of, hostname
 from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Access
@@ -185,9 +185,11 @@ class Docker:
                 workspace_bytes=None if size is None else size * MIB,
             ),
             views=tuple(wire.View(mount.source, mount.target) for mount in request.mounts),
-            mounts=zygote_mounts(request),
+            mounts=host_mounts_of(request),
             bare=request.profile.workspace.access is Access.NONE,
-            env=environment_of(request, picture),
+            env=environment_with_image(
+                request.sandbox_id, picture.env, request.env, mounts=request.mounts
+            ),
             shell=profile.shell,
             cwd=request.cwd,
             broker=self.settings.broker,

@@ -5,15 +5,15 @@ on the host is the zygote's business, what happens inside the runtime's.
 """
 
 import asyncio
-import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.adapters.extensions.namespaces.roots import check_needs, shell_of
-from atoll.adapters.zygote.environment import imaged
+from atoll.adapters.zygote.environment import environment_with_image
 from atoll.adapters.zygote.link import Link
 from atoll.adapters.zygote.probe import healthy
+from atoll.adapters.zygote.start import agents_of, host_mounts_of, hostname
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Access, Profile, RootMode
@@ -37,7 +37,6 @@ STOP_SECONDS = 60.0
 ASK_SECONDS = 10.0
 HEALTH_SECONDS = 10.0
 MIB = 2**20
-_NOT_IN_HOSTNAMES = re.compile(r"[^A-Za-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,9 @@ class Namespaces:
             hostname=hostname(request.name),
             limits=_limits(profile),
             views=tuple(wire.View(mount.source, mount.target) for mount in request.mounts),
-            env=imaged(request.sandbox_id, brought, request.env, mounts=request.mounts),
+            env=environment_with_image(
+                request.sandbox_id, brought, request.env, mounts=request.mounts
+            ),
             shell=shell_of(profile.shell, root),
             cwd=request.cwd,
             broker=self.settings.broker,
@@ -109,7 +110,7 @@ class Namespaces:
             debug=profile.safety.debug,
             sudo=() if request.maintenance_seconds is not None else profile.safety.sudo,
             maintenance_seconds=request.maintenance_seconds,
-            mounts=zygote_mounts(request),
+            mounts=host_mounts_of(request),
             fresh=request.fresh,
             overlay=profile.root is RootMode.OVERLAY,
             tree=None if root is None else root.path,
@@ -164,26 +165,6 @@ class Namespaces:
     async def close(self) -> None:
         """Hang up."""
         self._link.close()
-
-
-def hostname(name: str) -> str:
-    """A sandbox's name as a host name (RFC 1123): letters, digits and hyphens, 63 at most."""
-    return _NOT_IN_HOSTNAMES.sub("-", name).strip("-")[:63].strip("-") or "sandbox"
-
-
-def agents_of(request: Provision, known: tuple[wire.Agent, ...]) -> tuple[wire.Agent, ...]:
-    """The agents its runtime may start: of those known, the ones the sandbox is allowed."""
-    if request.maintenance_seconds is not None:
-        return ()
-    return tuple(one for one in known if request.agents is None or one.name in request.agents)
-
-
-def zygote_mounts(request: Provision) -> tuple[wire.HostMount, ...]:
-    """The host's folders, in the zygote's words."""
-    return tuple(
-        wire.HostMount(one.source, one.target, one.writable, one.grant, one.private)
-        for one in request.host_mounts
-    )
 
 
 def _limits(profile: Profile) -> wire.Limits:

@@ -1,0 +1,37 @@
+"""Parts of a start request that every wall beside the zygote fills in alike.
+
+What only one wall knows (limits, roots, seccomp) stays with that wall: walls never import
+each other.
+"""
+
+import re
+
+from atoll.ports.extension import Provision
+from atoll.wire.zygote import messages as wire
+
+MAX_HOSTNAME = 63
+"""Characters of one label of a host name (RFC 1123)."""
+
+_NOT_IN_HOSTNAMES = re.compile(r"[^A-Za-z0-9]+")
+
+
+def hostname(name: str) -> str:
+    """Return a sandbox's name as a host name (RFC 1123): letters, digits and hyphens."""
+    words = _NOT_IN_HOSTNAMES.sub("-", name).strip("-")
+    return words[:MAX_HOSTNAME].strip("-") or "sandbox"
+
+
+def agents_of(request: Provision, known: tuple[wire.Agent, ...]) -> tuple[wire.Agent, ...]:
+    """Return the agents that the sandbox's runtime may start: the allowed ones of `known`, and
+    none in a maintenance start."""
+    if request.maintenance_seconds is not None:
+        return ()
+    return tuple(one for one in known if request.agents is None or one.name in request.agents)
+
+
+def host_mounts_of(request: Provision) -> tuple[wire.HostMount, ...]:
+    """Return the request's host directories as the zygote's messages spell them."""
+    return tuple(
+        wire.HostMount(one.source, one.target, one.writable, one.grant, one.private)
+        for one in request.host_mounts
+    )

@@ -1,0 +1,50 @@
+from dataclasses import replace
+
+from atoll.adapters.zygote.environment import environment, environment_with_image
+from atoll.adapters.zygote.start import agents_of, host_mounts_of, hostname
+from atoll.domain.files.host_mount import HostMount
+from atoll.domain.ids import SandboxId
+from atoll.domain.profile.profile import Profile
+from atoll.ports.extension import Provision
+from atoll.wire.zygote import messages as wire
+
+IMAGE = (("PATH", "/opt/node/bin:/usr/bin"), ("HOME", "/root"))
+
+
+def test_hostname_of_any_name_is_one() -> None:
+    assert hostname("repo_feature/x.y") == "repo-feature-x-y"
+    assert hostname("---") == "sandbox"
+    assert len(hostname("a" * 200)) == 63
+
+
+def test_environment_holds_broker_and_placeholders_and_takes_wishes() -> None:
+    env = dict(environment("sb_a", (("LANG", "de"),), (("X", "1"),)))
+    assert env["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:8082/broker/anthropic"
+    assert env["OPENAI_BASE_URL"] == "http://127.0.0.1:8082/broker/openai/v1"
+    assert (env["LANG"], env["X"], env["HOME"]) == ("de", "1", "/home/agent")
+
+
+def test_environment_takes_an_image_s_path_and_leaves_ours() -> None:
+    env = dict(environment_with_image("sb_a", IMAGE, (("X", "1"),)))
+    assert env["HOME"] == "/home/agent"
+    words = env["PATH"].split(":")
+    assert words.index("/home/agent/.local/bin") < words.index("/opt/node/bin")
+    assert words.index("/opt/node/bin") < words.index("/usr/local/bin")
+    assert env["X"] == "1"
+
+
+def test_runtime_is_told_of_the_agents_its_sandbox_may_use() -> None:
+    known = tuple(wire.Agent(name=name, argv=(name,)) for name in ("a", "b"))
+    request = Provision(SandboxId("sb_a"), 1, "x", Profile("p", "1"))
+    assert agents_of(request, known) == known
+    assert agents_of(replace(request, agents=frozenset({"b"})), known) == known[1:]
+    assert agents_of(replace(request, maintenance_seconds=60), known) == ()
+
+
+def test_host_mounts_are_passed_on_whole() -> None:
+    mount = HostMount("/srv/data", "/data", writable=True)
+    request = Provision(SandboxId("sb_a"), 1, "x", Profile("p", "1"), host_mounts=(mount,))
+    passed = host_mounts_of(request)
+    assert [(one.source, one.target, one.writable) for one in passed] == [
+        ("/srv/data", "/data", True)
+    ]
