@@ -4,14 +4,16 @@ An extension provisions an environment with a runtime standing beside it, and ta
 away again. What happens inside is the runtime's business, the same for all backends.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from pathlib import Path
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
 from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
+from atoll.wire.zygote.messages import Agent as RuntimeAgent
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,20 @@ class Ended:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class ExtensionSetup:
+    """What an extension is made with. `home` is Atoll's directory, `tag` its name in places that
+    several homes of one machine share (labels of containers); `agents` are those that a runtime may
+    start, under every name they answer to; `upstreams` are base URLs of model providers that
+    differ from the usual ones, by provider; `options` are the settings of backends by name."""
+
+    home: Path
+    tag: str
+    agents: tuple[RuntimeAgent, ...] = ()
+    upstreams: tuple[tuple[str, str], ...] = ()
+    options: Mapping[str, object] = field(default_factory=dict)
+
+
 class Extension(Protocol):
     """A backend. Raises `Unavailable` (try later), `Failed` (reason), `Invalid` (bad profile)."""
 
@@ -132,6 +148,20 @@ class Extension(Protocol):
 
     def ended(self) -> AsyncIterator[Ended]:
         """Deaths as they happen (within 2 s). Losing one is allowed only if `survey` shows it."""
+        ...
+
+
+MakeExtension: TypeAlias = Callable[[ExtensionSetup], Extension]
+"""What an entry point of the group `atoll.extensions` names. It opens nothing that must be closed
+unless the extension is `Closable`, and raises `Invalid` or `Failed` with what is missing."""
+
+
+@runtime_checkable
+class Closable(Protocol):
+    """Optional ability: to hang up when the control plane ends. Sandboxes go on."""
+
+    async def close(self) -> None:
+        """Close every connection of the extension's own; idempotent."""
         ...
 
 

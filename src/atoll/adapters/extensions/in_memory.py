@@ -16,6 +16,7 @@ from atoll.ports.extension import (
     Capabilities,
     CleanupReport,
     Ended,
+    ExtensionSetup,
     Handle,
     Provision,
     Reachability,
@@ -151,3 +152,8 @@ class InMemory:
 
     def _handle(self, sandbox_id: SandboxId, generation: int) -> Handle:
         return Handle(sandbox_id, generation, NAME)
+
+
+def make(_setup: ExtensionSetup) -> InMemory:
+    """Make an empty one: its entry point."""
+    return InMemory()

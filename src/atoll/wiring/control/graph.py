@@ -5,16 +5,13 @@ Nothing here decides anything; it opens what is needed and closes it in reverse.
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
-import structlog
 
 from atoll.adapters.agents.catalogue import allowed
 from atoll.adapters.agents.config_folder import ConfigFolder
@@ -23,8 +20,6 @@ from atoll.adapters.auth.book_file import BookFile
 from atoll.adapters.auth.token_file import load_or_make_token
 from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.clocks.system import SystemClock
-from atoll.adapters.extensions.namespaces.extension import Namespaces
-from atoll.adapters.extensions.namespaces.extension import Settings as NamespacesSettings
 from atoll.adapters.kept.folder import KeptFolder
 from atoll.adapters.profiles import folder as profile_files
 from atoll.adapters.repos.shelf import Settings as ShelfSettings
@@ -33,14 +28,12 @@ from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
 from atoll.adapters.safety.layers import SafetyFolders
 from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import SqlStore, open_store, sqlite_url
-from atoll.adapters.trees.found import FoundTrees
 from atoll.adapters.vaults.envelope import EnvelopeVault
 from atoll.adapters.workspaces.metadata_files import HomeMetadata
 from atoll.adapters.zygote.importer import ZygoteImporter
 from atoll.domain.agent.agent import named
-from atoll.domain.errors import AtollError
 from atoll.domain.people.principal import Principal
-from atoll.ports.extension import Extension
+from atoll.ports.extension import ExtensionSetup
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Events, Note
 from atoll.services.library.kept import KeptWorktrees
@@ -54,16 +47,11 @@ from atoll.services.sandboxes.sandboxes import Sandboxes, Surroundings
 from atoll.services.secrets.policies import DoorRules
 from atoll.surfaces.http.server.context import Readiness, Services
 from atoll.wire.zygote import messages as wire
+from atoll.wiring.control.extensions import load_extensions
 from atoll.wiring.control.settings import ControlSettings, event_retention
 from atoll.wiring.control.use_cases import Core, services_over
 from atoll.wiring.control.vaulting import door_limits, held, open_vault
 from atoll.zygote.records.home import Home
-
-if TYPE_CHECKING:
-    from atoll.adapters.extensions.docker.extension import Docker
-
-EXTENSION_GROUP = "atoll.extensions"
-_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +132,7 @@ def _surroundings(
         store=ground.store,
         bus=ground.bus,
         clock=ground.clock,
-        extensions=_extensions(settings, stack),
+        extensions=load_extensions(_extension_setup(settings), settings.extensions, stack),
         clients=clients,
         workspaces=trees.workspaces,
         saver=trees.saver,
@@ -217,53 +205,13 @@ async def _keeping(settings: ControlSettings, ground: _Ground) -> Keeping:
     )
 
 
-def _extensions(settings: ControlSettings, stack: AsyncExitStack) -> Mapping[str, Extension]:
-    found: dict[str, Extension] = {}
-    if "namespaces" in settings.extensions:
-        namespaces = _namespaces(settings)
-        stack.push_async_callback(namespaces.close)
-        found[namespaces.name] = namespaces
-    if "docker" in settings.extensions:
-        docker = _docker(settings)
-        stack.push_async_callback(docker.close)
-        found[docker.name] = docker
-    if "in-memory" in settings.extensions:
-        from atoll.adapters.extensions.in_memory import InMemory
-
-        memory = InMemory()
-        found[memory.name] = memory
-    for point in entry_points(group=EXTENSION_GROUP):
-        extension = _foreign(point.name, point.load, settings.home)
-        if extension is not None:
-            found[extension.name] = extension
-    return found
-
-
-def _namespaces(settings: ControlSettings) -> Namespaces:
-    return Namespaces(
-        NamespacesSettings(
-            socket=settings.home / "run" / "zygote.sock",
-            broker=tuple(sorted(settings.upstreams.items())),
-            agents=_agents(settings),
-            trees=FoundTrees(settings.home / "images"),
-        )
-    )
-
-
-def _docker(settings: ControlSettings) -> "Docker":
-    from atoll.adapters.extensions.docker.extension import Docker
-    from atoll.adapters.extensions.docker.extension import Settings as DockerSettings
-
-    return Docker(
-        DockerSettings(
-            socket=settings.home / "run" / "zygote.sock",
-            tag=Home(settings.home).tag,
-            archives=settings.home / "images",
-            host=settings.docker_host,
-            builds=settings.builds,
-            broker=tuple(sorted(settings.upstreams.items())),
-            agents=_agents(settings),
-        )
+def _extension_setup(settings: ControlSettings) -> ExtensionSetup:
+    return ExtensionSetup(
+        home=settings.home,
+        tag=Home(settings.home).tag,
+        agents=_agents(settings),
+        upstreams=tuple(sorted(settings.upstreams.items())),
+        options={"docker_host": settings.docker_host, "builds": settings.builds},
     )
 
 
@@ -272,18 +220,3 @@ def _agents(settings: ControlSettings) -> tuple[wire.Agent, ...]:
     known = named(allowed(settings.agent_catalogue))
     told = ((name, msgspec.convert(one, wire.Agent, from_attributes=True)) for name, one in known)
     return tuple(msgspec.structs.replace(one, name=name) for name, one in told)
-
-
-def _foreign(
-    name: str, load: Callable[[], Callable[[Path], Extension]], home: Path
-) -> Extension | None:
-    """A third party's extension: its entry point is called with the home. One that cannot be
-    made is left out and logged; the others go on."""
-    try:
-        return load()(home)
-    except AtollError as error:
-        _log.error("extension_left_out", extension=name, reason=error.message)
-    except Exception as error:  # noqa: BLE001
-        # Somebody else's code at its root: its fault must not keep Atoll from starting.
-        _log.exception("extension_left_out", extension=name, reason=str(error))
-    return None

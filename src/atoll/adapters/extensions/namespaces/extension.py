@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.adapters.extensions.namespaces.roots import check_needs, shell_of
+from atoll.adapters.trees.found import FoundTrees
 from atoll.adapters.zygote.environment import environment_with_image
 from atoll.adapters.zygote.link import Link
 from atoll.adapters.zygote.probe import healthy
@@ -23,6 +24,7 @@ from atoll.ports.extension import (
     Capabilities,
     CleanupReport,
     Ended,
+    ExtensionSetup,
     Handle,
     Provision,
     Reachability,
@@ -165,6 +167,18 @@ class Namespaces:
     async def close(self) -> None:
         """Hang up."""
         self._link.close()
+
+
+def make(setup: ExtensionSetup) -> Namespaces:
+    """Make the extension of a home: its entry point."""
+    return Namespaces(
+        Settings(
+            socket=setup.home / "run" / "zygote.sock",
+            broker=setup.upstreams,
+            agents=setup.agents,
+            trees=FoundTrees(setup.home / "images"),
+        )
+    )
 
 
 def _limits(profile: Profile) -> wire.Limits:
