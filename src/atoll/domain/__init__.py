@@ -1,1 +1,1 @@
-"""Nouns and rules: pure, state in, instructions out; nothing here waits or touches a host."""
+"""Nouns and rules of the field. Pure: state in, instructions out, and no waiting."""

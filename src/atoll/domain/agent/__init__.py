@@ -1,1 +1,1 @@
-"""Conversations with agents in their machine modes: what came in, what goes out; no I/O here."""
+"""Conversations with agents in their machine modes: messages in, messages out; no I/O here."""

@@ -12,7 +12,7 @@ from typing import Literal
 from atoll.domain.errors import Invalid
 
 LAYERS = "/opt/atoll/agents"
-"""Where installed agents are seen inside, read-only: one folder per agent name."""
+"""The directory inside that shows installed agents, read-only: a subdirectory per agent name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +25,18 @@ class Seed:
 
 
 Registry = Literal["npm", "pip"]
-"""Whose packages Atoll can lay into a layer: npm's, or Python's (a venv of its own)."""
+"""The package registry of a program: npm's, or Python's (installed in a virtual environment)."""
 
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+!_-]{0,63}\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """Where the program comes from. `programs` are patterns below the installed folder, best
-    first; the first that exists becomes `bin/<command>` of the layer. `version` is the pinned
-    one, `about_mib` what it takes once installed (0: not known). `needs` are programs of the
-    sandbox's own root that it runs on."""
+    """The package that holds the program. `programs` are patterns below the installed folder, best
+    first; the first that exists becomes `bin/<command>` of the layer. `version` is the pinned one,
+    `about_mib` what it takes once installed (0: not known). `needs` are programs of the sandbox's
+    own root that it runs on.
+    """
 
     registry: Registry
     name: str
@@ -46,15 +47,18 @@ class Package:
 
 
 Protocol = Literal["claude", "codex", "acp"]
-"""How an agent's machine mode speaks: `domain.agent` has each of them."""
+"""The protocol of an agent's machine mode; `domain.agent` implements each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """An agent's machine mode: `argv` starts it so that it asks before it acts, `allow_argv` is
-    added where everything is allowed, `resume_argv` to go on with its last conversation,
-    `conversation_argv` with the one whose id is appended: empty where its protocol says which,
-    None where it cannot."""
+    """The machine mode of an agent.
+
+    `argv` starts it so that it asks before it acts; `allow_argv` is added where everything is
+    allowed. `resume_argv` resumes its last conversation, `conversation_argv` the one whose id is
+    appended. These are empty where the protocol names the conversation, and None where the agent
+    cannot resume.
+    """
 
     protocol: Protocol
     argv: tuple[str, ...]
@@ -65,9 +69,12 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class WatchFile:
-    """A file that makes an agent at a terminal tell of its turns: written beside its ear, whose
-    path `{ear}` stands for in `content`, at the ear's path and `suffix`; `variable`, where there
-    is one, tells the agent of it. A person who sets that variable goes without."""
+    """A file that makes an agent at a terminal report its turns.
+
+    It is written beside the agent's socket, at the socket's path and `suffix`; `{ear}` in `content`
+    stands for the socket's path. `variable`, where there is one, tells the agent the file's path. A
+    person who sets that variable gets no reports.
+    """
 
     suffix: str
     content: str
@@ -76,17 +83,18 @@ class WatchFile:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One agent: `argv` starts it at a terminal, `task_argv` runs one prompt (appended) and
-    ends, `resume_argv` goes on with its last conversation, `conversation_argv` with the one
-    whose id is appended.
+    """A coding agent.
 
-    `providers` are the broker's it can speak to. `state` are folders below the home that
-    outlive a stop, `transcripts` a pattern below the home. `aliases` are other names people
-    type, `hint` says how to get it where Atoll cannot install it. `watch_argv` or `watch_files`
-    make the agent at a terminal tell of its turns (`domain.agent.hooks`), `transcript` names
-    who reads the file it then writes; `prompt_argv` comes before a first prompt (None: it takes
-    none).
-    `machine` is the mode in which programs drive it."""
+    `argv` starts it at a terminal, `task_argv` runs one prompt (appended) and ends, `resume_argv`
+    resumes its last conversation, `conversation_argv` the one whose id is appended.
+
+    `providers` are the model providers it can use through the broker. `state` are folders below the
+    home that outlive a stop, `transcripts` a pattern below the home. `aliases` are other names
+    people type, `hint` says how to get it where Atoll cannot install it. `watch_argv` or
+    `watch_files` make the agent at a terminal report its turns (`domain.agent.hooks`), `transcript`
+    names the reader of the file it then writes; `prompt_argv` comes before a first prompt (None: it
+    takes none). `machine` is the mode in which programs drive it.
+    """
 
     name: str
     command: str
@@ -110,18 +118,20 @@ class Agent:
 
 
 def layer_path(agent: Agent) -> str:
-    """Where the agent's layer is seen inside."""
+    """Return where the agent's layer is mounted inside."""
     return f"{LAYERS}/{agent.name}"
 
 
 def split_reference(reference: str) -> tuple[str, str | None]:
-    """`codex@0.169.0` → (`codex`, `0.169.0`); without a version, None. Raises `Invalid`."""
+    """Split `codex@0.169.0` into (`codex`, `0.169.0`); no version is None. Raises `Invalid`."""
     name, at, version = reference.partition("@")
     return name, read_version(version) if at else None
 
 
 def read_version(text: str) -> str:
-    """A version that may be asked of a registry and name a folder. Raises `Invalid`."""
+    """Return a version that may be requested from a registry and may name a directory. Raises
+    `Invalid`.
+    """
     if not _VERSION.match(text) or ".." in text:
         raise Invalid(f"{text[:80]!r} is no version of an agent", field="agent")
     return text
@@ -130,10 +140,11 @@ def read_version(text: str) -> str:
 HOOK_COMMAND = (
     '[ ! -p "$ATOLL_EAR" ] || printf \'%s\\n\' "$(head -c 1500 | tr -d \'\\n\')" 1<>"$ATOLL_EAR"'
 )
-"""What an agent's hooks run: the beginning of what they are told, as one line in one write (at
-most PIPE_BUF, pipe(7)) to whoever listens beside the terminal. Elsewhere it does nothing."""
+"""The command of an agent's hooks. It sends the beginning of its input as one line in one write (at
+most PIPE_BUF, pipe(7)) to the socket beside the terminal. Elsewhere it does nothing.
+"""
 
 
 def named(agents: tuple[Agent, ...]) -> tuple[tuple[str, Agent], ...]:
-    """Every name an agent answers to."""
+    """Return every name of an agent."""
     return tuple((name, agent) for agent in agents for name in (agent.name, *agent.aliases))

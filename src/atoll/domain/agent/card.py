@@ -20,7 +20,7 @@ Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | 
 
 
 class Kind(StrEnum):
-    """What a card shows. A reader that does not know a kind shows title and text."""
+    """The kind of a card. A reader that does not know a kind shows title and text."""
 
     TEXT = "text"
     THINKING = "thinking"
@@ -37,7 +37,7 @@ class Kind(StrEnum):
 
 
 class State(StrEnum):
-    """How far it is. `pending` waits for a person; the last three are final."""
+    """The progress of a card. `pending` waits for a person; the last three are final."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -47,7 +47,7 @@ class State(StrEnum):
 
 
 class Option(msgspec.Struct, frozen=True):
-    """One possible answer. `effect` tells a button's colour: allow, deny or neither."""
+    """A possible answer. `effect` decides a button's colour: allow, deny or neither."""
 
     id: str
     label: str
@@ -55,8 +55,9 @@ class Option(msgspec.Struct, frozen=True):
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """A card, or what changed of one: None keeps what it had. With `append`, `text` is put
-    behind what is there. `data` is merged over what is there."""
+    """A card, or what changed of one: None keeps what it had. With `append`, `text` is appended to
+    the present text. `data` is merged over the present data.
+    """
 
     id: str
     kind: Kind
@@ -69,8 +70,9 @@ class Draft(msgspec.Struct, frozen=True):
 
 
 class Card(msgspec.Struct, frozen=True):
-    """One card as readers get it. `n` is its place in the order, from 1; `seq` the place of this
-    revision among all changes; `rev` counts its revisions. `cut` says that text was too long."""
+    """A card as readers get it. `n` is its place in the order, from 1; `seq` the place of this
+    revision among all changes; `rev` counts its revisions. `cut` says that text was too long.
+    """
 
     seq: int
     n: int
@@ -92,23 +94,24 @@ class Began(msgspec.Struct, frozen=True):
 
 
 class Worked(msgspec.Struct, frozen=True):
-    """The agent did something. That is part of its turn, or of work it left in the background."""
+    """The agent did something, in its turn or in work it left in the background."""
 
 
 class Yielded(msgspec.Struct, frozen=True):
-    """The agent is done, or waits for its person. Only `Ended` says that its turn is over."""
+    """The agent is done, or waits for its person. Only `Ended` means that its turn is over."""
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """The agent's turn is over, and every turn that still runs with it: an agent does not
-    always write down that one ended."""
+    """The agent's turn is over, and every other turn that still runs: an agent does not always
+    record that one ended.
+    """
 
     state: State = State.DONE
 
 
 class Interrupted(msgspec.Struct, frozen=True):
-    """The agent's turn was broken off. Hooks never tell of this, so it is a word of its own."""
+    """The agent's turn was interrupted. Hooks never report this, so it is a report of its own."""
 
 
 Said: TypeAlias = Draft | Began | Worked | Yielded | Ended | Interrupted
-"""What a translator makes of one message."""
+"""The reports that a translator makes of one message."""

@@ -1,7 +1,7 @@
 """The cards of one agent in their order, the newest revision of each, within bounds.
 
-Pure: it keeps and answers. A reader needs one number, the `seq` up to which it has everything;
-nobody has a queue here, so a reader that comes late or stalls costs nothing.
+Pure. A reader needs one number, the `seq` up to which it has everything. Readers have no queues
+here, so one that comes late or stalls costs nothing.
 """
 
 from collections import OrderedDict
@@ -22,14 +22,14 @@ from atoll.domain.agent.card import (
 MAX_CARDS = 2000
 MAX_BYTES = 4 * 1024 * 1024
 CARD_BYTES = 400
-"""What a card counts besides its text."""
+"""The bytes counted for a card besides its text."""
 
 Clean = Callable[[str], str]
-"""What every text of a card passes through: redaction stands here."""
+"""The function that cleans every text of a card; redaction is applied here."""
 
 
 class CardLog:
-    """Upserts by id. The oldest cards fall out beyond `max_cards` and `max_bytes`."""
+    """The cards by id. The oldest are dropped beyond `max_cards` and `max_bytes`."""
 
     def __init__(
         self,
@@ -51,15 +51,15 @@ class CardLog:
         return len(self._cards)
 
     def get(self, card_id: str) -> Card | None:
-        """One card, if it is still here."""
+        """Return a card, or None when it was dropped."""
         return self._cards.get(card_id)
 
     def all(self) -> list[Card]:
-        """Every card, in order."""
+        """Return every card, in order."""
         return list(self._cards.values())
 
     def since(self, seq: int) -> list[Card]:
-        """Cards whose newest revision came after `seq`, in their order."""
+        """Return the cards whose newest revision came after `seq`, in their order."""
         found: list[Card] = []
         for card_id in reversed(self._changed):
             card = self._cards[card_id]
@@ -69,7 +69,7 @@ class CardLog:
         return sorted(found, key=lambda card: card.n)
 
     def put(self, draft: Draft, at: str) -> Card | None:
-        """Take a draft in; the new revision, or None when nothing is different."""
+        """Apply a draft; return the new revision, or None when nothing changed."""
         old = self._cards.get(draft.id)
         card = self._merged(draft, old, at)
         if card is None:
@@ -112,7 +112,7 @@ class CardLog:
             return text[:MAX_TEXT], len(text) > MAX_TEXT
         if before.cut:
             return before.text, True
-        # The whole is cleaned, not the piece: a secret may come in two of them.
+        # The whole text is cleaned, not the piece: a secret may be split over two pieces.
         text = self._clean(before.text + draft.text)
         return text[:MAX_TEXT], len(text) > MAX_TEXT
 
@@ -168,7 +168,7 @@ def _revised(card: Card, seq: int) -> Card:
 
 
 def _size(card: Card) -> int:
-    """What it weighs, roughly: characters and a constant."""
+    """Return the approximate size of a card: characters and a constant."""
     return CARD_BYTES + len(card.id) + len(card.title) + len(card.text) + _weight(card.data)
 
 

@@ -1,4 +1,4 @@
-"""What a conversation does next: what its cards show, and what is sent to the agent."""
+"""The next step of a conversation: reports for its cards, and messages for the agent."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,13 +9,16 @@ from atoll.domain.agent.lenient_json import Message
 from atoll.domain.errors import Conflict, Invalid, NotFound
 
 Outgoing: TypeAlias = Mapping[str, Value]
-"""One JSON object for the agent: a line of its input."""
+"""A JSON object for the agent: a line of its input."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`said` goes to cards and lock, `send` to the agent, in this order. `conversation` names
-    the one it has, once something was said in it: there is one to go on with."""
+    """The result of one stimulus.
+
+    `said` goes to cards and lock, `send` to the agent, in this order. `conversation` names the
+    present conversation once something was said in it: only then can it be resumed.
+    """
 
     said: tuple[Said, ...] = ()
     send: tuple[Outgoing, ...] = ()
@@ -24,9 +27,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How an agent is started. With `ask` it asks before it acts, otherwise everything is
-    allowed: the sandbox is the wall. `resume` goes on with its last conversation,
-    `conversation` with the one it names so."""
+    """The options of an agent's start.
+
+    With `ask` the agent asks before it acts; otherwise everything is allowed, since the sandbox is
+    the boundary. `resume` resumes its last conversation, `conversation` the one of that name.
+    """
 
     cwd: str
     ask: bool = False
@@ -35,44 +40,47 @@ class Terms:
 
 
 class Conversation(Protocol):
-    """One agent's machine mode. Its messages may be anything: none may raise."""
+    """An agent's machine mode. The agent's messages may be anything, so no method may raise on
+    them.
+    """
 
     def begin(self) -> Step:
-        """What is said first."""
+        """Return the first messages."""
         ...
 
     def take(self, message: Message) -> Step:
-        """One line of the agent's output."""
+        """Read one line of the agent's output."""
         ...
 
     def ask(self, words: str) -> Step:
-        """A person's prompt; kept until the agent is ready. Raises `Conflict` while it works."""
+        """Send a person's prompt; it is kept until the agent is ready. Raises `Conflict` while the
+        agent works.
+        """
         ...
 
     def interrupt(self) -> Step:
-        """Break off the turn; nothing when there is none."""
+        """Interrupt the turn; do nothing when there is none."""
         ...
 
     def answer(self, card: Card, option: str | None, words: str | None) -> Step:
-        """A person answers a pending card by one of its options or in words. Raises
-        `NotFound`, `Invalid`."""
+        """Answer a pending card with an option or in words. Raises `NotFound`, `Invalid`."""
         ...
 
 
 def busy() -> Conflict:
-    """The agent works: it cannot be asked now."""
+    """Return the error for a prompt while the agent works."""
     return Conflict(
         "the agent is working: wait until it is done, or interrupt it", code="agent_running"
     )
 
 
 def not_pending(card_id: str) -> NotFound:
-    """Nothing waits for this answer (any more)."""
+    """Return the error for an answer to a card that is not pending (any more)."""
     return NotFound(f"nothing waits for an answer to the card {card_id[:80]}", code="not_pending")
 
 
 def chosen(card: Card, option: str | None) -> str:
-    """An option of the card. Raises `Invalid` with those there are."""
+    """Return an option of the card. Raises `Invalid` with the options there are."""
     known = [one.id for one in card.options]
     if option not in known:
         names = ", ".join(known) or "none: answer in words"

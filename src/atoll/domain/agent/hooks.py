@@ -1,8 +1,8 @@
-"""What an agent's hooks tell of its turn: the events Claude Code began with, which others share.
+"""Reports of an agent's turn by its hooks: the events Claude Code introduced, which others share.
 
-Each message is the beginning of the JSON a hook command is given; it may be cut off, and comes
-from inside the wall, where anybody can write one. So only a few fields are looked at, and the
-worst a forged one does is to lock or free its own sandbox's terminal.
+Each message is the beginning of the JSON a hook command is given, and may be cut off. Anybody
+inside the sandbox can write one, so only a few fields are read. The worst a forged message does is
+to lock or free its own sandbox's terminal.
 """
 
 import re
@@ -20,28 +20,31 @@ _RESUMED = re.compile(r'"source"\s*:\s*"resume"')
 _MESSAGE = re.compile(r'"message"\s*:\s*"((?:[^"\\\x00-\x1f]|\\["\\/n]){1,400})"')
 
 ASKING_TOOLS = frozenset({"AskUserQuestion", "ExitPlanMode"})
-"""Tools whose whole work is to wait for the person."""
+"""The tools whose whole work is to wait for the person."""
 
 PROMPT_EVENTS = frozenset({"UserPromptSubmit", "BeforeAgent"})
-"""A turn begins with one of these and with nothing else."""
+"""The only events that begin a turn."""
 
 WORKING_EVENTS = frozenset({
     "PreToolUse", "PostToolUse", "PreCompact", "SubagentStart",
     "BeforeTool", "AfterTool", "BeforeModel",
 })  # fmt: skip
-"""These belong to a turn, or to work that goes on in the background after one."""
+"""The events within a turn, or in work that continues in the background after one."""
 
 ENDING_EVENTS = {
     "Stop": State.DONE, "AfterAgent": State.DONE, "SessionEnd": State.DONE,
     "StopFailure": State.FAILED,
 }  # fmt: skip
-"""After these its turn is over, and how."""
+"""The events that end a turn, and how it ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What one message tells. `transcript` is an absolute path inside; `conversation` names
-    the conversation, once something was said in it: before that there is none to go on with."""
+    """The content of one message.
+
+    `transcript` is an absolute path inside. `conversation` names the conversation once something
+    was said in it: before that there is none to resume.
+    """
 
     event: str
     transcript: str | None
@@ -50,14 +53,14 @@ class Heard:
 
 
 class Hooks:
-    """The hooks of one agent, in the order they come."""
+    """Reader of one agent's hook messages, in the order they come."""
 
     def __init__(self) -> None:
         self._asked = 0
         self._asking = False
 
     def read(self, line: str) -> Heard | None:
-        """What a hook's message means; None for one that is none."""
+        """Return the meaning of a hook's message; None for an unknown one."""
         event = _EVENT.search(line)
         if event is None:
             return None
@@ -106,8 +109,9 @@ class Hooks:
 
 
 def _conversation(event: str, before: str, after: str) -> str | None:
-    """The conversation's id. Like the transcript's path it stands before the event's name, where
-    nothing a person or a program has said can stand."""
+    """Return the conversation's id. Like the transcript's path it precedes the event's name, and no
+    text of a person or a program can stand there.
+    """
     named = _SESSION.search(before)
     if named is None or not is_conversation(named[1]):
         return None
@@ -118,5 +122,5 @@ def _conversation(event: str, before: str, after: str) -> str | None:
 
 
 def _plain(text: str) -> str:
-    """JSON's short escapes undone."""
+    """Undo JSON's short escapes."""
     return re.sub(r'\\(["\\/n])', lambda found: "\n" if found[1] == "n" else found[1], text)

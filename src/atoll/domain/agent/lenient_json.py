@@ -1,4 +1,4 @@
-"""Reading JSON that an agent wrote: whatever is not as expected counts as absent.
+"""Lenient reading of JSON that an agent wrote: an unexpected value counts as absent.
 
 Translators are total: no message of an agent may break the sandbox that watches it.
 """
@@ -9,11 +9,11 @@ from typing import TypeAlias
 from atoll.domain.agent.card import Value
 
 Message: TypeAlias = Mapping[str, Value]
-"""One JSON object an agent wrote."""
+"""A JSON object that an agent wrote."""
 
 
 def text(message: Message, *names: str) -> str:
-    """The first of these fields that is a text, else an empty one."""
+    """Return the first of these fields that is a text, else an empty one."""
     for name in names:
         value = message.get(name)
         if isinstance(value, str):
@@ -22,7 +22,7 @@ def text(message: Message, *names: str) -> str:
 
 
 def whole(message: Message, *names: str) -> int | None:
-    """The first of these fields that is a whole number."""
+    """Return the first of these fields that is a whole number."""
     for name in names:
         value = message.get(name)
         if isinstance(value, int) and not isinstance(value, bool):
@@ -31,7 +31,7 @@ def whole(message: Message, *names: str) -> int | None:
 
 
 def part(message: Message, *names: str) -> Message:
-    """The first of these fields that is an object, else an empty one."""
+    """Return the first of these fields that is an object, else an empty one."""
     for name in names:
         value = message.get(name)
         if isinstance(value, dict):
@@ -40,7 +40,7 @@ def part(message: Message, *names: str) -> Message:
 
 
 def parts(message: Message, *names: str) -> list[Message]:
-    """The objects of the first of these fields that is a list."""
+    """Return the objects of the first of these fields that is a list."""
     for name in names:
         value = message.get(name)
         if isinstance(value, list):
@@ -49,7 +49,7 @@ def parts(message: Message, *names: str) -> list[Message]:
 
 
 def name_of(message: Message, *names: str) -> str:
-    """The first of these fields that can be a name: a text or a whole number."""
+    """Return the first of these fields that can be a name: a text or a whole number."""
     for name in names:
         value = message.get(name)
         if isinstance(value, str | int) and not isinstance(value, bool):
@@ -58,12 +58,12 @@ def name_of(message: Message, *names: str) -> str:
 
 
 def short(words: str, most: int = 120) -> str:
-    """The first line, cut."""
+    """Return the first line, cut."""
     line = words.strip().partition("\n")[0]
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def changed(old: str, new: str) -> str:
-    """A replacement as the lines of a diff: what goes, then what comes."""
+    """Return a replacement as the lines of a diff: removed lines, then added ones."""
     gone = [f"-{line}" for line in old.splitlines()]
     return "\n".join((*gone, *(f"+{line}" for line in new.splitlines())))

@@ -1,8 +1,8 @@
 """Transcripts made of Google's message parts as cards: what Gemini CLI and Qwen Code write at a
 terminal.
 
-One class per agent, since each wraps the parts in its own way. A turn is done with an answer
-that calls no tool: neither writes that down.
+Each agent wraps the parts in its own way, so each has a class. Neither records the end of a turn:
+an answer that calls no tool ends it.
 """
 
 import msgspec
@@ -26,13 +26,13 @@ _STATES = {
 
 
 class _Turns:
-    """The turn cards of one transcript, by the message that asked."""
+    """The turn cards of one transcript, by the message that began each."""
 
     def __init__(self) -> None:
         self._open = ""
 
     def asked(self, name: str, words: str) -> list[Said]:
-        """A person said something."""
+        """Add the card of a person's prompt."""
         said = self.ended()
         self._open = f"turn:{name}"
         role: dict[str, Value] = {"role": "person"}
@@ -43,20 +43,20 @@ class _Turns:
         ]
 
     def ended(self) -> list[Said]:
-        """The answer was the last one."""
+        """End the turn: the answer was the last one."""
         name, self._open = self._open, ""
         return [Draft(name, Kind.TURN, State.DONE)] if name else []
 
 
 class QwenCards:
-    """The lines of one chat of Qwen Code's."""
+    """Translator of one chat of Qwen Code."""
 
     def __init__(self) -> None:
         self._turns = _Turns()
         self._kinds: dict[str, Kind] = {}
 
     def take(self, message: Message) -> list[Said]:
-        """What one line means."""
+        """Translate one line."""
         name, said = text(message, "uuid"), parts(part(message, "message"), "parts")
         match text(message, "type"):
             case "user":
@@ -91,13 +91,13 @@ class QwenCards:
 
 
 class GeminiCards:
-    """The lines of one session of Gemini CLI's; a message is written again when it has grown."""
+    """Translator of one session of Gemini CLI; a message is written again when it has grown."""
 
     def __init__(self) -> None:
         self._turns = _Turns()
 
     def take(self, message: Message) -> list[Said]:
-        """What one line means."""
+        """Translate one line."""
         name = text(message, "id")
         match text(message, "type"):
             case "user":
@@ -134,7 +134,7 @@ def _words(said: list[Message]) -> str:
 
 
 def _call(call: Message, state: State) -> Draft:
-    """A tool that begins."""
+    """Add the card of a tool that begins."""
     name, given = text(call, "name"), part(call, "args")
     kind = _KINDS.get(name, Kind.TOOL_CALL)
     path = text(given, "file_path", "absolute_path", "path")
@@ -155,7 +155,7 @@ def _call(call: Message, state: State) -> Draft:
 
 
 def _done(card_id: str, kind: Kind, output: str, status: str) -> Draft:
-    """A tool that ended. A change of files keeps its lines: what was said of it is a note."""
+    """End the card of a tool. A card of file changes keeps its lines; the result becomes a note."""
     state = _STATES.get(status, State.DONE)
     if kind in (Kind.DIFF, Kind.FILE):
         word = "error" if state is State.FAILED else "note"

@@ -1,7 +1,7 @@
-"""An agent that runs in a sandbox, as far as it must be known to open it again after a stop.
+"""Agents that run in a sandbox, as far as they must be known to resume them after a stop.
 
-Kept from what the sandbox's runtime tells, so the rules here bound it: a conversation's name
-comes from inside the wall, and becomes one word of an argv there.
+The sandbox's runtime reports them, so the rules here bound them: a conversation's name comes from
+inside the sandbox, and becomes one word of an argv there.
 """
 
 import re
@@ -12,14 +12,20 @@ from enum import StrEnum
 from atoll.domain.terminal.softlock import Strictness
 
 MAX_SEATS = 80
-"""More than terminals and machines there can be at once; the oldest fall out."""
+"""The bound on agents, above the number of terminals and machines at once.
+
+The oldest are dropped.
+"""
 
 _CONVERSATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}\Z")
 
 
 class Otherwise(StrEnum):
-    """How an agent goes on whose conversation is not known: it starts afresh, since nothing was
-    said yet; it takes up the last one there is; or never, since it cannot."""
+    """The start of an agent whose conversation is not known.
+
+    It starts afresh, since nothing was said yet; or resumes its last conversation; or does not
+    start, since it cannot resume.
+    """
 
     AFRESH = "afresh"
     LAST = "last"
@@ -28,9 +34,12 @@ class Otherwise(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AgentSeat:
-    """One running agent. `id` is its terminal's or its own, `mode` `tui` or `machine`; `asks`:
-    it asks before it acts. `conversation` is the one it has, as it names it; `otherwise` says
-    what a start does while none is known. `by` is who opened it, `softlock` whom its lock stops."""
+    """A running agent.
+
+    `id` is its terminal's or its own, `mode` `tui` or `machine`; `asks`: it asks before it acts.
+    `conversation` is its present conversation, as it names it; `otherwise` decides the start while
+    none is known. `by` is who opened it, `softlock` whom its lock stops.
+    """
 
     id: str
     agent: str
@@ -45,24 +54,24 @@ class AgentSeat:
 
 
 def is_conversation(word: str) -> bool:
-    """Whether a word can name a conversation: never an option, a path or anything to expand."""
+    """Report whether a word can name a conversation: never an option, a path or a glob."""
     return _CONVERSATION.match(word) is not None
 
 
 def taken(seats: tuple[AgentSeat, ...], seat: AgentSeat) -> tuple[AgentSeat, ...]:
-    """With one more."""
+    """Return the agents with one more."""
     return (*left(seats, seat.id), seat)[-MAX_SEATS:]
 
 
 def left(seats: Iterable[AgentSeat], seat_id: str) -> tuple[AgentSeat, ...]:
-    """Without one."""
+    """Return the agents without one."""
     return tuple(seat for seat in seats if seat.id != seat_id)
 
 
 def conversing(
     seats: Iterable[AgentSeat], seat_id: str, conversation: str
 ) -> tuple[AgentSeat, ...]:
-    """With this conversation for one of them; a word that cannot name one changes nothing."""
+    """Set the conversation of an agent; a word that cannot name one changes nothing."""
     if not is_conversation(conversation):
         return tuple(seats)
     return tuple(

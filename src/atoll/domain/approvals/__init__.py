@@ -1,1 +1,1 @@
-"""Approvals of what something in a sandbox requests. Pure."""
+"""Approvals of requests from inside a sandbox. Pure."""

@@ -1,8 +1,9 @@
-"""An approval: what something in a sandbox asked for, and what a person said to it.
+"""An approval: a request from inside a sandbox, and a person's decision.
 
-It is bound to exactly what was shown: the digest of the shown lines goes out with them and
-must come back with the answer. Everything asked is data from inside, so it is spelled out
-(control, bidi and escape characters as `\\u202e`) and cut before anybody sees it. Pure.
+The decision is bound to exactly what was shown: the digest of the shown lines goes out with them
+and must come back with the decision. Everything in a request is data from inside. So control, bidi
+and escape characters are spelled out (`\\u202e`), and long text is cut before anybody sees it.
+Pure.
 """
 
 import hashlib
@@ -24,18 +25,18 @@ MAX_WORDS = 256
 MAX_WORD = 4096
 MAX_SHOWN = 2000
 ASK_LIFE: Final = timedelta(hours=24)
-"""How long a question about a secret stands; one about a command dies with its asker."""
+"""How long a request about a secret stays open; one about a command ends with its process."""
 COMMAND_LIFE: Final = timedelta(minutes=10)
 COOLDOWN: Final = timedelta(minutes=15)
-"""After a no, the same question is not put again for this long."""
+"""How long the same request is not shown again after it was denied."""
 ONCE_LIFE: Final = timedelta(minutes=10)
 MAX_TTL: Final = timedelta(days=30)
 MAX_PENDING = 20
-"""Questions one sandbox may have open: what comes beyond is dropped, not queued."""
+"""The number of pending requests of one sandbox; further ones are dropped, not queued."""
 
 
 class Verdict(StrEnum):
-    """Where an approval stands. Only `pending` can be decided, only `granted` revoked."""
+    """The state of an approval. Only `pending` can be decided, only `granted` revoked."""
 
     PENDING = "pending"
     GRANTED = "granted"
@@ -46,7 +47,7 @@ class Verdict(StrEnum):
 
 
 class Reach(StrEnum):
-    """How far a yes goes: one request, this sandbox, or every sandbox that has the secret."""
+    """The scope of a grant: one request, this sandbox, or every sandbox that has the secret."""
 
     ONCE = "once"
     SANDBOX = "sandbox"
@@ -54,7 +55,7 @@ class Reach(StrEnum):
 
 
 class SecretAsk(msgspec.Struct, frozen=True, tag="secret"):
-    """A secret wants to go to a host its owner has not named."""
+    """A request to send a secret to a host that its owner has not named."""
 
     secret: str
     secret_id: str
@@ -64,7 +65,9 @@ class SecretAsk(msgspec.Struct, frozen=True, tag="secret"):
 
 
 class CommandAsk(msgspec.Struct, frozen=True, tag="command"):
-    """A command wants a person's word before it runs: exactly this argv, in this folder."""
+    """A command that needs a person's approval before it runs: exactly this argv, in this
+    directory.
+    """
 
     argv: tuple[str, ...]
     cwd: str
@@ -72,7 +75,7 @@ class CommandAsk(msgspec.Struct, frozen=True, tag="command"):
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who asks: a sandbox, and the question's own id in its runtime."""
+    """The origin of a request: a sandbox, and the request's own id in its runtime."""
 
     sandbox_id: SandboxId
     sandbox_name: str
@@ -82,9 +85,11 @@ class Asker:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """One question and its answer. `owner` decides: whose secret, or whose sandbox it is.
-    `until` is when a pending question or a given yes ends, None while nothing ends it; `times`
-    counts how often it was asked."""
+    """A request and its decision.
+
+    `owner` decides: the owner of the secret or the sandbox. `until` is when a pending request or a
+    grant ends, None while nothing ends it; `times` counts how often it was requested.
+    """
 
     id: ApprovalId
     org_id: OrgId
@@ -103,8 +108,9 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Yes:
-    """A person's yes: how far, for how long (None: the reach's own), and the digest of what
-    they were shown."""
+    """A person's grant: its scope, its duration (None: the scope's own), and the digest of what was
+    shown.
+    """
 
     reach: Reach
     ttl: timedelta | None
@@ -112,16 +118,18 @@ class Yes:
 
 
 def spelled_out(text: str, limit: int = MAX_SHOWN) -> str:
-    """`text` with everything that could move a cursor, turn the reading direction or hide
-    spelled as `\\x1b`, `\\u202e`, and cut to `limit` characters, saying so. A backslash
-    doubles, so that what is spelled cannot be imitated."""
+    """Return `text` cut to `limit` characters, with unsafe characters spelled out (`\\x1b`).
+
+    Unsafe characters could move a cursor, turn the reading direction or hide. A cut is marked. A
+    backslash doubles, so that a spelling cannot be imitated.
+    """
     cut = text[:limit]
     shown = "".join(_spelled(char) for char in cut)
     return shown if cut == text else f"{shown}… ({len(text) - limit} characters more)"
 
 
 def shown_lines(approval: Approval) -> tuple[str, ...]:
-    """What a person is shown, line by line; every surface shows exactly these."""
+    """Return the lines that a person is shown; every surface shows exactly these."""
     asker = approval.asker
     where = f"in sandbox {spelled_out(asker.sandbox_name)} ({asker.sandbox_id})"
     match approval.ask:
@@ -138,8 +146,11 @@ def shown_lines(approval: Approval) -> tuple[str, ...]:
 
 
 def digest(approval: Approval) -> str:
-    """Binds an answer to what was shown, to this question, and to the whole of what was asked
-    (also where the shown text was cut). 64 hex digits."""
+    """Return the digest that binds a decision to what was shown: 64 hex digits.
+
+    It covers the shown lines, this request, and all of the request's data (also where the shown
+    text was cut).
+    """
     parts = [approval.id, approval.asker.ask_id, str(approval.asker.generation)]
     match approval.ask:
         case SecretAsk(secret, secret_id, version, host, port):
@@ -151,7 +162,7 @@ def digest(approval: Approval) -> str:
 
 
 def same_question(one: Approval, other: Approval) -> bool:
-    """Whether both ask the same of the same person in the same sandbox."""
+    """Report whether both request the same of the same person in the same sandbox."""
     return (
         one.ask == other.ask
         and one.owner == other.owner
@@ -160,8 +171,9 @@ def same_question(one: Approval, other: Approval) -> bool:
 
 
 def granted(approval: Approval, yes: Yes, *, by: str, now: datetime) -> Approval:
-    """The approval after a yes. Raises `Conflict` when it is not open or not what was shown,
-    `Invalid` for a reach it cannot have."""
+    """Return the approval after a grant. Raises `Conflict` when it is not pending or not what was
+    shown, `Invalid` for a scope it cannot have.
+    """
     _check_open(approval, now)
     if yes.shown != digest(approval):
         raise Conflict(
@@ -182,7 +194,9 @@ def granted(approval: Approval, yes: Yes, *, by: str, now: datetime) -> Approval
 
 
 def denied(approval: Approval, *, by: str, now: datetime) -> Approval:
-    """The approval after a no; `until` is when the same may be asked again. Raises `Conflict`."""
+    """Return the approval after a denial; `until` is when the same may be requested again. Raises
+    `Conflict`.
+    """
     _check_open(approval, now)
     return replace(
         approval,
@@ -194,15 +208,16 @@ def denied(approval: Approval, *, by: str, now: datetime) -> Approval:
 
 
 def revoked(approval: Approval, *, reason: str, now: datetime) -> Approval:
-    """The approval taken back. Raises `Conflict` when it does not hold."""
+    """Return the approval after its revocation. Raises `Conflict` when it is not granted."""
     if approval.verdict is not Verdict.GRANTED:
         raise Conflict(f"{approval.id} is {approval.verdict}: only a granted one can be revoked.")
     return replace(approval, verdict=Verdict.REVOKED, reason=reason, until=now)
 
 
 def overtaken(approval: Approval, *, reason: str, now: datetime) -> Approval:
-    """What an open or granted approval becomes when what it was about changed, or its time ran
-    out; any other stays as it is."""
+    """Return the approval after its subject changed or its time ran out; any that is not pending or
+    granted is unchanged.
+    """
     match approval.verdict:
         case Verdict.PENDING:
             return replace(approval, verdict=Verdict.EXPIRED, reason=reason, until=now)
@@ -213,23 +228,22 @@ def overtaken(approval: Approval, *, reason: str, now: datetime) -> Approval:
 
 
 def holds(approval: Approval, now: datetime) -> bool:
-    """Whether a yes still stands."""
+    """Report whether a grant is still valid."""
     return approval.verdict is Verdict.GRANTED and not _over(approval, now)
 
 
 def late(approval: Approval, now: datetime) -> bool:
-    """Whether nobody decided while it was open."""
+    """Report whether it ran out without a decision."""
     return approval.verdict is Verdict.PENDING and _over(approval, now)
 
 
 def silences(approval: Approval, now: datetime) -> bool:
-    """Whether it keeps the same question from being put again: it is open, or was answered no
-    a short while ago."""
+    """Report whether it suppresses the same request: it is pending, or was denied recently."""
     return approval.verdict in (Verdict.PENDING, Verdict.DENIED) and not _over(approval, now)
 
 
 def check_command(argv: Sequence[str], cwd: str) -> CommandAsk:
-    """A command as it may be asked about. Raises `Invalid`."""
+    """Return a command that may be requested. Raises `Invalid`."""
     if not 0 < len(argv) <= MAX_WORDS or any(len(word) > MAX_WORD for word in (*argv, cwd)):
         raise Invalid(f"a command has 1 to {MAX_WORDS} words of at most {MAX_WORD} characters")
     return CommandAsk(tuple(argv), cwd)
@@ -247,7 +261,7 @@ def _over(approval: Approval, now: datetime) -> bool:
 
 
 def _other_letters(host: str) -> tuple[str, ...]:
-    """How a host reads whose name has letters beyond ASCII."""
+    """Return how a host reads whose name has letters beyond ASCII."""
     read = as_read(host)
     if read == host:
         return ()
@@ -265,12 +279,12 @@ def _spelled(char: str) -> str:
 
 
 def _misleads(char: str) -> bool:
-    """Whether it is a space that is not one, or only changes what stands before."""
+    """Report whether a character is an unusual space, or only changes the one before it."""
     variation = "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
     return variation or (char != " " and unicodedata.category(char) == "Zs")
 
 
 def _framed(parts: Sequence[str]) -> bytes:
-    """Parts that cannot be parted in another way: each with its length before it."""
+    """Join parts unambiguously: each with its length before it."""
     raw = [part.encode("utf-8", "surrogatepass") for part in parts]
     return b"".join(len(one).to_bytes(4, "big") + one for one in raw)

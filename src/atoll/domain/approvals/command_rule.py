@@ -1,8 +1,8 @@
-"""Which commands need a person's word, and which `sudo` may run: rules on argv, pure.
+"""Rules on argv: which commands need approval, and which ones `sudo` may run. Pure.
 
-A rule for asking names how a command begins (`git push` covers `git push --force`); options
-of the program before its subcommand are looked past, so that `git -C x push` asks too. A rule
-for `sudo` is one whole argv, word for word: nothing is expanded, split or matched by pattern.
+An approval rule names how a command begins (`git push` covers `git push --force`). Options of the
+program before its subcommand are skipped, so that `git -C x push` needs approval too. A rule for
+`sudo` is one whole argv, word for word: nothing is expanded, split or matched by pattern.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,9 @@ _UNSHOWABLE = frozenset("\u200b\u200e\u200f\u2028\u2029\u2060\ufeff") | {
 
 
 def asks_for(rules: Sequence[Sequence[str]], argv: Sequence[str]) -> bool:
-    """Whether one of `rules` covers `argv`. The program is compared by its last path segment."""
+    """Report whether one of `rules` covers `argv`. The program is compared by its last path
+    segment.
+    """
     if not argv:
         return False
     named = [argv[0].rpartition("/")[2], *argv[1:]]
@@ -23,12 +25,12 @@ def asks_for(rules: Sequence[Sequence[str]], argv: Sequence[str]) -> bool:
 
 
 def sudo_allows(rules: Sequence[Sequence[str]], argv: Sequence[str]) -> bool:
-    """Whether `argv` is one of `rules`, exactly."""
+    """Report whether `argv` is one of `rules`, exactly."""
     return tuple(argv) in {tuple(rule) for rule in rules}
 
 
 def showable(argv: Sequence[str], cwd: str) -> str | None:
-    """Why a person could not be shown these words as they are; None when they could."""
+    """Return why these words could not be shown to a person as they are; None when they could."""
     words = (*argv, cwd)
     if sum(len(word.encode("utf-8", "surrogatepass")) + 1 for word in words) > MAX_SHOWN_BYTES:
         return f"it is longer than {MAX_SHOWN_BYTES} bytes"
@@ -41,18 +43,21 @@ def showable(argv: Sequence[str], cwd: str) -> str | None:
 
 
 def _begins(argv: Sequence[str], rule: Sequence[str]) -> bool:
-    """Word for word from the start; between the rule's words, options may stand, each with at
-    most one value. Takes time linear in `argv`, whatever it holds."""
+    """Report whether a command begins with a rule, word for word.
+
+    Between the rule's words options may stand, each with at most one value. Takes time linear in
+    `argv`.
+    """
     if argv[0] != rule[0]:
         return False
-    places = {1}  # where the next word of the rule may stand
+    places = {1}  # places where the next word of the rule may stand
     for wanted in rule[1:]:
         places = {at + 1 for at in _past_options(argv, places) if argv[at] == wanted}
     return bool(places)
 
 
 def _past_options(argv: Sequence[str], places: set[int]) -> set[int]:
-    """Every place that can be reached from `places` over options, the places themselves too."""
+    """Return every place reachable from `places` over options, and the places themselves."""
     reached: set[int] = set()
     waiting = [at for at in places if at < len(argv)]
     while waiting:

@@ -1,20 +1,22 @@
-"""Characters that show nothing of themselves: they move a cursor, turn the reading direction, or
-are blank where a letter could stand. Text from inside a sandbox is shown with these spelled."""
+"""Invisible characters: they move a cursor, turn the reading direction, or are blank.
+
+Text from inside a sandbox is shown with these spelled out.
+"""
 
 import unicodedata
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Letters and marks by their class, and nothing to see."""
+"""The classes of characters that are blank, and letters and marks that show nothing."""
 
 
 def is_unseen(char: str) -> bool:
-    """Whether one character is such."""
+    """Report whether one character is invisible."""
     return not (" " <= char <= "~") and (unicodedata.category(char) in _HIDDEN or char in _BLANK)
 
 
 def code_of(char: str) -> str:
-    """A character by its number: `\\x1b`, `\\u202e`, `\\U000e0041`."""
+    """Return a character spelled by its number: `\\x1b`, `\\u202e`, `\\U000e0041`."""
     number = ord(char)
     if number < 0x100:
         return f"\\x{number:02x}"

@@ -1,1 +1,1 @@
-"""What passes the broker with a key: requests, answers, allowances, prices. Pure."""
+"""Rules of the broker door: requests, responses, allowances, prices. Pure."""

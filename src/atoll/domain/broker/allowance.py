@@ -1,7 +1,8 @@
-"""How much one sandbox may take through its broker: requests, at once, bytes, money.
+"""The allowance of one sandbox at its broker: requests, concurrency, bytes, money.
 
-Pure: seconds of a steady clock come in as values. Money is what answers said they cost, so a
-cap is passed by at most what is under way when it is reached; that is reserved beforehand.
+Pure: seconds of a steady clock come in as values. Money is what responses report as their cost. So
+each request reserves its possible cost beforehand, and a cap is passed by at most what is under
+way.
 """
 
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ LEAST_RESERVE_MICROS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What holds; `spend_micros` by provider name, millionths of a US dollar."""
+    """The bounds in force; `spend_micros` by provider name, millionths of a US dollar."""
 
     requests_per_minute: int = REQUESTS_PER_MINUTE
     concurrent: int = CONCURRENT
@@ -25,8 +26,7 @@ class Bounds:
 
 @dataclass(slots=True)
 class _Purse:
-    """One provider's money: what was spent, how much at most by one answer, how many answers
-    are still to come."""
+    """The money of one provider: spent, at most spent by one response, responses under way."""
 
     spent: int = 0
     dearest: int = LEAST_RESERVE_MICROS
@@ -34,12 +34,12 @@ class _Purse:
 
 
 class Allowance:
-    """The count of one sandbox. `bounds` may be exchanged at any time; what was counted stays."""
+    """The counts of one sandbox. `bounds` may be exchanged at any time; the counts stay."""
 
     __slots__ = ("_at", "_bytes", "_bytes_at", "_left", "_open", "_purses", "bounds")
 
     def __init__(self, now: float, spent: Mapping[str, int] | None = None) -> None:
-        """`spent` is what earlier lives of the sandbox cost, by provider."""
+        """Begin with `spent`, the cost of the sandbox's earlier lives by provider."""
         self.bounds = Bounds()
         self._at = now
         self._left = float(REQUESTS_PER_MINUTE)
@@ -50,11 +50,11 @@ class Allowance:
 
     @property
     def spent(self) -> dict[str, int]:
-        """Micros by provider: of all lives, as far as they were told."""
+        """The micros spent by provider: in all lives, as far as they were reported."""
         return {name: purse.spent for name, purse in self._purses.items()}
 
     def enter(self, provider: str, now: float) -> str | None:
-        """Count one request in, or say which bound it meets: a sentence for whoever asks."""
+        """Count a request in, or return which bound it exceeds: a sentence for the client."""
         bounds = self.bounds
         self._flow(now)
         purse = self._purses.get(provider)
@@ -76,7 +76,7 @@ class Allowance:
         return None
 
     def leave(self, provider: str, micros: int) -> None:
-        """One that was let in is over, and cost that much."""
+        """Count a request out, with its cost."""
         self._open -= 1
         purse = self._purses[provider]
         purse.open -= 1
@@ -84,7 +84,7 @@ class Allowance:
         purse.dearest = max(purse.dearest, micros)
 
     def took(self, count: int) -> bool:
-        """Bytes passed, in either direction. False when the hour's are used up."""
+        """Count bytes, in either direction. Returns False when the hour's bytes are used up."""
         self._bytes += count
         return self._bytes < self.bounds.bytes_per_hour
 

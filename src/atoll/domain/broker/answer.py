@@ -1,6 +1,6 @@
-"""What passes the broker door on its way back in: which headers, and which answers at all.
+"""The filter of responses at the broker door: which headers pass, and which responses.
 
-Pure: `runtime.doors` performs it. Keys in heads and bodies are `domain.redaction`'s.
+Pure: `runtime.doors` performs it. Keys in headers and bodies are masked by `domain.redaction`.
 """
 
 from urllib.parse import urlsplit
@@ -14,15 +14,16 @@ _WITHHELD = frozenset(
         "proxy-authentication-info", "clear-site-data", "location",
     }
 )  # fmt: skip
-"""Headers of an answer that are the broker's business, not the sandbox's."""
+"""The response headers that concern the broker, not the sandbox."""
 
 _STRIPPED = HOP_BY_HOP | _WITHHELD
 DECIDING = frozenset({"connection", "content-encoding", "location"})
-"""The headers whose values decide what passes: answers that differ in other values only are
-judged alike."""
+"""The headers whose values decide what passes: responses that differ in other values only are
+judged alike.
+"""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _LEADING = _REDIRECTS | {201, 202}
-"""Statuses whose `Location` means something."""
+"""The statuses whose `Location` has a meaning."""
 _USUAL_PORTS = {"https": 443, "http": 80}
 SWITCHING = 101
 
@@ -30,13 +31,15 @@ SWITCHING = 101
 def judge_answer(
     passage: Passage, status: int, headers: Headers
 ) -> tuple[tuple[int, ...], Headers] | Refusal:
-    """The places of the headers that go in as they are, and those that do so in words of ours;
-    or why the whole answer does not."""
+    """Return the places of the headers that pass unchanged, and the rewritten headers.
+
+    Returns a refusal where the whole response may not pass.
+    """
     if status == SWITCHING and not passage.websocket:
         return Refusal(502, "bad_answer", "the provider switched protocols unasked")
     lows = [name.lower() for name, _ in headers]
     if any(map(_packed, lows, [value for _, value in headers])):
-        # It was asked for plain bytes; in packed ones nobody could see the key.
+        # The broker requested plain bytes; in compressed ones nobody could see the key.
         return Refusal(502, "packed_answer", "the provider answered with packed bytes")
     withheld = _STRIPPED | named_hop_by_hop(lows, headers)
     passed = tuple([at for at, low in enumerate(lows) if low not in withheld])
@@ -59,8 +62,10 @@ def _packed(low: str, value: str) -> bool:
 
 
 def _location(passage: Passage, location: str) -> str | None:
-    """Where a redirect leads as seen from inside; None when it leaves its origin, or what may
-    be asked of it."""
+    """Return a redirect's target as seen from inside.
+
+    Returns None when it leaves its origin or the allowed paths.
+    """
     try:
         target = urlsplit(location)
         port = target.port or _USUAL_PORTS.get(target.scheme, 0)

@@ -1,7 +1,7 @@
-"""How many records somebody hostile may cause: a burst, then one a second; the rest is counted.
+"""A bound on the audit records that a hostile program may cause: a burst, then one a second.
 
-Pure. What a sandbox does at a door is written down and kept, so without a bound a loop
-inside would fill the host's disk.
+Pure. The rest is counted. Audit records are kept on disk, so without a bound a loop inside would
+fill the host's disk.
 """
 
 BURST = 300
@@ -20,17 +20,17 @@ class AuditBudget:
 
     @property
     def missed(self) -> int:
-        """How many were not recorded since the last one that was."""
+        """The number of records dropped since the last one that was written."""
         return self._missed
 
     def affords(self, now: float) -> bool:
-        """Whether one more may be recorded now."""
+        """Report whether one more record may be written now."""
         self._left = min(BURST, self._left + (now - self._at) * PER_SECOND)
         self._at = now
         return self._left >= 1
 
     def take(self, now: float) -> int | None:
-        """How many were not recorded before this one; None when this one is not either."""
+        """Return how many records were dropped before this one; None when it is dropped too."""
         if not self.affords(now):
             self._missed += 1
             return None
@@ -38,6 +38,6 @@ class AuditBudget:
         return self.told()
 
     def told(self) -> int:
-        """How many were not recorded, which is said now."""
+        """Return how many records were dropped, and begin a new count."""
         missed, self._missed = self._missed, 0
         return missed

@@ -1,8 +1,8 @@
-"""Fields of a request by which a provider fetches an address or calls somebody, pure.
+"""Fields of a request by which a provider fetches an address or calls somebody. Pure.
 
 A model request can name pictures and documents by URL, tools on other servers, and where to report
-an end: the vendor then reaches whatever was named, also for a sandbox without a network. Where the
-owner wants none of that, a request that has such a field is refused before its body goes out.
+an end. The vendor then reaches whatever was named, also for a sandbox without a network. Where the
+owner allows none of that, a request with such a field is refused before its body goes out.
 """
 
 import json
@@ -22,7 +22,7 @@ _CALLS = frozenset(
 _TOOL_TYPES = re.compile(r"mcp|connector|web_search.*|web_fetch.*|browser_.*|visit_website")
 _ADDRESS = re.compile(r"\s*(?:https?|wss?|ftp|gs|s3):", re.IGNORECASE)
 _NOT_ASKED = frozenset({"input_schema", "json_schema", "schema", "args", "response"})
-"""Objects below these describe a tool, or are what was said to one or by one."""
+"""Fields whose contents are not judged: they describe a tool, or are part of its calls."""
 
 _FORM_NAME = re.compile(rb"""name\s*=\s*(?:"([^"\r\n]*)"|([^;"\s]+))""", re.IGNORECASE)
 _OPAQUE = ("audio/", "video/", "image/", "application/octet-stream")
@@ -31,11 +31,11 @@ Pairs = tuple[tuple[str, object], ...]
 
 
 class Unreadable(ValueError):
-    """A body that cannot be judged, since a provider may read it otherwise."""
+    """The body cannot be judged, since a provider may read it differently."""
 
 
 def fetching_parameter(query: str) -> str | None:
-    """The first parameter of a query that has the provider fetch or call; None without one."""
+    """Return the first query parameter that makes the provider fetch or call; None without one."""
     for part in re.split("[&;]", query):
         name, _, value = part.partition("=")
         if _fetches(unquote_plus(name), unquote_plus(value)):
@@ -44,8 +44,11 @@ def fetching_parameter(query: str) -> str | None:
 
 
 def fetching_field(body: bytes, kind: str, *, any_address: bool = False) -> str | None:
-    """The first field of a body that has the provider fetch or call; None without one. `kind` is
-    its content type; `any_address` takes an address in any field for one. Raises `Unreadable`."""
+    """Return the first body field that makes the provider fetch or call; None without one.
+
+    `kind` is the body's content type; `any_address` takes an address in any field for one. Raises
+    `Unreadable`.
+    """
     plain = body.lstrip()
     kind = kind.partition(";")[0].strip().lower()
     if not plain:
@@ -67,8 +70,9 @@ def _in_form(body: bytes) -> str | None:
 
 
 def _found(tree: object, *, any_address: bool, depth: int = 0) -> Iterator[str]:
-    """The names of fields that fetch, as the tree is walked; an object is a tuple of pairs, so one
-    name said twice is seen twice."""
+    """Yield the names of fields that fetch, walking the tree. An object is a tuple of pairs, so a
+    repeated name is seen twice.
+    """
     if depth > MAX_DEPTH:
         raise Unreadable("it is nested too deep")
     if isinstance(tree, list):

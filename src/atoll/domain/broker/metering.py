@@ -1,7 +1,7 @@
-"""From what an answer told about itself to the tokens it took: vendors use different names.
+"""Token counts of a response, from the vendors' differing names.
 
-Pure. Where an answer told nothing, four bytes are counted as a token, and said to be a guess; so
-is one that nobody heard to its end, since vendors charge for that, too.
+Pure. Where a response reports none, four bytes are counted as a token, marked as an estimate. So is
+a response whose end was not received, since vendors charge for that, too.
 """
 
 import re
@@ -12,7 +12,7 @@ from atoll.domain.broker.price import Usage
 
 BYTES_PER_TOKEN = 4
 TOKENS_PER_SECOND = 100
-"""As fast as the dear models write."""
+"""The speed of writing of the most expensive models."""
 
 _PATH_MODEL = re.compile(r"/models/([\w\-.]{1,128}):")
 
@@ -20,7 +20,7 @@ _PATH_MODEL = re.compile(r"/models/([\w\-.]{1,128}):")
 def usage_of(
     counts: Mapping[str, int], *, model: str, bytes_in: int = 0, bytes_out: int = 0
 ) -> Usage:
-    """The tokens of one answer, from the counts by the vendors' own names."""
+    """Return the tokens of one response, from the counts by the vendors' own names."""
     if not counts:
         read, written = bytes_in // BYTES_PER_TOKEN, bytes_out // BYTES_PER_TOKEN
         return Usage(model, read, written, estimated=True)
@@ -44,14 +44,15 @@ def usage_of(
 
 
 def cut_short(usage: Usage, *, bytes_in: int, seconds: float) -> Usage:
-    """What an answer took whose end was not heard, after so many seconds: at least what was
-    asked, and what can have been written meanwhile."""
+    """Return an estimate for a response that was cut after so many seconds: at least the request,
+    and what can have been written meanwhile.
+    """
     read = max(usage.read, bytes_in // BYTES_PER_TOKEN)
     written = max(usage.written, int(seconds * TOKENS_PER_SECOND))
     return replace(usage, read=read, written=written, estimated=True)
 
 
 def model_of_path(target: str) -> str:
-    """The model that a request's path names, as Google's do; empty when it names none."""
+    """Return the model that a request's path names, as Google's do; empty when it names none."""
     found = _PATH_MODEL.search(target)
     return found[1] if found else ""

@@ -1,8 +1,7 @@
-"""What passes the broker door on its way out: one request in, a passage or a refusal out.
+"""The filter of requests at the broker door: one request in, a passage or a refusal out.
 
-Pure: `runtime.doors` performs it. Whatever a client sends as a credential is taken off,
-whatever slot it came in, and the one the record says is put on. What comes back is judged by
-`domain.broker.answer`.
+Pure: `runtime.doors` performs it. Every credential that a client sends is removed, wherever it
+stands, and the recorded one is added. Responses are judged by `domain.broker.answer`.
 """
 
 import base64
@@ -27,7 +26,7 @@ HOP_BY_HOP = frozenset(
         "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
     }
 )  # fmt: skip
-"""RFC 9110 §7.6.1, and the old `Proxy-Connection`."""
+"""The hop-by-hop headers of RFC 9110 §7.6.1, and the old `Proxy-Connection`."""
 
 _CREDENTIALS = frozenset(
     {
@@ -38,7 +37,7 @@ _CREDENTIALS = frozenset(
         *(one.header.lower() for one in PROVIDERS.values()),
     }
 )  # fmt: skip
-"""Every header a client could put a credential of its own in."""
+"""Every header in which a client could put a credential of its own."""
 
 _CREDENTIAL_PARAMETERS = frozenset(
     {
@@ -46,16 +45,19 @@ _CREDENTIAL_PARAMETERS = frozenset(
         "xi-api-key", "xi_api_key", "authorization", "single_use_token",
     }
 )  # fmt: skip
-"""And every query parameter: some vendors take a key there."""
+"""Every query parameter for the same: some vendors take a key there."""
 
 _REWRITTEN = frozenset({"host", "content-length", "accept-encoding", "expect"})
 _STRIPPED = HOP_BY_HOP | _CREDENTIALS | _REWRITTEN
 _HANDSHAKE = frozenset({"sec-websocket-key", "sec-websocket-version"})
-"""What a WebSocket's opening keeps (RFC 6455 §4.1); extensions would pack its frames."""
+"""The headers that a WebSocket's opening keeps (RFC 6455 §4.1); extensions would compress its
+frames.
+"""
 
 DECIDING = frozenset({"connection", "upgrade"})
-"""The headers whose values decide what passes: requests that differ in other values only are
-judged alike, but for `WEBSOCKET` ones."""
+"""The headers whose values decide what passes: requests that differ in other values only are judged
+alike, except `WEBSOCKET` ones.
+"""
 
 _SAFE_PATH = re.compile(r"/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]++|%[0-9A-Fa-f]{2})*")
 _TRICKY_ESCAPE = re.compile(r"%(?:2e|2f|5c|00|25)", re.IGNORECASE)
@@ -73,14 +75,16 @@ class Asked:
 
     @property
     def upgrade(self) -> str:
-        """The protocol it asks to go over to, lower case; empty when none."""
+        """The protocol that the request wants to upgrade to, lower case; empty when none."""
         return next((v.strip().lower() for n, v in self.headers if n.lower() == "upgrade"), "")
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request does not pass: a status, a stable word, and what to do. `fields` stand
-    between the two in the answer."""
+    """A refused request: a status, a stable code, and what to do.
+
+    `fields` stand between code and message in the response.
+    """
 
     status: int
     error: str
@@ -89,8 +93,11 @@ class Refusal:
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """Where to dial. `host` is canonical, or a base URL's own; one that is `judged` must lead
-    to public addresses only, or to loopback when `loopback` says so."""
+    """The server to dial.
+
+    `host` is canonical, or a base URL's own. A `judged` one must resolve to public addresses only,
+    or to loopback when `loopback` allows it.
+    """
 
     scheme: str
     host: str
@@ -101,9 +108,12 @@ class Origin(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A request that passes: where it goes, the target and headers it takes (`Host` among
-    them; the last are the client's own, which stood at the places `passed`), and the texts that
-    may not come back. A `Location` below `base` is shown inside below `door`."""
+    """A request that passes.
+
+    It holds the destination, target and headers (`Host` among them). The last headers are the
+    client's own, which stood at the places `passed`. It also holds the texts that may not come
+    back. A `Location` below `base` is shown inside below `door`.
+    """
 
     origin: Origin
     target: str
@@ -118,8 +128,9 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A custom secret and how it is sent: `slot_name` is the header's or parameter's name, or
-    the user of `basic`; `headers` are further ones that pass with it."""
+    """A custom secret and how it is sent: `slot_name` is the header's or parameter's name, or the
+    user of `basic`; `headers` are further ones allowed with it.
+    """
 
     name: str
     value: str = field(repr=False)
@@ -168,8 +179,9 @@ def judge(upstream: Upstream, asked: Asked) -> Passage | Refusal:
 def judge_custom(
     secret: Secret, target: Target, asked: Asked, *, approved: bool, dev: bool
 ) -> Passage | Refusal:
-    """Decide a request that takes a custom secret to `target`. `approved` is a person's word
-    for this secret, host and port; without it nothing of the request goes anywhere."""
+    """Decide a request that sends a custom secret to `target`. `approved` is a person's approval
+    for this secret, host and port; without it nothing of the request leaves.
+    """
     shown = target.authority
     if not approved:
         return Refusal(
@@ -202,7 +214,7 @@ def judge_custom(
 
 
 def plain_path(raw_path: str) -> Refusal | None:
-    """Why a path, still percent-encoded, is not one that everybody reads alike."""
+    """Return a refusal for a path, still percent-encoded, that servers could read in two ways."""
     if not _SAFE_PATH.fullmatch(raw_path) or _TRICKY_ESCAPE.search(raw_path):
         return Refusal(400, "bad_path", f"{raw_path!r:.200} is not a plain path")
     if "/." in raw_path and any(part in {".", ".."} for part in raw_path.split("/")):
@@ -218,9 +230,11 @@ def dressed(
     *,
     websocket: str | None = None,
 ) -> tuple[Headers, tuple[int, ...]]:
-    """The headers that go out: ours, then those of the client that are `known`, without hop-by-hop
-    ones and anything that could be a credential; and the places where those stood. `websocket`
-    holds the subprotocols of an opening, None for plain requests."""
+    """Return the outgoing headers, and the places of the client's own in its request.
+
+    First come ours, then those of the client that are `known`, without hop-by-hop headers and
+    possible credentials. `websocket` holds the subprotocols of an opening, None for plain requests.
+    """
     lows = [name.lower() for name, _ in asked.headers]
     named = {name.lower() for name, _ in credentials} | named_hop_by_hop(lows, asked.headers)
     passed = tuple(
@@ -244,8 +258,9 @@ def _goes_out(low: str, known: Known, *, opening: bool) -> bool:
 
 
 def named_hop_by_hop(lows: list[str], headers: Headers) -> set[str]:
-    """The headers that `Connection` names as good for one hop only (RFC 9110 §7.6.1), lower
-    case; `lows` are the names of `headers` so."""
+    """Return the headers that `Connection` restricts to one hop (RFC 9110 §7.6.1), lower case;
+    `lows` are the names of `headers` in lower case.
+    """
     if "connection" not in lows:
         return set()
     told = [value for low, (_, value) in zip(lows, headers, strict=True) if low == "connection"]
@@ -253,8 +268,9 @@ def named_hop_by_hop(lows: list[str], headers: Headers) -> set[str]:
 
 
 def without_parameters(query: str, names: frozenset[str]) -> str:
-    """The query as sent, but for the named parameters. Some servers part them at `;` too
-    (HTML 4.01, appendix B.2.2)."""
+    """Return the query as sent, without the named parameters. Some servers split them at `;` too
+    (HTML 4.01, appendix B.2.2).
+    """
     if not query:
         return ""
     parts = re.split("([&;])", query)
@@ -267,7 +283,7 @@ def without_parameters(query: str, names: frozenset[str]) -> str:
 
 
 def basic(user: str, password: str) -> tuple[str, str]:
-    """An `Authorization` header (RFC 7617)."""
+    """Return an `Authorization` header for HTTP Basic (RFC 7617)."""
     token = base64.b64encode(f"{user}:{password}".encode()).decode()
     return "Authorization", f"Basic {token}"
 
@@ -277,8 +293,9 @@ def _matches(rule: Rule, method: str, path: str) -> bool:
 
 
 def _protocols(asked: Asked, provider: Provider) -> str:
-    """The subprotocols a client offers, without those that are credentials (OpenAI's
-    `openai-insecure-api-key.KEY`, Deepgram's `token, KEY`)."""
+    """Return the subprotocols a client offers, without those that are credentials (OpenAI's
+    `openai-insecure-api-key.KEY`, Deepgram's `token, KEY`).
+    """
     offered = [
         token.strip()
         for name, value in asked.headers
@@ -299,7 +316,7 @@ def _credentials(secret: Secret) -> Headers:
 
 
 def _spellings(secret: Secret) -> tuple[str, ...]:
-    """The secret as it goes out, in every spelling an echo could send back."""
+    """Return the outgoing secret in every spelling that an echo could return."""
     forms = [secret.value]
     if secret.slot == "query":
         forms.append(quote(secret.value, safe=""))
@@ -310,7 +327,7 @@ def _spellings(secret: Secret) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def _place(base_url: str) -> tuple[Origin, str, str]:
-    """Where a provider's base URL leads, its `Host`, and the path below which it lives."""
+    """Return the origin of a provider's base URL, its `Host`, and its base path."""
     parts = urlsplit(base_url)
     host = canonical_host(parts.hostname or "")
     port = parts.port or (443 if parts.scheme == "https" else 80)

@@ -1,26 +1,28 @@
-"""What model tokens cost, as data: enough to stop a loop that burns money, not an invoice.
+"""Prices of model tokens, as data: enough to stop a loop that spends money, not an invoice.
 
 Prices are US dollars for a million tokens, which is millionths of a dollar (micros) for one.
-Vendors change them; a model that is not listed counts as its vendor's dearest of today, so that
-a cap holds. Pure.
+Vendors change them. A model that is not listed costs as much as its vendor's most expensive one of
+today, so that a cap holds. Pure.
 
-Anthropic, OpenAI, Gemini and Mistral are as the vendors' public lists, gathered by
-llm-prices.com, had them in November 2026. The others are one high figure each, not checked.
+Anthropic, OpenAI, Gemini and Mistral are as the vendors' public lists, gathered by llm-prices.com,
+had them in November 2026. The others are one high figure each, not checked.
 """
 
 import re
 from dataclasses import dataclass
 
 LONG_READ = 200_000
-"""Past this many tokens read some vendors charge more: twice for reading, half more for writing."""
+"""The number of tokens read above which some vendors charge more: twice for reading, half more for
+writing.
+"""
 
 _SAME = re.compile(r"-\d{4,8}(-\d\d-\d\d)?|-latest|-preview[\w\-]*|@[\w\-]+")
-"""What may follow a model's name without making it another: a date, a stage."""
+"""The suffixes of a model's name that leave its price unchanged: a date, a stage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Micros for one token read, written, and read from the vendor's cache."""
+    """The micros for one token read, written, and read from the vendor's cache."""
 
     read: float
     written: float
@@ -29,9 +31,11 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one answer. `read` counts those from the cache too; `estimated` when the answer
-    told none, or not all, and something else was counted instead. `surcharge` are tokens more that
-    reading cost, for writing the vendor's cache."""
+    """The tokens of one response.
+
+    `read` includes those from the cache. `estimated`: the response reported no or not all counts,
+    and an estimate was made. `surcharge` counts further tokens for writing the vendor's cache.
+    """
 
     model: str = ""
     read: int = 0
@@ -121,12 +125,13 @@ PRICES: dict[str, tuple[tuple[str, Price], ...]] = {
     "huggingface": (("", Price(3.5, 7, 3.5)),),
 }
 PRICES["google"] = PRICES["gemini"]
-"""By provider: prices by the model's name, the last for all others. Providers
-that do not count in tokens (speech, pictures, seconds of a machine) are not here."""
+"""The prices by provider and model name; the last of a provider is for all its other models.
+Providers that do not count in tokens (speech, pictures, machine seconds) are not listed.
+"""
 
 
 def cost_micros(provider: str, usage: Usage) -> int | None:
-    """What an answer cost in millionths of a dollar, rounded up; None where it is not known."""
+    """Return the cost of a response in millionths of a dollar, rounded up; None when unknown."""
     prices = PRICES.get(provider)
     if prices is None:
         return None

@@ -1,8 +1,8 @@
-"""Model providers as the broker door knows them: one table, read it from `OPENAI` down.
+"""Model providers as the broker door knows them: one table, best read from `OPENAI` down.
 
-Where each vendor lives, how it wants its key, what may be asked of it, and which variables
-its own SDK reads. Data only: `domain.broker.passage` judges by it, `docs/program/providers.md`
-shows it.
+For each vendor it holds the address, the form of the credential, the allowed requests, and the
+variables its own SDK reads. Data only: `domain.broker.passage` judges by it,
+`docs/program/providers.md` shows it.
 """
 
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 PLACEHOLDER_PREFIX = "atoll-placeholder-"
 WEBSOCKET = "WEBSOCKET"
-"""Stands for the method of a rule that lets a WebSocket through."""
+"""The value that stands for the method in a rule that allows a WebSocket."""
 
 _MODEL = r"[\w\-.:]+"
 _NAME = r"[\w\-]+"
@@ -18,7 +18,7 @@ _NAME = r"[\w\-]+"
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One kind of request that is let through; `name` is its class in the audit."""
+    """An allowed kind of request; `name` is its class in the audit."""
 
     name: str
     method: str
@@ -46,7 +46,7 @@ class Provider:
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """A provider with the key of this installation, and its own base URL when it has one."""
+    """A provider with this installation's key, and its own base URL when there is one."""
 
     provider: Provider
     base_url: str
@@ -266,21 +266,25 @@ PROVIDERS = {
 
 
 def placeholder(provider: Provider) -> str:
-    """What stands in the sandbox where an agent looks for this provider's key."""
+    """Return the text that an agent inside finds in place of this provider's key."""
     return f"{PLACEHOLDER_PREFIX}{provider.name}-no-key-inside"
 
 
 def broker_environment(provider: Provider, broker: str) -> tuple[tuple[str, str], ...]:
-    """The variables that make the vendor's own SDK work behind `broker`
-    (`http://127.0.0.1:8082/broker`): a placeholder for the key, and the base URL where the SDK
-    reads one."""
+    """Return the variables that make the vendor's own SDK work behind `broker`.
+
+    `broker` is a URL such as `http://127.0.0.1:8082/broker`. The variables hold a placeholder for
+    the key, and the base URL where the SDK reads one.
+    """
     base = f"{broker}/{provider.name}{provider.base_path}"
     named = ((provider.key_env, placeholder(provider)), (provider.base_env, base))
     return tuple((name, value) for name, value in named if name)
 
 
 def safe_base_url(text: str) -> bool:
-    """Whether keys may be sent there: HTTPS anywhere; plain HTTP only to this machine."""
+    """Report whether keys may be sent to a base URL: HTTPS anywhere; plain HTTP only to this
+    machine.
+    """
     try:
         url = urlsplit(text)
         host = url.hostname or ""

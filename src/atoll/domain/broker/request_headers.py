@@ -1,9 +1,9 @@
 """The headers of a request that pass the broker door: a list, for each provider and in general.
 
-Everything else is left behind: a header nobody here knows may mean something to a gateway or a
-framework on the way (another method, another path, another client, a part of the answer). A name
-with an underscore never passes by a prefix: servers read `X_Api_Key` as `X-Api-Key` (RFC 3875
-§4.1.18). Credentials are `domain.broker.passage`'s.
+All others are removed. An unknown header may mean something to a gateway or a framework on the way:
+another method, another path, another client, a part of the response. A name with an underscore
+never passes by a prefix: servers read `X_Api_Key` as `X-Api-Key` (RFC 3875 §4.1.18). Credentials
+are handled by `domain.broker.passage`.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _COMMON = frozenset(
     }
 )  # fmt: skip
 _SDKS = ("x-fern-", "x-stainless-")
-"""The generators most vendors' SDKs are made by."""
+"""The headers of the generators that make most vendors' SDKs."""
 
 _GIT = frozenset({"git-protocol"})
 _CUSTOM = frozenset({"notion-version", "stripe-version", "x-github-api-version"})
@@ -37,13 +37,13 @@ MAX_DECLARED = 32
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Names that pass, in lower case, and how names that pass begin."""
+    """The names that pass, in lower case, and the allowed prefixes of names."""
 
     names: frozenset[str] = _COMMON
     prefixes: tuple[str, ...] = ()
 
     def passes(self, low: str) -> bool:
-        """Whether a header of this name, in lower case, goes out."""
+        """Report whether a header of this name, in lower case, passes."""
         return low in self.names or ("_" not in low and low.startswith(self.prefixes))
 
 
@@ -71,21 +71,24 @@ _VENDORS = {
 _VENDOR = _known()
 
 OF_GIT = Known(_COMMON | _GIT)
-"""What git sends over smart HTTP."""
+"""The headers that git sends over smart HTTP."""
 
 
 def of_provider(name: str) -> Known:
-    """What the SDKs of a provider and the agents that use it send."""
+    """Return the headers that a provider's SDKs, and the agents that use it, send."""
     return _VENDORS.get(name, _VENDOR)
 
 
 def of_secret(declared: tuple[str, ...]) -> Known:
-    """What passes with a custom secret: common headers, and those its owner `declared`."""
+    """Return the headers that pass with a custom secret: common ones, and those its owner
+    `declared`.
+    """
     return Known(_COMMON | _CUSTOM | frozenset(name.lower() for name in declared))
 
 
 def may_be_declared(name: str) -> bool:
-    """Whether an owner may let a header of this name pass: none that gives a request another
-    method, path, client or range."""
+    """Report whether an owner may declare a header of this name: none that gives a request another
+    method, path, client or range.
+    """
     low = name.lower()
     return not ("_" in low or low in _MISREAD or low.startswith(_MISREAD_PREFIXES))

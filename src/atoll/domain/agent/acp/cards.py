@@ -1,6 +1,6 @@
 """The Agent Client Protocol's updates as cards, one to one (opencode, Gemini CLI, Qwen Code).
 
-Source: agentclientprotocol.com, protocol version 1. One instance is one session.
+Source: agentclientprotocol.com, protocol version 1. An instance translates one session.
 """
 
 import msgspec
@@ -35,7 +35,7 @@ _ENDS = {"end_turn": State.DONE, "cancelled": State.DECLINED}
 
 
 class AcpCards:
-    """One session."""
+    """Translator of one session's updates."""
 
     def __init__(self) -> None:
         self._turns = 0
@@ -45,14 +45,14 @@ class AcpCards:
         self._pending: dict[str, None] = {}
 
     def take(self, message: Message) -> list[Said]:
-        """What one message of the agent means."""
+        """Translate one message of the agent."""
         method, params = text(message, "method"), part(message, "params")
         if method == "session/request_permission":
             return self._permission(name_of(message, "id"), params)
         return self._update(part(params, "update")) if method == "session/update" else []
 
     def asked(self, words: str) -> list[Said]:
-        """A person asked; the agent does not repeat that."""
+        """Add the card of a person's prompt; the agent does not repeat it."""
         self._turns, self._chunk = self._turns + 1, ""
         data: dict[str, Value] = {"role": "person"}
         return [
@@ -62,7 +62,7 @@ class AcpCards:
         ]
 
     def ended(self, reason: str, error: str = "") -> list[Said]:
-        """The answer to a prompt came: its stop reason, or what went wrong."""
+        """End the turn by the answer to its prompt: a stop reason, or an error."""
         self._chunk = ""
         said: list[Said] = []
         if error:
@@ -73,7 +73,7 @@ class AcpCards:
         return [*said, Draft(f"turn:{self._turns}", Kind.TURN, state, data=data), Yielded()]
 
     def answered(self, request: str, *, accepted: bool) -> list[Said]:
-        """A person answered what it asked."""
+        """Record a person's answer to a pending card."""
         if request not in self._pending:
             return []
         del self._pending[request]
@@ -103,7 +103,7 @@ class AcpCards:
                 return []
 
     def _piece(self, update: Message, name: str, kind: Kind) -> list[Said]:
-        """A piece of a message. Without an id, pieces in a row are one message."""
+        """Append a piece of a message. Without an id, consecutive pieces are one message."""
         words = text(part(update, "content"), "text")
         if not words:
             return []
@@ -135,7 +135,7 @@ class AcpCards:
         return Draft(card_id, kind, state, title=title or None, text=words or None, data=data)
 
     def _kind(self, card_id: str, word: str) -> Kind:
-        """A tool's kind; an update need not repeat it, and never changes it."""
+        """Return a tool's kind; an update may omit it, and never changes it."""
         known = self._kinds.get(card_id)
         if known is None:
             known = _KINDS.get(word, Kind.TOOL_CALL)
@@ -172,7 +172,7 @@ def _path(update: Message, given: Message) -> str:
 
 
 def _content(update: Message) -> tuple[str, str]:
-    """What a tool call says, and the diffs in it."""
+    """Return the text of a tool call, and the diffs in it."""
     said, diffs = [], []
     for one in parts(update, "content"):
         match text(one, "type"):

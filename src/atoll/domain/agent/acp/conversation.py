@@ -1,6 +1,6 @@
 """The Agent Client Protocol, version 1: JSON-RPC lines (`opencode acp`, `gemini --acp`, …).
 
-Files are the agent's own to read and write inside the sandbox, so we offer none.
+The agent reads and writes files itself inside the sandbox, so no file methods are offered.
 """
 
 from atoll.domain.agent.acp.cards import AcpCards
@@ -15,7 +15,7 @@ PROTOCOL = 1
 
 
 class AcpConversation:
-    """One session; a prompt that comes before it stands waits for it."""
+    """A conversation in one session; a prompt that comes before the session exists waits for it."""
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
@@ -29,8 +29,9 @@ class AcpConversation:
         self._loads = False
 
     def begin(self) -> Step:
-        """Introduce ourselves. Raises `Invalid` when its last conversation is to be resumed: the
-        protocol needs the id of one."""
+        """Send `initialize`. Raises `Invalid` when the last conversation is to be resumed: the
+        protocol needs a conversation's id.
+        """
         if self._terms.resume and self._terms.conversation is None:
             raise Invalid(
                 "in machine mode this agent resumes a conversation by its id only",
@@ -45,12 +46,12 @@ class AcpConversation:
         return Step(send=(self._call("initialize", params),))
 
     def take(self, message: Message) -> Step:
-        """One line of output."""
+        """Read one line of output."""
         method = text(message, "method")
         if not method:
             return self._replied(message)
         if method == "session/update" and not self._session:
-            # One that is taken up is told again from its beginning, before it stands.
+            # A resumed session is replayed from its beginning, before it is ready.
             return Step()
         said = tuple(self._cards.take(message))
         if "id" not in message:
@@ -65,7 +66,7 @@ class AcpConversation:
         return self._allow(name, said)
 
     def ask(self, words: str) -> Step:
-        """A prompt; before the session stands it waits."""
+        """Send a prompt; before the session is ready it waits."""
         if self._working or self._prompt is not None:
             raise busy()
         if not self._session:
@@ -74,7 +75,7 @@ class AcpConversation:
         return self._start(words)
 
     def interrupt(self) -> Step:
-        """Break off the turn. What waits for an answer is cancelled with it."""
+        """Interrupt the turn. Requests that wait for an answer are cancelled with it."""
         if not self._working:
             return Step()
         said: list[Said] = []
@@ -86,7 +87,7 @@ class AcpConversation:
         return Step(said=tuple(said), send=tuple(send))
 
     def answer(self, card: Card, option: str | None, words: str | None) -> Step:
-        """Choose one of the options the agent offered."""
+        """Answer with one of the options the agent offered."""
         del words
         name = card.id.removeprefix("approval:")
         if name not in self._requests:
@@ -98,7 +99,7 @@ class AcpConversation:
         return Step(said=said, send=(_selected(number, decision),))
 
     def _allow(self, name: str, said: tuple[Said, ...]) -> Step:
-        """Answer at once where everything is allowed; the card shows that it was asked."""
+        """Approve at once where everything is allowed; the card shows the request."""
         options = next((one.options for one in said if isinstance(one, Draft)), None) or ()
         allowing = [one.id for one in options if one.effect == "allow"]
         if not allowing:
@@ -128,7 +129,7 @@ class AcpConversation:
                 return Step()
             case _:
                 card = Draft(f"failed:{call}", Kind.STATUS, State.FAILED, f"{call} failed", error)
-                # Without a session the prompt that waits for one will never be given.
+                # Without a session, the waiting prompt will never be sent.
                 waited, self._prompt = self._prompt is not None, None
                 return Step(said=(card, Yielded()) if waited else (card,))
 
@@ -142,7 +143,7 @@ class AcpConversation:
         return Step(send=(self._call("session/load", params),))
 
     def _new_session(self, instead: str) -> Step:
-        """One that cannot be taken up is not the end: there can be another, which is said."""
+        """Start a new session where the old one could not be resumed, and report that."""
         title = "A new conversation begins"
         card = Draft("failed:load", Kind.STATUS, State.FAILED, title, instead)
         return Step(said=(card,), send=(self._call("session/new", self._place()),))
@@ -151,7 +152,7 @@ class AcpConversation:
         return {"cwd": self._terms.cwd, "mcpServers": []}
 
     def _seated(self, session: str) -> Step:
-        """The session stands; what a prompt was waiting for."""
+        """Take the session as ready, and send the prompt that waited for it."""
         self._session = session
         prompt, self._prompt = self._prompt, None
         return Step() if prompt is None else self._start(prompt)
@@ -171,7 +172,7 @@ class AcpConversation:
 
 
 def _error(message: Message) -> str:
-    """What an error answer says, with the reason beneath it."""
+    """Return the text of an error, with the reason that its data gives."""
     error = part(message, "error")
     more = text(part(error, "data"), "message", "details")
     return ": ".join(filter(None, (text(error, "message"), more)))

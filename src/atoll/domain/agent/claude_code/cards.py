@@ -1,7 +1,7 @@
 """Claude Code's own messages as cards: `stream-json` output and transcript files, one to one.
 
-Both are the same messages; a stream also carries pieces of a block while it is written, and
-asks for permissions. Tools are `claude_tools`.
+Both hold the same messages. A stream also carries pieces of a block while it is written, and
+requests permissions. Tools are read by `claude_code.tools`.
 """
 
 from atoll.domain.agent.card import (
@@ -25,7 +25,7 @@ _DELTAS = {"text_delta": "text", "thinking_delta": "thinking"}
 
 
 class ClaudeCards:
-    """One conversation."""
+    """Translator of one conversation's messages."""
 
     def __init__(self) -> None:
         self._messages = 0
@@ -36,7 +36,7 @@ class ClaudeCards:
         self._asked: dict[str, str] = {}
 
     def take(self, message: Message) -> list[Said]:
-        """What one message means."""
+        """Translate one message."""
         match text(message, "type"):
             case "assistant":
                 return self._assistant(message)
@@ -54,12 +54,12 @@ class ClaudeCards:
                 return []
 
     def asked(self, words: str) -> list[Said]:
-        """A person asked; the stream itself does not repeat that."""
+        """Add the card of a person's prompt; the stream itself does not repeat it."""
         self._turns += 1
         return self._began(f"asked:{self._turns}", words)
 
     def answered(self, request: str, *, accepted: bool) -> list[Said]:
-        """A person answered what it asked."""
+        """Record a person's answer to a pending card."""
         kind = Kind.APPROVAL if self._asked.pop(request, "") != "AskUserQuestion" else Kind.QUESTION
         state = State.DONE if accepted else State.DECLINED
         return [Draft(id=f"approval:{request}", kind=kind, state=state), Began()]
@@ -126,7 +126,7 @@ class ClaudeCards:
     def _said_by_person(self, message: Message, name: str, words: str) -> list[Said]:
         if words.startswith(INTERRUPTED):
             return [*self._ended(State.DECLINED), Interrupted()]
-        # What a program put there (reminders, outputs of slash commands) is no person's.
+        # Text that a program put there (reminders, outputs of slash commands) is not a person's.
         if message.get("isMeta") is True or message.get("isSidechain") is True:
             return []
         if text(message, "parent_tool_use_id") or words.startswith(("<local-command", "<command-")):
@@ -134,7 +134,7 @@ class ClaudeCards:
         return self._began(name or f"{self._turns}", words)
 
     def _piece(self, event: Message) -> list[Said]:
-        """A piece of a block that is being written."""
+        """Append a piece of a block that is being written."""
         at = whole(event, "index") or 0
         card_id = f"m{self._messages}:{at}"
         match text(event, "type"):
@@ -187,7 +187,7 @@ class ClaudeCards:
                 return []
 
     def _request(self, message: Message) -> list[Said]:
-        """A permission or a question that waits for its answer."""
+        """Add the card of a permission or question that waits for its answer."""
         name, request = text(message, "request_id"), part(message, "request")
         if text(request, "subtype") != "can_use_tool":
             return []

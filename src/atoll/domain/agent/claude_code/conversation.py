@@ -8,7 +8,7 @@ from atoll.domain.agent.remembered import remember
 
 
 class ClaudeConversation:
-    """Requests for permission are remembered with their input: an answer repeats it."""
+    """A conversation that keeps permission requests with their input: an answer repeats it."""
 
     def __init__(self) -> None:
         self._cards = ClaudeCards()
@@ -17,11 +17,11 @@ class ClaudeConversation:
         self._working = False
 
     def begin(self) -> Step:
-        """Introduce ourselves; Claude takes prompts at once."""
+        """Send `initialize`; Claude accepts prompts at once."""
         return Step(send=(self._control("initialize"),))
 
     def take(self, message: Message) -> Step:
-        """One line of output."""
+        """Read one line of output."""
         kind = text(message, "type")
         request = part(message, "request")
         if kind == "control_request":
@@ -36,12 +36,12 @@ class ClaudeConversation:
         if kind == "result":
             self._working = False
             self._requests.clear()
-        # It introduces itself at each prompt.
+        # Claude repeats its introduction at each prompt.
         introduces = kind == "system" and text(message, "subtype") == "init"
         return Step(said=said, conversation=text(message, "session_id") if introduces else "")
 
     def ask(self, words: str) -> Step:
-        """A prompt."""
+        """Send a prompt."""
         if self._working:
             raise busy()
         self._working = True
@@ -50,7 +50,7 @@ class ClaudeConversation:
         return Step(said=tuple(self._cards.asked(words)), send=(line,))
 
     def interrupt(self) -> Step:
-        """Break off the turn."""
+        """Interrupt the turn."""
         return Step(send=(self._control("interrupt"),)) if self._working else Step()
 
     def answer(self, card: Card, option: str | None, words: str | None) -> Step:
@@ -95,7 +95,9 @@ class ClaudeConversation:
 
 
 def _refusal(name: str) -> Outgoing:
-    """An answer to a request nobody here can serve; silence would hold the agent for ever."""
+    """Return the error for a request that is not supported; without an answer the agent would wait
+    for ever.
+    """
     error = "not supported by this client"
     return {
         "type": "control_response",

@@ -13,7 +13,7 @@ _MARKS = {"completed": "[x]", "in_progress": "[~]"}
 
 
 def tool_card(block: Message) -> Draft:
-    """The card of a `tool_use` block, running."""
+    """Return the card of a `tool_use` block, running."""
     name, given, card_id = text(block, "name"), part(block, "input"), text(block, "id")
     if name in ("Bash", "BashOutput"):
         return Draft(
@@ -53,7 +53,7 @@ def tool_card(block: Message) -> Draft:
 
 
 def tool_result(block: Message, more: Message, kinds: Mapping[str, Kind]) -> Draft:
-    """What a `tool_result` block adds to the card of its tool."""
+    """Return what a `tool_result` block changes on the card of its tool."""
     card_id = text(block, "tool_use_id")
     kind = kinds.get(card_id, Kind.TOOL_CALL)
     failed = block.get("is_error") is True
@@ -68,13 +68,13 @@ def tool_result(block: Message, more: Message, kinds: Mapping[str, Kind]) -> Dra
 
 
 def questions(given: Message) -> str:
-    """The questions of AskUserQuestion."""
+    """Return the questions of AskUserQuestion."""
     asked = [text(one, "question") for one in parts(given, "questions")]
     return "\n".join(filter(None, asked))
 
 
 def question_options(given: Message) -> tuple[Option, ...]:
-    """The options of its first question; their labels are the answers."""
+    """Return the options of its first question; their labels are the answers."""
     first = next(iter(parts(given, "questions")), {})
     labels = (text(one, "label") for one in parts(first, "options"))
     return tuple(Option(label, label) for label in labels if label)

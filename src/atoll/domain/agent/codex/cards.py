@@ -1,6 +1,7 @@
-"""What Codex's app-server notifies as cards, one to one. Its requests become cards that wait.
+"""Notifications of Codex's app-server as cards, one to one. Its requests become pending cards.
 
-One instance is one conversation. `codex exec --json` and rollout files are `cards_codex_files`.
+An instance translates one conversation. `codex exec --json` and rollout files are read by
+`codex.files`.
 """
 
 from atoll.domain.agent.card import Began, Draft, Kind, Option, Said, State, Value, Yielded
@@ -25,13 +26,13 @@ _DELTAS = {
 
 
 class CodexCards:
-    """One conversation with an app-server."""
+    """Translator of one conversation with an app-server."""
 
     def __init__(self) -> None:
         self._pending: dict[str, Kind] = {}
 
     def take(self, message: Message) -> list[Said]:
-        """What one message of the server means."""
+        """Translate one message of the server."""
         method, params = text(message, "method"), part(message, "params")
         if not method:
             return []
@@ -44,7 +45,7 @@ class CodexCards:
         return self._notified(method, params)
 
     def answered(self, request: str, *, accepted: bool) -> list[Said]:
-        """A person answered what it asked."""
+        """Record a person's answer to a pending card."""
         kind = self._pending.pop(request, None)
         if kind is None:
             return []
@@ -82,7 +83,7 @@ class CodexCards:
         return said
 
     def _request(self, request: str, method: str, params: Message) -> list[Said]:
-        """Something the server waits for."""
+        """Add the card of a request that the server waits for."""
         if method == "item/tool/requestUserInput":
             card = _question(request, params)
         elif plain(method).endswith("requestapproval") or "elicitation" in method:
@@ -102,7 +103,7 @@ def _turn(turn: Message, state: State) -> Draft:
 def _told(method: str, params: Message) -> Draft:
     words = text(params, "message", "summary") or text(part(params, "error"), "message")
     failed = method == "error"
-    # The same words again are the same card: a warning that repeats is no news.
+    # A repeated warning has the same words, and so the same card.
     return Draft(
         id=f"{method}:{short(words, 60)}",
         kind=Kind.STATUS,

@@ -11,8 +11,9 @@ _DENIALS = frozenset({"decline", "cancel"})
 
 
 class CodexConversation:
-    """A thread is started (or the last one resumed) as soon as the server answers; prompts that
-    come before wait for it."""
+    """A conversation whose thread starts, or resumes, as soon as the server answers; prompts that
+    come before wait for it.
+    """
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
@@ -26,14 +27,14 @@ class CodexConversation:
         self._working = False
 
     def begin(self) -> Step:
-        """Introduce ourselves."""
+        """Send `initialize`."""
         info: dict[str, Value] = {"name": "atoll", "title": "Atoll", "version": "1"}
         capabilities: dict[str, Value] = {"experimentalApi": True}
         params: dict[str, Value] = {"clientInfo": info, "capabilities": capabilities}
         return Step(send=(self._call("initialize", params),))
 
     def take(self, message: Message) -> Step:
-        """One line of output."""
+        """Read one line of output."""
         method = text(message, "method")
         if not method:
             return self._replied(message)
@@ -52,7 +53,7 @@ class CodexConversation:
         return Step(said=said)
 
     def ask(self, words: str) -> Step:
-        """A prompt; before the thread stands it waits."""
+        """Send a prompt; before the thread is ready it waits."""
         if self._working or self._prompt is not None:
             raise busy()
         if not self._thread:
@@ -61,14 +62,14 @@ class CodexConversation:
         return Step(said=(Began(),), send=(self._start_turn(words),))
 
     def interrupt(self) -> Step:
-        """Break off the turn."""
+        """Interrupt the turn."""
         if not self._turn:
             return Step()
         params: dict[str, Value] = {"threadId": self._thread, "turnId": self._turn}
         return Step(send=(self._call("turn/interrupt", params),))
 
     def answer(self, card: Card, option: str | None, words: str | None) -> Step:
-        """Decide on what it asked."""
+        """Answer a pending request."""
         name = card.id.removeprefix("approval:")
         if name not in self._requests:
             raise not_pending(card.id)
@@ -87,7 +88,7 @@ class CodexConversation:
         return Step(said=said)
 
     def _replied(self, message: Message) -> Step:
-        """An answer to what we called."""
+        """Handle the response to a request of ours."""
         call = self._waits_for.pop(name_of(message, "id"), "")
         result, error = part(message, "result"), text(part(message, "error"), "message")
         if error and call:
@@ -112,7 +113,7 @@ class CodexConversation:
             return Step(said=(card,), send=(self._resume_or_start(""),))
         if call != "turn/start" and self._prompt is None:
             return Step(said=(card,))
-        # Without a thread the prompt that waits for one will never be given.
+        # Without a thread, the waiting prompt will never be sent.
         self._working, self._prompt = False, None
         return Step(said=(card, Yielded()))
 
@@ -143,7 +144,7 @@ class CodexConversation:
 
 
 _NO_WALL = "danger-full-access"
-"""Codex's word for running without a sandbox of its own: it stands in ours."""
+"""Codex's setting that turns its own sandbox off: it runs in ours."""
 
 
 def _result(

@@ -7,17 +7,17 @@ from atoll.domain.agent.codex.items import command_text, item_card, plain
 from atoll.domain.agent.lenient_json import Message, part, short, text, whole
 
 _CALLS_OF_COMMANDS = frozenset({"execcommand", "shell", "localshell", "shellcommand"})
-"""By their `plain` spelling."""
+"""The calls that run commands, by their `plain` spelling."""
 
 
 class CodexExecCards:
-    """The lines of one `codex exec --json`."""
+    """Translator of the lines of one `codex exec --json`."""
 
     def __init__(self) -> None:
         self._turns = 0
 
     def take(self, message: Message) -> list[Said]:
-        """What one line means."""
+        """Translate one line."""
         kind = text(message, "type")
         match kind:
             case "item.started" | "item.updated" | "item.completed":
@@ -43,10 +43,10 @@ class CodexExecCards:
 
 
 class CodexRolloutCards:
-    """The lines of one rollout file: what the TUI did, as Codex remembers it."""
+    """Translator of the lines of one rollout file: Codex's record of a TUI session."""
 
     def take(self, message: Message) -> list[Said]:
-        """What one line means."""
+        """Translate one line."""
         payload = part(message, "payload")
         match text(message, "type"):
             case "event_msg":
@@ -82,7 +82,7 @@ def _event(payload: Message) -> list[Said]:
 
 
 def _call(payload: Message) -> list[Said]:
-    """A tool that begins; commands show at once, what they printed comes as an item."""
+    """Add the card of a tool call. Commands show at once; their output comes later as an item."""
     name, card_id = text(payload, "name"), text(payload, "call_id")
     if plain(name) not in _CALLS_OF_COMMANDS or not card_id:
         return []

@@ -24,19 +24,19 @@ _SHELLS = ("/bin/bash", "bash", "/bin/sh", "sh", "/bin/zsh", "zsh")
 
 
 def item_card(item: Message, *, done: bool) -> Draft | None:
-    """The card of an item, begun or done; None for one that shows nothing."""
+    """Return the card of an item, begun or done; None for an item that shows nothing."""
     kind = plain(text(item, "type"))
     state = state_of(item, done=done)
     made = _CARDS.get(kind)
     if made is not None:
         return made(item, state)
-    # A kind this Atoll does not know shows what it says, under its name.
+    # An item of an unknown kind shows its text, under the kind's name.
     words = text(item, "text", "message", "review")
     return Draft(text(item, "id"), Kind.TEXT, state, title=kind, text=words) if words else None
 
 
 def command_card(item: Message, state: State) -> Draft:
-    """A command and what it printed."""
+    """Return the card of a command and its output."""
     command = command_text(item)
     code = whole(item, "exitCode", "exit_code")
     return Draft(
@@ -50,7 +50,7 @@ def command_card(item: Message, state: State) -> Draft:
 
 
 def command_text(item: Message) -> str:
-    """The command without the shell around it."""
+    """Return the command without the shell around it."""
     command = item.get("command")
     if isinstance(command, list):
         words = [word for word in command if isinstance(word, str)]
@@ -64,7 +64,7 @@ def command_text(item: Message) -> str:
 
 
 def plan_text(item: Message) -> str:
-    """A plan as a list of steps."""
+    """Return a plan as a list of steps."""
     steps = parts(item, "plan", "items")
     if not steps:
         return text(item, "text")
@@ -78,19 +78,19 @@ def plan_text(item: Message) -> str:
 
 
 def spoken(item: Message) -> str:
-    """What a message says."""
+    """Return the text of a message."""
     said = text(item, "text")
     return said or "\n".join(filter(None, (text(one, "text") for one in parts(item, "content"))))
 
 
 def state_of(item: Message, *, done: bool) -> State:
-    """How far an item is, by its own word, else by whether it is over."""
+    """Return the state of an item: by its own status, else by whether it is over."""
     default = State.DONE if done else State.RUNNING
     return _STATES.get(plain(text(item, "status")), default)
 
 
 def plain(word: str) -> str:
-    """One spelling of `inProgress`, `in_progress` and `InProgress`."""
+    """Return one spelling for `inProgress`, `in_progress` and `InProgress`."""
     return word.replace("_", "").lower()
 
 
@@ -132,7 +132,7 @@ def _files(item: Message, state: State) -> Draft:
 
 
 def _changes(item: Message) -> list[tuple[str, str]]:
-    """Each path and its diff; files made or removed may come with their content only."""
+    """Return each path and its diff; added or removed files may come with their content only."""
     listed = parts(item, "changes")
     if listed:
         return [(text(one, "path"), text(one, "diff")) for one in listed]

@@ -1,7 +1,7 @@
-"""opencode's own events as cards, as its plugin beside a terminal writes them down, line by line.
+"""opencode's own events as cards, as its plugin beside a terminal records them, line by line.
 
-Source: the events of opencode's server (its OpenAPI). What a sub-agent's session says is left
-out by the plugin: its tool card shows that it works.
+Source: the events of opencode's server (its OpenAPI). The plugin omits a sub-agent's session: the
+tool card shows that it works.
 """
 
 import msgspec
@@ -22,14 +22,14 @@ _MARKS = {"completed": "[x]", "in_progress": "[~]"}
 
 
 class OpencodeCards:
-    """The events of one session at a terminal."""
+    """Translator of one session's events at a terminal."""
 
     def __init__(self) -> None:
         self._roles: dict[str, str] = {}
         self._turn = ""
 
     def take(self, message: Message) -> list[Said]:
-        """What one event means."""
+        """Translate one event."""
         told = part(message, "properties")
         match text(message, "type"):
             case "message.updated":
@@ -60,7 +60,7 @@ class OpencodeCards:
                 return []
 
     def _asked(self, piece: Message, words: str) -> list[Said]:
-        """A person's words; what opencode adds to them by itself is none of theirs."""
+        """Add the card of a person's prompt; text that opencode adds by itself is left out."""
         if piece.get("synthetic") is True:
             return []
         said = self._ended(State.DONE)
