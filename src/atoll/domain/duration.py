@@ -6,12 +6,15 @@ _PARTS = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,7})h)?(?:(\d{1,8})m)?(?:(\d{1,10})
 _UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 MAX_SECONDS = 365 * 86400
-"""A year: longer than any sandbox should be promised."""
+"""The longest duration, a year: longer than any sandbox should be promised."""
 
 
 def parse_duration(text: str | int, *, bare: bool = False) -> int:
-    """Return seconds, 1 to a year. Text needs a unit, unless `bare` lets it be seconds: who
-    writes 4 for a life may well mean hours. Raises `ValueError` with a sentence."""
+    """Return seconds, 1 to a year.
+
+    Text needs a unit, unless `bare` takes plain numbers as seconds: a person who writes 4 for a
+    sandbox's life may well mean hours. Raises `ValueError` with a sentence.
+    """
     if isinstance(text, bool):
         raise ValueError("a duration is a number of seconds or text such as 90s, 15m, 4h or 2d")
     seconds = text if isinstance(text, int) else _spoken(text, bare=bare)
@@ -33,7 +36,7 @@ def _spoken(text: str, *, bare: bool) -> int:
 
 
 def spell_duration(seconds: int) -> str:
-    """The shortest spelling `parse_duration` reads back: 5400 is `1h30m`."""
+    """Return the shortest spelling `parse_duration` reads back: 5400 is `1h30m`."""
     words = []
     for unit, letter in _UNITS:
         number, seconds = divmod(seconds, unit)

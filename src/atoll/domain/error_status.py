@@ -1,7 +1,7 @@
-"""Which HTTP status says which error, and which error a status stands for (RFC 9110 §15).
+"""The HTTP status of each error, and the error for each status (RFC 9110 §15).
 
-One table for the control plane, the runtimes and all who read their answers. How a problem is
-written down is theirs.
+One table for the control plane, the runtimes and all who read their responses. The format of
+problem documents belongs to each of them.
 """
 
 from typing import Final
@@ -31,7 +31,7 @@ _STATUSES: Final[dict[type[AtollError], int]] = {
     Failed: 502,
 }
 _OF_CODE: Final = {"too_large": 413, "method_not_allowed": 405, "misdirected": 421}
-"""Codes that have a status of their own."""
+"""The codes that have a status of their own."""
 
 _KINDS: Final = {status: kind for kind, status in _STATUSES.items()} | {
     400: Invalid,
@@ -43,11 +43,13 @@ _KINDS: Final = {status: kind for kind, status in _STATUSES.items()} | {
 
 
 def status_of(error: AtollError) -> int:
-    """The status of an error: by its code when that has one of its own, else by its class."""
+    """Return the status of an error: by its code when that has one of its own, else by
+    its class.
+    """
     by_class = (_STATUSES[kind] for kind in type(error).__mro__ if kind in _STATUSES)
     return _OF_CODE.get(error.code) or next(by_class, INTERNAL)
 
 
 def kind_of(status: int) -> type[AtollError]:
-    """The error that an answer with this status stands for; `Failed` for one that names none."""
+    """Return the error class for a response with this status; `Failed` for an unknown one."""
     return _KINDS.get(status, Failed)

@@ -6,7 +6,7 @@ to a status code; `code` is a stable word clients may switch on.
 
 
 class AtollError(Exception):
-    """Base of every error Atoll raises on purpose."""
+    """The base of every error that Atoll raises on purpose."""
 
     default_code = "error"
 
@@ -24,13 +24,13 @@ class Invalid(AtollError):
 
 
 class Unauthenticated(AtollError):
-    """Nobody is speaking: log in or send a token."""
+    """The caller is not known: log in or send a token."""
 
     default_code = "unauthenticated"
 
 
 class Forbidden(AtollError):
-    """Somebody is speaking who may not do this."""
+    """The caller may not do this."""
 
     default_code = "forbidden"
 

@@ -1,8 +1,8 @@
 """Events: the envelope of the one durable log, and the kinds it knows.
 
-Every transition and every act that matters is one of these. `KINDS` is the contract with
-whoever reads the log; a kind's payload may gain optional fields, anything else is a new
-version. Appending and numbering is the store's business.
+Every transition and every act that matters is an event. `KINDS` is the contract with readers of the
+log. A kind's payload may gain optional fields; any other change needs a new version. The store
+appends and numbers events.
 """
 
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ from atoll.domain.people.principal import Principal
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 SANDBOX_STREAMS = "sandbox:"
-"""The beginning of the name of a sandbox's stream."""
+"""The prefix of the name of a sandbox's stream."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of event. `fields` are always in its payload, `optional` may be."""
+    """A kind of event. `fields` are always in its payload, `optional` may be."""
 
     name: str
     version: int
@@ -32,8 +32,9 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class EventDraft:
-    """An event before the log has numbered it. `owner` is whose thing it tells of: who may
-    read it."""
+    """An event before the log has numbered it. `owner` is the owner of its subject, who may read
+    it.
+    """
 
     id: EventId
     stream: str
@@ -48,8 +49,9 @@ class EventDraft:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Events that a reader misses: of those after `after` and up to `to`, both positions, some
-    are no longer kept. Those that are kept still come."""
+    """A gap in what a reader received: of the events after position `after` and up to `to`, some
+    are no longer kept. The kept ones still come.
+    """
 
     after: int
     to: int
@@ -57,8 +59,9 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """The envelope. `seq` counts from 1 within its stream, `position` over the whole log; both
-    grow in the order of commits. `actor_kind` is `adm`, `agt` or `atm`."""
+    """An event in its envelope. `seq` counts from 1 within its stream, `position` over the whole
+    log; both grow in the order of commits. `actor_kind` is `adm`, `agt` or `atm`.
+    """
 
     id: EventId
     position: int
@@ -227,12 +230,14 @@ KINDS: Mapping[str, Kind] = dict(
         _kind("approval.expired", _APPROVAL, _ABOUT, "Nobody decided in time."),
     )
 )
-"""Every kind, by name. `*` among the optional fields admits any."""
+"""Every kind, by name. `*` among the optional fields allows any."""
 
 
 def check(event_type: str, payload: Mapping[str, Json]) -> Kind:
-    """The kind of `event_type`, after its payload was compared with it. Raises `ValueError`:
-    an event that does not fit is a mistake in the program, never in a request."""
+    """Return the kind of `event_type`, after comparing its payload with it.
+
+    Raises `ValueError`: an event that does not fit is a mistake in the program, never in a request.
+    """
     kind = KINDS.get(event_type)
     if kind is None:
         raise ValueError(f"no event kind is called {event_type!r}: add it to domain.event.KINDS")
@@ -246,5 +251,5 @@ def check(event_type: str, payload: Mapping[str, Json]) -> Kind:
 
 
 def sandbox_stream(sandbox_id: str) -> str:
-    """The stream of one sandbox."""
+    """Return the name of one sandbox's stream."""
     return f"{SANDBOX_STREAMS}{sandbox_id}"

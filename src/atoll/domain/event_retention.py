@@ -22,8 +22,11 @@ class StreamSpan:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """The events of a stream that go: from the oldest on, as long as each is older than `before`
-    or has a number below `below`; at most `limit` at once, and never the newest."""
+    """The events of a stream to remove.
+
+    They are the oldest, as long as each is older than `before` or has a number below `below`; at
+    most `limit` at once, and never the newest.
+    """
 
     stream: str
     before: datetime
@@ -33,13 +36,15 @@ class Removal:
 
 @dataclass(frozen=True, slots=True)
 class EventRetention:
-    """`age` bounds every stream, `most` counts the events of each sandbox; None bounds nothing."""
+    """The bounds on kept events: `age` in every stream, `most` events of each sandbox; None bounds
+    nothing.
+    """
 
     age: timedelta | None
     most: int | None
 
     def due(self, span: StreamSpan, now: datetime, *, limit: int) -> Removal | None:
-        """Return what is to be removed from a stream, None for nothing."""
+        """Return the events to remove from a stream, None for none."""
         before = datetime.min.replace(tzinfo=now.tzinfo) if self.age is None else now - self.age
         counted = self.most is not None and span.stream.startswith(SANDBOX_STREAMS)
         below = span.newest_seq - (self.most or 0) + 1 if counted else 0

@@ -1,4 +1,4 @@
-"""Identifiers as distinct types. Randomness comes in as bytes; nothing here draws it."""
+"""Identifiers as distinct types. Randomness comes in as bytes; nothing here generates it."""
 
 import base64
 from typing import NewType
@@ -17,13 +17,13 @@ PrincipalId = NewType("PrincipalId", str)
 PERSONAL_ORG = OrgId("personal")
 
 GUESTS_ORG = OrgId("guests")
-"""Whose members own nothing: everybody who came by a share link."""
+"""The organization of everybody who came by a share link; its members own nothing."""
 
 ID_ENTROPY_BYTES = 10
 
 
 def spell(prefix: str, entropy: bytes) -> str:
-    """`prefix_` and the entropy (10 bytes, 80 bits) in lower-case base32: `sb_3k7q…`."""
+    """Return `prefix_` and the entropy (10 bytes, 80 bits) in lower-case base32: `sb_3k7q…`."""
     if len(entropy) < ID_ENTROPY_BYTES:
         raise ValueError(f"an id needs {ID_ENTROPY_BYTES} random bytes, got {len(entropy)}")
     return f"{prefix}_{base64.b32encode(entropy).decode().rstrip('=').lower()}"

@@ -1,1 +1,1 @@
-"""Paths and files: names below the workspace, host folders, files on their way out. Pure."""
+"""Paths and files: names below the workspace, host directories, outgoing files. Pure."""

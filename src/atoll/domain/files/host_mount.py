@@ -1,7 +1,7 @@
-"""A folder of the host's shown in a sandbox: which may be, and where. Pure rules on names.
+"""Host directories mounted in a sandbox: which are allowed, and where. Pure rules on names.
 
-Asked for by the person at this machine, whose grant lies in the home, or below a folder that the
-settings allow. What the names lead to is judged by whoever mounts: `zygote`.
+Each is requested by the person at this machine, whose grant lies in the home, or lies below a
+directory that the settings allow. The zygote, which mounts, judges what the names lead to.
 """
 
 import re
@@ -15,22 +15,23 @@ from atoll.domain.files.private_folder import private_path, refuse_private
 MAX_MOUNTS = 16
 MAX_PATH = 1024
 TARGETS = ("/mnt", "/srv", "/data")
-"""Where one may be seen: nothing of the sandbox's own lies there, whatever its root is."""
+"""The allowed targets: nothing of the sandbox's own lies there, whatever its root is."""
 
 NEVER = (
     "/etc", "/proc", "/sys", "/dev", "/root", "/boot", "/run", "/var/run", "/var/lib/docker",
     "/var/lib/containerd", "/usr", "/bin", "/sbin", "/lib", "/lib64",
 )  # fmt: skip
-"""Refused with all that lies below, even when somebody asks for them by name."""
+"""Paths refused with everything below, even when a person requests them by name."""
 
 _GRANT = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True)
 class HostMount:
-    """`source` of the host is seen at `target`, read-only unless `writable`. `grant` names the
-    person's consent, a file in the home; empty where the settings allow the folder. `private` says
-    that somebody agreed to show one that holds keys or logins (`domain.files.private_folder`)."""
+    """A mount of the host's `source` at `target`, read-only unless `writable`. `grant` names the
+    person's consent, a file in the home; empty where the settings allow the directory. `private`
+    says that a person agreed to show one that holds keys or logins (`domain.files.private_folder`).
+    """
 
     source: str
     target: str
@@ -39,13 +40,14 @@ class HostMount:
     private: bool = False
 
     def __str__(self) -> str:
-        """As people write and read it; the grant is nobody's business."""
+        """Return the mount as people write it, without its grant, which is internal."""
         return f"{self.source}:{self.target}:{'rw' if self.writable else 'ro'}"
 
 
 def read_host_mounts(wished: Iterable[HostMount], roots: Iterable[str]) -> tuple[HostMount, ...]:
-    """Those that may be. Raises `Invalid` for odd names, `Forbidden` for what is neither granted
-    nor below one of `roots`."""
+    """Return the allowed mounts. Raises `Invalid` for odd names, `Forbidden` for what is neither
+    granted nor below one of `roots`.
+    """
     mounts, allowed = tuple(wished), tuple(roots)
     if len(mounts) > MAX_MOUNTS:
         raise Invalid(f"at most {MAX_MOUNTS} folders can be mounted", field="mounts")
@@ -68,7 +70,9 @@ def read_host_mounts(wished: Iterable[HostMount], roots: Iterable[str]) -> tuple
 
 
 def check_source(path: str) -> None:
-    """Raises `Invalid` for a path that is not plain, `Forbidden` for the system's own folders."""
+    """Check a source. Raises `Invalid` for a path that is not plain, `Forbidden` for system
+    directories.
+    """
     _check_plain(path, "source")
     if path == "/" or below_any(path, NEVER) or any(below_any(one, (path,)) for one in NEVER):
         raise Forbidden(
@@ -78,7 +82,7 @@ def check_source(path: str) -> None:
 
 
 def check_target(path: str) -> None:
-    """Raises `Invalid` unless it is one of `TARGETS` or below."""
+    """Check a target. Raises `Invalid` unless it is one of `TARGETS` or below."""
     _check_plain(path, "target")
     if not below_any(path, TARGETS):
         raise Invalid(
@@ -88,7 +92,7 @@ def check_target(path: str) -> None:
 
 
 def below_any(path: str, tops: Iterable[str]) -> bool:
-    """Whether it is one of them or lies below one."""
+    """Report whether a path is one of these or lies below one."""
     return any(path == top or path.startswith(top.rstrip("/") + "/") for top in tops)
 
 

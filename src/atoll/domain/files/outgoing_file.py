@@ -1,8 +1,8 @@
-"""Files on their way from a sandbox to a person's own folders: which never go, which to look at.
+"""Files on their way from a sandbox to a person's own directories: which are held, which are named.
 
-Git runs programs that a repository's settings name, and it takes any folder with the right entries
+Git runs programs that a repository's settings name. It takes any directory with the right entries
 for a repository, however deep it lies. So no repository that an agent wrote leaves a sandbox as
-one. Other files only run when somebody uses them; they go, and are named.
+one. Other files run only when somebody uses them; they go, and are reported.
 """
 
 from collections.abc import Iterable
@@ -13,11 +13,13 @@ from atoll.domain.approvals.unseen import is_unseen
 
 GIT: Final = ".git"
 ASIDE: Final = ".kept"
-"""What the name of a repository's part ends in that was kept, and no longer works as one."""
+"""The suffix of a repository's part that was kept under another name, where git does not
+find it.
+"""
 
 
 class Verdict(Enum):
-    """What becomes of a file: it stays inside, goes and is named, or goes."""
+    """The decision on a file: it stays inside, goes and is reported, or goes."""
 
     STAYS = "stays"
     FLAGGED = "flagged"
@@ -25,22 +27,25 @@ class Verdict(Enum):
 
 
 _GIT_NAMES: Final = frozenset({GIT, "git~1"})
-"""The second is the short name that NTFS gives to the first."""
+"""The names of a repository's directory; the second is the short name that NTFS gives to
+the first.
+"""
 
 _REPOSITORY: Final = (frozenset({"head", "objects", "refs"}), frozenset({"head", "commondir"}))
-"""The entries by which git knows a repository (setup.c, `is_git_directory`): of any kind, since it
-asks only whether they can be entered. `commondir` names a folder that holds the other two."""
+"""The entries by which git recognises a repository of any kind (setup.c, `is_git_directory`). Git
+tests only whether they can be entered. `commondir` names a directory that holds the other two.
+"""
 
 _RUN_BY_THEMSELVES: Final = frozenset(
     {
-        # shells, editors, debuggers
+        # Shells, editors, debuggers.
         ".envrc", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".exrc",
         ".vimrc", ".nvimrc", ".nvim.lua", ".gvimrc", ".dir-locals.el", ".gdbinit", ".lldbinit",
         ".inputrc", ".sublime-project", ".projectile", ".tmux.conf",
-        # git
+        # Git.
         ".gitattributes", ".gitmodules", ".gitconfig", ".pre-commit-config.yaml", "lefthook.yml",
         "lefthook.yaml", ".lefthook.yml",
-        # builds
+        # Builds.
         "makefile", "gnumakefile", "bsdmakefile", "cmakelists.txt", "cmakepresets.json",
         "justfile", ".justfile", "taskfile.yml", "taskfile.yaml", "rakefile", "gemfile",
         "meson.build", "sconstruct", "build.xml", "pom.xml", "build.gradle", "build.gradle.kts",
@@ -49,21 +54,21 @@ _RUN_BY_THEMSELVES: Final = frozenset(
         "dockerfile", "containerfile", "docker-compose.yml", "docker-compose.yaml",
         "compose.yml", "compose.yaml", "vagrantfile", "tiltfile", "procfile", "brewfile",
         "flake.nix", "shell.nix", "default.nix", "devenv.nix",
-        # JavaScript
+        # JavaScript.
         "package.json", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pnpmfile.js",
         "pnpm-workspace.yaml", "bunfig.toml", "deno.json", "deno.jsonc", "gruntfile.js",
         "gulpfile.js", "binding.gyp",
-        # Python
+        # Python.
         "pyproject.toml", "setup.py", "setup.cfg", "conftest.py", "pytest.ini", "tox.ini",
         "noxfile.py", "tasks.py", "sitecustomize.py", "usercustomize.py", "pip.conf", ".pdbrc",
-        # versions of tools
+        # Versions of tools.
         "mise.toml", ".mise.toml", "mise.local.toml", ".tool-versions", "rust-toolchain",
         "rust-toolchain.toml", ".rvmrc",
-        # agents
+        # Agents.
         "agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md", "qwen.md",
         ".mcp.json", "mcp.json", "opencode.json", "opencode.jsonc", ".cursorrules",
         ".windsurfrules", ".clinerules", ".aider.conf.yml", ".goosehints", ".rules",
-        # services that build
+        # Services that build.
         ".gitlab-ci.yml", ".travis.yml", "jenkinsfile", "azure-pipelines.yml",
         "bitbucket-pipelines.yml", ".drone.yml", ".woodpecker.yml", "appveyor.yml",
         ".appveyor.yml", ".cirrus.yml", "cloudbuild.yaml", "renovate.json", "buildspec.yml",
@@ -79,12 +84,13 @@ _FOLDERS: Final = frozenset(
 )  # fmt: skip
 _ENDINGS: Final = (".code-workspace", ".pth", ".desktop", ".sln", ".csproj", ".gyp", ".mk")
 _CONFIGURED: Final = (".config.js", ".config.mjs", ".config.cjs", ".config.ts", ".config.mts")
-"""`vite.config.ts` and its like are programs that a tool runs."""
+"""The names of settings that a tool runs as a program, such as `vite.config.ts`."""
 
 
 def plain_name(name: str) -> str:
-    """Return one part of a path as the most forgiving file system reads it: without letter case,
-    characters nobody sees, and dots and spaces at its end."""
+    """Return one part of a path as the most lenient file system reads it: case-folded, without
+    invisible characters, and without dots and spaces at its end.
+    """
     seen = "".join(char for char in name if not is_unseen(char)).casefold()
     return seen.rstrip(". ") or seen
 
@@ -95,9 +101,11 @@ def plain_path(path: str) -> str:
 
 
 def repositories(paths: Iterable[str]) -> frozenset[str]:
-    """Return the folders, as `plain_path` spells them, that git would take for repositories among
-    all of a tree's `paths` (what lies deeper stands for its folders). The tree is to be whole: what
-    is there already and what comes make a repository together."""
+    """Return the directories that git would take for repositories, among all `paths` of a tree.
+
+    They are spelled as by `plain_path`; a deep path stands for its directories. The tree is to be
+    whole: existing and new files make a repository together.
+    """
     entries: dict[str, set[str]] = {}
     for path in paths:
         place = plain_path(path)
@@ -114,8 +122,11 @@ def repositories(paths: Iterable[str]) -> frozenset[str]:
 
 
 def aside(path: str, found: frozenset[str]) -> str | None:
-    """Return the name under which an entry may be kept where git must not find it, None where its
-    own will do. A repository without its HEAD is none, and nothing of it is lost."""
+    """Return the name under which an entry may be kept where git must not find it.
+
+    None where its own name is safe. A repository without its HEAD is none, and nothing of it is
+    lost.
+    """
     folder, _, name = plain_path(path).rpartition("/")
     if name in _GIT_NAMES:
         return f"{GIT}{ASIDE}"
@@ -123,8 +134,11 @@ def aside(path: str, found: frozenset[str]) -> str | None:
 
 
 def judge(path: str, found: frozenset[str], *, executable: bool = False) -> Verdict:
-    """Decide on a file. `found` are the `repositories` of its tree; `executable` says that it may
-    be run and was not before, or was not there."""
+    """Decide on a file.
+
+    `found` are the `repositories` of its tree. `executable`: it may be run, and was not there
+    before or could not be run.
+    """
     parts = plain_path(path).split("/")
     above = ("/".join(parts[:count]) for count in range(len(parts) + 1))
     if not _GIT_NAMES.isdisjoint(parts) or not found.isdisjoint(above):

@@ -1,7 +1,7 @@
-"""Folders that hold a person's keys or logins, known by names: their own, and of what is in them.
+"""Private directories: known by their own names, or by names in them, to hold keys or logins.
 
-Such a folder is mounted only where somebody said so of this very one. Whoever looks into it gives
-the names; nothing is opened here.
+Such a directory is mounted only where a person agreed to this very one. The caller lists the names;
+nothing is opened here.
 """
 
 import re
@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from atoll.domain.errors import Forbidden
 
 CODE = "private_folder"
-"""Of the error: clients may switch on it, and ask their person."""
+"""The error's code: clients may recognise it, and request consent of their person."""
 
 MAX_LOOKED_AT = 4096
-"""Names in one folder to mount; what comes after them is not looked at."""
+"""The bound on names read in one directory to mount; later ones are not read."""
 
 MAX_TOLD = 4
 MAX_DEPTH = 3
@@ -25,8 +25,9 @@ _FOLDERS = (
     ".local/share/keyrings", "snap/firefox", "snap/chromium", "Library/Keychains",
 )  # fmt: skip
 _NAMED = (*_FOLDERS, ".docker", ".azure", ".claude", ".codex", ".gemini")
-"""Private when they are what is mounted; in a project such a folder is often harmless, and what is
-in it decides."""
+"""The names that are private only at the top of a mount. In a project such a directory is often
+harmless, and its contents decide.
+"""
 
 _FILES = (
     "credentials", "credentials.db", ".credentials.json", "application_default_credentials.json",
@@ -39,21 +40,26 @@ _FILES = (
 _KEY = re.compile(r"id_[A-Za-z0-9-]+|.+\.(?:kdbx|ppk|p12|pfx)")
 _HOMES = re.compile(r"/(?:home|Users)(?:/[^/]+)?")
 _LARGE = frozenset(("node_modules", ".git", ".venv", "target"))
-"""Folders of programs, that are looked past."""
+"""The directories of programs, which are skipped."""
 
 Listing = Callable[[str], Iterable[tuple[str, bool]]]
-"""The names in a folder, relative to the one to mount (itself is ""), and which are folders."""
+"""The names in a directory, relative to the one to mount (itself is ""), and which are
+directories.
+"""
 
 
 def private_path(path: str) -> bool:
-    """Return whether the name of a folder alone says that it is private: a person's home, or one
-    for keys, logins or a browser's profile, or below such a one."""
+    """Return whether a directory's name alone shows that it is private: a person's home, or a
+    directory for keys, logins or a browser's profile, or one below such.
+    """
     below = f"{path}/"
     return _HOMES.fullmatch(path) is not None or any(f"/{one}/" in below for one in _NAMED)
 
 
 def private_inside(source: str, listing: Listing) -> tuple[str, ...]:
-    """Return what in the folder `source` says that it is private, at most `MAX_TOLD` paths."""
+    """Return the paths in the directory `source` that show that it is private, at most
+    `MAX_TOLD`.
+    """
     found: list[str] = []
     for path, folder in _walked(listing):
         if _is_private(f"{source}/{path}", folder):
@@ -64,7 +70,7 @@ def private_inside(source: str, listing: Listing) -> tuple[str, ...]:
 
 
 def refuse_private(path: str, found: Iterable[str] = (), *, field: str = "mounts") -> Forbidden:
-    """Return the error for a private folder that nobody agreed to."""
+    """Return the error for a private directory without a person's consent."""
     listed = ", ".join(found)
     holds = f"holds {listed}" if listed else "is a place for keys, logins or a whole home"
     return Forbidden(
@@ -76,7 +82,7 @@ def refuse_private(path: str, found: Iterable[str] = (), *, field: str = "mounts
 
 
 def _walked(listing: Listing) -> Iterator[tuple[str, bool]]:
-    """The level nearest to the top first: what is found is where a person would look."""
+    """Yield the level nearest to the top first: results then are where a person would look."""
     level, looked = [""], 0
     for _depth in range(MAX_DEPTH):
         below: list[str] = []

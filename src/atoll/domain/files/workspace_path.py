@@ -1,6 +1,6 @@
 """Paths as clients name them: always beneath the workspace, whoever wrote them.
 
-Text only: whether a link on the way leads out is the kernel's to see, when init opens it.
+Text only. A link on the way may lead outside; the kernel decides on that when init opens the path.
 """
 
 import re
@@ -10,19 +10,19 @@ from atoll.domain.errors import Invalid
 
 WORKSPACE = "/workspace"
 MAX_PATH_BYTES = 4000
-"""Below PATH_MAX (4096), with room for a temporary name beside the file."""
+"""A bound below PATH_MAX (4096), with room for a temporary name beside the file."""
 MAX_NAME_BYTES = 255
 
 _SEPARATORS = re.compile(r"[/\\]")
 
 
 def workspace_path(text: str, *, field: str = "path") -> str:
-    """The path relative to the workspace, `""` for the workspace itself.
+    """Return the path relative to the workspace, `""` for the workspace itself.
 
-    Absolute paths must lie under `/workspace`; a single trailing slash and `.` parts are
-    dropped. Raises `Invalid` (`invalid_path`) for `..`, NUL, empty or over-long names, and
-    for spellings that another program would read as `..`: `..\\`, `%2e%2e%2f`. Bytes that
-    are not UTF-8 come in, and go out, as Python's surrogate escapes.
+    Absolute paths must lie under `/workspace`; a single trailing slash and `.` parts are dropped.
+    Raises `Invalid` (`invalid_path`) for `..`, NUL, empty or over-long names, and for spellings
+    that another program would read as `..`: `..\\`, `%2e%2e%2f`. Bytes that are not UTF-8 come in,
+    and go out, as Python's surrogate escapes.
     """
     if "\0" in text:
         raise _invalid("it holds a NUL byte", field)
@@ -37,7 +37,7 @@ def workspace_path(text: str, *, field: str = "path") -> str:
 
 
 def named_path(text: str, *, field: str = "path") -> str:
-    """The same for something in the workspace, not the workspace itself."""
+    """Return the path relative to the workspace of something in it, not of the workspace itself."""
     path = workspace_path(text, field=field)
     if not path:
         raise _invalid("it must name something in the workspace", field)
@@ -64,7 +64,9 @@ def _check(name: str, field: str) -> None:
 
 
 def _climbs(name: str) -> bool:
-    """Whether the name is `..`, or becomes it for a reader that decodes or splits further."""
+    """Report whether the name is `..`, or becomes it for a reader that decodes or splits
+    further.
+    """
     while True:
         if ".." in _SEPARATORS.split(name):
             return True

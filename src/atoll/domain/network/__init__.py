@@ -1,1 +1,1 @@
-"""What a sandbox may reach: hosts, addresses, egress rules, volumes. Pure."""
+"""Network rules of a sandbox: hosts, addresses, egress rules, volumes. Pure."""

@@ -1,7 +1,7 @@
-"""Which addresses the host may dial for somebody else: only public ones.
+"""Addresses that the host may dial for somebody else: only public ones.
 
-Judges a resolved IP address, never a name: names can resolve to anything, twice
-differently (threats fact 8). The caller then dials exactly the judged address.
+Judges a resolved IP address, never a name: a name can resolve to anything, and differently each
+time (threats fact 8). The caller then dials exactly the judged address.
 """
 
 from collections.abc import Iterable
@@ -18,23 +18,26 @@ _SPECIAL = (
     "5f00::/16", "fc00::/7", "fe80::/10",
     "224.0.0.0/4", "ff00::/8", "fec0::/10",
 )  # fmt: skip
-"""The IANA special-purpose registries of IPv4 and IPv6 (updated 2025-10-09), rows within another
-row left out, those that are reachable everywhere too: they lead to whoever is nearest. In the last
-line multicast and site-local addresses (RFC 3879)."""
+"""The IANA special-purpose registries of IPv4 and IPv6 (updated 2025-10-09). Rows within another
+row are left out. Rows that are reachable everywhere are included: they lead to the nearest machine.
+The last line has multicast and site-local addresses (RFC 3879).
+"""
 
 _SPECIAL_4 = tuple(IPv4Network(one) for one in _SPECIAL if ":" not in one)
 _SPECIAL_6 = tuple(IPv6Network(one) for one in _SPECIAL if ":" in one)
 _UNICAST = IPv6Network("2000::/3")
-"""All that was ever given out of IPv6 for global unicast (RFC 4291 §2.4)."""
+"""The range from which all IPv6 global unicast addresses were assigned (RFC 4291 §2.4)."""
 _METADATA = frozenset({"169.254.169.254", "fd00:ec2::254", "100.100.100.200", "192.0.0.192"})
-"""Where clouds tell a machine its own credentials."""
+"""The addresses at which clouds give a machine its own credentials."""
 
 
 def is_public(address: str) -> bool:
-    """True for a globally routable unicast address; false for loopback, private, link-local,
-    metadata, multicast, reserved, every row of the special-purpose registries, and IPv6 forms
-    that carry an IPv4 address (mapped, 6to4, Teredo, NAT64). Raises `ValueError` for what is no
-    address."""
+    """Return true for a globally routable unicast address.
+
+    False for loopback, private, link-local, metadata, multicast, reserved, every row of the
+    special-purpose registries, and IPv6 forms that carry an IPv4 address (mapped, 6to4, Teredo,
+    NAT64). Raises `ValueError` for what is no address.
+    """
     parsed = ip_address(address)
     if isinstance(parsed, IPv6Address):
         carries_v4 = parsed.ipv4_mapped or parsed.sixtofour or parsed.teredo
@@ -48,17 +51,19 @@ def is_public(address: str) -> bool:
 
 
 def is_loopback(address: str) -> bool:
-    """True for 127.0.0.0/8 and ::1. Raises `ValueError` for what is no address."""
+    """Return true for 127.0.0.0/8 and ::1. Raises `ValueError` for what is no address."""
     return ip_address(address).is_loopback
 
 
 def first_forbidden(
     addresses: Iterable[str], *, loopback: bool = False, ranges: Iterable[str] = ()
 ) -> str | None:
-    """The first of a name's resolved addresses that may not be dialled, None when all may: a
-    name that mixes public and other addresses is a trick, so one is enough. `ranges` (CIDR)
-    are private ones that somebody listed; link-local and metadata addresses never pass.
-    Raises `ValueError` for what is no address or range."""
+    """Return the first of a name's resolved addresses that may not be dialled, None when all may.
+
+    One is enough: a name that mixes public and other addresses is a trick. `ranges` (CIDR) are
+    private ranges that the owner allowed; link-local and metadata addresses never pass. Raises
+    `ValueError` for what is no address or range.
+    """
     listed = [ip_network(one) for one in ranges]
     for address in addresses:
         if is_public(address) or (loopback and is_loopback(address)):

@@ -1,8 +1,8 @@
-"""What a sandbox may reach through its egress door: names first, addresses after, pure.
+"""Decisions of the egress door: names first, addresses after. Pure.
 
-`judge` decides on a destination before anybody resolves its name, so that a refused name
-leaves no trace in any DNS log. `judge_address` decides on what a name resolved to, and the
-door dials exactly that address. Nothing here resolves, dials or waits.
+`judge` decides on a destination before anybody resolves its name, so that a refused name leaves no
+trace in any DNS log. `judge_address` decides on a resolved address, and the door dials exactly that
+address. Nothing here resolves, dials or waits.
 """
 
 from collections.abc import Iterable
@@ -15,12 +15,12 @@ from atoll.domain.profile.profile import NetworkMode
 Range = IPv4Network | IPv6Network
 
 HOST_NAMES = frozenset({"host.atoll.internal", "localhost", "127.0.0.1", "::1"})
-"""What the host's own loopback is called at the door, in `host-only`."""
+"""The name of the host's own loopback at the door, in `host-only`."""
 
 LOOPBACKS = ("127.0.0.1", "::1")
 
 FULL_PORTS = (80, 443, 22)
-"""What mode `full` opens everywhere; a profile's `network.ports` adds to them."""
+"""The ports that mode `full` opens everywhere; a profile's `network.ports` adds to them."""
 
 NEVER: tuple[Range, ...] = tuple(
     ip_network(one)
@@ -30,24 +30,25 @@ NEVER: tuple[Range, ...] = tuple(
         "fd00:ec2::/32",  # EC2 over IPv6
         "fd20:ce::/64",  # Compute Engine over IPv6
         "100.100.100.200/32",  # Alibaba Cloud
-        "168.63.129.16/32",  # Azure's wire server: public by number, the host's by nature
+        "168.63.129.16/32",  # Azure's wire server: a public address that belongs to the host
         "192.0.0.192/32",  # Oracle Cloud
     )
 )
-"""Link-local, and where clouds tell machines about themselves: refused in every mode."""
+"""Link-local addresses and clouds' metadata services: refused in every mode."""
 
 PRIVATE: tuple[Range, ...] = tuple(
     ip_network(one)
     for one in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
 )
-"""What `ranges` of `host-only` may be chosen from."""
+"""The ranges from which `ranges` of `host-only` may be chosen."""
 
 
 @dataclass(frozen=True, slots=True)
 class EgressRule:
-    """One allowed destination. `host` is canonical, or `*.name` for exactly one more label.
-    `methods` and `paths` (prefixes of whole segments) bind plain HTTP; empty allows all.
-    `origin` says who wrote the rule: `profile`, `preset:pypi`, `owner`."""
+    """An allowed destination. `host` is canonical, or `*.name` for exactly one more label.
+    `methods` and `paths` (prefixes of whole segments) bind plain HTTP; empty allows all. `origin`
+    says who wrote the rule: `profile`, `preset:pypi`, `owner`.
+    """
 
     host: str
     ports: tuple[int, ...] = (443,)
@@ -58,9 +59,11 @@ class EgressRule:
 
 @dataclass(frozen=True, slots=True)
 class EgressPolicy:
-    """All that holds at the door. `denied` hosts are refused whatever the rules say; `providers`
-    are the broker's hosts, refused with all below them; `host_ports` and `ranges` count in
-    `host-only`, `ports` in `full`."""
+    """The policy in force at the door.
+
+    `denied` hosts are refused whatever the rules say; `providers` are the broker's hosts, refused
+    with all below them. `host_ports` and `ranges` apply in `host-only`, `ports` in `full`.
+    """
 
     mode: NetworkMode = NetworkMode.LIMITED
     rules: tuple[EgressRule, ...] = ()
@@ -73,8 +76,10 @@ class EgressPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where somebody inside wants to go. `host` is canonical. `method` and `path` are known for
-    plain HTTP only; None is a tunnel."""
+    """A destination that a program inside wants to reach.
+
+    `host` is canonical. `method` and `path` are known for plain HTTP only; None is a tunnel.
+    """
 
     host: str
     port: int
@@ -83,22 +88,23 @@ class Destination:
 
     @property
     def authority(self) -> str:
-        """`host:port`, an IPv6 address in brackets."""
+        """The authority `host:port`, an IPv6 address in brackets."""
         shown = f"[{self.host}]" if ":" in self.host else self.host
         return f"{shown}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """It may go there. `rule` names what allowed it."""
+    """The destination is allowed. `rule` names what allowed it."""
 
     rule: str
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """It may not. `code` is stable, `detail` a sentence for a person, and `remedy` says whether
-    the owner could allow it with a rule."""
+    """The destination is refused. `code` is stable, `detail` a sentence for a person, and `remedy`
+    tells whether the owner could allow it with a rule.
+    """
 
     code: str
     detail: str
@@ -127,7 +133,7 @@ def judge(policy: EgressPolicy, to: Destination) -> Allowed | Refused:
 
 
 def judge_address(policy: EgressPolicy, to: Destination, address: str) -> Refused | None:
-    """Decide on an address that `to.host` stands for; None lets it be dialled."""
+    """Decide on an address that `to.host` resolved to; None lets it be dialled."""
     found = ip_address(address)
     if any(found in one for one in NEVER):
         return Refused("address_never", f"{address} is link-local or a metadata service")
@@ -145,8 +151,10 @@ def judge_address(policy: EgressPolicy, to: Destination, address: str) -> Refuse
 
 
 def judge_own(policy: EgressPolicy, to: Destination, address: str) -> Refused | None:
-    """Decide on an address of this machine that `judge_address` let pass: what listens there may
-    be meant for its neighbours, or for nobody."""
+    """Decide on an address of this machine that `judge_address` let pass.
+
+    A service that listens there may be meant for its neighbours only, or for nobody.
+    """
     host_only = policy.mode is NetworkMode.HOST_ONLY
     if is_loopback(address) or (host_only and to.port in policy.host_ports):
         return None
@@ -154,7 +162,9 @@ def judge_own(policy: EgressPolicy, to: Destination, address: str) -> Refused | 
 
 
 def host_matches(pattern: str, host: str) -> bool:
-    """Label for label; `*.` stands for exactly one label."""
+    """Report whether a host matches a pattern, label for label; `*.` stands for exactly
+    one label.
+    """
     if pattern.startswith("*."):
         label, _, rest = host.partition(".")
         return bool(label) and rest == pattern[2:]
@@ -162,7 +172,7 @@ def host_matches(pattern: str, host: str) -> bool:
 
 
 def read_ranges(texts: Iterable[str]) -> tuple[Range, ...]:
-    """Private ranges such as `10.1.0.0/16`. Raises `ValueError` for any other."""
+    """Return private ranges such as `10.1.0.0/16`. Raises `ValueError` for any other."""
     ranges: list[Range] = []
     for text in texts:
         found = ip_network(text)
@@ -233,7 +243,7 @@ def _request_fits(rule: EgressRule, method: str, path: str) -> bool:
     plain = path.partition("?")[0]
     if not rule.paths:
         return True
-    # A server may fold `..`, `//` and escapes: what it would fold has no place under a prefix.
+    # A server may fold `..`, `//` and escapes, and so leave the prefix.
     if any(trick in plain.lower() for trick in ("/.", "//", "%2e", "%2f", "%5c", "%25", "\\", ";")):
         return False
     return any(plain == one or plain.startswith(one.rstrip("/") + "/") for one in rule.paths)

@@ -1,7 +1,7 @@
-"""Package registries by name: what a `preset:` in a profile's `network.egress` stands for.
+"""Package registries by name: the hosts of each `preset:` in a profile's `network.egress`.
 
-Data only. Whoever may fetch from a registry may often also publish there or name a
-package of their own: a preset is a convenience, not a filter on what leaves.
+Data only. A client that may fetch from a registry can often also publish there or name a package of
+its own: a preset is a convenience, not a filter on what leaves.
 """
 
 from collections.abc import Mapping

@@ -2,7 +2,7 @@
 `http://mirror.example/debian`, `GET,HEAD http://mirror.example/`.
 
 Reads and spells them; `domain.network.egress` judges by them. A pattern that would cover names of
-strangers (`*.com`, `*.co.uk`, `*.github.io`) is refused, by the Public Suffix List
+third parties (`*.com`, `*.co.uk`, `*.github.io`) is refused, by the Public Suffix List
 (publicsuffix.org).
 """
 
@@ -32,8 +32,9 @@ _RULE = re.compile(
 
 
 def read_rules(texts: Iterable[str], *, origin: str = "profile") -> tuple[EgressRule, ...]:
-    """The rules, presets unfolded. Raises `Invalid`, `field` `egress`, naming the first that
-    is none."""
+    """Return the rules, with presets expanded. Raises `Invalid`, `field` `egress`, naming the first
+    that is none.
+    """
     rules: list[EgressRule] = []
     for text in texts:
         name = text.removeprefix("preset:")
@@ -51,7 +52,7 @@ def read_rules(texts: Iterable[str], *, origin: str = "profile") -> tuple[Egress
 
 
 def read_rule(text: str, *, origin: str = "profile") -> EgressRule:
-    """One rule. Raises `Invalid`."""
+    """Return one rule. Raises `Invalid`."""
     found = _RULE.fullmatch(text)
     if found is None:
         raise _wrong(text, "write host, host:port, *.host, http://host/path or preset:NAME")
@@ -68,7 +69,7 @@ def read_rule(text: str, *, origin: str = "profile") -> EgressRule:
 
 
 def read_pattern(text: str) -> str:
-    """A host or `*.host` in its one spelling. Raises `Invalid`."""
+    """Return a host or `*.host` in its one spelling. Raises `Invalid`."""
     wild = text.startswith("*.")
     try:
         host = canonical_host(text.removeprefix("*."))
@@ -85,7 +86,7 @@ def read_pattern(text: str) -> str:
 
 @cache
 def _suffixes() -> "PublicSuffixList":
-    # Some 60 ms and a few MiB: only for whoever writes a wildcard.
+    # The list takes some 60 ms and a few MiB, so it is loaded only for a wildcard.
     from publicsuffixlist import PublicSuffixList
 
     return PublicSuffixList(accept_unknown=True)

@@ -1,6 +1,6 @@
 """Ports of a sandbox's loopback that may be forwarded out of it.
 
-The doors are none of them: whoever reaches the broker's port speaks with the sandbox's keys.
+Doors are excluded: a client of the broker's port would use the sandbox's keys.
 """
 
 import re
@@ -11,7 +11,7 @@ from atoll.domain.sandbox.interior import DOORS
 
 MOST_PORT: Final = 65535
 DOOR_PORT: Final = "door_port"
-"""The code of the refusal of a door's port."""
+"""The error code for a refused port of a door."""
 
 _SPELLED: Final = re.compile(r"[1-9][0-9]{0,4}")
 

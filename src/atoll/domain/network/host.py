@@ -1,8 +1,8 @@
-"""One spelling per host: what a caller wrote, as the name or address it stands for.
+"""One spelling per host: the canonical name or address of what a caller wrote.
 
-Approvals and rules compare hosts as text, so two spellings of one host must become one, and
-whatever a resolver could read in two ways must not pass at all. Pure; judging the resolved
-address is `domain.network.address`'s.
+Approvals and rules compare hosts as text, so two spellings of one host must become one. A spelling
+that resolvers could read in two ways must not pass at all. Pure; `domain.network.address` judges
+the resolved address.
 """
 
 import re
@@ -23,8 +23,9 @@ _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An absolute URL taken apart. `host` is canonical; `path` begins with a slash and `query`
-    is as sent, without its question mark."""
+    """The parts of an absolute URL. `host` is canonical; `path` begins with a slash and `query` is
+    as sent, without its question mark.
+    """
 
     scheme: str
     host: str
@@ -34,17 +35,20 @@ class Target:
 
     @property
     def authority(self) -> str:
-        """What a `Host` header says: the port only where it is not the scheme's own."""
+        """The value of a `Host` header: the port only where it is not the scheme's own."""
         shown = f"[{self.host}]" if ":" in self.host else self.host
         usual = {"https": 443, "http": 80}[self.scheme]
         return shown if self.port == usual else f"{shown}:{self.port}"
 
 
 def canonical_host(text: str) -> str:
-    """The one spelling of a host: lower case, IDNA A-labels (UTS 46), no trailing dot, an
-    address in its usual form without brackets. Raises `ValueError` for what is no host, and
-    for names that end in a number without being a plain IPv4 address (`127.1`, `0x7f.1`,
-    `2130706433`): resolvers read those as addresses (WHATWG URL, "ends in a number")."""
+    """Return the one spelling of a host.
+
+    It is in lower case, with IDNA A-labels (UTS 46), no trailing dot, and an address in its usual
+    form without brackets. Raises `ValueError` for what is no host, and for names that end in a
+    number without being a plain IPv4 address (`127.1`, `0x7f.1`, `2130706433`): resolvers read
+    those as addresses (WHATWG URL, "ends in a number").
+    """
     if text.startswith("[") and text.endswith("]"):
         return IPv6Address(_without_zone(text[1:-1])).compressed
     if ":" in text:
@@ -59,8 +63,11 @@ def canonical_host(text: str) -> str:
 
 
 def as_read(host: str) -> str:
-    """A canonical host in the letters its `xn--` labels stand for: two names that look the same
-    may differ in them. As it is without such a label, or where one stands for nothing."""
+    """Return a canonical host in the letters its `xn--` labels stand for.
+
+    Two names that look the same may differ in them. The host is unchanged without such a label, or
+    where one does not decode.
+    """
     try:
         return idna.decode(host) if "xn--" in host else host
     except idna.IDNAError:
@@ -68,8 +75,10 @@ def as_read(host: str) -> str:
 
 
 def read_target(text: str, *, dev: bool = False) -> Target:
-    """The parts of an absolute `https://` URL; plain `http://` passes only in `dev` and only to
-    loopback. Raises `ValueError` with what to do."""
+    """Return the parts of an absolute `https://` URL.
+
+    Plain `http://` passes only in `dev` and only to loopback. Raises `ValueError` with what to do.
+    """
     if len(text) > MAX_TARGET_CHARACTERS or not _PRINTABLE.fullmatch(text) or "\\" in text:
         raise ValueError("the target must be a URL of printable ASCII, percent-encoded")
     parts = urlsplit(text)

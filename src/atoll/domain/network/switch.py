@@ -1,6 +1,6 @@
-"""Changing what a sandbox may reach while it lives, pure: what its owner adds, denies and switches.
+"""Changes of a living sandbox's network: what its owner allows, denies and switches. Pure.
 
-The profile a sandbox was made of stays written down beside what was changed.
+The network of the sandbox's profile is kept beside the changes.
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,9 @@ MAX_DENIED = 200
 
 @dataclass(frozen=True, slots=True)
 class NetworkChange:
-    """What an owner asks for; None leaves as it is. `allow` and `deny` are added, `forget`
-    takes away what was allowed or denied before."""
+    """A change that an owner requests; None leaves as it is. `allow` and `deny` are added, `forget`
+    removes what was allowed or denied before.
+    """
 
     mode: NetworkMode | None = None
     allow: tuple[str, ...] = ()
@@ -30,13 +31,13 @@ class NetworkChange:
 
 
 def changed(network: Network, change: NetworkChange) -> Network:
-    """The network after the change. Raises `Invalid` with `field`."""
+    """Return the network after the change. Raises `Invalid` with `field`."""
     read_rules(change.allow, origin="owner")
     denied = tuple(read_pattern(text) for text in change.deny)
     forgotten = {*change.forget, *(_plain(text) for text in change.forget)}
     kept = [one for one in network.allowed if one not in forgotten]
     barred = [one for one in network.denied if one not in forgotten]
-    # The later word holds: who allows a host no longer denies it, and the other way round.
+    # The later request takes precedence: allowing a host ends its denial, and the other way round.
     newly = [rule.host for rule in read_rules(change.allow)]
     barred = [one for one in barred if one not in newly]
     kept = [one for one in kept if not _about(one, denied)]
@@ -54,8 +55,11 @@ def changed(network: Network, change: NetworkChange) -> Network:
 
 
 def rules_of(network: Network) -> tuple[EgressRule, ...]:
-    """All rules, the profile's first. One that is no rule any more (an older Atoll took it)
-    allows nothing, and keeps no sandbox from starting."""
+    """Return all rules, the profile's first.
+
+    A text that is no longer a valid rule (an older Atoll accepted it) allows nothing, and keeps no
+    sandbox from starting.
+    """
     found: list[EgressRule] = []
     for origin, texts in (("profile", network.egress), ("owner", network.allowed)):
         for text in texts:
@@ -65,7 +69,7 @@ def rules_of(network: Network) -> tuple[EgressRule, ...]:
 
 
 def told(network: Network) -> dict[str, Json]:
-    """What an event says of it."""
+    """Return the payload fields of its event."""
     return {
         "mode": network.mode.value,
         "allowed": [*network.allowed],
@@ -76,7 +80,9 @@ def told(network: Network) -> dict[str, Json]:
 
 
 def _about(text: str, denied: Sequence[str]) -> bool:
-    """Whether an added rule is only about hosts denied now. A preset stays: it names others."""
+    """Report whether an added rule is only about hosts denied now. A preset stays: it
+    names others.
+    """
     rules = read_rules([text])
     return all(any(host_matches(one, rule.host) for one in denied) for rule in rules)
 

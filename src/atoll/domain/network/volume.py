@@ -1,14 +1,14 @@
-"""How many bytes may pass a door in an hour, each way, pure.
+"""A bound on the bytes that pass a door in an hour, each way. Pure.
 
-A bound on what can be carried out by a host that is allowed, not on speed. The hour is a
-bucket that refills steadily; seconds of a steady clock come in as a value.
+It limits how much can be sent out through an allowed host, not the speed. The hour is a bucket that
+refills steadily; seconds of a steady clock come in as a value.
 """
 
 HOUR = 3600.0
 
 
 class HourlyBytes:
-    """One direction. `limit` None never ends."""
+    """The bytes of one direction. A `limit` of None is unbounded."""
 
     __slots__ = ("_at", "_left", "_limit")
 
@@ -18,7 +18,7 @@ class HourlyBytes:
         self._at = now
 
     def limit(self, limit: int | None, now: float) -> None:
-        """Live by another limit; what was spent of the one before stays spent."""
+        """Set another limit; bytes spent under the former limit stay spent."""
         if limit == self._limit:
             return
         spent = 0.0 if self._limit is None else self._limit - self._left
@@ -26,7 +26,7 @@ class HourlyBytes:
         self._left = max(0.0, (limit or 0) - spent)
 
     def spend(self, count: int, now: float) -> bool:
-        """Take `count` bytes; False when they are not there any more."""
+        """Take `count` bytes; return False when fewer are left."""
         if self._limit is None:
             return True
         refilled = self._left + (now - self._at) * self._limit / HOUR

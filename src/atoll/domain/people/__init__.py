@@ -1,1 +1,1 @@
-"""Who is speaking: principals, logins and share links. Pure."""
+"""Callers: principals, logins and share links. Pure."""

@@ -1,4 +1,4 @@
-"""Logging in, as pure rules: tickets used once, sessions that end, wrong guesses that are counted.
+"""Logins as pure rules: single-use tickets, sessions that end, counted wrong guesses.
 
 Secrets never appear here in the clear beyond the call that makes them: a book holds their
 fingerprints. `services.people.logins` reads the clock, draws the randomness and keeps the book.
@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 SECRET_BYTES = 32
-"""256 bits: too many to guess, so a plain hash of one needs no salt and no stretching."""
+"""The length of a secret, 256 bits: too many to guess, so a plain hash needs no salt and no
+stretching.
+"""
 
 TICKET_LIFE = timedelta(minutes=10)
 SESSION_LIFE = timedelta(days=30)
@@ -23,21 +25,23 @@ MAX_GUESSES = 100
 
 
 def spell_secret(entropy: bytes) -> str:
-    """A secret as 43 URL-safe characters; `entropy` is 32 random bytes."""
+    """Return a secret as 43 URL-safe characters; `entropy` is 32 random bytes."""
     if len(entropy) < SECRET_BYTES:
         raise ValueError(f"a secret needs {SECRET_BYTES} random bytes, got {len(entropy)}")
     return base64.urlsafe_b64encode(entropy).decode().rstrip("=")
 
 
 def fingerprint(secret: str) -> str:
-    """What is kept of a secret: its SHA-256 in hex."""
+    """Return the stored form of a secret: its SHA-256 in hex."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
 def page_key(secret: bytes, session: str) -> str:
-    """Return what the page has to send beside the cookie of `session`. Nobody without `secret`, a
-    value of the server's own, can compute it: a browser hands a cookie to every port of a host,
-    and what listens there must not be able to use it."""
+    """Return the key that the page sends beside the cookie of `session`.
+
+    Nobody can compute it without `secret`, a value of the server's own. A browser sends a cookie to
+    every port of a host, and other servers there must not be able to use it.
+    """
     return spell_secret(
         hmac.digest(secret, b"page\0" + session.encode("utf-8", "replace"), "sha256")
     )
@@ -45,7 +49,7 @@ def page_key(secret: bytes, session: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One ticket or session: the fingerprint of its secret and its end."""
+    """A ticket or session: the fingerprint of its secret and its end."""
 
     fingerprint: str
     expires_at: datetime
@@ -64,14 +68,15 @@ def _live(grants: tuple[Grant, ...], now: datetime) -> tuple[Grant, ...]:
 
 
 def with_ticket(book: LoginBook, secret: str, now: datetime) -> LoginBook:
-    """The book with one more ticket, good for 10 minutes; past 32 the oldest fall off."""
+    """Return the book with one more ticket, good for 10 minutes; past 32 the oldest are dropped."""
     ticket = Grant(fingerprint(secret), now + TICKET_LIFE)
     return replace(book, tickets=(*_live(book.tickets, now), ticket)[-MAX_TICKETS:])
 
 
 def redeemed(book: LoginBook, ticket: str, session: str, now: datetime) -> LoginBook | None:
-    """The book after `ticket` was traded for `session`, or None when the ticket is unknown,
-    used or too old. Past 256 sessions the oldest are logged out."""
+    """Return the book after `ticket` was traded for `session`, or None when the ticket is unknown,
+    used or too old. Past 256 sessions the oldest are logged out.
+    """
     mark = fingerprint(ticket)
     live = _live(book.tickets, now)
     left = tuple(grant for grant in live if grant.fingerprint != mark)
@@ -82,7 +87,7 @@ def redeemed(book: LoginBook, ticket: str, session: str, now: datetime) -> Login
 
 
 def without_session(book: LoginBook, session: str) -> LoginBook:
-    """The book after a log-out; the same book when there was no such session."""
+    """Return the book after a log-out; the same book when there was no such session."""
     mark = fingerprint(session)
     return replace(book, sessions=tuple(s for s in book.sessions if s.fingerprint != mark))
 
@@ -96,15 +101,20 @@ class Guesses:
 
 
 def guessed(guesses: Guesses | None, now: datetime) -> Guesses:
-    """One more wrong secret; a new count begins when the last window is over."""
+    """Return the count after one more wrong secret; a new count begins when the last window is
+    over.
+    """
     if guesses is None or now - guesses.since >= GUESS_WINDOW:
         return Guesses(now, 1)
     return replace(guesses, count=guesses.count + 1)
 
 
 def wait_seconds(guesses: Guesses | None, now: datetime) -> int:
-    """How long this source is to be quiet: 0 while it may go on. Only wrong secrets are
-    refused for it; a right one always passes, so nobody can lock the person out."""
+    """Return how many seconds this source has to wait: 0 while it may go on.
+
+    Only wrong secrets are refused for it; a right one always passes, so nobody can lock the person
+    out.
+    """
     if guesses is None or guesses.count < MAX_GUESSES:
         return 0
     left = (guesses.since + GUESS_WINDOW - now).total_seconds()

@@ -1,4 +1,4 @@
-"""Who is speaking: a principal of an organization, acting as a person, an agent or automation."""
+"""Principals of an organization: a person, an agent or automation."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +16,7 @@ from atoll.domain.terminal.turn import Role
 
 
 class ActorKind(StrEnum):
-    """The seed's three actors."""
+    """The three kinds of actor of the design."""
 
     PERSON = "adm"
     AGENT = "agt"
@@ -25,8 +25,9 @@ class ActorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """All a guest has: a role at the terminals (or one terminal) of one sandbox that belongs to
-    `owner` of `org_id`, until it ends."""
+    """The only right of a guest: a role at the terminals (or one terminal) of one sandbox that
+    belongs to `owner` of `org_id`, until it ends.
+    """
 
     org_id: OrgId
     owner: PrincipalId
@@ -37,7 +38,7 @@ class Seat:
     expires_at: datetime
 
     def covers(self, sandbox_ref: str, terminal_id: str | None = None) -> bool:
-        """Whether this sandbox, by its id, and this terminal of it are the guest's to see."""
+        """Report whether the guest may see this sandbox, by its id, and this terminal of it."""
         if sandbox_ref != self.sandbox_id:
             return False
         return self.terminal_id is None or terminal_id is None or terminal_id == self.terminal_id
@@ -45,9 +46,12 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """A caller after authentication. `interactive` is true only for a browser session or a
-    login credential on a TTY: what approvals will ask for. `name` is for people to read. With a
-    `seat` it is a guest, who may do what its seat says and nothing else."""
+    """A caller after authentication.
+
+    `interactive` is true only for a browser session or a login credential on a TTY; approvals
+    require it. `name` is for people to read. A principal with a `seat` is a guest, who may do what
+    the seat allows and nothing else.
+    """
 
     org_id: OrgId
     id: PrincipalId
@@ -61,4 +65,4 @@ LOCAL_PERSON = Principal(PERSONAL_ORG, PrincipalId("person"), ActorKind.PERSON, 
 """The one person of single-person mode."""
 
 SYSTEM = Principal(PERSONAL_ORG, PrincipalId("atoll"), ActorKind.AUTOMATION)
-"""Atoll itself: timers, adoption, the death watch."""
+"""The principal of Atoll itself, for timers, adoption and the watch for ended runtimes."""

@@ -1,8 +1,8 @@
-"""Share links: a door to one sandbox, or one terminal of it, for people who have no login.
+"""Share links: access to one sandbox, or one terminal of it, for people who have no login.
 
-Pure. A link's secret is never kept, only its fingerprint; whoever opens the link becomes a
-guest, a principal with an id and a name of its own, so that control can be given to it and
-what it types can be told apart. A guest ends with its link.
+Pure. Only the fingerprint of a link's secret is kept. A person who opens the link becomes a guest:
+a principal with an id and a name of its own. So it can be given control, and its input can be told
+from others'. A guest ends with its link.
 """
 
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ from atoll.domain.people.principal import ActorKind, Principal, Seat
 from atoll.domain.terminal.turn import Role
 
 MAX_SHARES = 32
-"""Links of one sandbox at a time."""
+"""The number of links of one sandbox at a time."""
 
 MAX_GUESTS = 64
-"""Guests of one link at a time."""
+"""The number of guests of one link at a time."""
 
 MAX_NAME = 64
 MAX_LIFE = timedelta(days=30)
@@ -34,8 +34,9 @@ DEFAULT_SECONDS = 3600
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One link. Without `terminal_id` it opens every terminal of the sandbox. `mark` is the
-    fingerprint of its secret; `name` is what its maker calls it."""
+    """A share link. Without `terminal_id` it opens every terminal of the sandbox. `mark` is the
+    fingerprint of its secret; `name` is the label its maker chose.
+    """
 
     id: ShareId
     org_id: OrgId
@@ -51,8 +52,9 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class ShareWish:
-    """A link somebody wants. Raises `Invalid` for the role of an owner, a name that cannot be
-    shown, or a life beyond 30 days."""
+    """A request for a link. Raises `Invalid` for the role of an owner, a name that cannot be shown,
+    or a life beyond 30 days.
+    """
 
     terminal_id: TerminalId | None = None
     role: Role = Role.VIEWER
@@ -70,7 +72,7 @@ class ShareWish:
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """Somebody who opened a link. `mark` is the fingerprint of its session."""
+    """A person who opened a link. `mark` is the fingerprint of its session."""
 
     id: GuestId
     share_id: ShareId
@@ -82,12 +84,12 @@ class Guest:
 
 
 def expiry(now: datetime, seconds: int) -> datetime:
-    """When a link made now is over."""
+    """Return when a link made now ends."""
     return now + timedelta(seconds=seconds)
 
 
 def shown_name(name: str) -> str:
-    """A name people may be shown, without the blanks around it. Raises `Invalid`."""
+    """Return a name that may be shown, without the blanks around it. Raises `Invalid`."""
     shown = name.strip()
     if not 0 < len(shown) <= MAX_NAME or not shown.isprintable():
         raise Invalid(f"a name has 1 to {MAX_NAME} printable characters", field="name")
@@ -95,13 +97,16 @@ def shown_name(name: str) -> str:
 
 
 def guest_name(guest_id: GuestId) -> str:
-    """What a guest is called who gave no name."""
+    """Return the name of a guest who gave none."""
     return f"guest {guest_id.rpartition('_')[2][:4]}"
 
 
 def principal_of(guest: Guest, share: Share) -> Principal:
-    """The guest as a caller. It belongs to an organization that owns nothing: whatever asks
-    whose a thing is finds that it is not the guest's."""
+    """Return the guest as a caller.
+
+    It belongs to an organization that owns nothing, so every ownership check finds that nothing is
+    the guest's.
+    """
     seat = Seat(
         org_id=share.org_id,
         owner=share.owner,

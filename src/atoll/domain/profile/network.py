@@ -1,7 +1,7 @@
 """The `network:` and `safety:` sections of a profile document, read strictly and written back.
 
-What a rule means is `domain.network.egress_rule`'s; what a command rule means,
-`domain.approvals.command_rule`'s.
+`domain.network.egress_rule` defines the meaning of a rule, `domain.approvals.command_rule` that of
+a command rule.
 """
 
 from atoll.domain.errors import Invalid
@@ -18,7 +18,7 @@ MOST_NETLINK = 1024
 
 
 def read_network(part: Fields | None) -> Network:
-    """The network section; without one the defaults. Raises `Invalid` with line and field."""
+    """Read the network section; without one the defaults. Raises `Invalid` with line and field."""
     if part is None:
         return Network()
     default = part.take("default")
@@ -39,7 +39,7 @@ def read_network(part: Fields | None) -> Network:
 
 
 def network_document(network: Network) -> dict[str, Json]:
-    """The section as it would be written."""
+    """Return the section as it would be written."""
     return {
         "default": network.default,
         "mode": network.mode.value,
@@ -54,7 +54,7 @@ def network_document(network: Network) -> dict[str, Json]:
 
 
 def read_safety(part: Fields | None) -> Safety:
-    """The safety section; without one nothing beyond what always holds."""
+    """Read the safety section; without one only the permanent rules apply."""
     if part is None:
         return Safety()
     safety = Safety(
@@ -68,7 +68,7 @@ def read_safety(part: Fields | None) -> Safety:
 
 
 def safety_document(safety: Safety) -> dict[str, Json]:
-    """The section as it would be written."""
+    """Return the section as it would be written."""
     return {
         "shell": safety.shell,
         "operator": [[*rule] for rule in safety.operator],

@@ -1,7 +1,7 @@
 """A profile: a named, versioned recipe of a sandbox.
 
-The nouns only. `domain.profile.schema` reads them from YAML or JSON and says what is
-wrong, with line and field; the bundled ones are data in `atoll/profiles/`.
+The nouns only. `domain.profile.schema` reads them from YAML or JSON and reports errors with line
+and field; the bundled ones are data in `atoll/profiles/`.
 """
 
 from dataclasses import dataclass, field
@@ -12,14 +12,16 @@ from atoll.domain.terminal.softlock import Strictness
 
 
 class WorkspaceMode(StrEnum):
-    """Whose tree is the truth: the caller's (`mirror`) or the sandbox's (`remote-canonical`)."""
+    """The authoritative copy of a workspace: the caller's (`mirror`) or the sandbox's
+    (`remote-canonical`).
+    """
 
     MIRROR = "mirror"
     REMOTE_CANONICAL = "remote-canonical"
 
 
 class Access(StrEnum):
-    """What the sandbox may do with its workspace."""
+    """The access of the sandbox to its workspace."""
 
     NONE = "none"
     READ_ONLY = "ro"
@@ -27,9 +29,12 @@ class Access(StrEnum):
 
 
 class Scope(StrEnum):
-    """When a sandbox ends and who shares it. `session`: with its consumer's session. `agent`: it
-    is the consumer's one. `shared`: its organization's members may attach; until there are
-    organizations with members that is its owner alone, and others come by share links."""
+    """The end of a sandbox, and who shares it.
+
+    `session`: it ends with its consumer's session. `agent`: it is the consumer's only one.
+    `shared`: its organization's members may attach; until there are organizations with members that
+    is its owner alone, and others come by share links.
+    """
 
     SESSION = "session"
     AGENT = "agent"
@@ -37,7 +42,7 @@ class Scope(StrEnum):
 
 
 class NetworkMode(StrEnum):
-    """Policies of the egress door; never an interface."""
+    """The policies of the egress door; never an interface."""
 
     NONE = "none"
     LIMITED = "limited"
@@ -46,15 +51,16 @@ class NetworkMode(StrEnum):
 
 
 class RootMode(StrEnum):
-    """Whether programs may be installed into the root: read-only, or a layer above it that
-    takes what is written and counts against the workspace's quota."""
+    """The root directory: read-only, or with a writable layer above it that counts against the
+    workspace's quota. Programs can be installed only into the latter.
+    """
 
     READ_ONLY = "readonly"
     OVERLAY = "overlay"
 
 
 class Recording(StrEnum):
-    """Whether every terminal is recorded, or only where somebody asks for it."""
+    """The terminals that are recorded: every one, or only where somebody requests it."""
 
     OFF = "off"
     ALWAYS = "always"
@@ -62,11 +68,14 @@ class Recording(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Deny by default; `egress` lists what the door lets through: hosts, or presets by name
-    (`pypi`, `npm`). `host_ports` and private `ranges` count in `host-only`, `ports` in `full`
-    beside the usual ones; the megabytes bound what leaves and what comes in. `allowed` and
-    `denied` are what a sandbox's owner added to it while it lived; denied hosts win. At most
-    `netlink` sockets that list interfaces and routes are open at once; None takes the default."""
+    """The network of a profile: everything is denied by default.
+
+    `egress` lists what the door lets through: hosts, or presets by name (`pypi`, `npm`).
+    `host_ports` and private `ranges` apply in `host-only`, `ports` in `full` beside the usual ones;
+    the megabytes bound what leaves and what comes in. A sandbox's owner added `allowed` and
+    `denied` while it lived; denied hosts take precedence. At most `netlink` sockets that list
+    interfaces and routes are open at once; None takes the default.
+    """
 
     default: str = "deny"
     egress: tuple[str, ...] = ()
@@ -83,10 +92,12 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Safety:
-    """Safety layers a profile turns on. `shell`: warnings before dangerous commands, easily
-    passed by; `operator`: how commands begin that need a person's word; `sudo`: whole commands
-    that may be asked for with privilege, word for word. `debug` takes one away: debuggers may
-    trace and read the sandbox's own processes."""
+    """The safety layers that a profile turns on.
+
+    `shell`: warnings before dangerous commands, easily bypassed. `operator`: how commands begin
+    that need a person's approval. `sudo`: whole commands that may be requested with privilege, word
+    for word. `debug` removes one: debuggers may trace and read the sandbox's own processes.
+    """
 
     shell: bool = False
     operator: tuple[tuple[str, ...], ...] = ()
@@ -105,9 +116,12 @@ class Workspace:
 
 @dataclass(frozen=True, slots=True)
 class Ttl:
-    """Seconds a sandbox lives. After `idle_reap_seconds` without input, exec or file change it
-    expires; after `idle_stop_seconds` without any use it stops; None never does. What ended is
-    kept for `retention_seconds`."""
+    """The seconds a sandbox lives.
+
+    After `idle_reap_seconds` without input, exec or file change it expires. After
+    `idle_stop_seconds` without any use it stops. None never does. An ended sandbox is kept for
+    `retention_seconds`.
+    """
 
     default_seconds: int = 4 * 3600
     max_seconds: int = 24 * 3600
@@ -118,8 +132,9 @@ class Ttl:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """Limits of one sandbox; None takes the host's default. `files` bounds what each process may
-    have open."""
+    """The limits of one sandbox; None takes the host's default. `files` bounds what each process
+    may have open.
+    """
 
     cpu: float | None = None
     memory_mb: int | None = None
@@ -131,8 +146,11 @@ class Resources:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """`instructions` are words for the agent, never run by Atoll; `secret_refs` are resolved
-    at provision and never shown to the agent."""
+    """The set-up of a sandbox.
+
+    `instructions` are words for the agent, never run by Atoll; `secret_refs` are resolved at
+    provision and never shown to the agent.
+    """
 
     instructions: str = ""
     secret_refs: tuple[str, ...] = ()
@@ -140,7 +158,7 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Hosts by name, in order."""
+    """The preferred hosts by name, in order."""
 
     prefer: tuple[str, ...] = ()
     fallback: tuple[str, ...] = ()
@@ -148,7 +166,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How others reach the sandbox: names of a tunnel and of an identity provider."""
+    """The ways for others to reach the sandbox: names of a tunnel and of an identity provider."""
 
     tunnel: str | None = None
     identity: str | None = None
@@ -156,7 +174,7 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Repo:
-    """A repository the profile brings along."""
+    """A repository of the profile."""
 
     repo_url: str
     branch: str | None = None
@@ -165,10 +183,13 @@ class Repo:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A whole recipe. `image` is `host`, a root tree, or an OCI reference; `root` says whether
-    a layer to write lies above it. `agent_catalogue` names the agents that may run; None allows
-    all of the installation's. `resume_agents`: those that ran when it stopped go on when
-    it starts. `softlock`: whom an agent's lock stops while the agent works."""
+    """A whole recipe.
+
+    `image` is `host`, a root tree, or an OCI reference; `root` tells whether a writable layer lies
+    above it. `agent_catalogue` names the agents that may run; None allows all of the
+    installation's. `resume_agents`: agents that ran when it stopped are resumed when it starts.
+    `softlock`: whom an agent's lock stops while the agent works.
+    """
 
     id: str
     version: str

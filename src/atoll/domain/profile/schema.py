@@ -1,4 +1,4 @@
-"""The profile document: what it may say, read strictly, and written back.
+"""The schema of profile documents, read strictly, and written back.
 
 Reads YAML or JSON into `domain.profile.profile`'s nouns; an error names line, column and field.
 Whether a backend can serve a profile is not judged here.
@@ -56,7 +56,7 @@ _MODE_ALIASES = {"remote": WorkspaceMode.REMOTE_CANONICAL}
 
 
 def profile_id(ref: str) -> str:
-    """The whole id a person means: `shell` is `profile.shell`. Raises `Invalid`."""
+    """Return the whole id a person means: `shell` is `profile.shell`. Raises `Invalid`."""
     whole = ref if ref.startswith("profile.") else f"profile.{ref}"
     if not _ID.fullmatch(whole):
         raise Invalid(
@@ -67,7 +67,7 @@ def profile_id(ref: str) -> str:
 
 
 def extension_name(ref: str) -> str:
-    """The whole name a person means: `namespaces` is `ext.namespaces`. Raises `Invalid`."""
+    """Return the whole name a person means: `namespaces` is `ext.namespaces`. Raises `Invalid`."""
     whole = ref if ref.startswith("ext.") else f"ext.{ref}"
     whole = _EXTENSION_ALIASES.get(whole, whole)
     if not _EXTENSION.fullmatch(whole):
@@ -76,13 +76,15 @@ def extension_name(ref: str) -> str:
 
 
 def workspace_mode(word: str) -> WorkspaceMode | None:
-    """The mode a word means (`remote` is `remote-canonical`), None for a foreign word."""
+    """Return the mode a word means (`remote` is `remote-canonical`), None for an unknown word."""
     alias = _MODE_ALIASES.get(word)
     return alias or next((mode for mode in WorkspaceMode if mode.value == word), None)
 
 
 def version_key(version: str) -> tuple[tuple[int, int, int], int, tuple[tuple[int, int, str], ...]]:
-    """Sorts versions as semver.org 2.0.0 §11 says; build metadata does not count."""
+    """Return a key that sorts versions as semver.org 2.0.0 §11 says; build metadata does
+    not count.
+    """
     match = _VERSION.fullmatch(version)
     if match is None:
         raise Invalid(f"{version[:80]!r} is not a version such as 1.0.0.", field="version")
@@ -93,7 +95,7 @@ def version_key(version: str) -> tuple[tuple[int, int, int], int, tuple[tuple[in
 
 
 def read_profile(document: str) -> Profile:
-    """The profile in `document` (YAML or JSON). Raises `Invalid` with line and field."""
+    """Return the profile in `document` (YAML or JSON). Raises `Invalid` with line and field."""
     fields = Fields(read_tree(document))
     identity = fields.need("id")
     metadata = fields.part("metadata")
@@ -132,7 +134,7 @@ def read_profile(document: str) -> Profile:
 
 
 def profile_document(profile: Profile) -> dict[str, Json]:
-    """The profile as plain JSON, in the shape `read_profile` reads back."""
+    """Return the profile as plain JSON, in the shape `read_profile` reads back."""
     return {
         "id": profile.id,
         "version": profile.version,

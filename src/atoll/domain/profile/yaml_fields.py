@@ -1,7 +1,7 @@
-"""Taking typed fields out of a `yaml_tree.Node`, strictly.
+"""Typed fields taken out of a `yaml_tree.Node`, strictly.
 
-Each taker says in one sentence what it wanted; a mapping that was not used up names the
-field it does not know.
+A wrong value is reported in one sentence that says what was expected. An unused field is reported
+as unknown.
 """
 
 import re
@@ -20,7 +20,7 @@ MAX_ITEMS = 200
 
 
 class Fields:
-    """The fields of one mapping, taken one by one; `done` refuses what is left over."""
+    """The fields of one mapping, taken one by one; `done` rejects the rest."""
 
     def __init__(self, node: Node) -> None:
         if not isinstance(node.value, dict):
@@ -29,12 +29,12 @@ class Fields:
         self._left = dict(node.value)
 
     def take(self, name: str) -> Node | None:
-        """The field's node, or None when absent. An explicit null counts as absent."""
+        """Return the field's node, or None when absent. An explicit null counts as absent."""
         node = self._left.pop(name, None)
         return None if node is None or node.value is None else node
 
     def need(self, name: str) -> Node:
-        """The field's node. Raises `Invalid` when absent."""
+        """Return the field's node. Raises `Invalid` when absent."""
         node = self.take(name)
         if node is None:
             inner = f"{self._node.path}.{name}" if self._node.path else name
@@ -42,27 +42,27 @@ class Fields:
         return node
 
     def part(self, name: str) -> "Fields | None":
-        """A field that is itself a mapping."""
+        """Return a field that is itself a mapping."""
         node = self.take(name)
         return None if node is None else Fields(node)
 
     def text(self, name: str, default: str) -> str:
-        """A field of text."""
+        """Return a field of text."""
         node = self.take(name)
         return default if node is None else text(node)
 
     def words(self, name: str, default: str | None = None) -> str | None:
-        """A field of text that may be absent."""
+        """Return a field of text that may be absent."""
         node = self.take(name)
         return default if node is None else text(node)
 
     def choice(self, name: str, default: _Choice) -> _Choice:
-        """A field that is one of an enum's words."""
+        """Return a field that is one of an enum's words."""
         node = self.take(name)
         return default if node is None else choice(node, type(default))
 
     def switch(self, name: str, default: bool) -> bool:
-        """A field that is true or false."""
+        """Return a field that is true or false."""
         node = self.take(name)
         if node is None:
             return default
@@ -71,21 +71,21 @@ class Fields:
         return node.value
 
     def seconds(self, name: str, default: int | None) -> int | None:
-        """A duration."""
+        """Return a duration."""
         node = self.take(name)
         return default if node is None else seconds(node)
 
     def whole(self, name: str, *, least: int, most: int) -> int | None:
-        """A whole number within bounds."""
+        """Return a whole number within bounds."""
         node = self.take(name)
         return None if node is None else whole(node, least=least, most=most)
 
     def items(self, name: str, read: Callable[[Node], _Item]) -> tuple[_Item, ...]:
-        """A list, each item read by `read`; one that is left out is empty."""
+        """Return a list, each item read by `read`; an absent one is empty."""
         return self.listed(name, read) or ()
 
     def listed(self, name: str, read: Callable[[Node], _Item]) -> tuple[_Item, ...] | None:
-        """A list, each item read by `read`; None when it is left out."""
+        """Return a list, each item read by `read`; None when it is absent."""
         node = self.take(name)
         if node is None:
             return None
@@ -94,7 +94,7 @@ class Fields:
         return tuple(read(item) for item in node.value)
 
     def pairs(self, name: str) -> tuple[tuple[str, str], ...]:
-        """A mapping of words to text, sorted by word."""
+        """Return a mapping of words to text, sorted by word."""
         node = self.take(name)
         if node is None:
             return ()
@@ -103,13 +103,13 @@ class Fields:
         return tuple(sorted((key, text(value)) for key, value in node.value.items()))
 
     def done(self) -> None:
-        """Raises `Invalid` for the first field nobody took."""
+        """Check that every field was taken. Raises `Invalid` for the first that was not."""
         for name, node in self._left.items():
             raise node.wrong(f"is not a known field ({name[:80]!r})")
 
 
 def text(node: Node) -> str:
-    """Text of at most 4000 characters, printable but for newlines and tabs."""
+    """Return text of at most 4000 characters, printable but for newlines and tabs."""
     value = node.value
     if not isinstance(value, str) or len(value) > MAX_TEXT:
         raise node.wrong(f"must be text of at most {MAX_TEXT} characters (quote it if need be)")
@@ -119,7 +119,9 @@ def text(node: Node) -> str:
 
 
 def matching(pattern: re.Pattern[str], wanted: str) -> Callable[[Node], str]:
-    """A reader of text that matches `pattern` wholly; `wanted` says what that is."""
+    """Return a reader of text that matches `pattern` wholly; `wanted` describes it for
+    the error.
+    """
 
     def read(node: Node) -> str:
         value = text(node)
@@ -131,7 +133,7 @@ def matching(pattern: re.Pattern[str], wanted: str) -> Callable[[Node], str]:
 
 
 def choice(node: Node, kind: type[_Choice]) -> _Choice:
-    """One of an enum's words."""
+    """Return one of an enum's words."""
     for word in kind:
         if node.value == word.value:
             return word
@@ -139,7 +141,7 @@ def choice(node: Node, kind: type[_Choice]) -> _Choice:
 
 
 def seconds(node: Node) -> int:
-    """A duration in seconds."""
+    """Return a duration in seconds."""
     value = node.value
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise node.wrong("must be a duration such as 90s, 15m, 4h or 2d")
@@ -150,7 +152,7 @@ def seconds(node: Node) -> int:
 
 
 def whole(node: Node, *, least: int, most: int) -> int:
-    """A whole number within bounds."""
+    """Return a whole number within bounds."""
     value = node.value
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise node.wrong(f"must be a whole number from {least} to {most}")
@@ -158,7 +160,7 @@ def whole(node: Node, *, least: int, most: int) -> int:
 
 
 def number(node: Node, *, least: float, most: float) -> float:
-    """A number within bounds."""
+    """Return a number within bounds."""
     value = node.value
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
         raise node.wrong(f"must be a number from {least:g} to {most:g}")

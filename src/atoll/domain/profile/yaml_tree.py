@@ -1,8 +1,8 @@
 """Strict YAML (and so JSON) as a tree that knows its lines.
 
-Reads the events of a safe parser and refuses what a recipe never needs and an attacker
-likes: aliases and anchors, tags, duplicate keys, depth, size, a second document. Plain
-words follow the YAML 1.2 core rules, so `no` is a word and not a boolean.
+Reads the events of a safe parser. It rejects what a recipe never needs and an attacker could use:
+aliases and anchors, tags, duplicate keys, depth, size, a second document. Plain words follow the
+YAML 1.2 core rules, so `no` is a word and not a boolean.
 """
 
 import re
@@ -26,7 +26,7 @@ Scalar = bool | int | float | str | None
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value with its place. `path` is spelled `ttl.max` or `repos[0].repo_url`."""
+    """A value with its position. `path` is spelled `ttl.max` or `repos[0].repo_url`."""
 
     value: "Scalar | list[Node] | dict[str, Node]"
     path: str
@@ -34,7 +34,7 @@ class Node:
     column: int
 
     def wrong(self, why: str) -> Invalid:
-        """The error that points here."""
+        """Return the error for this position."""
         where = self.path or "the document"
         return Invalid(
             f"Line {self.line}, column {self.column}: {where} {why}.", field=self.path or None
@@ -42,7 +42,7 @@ class Node:
 
 
 def read_tree(text: str) -> Node:
-    """The one document in `text`. Raises `Invalid` with line, column and field."""
+    """Return the one document in `text`. Raises `Invalid` with line, column and field."""
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise Invalid(f"The document is larger than {MAX_BYTES} bytes.")
     try:
@@ -60,14 +60,14 @@ def _events(text: str) -> Iterator[yaml.Event]:
 
 
 class _Builder:
-    """Turns events into nodes; `MAX_DEPTH` bounds its recursion."""
+    """Builder of nodes from events; `MAX_DEPTH` bounds its recursion."""
 
     def __init__(self, events: Iterator[yaml.Event]) -> None:
         self._events = events
         self._nodes = 0
 
     def document(self) -> Node:
-        """The whole of a stream that holds exactly one document."""
+        """Return the root of a stream that holds exactly one document."""
         next(self._events)
         if isinstance(next(self._events), yaml.StreamEndEvent):
             raise Invalid("The document is empty.")
