@@ -43,9 +43,8 @@ _KINDS: Final = {status: kind for kind, status in _STATUSES.items()} | {
 
 
 def status_of(error: AtollError) -> int:
-    """Return the status of an error: by its code when that has one of its own, else by
-    its class.
-    """
+    """Return the status of an error: by its code when that has one of its own, else by its
+    class."""
     by_class = (_STATUSES[kind] for kind in type(error).__mro__ if kind in _STATUSES)
     return _OF_CODE.get(error.code) or next(by_class, INTERNAL)
 

@@ -33,8 +33,7 @@ class Kind:
 @dataclass(frozen=True, slots=True)
 class EventDraft:
     """An event before the log has numbered it. `owner` is the owner of its subject, who may read
-    it.
-    """
+    it."""
 
     id: EventId
     stream: str
@@ -50,8 +49,7 @@ class EventDraft:
 @dataclass(frozen=True, slots=True)
 class Gap:
     """A gap in what a reader received: of the events after position `after` and up to `to`, some
-    are no longer kept. The kept ones still come.
-    """
+    are no longer kept. The kept ones still come."""
 
     after: int
     to: int
@@ -60,8 +58,7 @@ class Gap:
 @dataclass(frozen=True, slots=True)
 class Event:
     """An event in its envelope. `seq` counts from 1 within its stream, `position` over the whole
-    log; both grow in the order of commits. `actor_kind` is `adm`, `agt` or `atm`.
-    """
+    log; both grow in the order of commits. `actor_kind` is `adm`, `agt` or `atm`."""
 
     id: EventId
     position: int

@@ -37,8 +37,7 @@ class Removal:
 @dataclass(frozen=True, slots=True)
 class EventRetention:
     """The bounds on kept events: `age` in every stream, `most` events of each sandbox; None bounds
-    nothing.
-    """
+    nothing."""
 
     age: timedelta | None
     most: int | None

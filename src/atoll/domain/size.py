@@ -1,4 +1,4 @@
-"""Sizes in bytes, spelled for people."""
+"""Sizes in bytes, as text for people."""
 
 
 def spelled_size(size: int) -> str:

@@ -35,8 +35,7 @@ class Package:
     """The package that holds the program. `programs` are patterns below the installed folder, best
     first; the first that exists becomes `bin/<command>` of the layer. `version` is the pinned one,
     `about_mib` what it takes once installed (0: not known). `needs` are programs of the sandbox's
-    own root that it runs on.
-    """
+    own root that it runs on."""
 
     registry: Registry
     name: str
@@ -130,8 +129,7 @@ def split_reference(reference: str) -> tuple[str, str | None]:
 
 def read_version(text: str) -> str:
     """Return a version that may be requested from a registry and may name a directory. Raises
-    `Invalid`.
-    """
+    `Invalid`."""
     if not _VERSION.match(text) or ".." in text:
         raise Invalid(f"{text[:80]!r} is no version of an agent", field="agent")
     return text
@@ -141,8 +139,7 @@ HOOK_COMMAND = (
     '[ ! -p "$ATOLL_EAR" ] || printf \'%s\\n\' "$(head -c 1500 | tr -d \'\\n\')" 1<>"$ATOLL_EAR"'
 )
 """The command of an agent's hooks. It sends the beginning of its input as one line in one write (at
-most PIPE_BUF, pipe(7)) to the socket beside the terminal. Elsewhere it does nothing.
-"""
+most PIPE_BUF, pipe(7)) to the socket beside the terminal. Elsewhere it does nothing."""
 
 
 def named(agents: tuple[Agent, ...]) -> tuple[tuple[str, Agent], ...]:

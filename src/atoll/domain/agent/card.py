@@ -56,8 +56,7 @@ class Option(msgspec.Struct, frozen=True):
 
 class Draft(msgspec.Struct, frozen=True):
     """A card, or what changed of one: None keeps what it had. With `append`, `text` is appended to
-    the present text. `data` is merged over the present data.
-    """
+    the present text. `data` is merged over the present data."""
 
     id: str
     kind: Kind
@@ -71,8 +70,7 @@ class Draft(msgspec.Struct, frozen=True):
 
 class Card(msgspec.Struct, frozen=True):
     """A card as readers get it. `n` is its place in the order, from 1; `seq` the place of this
-    revision among all changes; `rev` counts its revisions. `cut` says that text was too long.
-    """
+    revision among all changes; `rev` counts its revisions. `cut` says that text was too long."""
 
     seq: int
     n: int
@@ -103,8 +101,7 @@ class Yielded(msgspec.Struct, frozen=True):
 
 class Ended(msgspec.Struct, frozen=True):
     """The agent's turn is over, and every other turn that still runs: an agent does not always
-    record that one ended.
-    """
+    record that one ended."""
 
     state: State = State.DONE
 

@@ -41,8 +41,7 @@ class Terms:
 
 class Conversation(Protocol):
     """An agent's machine mode. The agent's messages may be anything, so no method may raise on
-    them.
-    """
+    them."""
 
     def begin(self) -> Step:
         """Return the first messages."""
@@ -54,8 +53,7 @@ class Conversation(Protocol):
 
     def ask(self, words: str) -> Step:
         """Send a person's prompt; it is kept until the agent is ready. Raises `Conflict` while the
-        agent works.
-        """
+        agent works."""
         ...
 
     def interrupt(self) -> Step:

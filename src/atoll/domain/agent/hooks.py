@@ -110,8 +110,7 @@ class Hooks:
 
 def _conversation(event: str, before: str, after: str) -> str | None:
     """Return the conversation's id. Like the transcript's path it precedes the event's name, and no
-    text of a person or a program can stand there.
-    """
+    text of a person or a program can stand there."""
     named = _SESSION.search(before)
     if named is None or not is_conversation(named[1]):
         return None

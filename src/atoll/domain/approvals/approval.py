@@ -66,8 +66,7 @@ class SecretAsk(msgspec.Struct, frozen=True, tag="secret"):
 
 class CommandAsk(msgspec.Struct, frozen=True, tag="command"):
     """A command that needs a person's approval before it runs: exactly this argv, in this
-    directory.
-    """
+    directory."""
 
     argv: tuple[str, ...]
     cwd: str
@@ -109,8 +108,7 @@ class Approval:
 @dataclass(frozen=True, slots=True)
 class Yes:
     """A person's grant: its scope, its duration (None: the scope's own), and the digest of what was
-    shown.
-    """
+    shown."""
 
     reach: Reach
     ttl: timedelta | None
@@ -172,8 +170,7 @@ def same_question(one: Approval, other: Approval) -> bool:
 
 def granted(approval: Approval, yes: Yes, *, by: str, now: datetime) -> Approval:
     """Return the approval after a grant. Raises `Conflict` when it is not pending or not what was
-    shown, `Invalid` for a scope it cannot have.
-    """
+    shown, `Invalid` for a scope it cannot have."""
     _check_open(approval, now)
     if yes.shown != digest(approval):
         raise Conflict(
@@ -195,8 +192,7 @@ def granted(approval: Approval, yes: Yes, *, by: str, now: datetime) -> Approval
 
 def denied(approval: Approval, *, by: str, now: datetime) -> Approval:
     """Return the approval after a denial; `until` is when the same may be requested again. Raises
-    `Conflict`.
-    """
+    `Conflict`."""
     _check_open(approval, now)
     return replace(
         approval,
@@ -216,8 +212,7 @@ def revoked(approval: Approval, *, reason: str, now: datetime) -> Approval:
 
 def overtaken(approval: Approval, *, reason: str, now: datetime) -> Approval:
     """Return the approval after its subject changed or its time ran out; any that is not pending or
-    granted is unchanged.
-    """
+    granted is unchanged."""
     match approval.verdict:
         case Verdict.PENDING:
             return replace(approval, verdict=Verdict.EXPIRED, reason=reason, until=now)

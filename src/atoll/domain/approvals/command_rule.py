@@ -16,8 +16,7 @@ _UNSHOWABLE = frozenset("\u200b\u200e\u200f\u2028\u2029\u2060\ufeff") | {
 
 def asks_for(rules: Sequence[Sequence[str]], argv: Sequence[str]) -> bool:
     """Report whether one of `rules` covers `argv`. The program is compared by its last path
-    segment.
-    """
+    segment."""
     if not argv:
         return False
     named = [argv[0].rpartition("/")[2], *argv[1:]]

@@ -71,8 +71,7 @@ def _in_form(body: bytes) -> str | None:
 
 def _found(tree: object, *, any_address: bool, depth: int = 0) -> Iterator[str]:
     """Yield the names of fields that fetch, walking the tree. An object is a tuple of pairs, so a
-    repeated name is seen twice.
-    """
+    repeated name is seen twice."""
     if depth > MAX_DEPTH:
         raise Unreadable("it is nested too deep")
     if isinstance(tree, list):

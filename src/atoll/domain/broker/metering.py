@@ -45,8 +45,7 @@ def usage_of(
 
 def cut_short(usage: Usage, *, bytes_in: int, seconds: float) -> Usage:
     """Return an estimate for a response that was cut after so many seconds: at least the request,
-    and what can have been written meanwhile.
-    """
+    and what can have been written meanwhile."""
     read = max(usage.read, bytes_in // BYTES_PER_TOKEN)
     written = max(usage.written, int(seconds * TOKENS_PER_SECOND))
     return replace(usage, read=read, written=written, estimated=True)

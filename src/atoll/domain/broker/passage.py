@@ -51,13 +51,11 @@ _REWRITTEN = frozenset({"host", "content-length", "accept-encoding", "expect"})
 _STRIPPED = HOP_BY_HOP | _CREDENTIALS | _REWRITTEN
 _HANDSHAKE = frozenset({"sec-websocket-key", "sec-websocket-version"})
 """The headers that a WebSocket's opening keeps (RFC 6455 §4.1); extensions would compress its
-frames.
-"""
+frames."""
 
 DECIDING = frozenset({"connection", "upgrade"})
 """The headers whose values decide what passes: requests that differ in other values only are judged
-alike, except `WEBSOCKET` ones.
-"""
+alike, except `WEBSOCKET` ones."""
 
 _SAFE_PATH = re.compile(r"/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]++|%[0-9A-Fa-f]{2})*")
 _TRICKY_ESCAPE = re.compile(r"%(?:2e|2f|5c|00|25)", re.IGNORECASE)
@@ -129,8 +127,7 @@ class Passage:
 @dataclass(frozen=True, slots=True)
 class Secret:
     """A custom secret and how it is sent: `slot_name` is the header's or parameter's name, or the
-    user of `basic`; `headers` are further ones allowed with it.
-    """
+    user of `basic`; `headers` are further ones allowed with it."""
 
     name: str
     value: str = field(repr=False)
@@ -180,8 +177,7 @@ def judge_custom(
     secret: Secret, target: Target, asked: Asked, *, approved: bool, dev: bool
 ) -> Passage | Refusal:
     """Decide a request that sends a custom secret to `target`. `approved` is a person's approval
-    for this secret, host and port; without it nothing of the request leaves.
-    """
+    for this secret, host and port; without it nothing of the request leaves."""
     shown = target.authority
     if not approved:
         return Refusal(
@@ -259,8 +255,7 @@ def _goes_out(low: str, known: Known, *, opening: bool) -> bool:
 
 def named_hop_by_hop(lows: list[str], headers: Headers) -> set[str]:
     """Return the headers that `Connection` restricts to one hop (RFC 9110 §7.6.1), lower case;
-    `lows` are the names of `headers` in lower case.
-    """
+    `lows` are the names of `headers` in lower case."""
     if "connection" not in lows:
         return set()
     told = [value for low, (_, value) in zip(lows, headers, strict=True) if low == "connection"]
@@ -269,8 +264,7 @@ def named_hop_by_hop(lows: list[str], headers: Headers) -> set[str]:
 
 def without_parameters(query: str, names: frozenset[str]) -> str:
     """Return the query as sent, without the named parameters. Some servers split them at `;` too
-    (HTML 4.01, appendix B.2.2).
-    """
+    (HTML 4.01, appendix B.2.2)."""
     if not query:
         return ""
     parts = re.split("([&;])", query)
@@ -294,8 +288,7 @@ def _matches(rule: Rule, method: str, path: str) -> bool:
 
 def _protocols(asked: Asked, provider: Provider) -> str:
     """Return the subprotocols a client offers, without those that are credentials (OpenAI's
-    `openai-insecure-api-key.KEY`, Deepgram's `token, KEY`).
-    """
+    `openai-insecure-api-key.KEY`, Deepgram's `token, KEY`)."""
     offered = [
         token.strip()
         for name, value in asked.headers

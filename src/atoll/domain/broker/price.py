@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 LONG_READ = 200_000
 """The number of tokens read above which some vendors charge more: twice for reading, half more for
-writing.
-"""
+writing."""
 
 _SAME = re.compile(r"-\d{4,8}(-\d\d-\d\d)?|-latest|-preview[\w\-]*|@[\w\-]+")
 """The suffixes of a model's name that leave its price unchanged: a date, a stage."""
@@ -126,8 +125,7 @@ PRICES: dict[str, tuple[tuple[str, Price], ...]] = {
 }
 PRICES["google"] = PRICES["gemini"]
 """The prices by provider and model name; the last of a provider is for all its other models.
-Providers that do not count in tokens (speech, pictures, machine seconds) are not listed.
-"""
+Providers that do not count in tokens (speech, pictures, machine seconds) are not listed."""
 
 
 def cost_micros(provider: str, usage: Usage) -> int | None:

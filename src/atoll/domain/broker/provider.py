@@ -283,8 +283,7 @@ def broker_environment(provider: Provider, broker: str) -> tuple[tuple[str, str]
 
 def safe_base_url(text: str) -> bool:
     """Report whether keys may be sent to a base URL: HTTPS anywhere; plain HTTP only to this
-    machine.
-    """
+    machine."""
     try:
         url = urlsplit(text)
         host = url.hostname or ""

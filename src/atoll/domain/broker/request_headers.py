@@ -81,14 +81,12 @@ def of_provider(name: str) -> Known:
 
 def of_secret(declared: tuple[str, ...]) -> Known:
     """Return the headers that pass with a custom secret: common ones, and those its owner
-    `declared`.
-    """
+    `declared`."""
     return Known(_COMMON | _CUSTOM | frozenset(name.lower() for name in declared))
 
 
 def may_be_declared(name: str) -> bool:
     """Report whether an owner may declare a header of this name: none that gives a request another
-    method, path, client or range.
-    """
+    method, path, client or range."""
     low = name.lower()
     return not ("_" in low or low in _MISREAD or low.startswith(_MISREAD_PREFIXES))

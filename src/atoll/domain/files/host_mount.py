@@ -30,8 +30,8 @@ _GRANT = re.compile(r"[0-9a-f]{32}")
 class HostMount:
     """A mount of the host's `source` at `target`, read-only unless `writable`. `grant` names the
     person's consent, a file in the home; empty where the settings allow the directory. `private`
-    says that a person agreed to show one that holds keys or logins (`domain.files.private_folder`).
-    """
+    says that a person agreed to show one that holds keys or logins
+    (`domain.files.private_folder`)."""
 
     source: str
     target: str
@@ -46,8 +46,7 @@ class HostMount:
 
 def read_host_mounts(wished: Iterable[HostMount], roots: Iterable[str]) -> tuple[HostMount, ...]:
     """Return the allowed mounts. Raises `Invalid` for odd names, `Forbidden` for what is neither
-    granted nor below one of `roots`.
-    """
+    granted nor below one of `roots`."""
     mounts, allowed = tuple(wished), tuple(roots)
     if len(mounts) > MAX_MOUNTS:
         raise Invalid(f"at most {MAX_MOUNTS} folders can be mounted", field="mounts")
@@ -71,8 +70,7 @@ def read_host_mounts(wished: Iterable[HostMount], roots: Iterable[str]) -> tuple
 
 def check_source(path: str) -> None:
     """Check a source. Raises `Invalid` for a path that is not plain, `Forbidden` for system
-    directories.
-    """
+    directories."""
     _check_plain(path, "source")
     if path == "/" or below_any(path, NEVER) or any(below_any(one, (path,)) for one in NEVER):
         raise Forbidden(

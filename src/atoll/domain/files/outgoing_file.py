@@ -13,9 +13,8 @@ from atoll.domain.approvals.unseen import is_unseen
 
 GIT: Final = ".git"
 ASIDE: Final = ".kept"
-"""The suffix of a repository's part that was kept under another name, where git does not
-find it.
-"""
+"""The suffix of a repository's part that was kept under another name, where git does not find
+it."""
 
 
 class Verdict(Enum):
@@ -27,14 +26,12 @@ class Verdict(Enum):
 
 
 _GIT_NAMES: Final = frozenset({GIT, "git~1"})
-"""The names of a repository's directory; the second is the short name that NTFS gives to
-the first.
-"""
+"""The names of a repository's directory; the second is the short name that NTFS gives to the
+first."""
 
 _REPOSITORY: Final = (frozenset({"head", "objects", "refs"}), frozenset({"head", "commondir"}))
 """The entries by which git recognises a repository of any kind (setup.c, `is_git_directory`). Git
-tests only whether they can be entered. `commondir` names a directory that holds the other two.
-"""
+tests only whether they can be entered. `commondir` names a directory that holds the other two."""
 
 _RUN_BY_THEMSELVES: Final = frozenset(
     {
@@ -89,8 +86,7 @@ _CONFIGURED: Final = (".config.js", ".config.mjs", ".config.cjs", ".config.ts", 
 
 def plain_name(name: str) -> str:
     """Return one part of a path as the most lenient file system reads it: case-folded, without
-    invisible characters, and without dots and spaces at its end.
-    """
+    invisible characters, and without dots and spaces at its end."""
     seen = "".join(char for char in name if not is_unseen(char)).casefold()
     return seen.rstrip(". ") or seen
 

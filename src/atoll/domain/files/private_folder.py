@@ -25,9 +25,8 @@ _FOLDERS = (
     ".local/share/keyrings", "snap/firefox", "snap/chromium", "Library/Keychains",
 )  # fmt: skip
 _NAMED = (*_FOLDERS, ".docker", ".azure", ".claude", ".codex", ".gemini")
-"""The names that are private only at the top of a mount. In a project such a directory is often
-harmless, and its contents decide.
-"""
+"""The names that make a mount private when they are in its own path. In a project such a directory
+is often harmless, and its contents decide."""
 
 _FILES = (
     "credentials", "credentials.db", ".credentials.json", "application_default_credentials.json",
@@ -44,13 +43,13 @@ _LARGE = frozenset(("node_modules", ".git", ".venv", "target"))
 
 Listing = Callable[[str], Iterable[tuple[str, bool]]]
 """The names in a directory, relative to the one to mount (itself is ""), and which are
-directories.
-"""
+directories."""
 
 
 def private_path(path: str) -> bool:
-    """Return whether a directory's name alone shows that it is private: a person's home, or a
-    directory for keys, logins or a browser's profile, or one below such.
+    """Report whether a path alone shows that it is private.
+
+    It is a home, a directory for keys, logins or a browser profile, or below such a one.
     """
     below = f"{path}/"
     return _HOMES.fullmatch(path) is not None or any(f"/{one}/" in below for one in _NAMED)
@@ -58,8 +57,7 @@ def private_path(path: str) -> bool:
 
 def private_inside(source: str, listing: Listing) -> tuple[str, ...]:
     """Return the paths in the directory `source` that show that it is private, at most
-    `MAX_TOLD`.
-    """
+    `MAX_TOLD`."""
     found: list[str] = []
     for path, folder in _walked(listing):
         if _is_private(f"{source}/{path}", folder):

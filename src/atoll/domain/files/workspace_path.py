@@ -65,8 +65,7 @@ def _check(name: str, field: str) -> None:
 
 def _climbs(name: str) -> bool:
     """Report whether the name is `..`, or becomes it for a reader that decodes or splits
-    further.
-    """
+    further."""
     while True:
         if ".." in _SEPARATORS.split(name):
             return True

@@ -20,8 +20,7 @@ _SPECIAL = (
 )  # fmt: skip
 """The IANA special-purpose registries of IPv4 and IPv6 (updated 2025-10-09). Rows within another
 row are left out. Rows that are reachable everywhere are included: they lead to the nearest machine.
-The last line has multicast and site-local addresses (RFC 3879).
-"""
+The last line has multicast and site-local addresses (RFC 3879)."""
 
 _SPECIAL_4 = tuple(IPv4Network(one) for one in _SPECIAL if ":" not in one)
 _SPECIAL_6 = tuple(IPv6Network(one) for one in _SPECIAL if ":" in one)

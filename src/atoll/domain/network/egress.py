@@ -47,8 +47,7 @@ PRIVATE: tuple[Range, ...] = tuple(
 class EgressRule:
     """An allowed destination. `host` is canonical, or `*.name` for exactly one more label.
     `methods` and `paths` (prefixes of whole segments) bind plain HTTP; empty allows all. `origin`
-    says who wrote the rule: `profile`, `preset:pypi`, `owner`.
-    """
+    says who wrote the rule: `profile`, `preset:pypi`, `owner`."""
 
     host: str
     ports: tuple[int, ...] = (443,)
@@ -103,8 +102,7 @@ class Allowed:
 @dataclass(frozen=True, slots=True)
 class Refused:
     """The destination is refused. `code` is stable, `detail` a sentence for a person, and `remedy`
-    tells whether the owner could allow it with a rule.
-    """
+    tells whether the owner could allow it with a rule."""
 
     code: str
     detail: str
@@ -162,9 +160,8 @@ def judge_own(policy: EgressPolicy, to: Destination, address: str) -> Refused | 
 
 
 def host_matches(pattern: str, host: str) -> bool:
-    """Report whether a host matches a pattern, label for label; `*.` stands for exactly
-    one label.
-    """
+    """Report whether a host matches a pattern, label for label; `*.` stands for exactly one
+    label."""
     if pattern.startswith("*."):
         label, _, rest = host.partition(".")
         return bool(label) and rest == pattern[2:]

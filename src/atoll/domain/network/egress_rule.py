@@ -33,8 +33,7 @@ _RULE = re.compile(
 
 def read_rules(texts: Iterable[str], *, origin: str = "profile") -> tuple[EgressRule, ...]:
     """Return the rules, with presets expanded. Raises `Invalid`, `field` `egress`, naming the first
-    that is none.
-    """
+    that is none."""
     rules: list[EgressRule] = []
     for text in texts:
         name = text.removeprefix("preset:")

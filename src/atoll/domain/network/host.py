@@ -24,8 +24,7 @@ _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 @dataclass(frozen=True, slots=True)
 class Target:
     """The parts of an absolute URL. `host` is canonical; `path` begins with a slash and `query` is
-    as sent, without its question mark.
-    """
+    as sent, without its question mark."""
 
     scheme: str
     host: str

@@ -19,8 +19,7 @@ MAX_DENIED = 200
 @dataclass(frozen=True, slots=True)
 class NetworkChange:
     """A change that an owner requests; None leaves as it is. `allow` and `deny` are added, `forget`
-    removes what was allowed or denied before.
-    """
+    removes what was allowed or denied before."""
 
     mode: NetworkMode | None = None
     allow: tuple[str, ...] = ()
@@ -80,9 +79,8 @@ def told(network: Network) -> dict[str, Json]:
 
 
 def _about(text: str, denied: Sequence[str]) -> bool:
-    """Report whether an added rule is only about hosts denied now. A preset stays: it
-    names others.
-    """
+    """Report whether an added rule is only about hosts denied now. A preset stays: it names
+    others."""
     rules = read_rules([text])
     return all(any(host_matches(one, rule.host) for one in denied) for rule in rules)
 

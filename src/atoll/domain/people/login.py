@@ -12,8 +12,7 @@ from datetime import datetime, timedelta
 
 SECRET_BYTES = 32
 """The length of a secret, 256 bits: too many to guess, so a plain hash needs no salt and no
-stretching.
-"""
+stretching."""
 
 TICKET_LIFE = timedelta(minutes=10)
 SESSION_LIFE = timedelta(days=30)
@@ -75,8 +74,7 @@ def with_ticket(book: LoginBook, secret: str, now: datetime) -> LoginBook:
 
 def redeemed(book: LoginBook, ticket: str, session: str, now: datetime) -> LoginBook | None:
     """Return the book after `ticket` was traded for `session`, or None when the ticket is unknown,
-    used or too old. Past 256 sessions the oldest are logged out.
-    """
+    used or too old. Past 256 sessions the oldest are logged out."""
     mark = fingerprint(ticket)
     live = _live(book.tickets, now)
     left = tuple(grant for grant in live if grant.fingerprint != mark)
@@ -102,8 +100,7 @@ class Guesses:
 
 def guessed(guesses: Guesses | None, now: datetime) -> Guesses:
     """Return the count after one more wrong secret; a new count begins when the last window is
-    over.
-    """
+    over."""
     if guesses is None or now - guesses.since >= GUESS_WINDOW:
         return Guesses(now, 1)
     return replace(guesses, count=guesses.count + 1)

@@ -26,8 +26,7 @@ class ActorKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Seat:
     """The only right of a guest: a role at the terminals (or one terminal) of one sandbox that
-    belongs to `owner` of `org_id`, until it ends.
-    """
+    belongs to `owner` of `org_id`, until it ends."""
 
     org_id: OrgId
     owner: PrincipalId

@@ -35,8 +35,7 @@ DEFAULT_SECONDS = 3600
 @dataclass(frozen=True, slots=True)
 class Share:
     """A share link. Without `terminal_id` it opens every terminal of the sandbox. `mark` is the
-    fingerprint of its secret; `name` is the label its maker chose.
-    """
+    fingerprint of its secret; `name` is the label its maker chose."""
 
     id: ShareId
     org_id: OrgId
@@ -53,8 +52,7 @@ class Share:
 @dataclass(frozen=True, slots=True)
 class ShareWish:
     """A request for a link. Raises `Invalid` for the role of an owner, a name that cannot be shown,
-    or a life beyond 30 days.
-    """
+    or a life beyond 30 days."""
 
     terminal_id: TerminalId | None = None
     role: Role = Role.VIEWER

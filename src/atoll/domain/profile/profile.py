@@ -13,8 +13,7 @@ from atoll.domain.terminal.softlock import Strictness
 
 class WorkspaceMode(StrEnum):
     """The authoritative copy of a workspace: the caller's (`mirror`) or the sandbox's
-    (`remote-canonical`).
-    """
+    (`remote-canonical`)."""
 
     MIRROR = "mirror"
     REMOTE_CANONICAL = "remote-canonical"
@@ -52,8 +51,7 @@ class NetworkMode(StrEnum):
 
 class RootMode(StrEnum):
     """The root directory: read-only, or with a writable layer above it that counts against the
-    workspace's quota. Programs can be installed only into the latter.
-    """
+    workspace's quota. Programs can be installed only into the latter."""
 
     READ_ONLY = "readonly"
     OVERLAY = "overlay"
@@ -133,8 +131,7 @@ class Ttl:
 @dataclass(frozen=True, slots=True)
 class Resources:
     """The limits of one sandbox; None takes the host's default. `files` bounds what each process
-    may have open.
-    """
+    may have open."""
 
     cpu: float | None = None
     memory_mb: int | None = None

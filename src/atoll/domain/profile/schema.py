@@ -82,9 +82,8 @@ def workspace_mode(word: str) -> WorkspaceMode | None:
 
 
 def version_key(version: str) -> tuple[tuple[int, int, int], int, tuple[tuple[int, int, str], ...]]:
-    """Return a key that sorts versions as semver.org 2.0.0 §11 says; build metadata does
-    not count.
-    """
+    """Return a key that sorts versions as semver.org 2.0.0 §11 says; build metadata does not
+    count."""
     match = _VERSION.fullmatch(version)
     if match is None:
         raise Invalid(f"{version[:80]!r} is not a version such as 1.0.0.", field="version")

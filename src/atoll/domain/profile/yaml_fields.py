@@ -119,9 +119,8 @@ def text(node: Node) -> str:
 
 
 def matching(pattern: re.Pattern[str], wanted: str) -> Callable[[Node], str]:
-    """Return a reader of text that matches `pattern` wholly; `wanted` describes it for
-    the error.
-    """
+    """Return a reader of text that matches `pattern` wholly; `wanted` describes it for the
+    error."""
 
     def read(node: Node) -> str:
         value = text(node)

@@ -1,11 +1,13 @@
-"""Noticing secrets in bytes that may not be rewritten: files, archives, bundles (design R14)."""
+"""Detection of secrets in bytes that may not be rewritten: files, archives, bundles
+(design R14).
+"""
 
 from atoll.domain.redaction.lexicon import Lexicon
 from atoll.domain.redaction.redactor import ROOM_BYTES
 
 
 class Detector:
-    """One stream. `found` becomes true once and stays so."""
+    """A detector of one stream. `found` becomes true once and stays so."""
 
     __slots__ = ("_held", "_lexicon", "found")
 
@@ -15,7 +17,7 @@ class Detector:
         self.found = False
 
     def feed(self, data: bytes) -> bool:
-        """Look at the next bytes; whether a secret stood in any so far."""
+        """Read the next bytes. Returns whether any so far held a secret."""
         if self.found or not self._lexicon:
             return self.found
         whole = self._held + data

@@ -1,6 +1,6 @@
 """The forms in which a secret may appear in output: itself, and what common tools make of it.
 
-Pure. A net, not a proof: whoever wants to can always invent one more encoding.
+Pure. The list cannot be complete: anybody can invent one more encoding.
 """
 
 import base64
@@ -10,20 +10,20 @@ from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
 SHORTEST = 8
-"""Bytes of a form worth looking for; shorter ones would blank ordinary output."""
+"""The bytes of the shortest form searched for; shorter ones would blank ordinary output."""
 
 LONG_VALUE = 8 * 1024
-"""Of a longer value only the likeliest forms are looked for."""
+"""The length of a value above which only the likeliest forms are searched for."""
 
 SHORTEST_LINE = 24
-"""Lines of a longer secret are looked for by themselves when they have this many characters
-and no blank: a key's body, not the prose or JSON around it."""
+"""The characters of the shortest line searched for by itself, in a longer secret. It must hold no
+blank: a key's body, not the prose or JSON around it."""
 
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
 
 def forms(value: str) -> frozenset[bytes]:
-    """Every form of `value` that is looked for, each of at least `SHORTEST` bytes."""
+    """Return every form of `value` to search for, each of at least `SHORTEST` bytes."""
     plain = value.encode("utf-8", "surrogatepass")
     found = set(_literal(value))
     found.update(_base64(plain))
@@ -35,7 +35,7 @@ def forms(value: str) -> frozenset[bytes]:
 
 
 def _literal(value: str) -> Iterator[bytes]:
-    """The value, also trimmed, also as a terminal prints its lines, also line by line."""
+    """Return the value, also trimmed, also as a terminal prints its lines, also line by line."""
     for text in {value, value.strip()}:
         yield text.encode("utf-8", "surrogatepass")
         yield text.replace("\r\n", "\n").replace("\n", "\r\n").encode("utf-8", "surrogatepass")
@@ -46,7 +46,7 @@ def _literal(value: str) -> Iterator[bytes]:
 
 
 def _base64(plain: bytes) -> Iterator[bytes]:
-    """At each of the three alignments it may have in a longer text, and as `base64` of a line."""
+    """Return Base64 at each of the three alignments in a longer text, and as `base64` of a line."""
     for data in (plain, plain + b"\n"):
         yield from _both_alphabets(base64.b64encode(data).rstrip(b"="))
     for before in range(3):
@@ -63,7 +63,7 @@ def _both_alphabets(packed: bytes) -> tuple[bytes, bytes]:
 
 
 def _hexadecimal(plain: bytes) -> Iterator[bytes]:
-    """Hex digits run together, in pairs, and in the groups of `xxd` and `hexdump`."""
+    """Return hex digits without spaces, in pairs, and in the groups of `xxd` and `hexdump`."""
     for digits in (plain.hex(), plain.hex().upper()):
         pairs = [digits[at : at + 2] for at in range(0, len(digits), 2)]
         yield digits.encode()
@@ -73,7 +73,7 @@ def _hexadecimal(plain: bytes) -> Iterator[bytes]:
 
 
 def _quoted(value: str) -> Iterator[bytes]:
-    """As URLs, JSON, shells and source code spell it."""
+    """Return the spellings in URLs, JSON, shells and source code."""
     for text in {
         quote(value, safe=""),
         quote(value),
@@ -93,7 +93,7 @@ def _quoted(value: str) -> Iterator[bytes]:
 
 
 def _turned(value: str) -> Iterator[bytes]:
-    """Backwards, with its characters set apart, and as UTF-16."""
+    """Return the value reversed, with its characters set apart, and as UTF-16."""
     for text in (value[::-1], " ".join(value), "\n".join(value), "-".join(value)):
         yield text.encode("utf-8", "surrogatepass")
     yield value.encode("utf-16-le", "surrogatepass")[:-1]

@@ -1,7 +1,8 @@
 """All forms of all secrets of one sandbox, compiled; and whole texts masked by them.
 
-Three views are searched: the bytes as they are; what terminals show of them, where a secret
-coloured letter by letter or folded into lines is whole; and what rows show that are drawn over.
+Three views are searched. The first is the bytes as they are. The second is what terminals show of
+them, so that a secret coloured letter by letter or folded into lines is whole. The third is what
+rows show that are overwritten.
 """
 
 import unicodedata
@@ -16,9 +17,12 @@ from atoll.domain.redaction.views import Span, View, context, shown_of
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What stands in some bytes. `spans` are intervals to mask, in order and apart. `live` holds,
-    for each view, where its longest unfinished secret begins and how many bytes of it are there.
-    What stands from `row` on may be drawn over by what follows; without it nothing may."""
+    """The secrets in some bytes.
+
+    `spans` are intervals to mask, in order and apart. `live` holds, for each view, where its
+    longest unfinished secret begins and how many bytes of it are there. Bytes from `row` on may be
+    overwritten by what follows; None: none may.
+    """
 
     spans: tuple[Span, ...]
     live: tuple[tuple[int, int], ...]
@@ -29,7 +33,8 @@ NOTHING = Findings((), ())
 
 
 class Lexicon:
-    """Immutable; shared by all streams of a sandbox. Without values it finds nothing."""
+    """A compiled set of secrets, immutable and shared by all streams of a sandbox. Without values
+    it finds nothing."""
 
     __slots__ = ("_exact", "_stripped", "longest")
 
@@ -37,7 +42,8 @@ class Lexicon:
         exact = {form for value in values for form in forms(value)}
         shrunk = map(shown_of, exact)
         stripped = {form for form in shrunk if len(form) >= SHORTEST}
-        # Where nothing was stripped, only the bytes themselves are searched: for both kinds.
+        # Where nothing was stripped, the first two views are the same bytes: one search serves
+        # both.
         self._exact = Patterns(exact | stripped)
         self._stripped = Patterns(stripped)
         self.longest = self._exact.longest
@@ -46,7 +52,8 @@ class Lexicon:
         return bool(self._exact)
 
     def find(self, data: bytes, *, drawn: bool = True) -> Findings:
-        """Everything in `data`, in every view; unless it is `drawn`, nothing is drawn over."""
+        """Return everything in `data`, in every view; unless it is `drawn`, nothing is
+        overwritten."""
         exact = self._exact.sight(data)
         view = View(data)
         spans = list(view.spared(exact.spans))
@@ -68,19 +75,19 @@ class Lexicon:
         return Findings(joined(spans), tuple(live), row_begin(data))
 
     def context(self, data: bytes, at: int) -> bytes:
-        """Return what stands for the escape sequence that is open at this place."""
+        """Return the text that reopens the escape sequence that is open at this place."""
         return context(data, at)
 
     def mask(self, data: bytes, spans: Iterable[Span]) -> bytes:
-        """Asterisks in these intervals, as wide on a screen as what they hide."""
+        """Return asterisks for these intervals, as wide on a screen as what they hide."""
         return mask(data, spans, starred=_starred)
 
     def redact(self, data: bytes) -> bytes:
-        """A whole text with every secret in it masked."""
+        """Return a whole text with every secret in it masked."""
         return self.mask(data, self.find(data).spans) if self else data
 
     def redact_text(self, text: str) -> str:
-        """The same for words of ours: messages, logs, event payloads."""
+        """Return the same for texts of Atoll's own: messages, logs, event payloads."""
         if not self:
             return text
         data = text.encode("utf-8", "surrogatepass")
@@ -88,7 +95,7 @@ class Lexicon:
 
 
 def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """Intervals in order, those that touch made one."""
+    """Return intervals in order, merging those that touch."""
     apart: list[Span] = []
     for begin, end in sorted(spans):
         if apart and begin <= apart[-1][1]:
@@ -99,7 +106,7 @@ def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
 
 
 def mask(data: bytes, spans: Iterable[Span], *, starred: Callable[[bytes], bytes]) -> bytes:
-    """`data` with what `starred` makes of these intervals in their place."""
+    """Return `data` with the result of `starred` in place of these intervals."""
     pieces: list[bytes] = []
     at = 0
     for begin, end in spans:
@@ -109,7 +116,7 @@ def mask(data: bytes, spans: Iterable[Span], *, starred: Callable[[bytes], bytes
 
 
 def _starred(data: bytes) -> bytes:
-    """One asterisk for each column; escape sequences' control characters stay."""
+    """Return one asterisk for each column; escape sequences' control characters stay."""
     if data.isascii() and data.isalnum():
         return b"*" * len(data)
     text = data.decode("utf-8", "replace")

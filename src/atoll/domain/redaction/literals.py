@@ -1,8 +1,8 @@
-"""A few texts looked for letter by letter, where only they can come back: keys in an answer.
+"""A few texts searched for literally, where only they can come back: keys in a response.
 
-Pure, and cheap to make for one stream. An encoded or split-up text passes; finding those is
-`lexicon.Lexicon`'s. What stands in a text's place has as many bytes, so that lengths told
-before (of a body, of a WebSocket's frames) stay true.
+Pure, and cheap to make for one stream. An encoded or split text passes; `lexicon.Lexicon` finds
+those. A mask has as many bytes as its text, so that lengths announced before (of a body, of a
+WebSocket's frames) stay true.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from atoll.domain.redaction.views import Span
 
 
 class Literals:
-    """Immutable. Raises `ValueError` for an empty text."""
+    """A set of texts, immutable. Raises `ValueError` for an empty text."""
 
     __slots__ = ("_texts", "longest")
 
@@ -26,15 +26,17 @@ class Literals:
         return bool(self._texts)
 
     def touches(self, data: bytes) -> bool:
-        """Whether one of them stands in `data`, or begins at its end: without that a stream that
-        holds nothing back passes it as it is."""
+        """Report whether one of them stands in `data`, or begins at its end.
+
+        Where neither holds, a stream with nothing held back passes the bytes unchanged.
+        """
         for text in self._texts:  # noqa: SIM110  a generator costs as much as the search
             if text in data or _beginning(text, data):
                 return True
         return False
 
     def find(self, data: bytes) -> Findings:
-        """Everything in `data`, and the longest beginning of a text at its end."""
+        """Return everything in `data`, and the longest beginning of a text at its end."""
         spans: list[Span] = []
         live = 0
         for text in self._texts:
@@ -48,15 +50,15 @@ class Literals:
         return Findings(joined(spans), ((len(data) - live, live),) if live else ())
 
     def context(self, data: bytes, at: int) -> bytes:
-        """Return nothing: a text is looked for wherever it stands."""
+        """Return nothing: a text is searched for wherever it stands."""
         return b""
 
     def mask(self, data: bytes, spans: Iterable[Span]) -> bytes:
-        """An asterisk for each byte in these intervals."""
+        """Return an asterisk for each byte in these intervals."""
         return mask(data, spans, starred=_starred)
 
     def redact(self, data: bytes) -> bytes:
-        """A whole text with each of them masked."""
+        """Return a whole text with each of them masked."""
         return self.mask(data, self.find(data).spans) if self.touches(data) else data
 
 
@@ -65,7 +67,7 @@ def _starred(data: bytes) -> bytes:
 
 
 def _beginning(text: bytes, data: bytes) -> int:
-    """How many of the last bytes of `data` are an unfinished `text`."""
+    """Return how many of the last bytes of `data` are an unfinished `text`."""
     at = data.find(text[:1], max(0, len(data) - len(text) + 1))
     while at != -1:
         if text.startswith(data[at:]):

@@ -1,8 +1,8 @@
-"""Rows of a terminal on which a program draws over what it drew.
+"""Terminal rows that a program overwrites.
 
 Follows the cursor along one row: backspace, carriage return, tabs, cursor left and right, columns,
-erasing, inserting and deleting. Whatever leads to another row begins one at its left edge; where a
-terminal folds a long row by itself is not known here.
+erasing, inserting and deleting. A move to another row begins that row at its left edge. The width
+at which a terminal folds a long row is not known here.
 """
 
 import re
@@ -17,14 +17,14 @@ from atoll.wire.terminal.parser import C0, SEQUENCE, Function, Parser, Piece, Te
 Span = tuple[int, int]
 
 MAX_ROW_BYTES = 4096
-"""Of an unfinished row this many are kept, since later bytes may draw over them."""
+"""The number of bytes kept of an unfinished row, since later bytes may overwrite them."""
 
 _MAX_COLUMN = 1000
 _MAX_MOMENTS = 1024 * 1024
-"""Columns remembered as they were between two changes, over all."""
+"""The number of columns remembered as they were between two changes, in all."""
 
 _BACK = re.compile(rb"\x1b\[[%(c)s0-;]*+[DGZ`]|\x1b[%(c)s]" % {b"c": C0})
-"""Sequences that may lead back within a row, besides backspace and carriage return."""
+"""The sequences that may move back within a row, besides backspace and carriage return."""
 
 _TOKEN = re.compile(
     rb"(?P<text>[ -~\x80-\xfe]+)|(?P<control>[\x08-\x0d])"
@@ -32,9 +32,9 @@ _TOKEN = re.compile(
     rb"|\x1b\[[0-9;]*+[b-~]|(?P<sequence>%s)" % SEQUENCE
 )
 _BLANK = "\0"
-"""Stands for a column without a character: never written, or erased."""
+"""The mark of a column without a character: never written, or erased."""
 _SECOND = "\1"
-"""Stands for the second column of a wide character."""
+"""The mark of the second column of a wide character."""
 _NO_CHARACTER = dict.fromkeys(map(ord, _BLANK + _SECOND))
 
 _TO_ROW = {b"A": False, b"B": False, b"d": False, b"e": False, b"S": False, b"T": False}
@@ -43,7 +43,7 @@ _TO_ROW |= {b"E": True, b"F": True, b"L": True, b"M": True}
 
 
 def moves_back(data: bytes) -> bool:
-    """Return whether something in these bytes may be drawn over within its row."""
+    """Return whether something in these bytes may be overwritten within its row."""
     if b"\x08" in data:
         return True
     returns = data.count(b"\r")
@@ -53,8 +53,10 @@ def moves_back(data: bytes) -> bool:
 
 
 def row_begin(data: bytes) -> int:
-    """Return where the unfinished row begins, which later bytes may draw over; of a long one, a
-    place behind a carriage return, or the end when there is none."""
+    """Return where the unfinished row begins, which later bytes may overwrite.
+
+    In a long row it is a place behind a carriage return, or the end when there is none.
+    """
     begin = data.rfind(b"\n") + 1
     if len(data) - begin <= MAX_ROW_BYTES:
         return begin
@@ -64,18 +66,18 @@ def row_begin(data: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """A part of a row: the character in each column, and its place in the bytes."""
+    """A part of a row: the character in each column, and its position in the bytes."""
 
     text: str
     places: list[int]
 
     def spans(self, found: Sequence[Span]) -> Iterator[Span]:
-        """Intervals of what is shown as intervals of the bytes."""
+        """Return intervals of the shown text as intervals of the bytes."""
         every = self.bytes() if found else []
         return ((at, at + 1) for begin, end in found for at in every[begin:end])
 
     def bytes(self) -> list[int]:
-        """The places of all bytes that are shown."""
+        """Return the positions of all bytes that are shown."""
         several = (
             range(at, at + len(_encoded(letter)))
             for letter, at in zip(self.text, self.places, strict=True)
@@ -100,7 +102,8 @@ class Rows:
     )
 
     def __init__(self, data: bytes, reach: int) -> None:
-        """No more than `reach` columns beside a change are looked at together with it."""
+        """Begin with `reach`, the most columns beside a change that are searched together with
+        it."""
         self._data = data
         self._reach = reach
         self._before: list[_Columns] = []
@@ -115,11 +118,14 @@ class Rows:
             self._take(token)
 
     def find(self, patterns: Patterns) -> tuple[list[Span], list[Span]]:
-        """The bytes of everything that is shown now, or was between two changes; and where what is
-        unfinished at the cursor begins, with its length."""
+        """Return the bytes of everything shown, and where unfinished text at the cursor begins.
+
+        Shown is what the row shows now, or showed between two changes. The length of the unfinished
+        text is returned too.
+        """
         rows = [*self._before, _Columns(self._text, self._places)]
         spans = list(_joined(rows).spans(patterns.sight(_shown(rows)).spans))
-        # Most moments are alike, as those of a progress bar; and few show anything.
+        # Most states are alike, as those of a progress bar; and few show anything.
         if patterns.sight(b"\xff".join(map(_encoded, self._moments))).spans:
             for text, several in self._moments.items():
                 found = patterns.sight(_encoded(text)).spans
@@ -171,7 +177,7 @@ class Rows:
         self._column += len(text)
 
     def _put(self, at: int, text: str, places: Iterable[int]) -> None:
-        """Write columns. Half a wide character that is left over is erased with its other half."""
+        """Write columns. A remaining half of a wide character is erased with its other half."""
         row = self._text
         if at > len(row):
             self._places += [0] * (at - len(row))
@@ -247,7 +253,7 @@ class Rows:
         self._column = column
 
     def _remember(self) -> None:
-        """Keep what was drawn over the row since the last change, before the next one."""
+        """Keep what the row showed since the last change, before the next one."""
         if self._changed is not None and self._room > 0:
             first, last = self._changed
             seen = slice(max(0, first - self._reach), last + self._reach)
@@ -268,7 +274,7 @@ def _number(digits: bytes) -> int:
 
 
 def _columns(text: str, begin: int) -> tuple[str, list[int]]:
-    """Text as columns, and their places when the first byte stands at `begin`."""
+    """Return text as columns, and their positions when the first byte stands at `begin`."""
     columns: list[str] = []
     places: list[int] = []
     for letter in text:
@@ -280,7 +286,7 @@ def _columns(text: str, begin: int) -> tuple[str, list[int]]:
 
 
 def _encoded(text: str) -> bytes:
-    """Return the shown characters of these columns, as they were spelled."""
+    """Return the shown characters of these columns, in their original spelling."""
     return text.translate(_NO_CHARACTER).encode("utf-8", "surrogateescape")
 
 
@@ -289,7 +295,7 @@ def _shown(rows: Iterable[_Columns]) -> bytes:
 
 
 def _begin_of_last(rows: list[_Columns], size: int) -> int:
-    """The first place of the last bytes that are shown."""
+    """Return the first position of the last bytes that are shown."""
     last: list[int] = []
     for row in reversed(rows):
         if len(last) < size:

@@ -1,7 +1,7 @@
-"""Finding many patterns in bytes at once, and what at the end may still become one.
+"""A search for many patterns in bytes at once, which also reports an unfinished pattern at the end.
 
-An Aho-Corasick automaton finds the first eight bytes of each pattern, which keeps it small
-enough for a processor's cache; the rest is compared where those were found.
+An Aho-Corasick automaton finds the first eight bytes of each pattern, which keeps it small enough
+for a processor's cache. The rest is compared where those were found.
 """
 
 from bisect import bisect_left
@@ -11,16 +11,19 @@ from dataclasses import dataclass
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
 HEAD = 8
-"""Bytes by which a pattern is found; none may be shorter."""
+"""The bytes by which a pattern is found; no pattern may be shorter."""
 
 _KIND = Implementation.DFA
-"""Several times faster than the others; small, since only heads are in it."""
+"""The fastest kind of automaton by far; it stays small, since it holds only heads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What was found in some bytes: whole patterns as intervals in order, which may overlap,
-    and where the longest unfinished one at the end begins (the length, when there is none)."""
+    """The patterns found in some bytes.
+
+    Whole patterns are intervals in order, which may overlap. `live` is where the longest unfinished
+    one at the end begins (the length, when there is none).
+    """
 
     spans: tuple[tuple[int, int], ...]
     live_from: int
@@ -47,7 +50,7 @@ class Patterns:
         return self._finder is not None
 
     def sight(self, data: bytes) -> Sighting:
-        """Everything in `data`."""
+        """Return everything in `data`."""
         if self._finder is None:
             return Sighting((), len(data))
         spans: list[tuple[int, int]] = []
@@ -61,7 +64,7 @@ class Patterns:
         return Sighting(tuple(spans), min(live_from, self._barely_live(data)))
 
     def _barely_live(self, data: bytes) -> int:
-        """Where a beginning of a pattern stands at the end that is shorter than a head."""
+        """Return where an unfinished pattern shorter than a head begins at the end."""
         for begin in range(max(0, len(data) - HEAD + 1), len(data)):
             tail = data[begin:]
             at = bisect_left(self._sorted, tail)

@@ -1,8 +1,8 @@
 """A stream of output with its secrets masked, wherever it is cut into pieces.
 
-Bytes that begin no secret pass at once. A beginning of up to seven bytes waits for the next
-tick of a clock that does not depend on the data; of eight and more, until it is decided or
-the stream ends. What went out too early is remembered, so that the rest is still masked.
+Bytes that begin no secret pass at once. A beginning of up to seven bytes is held until the next
+tick of a clock that does not depend on the data; a longer one until it is decided or the stream
+ends. Bytes that were sent early are remembered, so that the rest of a secret is still masked.
 """
 
 from collections.abc import Iterable
@@ -12,18 +12,21 @@ from atoll.domain.redaction.lexicon import Findings, joined
 from atoll.domain.redaction.views import Span
 
 TICK_SECONDS = 0.02
-"""Of that clock: the most that a letter somebody types is delayed."""
+"""The period of the clock: the longest delay of a typed letter."""
 
 STAYS_FROM = 8
-"""Bytes of a beginning that a tick does not let go."""
+"""The bytes of a beginning that a tick does not release."""
 
 ROOM_BYTES = 64 * 1024
-"""How far escape sequences may stretch an unfinished secret before it is masked as it is."""
+"""The stretch of escape sequences in an unfinished secret after which it is masked unfinished."""
 
 
 class Finder(Protocol):
-    """What is looked for (false when that is nothing), and what stands in its place. `longest`
-    is in bytes. `context` is what must precede the bytes from a place on to be read as there."""
+    """The texts to find (false when there are none), and their masks.
+
+    `longest` is in bytes. `context` is what must precede the bytes from a position on to be read as
+    there.
+    """
 
     longest: int
 
@@ -34,26 +37,26 @@ class Finder(Protocol):
 
 
 class Redactor:
-    """One stream, over a lexicon that may be replaced while it flows (`lexicon`)."""
+    """A redactor of one stream, over a lexicon that may be replaced while it flows (`lexicon`)."""
 
     __slots__ = ("__weakref__", "_held", "_shown", "_spans", "_stays", "lexicon")
 
     def __init__(self, lexicon: Finder) -> None:
         self.lexicon = lexicon
         self._held = b""
-        """Bytes that may still become a secret, and the row they stand in, which may be drawn over;
-        its first `_shown` bytes have gone out already."""
+        """The bytes that may still become a secret, and their row, which may be overwritten; the
+        first `_shown` bytes have been sent already."""
         self._shown = 0
         self._spans: tuple[Span, ...] = ()
         self._stays = False
 
     @property
     def waiting(self) -> bool:
-        """Whether something is held that the next tick would let go."""
+        """True while something is held that the next tick would release."""
         return not self._stays and self._shown < len(self._held)
 
     def feed(self, data: bytes) -> bytes:
-        """What may go out, now that `data` has come."""
+        """Take `data`; return what may be sent now."""
         if not self._held and not self.lexicon:
             return data
         whole = self._held + data
@@ -61,7 +64,7 @@ class Redactor:
         if not (self._held or found.spans or found.live or found.row is not None):
             self._begin_anew(data)
             return data
-        # A secret found before may reach into what was kept; its beginning is gone by now.
+        # A secret found before may reach into the held bytes; its beginning is gone by now.
         self._spans = joined((*self._spans, *found.spans))
         begin = min((begin for begin, _ in found.live), default=len(whole))
         if len(whole) - begin > self.lexicon.longest + ROOM_BYTES:
@@ -69,7 +72,7 @@ class Redactor:
         return self._settle(whole, found)
 
     def tick(self) -> bytes:
-        """What may go out because time has passed."""
+        """Return what may be sent because time has passed."""
         if not self.waiting:
             return b""
         out = self._between(self._held, self._shown, len(self._held))
@@ -77,7 +80,7 @@ class Redactor:
         return out
 
     def flush(self) -> bytes:
-        """What was held back; the stream is over."""
+        """Return the held bytes; the stream is over."""
         out = self._between(self._held, self._shown, len(self._held))
         self._begin_anew(b"")
         return out
@@ -89,7 +92,7 @@ class Redactor:
         self._spans, self._stays = (), False
 
     def _settle(self, whole: bytes, found: Findings) -> bytes:
-        """Send what is decided; keep what is not, and whatever a later match would need."""
+        """Send what is decided; keep the rest, and what a later match needs."""
         shown = self._shown
         decided = min((begin for begin, _ in found.live), default=len(whole))
         keep_from = decided if found.row is None else min(decided, found.row)
@@ -107,14 +110,14 @@ class Redactor:
         return out
 
     def _give_up(self, whole: bytes, begin: int) -> bytes:
-        """Unfinished from `begin` on for too long: mask what there is, and begin anew."""
+        """Mask an unfinished secret from `begin` on that is open for too long, and begin anew."""
         self._spans = joined((*self._spans, (begin, len(whole))))
         out = self._between(whole, self._shown, len(whole))
         self._begin_anew(whole)
         return out
 
     def _between(self, whole: bytes, begin: int, end: int) -> bytes:
-        """`whole[begin:end]`, masked."""
+        """Return `whole[begin:end]`, masked."""
         if begin >= end:
             return b""
         spans = tuple(

@@ -1,4 +1,4 @@
-"""How terminals read bytes: which of them are shown, and which only say how.
+"""Terminal output split into the bytes that are shown and those that control how.
 
 The grammar is that of `wire.terminal.parser`, as regular expressions over whole chunks. Characters
 that have no column of their own (combining and zero-width ones) are left out of what is shown.
@@ -15,14 +15,15 @@ from atoll.wire.terminal.parser import C0, ESC, OPEN, SEQUENCE, partial_characte
 Span = tuple[int, int]
 
 _ESCAPE = re.compile(rb"\x1b\[[0-9;]*+m|" + SEQUENCE)
-"""Colours first: they are most of all sequences, and are read in half the time so."""
+"""The pattern of escape sequences, colours first: they are most of all sequences, and match in half
+the time so."""
 
 _DROPPED = re.compile(SEQUENCE + rb"|[\x00-\x1a\x1c-\x1f\x7f\xff]+")
-"""ESC stands in no run of control characters, since the run would swallow the beginning of the
-sequence behind it."""
+"""The dropped bytes. ESC stands in no run of control characters, since the run would include the
+beginning of the sequence behind it."""
 
 _NOTHING = b"\xff"
-"""Stands for each byte of an unseen character: in UTF-8 it stands for nothing else."""
+"""The substitute for each byte of an invisible character: in UTF-8 it has no other meaning."""
 
 _ASCII = bytes(range(128))
 _C1 = re.compile(rb"\xc2[\x80-\x9f]")
@@ -33,11 +34,11 @@ _SHAPE = re.compile(
 """The bytes of a sequence without which it would swallow what follows."""
 
 _LONG_OPENING = 64
-"""Bytes of an unfinished sequence that are kept as they are."""
+"""The bytes of an unfinished sequence that are kept unchanged."""
 
 
 class View:
-    """What is shown of some bytes, and where each part of it stands there."""
+    """The shown part of some bytes, and the position of each piece of it there."""
 
     __slots__ = ("data", "shown")
 
@@ -48,13 +49,16 @@ class View:
         self.shown = _strip(self.data)
 
     def spans(self, found: Iterable[Span]) -> Iterable[Span]:
-        """Intervals of what is shown as intervals of the bytes themselves."""
+        """Return intervals of the shown text as intervals of the bytes themselves."""
         kept = _runs(self.data)
         return (raw for begin, end in found for raw in _raw(kept, begin, end))
 
     def begin_of_last(self, size: int) -> int:
-        """Where the last `size` bytes of what is shown begin. Looked for in a window at the end
-        that begins in no sequence and no character, so that its view ends the whole view."""
+        """Return where the last `size` bytes of the shown text begin.
+
+        The search takes a window at the end that begins in no sequence and no character, so that
+        its view ends the whole view.
+        """
         reach = 2 * size + 64
         window = self._outside(len(self.data) - reach)
         while window > 0 and len(_strip(self.data[window:])) < size:
@@ -65,7 +69,7 @@ class View:
         return window + _raw(kept, last + stop - start - size, 2**62)[0][0]
 
     def spared(self, spans: Iterable[Span]) -> Iterable[Span]:
-        """The same intervals without the bytes that give a sequence its shape."""
+        """Return the same intervals without the bytes that delimit a sequence."""
         for begin, end in spans:
             at = begin
             if b"\x1b" in self.data:
@@ -82,7 +86,7 @@ class View:
         return [place for place in places if place >= begin]
 
     def _outside(self, at: int) -> int:
-        """`at`, or where the sequence or character begins that it is in; never below 0."""
+        """Return `at`, or the beginning of the sequence or character around it; never below 0."""
         begin = self.data.rfind(b"\x1b", 0, max(at, 0))
         found = _ESCAPE.match(self.data, begin) if begin >= 0 else None
         if found is not None and found.end() > at:
@@ -93,8 +97,10 @@ class View:
 
 
 def context(data: bytes, at: int) -> bytes:
-    """Return what stands for the escape sequence that is open at this place, empty for none. It
-    must precede the bytes from there on, so that they are read as parts of the sequence."""
+    """Return the text that reopens the escape sequence that is open at this place, empty for none.
+
+    It must precede the bytes from there on, so that they are read as parts of the sequence.
+    """
     # Half a character may be the first half of a control character.
     half = b"\xc2" if data[at - 1 : at] == b"\xc2" else b""
     data = seven_bit(data[: at - len(half)])
@@ -105,19 +111,20 @@ def context(data: bytes, at: int) -> bytes:
     if len(data) - begin <= _LONG_OPENING:
         return data[begin:] + half
     control, command, device, final, string, middle = found.groups()
-    # A control character within a string is of no effect; elsewhere the last byte decides.
+    # A control character within a string has no effect; elsewhere the last byte decides.
     opening = command or string or (device + final if final else device) or control or middle or b""
     return b"\x1b" + opening + (data[-1:] if control or middle else b"\0") + half
 
 
 def shown_of(form: bytes) -> bytes:
-    """A text as it stands among what is shown: without control and unseen characters."""
+    """Return a text as it stands in the view: without control and invisible characters."""
     return (form if form.isascii() else _blanked(form, form)).translate(None, _NOT_SHOWN)
 
 
 def _plainer(data: bytes) -> bytes:
-    """Spell what is not ASCII as the patterns here know it; every byte keeps its place."""
-    # Characters are whole among the few bytes that are not ASCII: most text ends here.
+    """Replace non-ASCII control characters by the spelling these patterns know; every byte keeps
+    its place."""
+    # Most text is ASCII: it returns here.
     high = data.translate(None, _ASCII)
     if _C1.search(high):
         data = seven_bit(data)
@@ -125,9 +132,9 @@ def _plainer(data: bytes) -> bytes:
 
 
 def _blanked(data: bytes, high: bytes) -> bytes:
-    """Put `_NOTHING` for characters without a column of their own (Unicode Mn, Me and Cf)."""
+    """Replace characters without a column of their own by `_NOTHING` (Unicode Mn, Me and Cf)."""
     for lead, several in _unseen().items():
-        # A byte is looked for many times faster than a pattern, and most are not there.
+        # A search for bytes is many times faster than one for a pattern, and most are absent.
         if lead in high:
             for head, pattern in several:
                 if head in high and pattern.search(high):
@@ -137,7 +144,7 @@ def _blanked(data: bytes, high: bytes) -> bytes:
 
 @cache
 def _unseen() -> dict[bytes, list[tuple[bytes, re.Pattern[bytes]]]]:
-    """Patterns of those characters, by their first byte, and by all their bytes but the last."""
+    """Return the patterns of those characters, by first byte, and by all bytes but the last."""
     lasts: dict[bytes, bytes] = {}
     for code in (*range(0x80, 0xD800), *range(0xE000, 0x20000), *range(0xE0000, 0xE0200)):
         if unicodedata.category(chr(code)) in ("Mn", "Me", "Cf"):
@@ -160,7 +167,7 @@ def _strip(data: bytes) -> bytes:
 
 
 def _runs(data: bytes) -> list[tuple[int, int, int]]:
-    """Runs that are shown: where each begins in the view, and its interval in `data`."""
+    """Return the shown runs: where each begins in the view, and its interval in `data`."""
     runs: list[tuple[int, int, int]] = []
     at = begin_in_view = 0
     for dropped in _DROPPED.finditer(data):
@@ -174,7 +181,7 @@ def _runs(data: bytes) -> list[tuple[int, int, int]]:
 
 
 def _raw(kept: list[tuple[int, int, int]], begin: int, end: int) -> list[Span]:
-    """An interval of what is shown as intervals of the bytes themselves."""
+    """Return an interval of the shown text as intervals of the bytes themselves."""
     spans: list[Span] = []
     at = bisect_right(kept, begin, key=_place) - 1
     while at < len(kept) and kept[at][0] < end:

@@ -1,7 +1,7 @@
-"""Branch names: which are allowed, and the one made up when nobody names one.
+"""Branch names: the allowed ones, and the default.
 
-The rules are git-check-ref-format(1) with `--branch`, a length limit, and no character
-that does not print. Pure text; whether a branch exists is the repository's business.
+The rules are git-check-ref-format(1) with `--branch`, a length limit, and no character that does
+not print. Pure text; the repository knows whether a branch exists.
 """
 
 import re
@@ -15,7 +15,7 @@ _FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
 
 
 def read_branch(text: str, *, field: str = "branch") -> str:
-    """`text` if it may name a branch; raises `Invalid` with the rule it breaks."""
+    """Return `text` if it may name a branch; raises `Invalid` with the rule it breaks."""
     why = _broken_rule(text)
     if why is not None:
         raise Invalid(f"{text[:80]!r} cannot name a branch: {why}.", field=field)
@@ -35,11 +35,12 @@ def _broken_rule(text: str) -> str | None:
 
 
 def branch_of_ref(ref: str) -> str | None:
-    """The branch a full ref names (`refs/heads/x` → `x`), None for any other or forbidden ref."""
+    """Return the branch of a full ref (`refs/heads/x` → `x`), None for any other or forbidden
+    ref."""
     name = ref.removeprefix("refs/heads/")
     return name if name != ref and _broken_rule(name) is None else None
 
 
 def default_branch(now: datetime) -> str:
-    """The branch of a sandbox whose person named none: `sandbox-20240115-1430`."""
+    """Return the default branch of a sandbox: `sandbox-20240115-1430`."""
     return now.strftime("sandbox-%Y%m%d-%H%M")

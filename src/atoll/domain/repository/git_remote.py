@@ -1,4 +1,4 @@
-"""Remotes a sandbox reaches without a credential of its own: what may be asked, and pushed.
+"""Remotes that a sandbox reaches without a credential of its own: allowed requests and pushes.
 
 Smart HTTP only (gitprotocol-http). Pure; the list of refs in a push is read by
 `wire.git.receive_pack`.
@@ -12,7 +12,7 @@ from atoll.domain.broker.request_headers import OF_GIT
 from atoll.domain.network.host import Target, read_target
 
 USER = "x-access-token"
-"""What forges expect as the user of a token; those that do not look at it take any."""
+"""The user name that forges expect with a token; the others accept any."""
 
 _REF = re.compile(r"refs/(?:[A-Za-z0-9._@+\-]+/)*[A-Za-z0-9._@+\-]+")
 _SERVICES = {"service=git-upload-pack": "fetch", "service=git-receive-pack": "push"}
@@ -21,8 +21,8 @@ ZERO = "0" * 40
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """One repository, and the ref patterns a push may touch (`refs/heads/agent/*`; `*` stands
-    for anything below). Without patterns nothing may be pushed."""
+    """A repository, and the ref patterns a push may change (`refs/heads/agent/*`; `*` stands for
+    anything below). Without patterns no push is allowed."""
 
     target: Target
     token: str = field(repr=False)
@@ -30,7 +30,7 @@ class Remote:
 
 
 def read_remote(url: str, token: str, push: tuple[str, ...], *, dev: bool = False) -> Remote:
-    """A remote by its https URL, with or without `.git`. Raises `ValueError`."""
+    """Return a remote by its https URL, with or without `.git`. Raises `ValueError`."""
     target = read_target(url, dev=dev)
     path = target.path.rstrip("/").removesuffix(".git").rstrip("/")
     if target.query or not path or plain_path(path) is not None:
@@ -71,7 +71,7 @@ def judge_git(remotes: tuple[Remote, ...], asked: Asked) -> tuple[Remote, Passag
 
 
 def judge_update(remote: Remote, old: str, new: str, ref: str) -> str | None:
-    """Why a push may not move `ref` from `old` to `new`; None when it may."""
+    """Return why a push may not move `ref` from `old` to `new`; None when it may."""
     if not _REF.fullmatch(ref) or ".." in ref or ref.endswith((".lock", ".")):
         return "this ref's name is not allowed"
     if new == ZERO:
@@ -82,9 +82,12 @@ def judge_update(remote: Remote, old: str, new: str, ref: str) -> str | None:
 
 
 def git_environment(urls: tuple[str, ...], door: str) -> tuple[tuple[str, str], ...]:
-    """The variables by which git inside reaches these remotes through `door`
-    (`http://127.0.0.1:8082/git`), whichever way they are spelled: `git push origin` just works
-    (git-config, `GIT_CONFIG_COUNT`). Raises `ValueError` for what is no remote."""
+    """Return the variables by which git inside reaches these remotes through `door`.
+
+    `door` is a URL such as `http://127.0.0.1:8082/git`. Every spelling of a remote works, so that
+    `git push origin` needs no setting (git-config, `GIT_CONFIG_COUNT`). Raises `ValueError` for
+    what is no remote.
+    """
     settings: list[tuple[str, str]] = []
     for url in urls:
         target = read_target(url, dev=True)
@@ -104,7 +107,7 @@ def git_environment(urls: tuple[str, ...], door: str) -> tuple[tuple[str, str], 
 
 
 def _act(base: str, path: str, asked: Asked) -> str | None:
-    """`fetch` or `push` when this is one of smart HTTP's three requests, else None."""
+    """Return `fetch` or `push` for one of smart HTTP's three requests, else None."""
     for place in (base, base + ".git"):
         if not path.startswith(place + "/"):
             continue
@@ -117,6 +120,9 @@ def _act(base: str, path: str, asked: Asked) -> str | None:
 
 
 def _covers(pattern: str, ref: str) -> bool:
-    """`*` stands for any letters, slashes too; a pattern without `refs/` names a branch."""
+    """Report whether a pattern covers a ref.
+
+    `*` stands for any characters, slashes too; a pattern without `refs/` names a branch.
+    """
     whole = pattern if pattern.startswith("refs/") else f"refs/heads/{pattern}"
     return re.fullmatch(".*".join(map(re.escape, whole.split("*"))), ref) is not None

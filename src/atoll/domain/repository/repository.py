@@ -1,8 +1,8 @@
-"""Where a repository comes from, and the one place it is kept.
+"""The source of a repository, and the one place where it is kept.
 
-Reads what a person typed (`owner/repo`, an https or ssh address) into one canonical
-https address and one folder below `repos/`. It never touches the network or a disk;
-whether an address may be dialled is judged on the resolved address by `domain.network.address`.
+Reads what a person typed (`owner/repo`, an https or ssh address) into one canonical https address
+and one directory below `repos/`. It never touches the network or a disk; `domain.network.address`
+judges the resolved address before it is dialled.
 """
 
 import re
@@ -12,11 +12,11 @@ from urllib.parse import SplitResult, urlsplit
 from atoll.domain.errors import Invalid
 
 HARMLESS_FLAWS = ("zeroPaddedFilemode", "badTimezone", "missingSpaceBeforeDate", "badDateOverflow")
-"""Flaws of old commits that real histories carry, by git's names; all others are refused."""
+"""The harmless flaws of old commits in real histories, by git's names; all others are refused."""
 
 DEFAULT_HOST = "github.com"
 CASELESS_HOSTS = frozenset({"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"})
-"""Hosts that treat `Owner/Repo` and `owner/repo` as one: kept once here as well."""
+"""The hosts that treat `Owner/Repo` and `owner/repo` as one: kept once here as well."""
 
 MAX_URL_LENGTH = 500
 MAX_SEGMENTS = 16
@@ -43,19 +43,22 @@ class Remote:
 
     @property
     def folder(self) -> str:
-        """Relative folder of its bare repository."""
+        """The relative directory of its bare repository."""
         return f"{self.key}.git"
 
     @property
     def name(self) -> str:
-        """The last word of its address: `repo`."""
+        """The last segment of its address: `repo`."""
         return self.repo_url.rsplit("/", 1)[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class LocalSource:
-    """A checkout on somebody's machine, known by a key its owner's CLI derived from the folder.
-    `repo_url` is that checkout's own origin in https form, or empty."""
+    """A checkout on a person's machine.
+
+    Its key was derived from the directory by the owner's CLI. `repo_url` is that checkout's own
+    origin in https form, or empty.
+    """
 
     key: str
     name: str
@@ -63,7 +66,7 @@ class LocalSource:
 
     @property
     def folder(self) -> str:
-        """Relative folder of its bare repository."""
+        """The relative directory of its bare repository."""
         return f"{LOCAL_FOLDER}/{self.name}-{self.key}.git"
 
 
@@ -71,12 +74,14 @@ Source = Remote | LocalSource
 
 
 def read_remote(text: str, *, allow_loopback: bool = False) -> Remote:
-    """The remote a person means. Accepts `owner/repo` (GitHub), `https://host/path`, and the ssh
-    forms `ssh://git@host/path` and `git@host:path`, which become https (R12).
+    """Return the remote a person means.
 
-    `allow_loopback` also accepts http and a port on 127.0.0.1 or localhost, for development.
-    Raises `Invalid` with field `repo_url` for everything else: other schemes and transport
-    helpers (`ext::`, `file:`), credentials, options, queries, `..`, control characters."""
+    Accepts `owner/repo` (GitHub), `https://host/path`, and the ssh forms `ssh://git@host/path` and
+    `git@host:path`, which become https (R12). `allow_loopback` also accepts http and a port on
+    127.0.0.1 or localhost, for development. Raises `Invalid` with field `repo_url` for everything
+    else: other schemes and transport helpers (`ext::`, `file:`), credentials, options, queries,
+    `..`, control characters.
+    """
     if len(text) > MAX_URL_LENGTH or not text.isascii() or not text.isprintable() or " " in text:
         raise _refused(text, "it is too long or holds spaces, control or non-ASCII characters")
     if _SHORTHAND.fullmatch(text):
@@ -137,7 +142,7 @@ def _remote(scheme: str, host: str, port: int | None, path: str, text: str) -> R
 
 
 def _fits(segment: str) -> bool:
-    # An inner `x.git` would put one repository inside another's folder.
+    # An inner `x.git` would put one repository inside another's directory.
     return (
         _SEGMENT.fullmatch(segment) is not None
         and segment not in (".", "..")
@@ -146,7 +151,7 @@ def _fits(segment: str) -> bool:
 
 
 def read_local(key: str, name: str, repo_url: str = "") -> LocalSource:
-    """A local source from what its CLI sent. Raises `Invalid` naming the field."""
+    """Return a local source from what its CLI sent. Raises `Invalid` naming the field."""
     if _LOCAL_KEY.fullmatch(key) is None:
         raise Invalid("A local repository's key is 16 to 64 lower-case hex digits.", field="key")
     if _LOCAL_NAME.fullmatch(name) is None or name.lower().endswith((".git", ".lock")):
@@ -158,12 +163,12 @@ def read_local(key: str, name: str, repo_url: str = "") -> LocalSource:
 
 
 def is_local_key(text: str) -> bool:
-    """Whether `text` has the shape of a local repository's key."""
+    """Report whether `text` has the shape of a local repository's key."""
     return _LOCAL_KEY.fullmatch(text) is not None
 
 
 def plain_name(text: str) -> str:
-    """A folder's name bent into what `read_local` accepts; never empty."""
+    """Return a directory's name changed into one that `read_local` accepts; never empty."""
     bent = re.sub(r"[^A-Za-z0-9._-]+", "-", text).lstrip(".-")[:64]
     while bent.lower().endswith((".git", ".lock")):
         bent = bent.rsplit(".", 1)[0]
@@ -171,12 +176,13 @@ def plain_name(text: str) -> str:
 
 
 def is_path(text: str) -> bool:
-    """Whether a person who typed `text` means a folder of theirs rather than a remote."""
+    """Report whether a person who typed `text` means a directory of their own rather than a
+    remote."""
     return text in (".", "..", "~") or text.startswith(("/", "./", "../", "~/"))
 
 
 def read_commit(text: str) -> str:
-    """A full commit id (40 hex digits); raises `Invalid`."""
+    """Return a full commit id (40 hex digits); raises `Invalid`."""
     if _COMMIT.fullmatch(text) is None:
         raise Invalid(f"{text[:60]!r} is not a full commit id (40 hex digits).", field="tips")
     return text

@@ -1,7 +1,7 @@
-"""Which language tools a repository seems to want, told by files at its top. Pure.
+"""The language tools that a repository seems to need, by files at its top. Pure.
 
-`surfaces.cli.console.requirements` asks inside the sandbox; only numbers of this table come back,
-so nothing a repository holds is ever shown.
+`surfaces.cli.console.requirements` runs the script inside the sandbox. Only numbers of this table
+come back, so nothing a repository holds is ever shown.
 """
 
 import re
@@ -30,10 +30,10 @@ MARKS: tuple[tuple[str, str], ...] = (
     ("Makefile", "make"),
     ("flake.nix", "nix"),
 )
-"""A file at the top of a repository, and the program it is for."""
+"""The files at the top of a repository, and the program that each is for."""
 
-# $1 folder, then a file and a program each. Prints the number of each file that is there,
-# and whether the program is.
+# Arguments: $1 directory, then a file and a program each. Prints the number of each file that
+# exists, and whether the program does.
 SCRIPT = r"""
 cd -- "$1" || exit 1
 shift
@@ -52,7 +52,8 @@ _LINE = re.compile(r"([0-9]{1,3}) (there|absent)")
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """A program the repository seems to want, the file that says so, and whether it is there."""
+    """A program that the repository seems to need, the file that shows it, and whether it is
+    installed."""
 
     program: str
     mark: str
@@ -60,12 +61,12 @@ class Requirement:
 
 
 def question(folder: str) -> tuple[str, ...]:
-    """The arguments of `SCRIPT` for a folder inside."""
+    """Return the arguments of `SCRIPT` for a directory inside."""
     return (folder, *(word for pair in MARKS for word in pair))
 
 
 def read_answer(said: str) -> tuple[Requirement, ...]:
-    """What the script found, each program once; lines it cannot have printed are passed over."""
+    """Return the script's findings, each program once; lines it cannot have printed are skipped."""
     found: dict[str, Requirement] = {}
     for line in said.splitlines():
         match = _LINE.fullmatch(line)

@@ -1,1 +1,1 @@
-"""Secrets: what they are called and for, and which values can be one. Pure."""
+"""Secrets: their names, purposes and allowed values. Pure."""

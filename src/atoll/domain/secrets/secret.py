@@ -1,7 +1,7 @@
-"""A secret: what it is called, what it is for, where it counts, never what it is.
+"""A secret: its name, its purpose and its scope, never its value.
 
-The value passes through here once, on its way in (`domain.secrets.value`); a `Secret` holds
-nothing of it but its last four characters and a keyed fingerprint made by the vault.
+The value passes through here once, on its way in (`domain.secrets.value`). A `Secret` holds only
+its last four characters and a keyed fingerprint made by the vault.
 """
 
 import re
@@ -21,7 +21,8 @@ from atoll.domain.network.host import as_read, canonical_host
 
 MAX_SECRETS = 200
 MAX_TOTAL_BYTES = 384 * 1024
-"""Of one holder, values together: all of them travel to every runtime of that holder."""
+"""The bound on the values of one holder, in bytes: every runtime of that holder receives all of
+them."""
 
 MAX_HOSTS = 32
 MAX_PORT = 65535
@@ -39,7 +40,8 @@ _OURS = frozenset(
         "expect", "keep-alive", "accept-encoding", "proxy-authorization", "proxy-connection",
     }
 )  # fmt: skip
-"""Headers of the connection itself: a secret in one of them would change the request's meaning."""
+"""The headers of the connection itself: a secret in one of them would change the request's
+meaning."""
 _OURS_INSIDE = frozenset({"PATH", "HOME", "LD_PRELOAD", "LD_LIBRARY_PATH", "ATOLL_SANDBOX_ID"})
 
 PERSON_SCOPE = "person"
@@ -49,7 +51,7 @@ Slot = Literal["bearer", "header", "query", "basic"]
 
 
 class Purpose(StrEnum):
-    """What a secret is for."""
+    """The purpose of a secret."""
 
     PROVIDER = "provider"
     CUSTOM = "custom"
@@ -67,13 +69,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How a secret is used; which fields count depends on the purpose.
+    """The use of a secret; which fields apply depends on the purpose.
 
-    provider: `target` is the provider's name, `base_url` a gateway of one's own. custom: `slot`
-    and `slot_name` say where it goes in a request, `places` where it may go without asking,
-    `headers` which further headers of a request pass with it. git:
-    `target` is the remote's https URL, `push` the ref patterns that may be pushed. `variable` is
-    an environment variable inside: a placeholder while `brokered`, the value itself when not."""
+    provider: `target` is the provider's name, `base_url` a gateway of one's own. custom: `slot` and
+    `slot_name` tell where it goes in a request, `places` where it may go without approval,
+    `headers` which further headers of a request pass with it. git: `target` is the remote's https
+    URL, `push` the ref patterns that may be pushed. `variable` is an environment variable inside: a
+    placeholder while `brokered`, the value itself when not.
+    """
 
     purpose: Purpose
     target: str = ""
@@ -89,8 +92,10 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """One secret as everybody may see it who may see it at all. `version` grows with every
-    change of the value or of what it is for; `size` is the value's, in bytes."""
+    """A secret without its value, as shown to everybody who may see it.
+
+    `version` grows with every change of the value or of the use; `size` is the value's, in bytes.
+    """
 
     id: SecretId
     org_id: OrgId
@@ -107,18 +112,18 @@ class Secret:
 
     @property
     def holder(self) -> str:
-        """Whose names it shares: nobody's in particular when it is the organization's."""
+        """The holder whose secrets share its namespace; empty when it is the organization's."""
         return "" if self.scope == ORGANIZATION_SCOPE else self.owner
 
     @property
     def exposed(self) -> bool:
-        """Whether its value enters sandboxes: the owner's explicit exception."""
+        """True if its value enters sandboxes: the owner's explicit exception."""
         return not self.use.brokered
 
 
 @dataclass(frozen=True, slots=True)
 class Whose:
-    """The sandbox that asks: everything a scope can mean."""
+    """The sandbox in question: everything a scope can refer to."""
 
     org_id: OrgId
     owner: PrincipalId
@@ -127,7 +132,7 @@ class Whose:
 
 
 def read_secret_name(text: str) -> str:
-    """`text` when it can name a secret. Raises `Invalid`."""
+    """Return `text` when it can name a secret. Raises `Invalid`."""
     if not _NAME.fullmatch(text) or text.startswith("sec_"):
         raise Invalid(
             "a secret's name is up to 64 letters, digits, `_` and `-`, not beginning with a digit, "
@@ -138,7 +143,8 @@ def read_secret_name(text: str) -> str:
 
 
 def read_scope(text: str) -> str:
-    """`person`, `organization`, `sandbox:<id>` or `profile:<id>`. Raises `Invalid`."""
+    """Return the scope: `person`, `organization`, `sandbox:<id>` or `profile:<id>`. Raises
+    `Invalid`."""
     if text in (PERSON_SCOPE, ORGANIZATION_SCOPE) or _REFERENCE.fullmatch(text):
         return text
     raise Invalid(
@@ -148,7 +154,7 @@ def read_scope(text: str) -> str:
 
 
 def read_place(text: str) -> Place:
-    """`host` or `host:port` (443 when left out), canonical. Raises `Invalid`."""
+    """Return `host` or `host:port` (443 when left out), canonical. Raises `Invalid`."""
     host, colon, port = text.rpartition(":")
     if not colon or "]" in port or (":" in host and not text.startswith("[")):
         host, port = text, "443"
@@ -162,7 +168,7 @@ def read_place(text: str) -> Place:
 
 
 def check_use(use: Use) -> Use:
-    """`use` when it makes sense. Raises `Invalid` with the field."""
+    """Return `use` when it makes sense. Raises `Invalid` with the field."""
     match use.purpose:
         case Purpose.PROVIDER:
             _check_provider(use)
@@ -180,8 +186,11 @@ def check_use(use: Use) -> Use:
 
 
 def look_alikes(use: Use) -> tuple[tuple[str, str], ...]:
-    """The hosts of a use that have letters beyond ASCII: as they read, and as they are asked for
-    (`аpi.example.com` with a Cyrillic letter, `xn--pi-6kc.example.com`)."""
+    """Return the hosts of a use that have letters beyond ASCII, in both spellings.
+
+    They are given as they read, and as they are resolved (`аpi.example.com` with a Cyrillic letter,
+    `xn--pi-6kc.example.com`).
+    """
     urls = [url for url in (use.base_url, use.target) if url and "://" in url]
     named = [place.host for place in use.places]
     for url in urls:
@@ -191,7 +200,7 @@ def look_alikes(use: Use) -> tuple[tuple[str, str], ...]:
 
 
 def check_look_alikes(use: Use) -> None:
-    """Raises `Invalid` with both spellings for a host that may look like another."""
+    """Check for hosts that may look like another. Raises `Invalid` with both spellings."""
     for read, asked in look_alikes(use):
         raise Invalid(
             f"the host reads {read!r} and is {asked}: it has letters that are not ASCII, which can "
@@ -202,7 +211,7 @@ def check_look_alikes(use: Use) -> None:
 
 
 def in_scope(secret: Secret, whose: Whose) -> bool:
-    """Whether `secret` counts in that sandbox."""
+    """Report whether `secret` applies in that sandbox."""
     if secret.org_id != whose.org_id:
         return False
     if secret.scope == ORGANIZATION_SCOPE:
@@ -212,8 +221,10 @@ def in_scope(secret: Secret, whose: Whose) -> bool:
 
 
 def applied(secrets: Iterable[Secret], whose: Whose) -> tuple[Secret, ...]:
-    """Those that count in that sandbox, one for each thing it can be for: of several the one of
-    the narrowest scope, and of those the newest."""
+    """Return the secrets that apply in that sandbox, one for each use.
+
+    Of several, the one of the narrowest scope takes precedence, and of those the newest.
+    """
     chosen: dict[tuple[str, str], Secret] = {}
     for secret in sorted((one for one in secrets if in_scope(one, whose)), key=_rank):
         chosen[_office(secret)] = secret
@@ -221,11 +232,14 @@ def applied(secrets: Iterable[Secret], whose: Whose) -> tuple[Secret, ...]:
 
 
 def bound_to(secret: Secret) -> tuple[str, ...]:
-    """What a sealed value is bound to: moved to another row, or with a row widened or pointed
-    elsewhere by somebody who can write the database, it does not open."""
+    """Return the data that a sealed value is bound to.
+
+    The value does not open once it is moved to another row, or its row is widened or pointed
+    elsewhere by somebody who can write the database.
+    """
     use = secret.use
     places = ",".join(f"{place.host} {place.port}" for place in use.places)
-    # Values that were sealed before there were declared headers open as before.
+    # Values sealed before there were declared headers still open.
     declared = (",".join(use.headers),) if use.headers else ()
     return (
         secret.org_id, secret.id, str(secret.version), secret.owner, secret.name, secret.scope,

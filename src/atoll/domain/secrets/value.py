@@ -1,8 +1,7 @@
-"""Which values can be secrets: long enough to be told apart, rare enough to be blanked.
+"""Values that can be secrets: long enough to be distinctive, rare enough to be masked.
 
-Every value is replaced by asterisks wherever it shows in a sandbox's output, so one that
-ordinary output holds would blank ordinary output (threats 87). No message here ever holds
-a value or a part of one.
+Every value is replaced by asterisks wherever it shows in a sandbox's output, so a common value
+would blank ordinary output (threats 87). No message here ever holds a value or a part of one.
 """
 
 import math
@@ -16,11 +15,11 @@ from atoll.domain.secrets.secret import Purpose
 MIN_CHARACTERS = 8
 MAX_BYTES = 64 * 1024
 MIN_BITS = 18.0
-"""Of the value's own letter statistics: below that it is a pattern, not a secret."""
+"""The entropy by the value's own character statistics below which it is a pattern, not a secret."""
 
 _SHOWN = 4
 _SHOW_FROM = 12
-"""A value shorter than this shows nothing of itself."""
+"""The length below which a value shows nothing of itself."""
 
 _LINE = re.compile(r"[!-~]+(?: [!-~]+)*")
 _TEXT = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]+")
@@ -40,11 +39,11 @@ _COMMON = frozenset(
         "function",
     }
 )  # fmt: skip
-"""What people choose and what programs print all day, in lower case."""
+"""The common passwords, and words that programs print often, in lower case."""
 
 
 def check_value(value: str, purpose: Purpose) -> str:
-    """`value` when it can be a secret for that. Raises `Invalid`, field `value`."""
+    """Return `value` when it can be a secret for that. Raises `Invalid`, field `value`."""
     if not _encodable(value) or len(value.encode()) > MAX_BYTES:
         raise _wrong(f"the value may have {MAX_BYTES} bytes of UTF-8")
     if len(value) < MIN_CHARACTERS:
@@ -62,8 +61,11 @@ def check_value(value: str, purpose: Purpose) -> str:
 
 
 def last4(value: str) -> str:
-    """The last four characters, to tell secrets apart; of a short value none, since four of
-    eight would be half of it. What cannot be printed shows as `?`."""
+    """Return the last four characters, to tell secrets apart.
+
+    A short value shows none, since four of eight would be half of it. What cannot be printed shows
+    as `?`.
+    """
     tail = value.rstrip()[-_SHOWN:] if len(value) >= _SHOW_FROM else ""
     return "".join(char if "!" <= char <= "~" else "?" for char in tail)
 
@@ -81,19 +83,19 @@ def _encodable(value: str) -> bool:
 
 
 def _bits(text: str) -> float:
-    """Shannon's entropy of its own letters, times its length."""
+    """Return Shannon's entropy of its own characters, times its length."""
     counts = Counter(text)
     total = len(text)
     return -sum(n * math.log2(n / total) for n in counts.values())
 
 
 def _repeats(text: str) -> bool:
-    """Whether it is a short piece again and again (`abcabcabc`, `--------`)."""
+    """Report whether it is a short piece again and again (`abcabcabc`, `--------`)."""
     return (text + text).find(text, 1) < len(text)
 
 
 def _runs(text: str) -> bool:
-    """Whether each character follows the one before, up or down (`abcdefgh`, `98765432`)."""
+    """Report whether each character follows the one before, up or down (`abcdefgh`, `98765432`)."""
     steps = {ord(after) - ord(before) for before, after in pairwise(text)}
     return steps in ({1}, {-1})
 

@@ -30,8 +30,7 @@ class AcpConversation:
 
     def begin(self) -> Step:
         """Send `initialize`. Raises `Invalid` when the last conversation is to be resumed: the
-        protocol needs a conversation's id.
-        """
+        protocol needs a conversation's id."""
         if self._terms.resume and self._terms.conversation is None:
             raise Invalid(
                 "in machine mode this agent resumes a conversation by its id only",

@@ -96,8 +96,7 @@ class ClaudeConversation:
 
 def _refusal(name: str) -> Outgoing:
     """Return the error for a request that is not supported; without an answer the agent would wait
-    for ever.
-    """
+    for ever."""
     error = "not supported by this client"
     return {
         "type": "control_response",

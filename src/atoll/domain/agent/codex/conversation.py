@@ -12,8 +12,7 @@ _DENIALS = frozenset({"decline", "cancel"})
 
 class CodexConversation:
     """A conversation whose thread starts, or resumes, as soon as the server answers; prompts that
-    come before wait for it.
-    """
+    come before wait for it."""
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
