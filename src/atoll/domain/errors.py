@@ -18,48 +18,48 @@ class AtollError(Exception):
 
 
 class Invalid(AtollError):
-    """The request itself is wrong: fix it, do not repeat it. `field` names where."""
+    """A request that is itself wrong: fix it, do not repeat it. `field` names where."""
 
     default_code = "invalid"
 
 
 class Unauthenticated(AtollError):
-    """The caller is not known: log in or send a token."""
+    """A request by an unknown caller: log in or send a token."""
 
     default_code = "unauthenticated"
 
 
 class Forbidden(AtollError):
-    """The caller may not do this."""
+    """A request that this caller may not make."""
 
     default_code = "forbidden"
 
 
 class NotFound(AtollError):
-    """No such thing for this caller (the same words whether absent or someone else's)."""
+    """An unknown thing for this caller (the same words whether absent or someone else's)."""
 
     default_code = "not_found"
 
 
 class Conflict(AtollError):
-    """The thing is in a state that does not allow this; look at it and decide anew."""
+    """A request that the state does not allow: look at the thing and decide anew."""
 
     default_code = "conflict"
 
 
 class LimitReached(AtollError):
-    """A limit or size cap was hit: free something or ask for a higher limit."""
+    """A limit or size cap that was reached: free something or request a higher limit."""
 
     default_code = "limit_reached"
 
 
 class Unavailable(AtollError):
-    """Temporary: the same request may work later."""
+    """A temporary failure: the same request may work later."""
 
     default_code = "unavailable"
 
 
 class Failed(AtollError):
-    """A backend broke for good; the message is the reason a person can act on."""
+    """A permanent failure of a backend; its message is a reason a person can act on."""
 
     default_code = "failed"

@@ -25,10 +25,10 @@ MAX_WORDS = 256
 MAX_WORD = 4096
 MAX_SHOWN = 2000
 ASK_LIFE: Final = timedelta(hours=24)
-"""How long a request about a secret stays open; one about a command ends with its process."""
+"""The life of a request about a secret; one about a command ends with its process."""
 COMMAND_LIFE: Final = timedelta(minutes=10)
 COOLDOWN: Final = timedelta(minutes=15)
-"""How long the same request is not shown again after it was denied."""
+"""The time after a denial in which the same request is not shown again."""
 ONCE_LIFE: Final = timedelta(minutes=10)
 MAX_TTL: Final = timedelta(days=30)
 MAX_PENDING = 20

@@ -1,1 +1,1 @@
-"""A sandbox: its request, its life, what it looks like inside, and what protects it. Pure."""
+"""A sandbox: its request, life cycle, interior and protection. Pure."""

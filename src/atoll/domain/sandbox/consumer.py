@@ -9,8 +9,8 @@ from atoll.domain.sandbox.sandbox import LIVE, Sandbox
 
 @dataclass(frozen=True, slots=True)
 class ConsumerEnd:
-    """Which one ended: a harness, and exactly one of its ids. Raises `Invalid` for any other
-    number of them: an end that names less would end what it does not mean."""
+    """The end of a consumer: a harness, and exactly one of its ids. Raises `Invalid` for any other
+    number of them: fewer would also end unrelated sandboxes."""
 
     harness: str
     session_id: str | None = None
@@ -24,7 +24,7 @@ class ConsumerEnd:
 
 
 def ends_with(sandbox: Sandbox, end: ConsumerEnd) -> bool:
-    """Whether this sandbox ends with that consumer."""
+    """Report whether this sandbox ends with that consumer."""
     if sandbox.scope is not Scope.SESSION or sandbox.state not in LIVE:
         return False
     theirs = sandbox.consumer

@@ -1,4 +1,4 @@
-"""What a sandbox's processes find when they come in, in words for its log. Starts nothing."""
+"""The preparations for a sandbox's processes, as sentences for its log. Starts nothing."""
 
 from collections.abc import Iterable, Mapping
 
@@ -13,13 +13,12 @@ from atoll.domain.sandbox.interior import (
 )
 
 MECHANISMS = frozenset({"bubblewrap", "docker"})
-"""Walls whose inside is that of `domain.sandbox.interior`."""
+"""The walls whose inside is that of `domain.sandbox.interior`."""
 
 
 def entry_steps(env: Mapping[str, str], configured: Iterable[str] = ()) -> tuple[str, ...]:
-    """Home, prefixes of installers, git's identity, and the files of the person's
-    configuration that were laid there. `env` is what the sandbox's processes are given beside
-    the usual."""
+    """Return the preparations: home, installers' prefixes, git's identity, and the person's config
+    files. `env` is what the sandbox's processes get beside the usual variables."""
     sizes = {place: size for place, _mode, size in SCRATCH}
     kept = ", ".join(f"~/{inside}" for _name, inside in AGENT_STATE)
     prefixes = ", ".join(

@@ -14,8 +14,11 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}\Z")
 def read_env(
     pairs: Iterable[tuple[str, str]], *, field: str = "env"
 ) -> tuple[tuple[str, str], ...]:
-    """The pairs, sorted, when every one can be a variable. Raises `Invalid` naming the first
-    that cannot: a bad name, NUL in a value, too many, or more than 64 KiB together."""
+    """Return the pairs, sorted, when each can be a variable.
+
+    Raises `Invalid` naming the first that cannot: a bad name, NUL in a value, too many, or more
+    than 64 KiB together.
+    """
     chosen = dict(pairs)
     if len(chosen) > MAX_VARIABLES:
         raise Invalid(f"At most {MAX_VARIABLES} environment variables can be set.", field=field)

@@ -1,23 +1,24 @@
-"""What people at a sandbox's terminals are told when it ends under them. Pure."""
+"""Messages to people at the terminals of a sandbox that ends. Pure."""
 
 from dataclasses import dataclass
 
 from atoll.domain.sandbox.sandbox import Sandbox, State
 
 MAX_REASON_BYTES = 120
-"""What a WebSocket's close frame can carry (RFC 6455 §5.5), less the code and some room."""
+"""The bytes that a WebSocket's close frame can carry (RFC 6455 §5.5), less the code and some
+room."""
 
 
 @dataclass(frozen=True, slots=True)
 class Farewell:
-    """A sentence for those who may act on the sandbox, and one for guests, who may not."""
+    """A sentence for people who may act on the sandbox, and one for guests, who may not."""
 
     reason: str
     guest_reason: str
 
 
 def farewell(sandbox: Sandbox) -> Farewell:
-    """Why the terminals of a sandbox end now, by the state it has entered."""
+    """Return why the terminals of a sandbox end now, by the state it has entered."""
     start = f"`atoll start {sandbox.name}`"
     match sandbox.state:
         case State.STOPPED:
@@ -29,7 +30,7 @@ def farewell(sandbox: Sandbox) -> Farewell:
         case State.REQUESTED | State.PROVISIONING:
             again = f"`atoll attach {sandbox.name}`"
             return _spoken(f"the sandbox is being made afresh: {again} waits", "is made afresh")
-        # The cases are all.
+        # Every case returns above.
         case State.READY | State.ACTIVE | State.DESTROYING | State.DESTROYED:  # pragma: no branch
             return _spoken(f"the sandbox {sandbox.name} is being destroyed", "is being removed")
 

@@ -1,8 +1,8 @@
-"""What a profile's `image` may be on a wall that unpacks images itself: `host`, a tree's name, or
-an OCI reference. Names only; nothing is looked up.
+"""The values of a profile's `image` on a wall that unpacks images itself: `host`, a tree's name, or
+an OCI reference.
 
-The grammar is that of the distribution specification; a name without a registry is
-Docker Hub's, as everywhere.
+Names only; nothing is looked up. The grammar is that of the distribution specification; a name
+without a registry is Docker Hub's, as everywhere.
 """
 
 import re
@@ -28,7 +28,8 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An image in a registry. A digest, where there is one, decides; the tag is then a remark."""
+    """An image in a registry. A digest, where there is one, decides; the tag is then only a
+    label."""
 
     registry: str
     repository: str
@@ -36,18 +37,18 @@ class Reference:
     digest: str | None = None
 
     def __str__(self) -> str:
-        """The one spelling of it."""
+        """Return its one spelling."""
         end = f"@{self.digest}" if self.digest else f":{self.tag}"
         return f"{self.registry}/{self.repository}{end}"
 
     @property
     def wanted(self) -> str:
-        """What a registry is asked for."""
+        """The tag or digest to request from the registry."""
         return self.digest or self.tag
 
 
 def read_reference(text: str) -> Reference:
-    """The reference a person means: `debian:12` is Docker Hub's. Raises `Invalid`."""
+    """Return the reference a person means: `debian:12` is Docker Hub's. Raises `Invalid`."""
     found = _REFERENCE.fullmatch(text) if len(text) <= MAX_REFERENCE else None
     if found is None:
         raise Invalid(
@@ -63,7 +64,7 @@ def read_reference(text: str) -> Reference:
 
 
 def read_tree_name(text: str) -> str:
-    """A name that a folder of the home's `images` may have. Raises `Invalid`."""
+    """Return a name that a directory of the home's `images` may have. Raises `Invalid`."""
     if text in (HOST, "oci") or not _TREE.fullmatch(text) or ".." in text:
         raise Invalid(
             f"{text[:80]!r} cannot name a tree: lower-case letters, digits, `.`, `_` and `-`, "
@@ -74,12 +75,12 @@ def read_tree_name(text: str) -> str:
 
 
 def is_tree_name(text: str) -> bool:
-    """Whether it could be the name of a tree."""
+    """Report whether it could be the name of a tree."""
     return bool(_TREE.fullmatch(text)) and text not in (HOST, "oci") and ".." not in text
 
 
 def hex_of(digest: str) -> str:
-    """The digits of a sha256 digest. Raises `Invalid` for any other kind."""
+    """Return the digits of a sha256 digest. Raises `Invalid` for any other kind."""
     if not _DIGEST.fullmatch(digest):
         raise Invalid(f"{digest[:80]!r} is no sha256 digest", field="image")
     return digest.removeprefix("sha256:")

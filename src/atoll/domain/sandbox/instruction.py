@@ -1,4 +1,4 @@
-"""What is to be done for a sandbox, as values, in the order they come: `services` performs them."""
+"""Instructions for a sandbox, as values, in the order they come: `services` performs them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from atoll.domain.event import Json
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """Append this event to the sandbox's stream, in the transaction that stores the state."""
+    """An event to append to the sandbox's stream, in the transaction that stores the state."""
 
     event_type: str
     reason: str | None = None
@@ -17,8 +17,11 @@ class Append:
 
 @dataclass(frozen=True, slots=True)
 class Provision:
-    """Bring it up and lay out its workspace. With `renew` the old workspace is first brought
-    up, its commits saved, and dropped; then comes `Renewed`, at last `Reached` or `Broke`."""
+    """The start of the sandbox and the layout of its workspace.
+
+    With `renew` the old workspace is started first, its commits are saved, and it is dropped; then
+    `Renewed` is reported. At last `Reached` or `Broke` is reported.
+    """
 
     generation: int
     renew: bool = False
@@ -26,7 +29,7 @@ class Provision:
 
 @dataclass(frozen=True, slots=True)
 class Teardown:
-    """End every process; then comes `TornDown` or `TeardownFailed`."""
+    """The end of every process; then `TornDown` or `TeardownFailed` is reported."""
 
     generation: int
     keep_state: bool

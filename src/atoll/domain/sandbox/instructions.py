@@ -1,6 +1,6 @@
 """A sandbox's instructions: words for its agent, given once as the agent's first prompt (R11).
 
-They are written down by the profile or the create, or named there and read from the sandbox's
+They stand in the profile or the create request, or are named there and read from the sandbox's
 repository before any agent runs. Atoll itself never runs them.
 """
 
@@ -10,7 +10,8 @@ from atoll.domain.profile.profile import Profile
 from atoll.domain.sandbox.sandbox import SandboxRepo, SetupMetadata
 
 MAX_INSTRUCTIONS = 64 * 1024
-"""Bytes; as a first prompt they become one word of an argv (execve(2), MAX_ARG_STRLEN)."""
+"""The bound in bytes; as a first prompt they become one word of an argv (execve(2),
+MAX_ARG_STRLEN)."""
 
 REPO = "repo:"
 
@@ -20,8 +21,8 @@ _TEXT, _REF = "setup_metadata.instructions", "setup_metadata.instructions_ref"
 def read_instructions(
     setup: SetupMetadata, profile: Profile, repos: tuple[SandboxRepo, ...]
 ) -> str:
-    """The instructions that are known at the create, `""` for none or for those that a file
-    holds. Raises `Invalid` for a reference that cannot be resolved."""
+    """Return the instructions known at the create, `""` for none or for those in a file. Raises
+    `Invalid` for a reference that cannot be resolved."""
     if setup.instructions_ref is not None:
         if setup.instructions is not None:
             raise Invalid("give the instructions or a reference to them, not both", field=_TEXT)
@@ -33,7 +34,7 @@ def read_instructions(
 
 
 def instructions_path(ref: str, *, has_repo: bool) -> str:
-    """The file a reference names, relative to the workspace. Raises `Invalid`."""
+    """Return the file that a reference names, relative to the workspace. Raises `Invalid`."""
     if not ref.startswith(REPO):
         raise Invalid(
             f"{ref[:80]!r} cannot be resolved: name a file of the sandbox's repository as "
@@ -46,7 +47,7 @@ def instructions_path(ref: str, *, has_repo: bool) -> str:
 
 
 def checked_instructions(words: str) -> str:
-    """Instructions that say something. Raises `Invalid`."""
+    """Return instructions that are not empty. Raises `Invalid`."""
     size = len(words.encode("utf-8", "surrogatepass"))
     if not words.strip() or "\0" in words or size > MAX_INSTRUCTIONS:
         raise Invalid(

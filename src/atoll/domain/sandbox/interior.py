@@ -1,11 +1,11 @@
-"""What every sandbox looks like inside, whatever builds its wall: tables, and few rules.
+"""The interior of every sandbox, whatever builds its wall: tables, and few rules.
 
-The zygote reads them for bubblewrap, the Docker extension for the Engine, so that an agent
-finds the same places behind both.
+The zygote reads them for bubblewrap, the Docker extension for the Engine, so that an agent finds
+the same places behind both.
 """
 
 DOORS = (8082, 3128)
-"""The broker's and the egress proxy's ports."""
+"""The ports of the broker and the egress proxy."""
 
 HOME = "/home/agent"
 
@@ -15,36 +15,46 @@ DEFAULT_MEMORY_BYTES = 4 * 2**30
 DEFAULT_PIDS = 512
 DEFAULT_FILES = 16_384
 DEFAULT_NETLINK = 64
-"""Limits where a profile names none: `DEFAULT_FILES` of each process (RLIMIT_NOFILE, hard),
-`DEFAULT_NETLINK` route sockets alive at once, at 212,992 bytes that no control group counts."""
+"""The limits where a profile names none.
+
+`DEFAULT_FILES` is for each process (RLIMIT_NOFILE, hard). `DEFAULT_NETLINK` counts route sockets
+alive at once, at 212,992 bytes that no control group counts.
+"""
 
 LEFT_CPU_MILLIS = 500
-"""Of processor time that no sandbox gets by default, in thousandths of a core."""
+"""The processor time that no sandbox gets by default, in thousandths of a core."""
 
 
 def default_cpu_millis(cores: int) -> int:
-    """Return the processor time of a sandbox whose profile names none, on a machine of so many
-    cores: all but half a core, so that one sandbox cannot take the machine from the others."""
+    """Return the default processor time of a sandbox, on a machine of so many cores.
+
+    All but half a core, so that one sandbox cannot take the machine from the others.
+    """
     return max(LEFT_CPU_MILLIS, cores * 1000 - LEFT_CPU_MILLIS)
 
 
 FILTERS = 64
-"""Seccomp filters that programs inside may have alive at once. Each is compiled into a pool of
+"""The seccomp filters that programs inside may have alive at once. Each is compiled into a pool of
 the whole machine (net.core.bpf_jit_limit), and takes at most some 200 kB of it."""
 
 SOCKET_BYTES = 64 * MIB
-"""Of what waits in sockets on the loopback. Cgroup v1 counts it apart and, unless told, not at
-all, though it comes from a pool of the whole machine (tcp_mem); v2 counts it as memory."""
+"""The bytes that wait in sockets on the loopback.
+
+They come from a pool of the whole machine (tcp_mem). Cgroup v1 counts them separately, and by
+default not at all; v2 counts them as memory.
+"""
 
 DEFAULT_LOW_DISK_MB = 2048
-"""Where the setting says nothing: below so much free disk no sandbox starts."""
+"""The default free disk space below which no sandbox starts."""
 
 DEFAULT_RUNTIME_MEMORY_MB = 512
-"""The memory of a sandbox's runtime: an idle one takes some 12 MiB, a thousand terminals 350."""
+"""The memory of a sandbox's runtime: an idle runtime takes some 12 MiB, a thousand terminals
+350."""
 
 MIN_RUNTIME_MEMORY_MB = 64
 DEFAULT_RUNTIME_TASKS = 96
-"""Its processes and threads: it forks nothing, and resolves names and moves files in threads."""
+"""The processes and threads of a runtime: it forks nothing, and uses threads to resolve names and
+move files."""
 
 MIN_RUNTIME_TASKS = 32
 
@@ -57,10 +67,10 @@ SCRATCH = (
     ("/home/agent", 0o755, 1024 * MIB),
     ("/dev/shm", 0o1777, 256 * MIB),  # noqa: S108
 )
-"""The writable places of memory: (where, mode, bytes)."""
+"""The writable places in memory: (where, mode, bytes)."""
 
 BARE_BYTES = 64 * MIB
-"""Of the empty place that stands for a workspace nobody may see."""
+"""The bytes of the empty file system that replaces a workspace nobody may see."""
 
 MASKED = (
     "/proc/acpi",
@@ -81,7 +91,7 @@ MASKED = (
     "/proc/cmdline",
     "/proc/config.gz",
 )
-"""What of /proc tells about the machine or its other users; absent ones are skipped."""
+"""The parts of /proc that reveal the machine or its other users; absent ones are skipped."""
 
 AGENT_STATE = (
     ("claude", ".claude"),
@@ -93,15 +103,16 @@ AGENT_STATE = (
     ("aider", ".aider"),
     ("cursor", ".cursor"),
 )
-"""Agents' state that outlives a stop: (name below the box's state, name below the home inside)."""
+"""The agents' state that outlives a stop: (name below the box's state, name below the home
+inside)."""
 
 PREFIXES = (
     ("npm", "NPM_CONFIG_PREFIX", ".npm-global"),
     ("pip", "PYTHONUSERBASE", ".local"),
     ("cargo", "CARGO_HOME", ".cargo"),
 )
-"""Where programs are installed without a writable root: (installer, its variable, folder below
-the home)."""
+"""The places for programs without a writable root: (installer, its variable, directory below the
+home)."""
 
 GIT_NAME, GIT_EMAIL = "agent", "agent@localhost"
-"""Who commits, until somebody sets another identity."""
+"""The committer until somebody sets another identity."""

@@ -1,4 +1,4 @@
-"""What a wall truly gives: said on every sandbox, never embellished."""
+"""The isolation that a wall truly gives: shown on every sandbox, never overstated."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import Final
 
 
 class IsolationLevel(StrEnum):
-    """How strong the wall is, weakest first."""
+    """The strength of the wall, weakest first."""
 
     NONE = "none"
     POLICY = "policy"
@@ -18,7 +18,7 @@ STRENGTH: Final = tuple(IsolationLevel)
 """The levels, weakest first."""
 
 WEAKENING: Final = frozenset({"uid", "memory", "pids", "disk", "daemon", "runtime"})
-"""Limits that protect the host and other sandboxes; `daemon` means that nobody could ask for
+"""The limits that protect the host and other sandboxes; `daemon` means that nobody could ask for
 them. Without one of these a wall is weak; without others (processor time, swap) it is degraded."""
 
 
@@ -35,19 +35,19 @@ class Isolation:
 
     @property
     def weak(self) -> bool:
-        """Whether a part that protects the host is missing."""
+        """True if a part that protects the host is missing."""
         missing = {note.partition(":")[0] for note in self.degraded}
         return not reaches(self.level, IsolationLevel.CONTAINER) or bool(missing & WEAKENING)
 
 
 def reaches(given: IsolationLevel, wanted: IsolationLevel) -> bool:
-    """Whether one level is at least as strong as another."""
+    """Report whether one level is at least as strong as another."""
     return STRENGTH.index(given) >= STRENGTH.index(wanted)
 
 
 def shortfall(isolation: Isolation, required: IsolationLevel | None) -> str:
-    """Return why a wall is not what an installation requires; empty where it is. Requiring any
-    wall at all excludes weak ones."""
+    """Return why a wall is not what an installation requires; empty where it is. A requirement of
+    any wall at all excludes weak ones."""
     if required is None or required is IsolationLevel.NONE:
         return ""
     if not reaches(isolation.level, required):

@@ -1,11 +1,11 @@
 """The life of a sandbox, as a pure state machine.
 
-`step` takes what happened and returns the sandbox as it now is and what to do; it never
-waits, reads a clock or touches a host. `services.sandboxes.reconciler` performs the instructions,
-in order, and reports back with further stimuli.
+`step` takes what happened and returns the sandbox as it now is and what to do; it never waits,
+reads a clock or touches a host. `services.sandboxes.reconciler` performs the instructions, in
+order, and reports back with further stimuli.
 
-Reports from the shell carry the generation they speak of; one that comes too late (the
-sandbox has moved on) changes nothing.
+Reports carry the generation they are about; one that comes too late (the sandbox has moved on)
+changes nothing.
 """
 
 from dataclasses import replace
@@ -58,18 +58,21 @@ from atoll.domain.sandbox.stimulus import (
 )
 
 MAX_PULLED = 64
-"""Commits remembered as pulled; the newest count."""
+"""The number of commits remembered as pulled; the newest are kept."""
 
 TOUCH_SECONDS = 30.0
-"""How stale `last_active_at` may be: one write per this long, however busy the sandbox."""
+"""The staleness of `last_active_at`: one write in this time, however busy the sandbox."""
 
 
 Outcome = tuple[Sandbox, tuple[Instruction, ...]]
 
 
 def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
-    """What `sandbox` becomes and what is to be done. An unchanged sandbox with no instruction
-    means that nothing happened. Raises `Conflict` when its state does not allow the act."""
+    """Return the sandbox after a stimulus, and the instructions to perform.
+
+    An unchanged sandbox with no instruction means that nothing happened. Raises `Conflict` when its
+    state does not allow the act.
+    """
     match stimulus:
         case Stop() | Start() | Recreate() | Destroy() | ExtendTtl() | SwitchNetwork():
             return _asked(sandbox, stimulus, now)
@@ -80,7 +83,8 @@ def step(sandbox: Sandbox, stimulus: Stimulus, now: datetime) -> Outcome:
         case Pulled(repo, commit):
             return _pulled(sandbox, PulledTip(repo, commit))
         case Instructed(generation):
-            # A recreate gives them again, whatever the journal of the generation before says.
+            # A recreate gives the instructions again, whatever the former generation's journal
+            # recorded.
             known = sandbox.instructed or generation != sandbox.generation
             return (sandbox if known else replace(sandbox, instructed=True)), ()
         case AgentSat() | AgentConversed() | AgentLeft() | RuntimeBegan():
@@ -148,7 +152,7 @@ def _reported(
 
 
 def _enter(sandbox: Sandbox, state: State, now: datetime, *, reason: str | None = None) -> Sandbox:
-    """`sandbox` in `state`; the reason of the state before goes."""
+    """Return `sandbox` in `state`, without the former state's reason."""
     return replace(sandbox, state=state, updated_at=now, reason=reason)
 
 
@@ -169,7 +173,7 @@ def _reached(sandbox: Sandbox, report: Reached, now: datetime) -> Outcome:
         ready = replace(ready, repos=report.repos)
     if report.instructions is not None:
         ready = replace(ready, instructions=report.instructions)
-    # Those that went on are told of by the new runtime, under their new ids.
+    # The new runtime reports the resumed agents, under their new ids.
     return replace(ready, agents=(), resuming=False), (Append("sandbox.ready"),)
 
 
@@ -180,7 +184,8 @@ def _renewed(sandbox: Sandbox, generation: int) -> Outcome:
 
 
 def _exposed(sandbox: Sandbox, names: tuple[str, ...]) -> Outcome:
-    """Once inside, a value stays known there until everything of that life is gone."""
+    """Record exposed secrets: their values stay known inside until everything of that life is
+    gone."""
     both = tuple(sorted({*sandbox.exposed_secrets, *names}))
     return (
         sandbox if both == sandbox.exposed_secrets else replace(sandbox, exposed_secrets=both)
@@ -253,7 +258,7 @@ def _due(sandbox: Sandbox, now: datetime) -> Outcome:
 
 
 def _warn(sandbox: Sandbox, now: datetime) -> Outcome:
-    """Say once, for each end it is given, that it ends soon."""
+    """Warn once, for each end it is given, that it ends soon."""
     if sandbox.warned_of == sandbox.expires_at or now < warning_at(sandbox):
         return sandbox, ()
     told = Append("sandbox.ends_soon", None, {"expires_at": sandbox.expires_at.isoformat()})
@@ -290,7 +295,7 @@ def _start(sandbox: Sandbox, now: datetime, resume_agents: bool | None) -> Outco
         raise _refused(sandbox, "started", hint)
     resuming = sandbox.profile.resume_agents if resume_agents is None else resume_agents
     begun = replace(
-        # A recreate that failed left the workspace as it was: that one is started.
+        # A recreate that failed left the workspace as it was: that workspace is started.
         _enter(
             renewed(sandbox, now) if sandbox.state in KEPT else sandbox, State.PROVISIONING, now
         ),
@@ -306,7 +311,7 @@ def _start(sandbox: Sandbox, now: datetime, resume_agents: bool | None) -> Outco
 def _recreate(sandbox: Sandbox, now: datetime) -> Outcome:
     if sandbox.state not in RUNNING | KEPT | {State.STOPPED}:
         raise _refused(sandbox, "recreated", "wait until it is ready, or make a new one")
-    # One that never became ready has no workspace whose commits could be lost.
+    # A sandbox that never became ready has no workspace whose commits could be lost.
     renewing = sandbox.ready_at is not None
     fresh = replace(
         _enter(renewed(sandbox, now), State.PROVISIONING, now),

@@ -1,4 +1,4 @@
-"""The times of a sandbox: when it ends, when it says so before, and what idleness does.
+"""The times of a sandbox: its end, the warning before, and the effect of idleness.
 
 Values only; `domain.sandbox.lifecycle` decides the transitions that follow from them.
 """
@@ -11,11 +11,12 @@ from atoll.domain.errors import Conflict, LimitReached
 from atoll.domain.sandbox.sandbox import KEPT, LIVE, RUNNING, Sandbox
 
 WARNING_SECONDS = 3600
-"""How long before its end a sandbox says so; one that lives less than two hours does at half."""
+"""The time before a sandbox's end at which it warns; one that lives less than two hours warns at
+half."""
 
 
 def deadline(sandbox: Sandbox) -> datetime | None:
-    """Return when `Due` (or, for idleness, a look at the runtime) is worth the trouble next."""
+    """Return when `Due` (or, for idleness, a poll of the runtime) is needed next."""
     if sandbox.state in KEPT:
         return sandbox.retained_until
     if sandbox.state not in LIVE:
@@ -26,18 +27,18 @@ def deadline(sandbox: Sandbox) -> datetime | None:
 
 
 def warning_at(sandbox: Sandbox) -> datetime:
-    """Return when a living sandbox has to say that it ends soon."""
+    """Return when a living sandbox has to warn that it ends soon."""
     before = min(WARNING_SECONDS, sandbox.ttl_seconds / 2)
     return sandbox.expires_at - timedelta(seconds=before)
 
 
 def ends_soon(sandbox: Sandbox) -> bool:
-    """Return whether it said that it ends soon, and still does."""
+    """Report whether it warned that it ends soon, and still does."""
     return sandbox.state in LIVE and sandbox.warned_of == sandbox.expires_at
 
 
 def idle_deadline(sandbox: Sandbox) -> datetime | None:
-    """Return when a running sandbox would have been idle for too long, as far as is known."""
+    """Return when a running sandbox will have been idle for too long, as far as is known."""
     if sandbox.state not in RUNNING:
         return None
     ttl = sandbox.profile.ttl
@@ -50,7 +51,7 @@ def idle_deadline(sandbox: Sandbox) -> datetime | None:
 
 
 def renewed(sandbox: Sandbox, now: datetime) -> Sandbox:
-    """Return the sandbox with its whole time to live before it again."""
+    """Return the sandbox with its whole time to live from now on."""
     latest = now + timedelta(seconds=sandbox.profile.ttl.max_seconds)
     return replace(
         sandbox,
@@ -62,9 +63,11 @@ def renewed(sandbox: Sandbox, now: datetime) -> Sandbox:
 
 
 def extended(sandbox: Sandbox, now: datetime, seconds: int) -> Sandbox:
-    """Return the sandbox with more time: to live or, once it ended, to be kept. What is kept may
-    be kept, from now, for the profile's `retention` and `max` together. Raises `LimitReached`
-    with the longest extension that fits, `Conflict` for less time."""
+    """Return the sandbox with more time: to live or, once it ended, to be kept.
+
+    An ended sandbox may be kept, from now, for the profile's `retention` and `max` together. Raises
+    `LimitReached` with the longest extension that fits, `Conflict` for less time.
+    """
     if seconds <= 0:
         raise Conflict(f"Sandbox {sandbox.name} can only be given more time, not less.")
     more = timedelta(seconds=seconds)

@@ -1,7 +1,7 @@
-"""The metadata of a sandbox: what other tools read about it, in their words.
+"""The metadata of a sandbox: what other tools read about it, in their terms.
 
-The API shows `metadata_of`; the file beside the sandbox's state holds `metadata_document`. Both
-are made from the sandbox each time, so no second record can differ from it.
+The API shows `metadata_of`; the file beside the sandbox's state holds `metadata_document`. Both are
+made from the sandbox each time, so no second record can differ from it.
 """
 
 from datetime import UTC, datetime
@@ -11,14 +11,14 @@ from atoll.domain.sandbox.sandbox import Sandbox
 
 
 def metadata_of(sandbox: Sandbox) -> dict[str, Json]:
-    """Return the first repository, the network and what was brought in."""
+    """Return the first repository, the network and the copied files."""
     first = sandbox.repos[0] if sandbox.repos else None
     return {
         "repo_url": first.repo_url if first else None,
         "branch": first.branch if first else None,
         "from_branch": (first.from_branch or first.began_from) if first else None,
         "network_mode": sandbox.profile.network.mode.value,
-        # No key of a person's SSH agent is shared, and there is no SSH gateway.
+        # No person's SSH agent is shared, and there is no SSH gateway.
         "sync_ssh": 0,
         "ssh_mode": "disabled",
         "mounts": [str(mount) for mount in sandbox.mounts],
@@ -27,7 +27,7 @@ def metadata_of(sandbox: Sandbox) -> dict[str, Json]:
 
 
 def metadata_document(sandbox: Sandbox) -> dict[str, Json]:
-    """Return the same, and where the sandbox's life stands."""
+    """Return the metadata with the sandbox's state and times."""
     return {
         "sandbox_id": sandbox.id,
         "name": sandbox.name,

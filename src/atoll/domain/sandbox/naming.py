@@ -1,4 +1,4 @@
-"""Names of sandboxes: which are allowed, and the one made up when nobody names one."""
+"""Names of sandboxes: the allowed ones, and the default."""
 
 import re
 from collections.abc import Container
@@ -6,7 +6,7 @@ from collections.abc import Container
 from atoll.domain.errors import Invalid
 
 MAX_NAME = 63
-"""As long as a host name's label: the name is the sandbox's host name too."""
+"""The longest name, as long as a host name's label: it is the sandbox's host name too."""
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?\Z")
 _ID_LIKE = re.compile(r"sb_[a-z2-7]{16}\Z")
@@ -14,7 +14,7 @@ _FOREIGN = re.compile(r"[^a-z0-9._-]+")
 
 
 def read_name(text: str) -> str:
-    """`text` if it may name a sandbox; raises `Invalid` with the rule."""
+    """Return `text` if it may name a sandbox; raises `Invalid` with the rule."""
     if not _NAME.match(text) or _ID_LIKE.match(text):
         raise Invalid(
             f"{text[:80]!r} cannot name a sandbox: use 1 to 63 lower-case letters, digits, "
@@ -25,20 +25,20 @@ def read_name(text: str) -> str:
 
 
 def default_name(*, repo: str | None, branch: str | None, profile_id: str, token: str) -> str:
-    """`<repo>-<branch>`, or `<profile>-<token>` when there is no repository."""
+    """Return `<repo>-<branch>`, or `<profile>-<token>` when there is no repository."""
     if repo is not None and branch is not None:
         return bent(f"{repo}-{branch}")
     return bent(f"{profile_id.removeprefix('profile.')}-{token}")
 
 
 def bent(text: str) -> str:
-    """`text` bent into an allowed name; never empty."""
+    """Return `text` changed into an allowed name; never empty."""
     plain = _FOREIGN.sub("-", text.lower())[:MAX_NAME].strip("._-")
     return plain or "sandbox"
 
 
 def free_name(wanted: str, taken: Container[str]) -> str:
-    """`wanted`, or with the first free number behind it."""
+    """Return `wanted`, or with the first free number appended."""
     if wanted not in taken:
         return wanted
     number = 2

@@ -1,12 +1,12 @@
-"""The system calls that a runtime may make: a list of what it needs, everything else is refused.
+"""System calls that a runtime may make: all that it needs; every other one is refused.
 
-A runtime serves one sandbox for the rest of its life. It starts no program and no process, opens
-no unix socket, signals nobody and mounts nothing. `zygote.wall.runtime_filter` makes its filter
-of these tables. Numbers: as in `domain.sandbox.system_calls`.
+A runtime serves one sandbox for the rest of its life. It starts no program and no process, opens no
+unix socket, signals nobody and mounts nothing. `zygote.wall.runtime_filter` builds its filter from
+these tables. Numbers: as in `domain.sandbox.system_calls`.
 """
 
 ALLOWED: dict[str, tuple[int | None, int | None]] = {
-    # files and descriptors
+    # Files and descriptors.
     "read": (0, 63),
     "write": (1, 64),
     "readv": (19, 65),
@@ -64,7 +64,7 @@ ALLOWED: dict[str, tuple[int | None, int | None]] = {
     "rmdir": (84, None),
     "fchmod": (91, 52),
     "umask": (95, 166),
-    # waiting
+    # Waiting.
     "poll": (7, None),
     "ppoll": (271, 73),
     "select": (23, None),
@@ -83,7 +83,7 @@ ALLOWED: dict[str, tuple[int | None, int | None]] = {
     "nanosleep": (35, 101),
     "clock_nanosleep": (230, 115),
     "restart_syscall": (219, 128),
-    # sockets
+    # Sockets.
     "connect": (42, 203),
     "accept": (43, 202),
     "accept4": (288, 242),
@@ -99,7 +99,7 @@ ALLOWED: dict[str, tuple[int | None, int | None]] = {
     "recvmsg": (47, 212),
     "sendmmsg": (307, 269),
     "recvmmsg": (299, 243),
-    # memory
+    # Memory.
     "mmap": (9, 222),
     "munmap": (11, 215),
     "mremap": (25, 216),
@@ -111,7 +111,7 @@ ALLOWED: dict[str, tuple[int | None, int | None]] = {
     "munlock": (150, 229),
     "msync": (26, 227),
     "mseal": (462, 462),
-    # threads and signals of its own
+    # Its own threads and signals.
     "futex": (202, 98),
     "futex_wait": (455, 455),
     "futex_wake": (454, 454),
@@ -138,7 +138,7 @@ ALLOWED: dict[str, tuple[int | None, int | None]] = {
     "arch_prctl": (158, None),
     "wait4": (61, 260),
     "waitid": (247, 95),
-    # facts
+    # Facts.
     "getpid": (39, 172),
     "gettid": (186, 178),
     "getppid": (110, 173),
@@ -163,7 +163,7 @@ ALLOWED: dict[str, tuple[int | None, int | None]] = {
     "gettimeofday": (96, 169),
     "time": (201, None),
 }
-"""Let through whatever the arguments: name -> (x86_64 number, aarch64 number)."""
+"""Calls that are allowed with any arguments: name -> (x86_64 number, aarch64 number)."""
 
 JUDGED: dict[str, tuple[int, int]] = {
     "clone": (56, 220),
@@ -174,14 +174,15 @@ JUDGED: dict[str, tuple[int, int]] = {
     "socket": (41, 198),
     "socketpair": (53, 199),
 }
-"""Let through or not by an argument: name -> (x86_64 number, aarch64 number)."""
+"""Calls that an argument decides on: name -> (x86_64 number, aarch64 number)."""
 
 ABSENT: dict[str, tuple[int, int]] = {"clone3": (435, 435)}
-"""Answered with ENOSYS: libraries go on with clone, whose flags a filter can read."""
+"""Calls that fail with ENOSYS: libraries then use clone, whose flags a filter can read."""
 
 RING = {"io_uring_setup": (425, 425)}
-"""Answered with ENOSYS before the event loop is made, and refused later like all that is not
-listed: libuv would watch sockets by a ring, by which any call can be made past a filter."""
+"""Calls that fail with ENOSYS before the event loop is made, and are refused later like all that
+are not listed. With them libuv would watch sockets by a ring, which allows any call past a
+filter."""
 
 CLONE_THREAD = 0x10000
 """The flag of clone(2) that must be set: another thread, never another process."""
@@ -201,17 +202,21 @@ REQUESTS = (
     0x5451,
     0x40045436,
 )
-"""ioctl: TCGETS, TCSETS, TCSETSW, TCSETSF, TIOCGPGRP, TIOCOUTQ, TIOCGWINSZ, TIOCSWINSZ, FIONREAD,
-FIONBIO, FIONCLEX, FIOCLEX, TIOCSIG."""
+"""The requests of ioctl: TCGETS, TCSETS, TCSETSW, TCSETSF, TIOCGPGRP, TIOCOUTQ, TIOCGWINSZ,
+TIOCSWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, TIOCSIG."""
 
 PRCTL_OPTIONS = (15, 16, 0x53564D41)
-"""prctl: PR_SET_NAME, PR_GET_NAME; PR_SET_VMA, by which libraries name their memory."""
+"""The options of prctl: PR_SET_NAME, PR_GET_NAME; PR_SET_VMA, by which libraries name their
+memory."""
 
 FAMILIES = (2, 10, 16)
-"""socket: AF_INET and AF_INET6, to dial and to resolve names; AF_NETLINK, which resolvers ask for
-this machine's addresses. No AF_UNIX: runtimes, daemons and the control plane listen there, and a
-name service that is asked that way (nscd, sssd, Avahi) is passed over for DNS."""
+"""The families of socket.
+
+AF_INET and AF_INET6 dial and resolve names; resolvers ask AF_NETLINK for this machine's addresses.
+AF_UNIX is absent: runtimes, daemons and the control plane listen there. A resolver that cannot
+reach a name service there (nscd, sssd, Avahi) uses DNS.
+"""
 
 PAIR_FAMILY, PAIR_TYPE, TYPE_MASK = 1, 1, 0xF
-"""socketpair: AF_UNIX, SOCK_STREAM, which stays connected to its other end. A pair of datagrams
-could be connected to somebody else's socket."""
+"""The arguments of socketpair: AF_UNIX, SOCK_STREAM, which stays connected to its other end. A pair
+of datagram sockets could be connected to somebody else's socket."""

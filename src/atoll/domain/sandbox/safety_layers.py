@@ -1,7 +1,7 @@
-"""The six safety layers of one sandbox and its wall, and what each is worth: data for a person.
+"""The six safety layers of one sandbox and its wall, and their strength: data for a person.
 
-Says what is in force, never more. Layers 1 and 3 stand inside and can be passed by; 5 and 6,
-and the wall they are part of, cannot. Pure.
+Reports what is in force, never more. Layers 1 and 3 stand inside and can be bypassed; 5 and 6, and
+the wall they are part of, cannot. Pure.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from atoll.domain.sandbox.sandbox import Sandbox
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One layer. `bypassable` when something inside that wants to can pass it by."""
+    """A safety layer. `bypassable`: a program inside can bypass it on purpose."""
 
     number: int
     name: str
@@ -29,7 +29,7 @@ _NO_WALL = "nothing is isolated here: this backend is for tests"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the wall itself; `weakened` when this sandbox has it in a weaker form."""
+    """A part of the wall itself; `weakened`: this sandbox has it in a weaker form."""
 
     name: str
     in_force: bool
@@ -38,7 +38,7 @@ class Part:
 
 
 def layers_of(sandbox: Sandbox) -> tuple[Layer, ...]:
-    """All six, by number. Of a sandbox that does not run, those of its last life."""
+    """Return all six, by number. For a sandbox that does not run, those of its last life."""
     profile, isolation = sandbox.profile, sandbox.attachment.isolation
     safety, walled = profile.safety, _walled(isolation)
     no_sudo = _no_sudo(isolation) if safety.sudo else ""
@@ -56,7 +56,7 @@ def layers_of(sandbox: Sandbox) -> tuple[Layer, ...]:
 
 
 def wall_of(sandbox: Sandbox) -> tuple[Part, ...]:
-    """What stands around it, as this host gave it; nothing is said of one that never stood."""
+    """Return the parts of its wall, as this host gave it; nothing for one that never ran."""
     isolation = sandbox.attachment.isolation
     if isolation is None:
         return ()
@@ -81,7 +81,8 @@ def _walled(isolation: Isolation | None) -> bool:
 
 
 def _no_sudo(isolation: Isolation | None) -> str:
-    """Why commands of `sudo` are refused there, whatever the list says; the zygote judges."""
+    """Return why commands of `sudo` are refused there, whatever the list allows; the zygote
+    judges."""
     if isolation is None:
         return ""
     if isolation.mechanism != "bubblewrap":

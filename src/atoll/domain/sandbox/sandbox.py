@@ -1,7 +1,7 @@
-"""A sandbox: what was asked for, and where its life stands.
+"""A sandbox: the request for it, and its present state.
 
-The nouns only. `domain.sandbox.lifecycle.step` says how one changes; nothing here waits, reads a
-clock or knows a backend.
+The nouns only. `domain.sandbox.lifecycle.step` changes them; nothing here waits, reads a clock or
+knows a backend.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from atoll.domain.terminal.softlock import Strictness
 
 
 class State(StrEnum):
-    """Where a sandbox stands. `ready`: its runtime answered; `active`: something ran in it."""
+    """The state of a sandbox. `ready`: its runtime answered; `active`: something ran in it."""
 
     REQUESTED = "requested"
     PROVISIONING = "provisioning"
@@ -32,20 +32,20 @@ class State(StrEnum):
 
 
 RUNNING = frozenset({State.READY, State.ACTIVE})
-"""States in which a runtime can be spoken to."""
+"""The states in which a runtime answers."""
 
 LIVE = frozenset({State.REQUESTED, State.PROVISIONING, State.READY, State.ACTIVE, State.STOPPED})
-"""States that a time to live ends."""
+"""The states that a time to live ends."""
 
 KEPT = frozenset({State.EXPIRED, State.FAILED})
-"""Ended states that keep workspace, log and reason until their retention is over."""
+"""The ended states that keep workspace, log and reason until their retention is over."""
 
 
 @dataclass(frozen=True, slots=True)
 class RepoWish:
-    """A repository somebody asks for: a remote URL, or `key` of one uploaded before (a local
-    checkout). `branch` None makes a new one, `from_branch` None starts at the remote's head.
-    `sparse` names the folders to lay out; none are all. `path` is where in the workspace."""
+    """A requested repository: a remote URL, or `key` of one uploaded before (a local checkout).
+    `branch` None makes a new one, `from_branch` None starts at the remote's head. `sparse` names
+    the folders to lay out; none are all. `path` is its place in the workspace."""
 
     repo_url: str
     branch: str | None = None
@@ -81,8 +81,8 @@ class PulledTip:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """References of the consumer: `repo_ref` is the sandbox's repository where `repos` names none,
-    `compose_bundle_ref` is stored and shown."""
+    """The references of the consumer: `repo_ref` is the sandbox's repository where `repos` names
+    none, `compose_bundle_ref` is stored and shown."""
 
     repo_ref: str | None = None
     compose_bundle_ref: str | None = None
@@ -90,7 +90,7 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class SetupMetadata:
-    """Words for the agent or where they are to be found, and names of secrets."""
+    """The words for the agent, or their location, and names of secrets."""
 
     instructions_ref: str | None = None
     secret_refs: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ class SetupMetadata:
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """On whose behalf the sandbox exists; at most one of the three ids is usual."""
+    """The consumer for which the sandbox exists; at most one of the three ids is usual."""
 
     actor: ActorKind = ActorKind.PERSON
     harness: str | None = None
@@ -110,8 +110,11 @@ class Consumer:
 
 @dataclass(frozen=True, slots=True)
 class CreateSandbox:
-    """A wish for a sandbox. None takes the profile's word, or a default name. `copies` are what
-    the caller puts in itself, as `from:to`: written down and shown."""
+    """A request for a sandbox.
+
+    None takes the profile's value, or a default name. `copies` are files that the caller adds
+    itself, as `from:to`: recorded and shown.
+    """
 
     profile: str = "shell"
     profile_version: str | None = None
@@ -136,8 +139,8 @@ class CreateSandbox:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """How a backend knows this sandbox and how its runtime is reached: what a restarted
-    control plane needs to go on. `handle` and `address` are the Extension port's values."""
+    """The backend's data about a sandbox and the address of its runtime: what a restarted control
+    plane needs. `handle` and `address` are the Extension port's values."""
 
     handle: tuple[tuple[str, str], ...] = ()
     address: str | None = None
@@ -147,19 +150,20 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """One sandbox. `profile` is the effective recipe (the wish laid over the named profile).
+    """A sandbox. `profile` is the effective recipe (the request applied to the named profile).
 
-    `ttl_seconds` is what was asked for; `expires_at` never passes `max_expires_at`.
-    `warned_of`: the end of which it was said that it comes soon. `last_used_at`: as
-    `last_active_at`, but a turn, a request at a door or a forwarded port count too.
-    `cwd`: where terminals and commands start, `/workspace` or below.
-    `renewing`: a recreate still owes saving and dropping the old workspace.
-    `kept_at`: where its files were written before it was destroyed.
-    `pulled`: commits of this life of it that a person brought outside.
-    `exposed_secrets`: names of secrets whose values were put inside in this life of it.
-    `instructions`: words for its first agent, once they are known; `instructed`: it has them.
-    `agents`: those that run, or ran when it stopped; `resuming`: a start owes them their
-    conversations.
+    - `ttl_seconds` is the requested time; `expires_at` never passes `max_expires_at`.
+    - `warned_of`: the end of which a warning was given.
+    - `last_used_at`: as `last_active_at`, but a turn, a request at a door or a forwarded port count
+      too.
+    - `cwd`: where terminals and commands start, `/workspace` or below.
+    - `renewing`: a recreate still has to save and drop the old workspace.
+    - `kept_at`: where its files were written before it was destroyed.
+    - `pulled`: commits of this life that a person brought outside.
+    - `exposed_secrets`: names of secrets whose values were put inside in this life.
+    - `instructions`: words for its first agent, once they are known; `instructed`: it has them.
+    - `agents`: those that run, or ran when it stopped; `resuming`: a start still has to resume
+      their conversations.
     """
 
     id: SandboxId
@@ -202,7 +206,7 @@ class Sandbox:
 
 
 def keeps_files(sandbox: Sandbox) -> bool:
-    """Return whether it does not run and its workspace can be read or started again."""
+    """Report whether it does not run and its workspace can be read or started again."""
     if sandbox.state is State.FAILED:
         return sandbox.ready_at is not None
     return sandbox.state in (State.STOPPED, State.EXPIRED)

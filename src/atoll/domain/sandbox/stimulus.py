@@ -1,6 +1,6 @@
-"""What can happen to a sandbox, as values: what people ask, what time does, what is reported.
+"""Events in the life of a sandbox, as values: requests, deadlines and reports.
 
-What becomes of it is `domain.sandbox.lifecycle`. A report carries the generation it speaks of.
+`domain.sandbox.lifecycle` decides on each. A report carries the generation it is about.
 """
 
 from dataclasses import dataclass
@@ -12,14 +12,16 @@ from atoll.domain.sandbox.sandbox import Attachment, SandboxRepo
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """It was just asked for."""
+    """The request for a new sandbox."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Its runtime answered the probe and its workspace is laid out. `repos` are its repositories
-    with what laying them out told; None when nothing was. `instructions` are those that were
-    read there."""
+    """A report that the runtime answered the probe and the workspace is laid out.
+
+    `repos` are the repositories with what laying them out found; None when there were none.
+    `instructions` are those that were read there.
+    """
 
     generation: int
     attachment: Attachment
@@ -29,14 +31,14 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Renewed:
-    """A recreate's old workspace was saved and dropped."""
+    """A report that a recreate's old workspace was saved and dropped."""
 
     generation: int
 
 
 @dataclass(frozen=True, slots=True)
 class Broke:
-    """Provisioning failed, or its runtime or wall ended by itself."""
+    """A report that provisioning failed, or that the runtime or wall ended by itself."""
 
     generation: int
     reason: str
@@ -44,18 +46,21 @@ class Broke:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """Input, an exec or a file change. Watching is not activity."""
+    """A report of input, an exec or a file change. Watching is not activity."""
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A deadline may have come: its time to live, the warning before, or its retention."""
+    """A deadline that may have passed: the time to live, the warning before, or the retention."""
 
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """The runtime reports how long nothing happened: `idle_seconds` without input, exec or
-    file change, `unused_seconds` also without a turn, a request at a door or a forwarded port."""
+    """A report of how long nothing happened.
+
+    `idle_seconds` without input, exec or file change; `unused_seconds` also without a turn, a
+    request at a door or a forwarded port.
+    """
 
     idle_seconds: float
     unused_seconds: float
@@ -63,33 +68,37 @@ class Idle:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """End its processes, keep its workspace."""
+    """A request to end its processes and keep its workspace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Bring up a stopped or expired one, or a failed one that had been ready: its workspace was
-    kept.
-    `resume_agents`: whether the agents that ran go on; None takes the profile's word."""
+    """A request to start a stopped or expired sandbox, or a failed one that had been ready.
+
+    Its workspace was kept. `resume_agents`: whether the agents that ran are resumed; None takes the
+    profile's value.
+    """
 
     resume_agents: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Recreate:
-    """Provision afresh under the same id."""
+    """A request to provision afresh under the same id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Destroy:
-    """Take it away for good. `kept_at` names where its files were written first, if they were."""
+    """A request to remove it for good. `kept_at` names where its files were written first, if they
+    were."""
 
     kept_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
-    """A person brought the commits of repository number `repo` up to `commit` outside."""
+    """A report that a person brought the commits of repository number `repo` up to `commit`
+    outside."""
 
     repo: int
     commit: str
@@ -97,26 +106,26 @@ class Pulled:
 
 @dataclass(frozen=True, slots=True)
 class ExtendTtl:
-    """Add to its time."""
+    """A request to extend its time."""
 
     seconds: int
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerEnded:
-    """The session, run or job it belongs to is over."""
+    """The end of the session, run or job that it belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchNetwork:
-    """Change what it may reach."""
+    """A request to change what it may reach."""
 
     change: NetworkChange
 
 
 @dataclass(frozen=True, slots=True)
 class TornDown:
-    """A teardown is done; what it removed and what it could not."""
+    """A report that a teardown is done: what it removed and what is left over."""
 
     generation: int
     removed: tuple[str, ...] = ()
@@ -125,7 +134,7 @@ class TornDown:
 
 @dataclass(frozen=True, slots=True)
 class TeardownFailed:
-    """A teardown did not work out; it will be tried again."""
+    """A report that a teardown failed; it will be retried."""
 
     generation: int
     reason: str
@@ -133,28 +142,28 @@ class TeardownFailed:
 
 @dataclass(frozen=True, slots=True)
 class Exposed:
-    """The values of these secrets, by name, go inside: said before they do."""
+    """A record that the values of these secrets, by name, go inside: made before they do."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Instructed:
-    """An agent of this generation has the instructions."""
+    """A report that an agent of this generation has the instructions."""
 
     generation: int
 
 
 @dataclass(frozen=True, slots=True)
 class AgentSat:
-    """An agent was started in it."""
+    """A report that an agent was started."""
 
     seat: AgentSeat
 
 
 @dataclass(frozen=True, slots=True)
 class AgentConversed:
-    """An agent named the conversation it has."""
+    """A report of the conversation that an agent has."""
 
     seat_id: str
     conversation: str
@@ -162,18 +171,18 @@ class AgentConversed:
 
 @dataclass(frozen=True, slots=True)
 class AgentLeft:
-    """An agent ended, or was stopped, while the sandbox ran on."""
+    """A report that an agent ended, or was stopped, while the sandbox ran on."""
 
     seat_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class RuntimeBegan:
-    """Another runtime began: whatever ran before does not any more."""
+    """A report that another runtime began: nothing that ran before runs any more."""
 
 
 AgentWord = AgentSat | AgentConversed | AgentLeft | RuntimeBegan
-"""What a runtime tells of its agents."""
+"""The reports of a runtime about its agents."""
 
 Stimulus = (
     Requested

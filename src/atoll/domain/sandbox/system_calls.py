@@ -1,13 +1,13 @@
-"""Which system calls a sandbox may make, as the tables a person reads.
+"""System calls that a sandbox may make, as the tables a person reads.
 
-The rule is "what is known and not listed may pass". Filters are made of these tables by
-`zygote.wall.seccomp` (bubblewrap) and `adapters.extensions.docker.seccomp_profile`.
-Numbers: arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h (aarch64).
+The rule is "what is known and not listed may pass". Filters are built from these tables by
+`zygote.wall.seccomp` (bubblewrap) and `adapters.extensions.docker.seccomp_profile`. Numbers:
+arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h (aarch64).
 """
 
 NETLINK = 16
-"""AF_NETLINK, of which only NETLINK_ROUTE passes: interface lists are asked there. Socket
-diagnosis and generic netlink look up families, and load the kernel's modules for whoever asks."""
+"""AF_NETLINK, of which only NETLINK_ROUTE passes: programs list interfaces there. Socket diagnosis
+and generic netlink look up families, and load kernel modules for any caller."""
 
 SOCKETS: dict[int, dict[int, tuple[int, ...]]] = {
     1: {1: (0, 1), 2: (0, 1), 5: (0, 1)},
@@ -15,23 +15,28 @@ SOCKETS: dict[int, dict[int, tuple[int, ...]]] = {
     10: {1: (0, 6), 2: (0, 17, 58)},
     NETLINK: {2: (0,), 3: (0,)},
 }
-"""socket(2) and socketpair(2): protocols by family and type. AF_UNIX with streams, datagrams and
-packets; AF_INET and AF_INET6 with TCP, UDP and ICMP echo. AF_VSOCK would reach the machine's host
-past `lo`; DCCP, SCTP, L2TP and their like, by type or protocol, load modules; programs that try
-MPTCP go on with TCP."""
+"""The arguments of socket(2) and socketpair(2): protocols by family and type.
+
+AF_UNIX with streams, datagrams and packets; AF_INET and AF_INET6 with TCP, UDP and ICMP echo.
+AF_VSOCK would reach the machine's host past `lo`. DCCP, SCTP, L2TP and their like, by type or
+protocol, load modules; programs that try MPTCP fall back to TCP.
+"""
 
 SOCKET_FLAGS = 0x80800
-"""SOCK_NONBLOCK and SOCK_CLOEXEC, which stand in the same word as the type."""
+"""The flags SOCK_NONBLOCK and SOCK_CLOEXEC, which stand in the same word as the type."""
 
 SOCKET_LEVEL = 1
 SOCKET_OPTIONS = (26, 50, 51, 52)
-"""setsockopt of SOL_SOCKET: SO_ATTACH_FILTER, SO_ATTACH_BPF and SO_ATTACH_REUSEPORT_CBPF, _EBPF.
+"""The refused options of setsockopt at SOL_SOCKET: SO_ATTACH_FILTER, SO_ATTACH_BPF and
+SO_ATTACH_REUSEPORT_CBPF, _EBPF.
+
 Filters of sockets are compiled into a pool of the whole machine (net.core.bpf_jit_limit), without
-which no seccomp filter loads and so no sandbox starts."""
+which no seccomp filter loads and so no sandbox starts.
+"""
 
 TERMINAL_REQUESTS = (0x5412, 0x541C, 0x541D, 0x5423)
-"""ioctl: TIOCSTI and TIOCLINUX type into a terminal, TIOCCONS takes the console, TIOCSETD
-loads line disciplines."""
+"""The refused requests of ioctl: TIOCSTI and TIOCLINUX type into a terminal, TIOCCONS takes the
+console, TIOCSETD loads line disciplines."""
 
 BITS_REFUSED: dict[str, tuple[int, int]] = {
     "clone": (0, 0x7E020000),
@@ -39,34 +44,40 @@ BITS_REFUSED: dict[str, tuple[int, int]] = {
     "memfd_create": (1, 0x4),
     "shmget": (2, 0x800),
 }
-"""Refused with any of these bits: call -> (argument, bits). CLONE_NEWNS, NEWCGROUP, NEWUTS,
-NEWIPC, NEWUSER, NEWPID, NEWNET; MAP_HUGETLB, MFD_HUGETLB and SHM_HUGETLB, since huge pages are
-a pool of the whole machine that counts as nobody's memory."""
+"""The calls refused with any of these bits: call -> (argument, bits).
+
+CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET; MAP_HUGETLB, MFD_HUGETLB and
+SHM_HUGETLB, since huge pages are a pool of the whole machine that counts as nobody's memory.
+"""
 
 PERSONALITIES = (0, 0xFFFFFFFF)
-"""The default, and the question which one it is; others switch off address randomisation."""
+"""The default personality, and the query for the present one; others switch off address
+randomisation."""
 
 COUNTED: dict[str, tuple[int, int, int, int]] = {
     "socket": (41, 198, 0, NETLINK),
     "prctl": (157, 167, 0, 22),
     "seccomp": (317, 277, 0, 1),
 }
-"""Calls that take memory no control group counts: name -> (x86_64 number, aarch64 number,
-argument, value). Sockets of AF_NETLINK; PR_SET_SECCOMP and SECCOMP_SET_MODE_FILTER, whose filters
-are compiled into a pool of the whole machine. Init lets a few of them through."""
+"""The calls that take memory no control group counts: name -> (x86_64 number, aarch64 number,
+argument, value).
+
+Sockets of AF_NETLINK; PR_SET_SECCOMP and SECCOMP_SET_MODE_FILTER, whose filters are compiled into a
+pool of the whole machine. Init allows a few of them.
+"""
 
 NEWEST_KNOWN = 469
-"""file_setattr(2), Linux 6.17; both tables share numbers from 424 on."""
+"""The newest known call, file_setattr(2) of Linux 6.17; both tables share numbers from 424 on."""
 
 DENIED: dict[str, tuple[int | None, int | None]] = {
-    # other processes' memory and descriptors
+    # Other processes' memory and descriptors.
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
     "pidfd_getfd": (438, 438),
     "kcmp": (312, 272),
     "open_by_handle_at": (304, 265),
-    # namespaces and mounts
+    # Namespaces and mounts.
     "unshare": (272, 97),
     "setns": (308, 268),
     "mount": (165, 40),
@@ -81,7 +92,7 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
     "fspick": (433, 433),
     "mount_setattr": (442, 442),
     "open_tree_attr": (467, 467),
-    # kernel machinery an agent never needs
+    # Kernel machinery that an agent never needs.
     "io_uring_setup": (425, 425),
     "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
@@ -93,7 +104,7 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
     "add_key": (248, 217),
     "request_key": (249, 218),
     "syslog": (103, 116),
-    # the machine as a whole
+    # The machine as a whole.
     "kexec_load": (246, 104),
     "kexec_file_load": (320, 294),
     "init_module": (175, 105),
@@ -119,17 +130,19 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
     "uselib": (134, None),
     "migrate_pages": (256, 238),
     "move_pages": (279, 239),
-    # the x86 processor
+    # The x86 processor.
     "modify_ldt": (154, None),
     "iopl": (172, None),
     "ioperm": (173, None),
 }
-"""Answered with EPERM: name -> (x86_64 number, aarch64 number)."""
+"""The calls that fail with EPERM: name -> (x86_64 number, aarch64 number)."""
 
 DEBUGGING = ("ptrace", "process_vm_readv", "process_vm_writev")
-"""Let through where a profile says `safety: {debug: true}`, for debuggers. The kernel judges
-the filter after a tracer had its say (4.8 on), so nothing else comes back with them; init
-cannot be traced (PR_SET_DUMPABLE 0)."""
+"""The calls allowed where a profile sets `safety: {debug: true}`, for debuggers.
+
+The kernel applies the filter after a tracer's changes (4.8 on), so no other call becomes possible
+with them. Init cannot be traced (PR_SET_DUMPABLE 0).
+"""
 
 JUDGED: dict[str, tuple[int, int]] = {
     "socket": (41, 198),
@@ -142,14 +155,15 @@ JUDGED: dict[str, tuple[int, int]] = {
     "memfd_create": (319, 279),
     "shmget": (29, 194),
 }
-"""Allowed or not by an argument: name -> (x86_64 number, aarch64 number)."""
+"""The calls that an argument decides on: name -> (x86_64 number, aarch64 number)."""
 
 SET_ID_BITS = 0o6000
-"""S_ISUID and S_ISGID: whoever runs such a file acts as its owner. Without root that is the
-person, and on a plain file system every local user could run it."""
+"""The bits S_ISUID and S_ISGID: such a file runs as its owner. Without root that is the person, and
+on a plain file system every local user could run it."""
 
 CREATING_FLAGS = 0o20000100
-"""O_CREAT and __O_TMPFILE: with neither, open(2) has no mode, and its register holds anything."""
+"""The flags O_CREAT and __O_TMPFILE: with neither, open(2) has no mode, and its register holds
+anything."""
 
 SETS_MODE: dict[str, tuple[int | None, int | None, int]] = {
     "chmod": (90, None, 1),
@@ -160,26 +174,32 @@ SETS_MODE: dict[str, tuple[int | None, int | None, int]] = {
     "mknod": (133, None, 1),
     "mknodat": (259, 33, 2),
 }
-"""Refused with `SET_ID_BITS` in the mode: name -> (x86_64 number, aarch64 number, index of the
-mode). mkdir(2) drops the bits itself."""
+"""The calls refused with `SET_ID_BITS` in the mode: name -> (x86_64 number, aarch64 number, index
+of the mode). mkdir(2) drops the bits itself."""
 
 OPENS: dict[str, tuple[int | None, int | None, int]] = {
     "open": (2, None, 1),
     "openat": (257, 56, 2),
 }
-"""The same where the flags create: name -> (numbers, index of the flags); the mode comes next.
+"""The calls refused the same way where the flags create: name -> (numbers, index of the flags); the
+mode comes next.
+
 openat2(2) has its mode in memory, which a filter cannot read. A file it makes is empty, and the
-kernel takes the bits away from whoever writes to it."""
+kernel removes the bits at the first write.
+"""
 
 ABSENT: dict[str, tuple[int, int]] = {
     "clone3": (435, 435),
     "io_setup": (206, 0),
     "sync": (162, 81),
 }
-"""Answered with ENOSYS, as by a kernel without them: name -> (x86_64 number, aarch64 number).
-clone3's flags lie in memory a filter cannot read, and libraries go on with clone. io_setup
-reserves from `fs.aio-max-nr` of the whole machine, and databases go on with threads.
-sync flushes every file system of the machine and tells of no failure; fsync and syncfs stay."""
+"""The calls that fail with ENOSYS, as on a kernel without them: name -> (x86_64 number, aarch64
+number).
+
+clone3's flags lie in memory a filter cannot read, and libraries fall back to clone. io_setup
+reserves from `fs.aio-max-nr` of the whole machine, and databases fall back to threads. sync flushes
+every file system of the machine and reports no failure; fsync and syncfs stay.
+"""
 
 KNOWN = frozenset(
     """
@@ -235,5 +255,5 @@ KNOWN = frozenset(
 
 
 def denied(*, debug: bool = False) -> dict[str, tuple[int | None, int | None]]:
-    """`DENIED`, less `DEBUGGING` for a sandbox whose profile allows debuggers."""
+    """Return `DENIED`, less `DEBUGGING` for a sandbox whose profile allows debuggers."""
     return {name: pair for name, pair in DENIED.items() if not (debug and name in DEBUGGING)}

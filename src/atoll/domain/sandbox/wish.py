@@ -1,7 +1,7 @@
-"""How a wish and a profile become a sandbox.
+"""The making of a sandbox from a request and a profile.
 
-Every field of the wish is judged here, once, and the whole effective recipe is written
-down: what a profile becomes later never changes a sandbox that already is.
+Every field of the request is judged here, once, and the whole effective recipe is kept: a later
+change of the profile never changes an existing sandbox.
 """
 
 import re
@@ -32,9 +32,12 @@ _PATTERN = re.compile(r"""[*?\[\]!#"'\\]""")
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What a wish cannot know: who asks, when, which names are taken, which id is free, and
-    whether repositories on this machine's loopback may be named (development only), and below
-    which folders of the host anybody may mount."""
+    """The facts that a request cannot contain.
+
+    They are the principal, the time, the names taken, a free id, whether repositories on this
+    machine's loopback may be named (development only), and the host directories below which anybody
+    may mount.
+    """
 
     caller: Principal
     now: datetime
@@ -45,8 +48,10 @@ class Circumstances:
 
 
 def grant(wish: CreateSandbox, profile: Profile, circumstances: Circumstances) -> Sandbox:
-    """The sandbox `wish` asks for, in state `requested`. Raises `Invalid` with `field`. A
-    default name is made free; a chosen one is taken as it is."""
+    """Return the sandbox that `wish` requests, in state `requested`.
+
+    Raises `Invalid` with `field`. A default name is made unique; a chosen one is taken as it is.
+    """
     now = circumstances.now
     repos = read_repos(wish, profile, circumstances)
     effective = _truth(overlaid(wish, profile), wish, repos)
@@ -83,7 +88,7 @@ def grant(wish: CreateSandbox, profile: Profile, circumstances: Circumstances) -
 
 
 def check_references(wish: CreateSandbox) -> None:
-    """Raises `Invalid` for a reference that is empty, too long or not printable."""
+    """Check references. Raises `Invalid` for one that is empty, too long or not printable."""
     for field, value in _references(wish):
         if value is not None and not (0 < len(value) <= MAX_REFERENCE and value.isprintable()):
             raise Invalid(
@@ -92,15 +97,18 @@ def check_references(wish: CreateSandbox) -> None:
 
 
 def agent_key(profile_id: str, consumer: Consumer) -> str:
-    """What a sandbox of scope `agent` belongs to: the profile, and the consumer by actor,
-    harness, and session, run or job. A second create with the same key gets the same one."""
+    """Return the key of a sandbox of scope `agent`.
+
+    It is the profile, and the consumer by actor, harness, and session, run or job. A second create
+    with the same key gets the same sandbox.
+    """
     parts = (consumer.harness, consumer.session_id, consumer.run_id, consumer.job_id)
     return "\x1f".join((profile_id, consumer.actor, *(part or "" for part in parts)))
 
 
 def other_input(wish: CreateSandbox, sandbox: Sandbox) -> str | None:
-    """Return the first input in which `wish` asks for something else than `sandbox` was made
-    from; None when it is what was asked for. What a wish leaves out fits anything."""
+    """Return the first input in which `wish` differs from what `sandbox` was made from; None when
+    nothing differs. Absent inputs of a wish match anything."""
     repos = _asked_repos(wish, sandbox.profile)
     asked = (
         ("repos", tuple(map(_origin_of, repos)), tuple(map(_origin_of, sandbox.repos))),
@@ -122,14 +130,14 @@ def other_input(wish: CreateSandbox, sandbox: Sandbox) -> str | None:
 
 
 def _origin_of(repo: RepoWish | SandboxRepo) -> tuple[str, tuple[str, ...]]:
-    """What tells one repository from another, however its address is spelled."""
+    """Return the identity of a repository, however its address is spelled."""
     if repo.key is not None and is_local_key(repo.key):
         return repo.key, repo.sparse
     return read_remote(repo.repo_url, allow_loopback=True).key, repo.sparse
 
 
 def overlaid(wish: CreateSandbox, profile: Profile) -> Profile:
-    """The profile with the wish's own choices laid over it."""
+    """Return the profile with the request's own choices applied to it."""
     return replace(
         profile,
         network=replace(profile.network, mode=wish.network_mode or profile.network.mode),
@@ -145,8 +153,11 @@ def overlaid(wish: CreateSandbox, profile: Profile) -> Profile:
 
 
 def _truth(profile: Profile, wish: CreateSandbox, repos: tuple[SandboxRepo, ...]) -> Profile:
-    """The recipe with whose tree is the truth. What comes from a repository leaves by `pull` of
-    its commits, whatever the profile says; a mirror is filled by the caller. Raises `Invalid`."""
+    """Return the recipe with its workspace mode.
+
+    Commits leave a sandbox with repositories by `pull`, whatever the profile says; the caller fills
+    a mirror. Raises `Invalid`.
+    """
     if not repos or profile.workspace.mode is not WorkspaceMode.MIRROR:
         return profile
     if wish.workspace_mode is WorkspaceMode.MIRROR:
@@ -160,7 +171,7 @@ def _truth(profile: Profile, wish: CreateSandbox, repos: tuple[SandboxRepo, ...]
 
 
 def read_catalogue(wish: CreateSandbox, profile: Profile) -> tuple[str, ...] | None:
-    """The agents that may run: the profile's, or fewer. Raises `Invalid`."""
+    """Return the agents that may run: the profile's, or fewer. Raises `Invalid`."""
     wanted, most = wish.agent_catalogue, profile.agent_catalogue
     if wanted is None:
         return most
@@ -175,7 +186,7 @@ def read_catalogue(wish: CreateSandbox, profile: Profile) -> tuple[str, ...] | N
 
 
 def read_ttl(wish: CreateSandbox, profile: Profile) -> int:
-    """Seconds to live: at least one, at most the profile's max. Raises `Invalid`."""
+    """Return the seconds to live: at least one, at most the profile's max. Raises `Invalid`."""
     seconds = profile.ttl.default_seconds if wish.ttl_seconds is None else wish.ttl_seconds
     if not 1 <= seconds <= profile.ttl.max_seconds:
         raise Invalid(
@@ -187,7 +198,8 @@ def read_ttl(wish: CreateSandbox, profile: Profile) -> int:
 
 
 def read_cwd(text: str | None) -> str:
-    """Where terminals and commands start: absolute, `/workspace` or below. Raises `Invalid`."""
+    """Return where terminals and commands start: absolute, `/workspace` or below. Raises
+    `Invalid`."""
     if text is not None and not text.isprintable():
         raise Invalid("the start folder's name is not printable.", field="cwd")
     below = workspace_path(text or "", field="cwd")
@@ -195,8 +207,8 @@ def read_cwd(text: str | None) -> str:
 
 
 def read_sparse(folders: tuple[str, ...]) -> tuple[str, ...]:
-    """Folders of a repository, relative to its top, once each. Raises `Invalid` for what git's
-    cone mode would read as a pattern (git-sparse-checkout(1))."""
+    """Return directories of a repository, relative to its top, without repetition. Raises `Invalid`
+    for what git's cone mode would read as a pattern (git-sparse-checkout(1))."""
     if len(folders) > MAX_SPARSE:
         raise Invalid(f"At most {MAX_SPARSE} folders can be named.", field="sparse")
     for folder in folders:
@@ -212,13 +224,16 @@ def read_sparse(folders: tuple[str, ...]) -> tuple[str, ...]:
 def read_repos(
     wish: CreateSandbox, profile: Profile, circumstances: Circumstances
 ) -> tuple[SandboxRepo, ...]:
-    """The repositories with canonical addresses, branches and places: as asked for, else one is
-    `/workspace` itself and several are `/workspace/<repo>`. Raises `Invalid`."""
+    """Return the repositories with canonical addresses, branches and places.
+
+    Without a requested place, a single one is `/workspace` itself and several are
+    `/workspace/<repo>`. Raises `Invalid`.
+    """
     asked = _asked_repos(wish, profile)
     if len(asked) > MAX_REPOS:
         raise Invalid(f"At most {MAX_REPOS} repositories fit in a sandbox.", field="repos")
     places = [_place(one, number) for number, one in enumerate(asked)]
-    # A folder somebody chose is not given to another repository of that name.
+    # A chosen directory is not given to another repository of that name.
     names = {place.split("/")[2] for place in places if place not in (None, WORKSPACE)}
     repos: list[SandboxRepo] = []
     for number, (one, place) in enumerate(zip(asked, places, strict=True)):
@@ -254,7 +269,8 @@ def check_apart(paths: list[str]) -> None:
 
 
 def _asked_repos(wish: CreateSandbox, profile: Profile) -> tuple[RepoWish, ...]:
-    """What was asked for, else `inputs.repo_ref`, else the profile's. Raises `Invalid`."""
+    """Return the requested repositories, else `inputs.repo_ref`, else the profile's. Raises
+    `Invalid`."""
     ref = wish.inputs.repo_ref
     if wish.repos:
         if ref is not None and ref not in {repo.repo_url for repo in wish.repos}:
@@ -271,7 +287,7 @@ def _asked_repos(wish: CreateSandbox, profile: Profile) -> tuple[RepoWish, ...]:
 
 
 def _place(wish: RepoWish, number: int) -> str | None:
-    """Where it is to lie, absolute; None when nothing was said. Raises `Invalid`."""
+    """Return the requested place, absolute; None without one. Raises `Invalid`."""
     if wish.path is None:
         return None
     field = f"repos[{number}].path"
@@ -282,9 +298,9 @@ def _place(wish: RepoWish, number: int) -> str | None:
 
 
 def _source(wish: RepoWish, *, allow_loopback: bool) -> tuple[str, str]:
-    """Canonical address and short name of one repository."""
+    """Return the canonical address and short name of one repository."""
     if wish.key is not None and is_local_key(wish.key):
-        # What an uploaded checkout calls its origin is a label here: nothing dials it.
+        # The origin of an uploaded checkout is only a label here: nothing dials it.
         words = wish.repo_url.rstrip("/").removesuffix(".git").rsplit("/", 1)[-1]
         if len(wish.repo_url) > MAX_REFERENCE or not wish.repo_url.isprintable():
             raise Invalid("The address of a local repository is not printable.", field="repo_url")

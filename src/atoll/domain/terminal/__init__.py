@@ -1,1 +1,1 @@
-"""Rules of one terminal: who drives it, when its output must wait."""
+"""Rules of one terminal: control, and the flow of its output."""

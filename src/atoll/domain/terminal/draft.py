@@ -1,8 +1,8 @@
-"""Half-typed input: whether a person has typed something at an agent's prompt and not sent it.
+"""Drafts: text that a person has typed at an agent's prompt and not sent.
 
-A guess from the keys alone, since no agent reports its input line. Pure; it reads keys as
-terminals send them (ECMA-48, and CSI u of the kitty keyboard protocol). A recalled line of the
-agent's own history is not seen.
+A guess from the keys alone, since no agent reports its input line. Pure; it reads keys as terminals
+send them (ECMA-48, and CSI u of the kitty keyboard protocol). A recalled line of the agent's own
+history is not seen.
 """
 
 import re
@@ -28,7 +28,7 @@ _UNFINISHED = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*|O)\Z")
 
 _CTRL = 4
 _SENT_OR_DROPPED = frozenset(b"\r\x03\x15")
-"""Enter sends the line; Ctrl-C and Ctrl-U drop it."""
+"""The keys that empty the line: Enter sends it; Ctrl-C and Ctrl-U drop it."""
 _BACKSPACES = frozenset(b"\x08\x7f")
 _CTRL_W = 0x17
 _ENTER_CODE, _BACKSPACE_CODE = 13, 127
@@ -36,7 +36,7 @@ _ENTER_CODE, _BACKSPACE_CODE = 13, 127
 
 @dataclass(slots=True)
 class HalfTyped:
-    """What stands in one agent's input line, as a count of characters."""
+    """The length of the draft in one agent's input line, in characters."""
 
     characters: int = 0
     _pasting: bool = False
@@ -44,7 +44,7 @@ class HalfTyped:
     _rest: bytes = b""
 
     def typed(self, keys: bytes) -> None:
-        """A person typed these."""
+        """Count the keys that a person typed."""
         keys = self._rest + keys
         unfinished = _UNFINISHED.search(keys)
         self._rest = b""
@@ -65,7 +65,7 @@ class HalfTyped:
             case "code" | "mods":
                 self._coded(int(key["code"][:6]), int((key["mods"] or b"1")[:6]) - 1)
             case "word" | "escape":
-                # Esc twice empties the line; once it only breaks off a turn.
+                # Esc twice empties the line; once it only interrupts a turn.
                 self.characters = 0 if escaped or key.lastgroup == "word" else self.characters
             case _:  # arrows and other keys that write nothing
                 return
@@ -88,8 +88,8 @@ class HalfTyped:
         elif code in _BACKSPACES:
             self.characters = max(0, self.characters - 1)
         elif code == _CTRL_W:
-            # How long the word was is not known: an empty line is the likelier guess, since
-            # a draft that is not there would refuse every prompt.
+            # The length of the word is not known. An empty line is the safer guess: a wrongly
+            # assumed draft would refuse every prompt.
             self.characters = 0
 
     def _add(self) -> None:

@@ -1,8 +1,8 @@
-"""Commands of a terminal, as its shell tells of them: what ran where, how long, how it ended.
+"""Commands of a terminal, as its shell reports them: where, what, how long, how it ended.
 
-Pure: signals in, marks out, within bounds. They are hints, never evidence: whatever runs at
-a terminal can print them. A shell that knows the terminal's nonce is believed over all else
-that is printed there; from its first word on, nobody else is heard.
+Pure: signals in, marks out, within bounds. They are hints, never evidence: any program at a
+terminal can print them. A shell that knows the terminal's nonce takes precedence: from its first
+report on, all others are ignored.
 """
 
 from collections import OrderedDict
@@ -12,7 +12,7 @@ import msgspec
 
 MAX_MARKS = 500
 MAX_CHARACTERS = 64 * 1024
-"""Of all commands and folders together; the oldest marks fall out beyond it."""
+"""The bound on all commands and directories together; the oldest marks are dropped beyond it."""
 
 MAX_COMMAND = 2000
 MAX_FOLDER = 1024
@@ -20,10 +20,12 @@ RUNNING, DONE = "running", "done"
 
 
 class Mark(msgspec.Struct, frozen=True, tag_field="type", tag="mark"):
-    """One command. `n` counts them from 1, `seq` is the place of this revision among all changes.
-    `prompt…output` are the offsets of its prompt and line, `output…end` of what it printed.
-    `exit_code` and `seconds` are None while it runs, or when nobody said. `genuine`: the
-    terminal's own shell said so."""
+    """A command.
+
+    `n` counts them from 1, `seq` is the place of this revision among all changes. `prompt…output`
+    are the offsets of its prompt and line, `output…end` of its output. `exit_code` and `seconds`
+    are None while it runs, or when not reported. `genuine`: the terminal's own shell reported it.
+    """
 
     seq: int
     n: int
@@ -58,11 +60,11 @@ class MarkLog:
         self._cwd = ""
 
     def all(self) -> list[Mark]:
-        """Every mark, oldest first."""
+        """Return every mark, oldest first."""
         return list(self._marks.values())
 
     def since(self, seq: int) -> list[Mark]:
-        """Marks changed after `seq`, in the order of their changes."""
+        """Return the marks changed after `seq`, in the order of their changes."""
         found: list[Mark] = []
         for n in reversed(self._changed):
             mark = self._marks[n]
@@ -72,15 +74,15 @@ class MarkLog:
         return found[::-1]
 
     def at(self, offset: int) -> Mark | None:
-        """The command whose line or output stands at this offset."""
+        """Return the command whose line or output stands at this offset."""
         for mark in reversed(self._marks.values()):
             if mark.prompt <= offset:
                 return mark
         return None
 
     def take(self, verb: str, text: str, *, offset: int, genuine: bool, now: float) -> bool:
-        """Take one signal (`wire.terminal.marks.Signal`) that ends at `offset`; `now` is in seconds
-        since 1970. Whether a mark is new or changed by it."""
+        """Apply one signal (`wire.terminal.marks.Signal`) that ends at `offset`; `now` is in
+        seconds since 1970. Returns whether a mark is new or changed."""
         if self._sworn and not genuine:
             return False
         if genuine and not self._sworn:
@@ -101,7 +103,7 @@ class MarkLog:
             case "D":
                 self._finish(int(text) if text else None, offset, now)
             case _:
-                # B ends a prompt: nothing here needs to know.
+                # B ends a prompt: nothing here needs it.
                 return False
         return self.seq > before
 
@@ -156,6 +158,6 @@ def _size(mark: Mark) -> int:
 
 
 def _spelt(now: float) -> str:
-    """RFC 3339, UTC, to the millisecond."""
+    """Return a time as RFC 3339 text, UTC, to the millisecond."""
     at = datetime.fromtimestamp(now, UTC)
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

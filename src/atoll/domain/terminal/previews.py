@@ -1,4 +1,4 @@
-"""Addresses of a sandbox's own servers, as they stand in what programs print."""
+"""Addresses of a sandbox's own servers, found in the output of programs."""
 
 import re
 
@@ -12,8 +12,8 @@ _LOCAL = re.compile(
 
 
 def previews(text: str) -> list[Draft]:
-    """A `preview-link` card for each port named in `text`, at most five; the sandbox's own
-    doors are none."""
+    """Return a `preview-link` card for each port named in `text`, at most five; the sandbox's doors
+    get none."""
     found: dict[int, Draft] = {}
     for match in _LOCAL.finditer(text):
         port = int(match[1])

@@ -1,7 +1,7 @@
-"""What a person searches for: words as they stand, or with `*` and `?`. Pure, and linear in time.
+"""Search patterns of people: literal words, or words with `*` and `?`. Pure, and linear in time.
 
-No regular expressions: whoever searches chooses the pattern and what runs inside chooses the
-text, and together they could make a backtracking engine work for hours.
+No regular expressions: the person chooses the pattern and programs inside choose the text. Together
+they could keep a backtracking engine busy for hours.
 """
 
 import re
@@ -14,13 +14,13 @@ MAX_PATTERN = 200
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Found anywhere in a line, its pieces one after the other. Each piece has a fixed length,
-    and is looked for once."""
+    """A pattern found anywhere in a line, its pieces one after the other. Each piece has a fixed
+    length, and is searched for once."""
 
     pieces: tuple[re.Pattern[str], ...]
 
     def find(self, line: str) -> tuple[int, int] | None:
-        """Where it stands first: from, to."""
+        """Return where it first stands: from, to."""
         start, end = -1, 0
         for piece in self.pieces:
             found = piece.search(line, end)
@@ -32,7 +32,7 @@ class Pattern:
 
 
 def read_pattern(text: str, *, glob: bool, match_case: bool) -> Pattern:
-    """The pattern a person wrote. Without `glob` every character stands for itself. Raises
+    """Return the pattern a person wrote. Without `glob` every character stands for itself. Raises
     `Invalid`."""
     if not text.strip("*") or len(text) > MAX_PATTERN or "\n" in text:
         raise Invalid(f"search for 1 to {MAX_PATTERN} characters of one line", field="q")

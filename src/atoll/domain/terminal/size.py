@@ -15,10 +15,10 @@ class Size:
 
 
 def clamp(cols: int, rows: int) -> Size:
-    """The nearest size a terminal may have."""
+    """Return the nearest size a terminal may have."""
     return Size(min(max(cols, COLS[0]), COLS[1]), min(max(rows, ROWS[0]), ROWS[1]))
 
 
 def nudged(size: Size) -> Size:
-    """A size one row off: set for a moment, it makes a full-screen program repaint."""
+    """Return a size one row off: set for a moment, it makes a full-screen program repaint."""
     return Size(size.cols, size.rows - 1 if size.rows > ROWS[0] else size.rows + 1)

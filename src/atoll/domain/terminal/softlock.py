@@ -1,8 +1,8 @@
 """The soft lock: who may type to an agent now (design R1).
 
 The lock follows the agent's turn: closed from its prompt until it ends or asks its person. Pure:
-what happened comes in as calls, times are seconds on any steady scale, and `deadline` says when
-`tick` is due. Hooks, transcripts and protocols that report an agent's work are not known here.
+what happened comes in as calls, times are seconds on any steady scale, and `deadline` tells when
+`tick` is due. The sources of reports (hooks, transcripts, protocols) are not known here.
 """
 
 import re
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 UNPROMPTED_SECONDS = 4.0
-"""A beginning without a prompt ends by itself after so long: a report of work that is over, or
+"""The time after which a turn without a prompt ends by itself. A report of work that is over, or
 that never began, must not keep people from typing."""
 
 _INTERRUPT = re.compile(
@@ -24,7 +24,7 @@ _INTERRUPT = re.compile(
 
 
 class AgentState(StrEnum):
-    """What an agent's processes do, by the multiplayer protocol's three words."""
+    """The state of an agent's processes, by the multiplayer protocol's three words."""
 
     RUNNING = "running"
     PAUSED = "paused"
@@ -32,21 +32,22 @@ class AgentState(StrEnum):
 
 
 class Work(StrEnum):
-    """Whose turn it is while the agent runs: it works, or it waits for its person."""
+    """The turn while the agent runs: it works, or it waits for its person."""
 
     WORKING = "working"
     WAITING = "waiting"
 
 
 class Strictness(StrEnum):
-    """Whom the lock stops while the agent works: everybody but the owner, or everybody."""
+    """The people whom the lock stops while the agent works: everybody but the owner, or
+    everybody."""
 
     OWNER = "owner"
     STRICT = "strict"
 
 
 class Locked(StrEnum):
-    """Why typing is refused; stable codes."""
+    """The reason why typing is refused; stable codes."""
 
     RUNNING = "agent_running"
     PAUSED = "agent_paused"
@@ -60,13 +61,13 @@ REASONS = {
 
 
 def is_interrupt(keys: bytes) -> bool:
-    """Whether one frame of input is Esc or Ctrl-C and nothing else."""
+    """Report whether one frame of input is Esc or Ctrl-C and nothing else."""
     return len(keys) <= 16 and _INTERRUPT.fullmatch(keys) is not None
 
 
 @dataclass(slots=True)
 class SoftLock:
-    """One agent's lock. Every method returns whether anything changed.
+    """The lock of one agent. Every method returns whether anything changed.
 
     The lock of an agent that reports nothing is closed by `began` and opened by `yielded`, which
     somebody then calls explicitly.
@@ -81,7 +82,7 @@ class SoftLock:
 
     @property
     def refusal(self) -> Locked | None:
-        """Why the agent takes no prompt now; None while it does. A stopped agent refuses
+        """The reason why the agent takes no prompt now; None while it does. A stopped agent refuses
         nothing: its terminal has ended, and reports that itself."""
         match self.state:
             case AgentState.STOPPED:
@@ -93,34 +94,37 @@ class SoftLock:
 
     @property
     def asking(self) -> bool:
-        """Whether the agent waits for an answer within its turn."""
+        """True if the agent waits for an answer within its turn."""
         return self._prompted and self.work is Work.WAITING
 
     def refusal_of(self, keys: bytes, *, owner: bool) -> Locked | None:
-        """Why these keys are refused now; None when they may pass. Nothing passes to a paused
-        agent, which would find it when it is resumed."""
+        """Return why these keys are refused now; None when they may pass. Nothing passes to a
+        paused agent, which would receive it when it is resumed."""
         refusal = self.refusal
         if refusal is not Locked.RUNNING or is_interrupt(keys):
             return refusal if refusal is Locked.PAUSED else None
         return None if owner and self.strictness is Strictness.OWNER else refusal
 
     def began(self) -> bool:
-        """A prompt was given: the turn begins."""
+        """Begin a turn: a prompt was given."""
         if self.state is AgentState.STOPPED:
             return False
         self._prompted, self._reports_prompts, self.deadline = True, True, None
         return self._work(Work.WORKING)
 
     def worked(self, now: float) -> bool:
-        """The agent did something. Within a turn it works again, as after an answer. Without
-        one nothing begins, unless this agent has never reported a prompt."""
+        """Record that the agent did something.
+
+        Within a turn it works again, as after an answer. Without one nothing begins, unless this
+        agent has never reported a prompt.
+        """
         if self._prompted:
             self.deadline = None
             return self._work(Work.WORKING)
         return not self._reports_prompts and self.supposed(now)
 
     def supposed(self, now: float) -> bool:
-        """The agent probably works: until its prompt is reported, this ends by itself."""
+        """Begin a supposed turn: until the prompt is reported, it ends by itself."""
         known = self.work is Work.WORKING and self.deadline is None
         if known or self.state is AgentState.STOPPED:
             return False
@@ -128,29 +132,30 @@ class SoftLock:
         return self._work(Work.WORKING)
 
     def yielded(self) -> bool:
-        """The agent asks its person: the turn goes on with the answer."""
+        """Record that the agent asks its person: the turn continues with the answer."""
         self.deadline = None
         return self._work(Work.WAITING)
 
     def ended(self) -> bool:
-        """The turn is over."""
+        """End the turn."""
         self._prompted = False
         return self.yielded()
 
     def tick(self, now: float) -> bool:
-        """Time has passed: end what began without a prompt."""
+        """End a turn that began without a prompt, once its time has passed."""
         return self.deadline is not None and now >= self.deadline and self.yielded()
 
     def paused(self) -> bool:
-        """Its processes were stopped. Its work stays what it was: it goes on when resumed."""
+        """Record that the processes were stopped. The work keeps its state, and continues when
+        resumed."""
         return self._go(AgentState.PAUSED, unless=AgentState.STOPPED)
 
     def resumed(self) -> bool:
-        """Its processes go on."""
+        """Record that the processes continue."""
         return self._go(AgentState.RUNNING, unless=AgentState.STOPPED)
 
     def stopped(self) -> bool:
-        """It is gone, for good."""
+        """Record that the agent is gone, for good."""
         self.work, self.deadline, self._prompted = Work.WAITING, None, False
         return self._go(AgentState.STOPPED)
 

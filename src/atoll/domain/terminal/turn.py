@@ -1,24 +1,24 @@
-"""Whose turn it is at a terminal: control as a lease, asked for, granted, taken and lost.
+"""Control of a terminal as a lease: requested, granted, taken and lost.
 
-A state machine without a clock (design R1, R2): every stimulus brings the time, in seconds on
-any steady scale, and `deadline` says when `tick` is due. At most one client drives. `epoch`
-counts the leases, so an older one can never be mistaken for the present one. It moves no
-bytes; `drain` tells what changed since it was last asked.
+A state machine without a clock (design R1, R2): every stimulus brings the time, in seconds on any
+steady scale, and `deadline` tells when `tick` is due. At most one client drives. `epoch` counts the
+leases, so an older one can never be mistaken for the present one. It moves no bytes; `drain`
+returns the changes since its last call.
 """
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 GRACE_SECONDS = 10.0
-"""A driver whose connection is gone keeps control for so long, and no longer; while the control
-plane is away, the grace is held (`hold`)."""
+"""The time for which a driver without a connection keeps control. While the control plane is away,
+this grace is held (`hold`)."""
 
 IDLE_SECONDS = 15 * 60.0
-"""A driver who types nothing for so long loses control, but only while somebody waits."""
+"""The time without input after which a driver loses control, but only while somebody waits."""
 
 
 class Role(StrEnum):
-    """What a client may do here: watch; ask for control; take it."""
+    """The role of a client: it may watch; request control; take it."""
 
     VIEWER = "viewer"
     CONTROLLER = "controller"
@@ -27,7 +27,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """One client and who stands behind it. A client id belongs to one principal at a time."""
+    """A client and its principal. A client id belongs to one principal at a time."""
 
     principal: str
     name: str
@@ -36,7 +36,7 @@ class Party:
 
 
 class Act(StrEnum):
-    """What happened to control."""
+    """A change of control."""
 
     GRANTED = "granted"
     RELEASED = "released"
@@ -49,7 +49,7 @@ class Act(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that happened: to whom, and by whom when that is somebody else."""
+    """A change, the party it concerns, and who caused it when that is another party."""
 
     act: Act
     epoch: int
@@ -59,7 +59,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a stimulus changed nothing: a word for programs and a sentence for people."""
+    """A refused stimulus: a word for programs and a sentence for people."""
 
     code: str
     message: str
@@ -74,9 +74,12 @@ _NOBODY = Refusal("no_such_party", "nobody of that name waits or watches here wi
 
 @dataclass(slots=True)
 class Turn:
-    """Who drives one terminal. `creator` is the principal that opened it. `agent` is the agent
-    working in it, if one is: it takes control without asking and yields when done. Until then
-    whoever drives keeps everything but typing, and that too as far as the soft lock lets it."""
+    """The control of one terminal.
+
+    `creator` is the principal that opened it. `agent` is the agent working in it, if there is one:
+    it takes control without a request and yields when done. Until then the driver keeps everything
+    but typing, and that too as far as the soft lock allows.
+    """
 
     creator: str | None = None
     epoch: int = 0
@@ -91,34 +94,37 @@ class Turn:
 
     @property
     def waiting(self) -> tuple[Party, ...]:
-        """Who asked for control and has not got it, first come first."""
+        """The parties that requested control and do not have it, first come first."""
         return tuple(self._waiting.values())
 
     @property
     def present(self) -> tuple[Party, ...]:
-        """Everybody attached, in the order they came."""
+        """The attached parties, in the order they came."""
         return tuple(self._present.values())
 
     def drives(self, client: str) -> bool:
-        """Whether this client holds control."""
+        """Report whether this client holds control."""
         return self.driver is not None and self.driver.client == client
 
     def claimed(self, client: str, principal: str) -> bool:
-        """Whether a client id is somebody else's: attached, or coming back within its grace."""
+        """Report whether a client id belongs to another principal: attached, or within its
+        grace."""
         holders = [self._present.get(client), self.driver if self.drives(client) else None]
         return any(party is not None and party.principal != principal for party in holders)
 
     def drain(self) -> list[Change]:
-        """What changed since the last call, oldest first."""
+        """Return the changes since the last call, oldest first."""
         changes, self._changes = self._changes, []
         return changes
 
     # Coming and going.
 
     def joined(self, party: Party, now: float) -> None:
-        """A client is attached. The driver's own client takes up its lease; at a free terminal
-        its owner, and whoever opened it, drive at once. Raises `ValueError` for a client id
-        that is `claimed`."""
+        """Record that a client attached.
+
+        The driver's own client resumes its lease. At a free terminal its owner, and whoever opened
+        it, drive at once. Raises `ValueError` for a client id that is `claimed`.
+        """
         self.tick(now)
         if self.claimed(party.client, party.principal):
             raise ValueError(f"client {party.client} belongs to another principal")
@@ -133,7 +139,8 @@ class Turn:
             self._hand(party, Act.GRANTED, now)
 
     def left(self, client: str, now: float) -> None:
-        """A client's connection is gone: a driver's grace begins, a request is withdrawn."""
+        """Record that a client's connection is gone: a driver's grace begins, a request is
+        withdrawn."""
         self.tick(now)
         self._present.pop(client, None)
         self._waiting.pop(client, None)
@@ -141,20 +148,23 @@ class Turn:
             self.left_at, self._held_until = now, None
 
     def hold(self, until: float) -> None:
-        """The control plane is away: the grace of a driver who left ends at `until`, or later."""
+        """Extend the grace of a driver who left to `until` at least: the control plane is away."""
         self._held_until = until
 
     def resume(self, now: float) -> None:
-        """The control plane answers again: the grace of a driver who left begins now."""
+        """Begin the grace of a driver who left anew: the control plane answers again."""
         self._held_until = None
         if self.left_at is not None:
             self.left_at = now
 
-    # Asking, giving, taking.
+    # Requests, grants, and taking control.
 
     def requested(self, client: str, now: float) -> Refusal | None:
-        """`request_control`: granted at once when nobody drives, or when it is the driver's own
-        other client; else it waits for the driver."""
+        """Handle `request_control`.
+
+        Control is granted at once when nobody drives, or when the driver is another client of the
+        same principal; else the request waits for the driver.
+        """
         self.tick(now)
         party = self._present.get(client)
         if party is None or party.role is Role.VIEWER:
@@ -169,8 +179,8 @@ class Turn:
         return None
 
     def granted(self, client: str, to: str | None, now: float) -> Refusal | None:
-        """`grant_control`: the driver, or the owner, gives control to a principal or client
-        that is here; without a name, to who has waited longest."""
+        """Handle `grant_control`: the driver, or the owner, gives control to a principal or client
+        that is present. Without a name it goes to who has waited longest."""
         self.tick(now)
         giver = self._present.get(client)
         if giver is None:
@@ -185,8 +195,8 @@ class Turn:
         return None
 
     def revoked(self, client: str, now: float) -> Refusal | None:
-        """`revoke_control`: a driver releases, an owner takes control back, and whoever waits
-        withdraws the request."""
+        """Handle `revoke_control`: a driver releases, an owner takes control back, and a waiting
+        client withdraws its request."""
         self.tick(now)
         party = self._present.get(client)
         if party is None:
@@ -200,7 +210,7 @@ class Turn:
         return None
 
     def taken(self, client: str, now: float) -> Refusal | None:
-        """Take control without asking, as an owner may; from anybody else it is a request."""
+        """Take control without a request, as an owner may; from anybody else it is a request."""
         party = self._present.get(client)
         if party is None or party.role is not Role.OWNER or self.drives(client):
             return self.requested(client, now)
@@ -209,9 +219,11 @@ class Turn:
         return None
 
     def typed(self, client: str, now: float, *, passes: bool = False) -> Refusal | None:
-        """A client wants to type: None when it may. At a free terminal that asks for control as
-        well; nothing is ever taken from anybody by typing. `passes`: these keys are for the
-        agent that works."""
+        """Decide whether a client may type: None when it may.
+
+        At a free terminal that requests control as well; typing never takes control from anybody.
+        `passes`: these keys are for the agent that works.
+        """
         self.tick(now)
         party = self._present.get(client)
         if party is None or party.role is Role.VIEWER:
@@ -228,13 +240,14 @@ class Turn:
     # Agents.
 
     def agent_took(self, name: str) -> None:
-        """The agent inside works: until it yields only keys that pass its lock are typed."""
+        """Record that the agent inside works: until it yields, only keys that pass its lock are
+        typed."""
         if self.agent != name:
             self.agent = name
             self._note(Act.AGENT_TOOK, self.driver)
 
     def agent_yielded(self) -> None:
-        """The agent inside is done, paused or gone."""
+        """Record that the agent inside is done, paused or gone."""
         if self.agent is not None:
             self.agent = None
             self._note(Act.AGENT_YIELDED, self.driver)
@@ -242,14 +255,14 @@ class Turn:
     # Time.
 
     def tick(self, now: float) -> None:
-        """Time has passed: end a grace, and a lease nobody uses while others wait."""
+        """End a grace that has passed, and a lease nobody uses while others wait."""
         deadline = self.deadline
         if deadline is not None and now >= deadline:
             self._free(Act.IDLED if self.left_at is None else Act.LAPSED, now)
 
     @property
     def deadline(self) -> float | None:
-        """When `tick` next has something to do; None while it has not."""
+        """The time at which `tick` is due next; None while it is not."""
         if self.driver is None:
             return None
         idle = self._used + IDLE_SECONDS if self._waiting else None
@@ -267,7 +280,8 @@ class Turn:
         return party.role is Role.OWNER or opened
 
     def _named(self, to: str | None) -> Party | None:
-        """Who is meant: those who wait before those who watch, the newest of one's clients."""
+        """Return the party named by `to`: those who wait before those who watch, and the newest
+        client of a principal."""
         if to is None:
             return next(iter(self._waiting.values()), None)
         watching = reversed(self._present.values())
@@ -283,7 +297,7 @@ class Turn:
         self._note(act, party, by)
 
     def _free(self, act: Act, now: float) -> None:
-        """Nobody drives any more, unless somebody waits: a free terminal grants at once."""
+        """Release control; if somebody waits, a free terminal grants it at once."""
         gone, self.driver, self.left_at = self.driver, None, None
         self._note(act, gone)
         if self._waiting:
