@@ -12,6 +12,8 @@ from atoll.wiring.control.settings import ControlSettings
 from tests.places import ROOT
 
 DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
+MAX_SENTENCE_WORDS = 30
+MAX_LINE = 100
 PORTS = sorted((ROOT / "src/atoll/ports").glob("*.py"))
 
 
@@ -130,3 +132,27 @@ def test_every_folder_of_tests_is_run_by_a_script() -> None:
     folders = {path.relative_to(ROOT).parts[1] for path in ROOT.glob("tests/*/**/test_*.py")}
     scripts = "".join((ROOT / "scripts" / name).read_text() for name in ("test", "check"))
     assert folders <= set(re.findall(r"tests/(\w+)", scripts))
+
+
+def _sentences(text: str) -> list[str]:
+    """Return the sentences and clauses of a page, without code blocks, tables and headings."""
+    found = []
+    for block in re.split(r"\n\s*\n", re.sub(r"```.*?```", "", text, flags=re.S)):
+        if not block.lstrip().startswith(("|", "#", "<")):
+            for item in re.split(r"\n(?=\s*(?:[-*]|\d+\.) )", block):
+                found += re.split(r"(?<=[.!?:;])\s+", " ".join(item.split()))
+    return found
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_sentences_are_short_and_lines_fit(document: Path) -> None:
+    text = document.read_text()
+    for sentence in _sentences(text):
+        # Code and what stands in parentheses reads as one word.
+        words = re.sub(r"`[^`]*`|\([^)]*\)", "x", sentence).split()
+        assert len(words) <= MAX_SENTENCE_WORDS, sentence
+    prose = re.sub(r"```.*?```", "", text, flags=re.S).splitlines()
+    # A line of one long piece of code cannot be broken.
+    assert not [
+        line for line in prose if len(line) > MAX_LINE and line[:1] not in "|<!" and " " in line
+    ]
