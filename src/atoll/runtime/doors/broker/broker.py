@@ -28,7 +28,7 @@ from atoll.runtime.doors.broker.credentials import Holdings, holdings_of
 from atoll.runtime.doors.broker.exchange import Exchange
 from atoll.runtime.doors.broker.inbound import Inbound
 from atoll.runtime.doors.broker.request import Request, Shapes
-from atoll.runtime.doors.broker.route_table import Way
+from atoll.runtime.doors.broker.route import Way
 from atoll.runtime.doors.broker.routing import Ways
 from atoll.runtime.doors.broker.spending import Spending
 from atoll.runtime.doors.listener.connections import AddressRefused, Connections

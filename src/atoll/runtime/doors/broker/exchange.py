@@ -16,7 +16,7 @@ from atoll.runtime.doors.broker.outbound import Outbound
 from atoll.runtime.doors.broker.push_gate import Gate
 from atoll.runtime.doors.broker.request import Request
 from atoll.runtime.doors.broker.response import Told
-from atoll.runtime.doors.broker.route_table import Way
+from atoll.runtime.doors.broker.route import Way
 from atoll.runtime.stage import Flow
 from atoll.wire.http.usage import UsageReader
 

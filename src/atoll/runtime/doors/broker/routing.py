@@ -21,7 +21,7 @@ from atoll.runtime.doors.broker.credentials import (
     secret_of,
 )
 from atoll.runtime.doors.broker.request import KEPT_SHAPES, Request, Shape
-from atoll.runtime.doors.broker.route_table import Way, way_of
+from atoll.runtime.doors.broker.route import Way, way_of
 
 _NO_SECRET = Refusal(404, "unknown_secret", "no such secret here")
 """The same for one that is not there and one that is somebody else's."""
