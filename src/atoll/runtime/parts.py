@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from atoll.runtime.agents.agents import Agents
-from atoll.runtime.doors.approvals.asks import Asks
+from atoll.runtime.doors.approvals.command_requests import Asks
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.files.files import Files
 from atoll.runtime.health import Activity

@@ -22,7 +22,7 @@ from atoll.domain.errors import Invalid
 from atoll.ports.runtime_boot import RuntimeBoot, Stand
 from atoll.runtime.agents.agents import Agents
 from atoll.runtime.api.app import build
-from atoll.runtime.doors.approvals.asks import Asks
+from atoll.runtime.doors.approvals.command_requests import Asks
 from atoll.runtime.doors.approvals.endpoint import AskDesk
 from atoll.runtime.doors.broker.broker import BrokerParts, brokering
 from atoll.runtime.doors.broker.keys import read_keys

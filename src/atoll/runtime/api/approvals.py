@@ -6,7 +6,7 @@ import msgspec
 from aiohttp import web
 
 from atoll.runtime.api.requests import answer, read_json
-from atoll.runtime.doors.approvals.asks import Ask
+from atoll.runtime.doors.approvals.command_requests import Ask
 from atoll.runtime.parts import Parts
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from atoll.domain.errors import NotFound
 from atoll.domain.network.egress import Destination, EgressPolicy, Refused
-from atoll.runtime.doors.approvals.asks import MAX_WAITING, Asks
+from atoll.runtime.doors.approvals.command_requests import MAX_WAITING, Asks
 from atoll.runtime.doors.approvals.endpoint import AskDesk
 from atoll.runtime.doors.egress import call as egress_call
 from atoll.runtime.doors.egress.call import serving

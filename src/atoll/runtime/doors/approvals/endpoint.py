@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from atoll.domain.approvals.command_rule import asks_for, showable, sudo_allows
 from atoll.domain.errors import AtollError, LimitReached
-from atoll.runtime.doors.approvals.asks import Asks, Word
+from atoll.runtime.doors.approvals.command_requests import Asks, Word
 from atoll.runtime.doors.egress.pipe import Side
 from atoll.runtime.execs.sudo import Run, Sudo
 from atoll.wire.contract.policy import Commands

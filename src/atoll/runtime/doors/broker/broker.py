@@ -22,16 +22,16 @@ from atoll.domain.broker.metering import cut_short, model_of_path, usage_of
 from atoll.domain.broker.passage import Refusal
 from atoll.domain.broker.price import cost_micros
 from atoll.domain.broker.provider import Upstream
-from atoll.runtime.doors.approvals.requests import Asking
+from atoll.runtime.doors.approvals.secret_requests import Asking
 from atoll.runtime.doors.broker.call_audit import Audit, Call, Ledger
 from atoll.runtime.doors.broker.credentials import Holdings, holdings_of
 from atoll.runtime.doors.broker.exchange import Exchange
 from atoll.runtime.doors.broker.inbound import Inbound
 from atoll.runtime.doors.broker.request import Request, Shapes
 from atoll.runtime.doors.broker.route import Way
-from atoll.runtime.doors.broker.routing import Ways
+from atoll.runtime.doors.broker.route_table import Ways
 from atoll.runtime.doors.broker.spending import Spending
-from atoll.runtime.doors.listener.connections import AddressRefused, Connections
+from atoll.runtime.doors.broker.upstream_connections import AddressRefused, Connections
 from atoll.runtime.doors.listener.serving import opened
 from atoll.runtime.policy.policy import StandingPolicy
 from atoll.runtime.tasks import Tasks

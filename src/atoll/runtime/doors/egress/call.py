@@ -15,7 +15,7 @@ from atoll.domain.network.host import canonical_host
 from atoll.domain.profile.profile import NetworkMode
 from atoll.runtime.doors.egress.egress import Blocked, Egress, Open, Serve, Unreachable
 from atoll.runtime.doors.egress.pipe import CHUNK_BYTES, Pipe, Side, Spent, end
-from atoll.runtime.doors.listener.refusal_response import Closed
+from atoll.runtime.doors.listener.responses import Closed
 from atoll.wire.http.chunked import BadChunks, Chunks, spell_chunk
 from atoll.wire.http.proxy_head import BadHead, ProxyHead, head_end, read_head, spell
 from atoll.wire.http.tls_hello import Hello, NotHello, read_hello
