@@ -16,7 +16,7 @@ from typing import cast
 import uvloop
 
 from atoll.domain.broker.provider import PROVIDERS, Upstream
-from atoll.runtime.doors.broker.broker import BrokerParts, brokering
+from atoll.runtime.doors.broker.broker import BrokerParts, serve_broker
 from atoll.runtime.journal.journal import Journal
 from atoll.runtime.policy.policy import StandingPolicy
 from atoll.wire.contract.policy import DoorLimits, Policy
@@ -112,7 +112,7 @@ async def broker(port: int) -> None:
         # A runtime is forked from a zygote that has done the same.
         gc.collect()
         gc.freeze()
-        async with brokering(parts, policy, (listener,)):
+        async with serve_broker(parts, policy, (listener,)):
             print(listener.getsockname()[1], flush=True)
             await asyncio.Event().wait()
 

@@ -90,7 +90,7 @@ def test_denied_command_does_not_run(atoll: TestServer) -> None:
         assert done.returncode == 0, done.stderr
         out, said = waiting.communicate(timeout=PATIENCE_SECONDS)
         assert (out, waiting.returncode) == ("", 1)
-        assert "a person said no" in said
+        assert "a person denied it" in said
 
 
 def test_question_of_one_who_went_away_cannot_be_answered(atoll: TestServer) -> None:

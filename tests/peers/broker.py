@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.domain.broker.provider import PROVIDERS, Upstream
-from atoll.runtime.doors.broker.broker import BrokerParts, brokering
+from atoll.runtime.doors.broker.broker import BrokerParts, serve_broker
 from atoll.runtime.policy.policy import StandingPolicy
 from atoll.wire.contract.policy import Policy
 
@@ -65,5 +65,5 @@ async def broker_door(
     door = Door(listener.getsockname()[1], standing)
     floor = {name: Upstream(PROVIDERS[name], url, key) for name, url in (upstreams or {}).items()}
     parts = BrokerParts(floor, door.write, trust, spent=spent)
-    async with brokering(parts, standing, (listener,)):
+    async with serve_broker(parts, standing, (listener,)):
         yield door

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from atoll.runtime.agents.agents import Agents
-from atoll.runtime.doors.approvals.command_requests import Asks
+from atoll.runtime.doors.approvals.command_requests import CommandRequests
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.files.files import Files
 from atoll.runtime.health import Activity
@@ -36,7 +36,7 @@ class Parts:
     files: Files = field(init=False)
     journal: Journal = field(init=False)
     activity: Activity = field(init=False)
-    asks: Asks = field(init=False)
+    asks: CommandRequests = field(init=False)
     ports: Ports = field(init=False)
     recordings: Recordings = field(init=False)
     control_plane: ControlPlane = field(init=False)

@@ -22,12 +22,12 @@ from atoll.domain.errors import Invalid
 from atoll.ports.runtime_boot import RuntimeBoot, Stand
 from atoll.runtime.agents.agents import Agents
 from atoll.runtime.api.app import build
-from atoll.runtime.doors.approvals.command_requests import Asks
-from atoll.runtime.doors.approvals.endpoint import AskDesk
-from atoll.runtime.doors.broker.broker import BrokerParts, brokering
+from atoll.runtime.doors.approvals.command_requests import CommandRequests
+from atoll.runtime.doors.approvals.endpoint import ApprovalEndpoint
+from atoll.runtime.doors.broker.broker import BrokerParts, serve_broker
 from atoll.runtime.doors.broker.keys import read_keys
-from atoll.runtime.doors.egress.call import serving
-from atoll.runtime.doors.egress.egress import Egress, proxying
+from atoll.runtime.doors.egress.call import make_handler
+from atoll.runtime.doors.egress.egress import Egress, serve_egress
 from atoll.runtime.doors.listener.refusals import Refusals
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.execs.sudo import Sudo
@@ -164,7 +164,7 @@ def _fill(
         tasks=tasks,
         clean=parts.redactions.text,
     )
-    parts.asks = Asks(journal.append)
+    parts.asks = CommandRequests(journal.append)
     parts.execs = Execs(
         spawner,
         env=boot.env,
@@ -209,12 +209,12 @@ async def _serve_egress(
 ) -> None:
     """The egress proxy on its listeners; without rules it refuses everything, and says so."""
     egress = Egress(boot.sandbox_id, audit)
-    parts.policy.heed(egress.heed)
+    parts.policy.heed(egress.apply)
     sudo = Sudo(boot.zygote, parts.journal.append)
     stack.callback(sudo.close)
-    desk = AskDesk(parts.asks, lambda: parts.policy.current.commands, sudo)
+    endpoint = ApprovalEndpoint(parts.asks, lambda: parts.policy.current.commands, sudo)
     doors = boot.doors[BROKER_DOORS:]
-    await stack.enter_async_context(proxying(egress, doors, serving(desk)))
+    await stack.enter_async_context(serve_egress(egress, doors, make_handler(endpoint)))
 
 
 async def _serve_broker(
@@ -229,7 +229,7 @@ async def _serve_broker(
     spent = boot.journal_dir / "spent.json"
     parts = BrokerParts(upstreams, audit, laid.trust, dict(boot.broker), spent)
     doors = boot.doors[:BROKER_DOORS]
-    await stack.enter_async_context(brokering(parts, laid.parts.policy, doors))
+    await stack.enter_async_context(serve_broker(parts, laid.parts.policy, doors))
 
 
 def _upstreams(boot: RuntimeBoot) -> dict[str, Upstream]:

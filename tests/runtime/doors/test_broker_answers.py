@@ -4,7 +4,13 @@ import pytest
 
 from atoll.domain.broker.passage import Asked, Passage, Refusal, judge
 from atoll.domain.broker.provider import OPENAI, Upstream
-from atoll.runtime.doors.broker.response import KEPT_BACK_BYTES, KEPT_BACKS, Back, Backs, Told
+from atoll.runtime.doors.broker.response import (
+    KEPT_PLAN_BYTES,
+    KEPT_PLANS,
+    ResponseHead,
+    ResponsePlan,
+    ResponsePlans,
+)
 from tests.peers.broker import KEY
 from tests.peers.raw_upstream import attacked, closing, say
 
@@ -13,27 +19,27 @@ PASSAGE = judge(Upstream(OPENAI, "https://a.example", KEY), Asked("POST", "/v1/r
 assert isinstance(PASSAGE, Passage)
 
 
-def told(*headers: tuple[bytes, bytes], status: int = 200, reason: bytes = b"OK") -> Told:
+def told(*headers: tuple[bytes, bytes], status: int = 200, reason: bytes = b"OK") -> ResponseHead:
     names = tuple(name for name, _ in headers)
-    return Told(status, reason, names, [value for _, value in headers], http11=True)
+    return ResponseHead(status, reason, names, [value for _, value in headers], http11=True)
 
 
-def judged(backs: Backs, answer: Told) -> Back:
-    back = backs.judge(answer)
-    assert isinstance(back, Back)
-    return back
+def judged(plans: ResponsePlans, answer: ResponseHead) -> ResponsePlan:
+    plan = plans.judge(answer)
+    assert isinstance(plan, ResponsePlan)
+    return plan
 
 
-def backs() -> Backs:
+def make_plans() -> ResponsePlans:
     assert isinstance(PASSAGE, Passage)
-    return Backs(PASSAGE, "POST")
+    return ResponsePlans(PASSAGE, "POST")
 
 
 def test_answers_alike_in_what_decides_are_judged_once_and_keep_their_values() -> None:
-    all_, length = backs(), (b"Content-Length", b"2")
+    plans, length = make_plans(), (b"Content-Length", b"2")
     first, second = told((b"Date", b"1"), length), told((b"Date", b"2"), length)
-    assert judged(all_, first) is judged(all_, second)
-    head = judged(all_, second).head(second)
+    assert judged(plans, first) is judged(plans, second)
+    head = judged(plans, second).render(second)
     assert head == b"HTTP/1.1 200 OK\r\nDate: 2\r\nContent-Length: 2\r\n\r\n"
 
 
@@ -45,31 +51,31 @@ def test_answers_alike_in_what_decides_are_judged_once_and_keep_their_values() -
         told((b"Connection", b"x"), (b"X", b"1")),
         told((b"connection", b"keep-alive"), (b"X", b"1")),
         told((b"X", b"1"), (b"Connection", b"keep-alive")),
-        Told(200, b"OK", (b"Connection", b"X"), [b"keep-alive", b"1"], http11=False),
+        ResponseHead(200, b"OK", (b"Connection", b"X"), [b"keep-alive", b"1"], http11=False),
     ],
 )
-def test_answer_that_differs_in_what_decides_is_judged_anew(other: Told) -> None:
-    all_ = backs()
-    one = judged(all_, told((b"Connection", b"keep-alive"), (b"X", b"1")))
-    assert judged(all_, other) is not one
+def test_answer_that_differs_in_what_decides_is_judged_anew(other: ResponseHead) -> None:
+    plans = make_plans()
+    one = judged(plans, told((b"Connection", b"keep-alive"), (b"X", b"1")))
+    assert judged(plans, other) is not one
 
 
 def test_answers_kept_are_bounded_in_number_and_in_bytes() -> None:
-    all_ = backs()
-    first = judged(all_, told())
-    long = told((b"x" * KEPT_BACK_BYTES, b""))
-    assert judged(all_, long) is not judged(all_, long)
-    for number in range(KEPT_BACKS - 1):
-        judged(all_, told(status=400 + number))
-    assert judged(all_, told()) is first
-    judged(all_, told(status=500))
-    assert judged(all_, told()) is not first
+    plans = make_plans()
+    first = judged(plans, told())
+    long = told((b"x" * KEPT_PLAN_BYTES, b""))
+    assert judged(plans, long) is not judged(plans, long)
+    for number in range(KEPT_PLANS - 1):
+        judged(plans, told(status=400 + number))
+    assert judged(plans, told()) is first
+    judged(plans, told(status=500))
+    assert judged(plans, told()) is not first
 
 
 def test_answer_that_is_refused_is_refused_again() -> None:
-    all_ = backs()
+    plans = make_plans()
     for value in (b"identity", b"gzip", b"gzip", b"identity"):
-        packed = isinstance(all_.judge(told((b"Content-Encoding", value))), Refusal)
+        packed = isinstance(plans.judge(told((b"Content-Encoding", value))), Refusal)
         assert packed == (value == b"gzip")
 
 

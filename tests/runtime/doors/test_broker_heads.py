@@ -7,7 +7,12 @@ from contextlib import asynccontextmanager
 import httptools
 import pytest
 
-from atoll.runtime.doors.broker.request import KEPT_SHAPE_BYTES, KEPT_SHAPES, Request, Shapes
+from atoll.runtime.doors.broker.request import (
+    KEPT_SHAPE_BYTES,
+    KEPT_SHAPES,
+    BrokerRequest,
+    RequestShapes,
+)
 from atoll.wire.contract.policy import Policy, ProviderKey
 from tests.peers.broker import KEY, Door
 from tests.peers.raw_upstream import OK, attacked, closing, say
@@ -34,7 +39,7 @@ class Said:
         self.said += (name, value)
 
 
-def read(shapes: Shapes, head: bytes) -> Request:
+def read(shapes: RequestShapes, head: bytes) -> BrokerRequest:
     said = Said(head)
     request = shapes.request(said.parser, said.url, said.said)
     assert request is not None
@@ -50,7 +55,7 @@ async def talking(door: Door) -> AsyncIterator[tuple[asyncio.StreamReader, async
 
 
 def test_head_alike_in_what_decides_is_read_once_and_keeps_its_values() -> None:
-    shapes = Shapes()
+    shapes = RequestShapes()
     first = read(shapes, POST + b"X-Id: 1\r\nContent-Length: 3\r\n\r\n")
     second = read(shapes, POST + b"X-Id: 2\xff\r\nContent-Length: 0044\r\n\r\n")
     assert first.shape is second.shape
@@ -75,14 +80,14 @@ def test_head_alike_in_what_decides_is_read_once_and_keeps_its_values() -> None:
     ],
 )
 def test_head_that_differs_in_what_decides_is_read_anew(part: bytes, other: bytes) -> None:
-    shapes = Shapes()
+    shapes = RequestShapes()
     changed = MANY.replace(part, other)
     assert changed != MANY
     assert read(shapes, MANY).shape is not read(shapes, changed).shape
 
 
 def test_shapes_kept_are_bounded_in_number_and_in_bytes() -> None:
-    shapes = Shapes()
+    shapes = RequestShapes()
     first = read(shapes, MODELS).shape
     long = MODELS.replace(b"Host: x", b"Host: x\r\nX-Long: " + b"x" * KEPT_SHAPE_BYTES)
     assert read(shapes, long).shape is not read(shapes, long).shape

@@ -105,7 +105,7 @@ def test_layer_3_asks_by_itself_for_the_profiles_commands_only(atoll: TestServer
     assert Person(atoll).decides("deny")["subject"] == {"argv": [*push], "cwd": "/workspace"}
     asker.join()
     assert ended[0][0] == 1
-    assert "a person said no" in ended[0][2]
+    assert "a person denied it" in ended[0][2]
 
 
 def test_layer_3_cannot_be_answered_from_inside(atoll: TestServer) -> None:

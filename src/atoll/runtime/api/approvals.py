@@ -6,7 +6,7 @@ import msgspec
 from aiohttp import web
 
 from atoll.runtime.api.requests import answer, read_json
-from atoll.runtime.doors.approvals.command_requests import Ask
+from atoll.runtime.doors.approvals.command_requests import CommandRequest
 from atoll.runtime.parts import Parts
 
 
@@ -36,7 +36,7 @@ def routes(parts: Parts) -> list[web.RouteDef]:
     """`GET /asks` and `POST /asks/{id}`."""
 
     async def read(_request: web.Request) -> web.Response:
-        return answer(AskList([_view(ask) for ask in parts.asks.waiting()]))
+        return answer(AskList([_view(ask) for ask in parts.asks.list_pending()]))
 
     async def decide(request: web.Request) -> web.Response:
         body = await read_json(request, DecideBody)
@@ -46,5 +46,5 @@ def routes(parts: Parts) -> list[web.RouteDef]:
     return [web.get("/asks", read), web.post("/asks/{ask}", decide)]
 
 
-def _view(ask: Ask) -> AskView:
+def _view(ask: CommandRequest) -> AskView:
     return AskView(ask.id, "command", ask.at.isoformat(), ask.expires_at.isoformat(), ask.subject)

@@ -1,1 +1,1 @@
-"""The two ways out of a sandbox, served from outside its wall."""
+"""The two doors of a sandbox, the broker and the egress proxy, served outside its wall."""

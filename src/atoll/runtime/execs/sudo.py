@@ -1,7 +1,8 @@
 """Commands of `sudo`, as the runtime sees them: asked of the zygote, waited for, signalled.
 
-It decides nothing: whether a command may be asked for says the policy (`doors.ask_desk`), and
-whether it is run the zygote, by its own list. A runtime without a zygote has none.
+It decides nothing. The policy decides whether a command may be requested
+(`doors.approvals.endpoint`), and the zygote, by its own list, whether it runs. A runtime without a
+zygote has none.
 """
 
 import asyncio

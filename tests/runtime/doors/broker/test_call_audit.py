@@ -4,21 +4,23 @@ from collections.abc import Mapping
 
 from atoll.domain.broker.audit_budget import BURST
 from atoll.domain.broker.price import Usage
-from atoll.runtime.doors.broker.call_audit import Call, Ledger
+from atoll.runtime.doors.broker.call_audit import BrokerCall, CallAudit
 
 CALLS = 5000
 COUNTED = ("bytes_in", "bytes_out", "tokens_in", "tokens_out", "cost_micros")
 
 
-def call() -> Call:
+def call() -> BrokerCall:
     usage = Usage("gpt-5-mini", 11, 7)
-    return Call("POST", "openai", step="pass", bytes_in=3, bytes_out=5, usage=usage, cost_micros=2)
+    return BrokerCall(
+        "POST", "openai", step="pass", bytes_in=3, bytes_out=5, usage=usage, cost_micros=2
+    )
 
 
 def test_ledger_in_a_flood_writes_a_burst_and_sums_the_rest_into_the_next() -> None:
     now = 100.0
     written: list[Mapping[str, object]] = []
-    ledger = Ledger(lambda _kind, said: written.append(said), lambda: now)
+    ledger = CallAudit(lambda _kind, said: written.append(said), lambda: now)
     for _ in range(CALLS):
         ledger.record(call())
     assert len(written) == BURST
@@ -43,7 +45,7 @@ def test_ledger_in_a_flood_writes_a_burst_and_sums_the_rest_into_the_next() -> N
 def test_ledger_tells_what_it_counted_when_no_call_follows() -> None:
     now = 100.0
     written: list[Mapping[str, object]] = []
-    ledger = Ledger(lambda _kind, said: written.append(said), lambda: now)
+    ledger = CallAudit(lambda _kind, said: written.append(said), lambda: now)
     for _ in range(BURST + 2):
         ledger.record(call())
     ledger.settle()
@@ -63,9 +65,9 @@ def test_ledger_tells_what_it_counted_when_no_call_follows() -> None:
 
 def test_refused_calls_cost_those_that_passed_no_budget() -> None:
     written: list[Mapping[str, object]] = []
-    ledger = Ledger(lambda _kind, said: written.append(said), lambda: 100.0)
+    ledger = CallAudit(lambda _kind, said: written.append(said), lambda: 100.0)
     for _ in range(CALLS):
-        ledger.record(Call("GET", "openai", step="judge", outcome="not_allowed"))
+        ledger.record(BrokerCall("GET", "openai", step="judge", outcome="not_allowed"))
     ledger.record(call())
     assert len(written) == CALLS + 1
     assert (written[-1]["step"], written[-1].get("unrecorded")) == ("pass", None)

@@ -13,11 +13,11 @@ import pytest
 
 from atoll.domain.errors import NotFound
 from atoll.domain.network.egress import Destination, EgressPolicy, Refused
-from atoll.runtime.doors.approvals.command_requests import MAX_WAITING, Asks
-from atoll.runtime.doors.approvals.endpoint import AskDesk
+from atoll.runtime.doors.approvals.command_requests import MAX_WAITING, CommandRequests
+from atoll.runtime.doors.approvals.endpoint import ApprovalEndpoint
 from atoll.runtime.doors.egress import call as egress_call
-from atoll.runtime.doors.egress.call import serving
-from atoll.runtime.doors.egress.egress import Egress, proxying
+from atoll.runtime.doors.egress.call import make_handler
+from atoll.runtime.doors.egress.egress import Egress, serve_egress
 from atoll.runtime.execs.sudo import Sudo
 from atoll.wire.contract.policy import Commands, EgressRule, Network, Policy
 
@@ -63,7 +63,7 @@ class Door:
     audit: list[tuple[str, Mapping[str, object]]]
     lookups: list[str]
     news: asyncio.Event
-    asks: Asks
+    asks: CommandRequests
 
     async def told(self, kind: str) -> Mapping[str, object]:
         """The last entry of `kind`, awaited."""
@@ -103,7 +103,7 @@ class Door:
             EgressRule(host="inner.example", ports=(self.server.port,)),
         )  # fmt: skip
         network = Network(mode=mode, rules=rules, ports=(self.server.port,), **more)  # type: ignore[arg-type]
-        self.egress.heed(Policy(network=network))
+        self.egress.apply(Policy(network=network))
 
     def codes(self, kind: str = "door.refused") -> list[object]:
         return [told["code"] for name, told in self.audit if name == kind]
@@ -132,11 +132,11 @@ async def door(
         news.set()
 
     egress = Egress("sb_1", record, resolve=resolve, judge_address=judged)
-    asks = Asks(record)
-    desk = AskDesk(asks, lambda: commands, Sudo(None, lambda _kind, _payload: None))
+    asks = CommandRequests(record)
+    endpoint = ApprovalEndpoint(asks, lambda: commands, Sudo(None, lambda _kind, _payload: None))
     listener = socket.create_server(("127.0.0.1", 0))
     out = await asyncio.start_server(server, "127.0.0.1", 0)
-    async with out, proxying(egress, (listener,), serving(desk)):
+    async with out, serve_egress(egress, (listener,), make_handler(endpoint)):
         server.port = out.sockets[0].getsockname()[1]
         made = Door(egress, server, listener.getsockname()[1], audit, lookups, news, asks)
         made.live_by(**more)  # type: ignore[arg-type]
@@ -384,7 +384,7 @@ async def test_ask_waits_for_the_word_from_outside(allow: bool, status: bytes) -
         reader, writer = await here.open(asking("operator", "rm", "-rf", "x", cwd="/workspace/a"))
         told = await here.told("approval.asked")
         assert told["subject"] == {"argv": ["rm", "-rf", "x"], "cwd": "/workspace/a"}
-        assert [one.id for one in here.asks.waiting()] == [told["ask_id"]]
+        assert [one.id for one in here.asks.list_pending()] == [told["ask_id"]]
         here.asks.decide(str(told["ask_id"]), allow=allow)
         assert (await reader.read()).startswith(b"HTTP/1.1 " + status)
         with pytest.raises(NotFound):
@@ -398,7 +398,7 @@ async def test_ask_of_one_who_goes_away_is_taken_back() -> None:
         await here.told("approval.asked")
         writer.close()
         async with asyncio.timeout(5):
-            while here.asks.waiting():
+            while here.asks.list_pending():
                 await here.say(asking("nonsense", "x"))
 
 
@@ -407,7 +407,7 @@ async def test_command_outside_the_rules_runs_unasked_and_inside_asks() -> None:
         assert (await here.say(asking("check", "/usr/bin/git", "status"))).startswith(
             b"HTTP/1.1 200"
         )
-        assert here.asks.waiting() == []
+        assert here.asks.list_pending() == []
         _reader, writer = await here.open(asking("check", "git", "-C", "x", "push", "--force"))
         told = await here.told("approval.asked")
         assert told["subject"]["argv"] == ["git", "-C", "x", "push", "--force"]  # type: ignore[index]
@@ -459,13 +459,13 @@ async def test_sudo_asked_by_no_process_is_refused(pid: str) -> None:
 async def test_ask_that_cannot_be_shown_as_it_is_is_refused(said: bytes) -> None:
     async with door() as here:
         assert (await here.say(said)).startswith(b"HTTP/1.1 400 ")
-        assert here.asks.waiting() == []
+        assert here.asks.list_pending() == []
 
 
 async def test_asks_beyond_what_a_person_reads_are_refused() -> None:
     async with door() as here:
         callers = [await here.open(asking("operator", "true")) for _ in range(MAX_WAITING)]
-        while len(here.asks.waiting()) < MAX_WAITING:
+        while len(here.asks.list_pending()) < MAX_WAITING:
             here.news.clear()
             await here.news.wait()
         assert (await here.say(asking("operator", "true"))).startswith(b"HTTP/1.1 400 ")

@@ -1,1 +1,1 @@
-"""Where programs inside request approvals."""
+"""Approval requests from programs inside the sandbox."""

@@ -1,8 +1,8 @@
-"""Asks: somebody inside waits for a person's word on exactly one command.
+"""Approval requests for commands: a program inside waits for a person's decision on one command.
 
-Shown to the person outside as it was asked, decided outside only, and gone when its time is
-over or the asker is. Nothing sent from inside can decide one. Which commands need asking is
-the policy's business, running them the asker's.
+A request is shown to the person outside exactly as it was made, and only decided there. It ends
+with its deadline or with the program that waits. Nothing sent from inside can decide it. The policy
+says which commands need approval; the requesting program runs them.
 """
 
 import asyncio
@@ -16,13 +16,13 @@ from atoll.domain.errors import LimitReached, NotFound
 
 WAIT_SECONDS = 600.0
 MAX_WAITING = 16
-"""Of one sandbox: a person reads them all."""
+"""Open requests of one sandbox at most, because a person reads them all."""
 
 Record = Callable[[str, Mapping[str, object]], object]
 
 
-class Word(StrEnum):
-    """How an ask ended."""
+class Decision(StrEnum):
+    """The end of a command request."""
 
     ALLOW = "allow"
     DENY = "deny"
@@ -30,8 +30,9 @@ class Word(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """One that waits. `subject` is what the person is shown, whole: `argv` and `cwd`."""
+class CommandRequest:
+    """A command that waits for a decision. `subject` is all that the person is shown: `argv` and
+    `cwd`."""
 
     id: str
     at: datetime
@@ -41,57 +42,60 @@ class Ask:
 
     @property
     def subject(self) -> dict[str, object]:
-        """As the contract spells it."""
+        """The subject as the contract spells it."""
         return {"argv": [*self.argv], "cwd": self.cwd}
 
 
 @dataclass(slots=True)
-class _Waiting:
-    ask: Ask
-    word: "asyncio.Future[Word]" = field(repr=False)
+class _Pending:
+    request: CommandRequest
+    decision: "asyncio.Future[Decision]" = field(repr=False)
 
 
-class Asks:
-    """Those of one sandbox. `record` writes to the journal."""
+class CommandRequests:
+    """The open command requests of one sandbox. `record` writes to the journal."""
 
     def __init__(self, record: Record, wait_seconds: float = WAIT_SECONDS) -> None:
         self._record = record
         self._wait_seconds = wait_seconds
-        self._waiting: dict[str, _Waiting] = {}
+        self._pending: dict[str, _Pending] = {}
 
-    def waiting(self) -> list[Ask]:
-        """Those that nobody decided yet, oldest first."""
-        return [one.ask for one in self._waiting.values()]
+    def list_pending(self) -> list[CommandRequest]:
+        """Return the undecided requests, oldest first."""
+        return [one.request for one in self._pending.values()]
 
-    async def ask(self, argv: tuple[str, ...], cwd: str) -> Word:
-        """Ask for one command, and wait for the word. Cancelling takes the ask back. The same
-        command asked twice at once is two asks: each is answered for one run. Raises
+    async def submit(self, argv: tuple[str, ...], cwd: str) -> Decision:
+        """Request one command and wait for the decision. Cancelling withdraws the request. The
+        same command requested twice is two requests, each decided for one run. Raises
         `LimitReached`."""
-        if len(self._waiting) >= MAX_WAITING:
+        if len(self._pending) >= MAX_WAITING:
             raise LimitReached(f"{MAX_WAITING} commands wait for a person already")
         now = datetime.now(UTC)
-        ask = Ask(
+        request = CommandRequest(
             id=f"ask_{secrets.token_hex(10)}",
             at=now,
             expires_at=now + timedelta(seconds=self._wait_seconds),
             argv=argv,
             cwd=cwd,
         )
-        one = _Waiting(ask, asyncio.get_running_loop().create_future())
-        self._waiting[ask.id] = one
-        told = {"ask_id": ask.id, "kind": "command", "subject": ask.subject}
-        self._record("approval.asked", {**told, "expires_at": ask.expires_at.isoformat()})
+        one = _Pending(request, asyncio.get_running_loop().create_future())
+        self._pending[request.id] = one
+        payload = {"ask_id": request.id, "kind": "command", "subject": request.subject}
+        expires_at = request.expires_at.isoformat()
+        self._record("approval.asked", {**payload, "expires_at": expires_at})
         try:
             async with asyncio.timeout(self._wait_seconds):
-                return await one.word
+                return await one.decision
         except TimeoutError:
-            return Word.EXPIRED
+            return Decision.EXPIRED
         finally:
-            self._waiting.pop(ask.id, None)
+            self._pending.pop(request.id, None)
 
     def decide(self, ask_id: str, *, allow: bool) -> None:
-        """A person's word, from outside. Raises `NotFound` when nobody waits for it any more."""
-        one = self._waiting.pop(ask_id, None)
-        if one is None or one.word.done():
-            raise NotFound(f"nobody waits for {ask_id[:80]} any more; a new run asks anew")
-        one.word.set_result(Word.ALLOW if allow else Word.DENY)
+        """Decide a request from outside. Raises `NotFound` when no program waits any more."""
+        one = self._pending.pop(ask_id, None)
+        if one is None or one.decision.done():
+            raise NotFound(
+                f"nobody waits for {ask_id[:80]} any more; a new run makes a new request"
+            )
+        one.decision.set_result(Decision.ALLOW if allow else Decision.DENY)

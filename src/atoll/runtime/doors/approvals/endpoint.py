@@ -1,10 +1,10 @@
-"""Where programs inside ask for a person's word: `POST /atoll/ask` at the egress door.
+"""The endpoint for approval requests from inside: `POST /atoll/ask` at the egress door.
 
-The body is words ended by NUL: what is asked (`operator`, `check` or `sudo PID`), the working
-directory, then argv. The answer's status is the word, its text is for the person at the
-terminal: 200 run exactly this, 403 no, 409 nobody decided in time, 400 it cannot be asked.
-What `sudo` may run was run when 200 comes; `Atoll-Exit` is how it ended. Until then each byte
-that follows the body is the number of a signal for it.
+The body is a list of strings, each ended by NUL: the kind (`operator`, `check` or `sudo PID`), the
+working directory, then argv. The status is the decision, the text is for the person at the
+terminal: 200 run exactly this command, 403 denied, 409 no decision in time, 400 not a valid
+request. For `sudo`, 200 means that the command has run, and `Atoll-Exit` is its exit code. Until
+then each byte after the body is the number of a signal for the command.
 """
 
 import asyncio
@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 from atoll.domain.approvals.command_rule import asks_for, showable, sudo_allows
 from atoll.domain.errors import AtollError, LimitReached
-from atoll.runtime.doors.approvals.command_requests import Asks, Word
+from atoll.runtime.doors.approvals.command_requests import CommandRequests, Decision
 from atoll.runtime.doors.egress.pipe import Side
+from atoll.runtime.doors.listener.responses import text_response
 from atoll.runtime.execs.sudo import Run, Sudo
 from atoll.wire.contract.policy import Commands
 from atoll.wire.http.proxy_head import ProxyHead
@@ -35,112 +36,106 @@ _RUN, _NO, _LATE, _WRONG, _GONE = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
+class _Ask:
     kind: str
     cwd: str
     argv: tuple[str, ...]
 
 
-class AskDesk:
-    """Answers those who ask. `commands` tells what the policy says just now."""
+class ApprovalEndpoint:
+    """The approval endpoint of one sandbox. `commands` returns the command rules of the policy."""
 
-    def __init__(self, asks: Asks, commands: Callable[[], Commands], sudo: Sudo) -> None:
-        self._asks = asks
+    def __init__(
+        self, requests: CommandRequests, commands: Callable[[], Commands], sudo: Sudo
+    ) -> None:
+        self._requests = requests
         self._sudo = sudo
         self._commands = commands
 
     async def serve(self, head: ProxyHead, rest: bytes, caller: Side) -> bytes:
-        """The whole answer to a request to the door itself."""
+        """Return the whole response to a request that addresses the door itself."""
         if (head.method, head.path) != ("POST", PATH):
-            return spelled(_GONE, "this is a proxy: send http://host/path or CONNECT host:port")
-        question = await _question(head, rest, caller[0])
-        if isinstance(question, str):
-            return spelled(_WRONG, question)
-        return await self._answered(question, caller[0])
+            return text_response(
+                _GONE, "this is a proxy: send http://host/path or CONNECT host:port"
+            )
+        ask = await _read_ask(head, rest, caller[0])
+        if isinstance(ask, str):
+            return text_response(_WRONG, ask)
+        return await self._respond(ask, caller[0])
 
-    async def _answered(self, question: _Question, reader: asyncio.StreamReader) -> bytes:
+    async def _respond(self, ask: _Ask, reader: asyncio.StreamReader) -> bytes:
         commands = self._commands()
-        match question.kind:
-            case "check" if not asks_for(commands.operator, question.argv):
-                return spelled(_RUN, "")
+        match ask.kind:
+            case "check" if not asks_for(commands.operator, ask.argv):
+                return text_response(_RUN, "")
             case "check" | "operator":
-                return await self._asked(question, reader)
+                return await self._decide(ask, reader)
             case kind if kind.startswith("sudo "):
-                return await self._run(commands, question, reader)
+                return await self._run(commands, ask, reader)
             case _:
-                return spelled(_WRONG, "asked for something unknown")
+                return text_response(_WRONG, "unknown kind of request")
 
-    async def _run(
-        self, commands: Commands, question: _Question, reader: asyncio.StreamReader
-    ) -> bytes:
-        why_not = _refused(commands, question.argv)
+    async def _run(self, commands: Commands, ask: _Ask, reader: asyncio.StreamReader) -> bytes:
+        why_not = _why_refused(commands, ask.argv)
         if why_not is not None:
-            return spelled(_NO, why_not)
-        pid = question.kind.removeprefix("sudo ")
+            return text_response(_NO, why_not)
+        pid = ask.kind.removeprefix("sudo ")
         if not (pid.isascii() and pid.isdecimal() and 1 < int(pid[:9]) < _MOST_PIDS):
-            return spelled(_WRONG, "asked by no process")
+            return text_response(_WRONG, "not the pid of a process")
         try:
-            run = self._sudo.begin(question.argv, question.cwd, int(pid))
-            code = await self._ended(run, reader)
+            run = self._sudo.begin(ask.argv, ask.cwd, int(pid))
+            code = await self._wait_for_exit(run, reader)
         except AtollError as error:
-            return spelled(_NO, error.message)
-        return spelled(_RUN, "", code=code)
+            return text_response(_NO, error.message)
+        return text_response(_RUN, "", code=code)
 
-    async def _ended(self, run: Run, reader: asyncio.StreamReader) -> int:
-        """Raises `ConnectionError` (in a group) once the asker is gone, and ends the command."""
+    async def _wait_for_exit(self, run: Run, reader: asyncio.StreamReader) -> int:
+        """Return the exit code. Raises `ConnectionError` (in a group) when the caller hangs up, and
+        ends the command."""
         failed: AtollError | None = None
         code = 0
         async with asyncio.TaskGroup() as waits:
-            heard = waits.create_task(_signals(reader, run))
+            signals = waits.create_task(_forward_signals(reader, run))
             try:
                 code = await self._sudo.ended(run)
             except AtollError as error:
                 failed = error
             finally:
-                heard.cancel()
+                signals.cancel()
         if failed is not None:
             raise failed
         return code
 
-    async def _asked(self, question: _Question, reader: asyncio.StreamReader) -> bytes:
-        why_not = showable(question.argv, question.cwd)
+    async def _decide(self, ask: _Ask, reader: asyncio.StreamReader) -> bytes:
+        why_not = showable(ask.argv, ask.cwd)
         if why_not is not None:
-            return spelled(_WRONG, f"a person cannot be asked for this command: {why_not}")
-        word = await self._word(question, reader)
-        match word:
-            case Word.ALLOW:
-                return spelled(_RUN, "allowed")
-            case Word.DENY:
-                return spelled(_NO, "a person said no")
-            case Word.EXPIRED:
-                return spelled(_LATE, "nobody decided in time")
+            return text_response(_WRONG, f"a person cannot be asked for this command: {why_not}")
+        decision = await self._wait_for_decision(ask, reader)
+        match decision:
+            case Decision.ALLOW:
+                return text_response(_RUN, "allowed")
+            case Decision.DENY:
+                return text_response(_NO, "a person denied it")
+            case Decision.EXPIRED:
+                return text_response(_LATE, "nobody decided in time")
             case LimitReached():
-                return spelled(_WRONG, word.message)
+                return text_response(_WRONG, decision.message)
 
-    async def _word(self, question: _Question, reader: asyncio.StreamReader) -> Word | LimitReached:
-        """The person's word; raises `ConnectionError` (in a group) once the asker is gone."""
+    async def _wait_for_decision(
+        self, ask: _Ask, reader: asyncio.StreamReader
+    ) -> Decision | LimitReached:
+        """Return the decision. Raises `ConnectionError` (in a group) when the caller hangs up."""
         async with asyncio.TaskGroup() as waits:
-            gone = waits.create_task(_gone(reader))
+            gone = waits.create_task(_wait_for_hang_up(reader))
             try:
-                return await self._asks.ask(question.argv, question.cwd)
+                return await self._requests.submit(ask.argv, ask.cwd)
             except LimitReached as error:
                 return error
             finally:
                 gone.cancel()
 
 
-def spelled(status: str, text: str, *, code: int | None = None) -> bytes:
-    """A whole HTTP answer with one line of text; with the exit `code` of what was run."""
-    ended = "" if code is None else f"Atoll-Exit: {code}\r\n"
-    body = f"{text}\n".encode() if text else b""
-    head = (
-        f"HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\n"
-        f"Content-Length: {len(body)}\r\n{ended}Connection: close\r\n\r\n"
-    )
-    return head.encode() + body
-
-
-def _refused(commands: Commands, argv: tuple[str, ...]) -> str | None:
+def _why_refused(commands: Commands, argv: tuple[str, ...]) -> str | None:
     if not commands.sudo:
         return "this sandbox's profile allows sudo nothing (safety.sudo)"
     if not sudo_allows(commands.sudo, argv):
@@ -149,35 +144,35 @@ def _refused(commands: Commands, argv: tuple[str, ...]) -> str | None:
     return None
 
 
-async def _signals(reader: asyncio.StreamReader, run: Run) -> None:
-    """Raises when the asker hangs up."""
+async def _forward_signals(reader: asyncio.StreamReader, run: Run) -> None:
+    """Forward signals to the command. Raises `ConnectionError` when the caller hangs up."""
     while numbers := await reader.read(64):
         for number in numbers:
             with contextlib.suppress(AtollError):
                 run.signal(number)
-    raise ConnectionError("the one who asked went away")
+    raise ConnectionError("the caller hung up")
 
 
-async def _gone(reader: asyncio.StreamReader) -> None:
-    """Raises when the asker hangs up; what else it says is not listened to."""
+async def _wait_for_hang_up(reader: asyncio.StreamReader) -> None:
+    """Raise `ConnectionError` when the caller hangs up; discard other bytes."""
     while await reader.read(4096):
         pass
-    raise ConnectionError("the one who asked went away")
+    raise ConnectionError("the caller hung up")
 
 
-async def _question(head: ProxyHead, rest: bytes, reader: asyncio.StreamReader) -> _Question | str:
-    """What is asked, or why it is no question."""
+async def _read_ask(head: ProxyHead, rest: bytes, reader: asyncio.StreamReader) -> _Ask | str:
+    """Return the request, or why it is not valid."""
     length = head.length or 0
     if not 0 < length <= MAX_BODY_BYTES or len(rest) > length:
-        return f"an ask has 1 to {MAX_BODY_BYTES} bytes"
+        return f"a request has 1 to {MAX_BODY_BYTES} bytes"
     try:
         async with asyncio.timeout(BODY_SECONDS):
             body = rest + await reader.readexactly(length - len(rest))
     except TimeoutError:
-        return "the ask did not come whole"
+        return "the request did not arrive in time"
     if not body.endswith(b"\0"):
-        return "an ask is words, each ended by NUL"
+        return "a request is a list of strings, each ended by NUL"
     words = [word.decode("utf-8", "surrogateescape") for word in body[:-1].split(b"\0")]
     if len(words) < 3 or not words[2]:
-        return "an ask names its kind, a directory and a command"
-    return _Question(words[0], words[1], tuple(words[2:]))
+        return "a request names its kind, a directory and a command"
+    return _Ask(words[0], words[1], tuple(words[2:]))

@@ -1,1 +1,1 @@
-"""The broker door: calls leave here with their key."""
+"""The broker door: an HTTP proxy that adds credentials to calls."""

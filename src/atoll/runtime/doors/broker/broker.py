@@ -22,17 +22,17 @@ from atoll.domain.broker.metering import cut_short, model_of_path, usage_of
 from atoll.domain.broker.passage import Refusal
 from atoll.domain.broker.price import cost_micros
 from atoll.domain.broker.provider import Upstream
-from atoll.runtime.doors.approvals.secret_requests import Asking
-from atoll.runtime.doors.broker.call_audit import Audit, Call, Ledger
-from atoll.runtime.doors.broker.credentials import Holdings, holdings_of
+from atoll.runtime.doors.approvals.secret_requests import SecretRequests
+from atoll.runtime.doors.broker.call_audit import Audit, BrokerCall, CallAudit
+from atoll.runtime.doors.broker.credentials import Credentials, read_credentials
 from atoll.runtime.doors.broker.exchange import Exchange
 from atoll.runtime.doors.broker.inbound import Inbound
-from atoll.runtime.doors.broker.request import Request, Shapes
-from atoll.runtime.doors.broker.route import Way
-from atoll.runtime.doors.broker.route_table import Ways
+from atoll.runtime.doors.broker.request import BrokerRequest, RequestShapes
+from atoll.runtime.doors.broker.route import BrokerRoute
+from atoll.runtime.doors.broker.route_table import RouteTable
 from atoll.runtime.doors.broker.spending import Spending
-from atoll.runtime.doors.broker.upstream_connections import AddressRefused, Connections
-from atoll.runtime.doors.listener.serving import opened
+from atoll.runtime.doors.broker.upstream_connections import AddressRefused, UpstreamConnections
+from atoll.runtime.doors.listener.connection_limit import serve
 from atoll.runtime.policy.policy import StandingPolicy
 from atoll.runtime.tasks import Tasks
 from atoll.wire.contract.policy import DoorLimits, Policy
@@ -62,14 +62,14 @@ class Broker:
     def __init__(self, parts: BrokerParts, tasks: Tasks) -> None:
         audit = self._audit = parts.audit
         self._parts = parts
-        self._ledger = Ledger(audit)
-        self._asking = Asking(audit)
+        self._call_audit = CallAudit(audit)
+        self._secret_requests = SecretRequests(audit)
         self._tasks = tasks
-        self._connections = Connections(parts.trust)
+        self._connections = UpstreamConnections(parts.trust)
         self._spending = Spending(parts.spent)
         self._allowance = Allowance(monotonic(), self._spending.kept)
-        self._shapes = Shapes()
-        self._ways = Ways(Holdings(upstreams=parts.floor))
+        self._shapes = RequestShapes()
+        self._routes = RouteTable(Credentials(upstreams=parts.floor))
         self._used: set[str] = set()
         self._live: set[Exchange] = set()
         self._crowd: set[Inbound] = set()
@@ -80,10 +80,10 @@ class Broker:
         self._busy.set()
         return Inbound(self._begin, self._shapes, self._crowd)
 
-    def heed(self, policy: Policy) -> None:
+    def apply(self, policy: Policy) -> None:
         """Live by this policy from now on: what leans on something that is gone is cut."""
-        self._ways = Ways(holdings_of(self._parts.floor, policy, self._parts.places))
-        self._allowance.bounds = _bounds(policy.limits)
+        self._routes = RouteTable(read_credentials(self._parts.floor, policy, self._parts.places))
+        self._allowance.bounds = _read_bounds(policy.limits)
         self._connections.close()
         self._cut_ungranted()
 
@@ -97,7 +97,7 @@ class Broker:
             self._connections.sweep(now)
             self._cut_ungranted()
             self._spending.keep(self._allowance.spent)
-            self._ledger.settle()
+            self._call_audit.settle()
             for exchange in list(self._live):
                 outbound = exchange.outbound
                 if outbound and now - outbound.heard_at > UPSTREAM_SILENCE_SECONDS:
@@ -107,7 +107,7 @@ class Broker:
                     client.drop()
                 elif client.idle and now - client.idle_since > CLIENT_IDLE_SECONDS:
                     client.expired()
-            if not (self._crowd or self._live or self._connections.kept):
+            if not (self._crowd or self._live or self._connections.has_idle):
                 self._busy.clear()
 
     def close(self) -> None:
@@ -118,7 +118,7 @@ class Broker:
             client.drop()
         self._connections.close()
         self._spending.keep(self._allowance.spent)
-        self._ledger.settle(last=True)
+        self._call_audit.settle(last=True)
 
     def took(self, count: int) -> bool:
         """Bytes passed; False when there may be no more."""
@@ -130,42 +130,44 @@ class Broker:
         call = exchange.call
         if exchange.usage is not None and exchange.outbound is not None:
             self._meter(exchange, exchange.usage)
-        self._allowance.leave(call.who, call.cost_micros or 0)
-        if call.cost_micros and call.who in self._allowance.bounds.spend_micros:
+        self._allowance.leave(call.service, call.cost_micros or 0)
+        if call.cost_micros and call.service in self._allowance.bounds.spend_micros:
             # Under a cap every cent counts, also when this process is killed.
             self._spending.keep(self._allowance.spent)
-        self._ledger.record(call)
+        self._call_audit.record(call)
         if exchange.outbound is not None:
-            self._connections.give(exchange.outbound)
+            self._connections.put_back(exchange.outbound)
 
-    def _begin(self, request: Request, client: Inbound) -> Exchange | Refusal:
+    def _begin(self, request: BrokerRequest, client: Inbound) -> Exchange | Refusal:
         """Every step up to dialling, in one breath."""
-        call = Call(request.shape.method)
-        way = self._ways.route(request, used=self._used, call=call)
-        refusal = way if isinstance(way, Refusal) else self._admit(way, call)
+        call = BrokerCall(request.shape.method)
+        route = self._routes.find(request, used=self._used, call=call)
+        refusal = route if isinstance(route, Refusal) else self._admit(route, call)
         if refusal is not None:
             call.outcome, call.status = refusal.error, refusal.status
-            self._ledger.record(call)
-            self._asking.heard(call, refusal)
+            self._call_audit.record(call)
+            self._secret_requests.write(call, refusal)
             return refusal
-        assert isinstance(way, Way)  # noqa: S101  a refusal was returned above
-        exchange = Exchange(way, request, call=call, client=client, owner=self)
+        assert isinstance(route, BrokerRoute)  # noqa: S101  a refusal was returned above
+        exchange = Exchange(route, request, call=call, client=client, owner=self)
         self._dispatch(exchange)
         return exchange
 
-    def _admit(self, way: Way, call: Call) -> Refusal | None:
+    def _admit(self, route: BrokerRoute, call: BrokerCall) -> Refusal | None:
         call.step = "admit"
-        if way.passage.websocket and call.who in self._allowance.bounds.spend_micros:
-            message = f"what a WebSocket costs cannot be counted, and {call.who} has a money cap"
+        if route.passage.websocket and call.service in self._allowance.bounds.spend_micros:
+            message = (
+                f"what a WebSocket costs cannot be counted, and {call.service} has a money cap"
+            )
             return Refusal(403, "not_metered", message + "; use plain requests")
-        met = self._allowance.enter(call.who, monotonic())
+        met = self._allowance.enter(call.service, monotonic())
         return None if met is None else Refusal(429, "limit_reached", met)
 
     def _dispatch(self, exchange: Exchange) -> None:
-        call, grant, passage = exchange.call, exchange.way.grant, exchange.way.passage
-        if grant.once:
-            self._used.add(grant.approval_id)
-            self._audit("approval.used", {"approval_id": grant.approval_id})
+        call, credential, passage = exchange.call, exchange.route.credential, exchange.route.passage
+        if credential.once:
+            self._used.add(credential.approval_id)
+            self._audit("approval.used", {"approval_id": credential.approval_id})
         call.step, call.rule = "dial", passage.rule
         self._live.add(exchange)
         idle = self._connections.take(passage.origin)
@@ -175,9 +177,9 @@ class Broker:
             self._tasks.spawn(self._dial(exchange), "broker dial")
 
     async def _dial(self, exchange: Exchange) -> None:
-        who = exchange.call.who
+        who = exchange.call.service
         try:
-            outbound = await self._connections.dial(exchange.way.passage.origin)
+            outbound = await self._connections.dial(exchange.route.passage.origin)
         except AddressRefused as error:
             exchange.fail(Refusal(403, "address_refused", str(error)))
         except (OSError, UnicodeError) as error:
@@ -196,7 +198,7 @@ class Broker:
             return
         if (whole and not call.bytes_out) or call.outcome == "upstream_unreachable":
             return
-        model = model_of_path(exchange.way.passage.target) or reader.model()
+        model = model_of_path(exchange.route.passage.target) or reader.model()
         model = model or read_model(exchange.asked_head)
         usage = usage_of(
             reader.counts(), model=model, bytes_in=call.bytes_in, bytes_out=call.bytes_out
@@ -204,35 +206,35 @@ class Broker:
         if not whole:
             seconds = monotonic() - call.started
             usage = cut_short(usage, bytes_in=call.bytes_in, seconds=seconds)
-        call.usage, cost = usage, cost_micros(call.who, usage)
+        call.usage, cost = usage, cost_micros(call.service, usage)
         call.cost_micros = cost if whole or cost is None else max(cost, LEAST_RESERVE_MICROS)
 
     def _cut_ungranted(self) -> None:
         now = time.time()
         for exchange in list(self._live):
-            if not self._ways.holdings.still(exchange.way.grant, now):
+            if not self._routes.credentials.covers(exchange.route.credential, now):
                 message = "what this request was allowed by was taken back"
                 exchange.fail(Refusal(403, "revoked", message))
 
 
 @asynccontextmanager
-async def brokering(
+async def serve_broker(
     parts: BrokerParts, policy: StandingPolicy, doors: tuple[socket.socket, ...]
 ) -> AsyncIterator[None]:
     """A broker at these listening sockets, which lives by the standing policy, until the end of
     the block. Takes the sockets over and closes them."""
     async with Tasks() as tasks:
         broker = Broker(parts, tasks)
-        policy.heed(broker.heed)
+        policy.heed(broker.apply)
         tasks.spawn(broker.sweep(), "broker sweep")
         try:
-            async with opened(broker.protocol, doors):
+            async with serve(broker.protocol, doors):
                 yield
         finally:
             broker.close()
 
 
-def _bounds(limits: DoorLimits) -> Bounds:
+def _read_bounds(limits: DoorLimits) -> Bounds:
     usual = Bounds()
     return Bounds(
         requests_per_minute=limits.requests_per_minute or usual.requests_per_minute,

@@ -1,6 +1,6 @@
-"""One request's record for the audit, and how much of the audit a sandbox may fill.
+"""The audit record of one broker call, and the limit on records that one sandbox may write.
 
-Never a body, a key, a header's value or a whole path.
+A record never holds a body, a key, a header's value or a whole path.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,18 +12,19 @@ from atoll.domain.broker.audit_budget import AuditBudget
 from atoll.domain.broker.price import Usage
 
 Audit = Callable[[str, Mapping[str, object]], object]
-"""Called with a kind and what happened."""
+"""A sink of audit entries, called with a kind and a payload."""
 
 REFUSING = frozenset({"read", "route", "judge", "admit"})
-"""Steps at which the broker refuses a request by itself, so that none of it went out."""
+"""Steps before any byte goes out: a call that ends at one was refused by the broker itself."""
 
 
-class Call(msgspec.Struct):
-    """What became of one request. `step` is the last one it reached: read, route, admit, judge,
-    dial, answer, pass; `outcome` how that ended. `who` is a provider's name, `custom` or `git`."""
+class BrokerCall(msgspec.Struct):
+    """The audit record of one request. `step` is the last step it reached: read, route, admit,
+    judge, dial, answer, pass. `outcome` is the result of that step. `service` is a provider's
+    name, `custom` or `git`."""
 
     method: str
-    who: str = ""
+    service: str = ""
     rule: str = ""
     step: str = "read"
     outcome: str = "error"
@@ -36,10 +37,10 @@ class Call(msgspec.Struct):
     more: dict[str, object] = msgspec.field(default_factory=dict)
 
     def payload(self) -> dict[str, object]:
-        """As it is written down."""
-        said: dict[str, object] = {
+        """Return the payload of the audit entry."""
+        payload: dict[str, object] = {
             "door": "broker",
-            "provider": self.who[:64],
+            "provider": self.service[:64],
             "method": self.method[:16],
             "path_class": self.rule,
             "step": self.step,
@@ -52,17 +53,18 @@ class Call(msgspec.Struct):
         }
         usage = self.usage
         if usage is not None:
-            said.update(model=usage.model, tokens_in=usage.read, tokens_out=usage.written)
-            said.update(tokens_cached=usage.cached, estimated=usage.estimated)
+            payload.update(model=usage.model, tokens_in=usage.read, tokens_out=usage.written)
+            payload.update(tokens_cached=usage.cached, estimated=usage.estimated)
         if self.cost_micros is not None:
-            said["cost_micros"] = self.cost_micros
-        return said
+            payload["cost_micros"] = self.cost_micros
+        return payload
 
 
-class Ledger:
-    """Writes calls down while the budget lasts; what it leaves out is summed into the next, or told
-    by itself when none comes (`settle`). Refused ones cost no budget, because the audit merges
-    them: else a flood of them would hide what passed. `clock` is a steady one, in seconds."""
+class CallAudit:
+    """The audit of broker calls, within a budget. Omitted calls are summed into the next entry, or
+    written as an entry of their own when none follows (`settle`). Refused calls cost no budget,
+    because the audit below merges them: a flood of refusals must not hide calls that passed.
+    `clock` is monotonic, in seconds."""
 
     def __init__(self, audit: Audit, clock: Callable[[], float] = monotonic) -> None:
         self._audit = audit
@@ -70,22 +72,22 @@ class Ledger:
         self._budget = AuditBudget(clock())
         self._missed: dict[str, int] = {}
 
-    def record(self, call: Call) -> None:
-        """Write one request down, or count it."""
+    def record(self, call: BrokerCall) -> None:
+        """Write one call, or count it when the budget is used up."""
         if call.step in REFUSING:
             self._audit("door.request", call.payload())
             return
         unrecorded = self._budget.take(self._clock())
         if unrecorded is None:
-            self._add(call)
+            self._count(call)
             return
-        said = call.payload()
+        payload = call.payload()
         if unrecorded:
-            said.update(self._sums(unrecorded))
-        self._audit("door.request", said)
+            payload.update(self._sums(unrecorded))
+        self._audit("door.request", payload)
 
     def settle(self, *, last: bool = False) -> None:
-        """Tell of what was counted and is followed by nothing; `last` whatever the budget says."""
+        """Write the counted calls as one entry when the budget allows it, or always with `last`."""
         now = self._clock()
         if self._budget.missed and (last or self._budget.affords(now)):
             unrecorded = self._budget.told() if last else self._budget.take(now)
@@ -96,7 +98,7 @@ class Ledger:
         self._missed = {}
         return sums
 
-    def _add(self, call: Call) -> None:
+    def _count(self, call: BrokerCall) -> None:
         usage = call.usage or Usage()
         for name, count in (
             ("bytes_in", call.bytes_in),

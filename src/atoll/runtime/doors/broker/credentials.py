@@ -1,7 +1,7 @@
-"""What the broker holds for its sandbox: keys, secrets, approvals, remotes, ready to be asked.
+"""The credentials of one sandbox's broker: provider keys, secrets, approvals and git remotes.
 
-Made anew from every policy, over the floor of the installation's own keys. Checking and using
-an approval happen in one breath, on one of these (threats, attempt 94).
+Built anew from every policy, on top of the installation's own keys. An approval is checked and
+used on the same object without an await in between (threats, attempt 94).
 """
 
 import logging
@@ -24,10 +24,10 @@ log = logging.getLogger("atoll.runtime")
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
-    """What a request leans on while it lasts: `name` of a provider, id of a secret, address of
-    a remote. With an approval, until that ends; one good once is used up, and holds as long as
-    its secret does."""
+class CredentialRef:
+    """A reference to the credential that a request uses: `name` is a provider's name, a secret's id
+    or a remote's address. A request with an approval may last until the approval ends. With a
+    one-time approval (`once`) it may last as long as its secret."""
 
     kind: Literal["provider", "custom", "git"]
     name: str
@@ -38,9 +38,9 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
-class Holdings:
-    """One policy's, by the names they are asked for. `no_fetch` are providers that may be asked to
-    fetch and call nothing."""
+class Credentials:
+    """The credentials of one policy by name. `no_fetch` are providers that may not be made to fetch
+    or call anything."""
 
     upstreams: Mapping[str, Upstream] = field(default_factory=dict)
     customs: Mapping[str, CustomSecret] = field(default_factory=dict)
@@ -49,11 +49,11 @@ class Holdings:
     dev: bool = False
     no_fetch: frozenset[str] = frozenset()
 
-    def approval(
+    def find_approval(
         self, secret: CustomSecret, target: Target, *, used: set[str], now: float
     ) -> Approved | None:
-        """The approval that lets this version of the secret go there, at Unix second `now`;
-        lasting ones before those that are good once."""
+        """Return the approval of this secret version for `target` at Unix second `now`. Lasting
+        approvals take precedence over one-time ones."""
         fitting = [
             one
             for one in self.approvals
@@ -64,69 +64,69 @@ class Holdings:
         ]
         return min(fitting, key=lambda one: one.once, default=None)
 
-    def still(self, grant: Grant, now: float) -> bool:
-        """Whether what a request leans on is still there."""
-        match grant.kind:
+    def covers(self, credential: CredentialRef, now: float) -> bool:
+        """Return whether the credential that a request uses is still granted."""
+        match credential.kind:
             case "provider":
-                return grant.name in self.upstreams
+                return credential.name in self.upstreams
             case "git":
-                return any(_address(one) == grant.name for one in self.remotes)
+                return any(_address(one) == credential.name for one in self.remotes)
             case "custom":
-                return self._still_custom(grant, now)
+                return self._covers_custom(credential, now)
 
-    def _still_custom(self, grant: Grant, now: float) -> bool:
+    def _covers_custom(self, credential: CredentialRef, now: float) -> bool:
         held = any(
-            (one.secret_id, one.version) == (grant.name, grant.version)
+            (one.secret_id, one.version) == (credential.name, credential.version)
             for one in self.customs.values()
         )
-        if grant.once:
+        if credential.once:
             return held
         return held and any(
-            one.approval_id == grant.approval_id and (one.until is None or now < one.until)
+            one.approval_id == credential.approval_id and (one.until is None or now < one.until)
             for one in self.approvals
         )
 
 
-def holdings_of(
+def read_credentials(
     floor: Mapping[str, Upstream], policy: Policy, places: Mapping[str, str]
-) -> Holdings:
-    """What `policy` gives, over the installation's own keys; `places` are base URLs by provider
-    where neither the key's record nor the vendor's own counts. A part that cannot be used is left
-    out and logged by name: nothing passes by it."""
+) -> Credentials:
+    """Return the credentials of `policy` on top of the installation's own keys (`floor`). `places`
+    are base URLs by provider, used in place of the vendor's own. An unusable credential is left
+    out and logged by name, so that no request can use it."""
     upstreams = dict(floor)
     for one in policy.providers:
         provider = PROVIDERS.get(one.provider)
         usual = provider.upstream if provider else ""
         base_url = one.base_url or places.get(one.provider, usual)
-        if provider is None or not safe_base_url(base_url) or not _sendable(one.value):
+        if provider is None or not safe_base_url(base_url) or not _is_sendable(one.value):
             log.error("the key of provider %r (%s) cannot be used", one.provider, one.secret_id)
             upstreams.pop(one.provider, None)
             continue
         upstreams[one.provider] = Upstream(provider, base_url, one.value)
-    customs = {one.name: one for one in policy.customs if _fits(one)}
-    return Holdings(
+    customs = {one.name: one for one in policy.customs if _is_usable(one)}
+    return Credentials(
         upstreams,
         customs,
         policy.approvals,
-        _remotes(policy),
+        _read_remotes(policy),
         policy.dev,
         frozenset(policy.limits.no_fetch),
     )
 
 
-def secret_of(custom: CustomSecret) -> Secret:
-    """The rules' view of a custom secret."""
+def make_secret(custom: CustomSecret) -> Secret:
+    """Return a custom secret as the domain's rules take it."""
     return Secret(custom.name, custom.value, custom.slot, custom.slot_name, custom.headers)
 
 
-def grant_of_remote(remote: Remote) -> Grant:
-    """What a git request leans on."""
-    return Grant("git", _address(remote))
+def make_remote_ref(remote: Remote) -> CredentialRef:
+    """Return the reference to a git remote's credential."""
+    return CredentialRef("git", _address(remote))
 
 
 def read_target_query(query: str) -> str | None:
-    """The `target` of `/broker/custom/{name}?target=…`: the whole rest of the query, as it is
-    when it begins like a URL, percent-decoded once when not. None without one."""
+    """Return the `target` of `/broker/custom/{name}?target=…`: the whole rest of the query,
+    percent-decoded once unless it begins like a URL. None without a target."""
     if not query.startswith("target="):
         return None
     text = query.removeprefix("target=")
@@ -137,7 +137,7 @@ def _address(remote: Remote) -> str:
     return f"{remote.target.scheme}://{remote.target.authority}{remote.target.path}"
 
 
-def _remotes(policy: Policy) -> tuple[Remote, ...]:
+def _read_remotes(policy: Policy) -> tuple[Remote, ...]:
     found = []
     for one in policy.remotes:
         try:
@@ -147,16 +147,16 @@ def _remotes(policy: Policy) -> tuple[Remote, ...]:
     return tuple(found)
 
 
-def _fits(custom: CustomSecret) -> bool:
-    """Whether a secret can stand in its slot."""
+def _is_usable(custom: CustomSecret) -> bool:
+    """Return whether a secret can be sent in its slot."""
     named = _TOKEN.fullmatch(custom.slot_name) is not None
     fits = {"bearer": True, "header": named, "query": named, "basic": ":" not in custom.slot_name}
-    if _sendable(custom.value) and fits[custom.slot]:
+    if _is_sendable(custom.value) and fits[custom.slot]:
         return True
     log.error("the secret %s (%s) cannot be sent as %s", custom.name, custom.secret_id, custom.slot)
     return False
 
 
-def _sendable(value: str) -> bool:
-    """Whether a value can stand in a header."""
+def _is_sendable(value: str) -> bool:
+    """Return whether a value can be sent in a header."""
     return bool(value) and value.isascii() and value.isprintable()

@@ -1,6 +1,6 @@
 """One request on its way out and its answer on the way in, byte by byte.
 
-Decides nothing: it got a passage, and lets `domain.broker.answer` judge what comes back. Nothing is
+Decides nothing: it got a passage, and lets `domain.broker.answer` judge what comes plan. Nothing is
 gathered but the head, so streams pass as they come; each side is paused while the other is
 slow, and whoever goes takes the other along.
 """
@@ -11,12 +11,12 @@ from atoll.domain.broker.answer import SWITCHING
 from atoll.domain.broker.passage import Refusal
 from atoll.domain.redaction.redactor import Redactor
 from atoll.runtime.doors.broker.body_gate import BodyGate
-from atoll.runtime.doors.broker.call_audit import Call
+from atoll.runtime.doors.broker.call_audit import BrokerCall
 from atoll.runtime.doors.broker.outbound import Outbound
-from atoll.runtime.doors.broker.push_gate import Gate
-from atoll.runtime.doors.broker.request import Request
-from atoll.runtime.doors.broker.response import Told
-from atoll.runtime.doors.broker.route import Way
+from atoll.runtime.doors.broker.push_gate import PushGate
+from atoll.runtime.doors.broker.request import BrokerRequest
+from atoll.runtime.doors.broker.response import ResponseHead
+from atoll.runtime.doors.broker.route import BrokerRoute
 from atoll.runtime.stage import Flow
 from atoll.wire.http.usage import UsageReader
 
@@ -61,18 +61,24 @@ class Exchange:
     """From `began` until `Owner.over`."""
 
     def __init__(
-        self, way: Way, request: Request, *, call: Call, client: Client, owner: Owner
+        self,
+        route: BrokerRoute,
+        request: BrokerRequest,
+        *,
+        call: BrokerCall,
+        client: Client,
+        owner: Owner,
     ) -> None:
-        self.way = way
+        self.route = route
         self.call = call
         self.outbound: Outbound | None = None
-        self.usage = UsageReader() if way.costs else None
+        self.usage = UsageReader() if route.costs else None
         self.asked_head = bytearray()
         self._client = client
         self._owner = owner
         self._request = request
-        self._gate = Gate(way.pushed) if way.pushed is not None else None
-        self._body = BodyGate(way.grant.name, request) if way.judged else None
+        self._gate = PushGate(route.pushed) if route.pushed is not None else None
+        self._body = BodyGate(route.credential.name, request) if route.judged else None
         self._flow: Flow | None = None
         self._pending: list[bytes] = []
         self._waiting = 0
@@ -95,8 +101,8 @@ class Exchange:
             outbound.close()
             return
         self.outbound = outbound
-        outbound.begin(self, bodyless=self.way.method == "HEAD")
-        self._pending.insert(0, self.way.head(self._request))
+        outbound.begin(self, bodyless=self.route.method == "HEAD")
+        self._pending.insert(0, self.route.render_head(self._request))
         if self._waiting > PENDING_BYTES:
             self._client.hold(False)
         self._waiting = 0
@@ -129,10 +135,10 @@ class Exchange:
         if self._over:
             return
         if self._body is not None:
-            self._pass(self._body.whole())
+            self._pass(self._body.finish())
             if self._over:
                 return
-        answer = self._gate.end() if self._gate else None
+        answer = self._gate.finish() if self._gate else None
         if answer is not None:
             self._own_answer(answer)
         elif self._request.length is None:
@@ -168,16 +174,16 @@ class Exchange:
         """Judge an answer and pass its head in."""
         self.call.step, self.call.status = "answer", status
         http11 = self._request.shape.http11
-        told = Told(status, reason, tuple(said[0::2]), said[1::2], http11)
-        back = self.way.backs.judge(told)
-        if isinstance(back, Refusal):
-            self.fail(back)
+        head = ResponseHead(status, reason, tuple(said[0::2]), said[1::2], http11)
+        plan = self.route.plans.judge(head)
+        if isinstance(plan, Refusal):
+            self.fail(plan)
             return
         self._answered, self.call.step = True, "pass"
         self._raw = status == SWITCHING
-        self._chunked, self._close = back.chunked, back.close
-        head = self.way.keys.redact(back.head(told))
-        self._shown_head = self._client.reply_head(head, raw=self._raw)
+        self._chunked, self._close = plan.chunked, plan.close
+        rendered = self.route.keys.redact(plan.render(head))
+        self._shown_head = self._client.reply_head(rendered, raw=self._raw)
         if self._raw:
             self._flush()
 
@@ -228,7 +234,7 @@ class Exchange:
         if self._over:
             return
         if not self._answered:
-            message = f"{self.call.who} could not be reached: {why}"
+            message = f"{self.call.service} could not be reached: {why}"
             self.fail(Refusal(502, "upstream_unreachable", message))
         else:
             self.cut("cut_short")
@@ -287,10 +293,10 @@ class Exchange:
         """Show bytes of an answer without the keys in them. Most answers have none, and nothing
         that begins like one: those need no stream that remembers."""
         if self._flow is None:
-            if not self.way.keys.touches(data):
+            if not self.route.keys.touches(data):
                 self._show(data)
                 return
-            self._flow = Flow(Redactor(self.way.keys), self._show)
+            self._flow = Flow(Redactor(self.route.keys), self._show)
         self._flow.feed(data)
 
     def _show(self, data: bytes) -> None:

@@ -17,7 +17,7 @@ import httptools
 
 from atoll.domain.broker.passage import Refusal
 from atoll.runtime.doors.broker.exchange import Exchange
-from atoll.runtime.doors.broker.request import MAX_HEAD_BYTES, Request, Shapes
+from atoll.runtime.doors.broker.request import MAX_HEAD_BYTES, BrokerRequest, RequestShapes
 
 MAX_EARLY_BYTES = 256 * 1024
 MAX_EARLY_REQUESTS = 8
@@ -29,22 +29,22 @@ MAX_DRAINED_BYTES = 64 * 1024 * 1024
 _SECURED = b"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
 _UNREADABLE = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
-Begin = Callable[[Request, "Inbound"], Exchange | Refusal]
+Begin = Callable[[BrokerRequest, "Inbound"], Exchange | Refusal]
 """Starts what a request asks for; the exchange may be over when this returns."""
 
 
 class Inbound(asyncio.Protocol):
     """`begin` is called for each request when its turn comes."""
 
-    def __init__(self, begin: Begin, shapes: Shapes, crowd: "set[Inbound]") -> None:
+    def __init__(self, begin: Begin, shapes: RequestShapes, crowd: "set[Inbound]") -> None:
         self.idle_since = monotonic()
         self._begin = begin
         self._shapes = shapes
         self._crowd = crowd
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpRequestParser(self)
-        self._queue: deque[Request] = deque()
-        self._current: Request | None = None
+        self._queue: deque[BrokerRequest] = deque()
+        self._current: BrokerRequest | None = None
         self._exchange: Exchange | None = None
         self._answered = self._raw = self._broken = self._pumping = self._feeding = False
         self._paused = self._held = self._unread = False
@@ -53,7 +53,7 @@ class Inbound(asyncio.Protocol):
         self._url = b""
         self._said: list[bytes] = []
         self._in_head = False
-        self._newest: Request | None = None
+        self._newest: BrokerRequest | None = None
 
     @property
     def idle(self) -> bool:
@@ -147,7 +147,7 @@ class Inbound(asyncio.Protocol):
         request = self._newest
         if request is None:
             return
-        request.whole = True
+        request.complete = True
         if request is not self._current:
             return
         if self._answered:
@@ -239,7 +239,7 @@ class Inbound(asyncio.Protocol):
             self._feeding = False
 
     def _parse(self, data: bytes) -> None:
-        self._head_bytes += len(data) if self._newest is None or self._newest.whole else 0
+        self._head_bytes += len(data) if self._newest is None or self._newest.complete else 0
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as switch:
@@ -265,11 +265,11 @@ class Inbound(asyncio.Protocol):
         if self._broken and self._current is None and self._transport is not None:
             self._transport.close()
 
-    def _start(self, request: Request) -> None:
+    def _start(self, request: BrokerRequest) -> None:
         self._current, self._answered = request, False
         if request.early:
             self._early -= sum(map(len, request.early))
-        if request.shape.expects and not request.whole:
+        if request.shape.expects and not request.complete:
             self._write(b"HTTP/1.1 100 Continue\r\n\r\n")
         begun = self._begin(request, self)
         if isinstance(begun, Refusal):
@@ -279,7 +279,7 @@ class Inbound(asyncio.Protocol):
         for piece in request.early:
             if self._exchange is not None:
                 self._exchange.body(piece)
-        if request.whole and self._exchange is not None:
+        if request.complete and self._exchange is not None:
             self._exchange.body_end()
         request.early = []
 
@@ -292,12 +292,12 @@ class Inbound(asyncio.Protocol):
             self._transport.close()
             return
         self._held = False
-        if request.whole:
+        if request.complete:
             self._after(request)
         else:
             self._balance()
 
-    def _after(self, request: Request) -> None:
+    def _after(self, request: BrokerRequest) -> None:
         """A request is answered and whole. Not before: who still sends might not read."""
         if not request.shape.keep_alive and self._transport is not None:
             self._transport.close()
@@ -323,7 +323,7 @@ class Inbound(asyncio.Protocol):
             return
         self._broken, self._unparsed = True, b""
         request = self._newest
-        if request is not None and not request.whole and request is self._current:
+        if request is not None and not request.complete and request is self._current:
             if self._exchange is not None:
                 exchange, self._exchange = self._exchange, None
                 exchange.gone()

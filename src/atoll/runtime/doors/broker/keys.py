@@ -1,7 +1,7 @@
-"""The broker's keys: a TOML text handed over as a descriptor, read once, kept in memory.
+"""The broker's keys: a TOML text passed as a descriptor, read once and kept in memory.
 
-Until there is a vault the text is `$ATOLL_HOME/keys.toml` (0600): a table per provider
-with `key` and, for a gateway of one's own, `base_url`.
+The text is `$ATOLL_HOME/keys.toml` (0600): a table per provider with `key` and, for a private
+gateway, `base_url`.
 """
 
 import os
@@ -15,8 +15,8 @@ MAX_KEYS_BYTES = 64 * 1024
 
 
 def read_keys(descriptor: int) -> dict[str, Upstream]:
-    """Upstreams by provider name. Takes and closes `descriptor`. Raises `Invalid` naming the
-    table that is wrong, never its value."""
+    """Return upstreams by provider name. Closes `descriptor`. Raises `Invalid`, which names the
+    wrong table and never its value."""
     try:
         size = os.fstat(descriptor).st_size
         if size > MAX_KEYS_BYTES:
@@ -30,7 +30,7 @@ def read_keys(descriptor: int) -> dict[str, Upstream]:
 
 
 def parse_keys(text: str) -> dict[str, Upstream]:
-    """Upstreams by provider name, from the TOML text."""
+    """Return upstreams by provider name from the TOML text."""
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError:

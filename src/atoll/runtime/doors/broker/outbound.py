@@ -16,7 +16,7 @@ MAX_HEAD_BYTES = 64 * 1024
 SWITCHING = 101
 
 
-class Hearer(Protocol):
+class ResponseHandler(Protocol):
     """Who asked, and hears the answer; what is `said` in its head are names and values in
     turns."""
 
@@ -35,7 +35,7 @@ class Outbound(asyncio.Protocol):
 
     def __init__(self, origin: Origin) -> None:
         self.origin = origin
-        self.hearer: Hearer | None = None
+        self.hearer: ResponseHandler | None = None
         self.heard_at = monotonic()
         self._transport: asyncio.Transport | None = None
         self._parser: httptools.HttpResponseParser | None = None
@@ -57,7 +57,7 @@ class Outbound(asyncio.Protocol):
     def _open(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
 
-    def begin(self, hearer: Hearer, *, bodyless: bool) -> None:
+    def begin(self, hearer: ResponseHandler, *, bodyless: bool) -> None:
         """A request follows; its answer goes to `hearer`. `bodyless` is a HEAD."""
         self.hearer, self._bodyless, self._ended, self._raw = hearer, bodyless, False, False
         if self._parser is None:
@@ -122,7 +122,7 @@ class Outbound(asyncio.Protocol):
             self._fail("its answer's head is too long")
         self._tell(hearer)
 
-    def _tell(self, hearer: Hearer) -> None:
+    def _tell(self, hearer: ResponseHandler) -> None:
         """After a read, and never from within the parser: whoever hears the end may ask anew."""
         if self.hearer is not hearer:
             return

@@ -1,7 +1,7 @@
-"""What holds a git push back until its list of refs was read and allowed.
+"""A gate that holds a git push until its list of refs was read and allowed.
 
-Nothing of a push goes out before the list is whole; one that is refused is read to its end,
-for git to be told ref by ref.
+No byte of a push goes out before the list is complete. A refused push is read to its end, so
+that git can report the reason for each ref.
 """
 
 from atoll.domain.broker.passage import Refusal
@@ -9,8 +9,8 @@ from atoll.domain.repository.git_remote import Remote, judge_update
 from atoll.wire.git.receive_pack import BadPush, CommandReader, refusal
 
 
-class Gate:
-    """For one request to `git-receive-pack`."""
+class PushGate:
+    """The gate of one request to `git-receive-pack`."""
 
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
@@ -19,7 +19,7 @@ class Gate:
         self._refused: bytes | None = None
 
     def feed(self, data: bytes) -> bytes | Refusal:
-        """What of the body may go out by now."""
+        """Take a piece of the body. Returns the bytes that may go out now, or a refusal."""
         if self._refused is not None:
             return b""
         if self._reader.commands is not None:
@@ -43,8 +43,8 @@ class Gate:
         held, self._held = self._held, []
         return b"".join(held)
 
-    def end(self) -> bytes | None:
-        """The body is whole: git's own report when the push was refused."""
+    def finish(self) -> bytes | None:
+        """End the body. Returns git's own report when the push was refused."""
         if self._refused is None and self._reader.commands is None:
             self._refused = b""
         return self._refused

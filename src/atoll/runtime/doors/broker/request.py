@@ -1,8 +1,8 @@
-"""One request as it came in at the broker door, and the shapes of heads, each read once.
+"""A request as the broker door received it, and the shapes of request heads, each parsed once.
 
-An agent's heads differ in little: a length, an id, a time. What is decided about one depends on
-its target, its names and a few of its values, so it is remembered by those and holds for every
-head that is alike in them. Knows nothing of keys and rules.
+An agent's heads differ in a length, an id or a time. Every decision depends on the target, the
+header names and a few values only. It is therefore cached by these, as a `RequestShape`. This
+module knows no keys and no rules.
 """
 
 from dataclasses import dataclass, field
@@ -22,11 +22,11 @@ _ONCE = (b"host", b"transfer-encoding", _LENGTH)
 _DECIDING = frozenset(
     {*(name.encode() for name in DECIDING), b"transfer-encoding", b"expect"}
 )  # fmt: skip
-"""The headers whose values are looked at, here or when a request is judged."""
+"""Headers whose values decide, here or when a request is judged."""
 
 
-class Read(Protocol):
-    """What llhttp knows of a head that it has just read."""
+class ParsedHead(Protocol):
+    """The parser's view of the head that it has just parsed."""
 
     def get_method(self) -> bytes: ...
     def get_http_version(self) -> str: ...
@@ -34,10 +34,9 @@ class Read(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shape:
-    """What heads have in common that are decided alike. `names` are their headers'; `target` is
-    as sent; `chunked` when the body comes in chunks. Equal to itself only, so that something can
-    be remembered by it."""
+class RequestShape:
+    """The common part of heads that are decided alike. `names` are header names and `target` is as
+    sent. A shape equals only itself, so that it can be a cache key."""
 
     method: str
     target: str
@@ -48,100 +47,107 @@ class Shape:
     expects: bool
 
 
-class Request(msgspec.Struct):
-    """One request, and what of its body came before its turn. `values` are its headers', by the
-    places of their names; `length` is None for a body in chunks."""
+class BrokerRequest(msgspec.Struct):
+    """One request with the body pieces that came before its turn (`early`). `values` are header
+    values in the order of the shape's names. `length` is None for a chunked body. `complete` is
+    true once the whole body came."""
 
-    shape: Shape
+    shape: RequestShape
     values: list[bytes]
     length: int | None
     early: list[bytes] = msgspec.field(default_factory=list)
-    whole: bool = False
+    complete: bool = False
 
     @property
     def headers(self) -> Headers:
-        """Its headers, as sent."""
+        """The headers as sent."""
         values = [value.decode("latin-1") for value in self.values]
         return tuple(zip(self.shape.names, values, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
-class _Alike:
-    """Heads of one target and one row of names: where the values stand that decide, and the
-    shapes there were by those; where the length stands, if it is told."""
+class _ShapeGroup:
+    """The shapes of one target and one list of names. `deciding` are the indices of the values that
+    decide, `shapes` are keyed by these values, `length` is the index of Content-Length."""
 
     deciding: tuple[int, ...]
     length: int | None
-    shapes: dict[tuple[bytes, ...], Shape] = field(default_factory=dict)
+    shapes: dict[tuple[bytes, ...], RequestShape] = field(default_factory=dict)
 
 
-class Shapes:
-    """The last shapes that heads came in at one door."""
+class RequestShapes:
+    """A bounded cache of the shapes seen at one door."""
 
     __slots__ = ("_count", "_kept")
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[object, ...], _Alike] = {}
+        self._kept: dict[tuple[object, ...], _ShapeGroup] = {}
         self._count = 0
 
-    def request(self, parser: Read, url: bytes, said: list[bytes]) -> Request | None:
-        """A request of its head; None when it is one that nobody should read. `said` are its
-        names and values in turns."""
-        names, values = said[0::2], said[1::2]
+    def request(self, parser: ParsedHead, url: bytes, fields: list[bytes]) -> BrokerRequest | None:
+        """Return the request of a head, or None for an ambiguous or oversized one. `fields` are
+        header names and values in alternation."""
+        names, values = fields[0::2], fields[1::2]
         key = (parser.get_method(), parser.get_http_version(), url, *names)
-        alike = self._kept.get(key) or _alike(names)
-        size = len(url) + sum(map(len, said))
-        if alike is None or size > MAX_HEAD_BYTES:
+        group = self._kept.get(key) or _make_group(names)
+        size = len(url) + sum(map(len, fields))
+        if group is None or size > MAX_HEAD_BYTES:
             return None
-        deciding = tuple([values[at] for at in alike.deciding])
-        shape = alike.shapes.get(deciding)
+        deciding = tuple([values[at] for at in group.deciding])
+        shape = group.shapes.get(deciding)
         if shape is None:
-            shape = _shape(parser, url, names, values)
+            shape = _make_shape(parser, url, names, values)
             if shape is None:
                 return None
             if size <= KEPT_SHAPE_BYTES:
-                self._keep(key, alike, deciding, shape)
-        if alike.length is None:
-            return Request(shape, values, None if shape.chunked else 0)
-        told = values[alike.length]
-        if shape.chunked or not told.isdigit() or len(told) > _LONGEST_LENGTH:
+                self._keep(key, group, deciding, shape)
+        if group.length is None:
+            return BrokerRequest(shape, values, None if shape.chunked else 0)
+        text = values[group.length]
+        if shape.chunked or not text.isdigit() or len(text) > _LONGEST_LENGTH:
             return None
-        return Request(shape, values, int(told))
+        return BrokerRequest(shape, values, int(text))
 
     def _keep(
-        self, key: tuple[object, ...], alike: _Alike, deciding: tuple[bytes, ...], shape: Shape
+        self,
+        key: tuple[object, ...],
+        group: _ShapeGroup,
+        deciding: tuple[bytes, ...],
+        shape: RequestShape,
     ) -> None:
         if self._count >= KEPT_SHAPES:
             self._kept.clear()
-            alike.shapes.clear()
+            group.shapes.clear()
             self._count = 0
         self._count += 1
-        alike.shapes[deciding] = shape
-        self._kept[key] = alike
+        group.shapes[deciding] = shape
+        self._kept[key] = group
 
 
-def _alike(names: list[bytes]) -> _Alike | None:
-    """Where what is looked at stands in a head with these names; None when it says two things."""
-    lows = [name.lower() for name in names]
-    if len(lows) > MAX_HEADERS or any(lows.count(one) > 1 for one in _ONCE):
+def _make_group(names: list[bytes]) -> _ShapeGroup | None:
+    """Return an empty group for these header names, or None when they are ambiguous."""
+    lowered = [name.lower() for name in names]
+    if len(lowered) > MAX_HEADERS or any(lowered.count(one) > 1 for one in _ONCE):
         return None
-    deciding = tuple(at for at, low in enumerate(lows) if low in _DECIDING)
-    return _Alike(deciding, lows.index(_LENGTH) if _LENGTH in lows else None)
+    deciding = tuple(at for at, low in enumerate(lowered) if low in _DECIDING)
+    return _ShapeGroup(deciding, lowered.index(_LENGTH) if _LENGTH in lowered else None)
 
 
-def _shape(parser: Read, url: bytes, names: list[bytes], values: list[bytes]) -> Shape | None:
-    """Take a head apart; None when its target or its framing is not one we read."""
-    lows = [name.lower() for name in names]
-    told = dict(zip(lows, values, strict=True))
-    coding = told.get(b"transfer-encoding")
+def _make_shape(
+    parser: ParsedHead, url: bytes, names: list[bytes], values: list[bytes]
+) -> RequestShape | None:
+    """Return the shape of a head, or None when its target or its framing is not supported."""
+    lowered = [name.lower() for name in names]
+    found = dict(zip(lowered, values, strict=True))
+    coding = found.get(b"transfer-encoding")
     if not url.isascii() or (coding is not None and coding.lower() != b"chunked"):
         return None
-    return Shape(
+    return RequestShape(
         method=parser.get_method().decode("ascii"),
         target=url.decode("ascii"),
         names=tuple([name.decode("latin-1") for name in names]),
         chunked=coding is not None,
         keep_alive=parser.should_keep_alive(),
         http11=parser.get_http_version() == "1.1",
-        expects=told.get(b"expect", b"").lower() == b"100-continue",
+        expects=found.get(b"expect", b"").lower() == b"100-continue",
     )

@@ -1,7 +1,7 @@
-"""The way back in at the broker door: an answer's head judged, and made ready to be sent.
+"""Response heads at the broker door: judged once per kind, and made ready to be sent.
 
-Answers of one kind differ in their values and not in their names. What is decided about one is
-remembered by its status, its names and the few values that decide, for as long as its way out.
+Responses of one kind differ in header values and not in names. A decision is cached by the status,
+the names and the few values that decide, for as long as its route lives.
 """
 
 from dataclasses import dataclass, field
@@ -11,15 +11,15 @@ import msgspec
 from atoll.domain.broker.answer import DECIDING, SWITCHING, judge_answer
 from atoll.domain.broker.passage import Headers, Passage, Refusal
 
-KEPT_BACKS = 8
-KEPT_BACK_BYTES = 4 * 1024
+KEPT_PLANS = 8
+KEPT_PLAN_BYTES = 4 * 1024
 _DECIDING = frozenset(name.encode() for name in DECIDING)
 _UPGRADE: Headers = (("Connection", "Upgrade"), ("Upgrade", "websocket"))
 
 
-class Told(msgspec.Struct, frozen=True):
-    """An answer's head as it came: `names` and `values` by their places. `http11` says whether
-    the client reads chunks."""
+class ResponseHead(msgspec.Struct, frozen=True):
+    """A response head as received: `names` and `values` have the same order. `http11` is true when
+    the client can read chunks."""
 
     status: int
     reason: bytes
@@ -29,9 +29,9 @@ class Told(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Back:
-    """What answers have in common that are judged alike: the head, but for the values that each
-    brings; and how its body ends, in chunks or with the connection."""
+class ResponsePlan:
+    """The common part of responses that are judged alike: the head without the values of each
+    response, and whether the body is chunked or ends with the connection (`close`)."""
 
     opening: bytes
     passed: tuple[tuple[int, bytes], ...]
@@ -39,63 +39,63 @@ class Back:
     chunked: bool
     close: bool
 
-    def head(self, told: Told) -> bytes:
-        """The head of this answer as it goes in."""
-        values = told.values
-        lines = [self.opening, *[begun + values[at] for at, begun in self.passed], self.ending]
+    def render(self, head: ResponseHead) -> bytes:
+        """Return the head of one response as the client receives it."""
+        values = head.values
+        lines = [self.opening, *[prefix + values[at] for at, prefix in self.passed], self.ending]
         return b"".join(lines)
 
 
 @dataclass(frozen=True, slots=True)
-class Backs:
-    """The ways back of one passage, asked for with `method`."""
+class ResponsePlans:
+    """A bounded cache of the response plans for one passage and one request method."""
 
     passage: Passage = field(repr=False)
     method: str
     _deciding: dict[tuple[bytes, ...], tuple[int, ...]] = field(default_factory=dict)
-    _kept: dict[tuple[object, ...], Back] = field(default_factory=dict)
+    _kept: dict[tuple[object, ...], ResponsePlan] = field(default_factory=dict)
 
-    def judge(self, told: Told) -> Back | Refusal:
-        """How an answer goes in, or why it does not."""
-        places = self._deciding.get(told.names)
-        if places is None:
-            lows = [name.lower() for name in told.names]
-            places = tuple([at for at, low in enumerate(lows) if low in _DECIDING])
-        deciding = [told.values[at] for at in places]
-        key = (told.status, told.reason, told.http11, told.names, *deciding)
-        back = self._kept.get(key)
-        if back is not None:
-            return back
-        judged = self._judged(told)
-        size = len(told.reason) + sum(map(len, told.names)) + sum(map(len, deciding))
-        if isinstance(judged, Back) and size <= KEPT_BACK_BYTES:
-            if len(self._kept) >= KEPT_BACKS:
+    def judge(self, head: ResponseHead) -> ResponsePlan | Refusal:
+        """Return the plan for a response, or why it is refused."""
+        deciding_at = self._deciding.get(head.names)
+        if deciding_at is None:
+            lowered = [name.lower() for name in head.names]
+            deciding_at = tuple([at for at, low in enumerate(lowered) if low in _DECIDING])
+        deciding = [head.values[at] for at in deciding_at]
+        key = (head.status, head.reason, head.http11, head.names, *deciding)
+        plan = self._kept.get(key)
+        if plan is not None:
+            return plan
+        judged = self._make_plan(head)
+        size = len(head.reason) + sum(map(len, head.names)) + sum(map(len, deciding))
+        if isinstance(judged, ResponsePlan) and size <= KEPT_PLAN_BYTES:
+            if len(self._kept) >= KEPT_PLANS:
                 self._kept.clear()
                 self._deciding.clear()
-            self._deciding[told.names], self._kept[key] = places, judged
+            self._deciding[head.names], self._kept[key] = deciding_at, judged
         return judged
 
-    def _judged(self, told: Told) -> Back | Refusal:
-        names = [name.decode("latin-1") for name in told.names]
-        headers = tuple(zip(names, [one.decode("latin-1") for one in told.values], strict=True))
-        verdict = judge_answer(self.passage, told.status, headers)
+    def _make_plan(self, head: ResponseHead) -> ResponsePlan | Refusal:
+        names = [name.decode("latin-1") for name in head.names]
+        headers = tuple(zip(names, [one.decode("latin-1") for one in head.values], strict=True))
+        verdict = judge_answer(self.passage, head.status, headers)
         if isinstance(verdict, Refusal):
             return verdict
         passed, ours = verdict
         sized = any(names[at].lower() == "content-length" for at in passed)
-        unbodied = told.status in (204, 304) or told.status < 200 or self.method == "HEAD"
-        chunked = not (sized or unbodied) and told.http11
+        unbodied = head.status in (204, 304) or head.status < 200 or self.method == "HEAD"
+        chunked = not (sized or unbodied) and head.http11
         close = not (sized or unbodied or chunked)
         if chunked:
             ours += (("Transfer-Encoding", "chunked"),)
         if close:
             ours += (("Connection", "close"),)
-        if told.status == SWITCHING:
+        if head.status == SWITCHING:
             ours += _UPGRADE
-        reason = bytes(each for each in told.reason if 0x20 <= each <= 0x7E)
-        return Back(
-            opening=b"HTTP/1.1 %d %b" % (told.status, reason),
-            passed=tuple([(at, b"\r\n%b: " % told.names[at]) for at in passed]),
+        reason = bytes(each for each in head.reason if 0x20 <= each <= 0x7E)
+        return ResponsePlan(
+            opening=b"HTTP/1.1 %d %b" % (head.status, reason),
+            passed=tuple([(at, b"\r\n%b: " % head.names[at]) for at in passed]),
             ending="\r\n".join(["", *map(": ".join, ours), "", ""]).encode("latin-1"),
             chunked=chunked,
             close=close,

@@ -1,7 +1,7 @@
-"""A way out of the broker door: a passage made ready, for every request of one shape.
+"""The route of broker requests of one shape: a judged passage with everything prepared.
 
-What they share is made once: the head as it goes out, but for the values that each brings, and
-the search for its keys in what comes back. Decides nothing.
+The request head without the values of each request and the search for keys in responses are made
+once. A route decides nothing.
 """
 
 from dataclasses import dataclass, field
@@ -10,35 +10,35 @@ from atoll.domain.broker.passage import Passage
 from atoll.domain.broker.price import PRICES
 from atoll.domain.redaction.literals import Literals
 from atoll.domain.repository.git_remote import Remote
-from atoll.runtime.doors.broker.credentials import Grant
-from atoll.runtime.doors.broker.request import Request
-from atoll.runtime.doors.broker.response import Backs
+from atoll.runtime.doors.broker.credentials import CredentialRef
+from atoll.runtime.doors.broker.request import BrokerRequest
+from atoll.runtime.doors.broker.response import ResponsePlans
 
 _BODIED = frozenset({"POST", "PUT", "PATCH"})
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """A passage, and what it leans on. `opening` is its head as far as it is ours, `passed` are
-    the lines of the client's, up to the value, by its place; `keys` are the texts that may not
-    come back; a push to `pushed` is gated; what `costs` is metered;
-    by `backs` answers come back in; the body of what is `judged` goes out when it was judged."""
+class BrokerRoute:
+    """A passage with the credential it uses. `opening` is our part of the head, `passed` are the
+    client's header lines up to the value, with the value's index. `keys` are texts that may not
+    come back. A request that `costs` is metered. A push to `pushed` passes the push gate. The body
+    goes out only after it was judged when `judged` is set."""
 
     passage: Passage = field(repr=False)
-    grant: Grant
+    credential: CredentialRef
     method: str
     opening: bytes = field(repr=False)
     passed: tuple[tuple[int, bytes], ...]
     keys: Literals = field(repr=False)
     costs: bool
-    backs: Backs
+    plans: ResponsePlans
     pushed: Remote | None = field(default=None, repr=False)
     judged: bool = False
 
-    def head(self, request: Request) -> bytes:
-        """The head of this request as it goes out."""
+    def render_head(self, request: BrokerRequest) -> bytes:
+        """Return the head of one request as the upstream receives it."""
         values, length = request.values, request.length
-        lines = [self.opening, *[begun + values[at] for at, begun in self.passed]]
+        lines = [self.opening, *[prefix + values[at] for at, prefix in self.passed]]
         if length is None:
             lines.append(b"\r\nTransfer-Encoding: chunked")
         elif length or self.method in _BODIED:
@@ -47,20 +47,31 @@ class Way:
         return b"".join(lines)
 
 
-def way_of(request: Request, passage: Passage, grant: Grant, pushed: Remote | None = None) -> Way:
-    """Make a passage ready."""
+def make_route(
+    request: BrokerRequest,
+    passage: Passage,
+    credential: CredentialRef,
+    pushed: Remote | None = None,
+) -> BrokerRoute:
+    """Return the route of a passage for requests of this shape."""
     shape = request.shape
     ours = passage.headers[: len(passage.headers) - len(passage.passed)]
     opening = [f"{shape.method} {passage.target} HTTP/1.1", *map(": ".join, ours)]
     passed = [(at, f"\r\n{shape.names[at]}: ".encode("latin-1")) for at in passage.passed]
-    return Way(
+    return BrokerRoute(
         passage,
-        grant,
+        credential,
         method=shape.method,
         opening="\r\n".join(opening).encode("latin-1"),
         passed=tuple(passed),
         keys=Literals(passage.masks),
-        costs=grant.kind == "provider" and grant.name in PRICES and passage.rule != "models",
-        backs=Backs(passage, shape.method),
+        costs=credential.kind == "provider"
+        and credential.name in PRICES
+        and passage.rule != "models",
+        plans=ResponsePlans(passage, shape.method),
         pushed=pushed,
     )
+
+
+def _costs(passage: Passage, credential: CredentialRef) -> bool:
+    return credential.kind == "provider" and credential.name in PRICES and passage.rule != "models"

@@ -1,7 +1,8 @@
-"""From a request at the broker door to what it may have: provider, custom secret, or remote.
+"""The route table of the broker door: from a request to a provider, a custom secret or a remote.
 
-One breath over one set of holdings: what is checked is what is used. Judging is the domain's.
-What leads to a provider depends on a head's shape and the holdings alone, and may be kept.
+A lookup runs without an await over one set of credentials, so what is checked is what is used. The
+domain judges. A provider's route depends on the request shape and the credentials alone, so it is
+cached.
 """
 
 import time
@@ -11,118 +12,133 @@ from atoll.domain.broker.fetching import fetching_parameter
 from atoll.domain.broker.passage import Asked, Refusal, judge, judge_custom
 from atoll.domain.network.host import read_target
 from atoll.domain.repository.git_remote import judge_git
-from atoll.runtime.doors.broker.body_gate import refused_fetch
-from atoll.runtime.doors.broker.call_audit import Call
+from atoll.runtime.doors.broker.body_gate import refuse_fetch
+from atoll.runtime.doors.broker.call_audit import BrokerCall
 from atoll.runtime.doors.broker.credentials import (
-    Grant,
-    Holdings,
-    grant_of_remote,
+    CredentialRef,
+    Credentials,
+    make_remote_ref,
+    make_secret,
     read_target_query,
-    secret_of,
 )
-from atoll.runtime.doors.broker.request import KEPT_SHAPES, Request, Shape
-from atoll.runtime.doors.broker.route import Way, way_of
+from atoll.runtime.doors.broker.request import KEPT_SHAPES, BrokerRequest, RequestShape
+from atoll.runtime.doors.broker.route import BrokerRoute, make_route
 
 _NO_SECRET = Refusal(404, "unknown_secret", "no such secret here")
-"""The same for one that is not there and one that is somebody else's."""
+"""The same refusal for an absent secret and for a secret of somebody else."""
 
 _OUTSIDE = Refusal(
     404, "not_found", "there is /broker/{provider}/…, /broker/custom/{secret}?target=…, /git/…"
 )
 
 
-class Ways:
-    """The ways out under one set of holdings. With other holdings there are other ways."""
+class RouteTable:
+    """The routes under one set of credentials. Other credentials need another table."""
 
-    __slots__ = ("_kept", "holdings")
+    __slots__ = ("_kept", "credentials")
 
-    def __init__(self, holdings: Holdings) -> None:
-        self.holdings = holdings
-        self._kept: dict[Shape, Way] = {}
+    def __init__(self, credentials: Credentials) -> None:
+        self.credentials = credentials
+        self._kept: dict[RequestShape, BrokerRoute] = {}
 
-    def route(self, request: Request, *, used: set[str], call: Call) -> Way | Refusal:
-        """Decide one request. `used` are the approvals that were good once; `call` notes how far
-        it came."""
+    def find(
+        self, request: BrokerRequest, *, used: set[str], call: BrokerCall
+    ) -> BrokerRoute | Refusal:
+        """Return the route of a request, or why it is refused. `used` are the ids of used one-time
+        approvals. The step that was reached is written to `call`."""
         kept = self._kept.get(request.shape)
         if kept is not None:
-            call.who, call.step = kept.grant.name, "judge"
+            call.service, call.step = kept.credential.name, "judge"
             return kept
-        way = _route(request, self.holdings, used=used, call=call)
-        # An approval may end, and be used up; a WebSocket's opening is judged by more values.
-        if isinstance(way, Way) and way.grant.kind == "provider" and not way.passage.websocket:
+        route = _find_route(request, self.credentials, used=used, call=call)
+        # Approvals end, and the decision on a WebSocket depends on more values than the shape has.
+        if (
+            isinstance(route, BrokerRoute)
+            and route.credential.kind == "provider"
+            and not route.passage.websocket
+        ):
             if len(self._kept) >= KEPT_SHAPES:
                 del self._kept[next(iter(self._kept))]
-            self._kept[request.shape] = way
-        return way
+            self._kept[request.shape] = route
+        return route
 
 
-def _route(request: Request, holdings: Holdings, *, used: set[str], call: Call) -> Way | Refusal:
+def _find_route(
+    request: BrokerRequest, credentials: Credentials, *, used: set[str], call: BrokerCall
+) -> BrokerRoute | Refusal:
     method, target, headers = request.shape.method, request.shape.target, request.headers
     if not target.startswith("/"):
-        # Absolute forms are for proxies: who names another server means another server.
+        # An absolute target is for a proxy and names another server.
         return Refusal(400, "bad_path", "a path must begin with /broker/ or /git/")
     call.step = "route"
     path, _, query = target.partition("?")
     _, place, *parts = path.split("/", 3)
     if place == "broker" and parts:
-        call.who = parts[0]
+        call.service = parts[0]
         rest = parts[1] if len(parts) == 2 else ""
-        if call.who == "custom":
+        if call.service == "custom":
             asked = Asked(method, rest, query, headers)
-            return _custom(request, asked, holdings, used=used, call=call)
-        return _provider(request, Asked(method, "/" + rest, query, headers), holdings, call)
+            return _find_custom(request, asked, credentials, used=used, call=call)
+        return _find_provider(request, Asked(method, "/" + rest, query, headers), credentials, call)
     if place == "git":
-        call.who = "git"
+        call.service = "git"
         asked = Asked(method, path.removeprefix("/git"), query, headers)
-        return _git(request, asked, holdings, call)
+        return _find_remote(request, asked, credentials, call)
     return _OUTSIDE
 
 
-def _provider(request: Request, asked: Asked, holdings: Holdings, call: Call) -> Way | Refusal:
-    name = call.who
-    upstream = holdings.upstreams.get(name)
+def _find_provider(
+    request: BrokerRequest, asked: Asked, credentials: Credentials, call: BrokerCall
+) -> BrokerRoute | Refusal:
+    name = call.service
+    upstream = credentials.upstreams.get(name)
     if upstream is None:
-        known = ", ".join(sorted(holdings.upstreams)) or "none yet; the owner sets them"
+        known = ", ".join(sorted(credentials.upstreams)) or "none yet; the owner sets them"
         message = f"no such provider here, or it has no key; with a key: {known}"
         return Refusal(404, "unknown_provider", message)
     call.step = "judge"
     verdict = judge(upstream, asked)
     if isinstance(verdict, Refusal):
         return verdict
-    way = way_of(request, verdict, Grant("provider", name))
-    if name not in holdings.no_fetch:
-        return way
+    route = make_route(request, verdict, CredentialRef("provider", name))
+    if name not in credentials.no_fetch:
+        return route
     if verdict.websocket:
         message = f"the owner lets {name} fetch nothing, and a WebSocket cannot be judged"
         return Refusal(403, "fetch_not_allowed", message)
     found = fetching_parameter(asked.query)
-    return replace(way, judged=True) if found is None else refused_fetch(name, found)
+    return replace(route, judged=True) if found is None else refuse_fetch(name, found)
 
 
-def _custom(
-    request: Request, asked: Asked, holdings: Holdings, *, used: set[str], call: Call
-) -> Way | Refusal:
+def _find_custom(
+    request: BrokerRequest,
+    asked: Asked,
+    credentials: Credentials,
+    *,
+    used: set[str],
+    call: BrokerCall,
+) -> BrokerRoute | Refusal:
     name = asked.path
-    custom = holdings.customs.get(name)
+    custom = credentials.customs.get(name)
     if custom is None:
         return _NO_SECRET
     call.more = {"secret": name, "secret_id": custom.secret_id, "version": custom.version}
     text = read_target_query(asked.query)
     try:
-        target = read_target(text or "", dev=holdings.dev)
+        target = read_target(text or "", dev=credentials.dev)
     except ValueError as error:
         return Refusal(400, "bad_target", f"give ?target=https://…: {error}")
     call.step = "judge"
     call.more |= {"host": target.host, "port": target.port}
-    approval = holdings.approval(custom, target, used=used, now=time.time())
+    approval = credentials.find_approval(custom, target, used=used, now=time.time())
     verdict = judge_custom(
-        secret_of(custom), target, asked, approved=approval is not None, dev=holdings.dev
+        make_secret(custom), target, asked, approved=approval is not None, dev=credentials.dev
     )
     if isinstance(verdict, Refusal) or approval is None:
         assert isinstance(verdict, Refusal)  # noqa: S101  nothing passes unapproved
         return verdict
     call.more["approval_id"] = approval.approval_id
-    grant = Grant(
+    credential = CredentialRef(
         "custom",
         custom.secret_id,
         custom.version,
@@ -130,16 +146,18 @@ def _custom(
         once=approval.once,
         until=approval.until,
     )
-    return way_of(request, verdict, grant)
+    return make_route(request, verdict, credential)
 
 
-def _git(request: Request, asked: Asked, holdings: Holdings, call: Call) -> Way | Refusal:
+def _find_remote(
+    request: BrokerRequest, asked: Asked, credentials: Credentials, call: BrokerCall
+) -> BrokerRoute | Refusal:
     call.step = "judge"
-    verdict = judge_git(holdings.remotes, asked)
+    verdict = judge_git(credentials.remotes, asked)
     if isinstance(verdict, Refusal):
         return verdict
     remote, passage = verdict
     call.more = {"host": remote.target.host}
     pushing = asked.method == "POST" and passage.rule == "git-push"
-    grant = grant_of_remote(remote)
-    return way_of(request, passage, grant, remote if pushing else None)
+    credential = make_remote_ref(remote)
+    return make_route(request, passage, credential, remote if pushing else None)

@@ -1,7 +1,7 @@
-"""What model providers have cost one sandbox, kept beside its journal over stops and starts.
+"""The amounts that one sandbox spent at model providers, stored beside its journal.
 
-A cap would mean little if a restart forgot what was spent. There is no fsync: it survives its
-process, not the host. What may be spent is `domain.broker.allowance`'s business.
+They outlive a restart, because a cap that a restart resets would not hold. There is no fsync: the
+file survives the process, not the host. `domain.broker.allowance` decides on the caps.
 """
 
 import logging
@@ -16,8 +16,8 @@ log = logging.getLogger("atoll.runtime")
 
 
 class Spending:
-    """Millionths of a US dollar by provider, in one file that one process writes; `path` None
-    keeps nothing."""
+    """Millionths of a US dollar by provider, in one file that one process writes. With `path` None
+    nothing is stored."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -25,11 +25,11 @@ class Spending:
 
     @property
     def kept(self) -> Mapping[str, int]:
-        """What stands in the file."""
+        """The amounts in the file."""
         return self._kept
 
     def keep(self, spent: Mapping[str, int]) -> None:
-        """Write it down when it changed. A full disk costs the record, never the caller."""
+        """Write the amounts when they changed. Logs a write error and raises nothing."""
         now = {name: micros for name, micros in spent.items() if micros}
         if self._path is None or now == self._kept:
             return

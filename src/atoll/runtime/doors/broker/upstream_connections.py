@@ -1,7 +1,7 @@
-"""Connections to upstreams: resolved once, judged, dialled as judged, and kept while useful.
+"""A pool of connections to upstreams: each name is resolved once, judged and dialled as judged.
 
-A judged origin (one that somebody inside named) gets a connection of its own every time; the
-others' are kept for a few seconds after an answer, since a new one costs a TLS handshake.
+An origin that a program inside named gets a new connection every time. Other connections stay in
+the pool for a few seconds, because a new one costs a TLS handshake.
 """
 
 import asyncio
@@ -17,28 +17,28 @@ from atoll.runtime.doors.listener.own_address import is_own
 
 CONNECT_SECONDS = 15.0
 IDLE_SECONDS = 15.0
-MAX_TRIED = 4
+MAX_ADDRESSES = 4
 MAX_IDLE = 32
 
 
 class AddressRefused(Exception):
-    """A name leads to an address that may not be dialled."""
+    """A name resolves to an address that may not be dialled."""
 
 
-class Connections:
-    """The connections of one broker. `trust` checks certificates."""
+class UpstreamConnections:
+    """The connection pool of one broker. `trust` checks certificates."""
 
     def __init__(self, trust: ssl.SSLContext) -> None:
         self._trust = trust
         self._idle: dict[Origin, list[Outbound]] = {}
 
     @property
-    def kept(self) -> bool:
-        """Whether there are idle ones."""
+    def has_idle(self) -> bool:
+        """Whether the pool holds an idle connection."""
         return bool(self._idle)
 
     def take(self, origin: Origin) -> Outbound | None:
-        """One that is open and idle, the last used first."""
+        """Remove and return the idle connection that was used last, or None."""
         kept = self._idle.get(origin)
         while kept:
             one = kept.pop()
@@ -46,8 +46,8 @@ class Connections:
                 return one
         return None
 
-    def give(self, one: Outbound) -> None:
-        """Keep it for the next request, or hang up."""
+    def put_back(self, one: Outbound) -> None:
+        """Keep a connection for the next request, or close it."""
         kept = self._idle.setdefault(one.origin, [])
         if one.origin.judged or not one.usable or len(kept) >= MAX_IDLE:
             one.close()
@@ -56,7 +56,7 @@ class Connections:
         kept.append(one)
 
     async def dial(self, origin: Origin) -> Outbound:
-        """A new connection. Raises `AddressRefused`, `OSError` (`TimeoutError` among them)."""
+        """Open a new connection. Raises `AddressRefused`, `OSError` (also as `TimeoutError`)."""
         async with asyncio.timeout(CONNECT_SECONDS):
             addresses = await _resolve(origin)
             if origin.judged:
@@ -65,10 +65,10 @@ class Connections:
                     raise AddressRefused(f"{origin.host} leads to an address that is not public")
                 if any(is_own(one) and not is_loopback(one) for one in addresses):
                     raise AddressRefused(f"{origin.host} leads to an address of this machine")
-            return await self._first(origin, addresses[:MAX_TRIED])
+            return await self._connect_first(origin, addresses[:MAX_ADDRESSES])
 
     def sweep(self, now: float) -> None:
-        """Hang up on those that were idle for too long."""
+        """Close connections that were idle for too long."""
         for origin in list(self._idle):
             kept = self._idle[origin]
             fresh = [one for one in kept if one.usable and now - one.heard_at < IDLE_SECONDS]
@@ -81,13 +81,13 @@ class Connections:
                 del self._idle[origin]
 
     def close(self) -> None:
-        """Hang up on all idle ones."""
+        """Close all idle connections."""
         for kept in self._idle.values():
             for one in kept:
                 one.close()
         self._idle = {}
 
-    async def _first(self, origin: Origin, addresses: list[str]) -> Outbound:
+    async def _connect_first(self, origin: Origin, addresses: list[str]) -> Outbound:
         secure = self._trust if origin.scheme == "https" else None
         name = origin.host if secure else None
         failed: OSError = OSError("the name has no address")

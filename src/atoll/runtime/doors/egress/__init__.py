@@ -1,1 +1,1 @@
-"""The egress door: an HTTP proxy that lets out what the policy allows."""
+"""The egress door: an HTTP proxy for the destinations that the policy allows."""

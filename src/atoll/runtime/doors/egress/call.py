@@ -1,7 +1,7 @@
-"""One caller at the egress door: its request read, judged, and carried out or refused.
+"""One call at the egress door: the request is read, judged, and forwarded or refused.
 
-Reads no more than a head, a hello and bodies' lengths. Decisions are `Egress`'s; what goes out
-is written anew from what was read, never the caller's own head.
+Only heads, TLS hellos and body lengths are parsed. `Egress` decides. The outgoing head is written
+anew from the parsed values and is never the caller's own.
 """
 
 import asyncio
@@ -13,9 +13,9 @@ from typing import Protocol
 from atoll.domain.network.egress import Destination, Refused
 from atoll.domain.network.host import canonical_host
 from atoll.domain.profile.profile import NetworkMode
-from atoll.runtime.doors.egress.egress import Blocked, Egress, Open, Serve, Unreachable
-from atoll.runtime.doors.egress.pipe import CHUNK_BYTES, Pipe, Side, Spent, end
-from atoll.runtime.doors.listener.responses import Closed
+from atoll.runtime.doors.egress.egress import Blocked, CallHandler, Egress, OpenCall, Unreachable
+from atoll.runtime.doors.egress.pipe import CHUNK_BYTES, Pipe, Side, VolumeSpent, send_eof
+from atoll.runtime.doors.listener.responses import RefusalResponse
 from atoll.wire.http.chunked import BadChunks, Chunks, spell_chunk
 from atoll.wire.http.proxy_head import BadHead, ProxyHead, head_end, read_head, spell
 from atoll.wire.http.tls_hello import Hello, NotHello, read_hello
@@ -24,114 +24,116 @@ HEAD_SECONDS = 15.0
 HELLO_SECONDS = 15.0
 LINGER_SECONDS = 2.0
 AFTER_BODY_SECONDS = 15.0
-"""How long an answer may stall once its caller already said more than one request."""
+"""Idle limit of a response after its caller sent more than one request."""
 
 _TLS_RECORD = 22
 _NAME_REFUSED = b"\x15\x03\x03\x00\x02\x02\x70"
-"""A fatal alert `unrecognized_name` (RFC 8446 section 6), so that a client says what is wrong."""
+"""A fatal alert `unrecognized_name` (RFC 8446 section 6), which clients report by name."""
 _ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 
-class Desk(Protocol):
-    """Answers requests to the door itself."""
+class DoorEndpoint(Protocol):
+    """A handler of requests that address the door itself."""
 
     async def serve(self, head: ProxyHead, rest: bytes, caller: Side) -> bytes:
-        """A whole HTTP answer. Raises `OSError`, `EOFError` when the caller went away."""
+        """Return a whole HTTP response. Raises `OSError`, `EOFError` when the caller hangs up."""
         ...
 
 
 @dataclass(slots=True)
-class _Told:
-    """One call's record for the audit."""
+class _EgressCall:
+    """The audit record of one call."""
 
     to: Destination
     rule: str = ""
     outcome: str = "passed"
 
 
-def serving(desk: Desk) -> Serve:
-    """What serves a caller of the door to its end; nothing the caller does raises. `desk` gets
-    the requests to the door itself."""
+def make_handler(endpoint: DoorEndpoint) -> CallHandler:
+    """Return a handler that serves a caller to its end and raises for nothing that a caller does.
+    `endpoint` receives the requests that address the door itself."""
 
     async def serve(
         egress: Egress, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         try:
-            await _served(egress, desk, (reader, writer))
+            await _serve_call(egress, endpoint, (reader, writer))
         except* (OSError, EOFError):
-            pass  # the caller went away: nobody is left to be told
+            pass  # the caller hung up: nobody is left to answer
         finally:
             writer.transport.abort()
 
     return serve
 
 
-async def _served(egress: Egress, desk: Desk, inner: Side) -> None:
+async def _serve_call(egress: Egress, endpoint: DoorEndpoint, inner: Side) -> None:
     try:
-        head, rest = await _head(inner[0])
+        head, rest = await _read_request(inner[0])
         if not head.host:
-            inner[1].write(await desk.serve(head, rest, inner))
-            await _part(inner)
+            inner[1].write(await endpoint.serve(head, rest, inner))
+            await _close_politely(inner)
             return
-        to = _destination(head)
+        to = _read_destination(head)
     except TimeoutError:
-        await _answer(inner, Closed("408 Request Timeout", "timeout", "no whole request came"))
+        await _answer(
+            inner, RefusalResponse("408 Request Timeout", "timeout", "no whole request came")
+        )
         return
     except BadHead as err:
         egress.record("door.refused", {"code": "bad_request", "detail": str(err)})
-        await _answer(inner, Closed("400 Bad Request", "bad_request", str(err)))
+        await _answer(inner, RefusalResponse("400 Bad Request", "bad_request", str(err)))
         return
-    started, told = monotonic(), _Told(to)
+    started, call = monotonic(), _EgressCall(to)
     try:
-        told.rule = egress.admit(to).rule
+        call.rule = egress.admit(to).rule
         address, outer = await egress.dial(to)
     except Blocked as err:
         await _refuse(egress, inner, to, err.verdict)
         return
     except Unreachable as err:
-        told.outcome = "unreachable"
-        egress.record("door.request", _entry(told, None, started))
-        await _answer(inner, Closed("502 Bad Gateway", "unreachable", str(err)))
+        call.outcome = "unreachable"
+        egress.record("door.request", _audit_entry(call, None, started))
+        await _answer(inner, RefusalResponse("502 Bad Gateway", "unreachable", str(err)))
         return
     pipe = Pipe(inner, outer, egress.spend)
     try:
-        await _carry(egress, pipe, told, address=address, head=head, rest=rest)
+        await _carry(egress, pipe, call, address=address, head=head, rest=rest)
     finally:
         pipe.outer[1].transport.abort()
-        egress.record("door.request", _entry(told, pipe, started))
-    await _part(inner)
+        egress.record("door.request", _audit_entry(call, pipe, started))
+    await _close_politely(inner)
 
 
 async def _carry(
-    egress: Egress, pipe: Pipe, told: _Told, *, address: str, head: ProxyHead, rest: bytes
+    egress: Egress, pipe: Pipe, call: _EgressCall, *, address: str, head: ProxyHead, rest: bytes
 ) -> None:
-    """Hold the way open while it is used; what ends it early is the outcome."""
+    """Forward the call until it ends. The reason for an early end is its outcome."""
 
     def cut(verdict: Refused) -> None:
-        told.outcome = verdict.code
+        call.outcome = verdict.code
         pipe.cut()
 
-    one = Open(told.to, address, cut)
+    opened = OpenCall(call.to, address, cut)
     try:
-        egress.hold(one)
+        egress.hold(opened)
     except Blocked as err:
-        told.outcome = err.verdict.code
-        await _refuse(egress, pipe.inner, told.to, err.verdict)
+        call.outcome = err.verdict.code
+        await _refuse(egress, pipe.inner, call.to, err.verdict)
         return
     try:
         with pipe.watched():
             if head.path is None:
-                await _tunnel(egress, pipe, told, rest=rest)
+                await _tunnel(egress, pipe, call, rest=rest)
             else:
-                await _exchange(pipe, told, head=head, rest=rest)
+                await _exchange(pipe, call, head=head, rest=rest)
     finally:
-        egress.release(one)
+        egress.release(opened)
         if pipe.idled:
-            told.outcome = "idle"
+            call.outcome = "idle"
 
 
-async def _head(reader: asyncio.StreamReader) -> tuple[ProxyHead, bytes]:
-    """The request's head, and what came with it. Raises `BadHead`, `TimeoutError`."""
+async def _read_request(reader: asyncio.StreamReader) -> tuple[ProxyHead, bytes]:
+    """Return the request's head and the bytes after it. Raises `BadHead`, `TimeoutError`."""
     data = b""
     async with asyncio.timeout(HEAD_SECONDS):
         while (at := head_end(data)) is None:
@@ -142,7 +144,7 @@ async def _head(reader: asyncio.StreamReader) -> tuple[ProxyHead, bytes]:
     return read_head(data[:at]), data[at:]
 
 
-def _destination(head: ProxyHead) -> Destination:
+def _read_destination(head: ProxyHead) -> Destination:
     try:
         host = canonical_host(head.host)
     except ValueError as err:
@@ -151,14 +153,14 @@ def _destination(head: ProxyHead) -> Destination:
     return Destination(host, head.port, method, head.path)
 
 
-async def _tunnel(egress: Egress, pipe: Pipe, told: _Told, *, rest: bytes) -> None:
+async def _tunnel(egress: Egress, pipe: Pipe, call: _EgressCall, *, rest: bytes) -> None:
     writer = pipe.inner[1]
     writer.write(_ESTABLISHED)
     await writer.drain()
     strict = egress.policy.mode is NetworkMode.LIMITED
 
     async def opening() -> bytes:
-        return await _looked_at(egress, pipe.inner, told.to, first=rest, strict=strict)
+        return await _read_hello(egress, pipe.inner, call.to, first=rest, strict=strict)
 
     try:
         if strict:
@@ -166,32 +168,32 @@ async def _tunnel(egress: Egress, pipe: Pipe, told: _Told, *, rest: bytes) -> No
         else:
             await pipe.tunnel(opening=opening)
     except* Blocked as group:
-        verdict = _verdict(group)
-        told.outcome = verdict.code
-        _tell(egress, told.to, verdict)
-        await _alert(pipe.inner)
-    except* Spent:
-        told.outcome = "volume_spent"
-        _tell(egress, told.to, Refused("volume_spent", "this hour's bytes are used up"))
+        verdict = _first_verdict(group)
+        call.outcome = verdict.code
+        _record_refusal(egress, call.to, verdict)
+        await _send_alert(pipe.inner)
+    except* VolumeSpent:
+        call.outcome = "volume_spent"
+        _record_refusal(egress, call.to, Refused("volume_spent", "this hour's bytes are used up"))
     except* OSError:
-        told.outcome = "cut_short"
+        call.outcome = "cut_short"
 
 
-def _verdict(group: BaseExceptionGroup[Blocked]) -> Refused:
+def _first_verdict(group: BaseExceptionGroup[Blocked]) -> Refused:
     first = group.exceptions[0]
     assert isinstance(first, Blocked)  # noqa: S101  raised by nothing else
     return first.verdict
 
 
-async def _looked_at(
+async def _read_hello(
     egress: Egress, inner: Side, to: Destination, *, first: bytes, strict: bool
 ) -> bytes:
-    """The caller's first bytes, after their hello was found to name the host it asked for.
-    When not `strict`, what is not TLS passes. Raises `Blocked`."""
+    """Return the caller's first bytes after a check that their TLS hello names the requested host.
+    Other protocols pass unless `strict`. Raises `Blocked`."""
     data = first
     try:
         async with asyncio.timeout(HELLO_SECONDS if strict else None):
-            while (hello := _hello(data, strict=strict)) is None:
+            while (hello := _parse_hello(data, strict=strict)) is None:
                 more = await inner[0].read(CHUNK_BYTES)
                 if not more:
                     raise NotHello("the hello broke off")
@@ -204,18 +206,18 @@ async def _looked_at(
                 Refused("no_hello", f"to {to.authority} only TLS may pass: {err}")
             ) from None
         return data
-    _compare(egress, to, hello, strict=strict)
+    _check_hello(egress, to, hello, strict=strict)
     return data
 
 
-def _hello(data: bytes, *, strict: bool) -> Hello | None:
+def _parse_hello(data: bytes, *, strict: bool) -> Hello | None:
     if not strict and data and data[0] != _TLS_RECORD:
         raise NotHello("not TLS")
     return read_hello(data)
 
 
-def _compare(egress: Egress, to: Destination, hello: Hello, *, strict: bool) -> None:
-    """Raises `Blocked` for a hello that means another host than was judged."""
+def _check_hello(egress: Egress, to: Destination, hello: Hello, *, strict: bool) -> None:
+    """Raise `Blocked` for a hello that names another host than the judged one."""
     name = None if hello.server_name is None else hello.server_name.removesuffix(".")
     if strict and hello.encrypted:
         detail = "Encrypted ClientHello hides the host that is meant: turn it off in the client"
@@ -228,59 +230,63 @@ def _compare(egress: Egress, to: Destination, hello: Hello, *, strict: bool) -> 
             egress.admit(replace(to, host=canonical_host(name)))
 
 
-async def _alert(inner: Side) -> None:
+async def _send_alert(inner: Side) -> None:
     with contextlib.suppress(OSError):
         inner[1].write(_NAME_REFUSED)
-        await _part(inner)
+        await _close_politely(inner)
 
 
-async def _exchange(pipe: Pipe, told: _Told, *, head: ProxyHead, rest: bytes) -> None:
-    """One plain HTTP request and its answer."""
-    usual = told.to.port == 80
-    authority = told.to.authority.removesuffix(":80") if usual else told.to.authority
+async def _exchange(pipe: Pipe, call: _EgressCall, *, head: ProxyHead, rest: bytes) -> None:
+    """Forward one plain HTTP request and its response."""
+    usual = call.to.port == 80
+    authority = call.to.authority.removesuffix(":80") if usual else call.to.authority
     try:
-        async with asyncio.TaskGroup() as ways:
-            asking = ways.create_task(_ask(pipe, spell(head, authority=authority), head, rest=rest))
-            await pipe.back()
-            asking.cancel()
-    except* Spent:
-        told.outcome = "volume_spent"
+        async with asyncio.TaskGroup() as tasks:
+            sending = tasks.create_task(
+                _send_request(pipe, spell(head, authority=authority), head, rest=rest)
+            )
+            await pipe.forward_response()
+            sending.cancel()
+    except* VolumeSpent:
+        call.outcome = "volume_spent"
     except* BadChunks:
-        told.outcome = "bad_request"
+        call.outcome = "bad_request"
     except* OSError:
-        told.outcome = "cut_short"
+        call.outcome = "cut_short"
 
 
-async def _ask(pipe: Pipe, spelled: bytes, head: ProxyHead, *, rest: bytes) -> None:
-    """Send the request; then its caller may only go away, which ends the call."""
+async def _send_request(pipe: Pipe, spelled: bytes, head: ProxyHead, *, rest: bytes) -> None:
+    """Send the request, then wait for the caller to hang up, which ends the call."""
     await pipe.send(spelled)
-    over = await (_chunked(pipe, rest) if head.chunked else _counted(pipe, head.length or 0, rest))
+    over = await (
+        _send_chunked(pipe, rest) if head.chunked else _send_counted(pipe, head.length or 0, rest)
+    )
     if over:
-        pipe.hurry(AFTER_BODY_SECONDS)
+        pipe.set_idle_limit(AFTER_BODY_SECONDS)
         return
     if await pipe.inner[0].read(1):
-        # It believes the connection stays: it does not, and what it said is not passed on.
-        pipe.hurry(AFTER_BODY_SECONDS)
+        # The caller expects a kept connection. There is none: further requests are not forwarded.
+        pipe.set_idle_limit(AFTER_BODY_SECONDS)
         return
-    raise ConnectionError("the caller went away")
+    raise ConnectionError("the caller hung up")
 
 
-async def _counted(pipe: Pipe, length: int, rest: bytes) -> bytes:
-    """Send exactly `length` bytes of body; returns what came beyond them."""
+async def _send_counted(pipe: Pipe, length: int, rest: bytes) -> bytes:
+    """Send exactly `length` bytes of body. Returns the bytes beyond them."""
     data = rest
     while length > 0:
         if not data:
             data = await pipe.inner[0].read(CHUNK_BYTES)
             if not data:
-                raise ConnectionError("the caller went away")
+                raise ConnectionError("the caller hung up")
         part, data = data[:length], data[length:]
         await pipe.send(part)
         length -= len(part)
     return data
 
 
-async def _chunked(pipe: Pipe, rest: bytes) -> bytes:
-    """Send a chunked body anew; returns what came beyond it."""
+async def _send_chunked(pipe: Pipe, rest: bytes) -> bytes:
+    """Send a chunked body, chunked anew. Returns the bytes beyond it."""
     chunks, data = Chunks(), rest
     while True:
         if part := chunks.feed(data):
@@ -290,19 +296,19 @@ async def _chunked(pipe: Pipe, rest: bytes) -> bytes:
             return chunks.rest
         data = await pipe.inner[0].read(CHUNK_BYTES)
         if not data:
-            raise ConnectionError("the caller went away")
+            raise ConnectionError("the caller hung up")
 
 
 async def _refuse(egress: Egress, inner: Side, to: Destination, verdict: Refused) -> None:
-    _tell(egress, to, verdict)
+    _record_refusal(egress, to, verdict)
     remedy = egress.remedy(to, verdict)
     detail = f"{verdict.detail}. To allow it: {remedy}" if remedy else verdict.detail
-    # The phrase is all that most clients show of a proxy's refusal.
+    # Most clients show only the status phrase of a proxy's refusal.
     phrase = f"403 Blocked by Atoll ({remedy or verdict.code})"
-    await _answer(inner, Closed(phrase, verdict.code, detail))
+    await _answer(inner, RefusalResponse(phrase, verdict.code, detail))
 
 
-def _tell(egress: Egress, to: Destination, verdict: Refused) -> None:
+def _record_refusal(egress: Egress, to: Destination, verdict: Refused) -> None:
     egress.record(
         "door.refused",
         {
@@ -316,29 +322,29 @@ def _tell(egress: Egress, to: Destination, verdict: Refused) -> None:
     )
 
 
-def _entry(told: _Told, pipe: Pipe | None, started: float) -> dict[str, object]:
+def _audit_entry(call: _EgressCall, pipe: Pipe | None, started: float) -> dict[str, object]:
     return {
-        "host": told.to.host,
-        "port": told.to.port,
-        "method": (told.to.method or "CONNECT")[:16],
-        "rule": told.rule,
-        "outcome": told.outcome,
+        "host": call.to.host,
+        "port": call.to.port,
+        "method": (call.to.method or "CONNECT")[:16],
+        "rule": call.rule,
+        "outcome": call.outcome,
         "bytes_in": 0 if pipe is None else pipe.sent,
         "bytes_out": 0 if pipe is None else pipe.received,
         "milliseconds": round((monotonic() - started) * 1000),
     }
 
 
-async def _answer(inner: Side, why: Closed) -> None:
-    inner[1].write(why.answer())
-    await _part(inner)
+async def _answer(inner: Side, why: RefusalResponse) -> None:
+    inner[1].write(why.encode())
+    await _close_politely(inner)
 
 
-async def _part(inner: Side) -> None:
-    """Say the end and read on for a moment: to close at once would take away what was just said
-    (RFC 9112 section 9.6)."""
+async def _close_politely(inner: Side) -> None:
+    """Send an end of file and read on for a moment. An immediate close could destroy the response
+    in transit (RFC 9112 section 9.6)."""
     await inner[1].drain()
-    end(inner[1])
+    send_eof(inner[1])
     with contextlib.suppress(TimeoutError, OSError):
         async with asyncio.timeout(LINGER_SECONDS):
             while await inner[0].read(CHUNK_BYTES):

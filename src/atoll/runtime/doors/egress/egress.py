@@ -1,9 +1,8 @@
-"""The egress door: an HTTP proxy that lets out what the sandbox's policy allows, and says why not.
+"""The egress door: an HTTP proxy for allowed destinations, which explains every refusal.
 
-Served on the listeners that init bound inside and sent out (127.0.0.1 and ::1, port 3128). Who
-calls is known by where the call came in. `domain.network.egress` decides; this holds the policy,
-dials what was judged, remembers what is open, and writes down what passed and what was refused.
-`egress_call` speaks with one caller.
+The listeners were bound inside by init and sent out (127.0.0.1 and ::1, port 3128), so the listener
+identifies the calling sandbox. `domain.network.egress` decides. This module holds the policy, dials
+judged addresses, tracks open calls and writes the audit. `call` serves one caller.
 """
 
 import asyncio
@@ -35,13 +34,13 @@ from atoll.domain.network.host import canonical_host
 from atoll.domain.network.volume import HourlyBytes
 from atoll.domain.profile.profile import NetworkMode
 from atoll.runtime.doors.egress.pipe import Side
-from atoll.runtime.doors.listener.connection_limit import Turnstile
+from atoll.runtime.doors.listener.connection_limit import ConnectionLimit
 from atoll.runtime.doors.listener.own_address import is_own
 from atoll.runtime.tasks import Tasks
 from atoll.wire.contract.policy import Network, Policy
 
 Audit = Callable[[str, Mapping[str, object]], object]
-"""Called with a kind and what happened: never a body, a path or a header value."""
+"""A sink of audit entries: a kind and a payload without bodies, paths and header values."""
 
 Resolve = Callable[[str, int], Awaitable[tuple[str, ...]]]
 JudgeAddress = Callable[[EgressPolicy, Destination, str], Refused | None]
@@ -53,11 +52,11 @@ BUFFER_BYTES = 32 * 1024
 
 
 class Unreachable(Exception):
-    """It was allowed, but nobody answered there."""
+    """An allowed destination did not answer."""
 
 
 class Blocked(Exception):
-    """It is not allowed. Carries the verdict."""
+    """The policy does not allow a destination. Carries the verdict."""
 
     def __init__(self, verdict: Refused) -> None:
         super().__init__(verdict.detail)
@@ -65,8 +64,8 @@ class Blocked(Exception):
 
 
 @dataclass(slots=True, eq=False)
-class Open:
-    """One open way out. `address` is the one that was dialled; `cut` ends it at once."""
+class OpenCall:
+    """One open call. `address` is the dialled address; `cut` ends the call at once."""
 
     to: Destination
     address: str
@@ -74,8 +73,7 @@ class Open:
 
 
 class Egress:
-    """The door of one sandbox. `resolve` and `judge_address` are the machine's own; tests put
-    theirs."""
+    """The egress door of one sandbox. Tests replace `resolve` and `judge_address`."""
 
     def __init__(
         self,
@@ -88,65 +86,65 @@ class Egress:
         self.sandbox_id = sandbox_id
         self.policy = EgressPolicy()
         self._audit = audit
-        self._resolve = resolve or resolved
+        self._resolve = resolve or resolve_host
         self._judge_address = judge_address
         self._budget = AuditBudget(monotonic())
         self._out = HourlyBytes(None, monotonic())
         self._in = HourlyBytes(None, monotonic())
-        self._open: set[Open] = set()
+        self._open: set[OpenCall] = set()
 
-    def heed(self, policy: Policy) -> None:
-        """Live by a policy from now on; what it no longer allows is cut off at once."""
-        self.policy = _egress_policy(policy)
+    def apply(self, policy: Policy) -> None:
+        """Apply a new policy. Open calls that it no longer allows are cut at once."""
+        self.policy = _read_policy(policy)
         now = monotonic()
         self._out.limit(policy.network.bytes_out_per_hour, now)
         self._in.limit(policy.network.bytes_in_per_hour, now)
         for one in tuple(self._open):
-            verdict = self._again(one.to, one.address)
+            verdict = self._judge_again(one.to, one.address)
             if verdict is not None:
                 one.cut(verdict)
 
     def admit(self, to: Destination) -> Allowed:
-        """Decide on a name, before anything is resolved. Raises `Blocked`."""
+        """Judge a name before it is resolved. Raises `Blocked`."""
         verdict = judge(self.policy, to)
         if isinstance(verdict, Refused):
             raise Blocked(verdict)
         return verdict
 
     async def dial(self, to: Destination) -> tuple[str, Side]:
-        """A connection to exactly an address that was judged. Raises `Blocked` when any of the
+        """Open a connection to an address that was judged. Raises `Blocked` when any of the
         name's addresses is refused, `Unreachable`."""
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 addresses = await self._addresses(to)
                 for address in addresses:
-                    verdict = self._judged(to, address)
+                    verdict = self._judge_dialled(to, address)
                     if verdict is not None:
                         raise Blocked(verdict)
-                return await _first(addresses[:MAX_ADDRESSES], to.port)
+                return await _connect_first(addresses[:MAX_ADDRESSES], to.port)
         except (OSError, UnicodeError) as err:  # TimeoutError is an OSError
             raise Unreachable(f"{to.authority} could not be reached") from err
 
-    def hold(self, one: Open) -> None:
-        """Remember an open way out, if it is still allowed. Raises `Blocked`: the policy may
-        have changed while it was dialled."""
-        verdict = self._again(one.to, one.address)
+    def hold(self, one: OpenCall) -> None:
+        """Track an open call. Raises `Blocked` when a new policy, applied during the dial, forbids
+        the call."""
+        verdict = self._judge_again(one.to, one.address)
         if verdict is not None:
             raise Blocked(verdict)
         self._open.add(one)
 
-    def release(self, one: Open) -> None:
-        """It is closed."""
+    def release(self, one: OpenCall) -> None:
+        """Forget a closed call."""
         self._open.discard(one)
 
     def spend(self, *, out: int = 0, back: int = 0) -> bool:
-        """Count bytes; False when this hour's are used up."""
+        """Count bytes. Returns False when this hour's limit is reached."""
         now = monotonic()
         return self._out.spend(out, now) and self._in.spend(back, now)
 
     def record(self, kind: str, payload: Mapping[str, object]) -> None:
-        """Write down what happened: what passed as far as the budget goes, and every refusal,
-        since the audit merges those."""
+        """Write an audit entry: passed calls within the budget, and every refusal, because the
+        audit merges refusals."""
         if kind == "door.refused":
             self._audit(kind, {"door": "egress", **payload})
             return
@@ -156,7 +154,7 @@ class Egress:
             self._audit(kind, {"door": "egress", **more, **payload})
 
     def remedy(self, to: Destination, verdict: Refused) -> str:
-        """How the owner could allow it; empty where no rule can."""
+        """Return the command by which the owner can allow it; empty when no rule can."""
         if not verdict.remedy:
             return ""
         spelled = to.authority.removesuffix(":443")
@@ -164,13 +162,13 @@ class Egress:
             spelled = f"http://{to.authority.removesuffix(':80')}"
         return f"atoll net allow {self.sandbox_id} {spelled}"
 
-    def _again(self, to: Destination, address: str) -> Refused | None:
+    def _judge_again(self, to: Destination, address: str) -> Refused | None:
         verdict = judge(self.policy, to)
         if isinstance(verdict, Refused):
             return verdict
-        return self._judged(to, address)
+        return self._judge_dialled(to, address)
 
-    def _judged(self, to: Destination, address: str) -> Refused | None:
+    def _judge_dialled(self, to: Destination, address: str) -> Refused | None:
         verdict = self._judge_address(self.policy, to, address)
         if verdict is None and is_own(address):
             return judge_own(self.policy, to, address)
@@ -184,33 +182,34 @@ class Egress:
         return await self._resolve(to.host, to.port)
 
 
-async def resolved(host: str, port: int) -> tuple[str, ...]:
-    """The addresses a name stands for on this machine, in the order to try them. Raises
-    `OSError`."""
+async def resolve_host(host: str, port: int) -> tuple[str, ...]:
+    """Return the addresses of a name in the order to dial them. Raises `OSError`."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return tuple(dict.fromkeys(str(where[0]) for *_, where in found))
 
 
-Serve = Callable[[Egress, asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, None]]
+CallHandler = Callable[
+    [Egress, asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, None]
+]
 
 
 @asynccontextmanager
-async def proxying(
-    egress: Egress, doors: tuple[socket.socket, ...], serve: Serve
+async def serve_egress(
+    egress: Egress, doors: tuple[socket.socket, ...], serve: CallHandler
 ) -> AsyncIterator[None]:
-    """Serve the proxy on these listening sockets until the end of the block. Takes them over
-    and closes them, and what is open with them."""
+    """Serve the proxy on these listening sockets until the end of the block, then close them and
+    all open calls."""
     async with Tasks() as tasks:
 
-        def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             tasks.spawn(serve(egress, reader, writer), "egress")
 
         def protocol() -> asyncio.Protocol:
             reader = asyncio.StreamReader(limit=BUFFER_BYTES)
-            return asyncio.StreamReaderProtocol(reader, speak)
+            return asyncio.StreamReaderProtocol(reader, handle)
 
-        guarded = Turnstile().guarding(protocol)
+        guarded = ConnectionLimit().wrap(protocol)
         loop = asyncio.get_running_loop()
         servers = [await loop.create_server(guarded, sock=door) for door in doors]
         try:
@@ -220,7 +219,7 @@ async def proxying(
                 server.close()
 
 
-async def _first(addresses: tuple[str, ...], port: int) -> tuple[str, Side]:
+async def _connect_first(addresses: tuple[str, ...], port: int) -> tuple[str, Side]:
     last: OSError = OSError("the name has no address")
     for address in addresses:
         try:
@@ -237,7 +236,7 @@ def _is_literal(host: str) -> bool:
     return ":" in host or host.rpartition(".")[2].isdigit()
 
 
-def _egress_policy(policy: Policy) -> EgressPolicy:
+def _read_policy(policy: Policy) -> EgressPolicy:
     network = policy.network
     return EgressPolicy(
         mode=NetworkMode(network.mode),
@@ -246,29 +245,29 @@ def _egress_policy(policy: Policy) -> EgressPolicy:
             for one in network.rules
         ),
         denied=network.denied,
-        providers=_provider_hosts(policy),
+        providers=_list_provider_hosts(policy),
         host_ports=network.host_ports,
-        ranges=_ranges(network),
+        ranges=_read_ranges(network),
         ports=network.ports,
     )
 
 
-def _ranges(network: Network) -> tuple[Range, ...]:
+def _read_ranges(network: Network) -> tuple[Range, ...]:
     try:
         return read_ranges(network.ranges)
     except ValueError:
-        return ()  # a range nobody may list allows nothing
+        return ()  # a range that may not be listed allows nothing
 
 
-def _provider_hosts(policy: Policy) -> tuple[str, ...]:
-    """The broker's hosts: a key of somebody else's must not reach them beside it."""
+def _list_provider_hosts(policy: Policy) -> tuple[str, ...]:
+    """Return the broker's hosts. Calls with a foreign key must not bypass the broker."""
     urls = [one.upstream for one in PROVIDERS.values()]
     urls += [one.base_url for one in policy.providers if one.base_url]
-    hosts = {_host_of(url) for url in urls}
+    hosts = {_read_host(url) for url in urls}
     return tuple(sorted(one for one in hosts if one is not None and one not in HOST_NAMES))
 
 
-def _host_of(url: str) -> str | None:
+def _read_host(url: str) -> str | None:
     try:
         return canonical_host(urlsplit(url).hostname or "")
     except ValueError:

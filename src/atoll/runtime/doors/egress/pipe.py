@@ -1,6 +1,6 @@
-"""Bytes both ways between a caller and where it went, with backpressure, idleness and volume.
+"""A pipe between a caller and its destination, with backpressure, an idle limit and a volume limit.
 
-Each way reads only what the other side took. What the bytes mean is not looked at here.
+Each direction reads only as much as the other side accepted. The pipe does not interpret bytes.
 """
 
 import asyncio
@@ -11,31 +11,31 @@ from typing import Protocol
 
 CHUNK_BYTES = 32 * 1024
 IDLE_SECONDS = 900.0
-"""Nothing either way for so long ends a connection; programs that wait longer send keepalives."""
+"""Idle time after which a connection ends. Programs that wait longer send keepalives."""
 
 Opening = Callable[[], Awaitable[bytes]]
 Side = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-class Spend(Protocol):
-    """Counts bytes; False when there are none left to spend."""
+class SpendBytes(Protocol):
+    """A counter of bytes that returns False when the limit is reached."""
 
     def __call__(self, *, out: int = 0, back: int = 0) -> bool:
-        """Bytes that leave the sandbox, and bytes that come in."""
+        """Count bytes that leave the sandbox (`out`) and bytes that enter it (`back`)."""
         ...
 
 
-class Spent(Exception):
+class VolumeSpent(Exception):
     """The hour's bytes are used up."""
 
 
 @dataclass(slots=True)
 class Pipe:
-    """One caller and its counterpart. `sent` and `received` count the caller's bytes."""
+    """A pipe between one caller and its destination. `sent` and `received` count its bytes."""
 
     inner: Side
     outer: Side
-    spend: Spend
+    spend: SpendBytes
     sent: int = 0
     received: int = 0
     idle_seconds: float = IDLE_SECONDS
@@ -44,56 +44,57 @@ class Pipe:
     _timer: asyncio.TimerHandle | None = field(default=None, init=False)
 
     async def tunnel(self, first: bytes = b"", opening: Opening | None = None) -> None:
-        """Both ways until both ended; one that ended is told to the other side. `opening` gives
-        the caller's first bytes once they were looked at. Raises an exception group of what
-        went wrong, `Spent` among it."""
-        async with asyncio.TaskGroup() as ways:
-            ways.create_task(self._outward(first, opening))
-            ways.create_task(self.back())
+        """Forward both directions, and the end of each, until both ended. `opening` returns the
+        caller's first bytes after a check. Raises a group of exceptions, `VolumeSpent` among
+        them."""
+        async with asyncio.TaskGroup() as directions:
+            directions.create_task(self._forward_request(first, opening))
+            directions.create_task(self.forward_response())
 
     async def send(self, data: bytes) -> None:
-        """To the outside, as fast as it takes it. Raises `Spent`, `OSError`."""
+        """Send to the destination as fast as it reads. Raises `VolumeSpent`, `OSError`."""
         if not self.spend(out=len(data)):
-            raise Spent
+            raise VolumeSpent
         self._touch()
         self.sent += len(data)
         self.outer[1].write(data)
         await self.outer[1].drain()
 
-    async def back(self) -> None:
-        """From the outside to the caller, to its end. Raises `Spent`, `OSError`."""
+    async def forward_response(self) -> None:
+        """Forward the destination's bytes to the caller until they end. Raises `VolumeSpent`,
+        `OSError`."""
         reader, writer = self.outer[0], self.inner[1]
         while data := await reader.read(CHUNK_BYTES):
             if not self.spend(back=len(data)):
-                raise Spent
+                raise VolumeSpent
             self._touch()
             self.received += len(data)
             writer.write(data)
             await writer.drain()
-        end(writer)
+        send_eof(writer)
 
     def cut(self) -> None:
-        """End both sides now; whoever waits for them sees an end."""
+        """Abort both sides. Their readers see an end of file."""
         self.inner[1].transport.abort()
         self.outer[1].transport.abort()
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
-        """Cut it when nothing passes for `idle_seconds`."""
+        """Cut the pipe when no byte passes for `idle_seconds`."""
         self._touch()
-        self._look()
+        self._check_idle()
         try:
             yield
         finally:
             if self._timer is not None:
                 self._timer.cancel()
 
-    def hurry(self, idle_seconds: float) -> None:
-        """Be this patient from now on."""
+    def set_idle_limit(self, idle_seconds: float) -> None:
+        """Set a new idle limit, effective at once."""
         self.idle_seconds = idle_seconds
-        self._look()
+        self._check_idle()
 
-    def _look(self) -> None:
+    def _check_idle(self) -> None:
         loop = asyncio.get_running_loop()
         if self._timer is not None:
             self._timer.cancel()
@@ -102,23 +103,23 @@ class Pipe:
             self.idled = True
             self.cut()
         else:
-            self._timer = loop.call_at(due, self._look)
+            self._timer = loop.call_at(due, self._check_idle)
 
     def _touch(self) -> None:
         self._last = asyncio.get_running_loop().time()
 
-    async def _outward(self, first: bytes, opening: Opening | None) -> None:
+    async def _forward_request(self, first: bytes, opening: Opening | None) -> None:
         if opening is not None:
             first = await opening()
         if first:
             await self.send(first)
         while data := await self.inner[0].read(CHUNK_BYTES):
             await self.send(data)
-        end(self.outer[1])
+        send_eof(self.outer[1])
 
 
-def end(writer: asyncio.StreamWriter) -> None:
-    """Say that nothing more comes."""
+def send_eof(writer: asyncio.StreamWriter) -> None:
+    """Send an end of file."""
     with contextlib.suppress(OSError):
         if writer.can_write_eof():
             writer.write_eof()

@@ -1,1 +1,1 @@
-"""What both doors share: listeners, connections and refusals."""
+"""Shared parts of both doors: listeners, the connection limit and the audit of refusals."""

@@ -1,76 +1,97 @@
-"""A bound on the connections of a door: past it, a caller is hung up on at once.
+"""The listeners of a door, served with a limit on their connections.
 
-Whoever is inside may open connections without end; each costs the runtime a descriptor and
-memory that its terminals need. Knows nothing of what is spoken at the door.
+A program inside may open connections without end. Each costs the runtime a descriptor and memory
+that its terminals need, so connections above the limit are closed at once. The protocol behind
+them is not known here.
 """
 
 import asyncio
-from collections.abc import Callable
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 MAX_CONNECTIONS = 256
 
 
-class Turnstile:
-    """Counts the connections of one door, over all its listeners."""
+class ConnectionLimit:
+    """A limit on the connections of one door, over all its listeners."""
 
     def __init__(self, limit: int = MAX_CONNECTIONS) -> None:
         self._limit = limit
-        self._inside = 0
+        self._count = 0
 
-    def guarding(self, make: Callable[[], asyncio.Protocol]) -> Callable[[], asyncio.Protocol]:
-        """A protocol factory like `make`, for `loop.create_server`, that lets `limit` in."""
-        return lambda: _Passage(self, make)
+    def wrap(self, make: Callable[[], asyncio.Protocol]) -> Callable[[], asyncio.Protocol]:
+        """Return a protocol factory for `loop.create_server` that admits at most `limit`."""
+        return lambda: _LimitedConnection(self, make)
 
-    def enter(self) -> bool:
-        """Whether there is room for one more, who is counted then."""
-        if self._inside >= self._limit:
+    def acquire(self) -> bool:
+        """Count one more connection. Returns False, and counts nothing, at the limit."""
+        if self._count >= self._limit:
             return False
-        self._inside += 1
+        self._count += 1
         return True
 
-    def leave(self) -> None:
-        """One of those who entered is gone."""
-        self._inside -= 1
+    def release(self) -> None:
+        """Count one connection less."""
+        self._count -= 1
 
 
-class _Passage(asyncio.Protocol):
-    """One connection: the door's own protocol behind it, or none when there was no room."""
+class _LimitedConnection(asyncio.Protocol):
+    """A connection that forwards to the door's own protocol, or is closed above the limit."""
 
-    def __init__(self, turnstile: Turnstile, make: Callable[[], asyncio.Protocol]) -> None:
-        self._turnstile = turnstile
+    def __init__(self, limit: ConnectionLimit, make: Callable[[], asyncio.Protocol]) -> None:
+        self._limit = limit
         self._make = make
-        self._behind: asyncio.Protocol | None = None
+        self._inner: asyncio.Protocol | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Let it in, or hang up."""
-        if self._turnstile.enter():
-            self._behind = self._make()
-            self._behind.connection_made(transport)
+        """Admit the connection, or close it."""
+        if self._limit.acquire():
+            self._inner = self._make()
+            self._inner.connection_made(transport)
         elif isinstance(transport, asyncio.WriteTransport):
             transport.abort()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Make room."""
-        if self._behind is not None:
-            self._turnstile.leave()
-            self._behind.connection_lost(error)
-            self._behind = None
+        """Release the connection's place."""
+        if self._inner is not None:
+            self._limit.release()
+            self._inner.connection_lost(error)
+            self._inner = None
 
     def data_received(self, data: bytes) -> None:
-        """Pass it on."""
-        if self._behind is not None:
-            self._behind.data_received(data)
+        """Forward the bytes."""
+        if self._inner is not None:
+            self._inner.data_received(data)
 
     def eof_received(self) -> bool | None:
-        """Pass it on."""
-        return self._behind.eof_received() if self._behind is not None else None
+        """Forward the end of input."""
+        return self._inner.eof_received() if self._inner is not None else None
 
     def pause_writing(self) -> None:
-        """Pass it on."""
-        if self._behind is not None:
-            self._behind.pause_writing()
+        """Forward the pause."""
+        if self._inner is not None:
+            self._inner.pause_writing()
 
     def resume_writing(self) -> None:
-        """Pass it on."""
-        if self._behind is not None:
-            self._behind.resume_writing()
+        """Forward the end of the pause."""
+        if self._inner is not None:
+            self._inner.resume_writing()
+
+
+@asynccontextmanager
+async def serve(
+    make: Callable[[], asyncio.Protocol], doors: tuple[socket.socket, ...]
+) -> AsyncIterator[None]:
+    """Serve `make` on these listening sockets until the end of the block, then close them."""
+    loop = asyncio.get_running_loop()
+    limited = ConnectionLimit().wrap(make)
+    # With a shorter backlog the kernel drops simultaneous callers, who retry after a second.
+    servers = [
+        await loop.create_server(limited, sock=door, backlog=MAX_CONNECTIONS) for door in doors
+    ]
+    try:
+        yield
+    finally:
+        for server in servers:
+            server.close()

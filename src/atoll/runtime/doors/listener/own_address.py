@@ -1,19 +1,21 @@
-"""Whether an address is one of this machine's interfaces, asked of the kernel at every dialling.
+"""A check of addresses against this machine's own, answered by the kernel at every call.
 
-Addresses come and go while a runtime lives, so none is remembered.
+Addresses come and go while a runtime lives, so none is cached.
 """
 
 import socket
 
 
 def is_own(address: str) -> bool:
-    """Whether the kernel would deliver to this machine itself what is sent there: the source it
-    then chooses is the address itself (ip(7), RFC 6724 rule 1). Sends nothing."""
+    """Return whether the kernel would deliver packets for `address` to this machine itself.
+
+    Then the source that it chooses is the address itself (ip(7), RFC 6724 rule 1). Sends nothing.
+    """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
-        with socket.socket(family, socket.SOCK_DGRAM) as asking:
-            asking.connect((address, 9))
-            mine: str = asking.getsockname()[0]
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((address, 9))
+            source: str = probe.getsockname()[0]
     except OSError:
-        return False  # There is no way to it, so nothing will be sent there.
-    return socket.inet_pton(family, mine) == socket.inet_pton(family, address.partition("%")[0])
+        return False  # No route leads there, so nothing will be sent.
+    return socket.inet_pton(family, source) == socket.inet_pton(family, address.partition("%")[0])
