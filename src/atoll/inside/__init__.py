@@ -1,1 +1,3 @@
-"""What runs inside the wall beside native/init, and where it lies. The standard library only."""
+"""Programs that run inside the wall beside native/init, and their place. The standard
+library only.
+"""

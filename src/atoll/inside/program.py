@@ -1,7 +1,7 @@
-"""Where the init of this machine is, and the argv that starts it.
+"""The place of this machine's init, and the argv that starts it.
 
-The static C one lies beside this file when the build had a compiler; otherwise the Python
-`twin` stands in. This file starts nothing.
+The static C one lies beside this file when the build had a compiler; otherwise the Python `twin`
+replaces it. This file starts nothing.
 """
 
 import platform
@@ -16,11 +16,11 @@ INSIDE_TWIN = "/.atoll/init.py"
 INSIDE_PYTHON = "/usr/bin/python3"
 CONTROL_FD = 3
 DOORS = (8082, 3128)
-"""The broker's and the egress proxy's ports."""
+"""The ports of the broker and the egress proxy."""
 
 
 def init_binary() -> Path | None:
-    """The static init for this machine's architecture, or None when it was not built."""
+    """Return the static init for this machine's architecture, or None when it was not built."""
     path = HERE / "bin" / f"init-{platform.machine()}"
     return path if path.is_file() else None
 
@@ -34,12 +34,13 @@ def write_twin(target: Path) -> None:
 
 
 def inside_program(*, twin: bool = False) -> tuple[str, ...]:
-    """How a sandbox names its init: the copied binary, or the twin and its interpreter."""
+    """Return the words by which a sandbox names its init: the copied binary, or the twin and its
+    interpreter."""
     return (INSIDE_PYTHON, "-I", "-S", INSIDE_TWIN) if twin else (INSIDE_BINARY,)
 
 
 def host_program(*, twin: bool = False) -> tuple[str, ...]:
-    """How this machine starts its init directly (tests, pods)."""
+    """Return the words by which this machine starts its init directly (tests, pods)."""
     binary = None if twin else init_binary()
     if binary is not None:
         return (str(binary),)
@@ -60,8 +61,11 @@ def init_argv(
     root: str = "/workspace",
     nproc: int | None = None,
 ) -> tuple[str, ...]:
-    """The whole command line of an init. `nproc` bounds the processes of its commands by
-    RLIMIT_NPROC (for machines without a pids cgroup); init and its wardens are exempt."""
+    """Return the whole command line of an init.
+
+    `nproc` bounds the processes of its commands by RLIMIT_NPROC (for machines without a pids
+    cgroup); init and its wardens are exempt.
+    """
     return (
         *program,
         *("--control-fd", str(control_fd), "--root", root),

@@ -12,16 +12,19 @@ import msgspec
 from atoll.wire.http.unreadable import UNREADABLE
 
 MAX_TEXT_BYTES = 4096
-"""A longer text frame from a client is refused: none of the messages needs it."""
+"""The longest text frame of a client; a longer one is refused, since no message needs it."""
 
 
 class BadFrame(ValueError):
-    """A frame that is no message. The text says what is wrong, for the person who wrote it."""
+    """A frame that is no message. The text tells the person who wrote it what is wrong."""
 
 
 class Start(msgspec.Struct, tag_field="type", tag="start", frozen=True):
-    """The next binary byte has offset `offset`; `preamble` (base64) comes before it, uncounted.
-    `input_window` is how many bytes a client may have sent beyond what `InputTaken` reported."""
+    """The first frame.
+
+    The next binary byte has offset `offset`; `preamble` (base64) comes before it, uncounted.
+    `input_window` is how many bytes a client may have sent beyond what `InputTaken` reported.
+    """
 
     offset: int
     preamble: str
@@ -35,7 +38,7 @@ class Start(msgspec.Struct, tag_field="type", tag="start", frozen=True):
 
 
 class Resync(msgspec.Struct, tag_field="type", tag="resync", frozen=True):
-    """Bytes `start`…`to` (`from` on the wire) are gone for this client."""
+    """A gap: bytes `start`…`to` (`from` on the wire) are lost for this client."""
 
     start: int = msgspec.field(name="from")
     to: int
@@ -43,14 +46,14 @@ class Resync(msgspec.Struct, tag_field="type", tag="resync", frozen=True):
 
 
 class Sized(msgspec.Struct, tag_field="type", tag="size", frozen=True):
-    """The PTY has this size now."""
+    """The present size of the PTY."""
 
     cols: int
     rows: int
 
 
 class Driven(msgspec.Struct, tag_field="type", tag="driver", frozen=True):
-    """Who counts as driver now."""
+    """The client that drives now."""
 
     client: str | None
 
@@ -62,7 +65,7 @@ class Titled(msgspec.Struct, tag_field="type", tag="title", frozen=True):
 
 
 class Exited(msgspec.Struct, tag_field="type", tag="exit", frozen=True, omit_defaults=True):
-    """The leader ended; exactly one of `code` and `signal` (a name, `"KILL"`) is there."""
+    """The end of the leader; exactly one of `code` and `signal` (a name, `"KILL"`) is set."""
 
     offset: int
     code: int | None = None
@@ -70,8 +73,7 @@ class Exited(msgspec.Struct, tag_field="type", tag="exit", frozen=True, omit_def
 
 
 class Member(msgspec.Struct, frozen=True):
-    """One client at a terminal and who stands behind it. `role` is `viewer`, `controller` or
-    `owner`."""
+    """A client at a terminal, and its principal. `role` is `viewer`, `controller` or `owner`."""
 
     principal: str
     name: str
@@ -80,8 +82,11 @@ class Member(msgspec.Struct, frozen=True):
 
 
 class ControlState(msgspec.Struct, tag_field="type", tag="control_state", frozen=True):
-    """Who drives, who waits for it and who is here. `away`: the driver's connection is gone and
-    its grace runs. `agent` is the agent that has control until it yields."""
+    """The driver, the clients that wait for control, and the clients present.
+
+    `away`: the driver's connection is gone and its grace runs. `agent` is the agent that has
+    control until it yields.
+    """
 
     driver: Member | None
     epoch: int
@@ -92,8 +97,8 @@ class ControlState(msgspec.Struct, tag_field="type", tag="control_state", frozen
 
 
 class ControlExpired(msgspec.Struct, tag_field="type", tag="control_expired", frozen=True):
-    """A driver lost control: it typed nothing while others waited (`idle`), or its connection
-    stayed away too long (`grace`)."""
+    """The loss of control by a driver: it typed nothing while others waited (`idle`), or its
+    connection stayed away too long (`grace`)."""
 
     principal: str
     client: str
@@ -101,9 +106,12 @@ class ControlExpired(msgspec.Struct, tag_field="type", tag="control_expired", fr
 
 
 class AgentStateChanged(msgspec.Struct, tag_field="type", tag="agent_state", frozen=True):
-    """An agent here is `running`, `paused` or `stopped`; `turn` says whether it works
-    (`working`) or waits for its person (`waiting`). While it works typing is refused: to all but
-    the owner where `softlock` is `owner`, to everybody where it is `strict`."""
+    """The state of an agent here: `running`, `paused` or `stopped`.
+
+    `turn` tells whether it works (`working`) or waits for its person (`waiting`). While it works
+    typing is refused: to all but the owner where `softlock` is `owner`, to everybody where it is
+    `strict`.
+    """
 
     agent_state: str
     turn: str
@@ -112,8 +120,10 @@ class AgentStateChanged(msgspec.Struct, tag_field="type", tag="agent_state", fro
 
 
 class Recorded(msgspec.Struct, tag_field="type", tag="recording", frozen=True, omit_defaults=True):
-    """What is shown here is being kept on disk (`on`), or is no more. `by` asked for it by name;
-    `reason` says why it ended."""
+    """The state of the recording: output here is kept on disk (`on`), or no longer.
+
+    `by` names who requested it; `reason` tells why it ended.
+    """
 
     on: bool
     recording_id: str
@@ -123,31 +133,31 @@ class Recorded(msgspec.Struct, tag_field="type", tag="recording", frozen=True, o
 
 
 class InputRefused(msgspec.Struct, tag_field="type", tag="input_refused", frozen=True):
-    """Keystrokes were dropped: none of that frame reached the program."""
+    """A frame of input that was dropped: none of it reached the program."""
 
     reason: str
     message: str
 
 
 class InputTaken(msgspec.Struct, tag_field="type", tag="input_taken", frozen=True):
-    """Of what this connection sent, so many bytes in all went to the program or were refused."""
+    """The count of bytes of this connection that went to the program or were refused."""
 
     bytes: int
 
 
 class Heartbeat(msgspec.Struct, tag_field="type", tag="heartbeat", frozen=True):
-    """The connection is alive; sent to a client that asked for it."""
+    """A sign that the connection is alive; sent to a client that requested it."""
 
 
 class Refused(msgspec.Struct, tag_field="type", tag="error", frozen=True):
-    """A frame was not accepted; the connection stays."""
+    """The refusal of a frame; the connection stays."""
 
     code: str
     message: str
 
 
 class Ack(msgspec.Struct, tag_field="type", tag="ack", frozen=True, forbid_unknown_fields=True):
-    """Everything before `offset` is on the client's screen."""
+    """An acknowledgement: everything before `offset` is on the client's screen."""
 
     offset: int
 
@@ -155,7 +165,7 @@ class Ack(msgspec.Struct, tag_field="type", tag="ack", frozen=True, forbid_unkno
 class Resize(
     msgspec.Struct, tag_field="type", tag="resize", frozen=True, forbid_unknown_fields=True
 ):
-    """The client would like this size."""
+    """A request for this size."""
 
     cols: int
     rows: int
@@ -164,13 +174,14 @@ class Resize(
 class RequestControl(
     msgspec.Struct, tag_field="type", tag="request_control", frozen=True, forbid_unknown_fields=True
 ):
-    """The client would like to drive."""
+    """A request to drive."""
 
 
 class GrantControl(
     msgspec.Struct, tag_field="type", tag="grant_control", frozen=True, forbid_unknown_fields=True
 ):
-    """Give control to a principal or client id; to who has waited longest when none is named."""
+    """A grant of control to a principal or client id; to who has waited longest when none is
+    named."""
 
     to: str | None = None
 
@@ -178,7 +189,7 @@ class GrantControl(
 class RevokeControl(
     msgspec.Struct, tag_field="type", tag="revoke_control", frozen=True, forbid_unknown_fields=True
 ):
-    """A driver releases, an owner takes back, who waits withdraws."""
+    """The release of control by a driver, its withdrawal by an owner, or the end of a request."""
 
 
 ServerMessage = (
@@ -209,12 +220,12 @@ class _Codec:
 
 
 def encode(message: ServerMessage | ClientMessage) -> str:
-    """A message as the text of one frame."""
+    """Return a message as the text of one frame."""
     return _Codec.encoder.encode(message).decode("utf-8")
 
 
 def decode_client(text: str) -> ClientMessage:
-    """What a client says. Raises `BadFrame`."""
+    """Return a client's message. Raises `BadFrame`."""
     if len(text) > MAX_TEXT_BYTES:
         raise BadFrame(f"a text frame may have {MAX_TEXT_BYTES} characters, this one {len(text)}")
     try:
@@ -224,7 +235,7 @@ def decode_client(text: str) -> ClientMessage:
 
 
 def decode_server(text: str) -> ServerMessage:
-    """What the server says, for clients written in Python. Raises `BadFrame`."""
+    """Return the server's message, for clients written in Python. Raises `BadFrame`."""
     try:
         return _Codec.server.decode(text)
     except UNREADABLE as error:
@@ -232,5 +243,5 @@ def decode_server(text: str) -> ServerMessage:
 
 
 def pack(preamble: bytes) -> str:
-    """Bytes as they stand in a `preamble` field."""
+    """Return bytes as the text of a `preamble` field."""
     return base64.b64encode(preamble).decode("ascii")

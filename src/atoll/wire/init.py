@@ -1,9 +1,9 @@
-"""What the runtime and the init inside say to each other, as bytes.
+"""Messages between the runtime and the init inside, as bytes.
 
-One message is one packet of a SOCK_SEQPACKET socketpair: a little-endian header
-`{u32 op, u32 tag, i32 a, i32 b}`, then a payload; descriptors travel beside it by
-SCM_RIGHTS. This file only turns messages into packets and back: it sends nothing. The
-other side is written in C (`native/init`), and in plain Python (`runtime/spawners/twin.py`).
+One message is one packet of a SOCK_SEQPACKET socketpair: a little-endian header `{u32 op, u32 tag,
+i32 a, i32 b}`, then a payload; descriptors travel beside it by SCM_RIGHTS. This file only turns
+messages into packets and back: it sends nothing. The other side is written in C (`native/init`),
+and in plain Python (`inside/twin`).
 """
 
 import struct
@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 
 VERSION = 1
-"""Said by init in READY; both sides ship in one wheel, so a difference is a stale binary."""
+"""The version that init reports in READY; both sides ship in one wheel, so a difference is a stale
+binary."""
 
 HEADER = struct.Struct("<IIii")
 COUNTS = struct.Struct("<II")
@@ -19,17 +20,19 @@ USAGE = struct.Struct("<QQQ")
 KIN = struct.Struct("<Ii")
 
 MAX_PACKET_BYTES = 64 * 1024
-"""Init's receive buffer. A longer packet would be cut, so init refuses it (EMSGSIZE)."""
+"""The size of init's receive buffer. A longer packet would be cut, so init refuses it
+(EMSGSIZE)."""
 
 MAX_INLINE_BYTES = 32 * 1024
-"""A longer EXEC payload travels in a memfd, the last of the packet's descriptors."""
+"""The longest EXEC payload in a packet. A longer one is sent in a memfd, the last of the packet's
+descriptors."""
 
 MAX_FDS = 32
-"""Most descriptors in one packet: a READY with sixteen doors of two families each."""
+"""The most descriptors in one packet: a READY with sixteen doors of two families each."""
 
 
 class Op(IntEnum):
-    """What the runtime asks (below 64) and what init answers."""
+    """The runtime's requests (below 64) and init's answers."""
 
     EXEC = 1
     PTY = 2
@@ -46,7 +49,7 @@ class Op(IntEnum):
 
 
 class ExecFlag(IntFlag):
-    """Bits of an EXEC's `a`."""
+    """The bits of an EXEC's `a`."""
 
     TTY = 1
     PAYLOAD_IN_MEMFD = 2
@@ -54,7 +57,7 @@ class ExecFlag(IntFlag):
 
 
 class Step(IntEnum):
-    """Where init failed; `DOOR` only in a FAILED with tag 0, sent in READY's place."""
+    """The step at which init failed; `DOOR` only in a FAILED with tag 0, sent in READY's place."""
 
     CHDIR = 1
     EXEC = 2
@@ -63,13 +66,16 @@ class Step(IntEnum):
 
 
 class Garbled(ValueError):
-    """A packet that is none of this protocol: the peer is broken or of another version."""
+    """A packet outside this protocol: the peer is broken or of another version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """First packet: init stands and owns its doors. Its descriptors are the listeners, per
-    door IPv4 then IPv6; a machine without IPv6 sends only the IPv4 one (ask getsockname)."""
+    """The first packet: init runs and owns its doors.
+
+    Its descriptors are the listeners, per door IPv4 then IPv6; a machine without IPv6 sends only
+    the IPv4 one (ask getsockname).
+    """
 
     listeners: int
     version: int
@@ -77,7 +83,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The EXEC `tag` runs; `pid` is its pid inside."""
+    """The start of EXEC `tag`; `pid` is its pid inside."""
 
     tag: int
     pid: int
@@ -85,7 +91,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The request `tag` failed with `errno`; tag 0 means init itself could not begin."""
+    """The failure of request `tag` with `errno`; tag 0 means init itself could not begin."""
 
     tag: int
     errno: int
@@ -94,8 +100,8 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Exited:
-    """The process of EXEC `tag` ended. `status` is raw, as wait4 gives it. May come twice:
-    the first one counts."""
+    """The end of the process of EXEC `tag`. `status` is raw, as wait4 gives it. May come twice: the
+    first one counts."""
 
     tag: int
     status: int
@@ -106,14 +112,14 @@ class Exited:
 
 @dataclass(frozen=True, slots=True)
 class Fds:
-    """Answer to PTY (master, slave) and OPEN (one file): the descriptors came beside it."""
+    """The answer to PTY (master, slave) and OPEN (one file): the descriptors came beside it."""
 
     tag: int
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A SIGNAL to `tag` was carried out; `errno` ETIMEDOUT says a tree would not die."""
+    """The end of a SIGNAL to `tag`; `errno` ETIMEDOUT: a tree did not end."""
 
     tag: int
     errno: int
@@ -121,8 +127,11 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Kin:
-    """One process whose program has ended: the EXEC `tag` that started it, its pid inside, and
-    the start of its command line (bytes that an agent chose)."""
+    """A process whose program has ended.
+
+    Its `tag` is that of the EXEC that started it; it has its pid inside, and the start of its
+    command line (bytes that an agent chose).
+    """
 
     tag: int
     pid: int
@@ -131,7 +140,7 @@ class Kin:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Answer to LEFT. `more` when some did not fit."""
+    """The answer to LEFT. `more` when some did not fit."""
 
     tag: int
     processes: tuple[Kin, ...]
@@ -144,10 +153,10 @@ Reply = Ready | Started | Refused | Exited | Fds | Done | Left
 def encode_exec_payload(
     argv: tuple[bytes, ...], env: tuple[tuple[bytes, bytes], ...], cwd: bytes
 ) -> bytes:
-    """Counts, then NUL-terminated cwd, arguments and `K=V` pairs.
+    """Encode counts, then NUL-terminated cwd, arguments and `K=V` pairs.
 
-    Raises ValueError for what execve cannot carry: a NUL byte, no argument at all, a
-    variable name that is empty or holds `=`.
+    Raises ValueError for what execve cannot carry: a NUL byte, no argument at all, a variable name
+    that is empty or holds `=`.
     """
     if not argv:
         raise ValueError("argv is empty: name at least the program")
@@ -162,7 +171,7 @@ def encode_exec_payload(
 def encode_exec(
     tag: int, payload: bytes, *, tty: bool, lead: bool = False
 ) -> tuple[bytes, bytes | None]:
-    """An EXEC packet and, when the payload is too long for a packet, what its memfd holds.
+    """Return an EXEC packet and, when the payload is too long for a packet, its memfd's content.
 
     Descriptors to send beside it: stdin, stdout, stderr, then the memfd if there is one.
     """
@@ -175,33 +184,34 @@ def encode_exec(
 
 
 def encode_pty(tag: int, *, cols: int, rows: int) -> bytes:
-    """A PTY request; answered by FDS with master and slave."""
+    """Return a PTY request; answered by FDS with master and slave."""
     return HEADER.pack(Op.PTY, tag, cols, rows)
 
 
 def encode_signal(tag: int, number: int, *, tree: bool) -> bytes:
-    """A SIGNAL to the EXEC of that tag; answered by DONE with the same tag.
+    """Return a SIGNAL to the EXEC of that tag; answered by DONE with the same tag.
 
-    Without `tree` it goes to the process group, on a terminal to the one in the
-    foreground; with it to every descendant, however it detached itself.
+    Without `tree` it goes to the process group, on a terminal to the one in the foreground. With
+    `tree` it goes to every descendant, however it detached itself.
     """
     return HEADER.pack(Op.SIGNAL, tag, number, int(tree))
 
 
 def encode_left(tag: int) -> bytes:
-    """A request for the processes whose program has ended; answered by KIN."""
+    """Return a request for the processes whose program has ended; answered by KIN."""
     return HEADER.pack(Op.LEFT, tag, 0, 0)
 
 
 def encode_open(tag: int, path: bytes, *, flags: int, mode: int) -> bytes:
-    """An OPEN beneath init's root; answered by FDS with one file. Raises ValueError for NUL."""
+    """Return an OPEN beneath init's root; answered by FDS with one file. Raises ValueError for
+    NUL."""
     if b"\0" in path:
         raise ValueError("a path holds a NUL byte")
     return HEADER.pack(Op.OPEN, tag, flags, mode) + path + b"\0"
 
 
 def decode_reply(packet: bytes) -> Reply:
-    """A packet from init. Raises `Garbled` when it is too short or of an unknown kind."""
+    """Return init's message. Raises `Garbled` when it is too short or of an unknown kind."""
     if len(packet) < HEADER.size:
         raise Garbled(f"a packet of {len(packet)} bytes from init has no whole header")
     number, tag, a, b = HEADER.unpack_from(packet)
@@ -229,7 +239,7 @@ def _reply(op: Op, tag: int, a: int, b: int, packet: bytes) -> Reply:
         case Op.DONE:
             return Done(tag, errno=a)
         case Op.EXEC | Op.PTY | Op.SIGNAL | Op.OPEN | Op.LEFT | Op.KIN:  # pragma: no branch
-            # Exhaustive, says mypy; a list of processes was read by the caller.
+            # mypy proves that this is exhaustive; the caller has read a list of processes already.
             raise ValueError("a request where an answer belongs")
 
 

@@ -1,6 +1,6 @@
-"""`ask KIND -- ARGV…`: a word from outside on exactly ARGV, then that command; as the C one.
+"""The tool `ask KIND -- ARGV…`: request approval of exactly ARGV, then run it; as the C one.
 
-What `sudo` may run is run from outside, on the input and output of this process.
+A command of `sudo` runs outside, on the input and output of this process.
 """
 
 import os
@@ -18,7 +18,7 @@ REFUSED, MISUSED, NO_DOOR, NOT_RUNNABLE, NOT_FOUND = 1, 64, 69, 126, 127
 
 
 def ask(kind: str, words: list[str]) -> int:
-    """Returns an exit code where the command was not run; otherwise becomes the command."""
+    """Request approval and become the command. Returns an exit code where it was not run."""
     if len(words) < 2 or words[0] != "--":
         print("usage: operator-approve -- COMMAND [ARGUMENT]...", file=sys.stderr)
         return MISUSED
@@ -35,7 +35,7 @@ def ask(kind: str, words: list[str]) -> int:
 
 
 def _word(kind: str, argv: list[str]) -> tuple[int, str, int | None]:
-    """The answer's status and text, and how a command ended that was run outside."""
+    """Return the answer's status and text, and how a command ended that was run outside."""
     try:
         cwd = os.getcwd()  # noqa: PTH109 - pathlib costs more than the rest of this program
     except OSError:
@@ -64,7 +64,7 @@ def _word(kind: str, argv: list[str]) -> tuple[int, str, int | None]:
 
 
 def _stand_in(door: socket.socket) -> None:
-    """What a person at the terminal sends is meant for the command."""
+    """Pass on signals that a person at the terminal sends: they are meant for the command."""
 
     def pass_on(number: int, _frame: object) -> None:
         door.send(bytes([number]), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)

@@ -1,4 +1,6 @@
-"""A connection to a port of this sandbox's loopback, by standard input and output (`dial`)."""
+"""The tool `dial`: a connection to a port of this sandbox's loopback, by standard input
+and output.
+"""
 
 import os
 import signal
@@ -16,7 +18,7 @@ MOST_PORT = 65535
 
 
 def do_dial(it: "Request") -> int:
-    """Pump both ways; the end of the connection is the end of it. Raises `Denied`, `OSError`."""
+    """Pump both ways until the connection ends. Raises `Denied`, `OSError`."""
     text = it.paths[0]
     if not text.isdigit() or not 1 <= int(text) <= MOST_PORT:
         raise Denied(USAGE, "no port")
@@ -42,7 +44,7 @@ def _reached(port: int) -> socket.socket:
 
 
 def _pump(source: int, target: int) -> None:
-    """Until the end of `source`, or until nobody takes it."""
+    """Copy until the end of `source`, or until the reader is gone."""
     try:
         while data := os.read(source, CHUNK_BYTES):
             while data:

@@ -17,7 +17,7 @@ OPTIONS = (
 
 
 def main() -> None:
-    """Run what the arguments say; ends the process with the same codes as the C one."""
+    """Run what the arguments request; end the process with the same codes as the C one."""
     words = sys.argv[1:]
     if len(words) > 1 and words[0] == "ask":
         from .asking import ask

@@ -1,4 +1,4 @@
-"""Numbers of the protocol and of the kernel, and the few calls Python has no name for."""
+"""Numbers of the protocol and of the kernel, and the few calls that Python lacks."""
 
 import ctypes
 import os
@@ -15,25 +15,26 @@ SET_PDEATHSIG, SET_DUMPABLE, SET_SUBREAPER = 1, 4, 36
 OPENAT2, BENEATH_NO_MAGICLINKS = 437, 0x08 | 0x02
 RENAME_NOREPLACE = 1
 ENDED = -2
-"""In place of a leader's pid, once that was reaped; 0 before it runs, -1 without a warden."""
+"""The value in place of a leader's pid, once that was reaped; 0 before it runs, -1 without a
+warden."""
 
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 def checked(result: int) -> int:
-    """A libc result, or its errno as OSError."""
+    """Return a libc result; raise its errno as OSError where it failed."""
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
 
 
 def open_beneath(root: int, path: bytes, flags: int, mode: int = 0) -> int:
-    """openat2 that neither leaves the root nor follows /proc's links."""
+    """Open a path with openat2, which neither leaves the root nor follows /proc's links."""
     mode = mode & 0o777 if flags & os.O_CREAT else 0
     how = struct.pack("<QQQ", flags & 0xFFFFFFFF, mode, BENEATH_NO_MAGICLINKS)
     return checked(libc.syscall(OPENAT2, root, path, how, len(how)))
 
 
 def prctl(option: int, value: int) -> None:
-    """prctl with one argument; what it sets here exists on every kernel we run on."""
+    """Call prctl with one argument; its settings exist on every supported kernel."""
     libc.prctl(option, value, 0, 0, 0)

@@ -1,5 +1,7 @@
-"""Processes by descent, from /proc/PID/task/TID/children: wardens are subreapers, so even a
-daemon that left its session and its group still has an ancestor."""
+"""Processes by descent, from /proc/PID/task/TID/children.
+
+Wardens are subreapers, so even a daemon that left its session and its group still has an ancestor.
+"""
 
 import errno
 import os
@@ -11,11 +13,11 @@ from pathlib import Path
 
 PATIENCE_SECONDS = 10.0
 MAX_WORDS = 200
-"""Bytes of a command line that are reported."""
+"""The bytes of a command line that are reported."""
 
 
 def children_of(pid: int) -> list[int]:
-    """Direct children of all its threads; none when it is gone."""
+    """Return the direct children of all its threads; none when it is gone."""
     found: list[int] = []
     with suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
@@ -25,7 +27,7 @@ def children_of(pid: int) -> list[int]:
 
 
 def descendants(ancestor: int) -> list[int]:
-    """Everything it started, however detached."""
+    """Return every process it started, however detached."""
     everyone = children_of(ancestor)
     for pid in everyone:
         everyone += children_of(pid)
@@ -33,7 +35,7 @@ def descendants(ancestor: int) -> list[int]:
 
 
 def describe(pid: int) -> bytes:
-    """The start of its command line, else its short name; empty when it is gone."""
+    """Return the start of its command line, else its short name; empty when it is gone."""
     for name in ("cmdline", "comm"):
         with suppress(OSError):
             text = Path(f"/proc/{pid}/{name}").read_bytes()[:MAX_WORDS].rstrip(b"\0\n")
@@ -60,7 +62,7 @@ def signal_kin(ancestor: int, number: int, spared: frozenset[int] = frozenset())
 
 
 def kill_kin(ancestor: int, still: Callable[[], bool] = lambda: True) -> int:
-    """Kill descendants until there are none; 0 or ETIMEDOUT."""
+    """Kill descendants until there are none; return 0 or ETIMEDOUT."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         if not still() or signal_kin(ancestor, signal.SIGKILL) == 0:
@@ -74,7 +76,7 @@ def kill_kin(ancestor: int, still: Callable[[], bool] = lambda: True) -> int:
 
 
 def foreground_group(pid: int) -> int:
-    """The foreground group of its terminal (fields 7 and 8 of its stat), or 0."""
+    """Return the foreground group of its terminal (fields 7 and 8 of its stat), or 0."""
     with suppress(OSError):
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         return max(int(fields[5]), 0) if int(fields[4]) else 0

@@ -1,7 +1,7 @@
 """The leader of an agent's session: no shell, so it never takes the terminal.
 
-The C one is `native/init/lead.c`. It waits for its one job, gives it the terminal back when the
-terminal stopped it, leaves it stopped when somebody else did, and ends as the job ended.
+The C one is `native/init/lead.c`. It waits for its one job. It gives the job the terminal back when
+the terminal stopped it, and leaves it stopped when somebody else did. It ends as the job ended.
 """
 
 import os
@@ -13,7 +13,7 @@ BROKEN = 125
 
 
 def lead() -> None:
-    """Fork: the caller goes on in the child, the terminal's foreground job; the parent leads."""
+    """Fork: the caller continues in the child, the terminal's foreground job; the parent leads."""
     settle(signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -26,7 +26,7 @@ def lead() -> None:
     with suppress(OSError):
         os.setpgid(job, job)
     os.closerange(3, 65536)
-    # A terminal that hangs up tells only the leader of its session.
+    # A terminal that hangs up signals only the leader of its session.
     signal.signal(signal.SIGHUP, lambda *_: _continue(job, signal.SIGHUP))
     try:
         _wait(job)
@@ -35,7 +35,7 @@ def lead() -> None:
 
 
 def settle(disposition: signal.Handlers) -> None:
-    """All signals that can be, ignored or as they are by birth."""
+    """Set every signal that can be set to `disposition`."""
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         with suppress(OSError, ValueError):
             signal.signal(number, disposition)
@@ -47,7 +47,7 @@ def _wait(job: int) -> NoReturn:
         if os.WIFEXITED(status):
             os._exit(os.WEXITSTATUS(status))
         if os.WIFSIGNALED(status):
-            with suppress(OSError):  # KILL is what it is
+            with suppress(OSError):  # KILL cannot be changed
                 signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
             os.kill(os.getpid(), os.WTERMSIG(status))
             os._exit(128 + os.WTERMSIG(status))

@@ -1,4 +1,4 @@
-"""Init's loop: requests from the control socket, ends of children, and the end of it all."""
+"""Init's loop: requests from the control socket, ends of children, and the shutdown."""
 
 import errno
 import fcntl
@@ -47,12 +47,12 @@ from .supervise import Supervision
 from .warden import Warden
 
 NOBODY = 69
-"""sysexits.h: EX_UNAVAILABLE."""
+"""The exit code EX_UNAVAILABLE of sysexits.h."""
 MAX_LISTED = 200
 
 
 class Init:
-    """The loop, and the book of wardens: tag and slot by pid; leaders in shared memory."""
+    """The loop, and its wardens: tag and slot by pid; leaders in shared memory."""
 
     def __init__(self, control: socket.socket, root: int, nproc: int, files: int) -> None:
         self.control, self.root, self.nproc, self.files = control, root, nproc, files
@@ -62,18 +62,18 @@ class Init:
         self.strays = False
 
     def reply(self, op: int, tag: int, a: int = 0, b: int = 0, payload: bytes = b"") -> None:
-        """One packet."""
+        """Send one packet."""
         with suppress(OSError):
             self.control.send(HEADER.pack(op, tag, a, b) + payload, socket.MSG_NOSIGNAL)
 
     def reply_fds(self, head: bytes, fds: list[int]) -> None:
-        """One packet with descriptors."""
+        """Send one packet with descriptors."""
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack(f"{len(fds)}i", *fds))]
         with suppress(OSError):
             self.control.sendmsg([head], rights if fds else [], socket.MSG_NOSIGNAL)
 
     def serve(self) -> NoReturn:
-        """Answer until the other side is gone; then everything inside ends."""
+        """Answer requests until the other side is gone; then end everything inside."""
         wake, noise = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.set_wakeup_fd(noise, warn_on_full_buffer=False)
         poll = select.poll()
@@ -94,7 +94,7 @@ class Init:
         os._exit(0)
 
     def receive(self) -> bool:
-        """Take and answer one packet; False at the end."""
+        """Read and answer one packet; return False at the end."""
         try:
             packet, extra, cut, _ = self.control.recvmsg(
                 MAX_PACKET, socket.CMSG_SPACE(4 * MAX_FDS), socket.MSG_CMSG_CLOEXEC
@@ -118,7 +118,7 @@ class Init:
         return True
 
     def answer(self, op: int, tag: int, ab: tuple[int, int], more: tuple[bytes, list[int]]) -> None:
-        """One request. Raises OSError for what becomes FAILED."""
+        """Answer one request. Raises OSError for what becomes FAILED."""
         if op == EXEC:
             self.start_exec(tag, ab[0], *more)
         elif op == SIGNAL:
@@ -138,7 +138,7 @@ class Init:
             raise OSError(errno.ENOSYS, "request")
 
     def open_pty(self, tag: int, cols: int, rows: int) -> None:
-        """A pair from our own devpts."""
+        """Open a pair from the sandbox's own devpts."""
         ends = [os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)]
         try:
             fcntl.ioctl(ends[0], TIOCSPTLCK, struct.pack("i", 0))
@@ -155,7 +155,7 @@ class Init:
                 os.close(fd)
 
     def signal(self, tag: int, number: int, tree: int) -> None:
-        """To a group, or to a tree; a KILL of a tree is a helper's work."""
+        """Signal a group or a tree; a helper process kills a tree."""
         found = [(pid, slot) for pid, (mine, slot) in self.wardens.items() if tag and mine == tag]
         if found and tree and number == signal.SIGKILL:
             self.kill_tree(tag, *found[0])
@@ -168,7 +168,7 @@ class Init:
         self.reply(DONE, tag)
 
     def fork_helper(self) -> int:
-        """Fork for work that may take long; -1 when the sandbox has no process left."""
+        """Fork for work that may take long; return -1 when the sandbox has no process left."""
         try:
             helper = os.fork()
         except OSError:
@@ -178,7 +178,7 @@ class Init:
         return helper
 
     def kill_tree(self, tag: int, warden: int, slot: int) -> None:
-        """In a helper, or here when there can be none."""
+        """Kill a tree in a helper process, or here when there can be none."""
         helper = self.fork_helper()
         if helper > 0:
             return
@@ -187,7 +187,7 @@ class Init:
             os._exit(0)
 
     def list_left(self, tag: int) -> None:
-        """Report the processes whose program has ended; in a helper, or here."""
+        """Report the processes whose program has ended; in a helper process, or here."""
         helper = self.fork_helper()
         if helper > 0:
             return
@@ -205,7 +205,7 @@ class Init:
             os._exit(0)
 
     def reap(self) -> None:
-        """Look, forget, then reap: a pid is never used again while we still go by it."""
+        """Look, forget, then reap: a pid is never used again while it is still in use here."""
         while True:
             try:
                 seen = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -218,14 +218,15 @@ class Init:
                 self.leaders[slot] = -1
             _, status = os.waitpid(seen.si_pid, 0)
             if tag and os.WIFSIGNALED(status):
-                # A killed warden takes its command along, or killing it were a way out.
+                # A killed warden takes its command along; otherwise killing the warden would free
+                # it.
                 self.strays = True
                 self.reply(EXITED, tag, status, payload=bytes(24))
         if self.strays:
             self.strays = signal_kin(os.getpid(), signal.SIGKILL, frozenset(self.wardens)) > 0
 
     def start_exec(self, tag: int, flags: int, body: bytes, fds: list[int]) -> None:
-        """Fork the warden; it answers."""
+        """Fork the warden, which answers."""
         used = {slot for _, slot in self.wardens.values()}
         slot = next((each for each in range(MAX_SLOTS) if each not in used), -1)
         if slot < 0:
@@ -245,7 +246,7 @@ class Init:
 
 
 def open_door(port: int) -> list[socket.socket]:
-    """Both loopbacks, without SO_REUSEADDR or SO_REUSEPORT."""
+    """Open both loopbacks, without SO_REUSEADDR or SO_REUSEPORT."""
     doors = []
     for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
         try:
@@ -263,7 +264,8 @@ def open_door(port: int) -> list[socket.socket]:
 
 
 def control_of(options: dict[str, list[str]]) -> int:
-    """The control socket: handed to us or, in a container, fetched. Ends where nobody listens."""
+    """Return the control socket: inherited or, in a container, fetched. Ends where nobody
+    listens."""
     if "--connect" not in options:
         return int(options["--control-fd"][0])
     control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -275,7 +277,7 @@ def control_of(options: dict[str, list[str]]) -> int:
 
 
 def counted_of(options: dict[str, list[str]]) -> list[int]:
-    """How many route sockets and filters there may be; empty where nobody counts them."""
+    """Return how many route sockets and filters there may be; empty where nobody counts them."""
     return [int(options[name][0]) for name in ("--netlink", "--filters") if name in options]
 
 
@@ -283,14 +285,14 @@ def be_init(options: dict[str, list[str]]) -> NoReturn:
     """Bind the doors, say READY, serve. A Python pid 1 must ignore INT before anything runs."""
     settle(signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    # 0-2 must be taken, or a descriptor sent to us could land on one of them.
+    # 0-2 must be open, or a descriptor sent to us could land on one of them.
     null = os.open(os.devnull, os.O_RDWR)
     while null < 3:
         null = os.dup(null)
     control_fd = fcntl.fcntl(control_of(options), fcntl.F_DUPFD_CLOEXEC, 100)
     os.closerange(3, control_fd)
     os.closerange(control_fd + 1, 65536)
-    # Begun before the next line, after which /proc/self is root's.
+    # Opened before the next line, after which /proc/self is root's.
     supervision = Supervision(*counted) if (counted := counted_of(options)) else None
     prctl(SET_DUMPABLE, 0)
     prctl(SET_SUBREAPER, 1)
@@ -299,7 +301,8 @@ def be_init(options: dict[str, list[str]]) -> NoReturn:
     nproc, files = (int(options.get(name, ["-1"])[0]) for name in ("--nproc", "--files"))
     init, step = Init(control, -1, nproc, files), OTHER
     if files > 0:
-        # Commands of this uid may have that many descriptors on their way: ours must still go.
+        # Commands of this uid may have that many descriptors in transit: those of init must still
+        # pass.
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     try:

@@ -1,4 +1,6 @@
-"""tar: a tree as a POSIX (pax) archive on stdout; sockets, pipes and devices are left out."""
+"""The tool `tar`: a tree as a POSIX (pax) archive on stdout; sockets, pipes and devices are
+omitted.
+"""
 
 import os
 import stat
@@ -19,7 +21,7 @@ class Padded:
         self.fd, self.short = fd, False
 
     def read(self, size: int) -> bytes:
-        """So many bytes, zeros after the end."""
+        """Return so many bytes, zeros after the end."""
         data = bytearray()
         while len(data) < size and (more := os.read(self.fd, size - len(data))):
             data += more
@@ -29,7 +31,7 @@ class Padded:
 
 @dataclass
 class Level:
-    """A directory on the way: what is left of it, its name in the archive, the way back."""
+    """A directory on the way: its remaining names, its name in the archive, the way back."""
 
     names: list[bytes]
     prefix: bytes
@@ -37,7 +39,7 @@ class Level:
 
 
 class Packer:
-    """One archive being written."""
+    """A writer of one archive."""
 
     def __init__(self) -> None:
         self.out = tarfile.open(  # noqa: SIM115  # lives as long as this; do_tar closes it
@@ -50,7 +52,7 @@ class Packer:
         self.partial = False
 
     def tree(self, directory: int) -> None:
-        """Everything beneath; one descriptor is held, however deep it goes."""
+        """Write everything beneath; one descriptor is held, however deep it goes."""
         levels = [Level(names_of(directory)[::-1], b"")]
         while levels:
             if not levels[-1].names:
@@ -74,7 +76,7 @@ class Packer:
                 self.left_out(path)
 
     def leaf(self, directory: int, path: bytes, seen: os.stat_result) -> None:
-        """A file or a link."""
+        """Write a file or a link."""
         name = path.rpartition(b"/")[2]
         if stat.S_ISLNK(seen.st_mode):
             info = _info(path, tarfile.SYMTYPE, seen)
@@ -97,7 +99,7 @@ class Packer:
                 self.partial |= padded.short
 
     def left_out(self, path: bytes) -> None:
-        """Told once, since a pipe holds only so much, and by the exit code."""
+        """Report omitted entries once, since a pipe holds only so much, and by the exit code."""
         if not self.partial:
             print("0 tar: left out", ascii(path), file=sys.stderr)
         self.partial = True
@@ -110,7 +112,7 @@ def _info(path: bytes, kind: bytes, seen: os.stat_result) -> tarfile.TarInfo:
 
 
 def do_tar(root: int, path: bytes) -> int:
-    """A directory's contents, or one file under its own name."""
+    """Write a directory's contents, or one file under its own name."""
     packer = Packer()
     try:
         directory = open_beneath(root, path, DIRECTORY)

@@ -13,7 +13,7 @@ OVER_LIMIT, UNSAFE, PARTIAL = 66, 67, 68
 
 
 class Denied(Exception):
-    """Not done, for a reason of ours: an exit code and a sentence."""
+    """A refusal for a reason of this program: an exit code and a sentence."""
 
     def __init__(self, code: int, why: str) -> None:
         super().__init__(why)
@@ -21,7 +21,7 @@ class Denied(Exception):
 
 
 def open_parent(root: int, path: bytes) -> tuple[int, bytes]:
-    """The directory a path lies in, and its last part."""
+    """Open the directory a path lies in; return it with the last part."""
     parent, _, name = path.rpartition(b"/")
     if path.startswith(b"/"):
         raise OSError(errno.EXDEV, "path")
@@ -31,12 +31,12 @@ def open_parent(root: int, path: bytes) -> tuple[int, bytes]:
 
 
 def spelt(name: bytes) -> str:
-    """A name as a word of a record."""
+    """Return a name as a word of a record."""
     return base64.b64encode(name).decode() or "-"
 
 
 def print_entry(name: bytes, seen: os.stat_result, target: bytes) -> None:
-    """One record: TYPE MODE SIZE MTIME_NS NAME TARGET."""
+    """Print one record: TYPE MODE SIZE MTIME_NS NAME TARGET."""
     kind = {stat.S_IFREG: "f", stat.S_IFDIR: "d", stat.S_IFLNK: "l"}
     letter = kind.get(stat.S_IFMT(seen.st_mode), "o")
     numbers = f"{letter} {stat.S_IMODE(seen.st_mode):o} {seen.st_size} {seen.st_mtime_ns}"
@@ -44,7 +44,7 @@ def print_entry(name: bytes, seen: os.stat_result, target: bytes) -> None:
 
 
 def print_place(root: int, path: bytes) -> None:
-    """The record of what is at path, links not followed."""
+    """Print the record of an entry, links not followed."""
     fd = open_beneath(root, path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     seen = os.fstat(fd)
     target = os.readlink(b"", dir_fd=fd) if stat.S_ISLNK(seen.st_mode) else b""
@@ -52,7 +52,7 @@ def print_place(root: int, path: bytes) -> None:
 
 
 def enter(directory: int, name: bytes) -> tuple[int, tuple[int, int]]:
-    """Descend, holding one descriptor; also what recognises the way back."""
+    """Descend, holding one descriptor; return what identifies the way back."""
     child = os.open(name, NOFOLLOW, dir_fd=directory)
     seen = os.fstat(directory)
     os.close(directory)
@@ -60,7 +60,7 @@ def enter(directory: int, name: bytes) -> tuple[int, tuple[int, int]]:
 
 
 def leave(directory: int, was: tuple[int, int]) -> int:
-    """Back up. Raises ESTALE when somebody moved the directory away meanwhile."""
+    """Go back up. Raises ESTALE when somebody moved the directory away meanwhile."""
     up = os.open("..", DIRECTORY, dir_fd=directory)
     os.close(directory)
     seen = os.fstat(up)
@@ -70,12 +70,12 @@ def leave(directory: int, was: tuple[int, int]) -> int:
 
 
 def names_of(directory: int) -> list[bytes]:
-    """All names, sorted by their bytes."""
+    """Return all names, sorted by their bytes."""
     return sorted(os.fsencode(name) for name in os.listdir(directory))
 
 
 def make_parents(root: int, path: bytes) -> None:
-    """Every directory on the way to path, and path itself."""
+    """Make every directory on the way to path, and path itself."""
     parts = [] if path == b"." else path.split(b"/")
     for count in range(1, len(parts) + 1):
         parent, name = open_parent(root, b"/".join(parts[:count]))

@@ -1,8 +1,8 @@
-"""What programs inside may hold of the kernel's memory that no control group counts: sockets of
-AF_NETLINK, and seccomp filters. The twin of native/init/supervise.c, which says more.
+"""Bounds on kernel memory that no control group counts: AF_NETLINK sockets and seccomp filters.
 
-A filter hands both calls to a thread of init that does not have that filter. Without an
-answer (an old kernel, or somebody outside who listens already) both answer ENOSYS.
+The twin of native/init/supervise.c, which explains more. A filter hands both calls to a thread of
+init that does not have that filter. Without an answer (an old kernel, or somebody outside who
+listens already) both fail with ENOSYS.
 """
 
 import ctypes
@@ -33,8 +33,11 @@ _FILTERS = re.compile(rb"\nSeccomp_filters:\s*(\d+)")
 
 
 def _program(sockets: int) -> bytes:
-    """As in the C one: socket by family, prctl and seccomp where they install a filter, and
-    SO_RCVBUF, which does nothing."""
+    """Return the filter, as in the C one.
+
+    It covers socket by family, prctl and seccomp where they install a filter, and SO_RCVBUF, which
+    succeeds without effect.
+    """
     first, second, third = 16, 24, 32
     lines = (
         *((LOAD, 0, 0, 0), (EQUAL, 4, 0, SOCKET), (EQUAL, 5, 0, PRCTL), (EQUAL, 8, 0, SECCOMP)),
@@ -56,7 +59,7 @@ def _install(sockets: int, flags: int) -> int:
 
 
 def filters_of(status: str) -> int:
-    """The filters of a task; 0 when it is gone. Raises OSError where that cannot be read."""
+    """Return the filters of a task; 0 when it is gone. Raises OSError where that cannot be read."""
     try:
         with open(status, "rb", buffering=0) as file:  # noqa: PTH123  no reader's buffer
             found = _FILTERS.search(file.read(4096))
@@ -68,11 +71,12 @@ def filters_of(status: str) -> int:
 
 
 class Supervision:
-    """Counts what lives. `begin` makes it hold for whatever is started from then on."""
+    """The counts of live sockets and filters. `begin` applies them to every process started from
+    then on."""
 
     def __init__(self, sockets: int, filters: int) -> None:
         self.most_sockets, self.most_filters = sockets, filters
-        # It forgets a socket when its last holder closes it, and lists those it knows.
+        # The epoll set drops a socket when its last holder closes it, and lists those it knows.
         self.watched = select.epoll()
         self.listing = os.open(f"/proc/self/fdinfo/{self.watched.fileno()}", os.O_RDONLY)
         self.own_filters = self.filters = 0
@@ -81,7 +85,7 @@ class Supervision:
         self.ready = threading.Event()
 
     def begin(self) -> None:
-        """Start the thread, then take the filter, which the thread does not get."""
+        """Start the thread, then install the filter, which the thread does not get."""
         threading.Thread(target=self.answer_calls, daemon=True).start()
         libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
         try:
@@ -92,7 +96,7 @@ class Supervision:
         self.ready.set()
 
     def answer_calls(self) -> None:
-        """The thread: one call after another."""
+        """Answer one call after another; the body of the thread."""
         self.ready.wait()
         while self.listener >= 0:
             call = bytearray(CALL.size)
@@ -101,12 +105,12 @@ class Supervision:
             except OSError as error:
                 if error.errno in (errno.EINTR, errno.ENOENT):
                     continue
-                os.close(self.listener)  # or whoever calls would wait for ever
+                os.close(self.listener)  # otherwise the caller would wait for ever
                 return
             self.answer(call)
 
     def answer(self, call: bytearray) -> None:
-        """Give a socket, let a filter pass, or say why not."""
+        """Give a socket, allow a filter, or return the error."""
         number, task, _flags, name, _machine, _from, *arguments = CALL.unpack(call)
         try:
             if name == SOCKET:
@@ -116,11 +120,11 @@ class Supervision:
             answer = ANSWER.pack(number, 0, 0, CONTINUE)
         except OSError as error:
             answer = ANSWER.pack(number, 0, -(error.errno or errno.EIO), 0)
-        with suppress(OSError):  # whoever called may be gone
+        with suppress(OSError):  # the caller may be gone
             fcntl.ioctl(self.listener, ANSWER_CALL, answer)
 
     def give_socket(self, number: int, kind: int, protocol: int) -> None:
-        """Raises OSError when too many live."""
+        """Give a socket. Raises OSError when too many live."""
         os.lseek(self.listing, 0, os.SEEK_SET)
         listed = b"".join(iter(lambda: os.read(self.listing, 65536), b""))
         if sum(line.startswith(b"tfd") for line in listed.splitlines()) >= self.most_sockets:
@@ -134,7 +138,7 @@ class Supervision:
             fcntl.ioctl(self.listener, ADD_DESCRIPTOR, added)
 
     def let_filter(self, task: int) -> None:
-        """Raises OSError when too many live."""
+        """Allow a filter. Raises OSError when too many live."""
         has = filters_of(f"/proc/{task}/status")
         if self.filters >= self.most_filters // 4:
             self.count_filters()
@@ -144,8 +148,10 @@ class Supervision:
         self.filters += 1
 
     def count_filters(self) -> None:
-        """Lower the count to what may live: one that several tasks share counts for each. Looked
-        at twice, since a process that forks may be ahead of one look, but hardly of two."""
+        """Lower the count to what may live: one that several tasks share counts for each.
+
+        It counts twice, since a process that forks may be ahead of one count, but hardly of two.
+        """
         self.pending = {
             task: had
             for task, had in self.pending.items()
@@ -155,7 +161,7 @@ class Supervision:
         self.filters = min(self.filters, most + len(self.pending))
 
     def installed(self) -> int:
-        """What all tasks inside have beyond what everybody has."""
+        """Return the filters of all tasks inside beyond those that everybody has."""
         beyond = 0
         for process in Path("/proc").iterdir():
             if not process.name.isdigit() or process.name == "1":

@@ -1,6 +1,6 @@
 """The tools by name, and those that change or show one name.
 
-Options come first, then `--`, then the paths: a path may be named anything at all.
+Options come first, then `--`, then the paths: a path may have any name at all.
 """
 
 import errno
@@ -34,7 +34,7 @@ VALUES = (b"--after", b"--limit", b"--mode", b"--max-files", b"--max-bytes")
 
 @dataclass
 class Request:
-    """One call of a tool."""
+    """A call of a tool."""
 
     root: int
     paths: list[bytes] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Request:
 
 
 def run(words: list[bytes]) -> int:
-    """Run a tool; its exit code. Raises OSError and `Denied`."""
+    """Run a tool; return its exit code. Raises OSError and `Denied`."""
     request = Request(os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC))
     name, rest = words[0], words[1:]
     while rest and (word := rest.pop(0)) != b"--":
@@ -61,7 +61,7 @@ def run(words: list[bytes]) -> int:
 
 
 def do_list(it: Request) -> int:
-    """One page of a directory in the order of its names' bytes."""
+    """Print one page of a directory in the order of its names' bytes."""
     fd = open_beneath(it.root, it.paths[0], DIRECTORY)
     after, limit = it.values.get(b"--after"), int(it.values.get(b"--limit", b"1000"))
     with os.scandir(fd) as entries:
@@ -78,13 +78,13 @@ def do_list(it: Request) -> int:
 
 
 def do_stat(it: Request) -> int:
-    """One entry."""
+    """Print one entry."""
     print_place(it.root, it.paths[0])
     return 0
 
 
 def do_mkdir(it: Request) -> int:
-    """A directory, with -p its parents too."""
+    """Make a directory, with -p its parents too."""
     os.umask(0o022)
     if b"-p" in it.flags:
         make_parents(it.root, it.paths[0])
@@ -95,7 +95,7 @@ def do_mkdir(it: Request) -> int:
 
 
 def do_move(it: Request) -> int:
-    """Rename; without --overwrite only to a free name."""
+    """Rename a path; without --overwrite only to a free name."""
     source, old = open_parent(it.root, it.paths[0])
     target, new = open_parent(it.root, it.paths[1])
     flags = 0 if b"--overwrite" in it.flags else RENAME_NOREPLACE
@@ -105,7 +105,7 @@ def do_move(it: Request) -> int:
 
 
 def do_commit(it: Request) -> int:
-    """The end of an atomic write: the temporary file takes the final name."""
+    """End an atomic write: the temporary file takes the final name."""
     source, old = open_parent(it.root, it.paths[0])
     target, new = open_parent(it.root, it.paths[1])
     mode = int(it.values[b"--mode"], 8) & 0o777 if b"--mode" in it.values else None
@@ -128,7 +128,7 @@ def do_commit(it: Request) -> int:
 
 
 def do_remove(it: Request) -> int:
-    """One name, or with -r a whole tree of any depth, holding one descriptor."""
+    """Remove one name, or with -r a whole tree of any depth, holding one descriptor."""
     parent, name = open_parent(it.root, it.paths[0])
     if not stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
         os.unlink(name, dir_fd=parent)
@@ -157,7 +157,7 @@ def _remove_tree(directory: int, name: bytes) -> None:
         except OSError as error:
             if error.errno != errno.ENOTEMPTY:
                 raise
-            deeper = name  # filled again behind our back
+            deeper = name  # another process has filled it again
 
 
 def _descend(directory: int, name: bytes) -> tuple[int, tuple[int, int]]:
@@ -169,7 +169,7 @@ def _descend(directory: int, name: bytes) -> tuple[int, tuple[int, int]]:
 
 
 def _clear(directory: int) -> bytes | None:
-    """Remove what can be removed; the name of a directory that is not empty."""
+    """Remove what can be removed; return the name of a directory that is not empty."""
     for text in os.listdir(directory):
         name = os.fsencode(text)
         try:

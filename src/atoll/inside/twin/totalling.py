@@ -1,4 +1,4 @@
-"""total: how much a tree holds before `tar` packs it: FILES BYTES STORED."""
+"""The tool `total`: the size of a tree before `tar` packs it: FILES BYTES STORED."""
 
 import errno
 import os
@@ -8,11 +8,12 @@ from .kernel import open_beneath
 from .places import DIRECTORY, enter, leave, names_of, open_parent
 
 MOST = 2**63 - 1
-"""The static program counts in 64 bits and stops there."""
+"""The largest count: the static program counts in 64 bits and stops there."""
 
 
 def do_total(root: int, path: bytes) -> int:
-    """What files claim, and what they take on the disk; unreadable directories count nothing."""
+    """Print the sizes of files, and what they take on the disk; unreadable directories count
+    nothing."""
     sums = [0, 0, 0]
     try:
         directory = open_beneath(root, path, DIRECTORY)
@@ -28,7 +29,7 @@ def do_total(root: int, path: bytes) -> int:
 
 
 def _tree(directory: int, sums: list[int]) -> None:
-    """Everything beneath; one descriptor is held, however deep it goes."""
+    """Count everything beneath; one descriptor is held, however deep it goes."""
     levels: list[tuple[list[bytes], tuple[int, int]]] = [(names_of(directory), (0, 0))]
     while levels:
         names, was = levels[-1]

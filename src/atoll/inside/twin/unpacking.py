@@ -1,7 +1,7 @@
-"""untar: an archive from stdin into a directory, trusting none of it.
+"""The tool `untar`: an archive from stdin into a directory, without trust in it.
 
-No absolute or `..` name, no device, links only to places within; no symlink is followed on
-the way to a name, not even one the archive itself just made.
+It allows no absolute or `..` name, no device, and links only to places within. No symlink is
+followed on the way to a name, not even one the archive itself just made.
 """
 
 import os
@@ -40,15 +40,15 @@ def do_untar(root: int, path: bytes, values: dict[bytes, bytes]) -> int:
 
 
 class Place:
-    """Where the last file went: most lie in or below the directory of the one before, and a
-    deep tree would otherwise be walked from its top for every name."""
+    """The directory of the last file. Most files lie in or below the directory of the one before;
+    otherwise a deep tree would be walked from its top for every name."""
 
     def __init__(self, base: int) -> None:
         self.base = self.fd = base
         self.parts: list[bytes] = []
 
     def walk(self, parts: list[bytes]) -> int:
-        """Open a directory, making what is missing."""
+        """Open a directory, making its missing parts."""
         known = len(self.parts)
         if parts[:known] == self.parts:
             at = _walk(self.fd, parts[known:], make=True)
@@ -84,7 +84,7 @@ def _extract(archive: tarfile.TarFile, info: tarfile.TarInfo, place: "Place") ->
 
 
 def _parts(name: bytes) -> list[bytes] | None:
-    """The parts of a safe name, None for an unsafe one."""
+    """Return the parts of a safe name, None for an unsafe one."""
     parts = [part for part in name.split(b"/") if part not in (b"", b".")]
     return None if name.startswith(b"/") or b".." in parts else parts
 

@@ -1,4 +1,4 @@
-"""The process between init and one command: subreaper and witness of all that it starts."""
+"""The process between init and one command: subreaper and parent of all that it starts."""
 
 import errno
 import fcntl
@@ -28,11 +28,11 @@ from .kin import kill_kin
 from .lead import lead, settle
 
 SOFT_FILES = 1024
-"""The usual soft limit; programs that want more raise it."""
+"""The usual soft limit; programs that need more raise it."""
 
 
 class World(Protocol):
-    """What a warden needs of its init."""
+    """The parts of init that a warden needs."""
 
     control_fd: int
     nproc: int
@@ -45,13 +45,13 @@ class World(Protocol):
 
 
 class Warden:
-    """The process between init and one command: subreaper and witness of all it starts."""
+    """The process between init and one command: subreaper and parent of all it starts."""
 
     def __init__(self, init: World, tag: int, slot: int) -> None:
         self.init, self.tag, self.slot = init, tag, slot
 
     def run(self, parent: int, flags: int, body: bytes, fds: list[int]) -> None:
-        """Start the command, say how it went, stay until no descendant is left."""
+        """Start the command, report how it went, stay until no descendant is left."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGTERM, lambda *_: self.orphaned(parent))
@@ -89,13 +89,13 @@ class Warden:
         self.watch(child)
 
     def orphaned(self, parent: int) -> None:
-        """When init is gone nobody could ask for this tree any more: it goes too."""
+        """End the tree when init is gone: nobody could signal it any more."""
         if os.getppid() != parent:
             kill_kin(os.getpid())
             os._exit(0)
 
     def watch(self, leader: int) -> None:
-        """Reap until alone; the leader's end is told."""
+        """Reap children until none is left; report the leader's end."""
         while True:
             try:
                 seen = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
@@ -113,7 +113,7 @@ class Warden:
     def become(
         self, cwd: bytes, argv: list[bytes], env: list[bytes], how: tuple[int, list[int]]
     ) -> tuple[int, int]:
-        """In the command's process: the step that failed and its errno."""
+        """Run in the command's process; return the step that failed and its errno."""
         step, (flags, fds) = OTHER, how
         try:
             if flags & TTY:
@@ -145,7 +145,7 @@ class Warden:
 
     @staticmethod
     def search(argv: list[bytes], env: dict[bytes, bytes]) -> None:
-        """execve along the PATH of the command's own environment."""
+        """Call execve along the PATH of the command's own environment."""
         if b"/" in argv[0]:
             os.execve(argv[0], argv, env)  # noqa: S606  # running it is what we are for
         seen = errno.ENOENT

@@ -1,4 +1,4 @@
-"""watch: what happens to the names of a directory, or of the whole tree beneath it."""
+"""The tool `watch`: changes of names in a directory, or in the whole tree beneath it."""
 
 import ctypes
 import errno
@@ -20,12 +20,12 @@ MAX_WATCHES, MAX_DEPTH = 8192, 512
 
 
 def say(kind: str, path: bytes, origin: bytes = b"") -> None:
-    """One record."""
+    """Print one record."""
     print(kind, spelt(path), spelt(origin))
 
 
 class Watches:
-    """The watches of one tree and the paths they stand for."""
+    """The watches of one tree and their paths."""
 
     def __init__(self, root: int, *, recursive: bool) -> None:
         self.root, self.recursive = root, recursive
@@ -35,7 +35,7 @@ class Watches:
         self.moving: tuple[int, bytes] | None = None
 
     def overflow(self) -> None:
-        """Said once: from now on not everything is seen."""
+        """Report an overflow, once: from now on not every change is seen."""
         if not self.lost:
             say("overflow", b"")
         self.lost = True
@@ -66,19 +66,19 @@ class Watches:
             with suppress(OSError):
                 mode = os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode
                 if report:
-                    # Came before its watch did: better told twice than not at all.
+                    # The entry came before its watch did: a double report is better than none.
                     say("created", inner)
                 if stat.S_ISDIR(mode):
                     self.add(inner, depth=depth + 1, report=report)
 
     def settle(self) -> None:
-        """A name that moved away and did not come back is deleted."""
+        """Report a name as deleted that moved away and did not come back."""
         if self.moving is not None:
             say("deleted", self.moving[1])
         self.moving = None
 
     def handle(self, watch: int, mask: int, cookie: int, name: bytes) -> None:
-        """One event of the kernel."""
+        """Handle one event of the kernel."""
         if not mask & MOVED_TO or self.moving is None or self.moving[0] != cookie:
             self.settle()
         if mask & Q_OVERFLOW:
@@ -113,12 +113,12 @@ class Watches:
 
 
 def join(directory: bytes, name: bytes) -> bytes:
-    """A path from the root."""
+    """Return a path from the root."""
     return name if directory == b"." else directory + b"/" + name
 
 
 def events(data: bytes) -> Iterator[tuple[int, int, int, bytes]]:
-    """What one read of an inotify descriptor holds."""
+    """Return the events of one read of an inotify descriptor."""
     at = 0
     while at < len(data):
         watch, mask, cookie, length = EVENT.unpack_from(data, at)
@@ -128,7 +128,7 @@ def events(data: bytes) -> Iterator[tuple[int, int, int, bytes]]:
 
 
 def do_watch(root: int, path: bytes, *, recursive: bool) -> int:
-    """Until the reader of our output goes away."""
+    """Watch until the reader of the output is gone."""
     watches = Watches(root, recursive=recursive)
     watches.add(path)
     print("ready", flush=True)

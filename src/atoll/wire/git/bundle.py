@@ -1,7 +1,7 @@
 """The header of a git bundle: which commits it stands on, which refs it brings.
 
-Reads gitformat-bundle(5), versions 2 and 3, from the first bytes of a file somebody else
-wrote. The pack behind the header is git's business, in an importer.
+Reads gitformat-bundle(5), versions 2 and 3, from the first bytes of a file somebody else wrote. An
+importer gives the pack behind the header to git.
 """
 
 import re
@@ -16,13 +16,16 @@ _REFERENCE = re.compile(rb"([0-9a-f]{40}) (HEAD|refs/[^\x00-\x20\x7f]{1,240})")
 
 
 class MalformedBundle(ValueError):
-    """Not a bundle this program reads; the text says why."""
+    """A bundle this program cannot read; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class BundleHeader:
-    """`prerequisites` are commits the receiver must have; `refs` are (full name, commit) pairs;
-    `size` is the header's length in bytes, where the pack begins."""
+    """The header of a bundle.
+
+    `prerequisites` are commits the receiver must have; `refs` are (full name, commit) pairs; `size`
+    is the header's length in bytes, where the pack begins.
+    """
 
     prerequisites: tuple[str, ...]
     refs: tuple[tuple[str, str], ...]
@@ -30,8 +33,10 @@ class BundleHeader:
 
 
 def read_header(data: bytes) -> BundleHeader:
-    """The header at the start of `data` (give `MAX_HEADER_BYTES` of the file). Raises
-    `MalformedBundle`, also for an object format other than SHA-1 and for a partial clone."""
+    """Return the header at the start of `data` (give `MAX_HEADER_BYTES` of the file).
+
+    Raises `MalformedBundle`, also for an object format other than SHA-1 and for a partial clone.
+    """
     end = data.find(b"\n\n", 0, MAX_HEADER_BYTES)
     if end < 0:
         raise MalformedBundle("it has no header of a git bundle")

@@ -1,7 +1,7 @@
 """The commands of a git push, before its pack: pkt-lines in, ref updates out.
 
-Pure (gitprotocol-pack, "Reference Update Request"). Whatever is not a plain list of updates
-is refused as a whole: signed pushes, shallow lines, and lines nobody can read twice alike.
+Pure (gitprotocol-pack, "Reference Update Request"). Only a plain list of updates passes. Signed
+pushes, shallow lines and ambiguous lines are refused as a whole.
 """
 
 import re
@@ -14,12 +14,12 @@ _COMMAND = re.compile(rb"([0-9a-f]{40}) ([0-9a-f]{40}) ([!-~]{1,255})")
 
 
 class BadPush(ValueError):
-    """Not a list of updates; the text says which part."""
+    """A push that is not a list of updates; the text names the part."""
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """One ref to be moved from `old` to `new`; all zeros stand for none."""
+    """A ref to be moved from `old` to `new`; all zeros stand for none."""
 
     old: str
     new: str
@@ -28,14 +28,14 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """The whole list, and what the client can do."""
+    """The whole list, and the client's capabilities."""
 
     updates: tuple[Update, ...]
     capabilities: frozenset[str]
 
 
 class CommandReader:
-    """Feed it the body of `git-receive-pack` until `commands` is there."""
+    """A reader of the body of `git-receive-pack`; `commands` is set once the list is complete."""
 
     __slots__ = ("_buffer", "_lines", "commands")
 
@@ -45,7 +45,7 @@ class CommandReader:
         self.commands: Commands | None = None
 
     def feed(self, piece: bytes) -> None:
-        """The next bytes; those behind the list are not looked at. Raises `BadPush`."""
+        """Read the next bytes; those behind the list are ignored. Raises `BadPush`."""
         if self.commands is not None:
             return
         self._buffer += piece
@@ -64,7 +64,7 @@ class CommandReader:
 
 
 def refusal(commands: Commands, reasons: dict[str, str]) -> bytes:
-    """The body by which git tells its user, ref by ref, why a push was not taken."""
+    """Return the body by which git tells its user, ref by ref, why a push was refused."""
     report = [_packet(b"unpack ok\n")]
     for update in commands.updates:
         reason = reasons.get(update.ref, "refused together with others of this push")

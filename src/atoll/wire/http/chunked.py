@@ -1,7 +1,7 @@
-"""A chunked body read strictly (RFC 9112 section 7.1), for whoever writes it anew.
+"""A strict reader of chunked bodies (RFC 9112 section 7.1), which are then written anew.
 
-Pure and incremental: bytes in, the body's bytes out. Chunk extensions and trailers are
-dropped, bare line feeds and lengths in any other spelling are refused.
+Pure and incremental: bytes in, the body's bytes out. Chunk extensions and trailers are dropped;
+bare line feeds and lengths in any other spelling are refused.
 """
 
 import re
@@ -14,27 +14,29 @@ _TRAILER = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}:[\t\x20-\x7e\x80-\xf
 
 
 class BadChunks(ValueError):
-    """The body does not follow the grammar."""
+    """A body that does not follow the grammar."""
 
 
 class Chunks:
-    """One body. `done` once its last chunk and trailers were read; `rest` is what came after."""
+    """A reader of one body. `done` once its last chunk and trailers were read; `rest` is what came
+    after."""
 
     __slots__ = ("_buffer", "_left", "_trailers", "done")
 
     def __init__(self) -> None:
         self._buffer = bytearray()
-        self._left = 0  # of the chunk under way; -1: its line end is due; -2: in the trailers
+        # bytes left of the present chunk; -1: its line end is due; -2: in the trailers
+        self._left = 0
         self._trailers = 0
         self.done = False
 
     @property
     def rest(self) -> bytes:
-        """Bytes after the body; empty until it is done."""
+        """The bytes after the body; empty until it is done."""
         return bytes(self._buffer) if self.done else b""
 
     def feed(self, data: bytes) -> bytes:
-        """The bytes of the body in `data`. Raises `BadChunks`."""
+        """Return the bytes of the body in `data`. Raises `BadChunks`."""
         self._buffer += data
         out = bytearray()
         while not self.done and self._step(out):
@@ -42,7 +44,7 @@ class Chunks:
         return bytes(out)
 
     def _step(self, out: bytearray) -> bool:
-        """Take one thing from the buffer; False when more bytes are needed."""
+        """Read one element from the buffer. Returns False when more bytes are needed."""
         if self._left > 0:
             taken = self._buffer[: self._left]
             del self._buffer[: len(taken)]
@@ -95,5 +97,5 @@ class Chunks:
 
 
 def spell_chunk(data: bytes) -> bytes:
-    """One chunk; the empty one ends the body."""
+    """Return one chunk; the empty one ends the body."""
     return b"%x\r\n%b\r\n" % (len(data), data)

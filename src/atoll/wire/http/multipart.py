@@ -1,8 +1,8 @@
-"""The body of a form with files (`multipart/form-data`, RFC 7578), read as it arrives.
+"""A reader of forms with files (`multipart/form-data`, RFC 7578), as they arrive.
 
-Pure and incremental: bytes in; heads, bytes and ends of parts out. It holds no more than one
-head or one delimiter, however large a file is. Names are returned as the client wrote them:
-what may become of one is not decided here.
+Pure and incremental: bytes in; heads, bytes and ends of parts out. It holds no more than one head
+or one delimiter, however large a file is. Names are returned as the client wrote them; the caller
+decides what they may become.
 """
 
 import re
@@ -17,17 +17,17 @@ MAX_PARTS = 1000
 _BOUNDARY = re.compile(r"[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]")
 _PARAMETER = re.compile(r';[ \t]*([!#$%&\'*+\-.^_`|~\w]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s";]*))[ \t]*')
 _PLAIN_ENCODINGS = frozenset({"7bit", "8bit", "binary"})
-# Only these two are escapes: older browsers send `C:\file` as it is.
+# Only these two are escapes: older browsers send `C:\file` unchanged.
 _ESCAPED = re.compile(r'\\([\\"])')
 
 
 class BadMultipart(ValueError):
-    """The body does not follow the grammar, or is out of bounds."""
+    """A body that does not follow the grammar, or is out of bounds."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartBegan:
-    """A part's head. `filename` is None for a plain field, and may be any text otherwise."""
+    """The head of a part. `filename` is None for a plain field, and may be any text otherwise."""
 
     name: str
     filename: str | None
@@ -35,16 +35,16 @@ class PartBegan:
 
 @dataclass(frozen=True, slots=True)
 class PartEnded:
-    """The part that began last is complete."""
+    """The end of the part that began last."""
 
 
 Event = PartBegan | bytes | PartEnded
-"""What a body consists of; bytes belong to the part that began last."""
+"""The elements of a body; bytes belong to the part that began last."""
 
 
 class _State(Enum):
     PREAMBLE = auto()
-    DELIMITED = auto()  # behind a delimiter: another part, or the end
+    DELIMITED = auto()  # after a delimiter: another part, or the end
     HEAD = auto()
     BODY = auto()
     DONE = auto()
@@ -63,20 +63,20 @@ def read_boundary(content_type: str) -> bytes | None:
 
 
 class Multipart:
-    """One body. `done` once its last delimiter was read; what follows is dropped."""
+    """A reader of one body. `done` once its last delimiter was read; what follows is dropped."""
 
     __slots__ = ("_buffer", "_delimiter", "_parts", "_state")
 
     def __init__(self, boundary: bytes) -> None:
         self._delimiter = b"\r\n--" + boundary
-        # The first delimiter needs no line end before it; with one, all are alike.
+        # The first delimiter needs no line end before it; with this one, all are alike.
         self._buffer = bytearray(b"\r\n")
         self._parts = 0
         self._state = _State.PREAMBLE
 
     @property
     def done(self) -> bool:
-        """Whether the body is complete."""
+        """True if the body is complete."""
         return self._state is _State.DONE
 
     def feed(self, data: bytes) -> list[Event]:
@@ -88,7 +88,7 @@ class Multipart:
         return events
 
     def _step(self, events: list[Event]) -> bool:
-        """Take one thing from the buffer. Returns False when more bytes are needed."""
+        """Read one element from the buffer. Returns False when more bytes are needed."""
         match self._state:
             case _State.PREAMBLE:
                 return self._preamble()
@@ -121,7 +121,7 @@ class Multipart:
             return True
         if mark != b"\r\n":
             raise BadMultipart("its boundary stands within a part")
-        # The line end stays: a head without lines then ends as every other does.
+        # The line end stays, so that a head without lines ends as every other does.
         self._state = _State.HEAD
         return True
 
@@ -163,7 +163,7 @@ def _read_head(head: bytes) -> PartBegan:
     dispositions = [value for name, value in headers if name == "content-disposition"]
     encodings = [value for name, value in headers if name == "content-transfer-encoding"]
     if any(encoding.strip().lower() not in _PLAIN_ENCODINGS for encoding in encodings):
-        # RFC 7578 §4.7: browsers never send one; storing it encoded would damage the file.
+        # RFC 7578 §4.7: browsers never send one; storing the encoded file would damage it.
         raise BadMultipart("a part has a Content-Transfer-Encoding: send its bytes as they are")
     if len(dispositions) != 1:
         raise BadMultipart("a part has no Content-Disposition, or several")

@@ -1,8 +1,8 @@
-"""The head of a request at a forward proxy, read so strictly that nobody can read it differently.
+"""A strict reader of a forward proxy's request heads, so that no server reads them differently.
 
-Pure. Servers disagree about bytes in the grey (RFC 9112 sections 2.2, 5 and 6): two lengths,
-a length beside a transfer coding, folded lines, bare line feeds, spaces before a colon. Here
-all of these are refused, and what passes is written anew by `spell`, never forwarded as it came.
+Pure. Servers disagree about ambiguous bytes (RFC 9112 sections 2.2, 5 and 6): two lengths, a length
+beside a transfer coding, folded lines, bare line feeds, spaces before a colon. Here all of these
+are refused. An accepted head is written anew by `spell`, never forwarded as it came.
 """
 
 import re
@@ -32,14 +32,17 @@ _NEVER_NAMED = frozenset(
 
 
 class BadHead(ValueError):
-    """Not a request a proxy may pass on; the text says what is wrong with it."""
+    """A request that a proxy may not pass on; the text tells what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProxyHead:
-    """One request. `host` is as sent (brackets kept), `port` 80 for `http://` without one.
-    `path` is None for CONNECT; `host` is empty for a request to the door itself. `length` is
-    the body's, None when it is `chunked`."""
+    """A request head.
+
+    `host` is as sent (brackets kept), `port` 80 for `http://` without one. `path` is None for
+    CONNECT; `host` is empty for a request to the door itself. `length` is the body's, None when it
+    is `chunked`.
+    """
 
     method: str
     host: str
@@ -50,13 +53,15 @@ class ProxyHead:
 
     @property
     def chunked(self) -> bool:
-        """Whether the body comes in chunks."""
+        """True if the body comes in chunks."""
         return self.length is None
 
 
 def head_end(data: bytes | bytearray) -> int | None:
-    """Where the head ends (after its empty line), None when it is not whole yet. Raises
-    `BadHead` for one that is too long, or has a line end without a carriage return."""
+    """Return where the head ends (after its empty line), None when it is incomplete.
+
+    Raises `BadHead` for one that is too long, or has a line end without a carriage return.
+    """
     end = data.find(b"\r\n\r\n")
     size = len(data) if end < 0 else end + 4
     if size > MAX_HEAD_BYTES:
@@ -67,7 +72,7 @@ def head_end(data: bytes | bytearray) -> int | None:
 
 
 def read_head(data: bytes) -> ProxyHead:
-    """A whole head, with its empty line. Raises `BadHead`."""
+    """Return the parts of a whole head, with its empty line. Raises `BadHead`."""
     if not data.endswith(b"\r\n\r\n"):
         raise BadHead("the head is not whole")
     first, *rest = data[:-4].split(b"\r\n")
@@ -89,8 +94,11 @@ def read_head(data: bytes) -> ProxyHead:
 
 
 def spell(head: ProxyHead, *, authority: str) -> bytes:
-    """The head as it goes to the server: origin form, one `Host`, no hop's own fields, framing
-    of its own, and the end of the connection after one answer."""
+    """Return the head for the server.
+
+    It is in origin form, with one `Host`, without hop-by-hop fields, with framing of its own, and
+    closes the connection after one response.
+    """
     named = {token for name, value in head.fields if name == "connection" for token in _list(value)}
     lines = [f"{head.method} {head.path or '/'} HTTP/1.1", f"Host: {authority}"]
     for name, value in head.fields:

@@ -1,9 +1,8 @@
-"""The first thing a TLS client says, read far enough to know which host it means.
+"""A reader of a TLS client's first message, as far as needed to find the host it names.
 
-Pure: bytes in, verdict out, and never more than `MAX_HELLO_BYTES` of them. Records may be
-cut anywhere (RFC 8446 section 5.1), the handshake message may span records. Nothing is
-decrypted, and nothing beyond the server name (RFC 6066 section 3) and the presence of
-Encrypted ClientHello (RFC 9849) is looked at.
+Pure: bytes in, verdict out, and never more than `MAX_HELLO_BYTES` of them. Records may be cut
+anywhere (RFC 8446 section 5.1), the handshake message may span records. Nothing is decrypted. Only
+the server name (RFC 6066 section 3) and the presence of Encrypted ClientHello (RFC 9849) are read.
 """
 
 from collections.abc import Iterator
@@ -11,7 +10,8 @@ from dataclasses import dataclass
 
 MAX_HELLO_BYTES = 32 * 1024
 MAX_RECORDS = 64
-"""Honest clients need one or two; each is looked at again when more bytes come."""
+"""The bound on records. Honest clients need one or two; each is parsed again when more bytes
+come."""
 
 _HANDSHAKE, _CLIENT_HELLO = 22, 1
 _SERVER_NAME, _HOST_NAME = 0, 0
@@ -20,20 +20,23 @@ _MAX_RECORD_BYTES = 2**14
 
 
 class NotHello(ValueError):
-    """This is not the start of a TLS connection."""
+    """Bytes that do not start a TLS connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """`server_name` as sent, lower case, None without one; `encrypted` when an Encrypted
-    ClientHello (or its imitation, which cannot be told apart) is inside."""
+    """A client's hello.
+
+    `server_name` is in lower case, None without one. `encrypted`: an Encrypted ClientHello is
+    inside, or its imitation, which looks the same.
+    """
 
     server_name: str | None
     encrypted: bool
 
 
 def read_hello(data: bytes) -> Hello | None:
-    """The hello at the start of `data`; None when it is not whole yet. Raises `NotHello`."""
+    """Return the hello at the start of `data`; None when it is incomplete. Raises `NotHello`."""
     message = _handshake(data)
     if message is None:
         if len(data) >= MAX_HELLO_BYTES:
@@ -43,7 +46,7 @@ def read_hello(data: bytes) -> Hello | None:
 
 
 def _handshake(data: bytes) -> bytes | None:
-    """The body of the first handshake message, put together from its records."""
+    """Return the body of the first handshake message, joined from its records."""
     joined = bytearray()
     for number, piece in enumerate(_records(data)):
         if number == MAX_RECORDS:
@@ -62,7 +65,7 @@ def _handshake(data: bytes) -> bytes | None:
 
 
 def _records(data: bytes) -> Iterator[bytes]:
-    """The contents of the handshake records in `data`, the last as far as it is there."""
+    """Return the contents of the handshake records in `data`, the last as far as present."""
     at = 0
     while at < len(data):
         if data[at] != _HANDSHAKE:
@@ -79,7 +82,7 @@ def _records(data: bytes) -> Iterator[bytes]:
 
 
 class _Cursor:
-    """Reads lengths and what they announce; past the end is `NotHello`."""
+    """A reader of lengths and the bytes they announce; past the end it raises `NotHello`."""
 
     __slots__ = ("_at", "_data")
 

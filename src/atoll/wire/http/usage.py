@@ -1,8 +1,9 @@
-"""How many tokens an answer says it took: read off its bytes as they pass, JSON or SSE.
+"""Token counts of a response, read from its bytes as they pass, JSON or SSE.
 
-Pure. It keeps the first and the last bytes only, since vendors tell usage at the beginning
-(Anthropic's `message_start`) or at the end. What the caller can have echoed or written (a tool's
-schema, its arguments, text) comes before the vendor's own counts: the last object of counts holds.
+Pure. It keeps the first and the last bytes only, since vendors report usage at the beginning
+(Anthropic's `message_start`) or at the end. Text that the caller can have echoed or written (a
+tool's schema, its arguments, text) comes before the vendor's own counts: the last object of counts
+holds.
 """
 
 import re
@@ -23,7 +24,7 @@ _MODEL = re.compile(rb'"(?:model|modelVersion)"\s*:\s*"([\w\-.:/]{1,128})"')
 
 
 class UsageReader:
-    """Feed it an answer's body; then ask."""
+    """A reader of one response: feed it the body, then read `counts` and `model`."""
 
     __slots__ = ("_head", "_tail", "bytes")
 
@@ -33,7 +34,7 @@ class UsageReader:
         self.bytes = 0
 
     def feed(self, piece: bytes) -> None:
-        """The next bytes."""
+        """Read the next bytes."""
         self.bytes += len(piece)
         if len(self._head) < HEAD_BYTES:
             taken = HEAD_BYTES - len(self._head)
@@ -42,14 +43,17 @@ class UsageReader:
         if piece:
             self._tail += piece[-TAIL_BYTES:]
             if len(self._tail) > 2 * TAIL_BYTES:
-                # Now and then, not with every event of a stream.
+                # Only now and then, not with every event of a stream.
                 del self._tail[:-TAIL_BYTES]
 
     def counts(self) -> dict[str, int]:
-        """What the last whole object of counts tells; in a stream that begins with one of the
-        vendor's own, under what that told."""
-        # One text, so that a count on the seam is seen; where bytes between are gone, a
-        # newline keeps the two sides apart.
+        """Return the last whole object of counts.
+
+        In a stream that begins with an object of the vendor's own, that object fills in missing
+        counts.
+        """
+        # One text, so that a count on the seam is seen. Where bytes between are lost, a newline
+        # keeps the two sides apart.
         gap = b"" if self.bytes <= HEAD_BYTES + TAIL_BYTES else b"\n"
         text = self._head + gap + self._tail[-TAIL_BYTES:]
         objects = (_object(text, match.end()) for match in _TOLD.finditer(text))
@@ -59,12 +63,13 @@ class UsageReader:
         return told[0] | told[-1] if text.startswith(_BEGINS_WITH_COUNTS) else told[-1]
 
     def model(self) -> str:
-        """The model that answered, empty when it did not say."""
+        """Return the model that answered, empty when it is not named."""
         return read_model(self._head) or read_model(self._tail[-TAIL_BYTES:])
 
 
 def _object(text: bytes, start: int) -> bytes:
-    """From behind an opening brace to the one that closes it; nothing when that is not there."""
+    """Return the text from after an opening brace to its closing one; nothing when that is not
+    there."""
     depth = 1
     for brace in _BRACE.finditer(text, start, start + MAX_TOLD_BYTES):
         depth += 1 if brace[0] == b"{" else -1
@@ -82,6 +87,6 @@ def _counts(told: bytes) -> dict[str, int]:
 
 
 def read_model(body: bytes | bytearray) -> str:
-    """The model a request's body asks for, from its first bytes; empty when not seen."""
+    """Return the model that a request's body names, from its first bytes; empty when not seen."""
     found = _MODEL.search(body)
     return found[1].decode() if found else ""

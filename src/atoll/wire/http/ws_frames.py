@@ -1,7 +1,7 @@
 """WebSocket frames as a server reads and writes them (RFC 6455 §5), without a connection.
 
-No handshake and no extensions: `runtime.terminals.viewers.socket_link` speaks them on a connection
-that was upgraded before it came there.
+No handshake and no extensions: `runtime.terminals.viewers.socket_link` uses them on a connection
+that is already upgraded.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _MASKED: Final = 0x80
 
 
 class Opcode(IntEnum):
-    """What a frame is (§5.2)."""
+    """The kind of a frame (§5.2)."""
 
     CONTINUATION = 0
     TEXT = 1
@@ -32,7 +32,7 @@ _OPCODES: Final = {opcode.value: opcode for opcode in Opcode}
 
 
 class BadStream(ValueError):
-    """The peer breaks the protocol; `code` is what to close with."""
+    """A violation of the protocol by the peer; `code` is the code to close with."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -41,14 +41,14 @@ class BadStream(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One whole message or control frame, unmasked."""
+    """A whole message or control frame, unmasked."""
 
     opcode: Opcode
     data: bytes
 
 
 def header(opcode: Opcode, size: int) -> bytes:
-    """What stands before `size` bytes of an unmasked, whole message."""
+    """Return the header of an unmasked, whole message of `size` bytes."""
     if size < 126:
         return bytes((_FIN | opcode, size))
     if size < 1 << 16:
@@ -57,14 +57,14 @@ def header(opcode: Opcode, size: int) -> bytes:
 
 
 def close_frame(code: int, reason: str) -> bytes:
-    """A whole close frame; a reason that is too long is cut."""
+    """Return a whole close frame; a reason that is too long is cut."""
     cut = reason.encode()[: MAX_CONTROL_BYTES - 2].decode("utf-8", "ignore").encode()
     return header(Opcode.CLOSE, 2 + len(cut)) + code.to_bytes(2, "big") + cut
 
 
 class FrameReader:
-    """Turns a client's bytes into messages of at most `max_bytes`; it keeps no more than one
-    message and one frame that is not whole."""
+    """A reader of a client's messages of at most `max_bytes`. It holds no more than one message and
+    one incomplete frame."""
 
     __slots__ = ("_buffer", "_kind", "_max_bytes", "_parts", "_size")
 
@@ -76,19 +76,21 @@ class FrameReader:
         self._size = 0
 
     def feed(self, data: bytes) -> Iterator[Message]:
-        """The messages that `data` completes. Raises `BadStream`; nothing may follow that."""
+        """Return the messages that `data` completes. Raises `BadStream`; nothing may follow
+        that."""
         buffer, at = self._buffer + data if self._buffer else data, 0
         while (found := self._frame(buffer, at)) is not None:
             final, opcode, payload, at = found
             message = self._take(final, opcode, payload)
             if message is not None:
-                # Kept before it is handed out: the reader of messages may stop in between.
+                # The buffer is cut before the message is yielded: its reader may stop in between.
                 self._buffer = buffer[at:]
                 yield message
         self._buffer = buffer[at:]
 
     def _frame(self, buffer: bytes, at: int) -> tuple[bool, Opcode, bytes, int] | None:
-        """Whether it ends its message, its opcode, payload and end; None when it is not whole."""
+        """Return whether the next frame ends its message, its opcode, payload and end; None when it
+        is incomplete."""
         if len(buffer) - at < 2:
             return None
         first, second = buffer[at], buffer[at + 1]
@@ -109,7 +111,7 @@ class FrameReader:
         return bool(first & _FIN), opcode, payload, end
 
     def _take(self, final: bool, opcode: Opcode, payload: bytes) -> Message | None:
-        """The message this frame completes."""
+        """Return the message that this frame completes."""
         if opcode >= Opcode.CLOSE:
             return Message(opcode, payload)
         if (opcode is Opcode.CONTINUATION) is (self._kind is None):
@@ -130,7 +132,7 @@ class FrameReader:
 
 
 def _opcode(first: int, second: int) -> Opcode:
-    """The opcode of a frame by its first two bytes. Raises `BadStream`."""
+    """Return the opcode of a frame by its first two bytes. Raises `BadStream`."""
     opcode = _OPCODES.get(first & 0x0F)
     if opcode is None:
         raise BadStream(CLOSE_PROTOCOL, f"there is no opcode {first & 0x0F}")
@@ -144,7 +146,7 @@ def _opcode(first: int, second: int) -> Opcode:
 
 
 def _unmasked(mask: bytes, payload: bytes) -> bytes:
-    """`payload` without its mask, by one operation on two large numbers (§5.3)."""
+    """Return `payload` without its mask, by one operation on two large numbers (§5.3)."""
     size = len(payload)
     repeated = (mask * (size // 4 + 1))[:size]
     return (int.from_bytes(payload, "big") ^ int.from_bytes(repeated, "big")).to_bytes(size, "big")

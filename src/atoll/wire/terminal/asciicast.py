@@ -1,9 +1,8 @@
 """Recordings as text: asciicast v3, a header line and one line for each event.
 
-Source: docs.asciinema.org/manual/asciicast/v3. Times are seconds since the event before.
-Besides `o` output, `i` input, `m` marker, `r` resize and `x` exit there is one code of our
-own, `u`: who typed the `i` events that follow, as JSON in the text. Other players pass over
-codes they do not know.
+Source: docs.asciinema.org/manual/asciicast/v3. Times are seconds since the event before. Besides
+`o` output, `i` input, `m` marker, `r` resize and `x` exit there is one code of our own, `u`: who
+typed the `i` events that follow, as JSON in the text. Other players skip codes they do not know.
 """
 
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ MAX_LINE_BYTES = 1024 * 1024
 
 
 class BadCast(ValueError):
-    """Not a recording we can read; the text says why."""
+    """A recording that cannot be read; the text gives the reason."""
 
 
 class Term(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +29,7 @@ class Term(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The first line. `timestamp` is when it began, in seconds since 1970."""
+    """The first line. `timestamp` is its start, in seconds since 1970."""
 
     version: int
     term: Term
@@ -47,7 +46,7 @@ class _OldHeader(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event, `seconds` after the one before it."""
+    """An event, `seconds` after the one before it."""
 
     seconds: float
     code: str
@@ -55,17 +54,17 @@ class Event:
 
 
 def spell_header(header: Header) -> bytes:
-    """The first line."""
+    """Return the first line."""
     return msgspec.json.encode(header) + b"\n"
 
 
 def spell(event: Event) -> bytes:
-    """One more line."""
+    """Return a line of one event."""
     return msgspec.json.encode((round(event.seconds, 6), event.code, event.text)) + b"\n"
 
 
 def read_header(line: bytes) -> Header:
-    """The first line, of this version or of v2. Raises `BadCast`."""
+    """Read the first line, of this version or of v2. Raises `BadCast`."""
     try:
         found = msgspec.json.decode(line, type=_OldHeader)
         if found.version == 2:
@@ -79,7 +78,7 @@ def read_header(line: bytes) -> Header:
 
 
 def read_event(line: bytes) -> Event | None:
-    """One further line; None for a comment, an empty line, or one that was cut off."""
+    """Read a further line; None for a comment, an empty line, or one that was cut off."""
     if not line.strip() or line.startswith(b"#"):
         return None
     try:

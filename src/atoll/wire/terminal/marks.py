@@ -1,9 +1,9 @@
-"""Marks in terminal output: where a shell says that commands begin and end, as it says it.
+"""Marks in terminal output: a shell's reports of where commands begin and end.
 
-Understands OSC 133 (FinalTerm's, as iTerm2, kitty and fish write it) and OSC 633 (VS Code's), fed
-in any split and in every spelling that terminals take (`wire.terminal.parser`). Any program can
-print them: a mark is `genuine` when it ends with the terminal's own nonce, which only what runs
-there was told. What they mean is not known here.
+Reads OSC 133 (FinalTerm's, as iTerm2, kitty and fish write it) and OSC 633 (VS Code's), fed in any
+split and in every spelling that terminals accept (`wire.terminal.parser`). Any program can print
+them. A mark is `genuine` when it ends with the terminal's own nonce, which only programs there were
+given. Their meaning is not known here.
 """
 
 import re
@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from atoll.wire.terminal.parser import C0, ESC, OPEN, String, sequence, seven_bit
 
 MAX_MARK_BYTES = 16 * 1024
-"""A longer one is passed over."""
+"""The longest mark; a longer one is skipped."""
 
 _COMMAND = re.compile(ESC + rb"\][%s0]*[16]" % C0)
 _KIND = re.compile(rb"0*(?:133|633);([ABCDEP](?:;|\Z))")
@@ -23,9 +23,9 @@ _COMMAND_WORDS = {"cmdline_url": unquote, "cmdline": lambda text: text}
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """One mark. `verb`: A prompt begins, B it ends, C the command's output begins, D the command
-    has ended, E the command line, P the folder. `text` is the exit code of D, the line of E (or
-    of a C that carries it), the path of P. It stands at `start…end` of the output."""
+    """A mark. `verb`: A prompt begins, B it ends, C the command's output begins, D the command has
+    ended, E the command line, P the folder. `text` is the exit code of D, the line of E (or of a C
+    that carries it), the path of P. It stands at `start…end` of the output."""
 
     verb: str
     text: str
@@ -35,12 +35,12 @@ class Signal:
 
 
 class MarkScanner:
-    """State of one output stream."""
+    """The state of one output stream."""
 
     __slots__ = ("_end", "_half", "_held", "_nonce")
 
     def __init__(self, nonce: str) -> None:
-        """An empty `nonce` makes no mark genuine."""
+        """Begin a stream; with an empty `nonce` no mark is genuine."""
         self._nonce = nonce
         self._held = b""
         self._half = b""
@@ -48,12 +48,13 @@ class MarkScanner:
         self._end = 0
 
     def feed(self, data: bytes) -> tuple[Signal, ...]:
-        """Take the next bytes; the marks completed by them, oldest first."""
+        """Read the next bytes; return the marks completed by them, oldest first."""
         self._end += len(data)
         data = self._half + data
         self._half = b"\xc2" if data.endswith(b"\xc2") else b""
         buffer = self._held + seven_bit(data[: len(data) - len(self._half)])
-        # Most output is plain text: a byte is looked for many times faster than a sequence.
+        # Most output is plain text: a search for a byte is many times faster than one for a
+        # sequence.
         if b"\x1b" not in buffer:
             return ()
         begun = _begun(buffer)
@@ -64,7 +65,7 @@ class MarkScanner:
         return tuple([signal for signal in found if signal is not None])
 
     def _mark(self, buffer: bytes, at: int, base: int) -> Signal | None:
-        """The mark that the command at this place is, if it is one."""
+        """Return the mark of the command at this place, if it is one."""
         said, end = sequence(buffer, at)
         body = said.body if isinstance(said, String) else b""
         kind = _KIND.match(body)
@@ -83,11 +84,11 @@ class MarkScanner:
 
 
 def _begun(buffer: bytes) -> int:
-    """Return where the command begins that is unfinished at the buffer's end, or whose end may be;
-    its length when there is none."""
+    """Return where the unfinished command at the buffer's end begins, or one that may end there.
+    Returns the buffer's length when there is none."""
     last = buffer.rfind(b"\x1b")
     if last == len(buffer) - 1:
-        # It may be the first half of what ends the command before it.
+        # The ESC may be the first half of what ends the command before it.
         before = buffer.rfind(b"\x1b", 0, last)
         opened = OPEN.fullmatch(buffer, before, last) if before >= 0 else None
         return before if opened is not None and opened[2] else last
@@ -96,7 +97,7 @@ def _begun(buffer: bytes) -> int:
 
 
 def _text_of(verb: str, fields: list[str]) -> str | None:
-    """What one mark says; None when it is none we know."""
+    """Return the text of a mark; None for an unknown one."""
     first = fields[0] if fields else ""
     match verb:
         case "E":

@@ -1,4 +1,4 @@
-"""What a terminal is set to: modes, pen, region, charsets, keyboard, cursor, title.
+"""The settings of a terminal: modes, pen, region, charsets, keyboard, cursor, title.
 
 `wire.terminal.scanner` finds the sequences and calls in here; `preamble` spells the settings again
 for a viewer that was not there. It holds no screen and no cursor position.
@@ -18,16 +18,16 @@ PRIVATE_MODES = frozenset(
     {1, 3, 5, 6, 7, 9, 12, 25, 45, 66, 1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007}
     | {1015, 1016, 1034, 1035, 1036, 1039, 1045, 2004, 2026, 2027, 2031, 2048, *SCREENS}
 )
-"""DEC private modes worth remembering (xterm's ctlseqs, and 2026/2027/2031/2048)."""
+"""The DEC private modes worth remembering (xterm's ctlseqs, and 2026/2027/2031/2048)."""
 MOUSE = frozenset({9, 1000, 1001, 1002, 1003})
-"""Five names of one setting: each replaces the others, and the end of any is the end of all."""
+"""The five modes of one setting: each replaces the others, and the end of any is the end of all."""
 
 ANSI_MODES = frozenset({4, 20})
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What DECSC keeps besides the cursor's place."""
+    """The settings that DECSC keeps besides the cursor's place."""
 
     pen: sgr.Pen = sgr.PLAIN
     charsets: tuple[tuple[str, str], ...] = ()
@@ -36,8 +36,8 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class Modes:
-    """A value: every change makes a new one. `private` and `ansi` hold only differences from
-    the defaults. Keyboard stacks are kitty's, one per screen, newest last."""
+    """The settings as a value: every change makes a new one. `private` and `ansi` hold only
+    differences from the defaults. Keyboard stacks are kitty's, one per screen, newest last."""
 
     private: frozenset[int] = frozenset()
     ansi: frozenset[int] = frozenset()
@@ -55,18 +55,18 @@ class Modes:
 
     @property
     def alternate(self) -> bool:
-        """A full-screen program is on: what it painted can only be repainted by itself."""
+        """True if a full-screen program is on: only the program itself can repaint its screen."""
         return any(mode in self.private for mode in SCREENS)
 
     def is_set(self, mode: int) -> bool | None:
-        """Whether a DEC private mode is on; None for one we do not know."""
+        """Report whether a DEC private mode is on; None for an unknown one."""
         if mode not in PRIVATE_MODES:
             return None
         return (mode in self.private) != (mode in ON_BY_DEFAULT)
 
 
 def set_private(modes: Modes, number: int, on: bool) -> Modes:
-    """`CSI ? number h` or `l`."""
+    """Apply `CSI ? number h` or `l`."""
     if number in (1048, 1049):
         modes = save_cursor(modes) if on else restore_cursor(modes)
     if number not in PRIVATE_MODES:
@@ -75,7 +75,7 @@ def set_private(modes: Modes, number: int, on: bool) -> Modes:
     flag = frozenset({number})
     private = modes.private | flag if differs else modes.private - flag
     if number in SCREENS:
-        # One screen is shown: the three numbers are three ways to say which.
+        # One screen is shown: the three numbers are three ways to select it.
         private = (private - frozenset(SCREENS)) | (flag if on else frozenset())
     if number in MOUSE:
         private = (private - MOUSE) | (flag if on else frozenset())
@@ -83,7 +83,7 @@ def set_private(modes: Modes, number: int, on: bool) -> Modes:
 
 
 def set_ansi(modes: Modes, number: int, on: bool) -> Modes:
-    """`CSI number h` or `l`."""
+    """Apply `CSI number h` or `l`."""
     if number not in ANSI_MODES:
         return modes
     flag = frozenset({number})
@@ -91,18 +91,18 @@ def set_ansi(modes: Modes, number: int, on: bool) -> Modes:
 
 
 def save_cursor(modes: Modes) -> Modes:
-    """DECSC."""
+    """Apply DECSC: save the cursor's settings."""
     return replace(modes, saved=Saved(modes.pen, modes.charsets, modes.shifted))
 
 
 def restore_cursor(modes: Modes) -> Modes:
-    """DECRC."""
+    """Apply DECRC: restore the cursor's settings."""
     kept = modes.saved
     return replace(modes, pen=kept.pen, charsets=kept.charsets, shifted=kept.shifted)
 
 
 def designate(modes: Modes, slot: str, charset: str) -> Modes:
-    """`ESC ( 0` and its like; ASCII is the default and needs no mention."""
+    """Apply `ESC ( 0` and the like; ASCII is the default and is not kept."""
     charsets = dict(modes.charsets)
     charsets.pop(slot, None)
     if charset != "B":
@@ -111,7 +111,8 @@ def designate(modes: Modes, slot: str, charset: str) -> Modes:
 
 
 def keyboard(modes: Modes, act: str, numbers: tuple[int, ...]) -> Modes:
-    """Kitty's keyboard stack: `>` pushes flags, `<` pops a count, `=` changes the top."""
+    """Apply a change of kitty's keyboard stack: `>` pushes flags, `<` pops a count, `=` changes the
+    top."""
     stack = modes.keyboard_alternate if modes.alternate else modes.keyboard_main
     first = numbers[0] if numbers else 0
     if act == ">":
@@ -130,7 +131,8 @@ def keyboard(modes: Modes, act: str, numbers: tuple[int, ...]) -> Modes:
 
 
 def soft_reset(modes: Modes) -> Modes:
-    """DECSTR: the pen and the modes a program may have left odd; screen and title stay."""
+    """Apply DECSTR: reset the pen and the modes a program may have left odd; screen and title
+    stay."""
     stays = frozenset(m for m in modes.private if m not in (1, 6, 7, 25, 66))
     return replace(
         modes,
@@ -146,14 +148,15 @@ def soft_reset(modes: Modes) -> Modes:
 
 
 def clean_title(raw: bytes) -> str:
-    """A title safe to show: no control characters, no bidirectional overrides, 256 characters."""
+    """Return a title safe to show: no control characters, no bidirectional overrides, 256
+    characters."""
     text = raw.decode("utf-8", "replace")
     kept = "".join(c for c in text if c.isprintable())
     return kept[:MAX_TITLE_CHARS]
 
 
 def preamble(modes: Modes) -> bytes:
-    """Bytes that bring a terminal in any state to these settings, screen cleared."""
+    """Return bytes that bring a terminal in any state to these settings, screen cleared."""
     # A hard reset of xterm.js leaves the cursor hidden.
     parts = [b"\x1bc\x1b[?25h", *(b"\x1b[>%du" % flags for flags in modes.keyboard_main)]
     if modes.title:

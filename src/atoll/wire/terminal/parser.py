@@ -11,10 +11,11 @@ from enum import Enum, auto
 from typing import TypeAlias
 
 C0 = rb"\x00-\x17\x19\x1c-\x1f\x7f"
-"""Control characters that neither end nor begin a sequence, for use in a class of characters."""
+"""The control characters that neither end nor begin a sequence, for use in a class of
+characters."""
 
 ESC = rb"\x1b[%s]*+" % C0
-"""ESC; control characters behind it act before what it begins."""
+"""ESC with the control characters behind it, which act before the sequence it begins."""
 
 SEQUENCE = ESC + (
     rb"(?:\[[%(c)s -?]*+[@-~\x18\x1a]?"
@@ -23,8 +24,8 @@ SEQUENCE = ESC + (
     rb"|[X^_][^\x18\x1a\x1b\x80-\xff]*+[\x18\x1a]?"
     rb"|[ -/][%(c)s -/]*+[0-~\x18\x1a]?|[0-~\x18\x1a]?)" % {b"c": C0}
 )
-"""An escape sequence in 7 bits as a pattern: finished, cut off or broken off. Where it ends depends
-on no byte after it, so that a stream cut there is read as the whole."""
+"""The pattern of an escape sequence in 7 bits: finished, cut off or broken off. Where it ends
+depends on no byte after it, so that a stream cut there is read as the whole."""
 
 _SEQUENCE = re.compile(SEQUENCE)
 
@@ -33,17 +34,17 @@ OPEN = re.compile(
     + rb"(?:(\[)[%(c)s -?]*+|(\])[^\x07\x18\x1a\x1b]*+|(P)[%(c)s -?]*+(?:([@-~])[^\x18\x1a\x1b]*+)?"
     rb"|([X^_])[^\x18\x1a\x1b\x80-\xff]*+|([ -/])[%(c)s -/]*+)?" % {b"c": C0}
 )
-"""A sequence that the next byte may still belong to, for a match to the end."""
+"""The pattern of a sequence that the next byte may still belong to, for a match to the end."""
 
 MAX_BODY_BYTES = 1024 * 1024
-"""A longer sequence is passed over."""
+"""The longest sequence; a longer one is skipped."""
 
 _TEXT = re.compile(rb"[^\x00-\x07\x0e-\x1f\x7f]+")
-"""Text with the control characters that lay it out (BS, HT, LF, VT, FF, CR)."""
+"""The pattern of text with the control characters that lay it out (BS, HT, LF, VT, FF, CR)."""
 _ASCII = re.compile(rb"[\x08-\x0d -~]+")
 _C1 = re.compile(rb"\xc2([\x80-\x9f])")
 _SIMPLE = re.compile(rb"\x1b(?:\[([<-?]?[0-;]*)([ -/]*)([@-~])|([0-OQ-WYZ\\`-~]))")
-"""The usual sequences when they are here whole: the machine reads them byte by byte alike."""
+"""The usual sequences when they are complete: reading them byte by byte gives the same result."""
 _IN_ESCAPE = re.compile(rb"[%s -/]*+" % C0)
 _IN_CSI = re.compile(rb"[%s -?]*+" % C0)
 _IN_OSC = re.compile(rb"[^\x07\x18\x1a\x1b]*+")
@@ -57,14 +58,14 @@ _ALL_C0 = bytes(range(32)) + b"\x7f"
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Some text: valid UTF-8, what was not is U+FFFD. BS, HT, LF, VT, FF and CR may be in it."""
+    """Some text: valid UTF-8, with U+FFFD for the rest. BS, HT, LF, VT, FF and CR may be in it."""
 
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """One other control character that takes effect."""
+    """Another control character that takes effect."""
 
     code: bytes
 
@@ -93,7 +94,7 @@ Piece: TypeAlias = Text | Control | Function | String
 
 
 class State(Enum):
-    """What the next byte belongs to."""
+    """The state of the parser: what the next byte belongs to."""
 
     GROUND = auto()
     ESCAPE = auto()
@@ -120,17 +121,20 @@ _RUNS = {
     State.DCS_DATA: _IN_DCS_DATA,
     State.STRING: _IN_STRING,
 }
-"""What a sequence holds in each state, up to what may end it."""
+"""The bytes that a sequence holds in each state, up to what may end it."""
 
 
 class Parser:
-    """One stream, in pieces of any size."""
+    """A parser of one stream, in pieces of any size."""
 
     __slots__ = ("_body", "_kind", "_passed", "_rest", "_state", "_too_long")
 
     def __init__(self, passed: re.Pattern[bytes] = _ASCII) -> None:
-        """What `passed` matches between sequences comes out as text, unread: besides the text
-        itself it may match whole sequences whose meaning the caller knows."""
+        """Begin a stream.
+
+        What `passed` matches between sequences comes out as text, unread. Besides the text itself
+        it may match whole sequences whose meaning the caller knows.
+        """
         self._passed = passed
         self._state = State.GROUND
         self._kind = b""
@@ -139,7 +143,7 @@ class Parser:
         self._rest = b""
 
     def feed(self, data: bytes) -> list[Piece]:
-        """Take the next bytes; returns what they complete."""
+        """Read the next bytes; return what they complete."""
         data = self._rest + data
         self._rest = partial_character(data)
         data = seven_bit(data[: len(data) - len(self._rest)])
@@ -166,12 +170,12 @@ class Parser:
         return at + 1 if found is None else found.end()
 
     def _inside(self, data: bytes, at: int, pieces: list[Piece]) -> int:
-        """Take as much as belongs to the sequence, and what ends it."""
+        """Read as much as belongs to the sequence, and what ends it."""
         found = _RUNS[self._state].match(data, at)
         assert found is not None  # noqa: S101  each of them matches nothing, too
         taken = found[0]
         if self._state in (State.ESCAPE, State.CSI) and taken:
-            # They act before the sequence does.
+            # Control characters act before the sequence does.
             pieces += map(_piece, _CONTROLS.findall(taken))
             taken = _CONTROLS.sub(b"", taken)
         self._take(taken)
@@ -192,7 +196,7 @@ class Parser:
             self._body += data
 
     def _end(self, last: bytes) -> Piece | None:
-        """What is complete with this byte, which no part of the sequence can hold."""
+        """Return what this byte completes; it is not part of the sequence."""
         before, self._state = self._state, State.GROUND
         if last == b"\x1b":
             whole = self._string() if before in (State.OSC, State.DCS_DATA) else None
@@ -227,8 +231,11 @@ class Parser:
 
 
 def sequence(data: bytes, at: int) -> tuple[Function | String | None, int]:
-    """Read the sequence whose ESC stands at `at`, all in 7 bits. Returns what it says, or None for
-    one that is cancelled or not finished, and where it ends: before an ESC that ends a string."""
+    """Read the sequence whose ESC stands at `at`, all in 7 bits.
+
+    Returns its content, or None for one that is cancelled or not finished, and where it ends:
+    before an ESC that ends a string.
+    """
     if found := _SIMPLE.match(data, at):
         return _simple(found), found.end()
     found = _SEQUENCE.match(data, at)
@@ -253,7 +260,7 @@ def seven_bit(data: bytes) -> bytes:
 
 
 def partial_character(tail: bytes) -> bytes:
-    """The bytes at the end that begin a UTF-8 character and do not finish it (RFC 3629)."""
+    """Return the bytes at the end that begin a UTF-8 character and do not finish it (RFC 3629)."""
     for back in range(1, min(3, len(tail)) + 1):
         byte = tail[-back]
         if byte & 0xC0 != 0x80:

@@ -1,8 +1,8 @@
 """Terminal output as lines of plain text, for reading and searching: no escape codes, no screen.
 
-Follows the cursor within one line (returns, backspaces, columns, erasing to the end), so a
-line edited by a person reads as it looked; whatever moves to another row ends the line.
-Lines the terminal itself wrapped are one, as they were printed.
+Follows the cursor within one line (returns, backspaces, columns, erasing to the end), so an edited
+line reads as it looked. A move to another row ends the line. Lines that the terminal itself wrapped
+are one, as they were printed.
 """
 
 import codecs
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from atoll.wire.terminal.parser import OPEN, SEQUENCE, Function, Parser, Piece, Text, seven_bit
 
 MAX_LINE = 4096
-"""Characters; a longer line is broken here."""
+"""The most characters of a line; a longer line is broken here."""
 
 MAX_HELD_BYTES = 4096
 _MAX_COLUMN = 1000
@@ -24,7 +24,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line; `offset` is where its first byte stands in the output. `alternate`: a full-screen
+    """A line; `offset` is where its first byte stands in the output. `alternate`: a full-screen
     program drew it."""
 
     offset: int
@@ -33,7 +33,7 @@ class Line:
 
 
 class PlainLines:
-    """State of one stream that begins at `offset`."""
+    """The state of one stream that begins at `offset`."""
 
     def __init__(self, offset: int = 0, *, alternate: bool = False) -> None:
         self._at = offset
@@ -46,10 +46,10 @@ class PlainLines:
         self._lines: list[Line] = []
 
     def feed(self, data: bytes) -> list[Line]:
-        """Take the next bytes; the lines finished by them."""
+        """Read the next bytes; return the lines finished by them."""
         base = self._at - len(self._held)
         whole = self._held + data
-        # It may be the first half of a control character from U+0080 to U+009F.
+        # The last byte may be the first half of a control character from U+0080 to U+009F.
         half = b"\xc2" if whole.endswith(b"\xc2") else b""
         buffer = seven_bit(whole[: len(whole) - len(half)])
         self._at += len(data)
@@ -61,7 +61,7 @@ class PlainLines:
         return done
 
     def finish(self) -> list[Line]:
-        """What stands in an unfinished last line."""
+        """Return the text of an unfinished last line."""
         self._break()
         done, self._lines = self._lines, []
         return done
@@ -153,8 +153,10 @@ class PlainLines:
 
 
 def _finished(buffer: bytes) -> int:
-    """Where an unfinished sequence begins, its length when there is none. A very long one is let
-    go: its rest reads as text."""
+    """Return where an unfinished sequence begins, its length when there is none.
+
+    A very long one is dropped: its rest reads as text.
+    """
     last = buffer.rfind(b"\x1b")
     if last < 0 or len(buffer) - last > MAX_HELD_BYTES:
         return len(buffer)

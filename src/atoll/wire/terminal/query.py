@@ -1,8 +1,8 @@
-"""Questions programs ask their terminal, and answers to them.
+"""Questions of programs to their terminal, and the answers.
 
-Who may answer live is the runtime's decision; here is only what counts as a question, what
-a terminal with nobody in front of it answers, and what an answer typed by a viewer's
-emulator looks like. Sources: xterm's ctlseqs, ECMA-48, the kitty keyboard protocol.
+Defines what counts as a question, the answer of a terminal without viewers, and the form of an
+answer by a viewer's emulator. The runtime decides who may answer live. Sources: xterm's ctlseqs,
+ECMA-48, the kitty keyboard protocol.
 """
 
 import re
@@ -36,7 +36,7 @@ BACKGROUND = "1e1e/1e1e/1e1e"
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question at absolute offsets `start…end`; `text` is it without its introducer
+    """A question at absolute offsets `start…end`; `text` is the question without its introducer
     (`\\x1b[`, `\\x1b]`, `\\x1bP`, named by `kind`) and without its terminator."""
 
     start: int
@@ -46,13 +46,16 @@ class Query:
 
 
 def is_reply(typed: bytes) -> bool:
-    """Whether input is an emulator's answer (or focus report), not something a person typed."""
+    """Report whether input is an emulator's answer (or focus report), not a person's keystrokes."""
     return typed.startswith(b"\x1b") and _REPLY.fullmatch(typed) is not None
 
 
 def answer(query: Query, modes: Modes) -> bytes:
-    """What a VT220 with colours and a dark background says; empty when silence is the answer
-    programs take for "cannot". The cursor's place is not tracked: it is the top left."""
+    """Return the answer of a VT220 with colours and a dark background.
+
+    Empty when silence is the answer that programs take for "cannot". The cursor's place is not
+    tracked: it is the top left.
+    """
     if query.kind == b"]":
         return _answer_colour(query.text)
     if query.kind != b"[":
@@ -71,7 +74,7 @@ def answer(query: Query, modes: Modes) -> bytes:
 
 
 def _answer_colour(text: bytes) -> bytes:
-    """OSC 10 and 11: the colours of a dark terminal."""
+    """Answer OSC 10 and 11: the colours of a dark terminal."""
     colour = {b"10;?": FOREGROUND, b"11;?": BACKGROUND}.get(text)
     if colour is None:
         return b""
@@ -79,7 +82,7 @@ def _answer_colour(text: bytes) -> bytes:
 
 
 def _answer_mode(text: bytes, modes: Modes) -> bytes:
-    """DECRPM: 1 set, 2 reset, 0 not recognised."""
+    """Answer DECRPM: 1 set, 2 reset, 0 not recognised."""
     private = text.startswith(b"?")
     number = int(text.removeprefix(b"?").removesuffix(b"$p")[:6])
     known = modes.is_set(number) if private else None

@@ -1,8 +1,8 @@
 """The last bytes of a terminal, by absolute offset.
 
-Byte 0 is the first one the terminal ever printed. The ring forgets the oldest bytes and
-never moves an offset; readers keep nothing but an integer. It does not know what the
-bytes mean: safe places to start reading are `wire.terminal.scanner`'s business.
+Byte 0 is the first one the terminal ever printed. The ring forgets the oldest bytes and never moves
+an offset; readers keep nothing but an integer. It does not know what the bytes mean:
+`wire.terminal.scanner` finds safe places to start reading.
 """
 
 
@@ -12,7 +12,7 @@ class Ring:
     __slots__ = ("_buffer", "capacity", "end")
 
     def __init__(self, capacity: int) -> None:
-        """`capacity` is in bytes, at least 1. Memory is touched only as it fills."""
+        """Create a ring of `capacity` bytes, at least 1. Memory is touched only as it fills."""
         if capacity < 1:
             raise ValueError(f"a ring needs at least one byte, got {capacity}")
         self._buffer = bytearray(capacity)
@@ -21,11 +21,11 @@ class Ring:
 
     @property
     def start(self) -> int:
-        """The offset of the oldest byte still here."""
+        """The offset of the oldest byte still kept."""
         return max(0, self.end - self.capacity)
 
     def append(self, data: bytes) -> None:
-        """Take bytes at `end`; whatever no longer fits falls off the start."""
+        """Append bytes at `end`; the oldest bytes that no longer fit are dropped."""
         kept = data[-self.capacity :] if len(data) > self.capacity else data
         at = (self.end + len(data) - len(kept)) % self.capacity
         head = min(len(kept), self.capacity - at)
@@ -34,13 +34,13 @@ class Ring:
         self.end += len(data)
 
     def blank(self, start: int, end: int) -> None:
-        """Overwrite `start…end` with NUL, as far as it is still here; offsets stay as they are."""
+        """Overwrite `start…end` with NUL, as far as it is still kept; offsets stay as they are."""
         for offset in range(max(start, self.start), min(end, self.end)):
             self._buffer[offset % self.capacity] = 0
 
     def read(self, offset: int, limit: int) -> bytes:
-        """Up to `limit` bytes from `offset`; empty at `end`. Raises `ValueError` when `offset`
-        has fallen off or has not been written yet."""
+        """Return up to `limit` bytes from `offset`; empty at `end`. Raises `ValueError` when
+        `offset` was dropped or has not been written yet."""
         if not self.start <= offset <= self.end:
             raise ValueError(f"offset {offset} is outside {self.start}…{self.end}")
         count = max(0, min(limit, self.end - offset))

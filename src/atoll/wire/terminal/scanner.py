@@ -1,10 +1,10 @@
-"""A streaming scanner of terminal output: where it may be cut, and what it has set.
+"""A streaming scanner of terminal output: where it may be cut, and the settings there.
 
-It never emulates a screen. Fed bytes in any split, it always knows the modes so far, the
-last offset at which nothing is half said (`settled`), and the questions the program asked.
-Patterns find what matters; what it says is read by `wire.terminal.parser`. ESC starts a sequence
-anew wherever it stands (as in xterm.js and the VT500 parser of vt100.net), so only what follows the
-last ESC can be unfinished; that makes it fast.
+It never emulates a screen. Fed bytes in any split, it knows the modes so far, the last offset that
+no sequence spans (`settled`), and the questions the program asked. Patterns find what matters;
+`wire.terminal.parser` reads its content. ESC starts a sequence anew wherever it stands (as in
+xterm.js and the VT500 parser of vt100.net). So only what follows the last ESC can be unfinished;
+that makes it fast.
 """
 
 import re
@@ -26,7 +26,7 @@ from atoll.wire.terminal.parser import (
 from atoll.wire.terminal.query import CSI_QUERY, DCS_QUERY, OSC_QUERY, Query
 
 MAX_SEQUENCE = 4096
-"""Longer sequences are skipped unread, whatever they say."""
+"""The longest sequence; longer ones are skipped unread, whatever they say."""
 
 _NOT_FINAL = rb"[^@-~\x18\x1a\x1b\x80-\xff]*+"
 
@@ -54,26 +54,27 @@ _REOPEN = {
     b"_": b"\x1b_",
     b" ": b"\x1b ",
 }
-"""How a viewer is put inside a sequence whose start is gone, so that it swallows the rest."""
+"""The bytes that put a viewer inside a sequence whose start is lost, so that it swallows the
+rest."""
 _OTHER_KEYS = re.compile(rb">4;[0-3]")
 _REGION = re.compile(rb"(?:\d{1,5}(?:;\d{0,5})?)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A place where a replay may begin, and the state a terminal must be in there."""
+    """A place where a replay may begin, and the terminal's state there."""
 
     offset: int
     modes: Modes
     reopened: bytes = b""
 
     def preamble(self) -> bytes:
-        """Bytes that bring any terminal, in whatever state, to this one."""
+        """Return bytes that bring a terminal in any state to this one."""
         return vtmodes.preamble(self.modes) + self.reopened
 
 
 class Scanner:
-    """State of one output stream. `end` counts the bytes fed."""
+    """The state of one output stream. `end` counts the bytes fed."""
 
     __slots__ = ("_half", "_held", "_partial", "_pen_from", "_skipping", "end", "modes")
 
@@ -95,15 +96,15 @@ class Scanner:
 
     @property
     def unfinished(self) -> int:
-        """How many bytes at the end belong to an unfinished escape sequence."""
+        """The number of bytes at the end that belong to an unfinished escape sequence."""
         return len(self._held) + len(self._half) if self._held else 0
 
     def cut(self) -> "Cut":
-        """The place `settled` and the state there."""
+        """Return the place `settled` and the state there."""
         return Cut(self.settled, self.modes, _REOPEN[self._skipping])
 
     def feed(self, data: bytes) -> tuple[Query, ...]:
-        """Take the next bytes; returns the questions completed by them, oldest first."""
+        """Read the next bytes; return the questions completed by them, oldest first."""
         self.end += len(data)
         data = self._half + data
         self._half = b"\xc2" if data.endswith(b"\xc2") else b""
@@ -115,7 +116,8 @@ class Scanner:
         opened = OPEN.fullmatch(buffer, last) if last >= 0 else None
         stop = len(buffer) if opened is None else last
         self._held = b""
-        # Most output is plain text: a byte is looked for many times faster than a sequence.
+        # Most output is plain text: a search for a byte is many times faster than one for a
+        # sequence.
         queries = self._scan(buffer, stop) if last >= 0 or _shifts(buffer) else ()
         if opened is None:
             self._partial = partial_character(self._partial + buffer[-4:])
@@ -125,7 +127,7 @@ class Scanner:
         return queries
 
     def _skip(self, data: bytes) -> bytes:
-        """Drop the rest of an over-long sequence; what follows it is returned."""
+        """Drop the rest of an over-long sequence; return what follows it."""
         found = _CLOSE[self._skipping].search(data)
         if found is None:
             return b""
@@ -142,7 +144,7 @@ class Scanner:
             self._skipping = control or command or device or (b"_" if string else b" ")
 
     def _scan(self, buffer: bytes, stop: int) -> tuple[Query, ...]:
-        """Apply what begins before `stop`, in order; the pen catches up where it is needed."""
+        """Apply what begins before `stop`, in order; the pen is updated where it is needed."""
         begin = self.end - len(self._half) - len(buffer)
         queries: list[Query] = []
         self._pen_from = 0
@@ -159,7 +161,7 @@ class Scanner:
         return tuple(queries)
 
     def _apply(self, buffer: bytes, at: int, said: Function | String | None) -> None:
-        """Change what one sequence, or SO or SI, changes."""
+        """Apply one sequence, or SO or SI, to the settings."""
         match said:
             case Function(b"["):
                 self._control(buffer, at, said)
@@ -197,7 +199,7 @@ class Scanner:
                 pass
 
     def _set(self, buffer: bytes, at: int, params: bytes, final: bytes) -> None:
-        """A CSI sequence without intermediates that changes a setting."""
+        """Apply a CSI sequence without intermediates that changes a setting."""
         match final:
             case b"h" | b"l":
                 self._switch(buffer, at, params, on=final == b"h")
@@ -225,7 +227,7 @@ class Scanner:
             self.modes = replace(self.modes, title=vtmodes.clean_title(text))
 
     def _escape(self, buffer: bytes, at: int, said: Function) -> None:
-        """A two- or three-byte escape."""
+        """Read a two- or three-byte escape."""
         self._draw(buffer, at)
         modes = self.modes
         match said.middle, said.final:
@@ -245,7 +247,7 @@ class Scanner:
 
 
 def _events(buffer: bytes, stop: int) -> list[int]:
-    """Where something that matters besides the pen begins, up to `stop`."""
+    """Yield where something that matters besides the pen begins, up to `stop`."""
     found = [match.start() for match in _EVENT.finditer(buffer, 0, stop)]
     if _shifts(buffer):
         found += [match.start() for match in _SHIFT.finditer(buffer, 0, stop) if match[1]]
@@ -254,12 +256,12 @@ def _events(buffer: bytes, stop: int) -> list[int]:
 
 
 def _shifts(buffer: bytes) -> bool:
-    """Whether SO or SI may be in it."""
+    """Report whether SO or SI may be in some bytes."""
     return b"\x0e" in buffer or b"\x0f" in buffer
 
 
 def _question(said: Function | String | None) -> tuple[bytes, bytes] | None:
-    """The kind and the text of a question."""
+    """Return the kind and the text of a question."""
     match said:
         case Function(b"[", parameters, middle, final):
             text = parameters + middle + final
@@ -273,6 +275,6 @@ def _question(said: Function | String | None) -> tuple[bytes, bytes] | None:
 
 
 def _numbers(params: bytes) -> tuple[int, ...]:
-    """Up to 32 numbers separated by `;`; empty or absurd ones are 0."""
+    """Return up to 32 numbers separated by `;`; empty or absurd ones are 0."""
     fields = params.split(b";", 32)[:32]
     return tuple(int(f) if f.isdigit() and len(f) < 7 else 0 for f in fields)

@@ -1,8 +1,8 @@
 """A terminal's output as viewers may read it: the ring, and where reading may begin.
 
-Questions to the terminal are blanked with NULs of the same length (terminals ignore NUL),
-so that no viewer answers an old one and every offset stays true; the driver reads fresh
-ones as they were. Nothing here knows who is attached.
+Questions to the terminal are blanked with NULs of the same length (terminals ignore NUL). So no
+viewer answers an old question, and every offset stays true. The driver reads fresh ones unchanged.
+Nothing here knows who is attached.
 """
 
 from bisect import bisect_left
@@ -15,19 +15,19 @@ from atoll.wire.terminal.scanner import MAX_SEQUENCE, Cut, Scanner
 
 MIN_CAPACITY = 2 * MAX_SEQUENCE
 CUTS = 32
-"""About how many places a full ring offers to begin at."""
+"""The approximate number of places at which a replay of a full ring may begin."""
 MIN_STRIDE = 4096
-"""Fewer bytes at a time cost more than a nearer place is worth."""
+"""The fewest bytes between two places: closer ones cost more than they gain."""
 MAX_HELD_BYTES = 64
-"""An unfinished sequence up to this long waits for its end before viewers see it: it may turn
-out to be a question. None of the questions is longer."""
+"""The longest unfinished sequence that is held back until its end, since it may become a question.
+None of the questions is longer."""
 MAX_FRESH = 64
-"""Unblanked questions kept for the driver; a program that asks more is not answered."""
+"""The number of unblanked questions kept for the driver; further ones are not answered."""
 _NOWHERE = (-1, 0)
 
 
 class Scrollback:
-    """Ring and scanner of one terminal, fed together."""
+    """The ring and scanner of one terminal, fed together."""
 
     __slots__ = (
         "_cuts",
@@ -42,7 +42,8 @@ class Scrollback:
     )
 
     def __init__(self, capacity: int) -> None:
-        """`capacity` in bytes; small ones could not hold the longest sequence."""
+        """Create a scrollback of `capacity` bytes; a small one could not hold the longest
+        sequence."""
         if capacity < MIN_CAPACITY:
             raise ValueError(f"a scrollback needs {MIN_CAPACITY} bytes, got {capacity}")
         self._ring = Ring(capacity)
@@ -61,12 +62,12 @@ class Scrollback:
 
     @property
     def end(self) -> int:
-        """The number of bytes ever taken."""
+        """The number of bytes ever appended."""
         return self._ring.end
 
     @property
     def modes(self) -> Modes:
-        """What the terminal is set to now."""
+        """The present settings of the terminal."""
         return self._scanner.modes
 
     @property
@@ -77,7 +78,7 @@ class Scrollback:
         return self._ring.end - held
 
     def append(self, data: bytes) -> tuple[Query, ...]:
-        """Take output; returns the questions in it, oldest first."""
+        """Append output; return the questions in it, oldest first."""
         self.forget()
         if len(data) <= self._stride:
             queries = self._scan(data)
@@ -95,25 +96,29 @@ class Scrollback:
         return queries
 
     def forget(self) -> None:
-        """Everybody who wanted it has read what there is: the bytes read last, which are kept
-        because viewers of a flood all want the same, are let go."""
+        """Drop the bytes read last, which are kept because all viewers of a flood read the same
+        ones. Call it when every viewer has read all output."""
         self._shared_place, self._shared = _NOWHERE, b""
 
     def finish(self) -> None:
-        """There will be no more: an unfinished end is all there is."""
+        """End the output: an unfinished sequence at the end is read as it is."""
         self._finished = True
 
     def first_cut(self) -> Cut:
-        """Where a whole replay begins."""
+        """Return where a whole replay begins."""
         return self._cut_from(self._ring.start)
 
     def middle_cut(self) -> Cut:
-        """Where a slow viewer goes on: enough to see, enough room not to fall off at once."""
+        """Return where a slow viewer resumes: enough to see, and enough room not to fall behind at
+        once."""
         return self._cut_from((self._ring.start + self._ring.end) // 2)
 
     def read(self, offset: int, limit: int, *, fresh_from: int | None = None) -> bytes:
-        """Up to `limit` bytes from `offset` to `ready`. With `fresh_from`, questions asked at or
-        after that offset are as the program wrote them. Raises `ValueError` off the ring."""
+        """Return up to `limit` bytes from `offset` to `ready`.
+
+        With `fresh_from`, questions asked at or after that offset are as the program wrote them.
+        Raises `ValueError` off the ring.
+        """
         count = min(limit, max(0, self.ready - offset))
         if (offset, count) == self._shared_place:
             data = self._shared
@@ -146,7 +151,7 @@ class Scrollback:
         return data if patched is None else bytes(patched)
 
     def _cut_from(self, offset: int) -> Cut:
-        """The first cut at or after `offset`, or the present one."""
+        """Return the first cut at or after `offset`, or the present one."""
         at = bisect_left(self._cuts, offset, key=lambda cut: cut.offset)
         if at < len(self._cuts):
             return self._cuts[at]

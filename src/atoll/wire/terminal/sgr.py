@@ -1,12 +1,12 @@
 """Colours and styles of a terminal (SGR, ECMA-48 §8.3.117 and xterm's ctlseqs).
 
-Keeps only what is on now, so that a late viewer can be given the same pen. It paints nothing.
+Keeps only the present styles, so that a late viewer can be given the same pen. It paints nothing.
 """
 
 from functools import lru_cache
 
 Pen = tuple[tuple[str, str], ...]
-"""Sorted pairs of slot and the parameters that switch it on."""
+"""The pen: sorted pairs of slot and the parameters that switch it on."""
 
 PLAIN: Pen = ()
 
@@ -41,7 +41,7 @@ _EXTENDED = {38: "fg", 48: "bg", 58: "underline-colour"}
 
 @lru_cache(maxsize=1024)
 def apply(pen: Pen, params: bytes) -> Pen:
-    """The pen after `CSI params m`; unknown numbers change nothing."""
+    """Return the pen after `CSI params m`; unknown numbers change nothing."""
     fresh, changes = _effect(params)
     slots = {} if fresh else dict(pen)
     for slot, value in changes:
@@ -53,14 +53,15 @@ def apply(pen: Pen, params: bytes) -> Pen:
 
 
 def spell(pen: Pen) -> bytes:
-    """The sequence that gives a plain pen these styles; empty for a plain one."""
+    """Return the sequence that gives a plain pen these styles; empty for a plain one."""
     if not pen:
         return b""
     return b"\x1b[" + ";".join(value for _, value in pen).encode() + b"m"
 
 
 def _effect(params: bytes) -> tuple[bool, tuple[tuple[str, str], ...]]:
-    """What `params` do: whether they first reset, and (slot, value) with "" for off."""
+    """Return the effect of `params`: whether they first reset, and (slot, value) with "" for
+    off."""
     fresh = False
     changes: list[tuple[str, str]] = []
     fields = params.decode("ascii", "replace").split(";")
@@ -79,7 +80,7 @@ def _effect(params: bytes) -> tuple[bool, tuple[tuple[str, str], ...]]:
 
 
 def _simple(number: int, field: str) -> list[tuple[str, str]]:
-    """The change of one number that takes no arguments."""
+    """Return the change of one number that takes no arguments."""
     if number in _OFF:
         return [(slot, "") for slot in _OFF[number]]
     if field == "4:0":
@@ -94,7 +95,7 @@ def _simple(number: int, field: str) -> list[tuple[str, str]]:
 
 
 def _take_colour(field: str, fields: list[str]) -> str:
-    """Take the arguments of 38, 48 or 58 off `fields`; "" when they make no colour."""
+    """Take the arguments of 38, 48 or 58 off `fields`; return "" when they make no colour."""
     kind = fields[0] if fields else ""
     count = {"5": 2, "2": 4}.get(kind, 0)
     taken, fields[:] = fields[:count], fields[count:]
@@ -104,7 +105,7 @@ def _take_colour(field: str, fields: list[str]) -> str:
 
 
 def _number(field: str) -> int:
-    """The leading number of a field; an empty one is 0, nonsense -1."""
+    """Return the leading number of a field; an empty one is 0, nonsense -1."""
     head = field.split(":", 1)[0]
     if not head:
         return 0

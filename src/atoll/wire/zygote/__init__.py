@@ -1,1 +1,1 @@
-"""What the zygote, the control plane and runtimes say to each other."""
+"""Messages between the zygote, the control plane and runtimes."""

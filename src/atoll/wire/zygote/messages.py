@@ -1,8 +1,8 @@
-"""What the control plane and the zygote say to each other, as typed messages.
+"""Messages between the control plane and the zygote, typed.
 
-One message is one SEQPACKET datagram of JSON on `run/zygote.sock`. This module only
-translates; it opens no socket and judges no policy. A request carries a number chosen
-by the asker, the answer repeats it; `Ended` is pushed unasked with number 0.
+One message is one SEQPACKET datagram of JSON on `run/zygote.sock`. This module only translates; it
+opens no socket and judges no policy. A request carries a number that the sender chose, the answer
+repeats it; `Ended` is sent without a request, with number 0.
 """
 
 from typing import Annotated, Any, Literal
@@ -13,17 +13,17 @@ from atoll.wire.http.unreadable import UNREADABLE
 
 
 class Malformed(ValueError):
-    """A message that is not of this protocol, or too long; the text says where."""
+    """A message outside this protocol, or too long; the text names the place."""
 
 
 MAX_MESSAGE_BYTES = 64 * 1024
-"""Of one datagram, both ways; longer ones are refused before they are parsed."""
+"""The size of one datagram, both ways; longer ones are refused before they are parsed."""
 
 LIST_PAGE = 50
-"""Boxes in one `Listed`; ask again with `after` set to the last id."""
+"""The number of boxes in one `Listed`; request again with `after` set to the last id."""
 
 BoxId = Annotated[str, msgspec.Meta(pattern=r"\Asb_[a-z0-9_-]{1,37}\Z")]
-"""Names a folder and a group: the prefix keeps it apart from the zygote's own (`zygote`,
+"""The name of a directory and a group: the prefix keeps it apart from the zygote's own (`zygote`,
 `next-uid`, `template-…`)."""
 
 HostName = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\Z")]
@@ -41,7 +41,7 @@ Positive = Annotated[int, msgspec.Meta(ge=1, le=2**50)]
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Bounds of one sandbox; None takes the host's default. `files` is what each process may
+    """The bounds of one sandbox; None takes the host's default. `files` is what each process may
     have open, `netlink` how many route sockets are alive at once."""
 
     memory_bytes: Positive | None = None
@@ -81,7 +81,7 @@ class HostMount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WatchFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file that makes an agent tell of its turns (`domain.agent.agent.WatchFile`)."""
+    """A file that makes an agent report its turns (`domain.agent.agent.WatchFile`)."""
 
     suffix: Annotated[str, msgspec.Meta(pattern=r"^\.[a-z]{1,16}\Z")]
     content: Text
@@ -104,15 +104,18 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_unknown_fields=True):
-    """Bring a sandbox up, or re-attach when this generation already lives.
+    """A request to start a sandbox, or to attach to it again when this generation already lives.
 
-    `fresh` drops a kept workspace first. `writable` false mounts the workspace read-only.
-    `tree` is a folder below the home's `images/` that becomes the root, None the host's own;
-    `overlay` lays a layer above it that is written to. `bare` shows an empty folder in place of
-    the workspace. `debug` takes the filter that lets debuggers work. `sudo` are whole commands
-    that its runtime may have run as seemingly root. With `maintenance_seconds` it is brought up
-    only to read what it keeps: its runtime gets no key and ends by itself after so long without
-    a request. A start of the other kind ends it first.
+    \n - `fresh` drops a kept workspace first.
+    - `writable` false mounts the workspace read-only.
+    - `tree` is a directory below the home's `images/` that becomes the root, None the host's own;
+      `overlay` adds a writable layer above it.
+    - `bare` shows an empty directory in place of the workspace.
+    - `debug` takes the filter that lets debuggers work.
+    - `sudo` are whole commands that its runtime may have run as seemingly root.
+
+    With `maintenance_seconds` it is started only to read what it keeps. Its runtime gets no key and
+    ends by itself after so long without a request. A start of the other kind ends it first.
     """
 
     sandbox_id: BoxId
@@ -137,11 +140,11 @@ class Start(msgspec.Struct, frozen=True, tag_field="verb", tag="start", forbid_u
 
 
 class Serve(msgspec.Struct, frozen=True, tag_field="verb", tag="serve", forbid_unknown_fields=True):
-    """Make ready for a sandbox whose wall somebody else builds (a container engine).
+    """A request to prepare for a sandbox whose wall another program builds (a container engine).
 
     Answered by `Awaited` while its init is waited for, for `seconds`; by `Started` when this
-    generation already lives. What init then runs is served as that of any other sandbox. The
-    builder mounts `sandbox.views`; the zygote only checks them.
+    generation already lives. Programs that init then runs are served as those of any other sandbox.
+    The builder mounts `sandbox.views`; the zygote only checks them.
     """
 
     sandbox: Start
@@ -149,14 +152,15 @@ class Serve(msgspec.Struct, frozen=True, tag_field="verb", tag="serve", forbid_u
 
 
 class Await(msgspec.Struct, frozen=True, tag_field="verb", tag="await", forbid_unknown_fields=True):
-    """Answer `Started` once the init of a sandbox asked for by `Serve` came in, or why not."""
+    """A request to wait for the init of a sandbox after `Serve`. Answered by `Started` once it
+    connected, or by the reason why not."""
 
     sandbox_id: BoxId
     generation: Annotated[int, msgspec.Meta(ge=1, le=2**31)]
 
 
 class Stop(msgspec.Struct, frozen=True, tag_field="verb", tag="stop", forbid_unknown_fields=True):
-    """End every process of a sandbox; workspace and agent state stay."""
+    """A request to end every process of a sandbox; workspace and agent state stay."""
 
     sandbox_id: BoxId
 
@@ -164,7 +168,7 @@ class Stop(msgspec.Struct, frozen=True, tag_field="verb", tag="stop", forbid_unk
 class Destroy(
     msgspec.Struct, frozen=True, tag_field="verb", tag="destroy", forbid_unknown_fields=True
 ):
-    """End every process of a sandbox and remove everything of it."""
+    """A request to end every process of a sandbox and remove everything of it."""
 
     sandbox_id: BoxId
 
@@ -172,7 +176,7 @@ class Destroy(
 class ListBoxes(
     msgspec.Struct, frozen=True, tag_field="verb", tag="list", forbid_unknown_fields=True
 ):
-    """Ask for sandboxes by id, those after `after`."""
+    """A request for sandboxes by id, those after `after`."""
 
     after: Annotated[str, msgspec.Meta(max_length=64)] = ""
 
@@ -180,17 +184,17 @@ class ListBoxes(
 class Report(
     msgspec.Struct, frozen=True, tag_field="verb", tag="report", forbid_unknown_fields=True
 ):
-    """Ask what walls this host can build."""
+    """A request for the walls this host can build."""
 
 
 class Import(
     msgspec.Struct, frozen=True, tag_field="verb", tag="import", forbid_unknown_fields=True
 ):
-    """Fetch `refspecs` of a git bundle into the fresh bare repository `repo_dir`; with `pack_at`
-    judge and index the pack at that offset of the bundle instead.
+    """A request to import from a git bundle into the fresh bare repository `repo_dir`.
 
-    `repo_dir` and `bundle` lie below `run/import/<id>/`, `alternates` below `repos/`.
-    Runs without network as a foreign uid; `seconds` and `max_bytes` bound it.
+    `refspecs` are fetched; with `pack_at` the pack at that offset of the bundle is judged and
+    indexed instead. `repo_dir` and `bundle` lie below `run/import/<id>/`, `alternates` below
+    `repos/`. Runs without network as a foreign uid; `seconds` and `max_bytes` bound it.
     """
 
     repo_dir: AbsolutePath
@@ -206,13 +210,15 @@ Request = Start | Serve | Await | Stop | Destroy | ListBoxes | Report | Import
 
 
 Wall = Literal["bubblewrap", "container"]
-"""Who builds a sandbox's wall: the zygote by bubblewrap, or somebody else by `Serve`."""
+"""The builder of a sandbox's wall: the zygote by bubblewrap, or another program by `Serve`."""
 
 
 class Box(msgspec.Struct, frozen=True):
-    """One sandbox as the zygote knows it. `socket` is the runtime's, `host_uid` the owner of
-    its files on the host; `live` false means only its state is kept; `maintenance` that it was
-    brought up only to read that."""
+    """A sandbox as the zygote knows it.
+
+    `socket` is the runtime's, `host_uid` the owner of its files on the host. `live` false: only its
+    state is kept. `maintenance`: it was started only to read that.
+    """
 
     sandbox_id: str
     generation: int
@@ -228,11 +234,12 @@ class Box(msgspec.Struct, frozen=True):
 
 
 class Awaited(msgspec.Struct, frozen=True, tag_field="answer", tag="awaited"):
-    """Its init may come in: as `box.host_uid`, once, at the SEQPACKET socket `rendezvous`.
+    """The permission for its init to connect: as `box.host_uid`, once, at the SEQPACKET socket
+    `rendezvous`.
 
-    `init_file` is to be shown inside as the last word of `init`; `workspace` and `state`
-    (a folder per agent) belong to that uid; `etc` holds files of /etc made for it. `folders` are
-    to be bound in place of the sources of `sandbox.mounts`, one for each in their order.
+    `init_file` is to be shown inside as the last word of `init`; `workspace` and `state` (a
+    directory per agent) belong to that uid; `etc` holds files of /etc made for it. `folders` are to
+    be bound in place of the sources of `sandbox.mounts`, one for each in their order.
     """
 
     box: Box
@@ -246,29 +253,32 @@ class Awaited(msgspec.Struct, frozen=True, tag_field="answer", tag="awaited"):
 
 
 class Started(msgspec.Struct, frozen=True, tag_field="answer", tag="started"):
-    """It lives; `attached` true when it did before."""
+    """A living sandbox; `attached` true when it lived before."""
 
     box: Box
     attached: bool = False
 
 
 class Cleaned(msgspec.Struct, frozen=True, tag_field="answer", tag="cleaned"):
-    """What a stop or destroy removed, and what it could not (each a sentence)."""
+    """The result of a stop or destroy: what was removed, and what was not (each a sentence)."""
 
     removed: tuple[str, ...] = ()
     leftovers: tuple[str, ...] = ()
 
 
 class Listed(msgspec.Struct, frozen=True, tag_field="answer", tag="listed"):
-    """One page of boxes by id; `more` when there are others after the last."""
+    """A page of boxes by id; `more` when there are others after the last."""
 
     boxes: tuple[Box, ...]
     more: bool = False
 
 
 class Disk(msgspec.Struct, frozen=True):
-    """Bytes of the home's disk: `free`, the mark `low` below which no sandbox starts, and what
-    images are `promised` beyond what they take."""
+    """The bytes of the home's disk.
+
+    `free`, the mark `low` below which no sandbox starts, and what images are `promised` beyond what
+    they take.
+    """
 
     free: int
     low: int
@@ -276,8 +286,8 @@ class Disk(msgspec.Struct, frozen=True):
 
 
 class Runtimes(msgspec.Struct, frozen=True):
-    """Runtimes whose memory is counted, those of spares too: how many, the bytes of all and of
-    the largest, and the `most` that one may take."""
+    """The runtimes whose memory is counted, pooled ones too: how many, the bytes of all and of the
+    largest, and the `most` that one may take."""
 
     count: int
     bytes: int
@@ -286,9 +296,11 @@ class Runtimes(msgspec.Struct, frozen=True):
 
 
 class Reported(msgspec.Struct, frozen=True, tag_field="answer", tag="reported"):
-    """What this host gives: `degraded` names each limit a sandbox will lack, `unshared` says why
-    idle runtimes give no memory back (empty: they do), `disk_weight` whether sandboxes' groups have
-    a weight for the disk."""
+    """The capabilities of this host.
+
+    `degraded` names each limit a sandbox will lack. `unshared` tells why idle runtimes give no
+    memory back (empty: they do). `disk_weight`: sandboxes' groups have a weight for the disk.
+    """
 
     root: bool
     pid: int
@@ -302,7 +314,7 @@ class Reported(msgspec.Struct, frozen=True, tag_field="answer", tag="reported"):
 
 
 class Imported(msgspec.Struct, frozen=True, tag_field="answer", tag="imported"):
-    """The bundle's refs, or its indexed pack, are in the repository."""
+    """The end of an import: the bundle's refs, or its indexed pack, are in the repository."""
 
 
 Kind = Literal[
@@ -311,14 +323,14 @@ Kind = Literal[
 
 
 class Refused(msgspec.Struct, frozen=True, tag_field="answer", tag="refused"):
-    """The verb failed: `kind` is the code of an error class of `domain.errors`."""
+    """The failure of a request: `kind` is the code of an error class of `domain.errors`."""
 
     kind: Kind
     message: str
 
 
 class Ended(msgspec.Struct, frozen=True, tag_field="answer", tag="ended"):
-    """Pushed when a sandbox ends by itself."""
+    """The end of a sandbox by itself, sent without a request."""
 
     sandbox_id: str
     generation: int
@@ -337,14 +349,14 @@ class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Answered(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An answer with the number of its request; 0 for what nobody asked."""
+    """An answer with the number of its request; 0 for one without a request."""
 
     number: int
     answer: Answer
 
 
 class _Numbered(msgspec.Struct):
-    """Just enough of a bad request to answer it."""
+    """The number alone: just enough of a bad request to answer it."""
 
     number: int = 0
 
@@ -364,7 +376,7 @@ def _encoded(message: Any) -> bytes:
 
 
 def encode_request(number: int, request: Request) -> bytes:
-    """One datagram. Raises `Malformed` past `MAX_MESSAGE_BYTES`."""
+    """Return one datagram. Raises `Malformed` past `MAX_MESSAGE_BYTES`."""
     return _encoded(Asked(number, request))
 
 
@@ -379,7 +391,8 @@ def decode_request(wire: bytes) -> Asked:
 
 
 def number_of(wire: bytes) -> int:
-    """The number of a request that `decode_request` refused, 0 when even that is unreadable."""
+    """Return the number of a request that `decode_request` refused, 0 when even that is
+    unreadable."""
     try:
         return msgspec.json.decode(wire, type=_Numbered).number
     except UNREADABLE:
@@ -387,7 +400,7 @@ def number_of(wire: bytes) -> int:
 
 
 def encode_answer(number: int, answer: Answer) -> bytes:
-    """One datagram. Raises `Malformed` past `MAX_MESSAGE_BYTES`."""
+    """Return one datagram. Raises `Malformed` past `MAX_MESSAGE_BYTES`."""
     return _encoded(Answered(number, answer))
 
 

@@ -1,8 +1,8 @@
-"""What a runtime and the zygote say to each other once a sandbox lives: commands for `sudo`.
+"""Messages between a runtime and the zygote for commands of `sudo` in a living sandbox.
 
-One message is one SEQPACKET datagram of JSON on the socket the runtime was born with, which
-names its sandbox: nothing in a message does. This module only translates. The zygote takes
-nothing in them as true; see `zygote.jobs.sudo`.
+One message is one SEQPACKET datagram of JSON on the socket the runtime was started with. The socket
+identifies its sandbox: nothing in a message does. This module only translates. The zygote trusts
+nothing in a message; see `zygote.jobs.sudo`.
 """
 
 from typing import Annotated
@@ -13,13 +13,13 @@ from atoll.wire.http.unreadable import UNREADABLE
 from atoll.wire.zygote.messages import MAX_MESSAGE_BYTES, AbsolutePath, Malformed, Text
 
 SIGNALS = (1, 2, 3, 15)
-"""HUP, INT, QUIT and TERM: what may be passed on. 0 stands for KILL."""
+"""The signals that may be passed on: HUP, INT, QUIT and TERM. 0 stands for KILL."""
 
 _Number = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
 
 
 class Run(msgspec.Struct, frozen=True, tag_field="sudo", tag="run", forbid_unknown_fields=True):
-    """Run `argv` in `cwd`, on input and output of the process that is `pid` inside."""
+    """A request to run `argv` in `cwd`, on input and output of the process that is `pid` inside."""
 
     number: _Number
     argv: Annotated[tuple[Text, ...], msgspec.Meta(min_length=1, max_length=256)]
@@ -28,14 +28,15 @@ class Run(msgspec.Struct, frozen=True, tag_field="sudo", tag="run", forbid_unkno
 
 
 class Pass(msgspec.Struct, frozen=True, tag_field="sudo", tag="pass", forbid_unknown_fields=True):
-    """Pass a signal on to run `number`; 0 ends it at once."""
+    """A request to pass a signal on to run `number`; 0 ends it at once."""
 
     number: _Number
     signal: Annotated[int, msgspec.Meta(ge=0, le=15)]
 
 
 class Over(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Run `number` is over: with `code` as a shell says it, or, with `why`, never began."""
+    """The end of run `number`: with `code` as a shell reports it, or, with `why`, without a
+    start."""
 
     number: int
     code: int
@@ -47,7 +48,7 @@ _OVER = msgspec.json.Decoder(Over)
 
 
 def encode(message: Run | Pass | Over) -> bytes:
-    """One datagram. Raises `Malformed` when it is too long or is no text."""
+    """Return one datagram. Raises `Malformed` when it is too long or is no text."""
     try:
         packet = msgspec.json.encode(message)
     except UnicodeEncodeError as err:
@@ -58,7 +59,7 @@ def encode(message: Run | Pass | Over) -> bytes:
 
 
 def decode_asked(packet: bytes) -> Run | Pass:
-    """What a runtime says. Raises `Malformed`."""
+    """Return the runtime's message. Raises `Malformed`."""
     try:
         return _ASKED.decode(packet)
     except UNREADABLE as err:
@@ -66,7 +67,7 @@ def decode_asked(packet: bytes) -> Run | Pass:
 
 
 def decode_over(packet: bytes) -> Over:
-    """What the zygote says. Raises `Malformed`."""
+    """Return the zygote's message. Raises `Malformed`."""
     try:
         return _OVER.decode(packet)
     except UNREADABLE as err:
