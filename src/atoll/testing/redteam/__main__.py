@@ -1,7 +1,8 @@
-"""`python -m atoll.testing.redteam`: the attempts against an installation of yours.
+"""The program `python -m atoll.testing.redteam`: the attempts against your own installation.
 
-Makes a sandbox, tries from inside it and over the API, prints one line an attempt, and takes
-everything away again. Ends by 1 when an attempt succeeded, by 2 when one could not be judged.
+It makes a sandbox, runs the attempts inside it and over the API, prints one line for each, and
+removes everything again. It exits with 1 when an attempt succeeded, with 2 when one could not be
+judged.
 """
 
 import json
@@ -26,7 +27,7 @@ MARKS = {"held": "ok", "succeeded": "BAD", "skipped": "-", "broken": "?"}
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Of one attempt: `held`, `succeeded`, `skipped` or `broken`."""
+    """The outcome of one attempt: `held`, `succeeded`, `skipped` or `broken`."""
 
     number: str
     name: str
@@ -63,7 +64,7 @@ def _line(outcome: Outcome) -> str:
 def attempts(
     target: Target, profile: str, *, abuse: bool = False, keep: bool = False
 ) -> Iterator[Outcome]:
-    """Every outcome, as it comes. Raises `AtollError` when there is no sandbox to try."""
+    """Yield every outcome, as it comes. Raises `AtollError` when there is no sandbox to attack."""
     with sandbox_of(target, profile, keep=keep) as told, _canaries(target) as canaries:
         yield from _inside(target, _facts(target, told, canaries, abuse=abuse))
         for number, name, act in ATTEMPTS:
@@ -85,7 +86,7 @@ def _inside(target: Target, facts: dict[str, Any]) -> Iterator[Outcome]:
 def _facts(
     target: Target, told: dict[str, Any], canaries: Canaries, *, abuse: bool
 ) -> dict[str, Any]:
-    """What the attempts inside have to know of the sandbox."""
+    """Return the facts about the sandbox that the attempts inside need."""
     profile = target.must("GET", f"/v1/profiles/{told['profile']['id']}")
     recipe = profile.get("document") or profile
     network = target.must("GET", target.here("/network"))
@@ -105,7 +106,7 @@ def _facts(
 
 @contextmanager
 def _canaries(target: Target) -> Iterator[Canaries]:
-    """Two secrets of this sandbox alone, and none afterwards."""
+    """Set two secrets for this sandbox alone, and remove them afterwards."""
     mark = secrets.token_hex(4).upper()
     made = Canaries(
         *(f"RT_KEPT_{mark}", f"canary-{secrets.token_urlsafe(18)}"),

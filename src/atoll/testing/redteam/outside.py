@@ -1,4 +1,4 @@
-"""Attempts over the API, with a right token where one is needed: each returns what it got."""
+"""Attempts over the API, with a valid token where one is needed: each returns what it obtained."""
 
 import base64
 import json
@@ -67,8 +67,8 @@ print(base64.b64encode(value.encode()))
 
 @dataclass(frozen=True, slots=True)
 class Canaries:
-    """Secrets set for this run, by name and value: one kept outside, one exposed to the
-    sandbox by its owner's word."""
+    """Secrets set for this run, by name and value: one kept outside, one exposed to the sandbox on
+    its owner's request."""
 
     kept_name: str
     kept: str
@@ -80,7 +80,7 @@ Try = Callable[[Target, Canaries], str]
 
 
 def _wrong(name: str, answer: Answer, *, allow: tuple[int, ...] = ()) -> str:
-    """Empty for a refusal: a 4xx, or one of `allow`."""
+    """Return an empty text for a refusal: a 4xx, or one of `allow`."""
     if 400 <= answer.status < 500 or answer.status in allow:
         return ""
     return f"{name}: {answer.status} {answer.body[:120]!r}"
@@ -91,7 +91,7 @@ def _found(*texts: str) -> str:
 
 
 def links(target: Target, _canaries: Canaries) -> str:
-    """Threats 4, 6: links and paths that lead out of the workspace."""
+    """Use links and paths that lead out of the workspace (threats 4, 6)."""
     target.run("python3", "-c", TRAPS)
     paths = [*map(quote, LINKS), *(one if "%" in one else quote(one) for one in SPELLINGS)]
     found = []
@@ -106,7 +106,7 @@ def links(target: Target, _canaries: Canaries) -> str:
 
 
 def pipes(target: Target, _canaries: Canaries) -> str:
-    """Threat 7: files that never end, or never begin."""
+    """Read files that never end, or never begin (threat 7)."""
     target.run("python3", "-c", TRAPS)
     found = []
     for path in WAITING:
@@ -118,7 +118,7 @@ def pipes(target: Target, _canaries: Canaries) -> str:
 
 
 def odd_names(target: Target, _canaries: Canaries) -> str:
-    """Threat 12: names of any bytes stay plain JSON."""
+    """Use names of any bytes; they stay plain JSON (threat 12)."""
     target.run("python3", "-c", ODD_NAMES)
     answer = target.ask("GET", target.here("/files?path=rt/odd"))
     entries = answer.told
@@ -128,7 +128,7 @@ def odd_names(target: Target, _canaries: Canaries) -> str:
 
 
 def bombs(target: Target, _canaries: Canaries) -> str:
-    """Threats 14, 122: documents that grow, nest or construct."""
+    """Send documents that grow, nest or construct (threats 14, 122)."""
     tries = [_wrong("deep JSON", target.ask("POST", "/v1/sandboxes", DEEP))]
     long = json.dumps({"profile": "x" * (2 << 20)}).encode()
     tries.append(_wrong("long JSON", target.ask("POST", "/v1/sandboxes", long), allow=(0,)))
@@ -138,7 +138,7 @@ def bombs(target: Target, _canaries: Canaries) -> str:
 
 
 def sizes(target: Target, _canaries: Canaries) -> str:
-    """Threat 47: sizes of a terminal beyond all reason."""
+    """Set terminal sizes beyond all reason (threat 47)."""
     opened = target.must("POST", target.here("/terminals"), {"argv": ["cat"]})
     path = target.here(f"/terminals/{opened['terminal_id']}")
     found = []
@@ -153,7 +153,7 @@ def sizes(target: Target, _canaries: Canaries) -> str:
 
 
 def masked(target: Target, canaries: Canaries) -> str:
-    """Threat 84: an exposed secret, printed plainly, backwards and encoded."""
+    """Print an exposed secret plainly, backwards and encoded (threat 84)."""
     said = target.run("python3", "-c", SPELL.replace("NAME", canaries.exposed_name))
     target.heard.append(said.encode())
     encoded = base64.b64encode(canaries.exposed.encode()).decode().rstrip("=")
@@ -162,7 +162,7 @@ def masked(target: Target, canaries: Canaries) -> str:
 
 
 def approvals(target: Target, canaries: Canaries) -> str:
-    """Threats 91, 96: a new host is refused, and a token alone cannot say yes."""
+    """Use a new host, which is refused, and approve it with a token alone (threats 91, 96)."""
     host = "atoll-redteam.example.com"
     code = ASK.replace("NAME", canaries.kept_name).replace("HOST", host)
     said = target.run("python3", "-c", code)
@@ -192,7 +192,7 @@ def _questions(target: Target, host: str) -> list[dict[str, str]]:
 
 
 def closed_doors(target: Target, _canaries: Canaries) -> str:
-    """Threats 104, 111: no credential, a wrong one, one in an address; ids nobody has."""
+    """Use no credential, a wrong one, one in an address, and unknown ids (threats 104, 111)."""
     found = []
     for path in (*CLOSED, target.here(""), target.here("/files")):
         for head in WITHOUT:
@@ -206,7 +206,7 @@ def closed_doors(target: Target, _canaries: Canaries) -> str:
 
 
 def lies(target: Target, _canaries: Canaries) -> str:
-    """Threats 106, 107: fields nobody has, cursors nobody gave."""
+    """Send unknown fields and made-up cursors (threats 106, 107)."""
     tries = {
         "org_id": target.ask("POST", "/v1/sandboxes", {"profile": "shell", "org_id": "A"}),
         "owner": target.ask("POST", "/v1/sandboxes", {"profile": "shell", "owner": "root"}),
@@ -218,7 +218,7 @@ def lies(target: Target, _canaries: Canaries) -> str:
 
 
 def foreign_pages(target: Target, _canaries: Canaries) -> str:
-    """Threat 112: writing requests and sockets from pages that are not ours, foreign names."""
+    """Send writing requests and sockets from foreign pages, and foreign names (threat 112)."""
     found = []
     for origin in ORIGINS:
         head = {"Origin": origin, "Cookie": "atoll_session=x", "Authorization": ""}
@@ -237,7 +237,7 @@ def foreign_pages(target: Target, _canaries: Canaries) -> str:
 
 
 def remotes(target: Target, _canaries: Canaries) -> str:
-    """Threat 119: remotes that lead to this machine, or run something."""
+    """Name remotes that lead to this machine, or run something (threat 119)."""
     found = []
     for url in INNER_REMOTES:
         answer = target.ask("POST", "/v1/repositories/fetch", {"repo_url": url})
@@ -246,7 +246,7 @@ def remotes(target: Target, _canaries: Canaries) -> str:
 
 
 def flood(target: Target, _canaries: Canaries) -> str:
-    """Threat 54: output without end, while others ask."""
+    """Print without end, while other requests are served (threat 54)."""
     body = {"argv": ["yes"], "timeout": 3, "max_output_bytes": 65536}
     answer = target.ask("POST", target.here("/exec"), body)
     kept = len(base64.b64decode((answer.told or {}).get("stdout", "")))
@@ -260,13 +260,13 @@ def flood(target: Target, _canaries: Canaries) -> str:
 
 
 def tracebacks(target: Target, _canaries: Canaries) -> str:
-    """No answer of all of this told of the program's own lines."""
+    """Search every answer for the program's own source lines."""
     telling = re.compile(rb"Traceback \(most recent|File \"/[^\"]+\.py\", line|site-packages")
     return _found(*(repr(said[:160]) for said in target.heard if telling.search(said)))
 
 
 def leaks(target: Target, canaries: Canaries) -> str:
-    """Threat 79, 84: neither value in any answer, event, log or list."""
+    """Search every answer, event, log and list for both values (threats 79, 84)."""
     for path in ("/v1/events?limit=500", "/v1/secrets", target.here("/logs"), target.here("")):
         target.ask("GET", path)
     values = (canaries.kept.encode(), canaries.exposed.encode())

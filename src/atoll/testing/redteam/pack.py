@@ -12,11 +12,11 @@ from atoll.domain.sandbox.system_calls import DENIED
 INSIDE = Path(__file__).with_name("inside")
 MAIN = "import runpy\nrunpy.run_module('inside', run_name='__main__')\n"
 MASK = 0x5A
-"""As `inside.canary` reads it."""
+"""The mask that `inside.canary` uses."""
 
 
 def archive(facts: Mapping[str, Json]) -> bytes:
-    """A zip application (PEP 441) that holds the attempts and `facts`."""
+    """Return a zip application (PEP 441) that holds the attempts and `facts`."""
     told = {**facts, "calls": _calls()}
     into = io.BytesIO()
     with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as packed:
@@ -28,7 +28,7 @@ def archive(facts: Mapping[str, Json]) -> bytes:
 
 
 def disguised(value: str) -> str:
-    """A value such that the archive does not hold it."""
+    """Return a value masked, so that the archive does not hold it."""
     return bytes(one ^ MASK for one in value.encode()).hex()
 
 

@@ -1,4 +1,4 @@
-"""The Atoll under attack: raw requests with any head, and one sandbox made for this."""
+"""The Atoll under attack: raw requests with any header, and one sandbox made for this."""
 
 import base64
 import contextlib
@@ -19,7 +19,7 @@ MAX_ANSWER = 8 << 20
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: a status, or 0 where the connection was closed without one."""
+    """A response: a status, or 0 where the connection was closed without one."""
 
     status: int
     body: bytes
@@ -34,7 +34,7 @@ class Answer:
 
 @dataclass(slots=True)
 class Target:
-    """One server. Every answer is kept, to be searched at the end."""
+    """A server under attack. Every response is kept, to be searched at the end."""
 
     url: str
     token: str
@@ -43,7 +43,7 @@ class Target:
 
     @property
     def place(self) -> tuple[str, int]:
-        """Host and port."""
+        """The host and port."""
         parts = urlsplit(self.url)
         return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
@@ -56,8 +56,8 @@ class Target:
         headers: Mapping[str, str] | None = None,
         seconds: float = SECONDS,
     ) -> Answer:
-        """One request with the right token, or with the headers that say another. Bytes go as
-        they are, anything else as JSON."""
+        """Send a request with the valid token, or with `headers` in its place. Bytes go unchanged,
+        anything else as JSON."""
         sent = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         head = {"Authorization": f"Bearer {self.token}", **(headers or {})}
         head = {name: value for name, value in head.items() if value}
@@ -78,11 +78,12 @@ class Target:
         return answer
 
     def here(self, path: str) -> str:
-        """A path of the sandbox's."""
+        """Return a path of the sandbox."""
         return f"/v1/sandboxes/{self.sandbox}{path}"
 
     def must(self, method: str, path: str, body: object = None) -> Any:
-        """A request that has to succeed: its JSON. Raises `Failed` with the server's words."""
+        """Send a request that has to succeed; return its JSON. Raises `Failed` with the server's
+        words."""
         answer = self.ask(method, path, body, seconds=LONGEST_SECONDS)
         if not 200 <= answer.status < 300:
             told = answer.body.decode(errors="replace")[:500]
@@ -90,7 +91,7 @@ class Target:
         return answer.told
 
     def run(self, *argv: str, timeout: float = LONGEST_SECONDS) -> str:
-        """What a command inside prints. Raises `Failed` when it does not succeed."""
+        """Run a command inside; return its output. Raises `Failed` when it does not succeed."""
         body = {"argv": [*argv], "timeout": timeout, "max_output_bytes": MAX_ANSWER}
         told = self.must("POST", self.here("/exec"), body)
         said = base64.b64decode(told["stdout"]).decode(errors="replace")
@@ -100,11 +101,11 @@ class Target:
         return said
 
     def put(self, path: str, data: bytes) -> None:
-        """A file in the workspace."""
+        """Write a file in the workspace."""
         self.must("PUT", self.here(f"/files/content?path={quote(path)}"), data)
 
     def raw(self, said: bytes) -> Answer:
-        """Bytes as they are, to a plain http server."""
+        """Send bytes unchanged, to a plain http server."""
         try:
             with socket.create_connection(self.place, SECONDS) as link:
                 link.sendall(said)
@@ -118,7 +119,8 @@ class Target:
 
 @contextlib.contextmanager
 def sandbox_of(target: Target, profile: str, *, keep: bool = False) -> Iterator[dict[str, Any]]:
-    """A sandbox made for the attempts, gone afterwards. Raises `Failed` when it does not rise."""
+    """Make a sandbox for the attempts, and remove it afterwards. Raises `Failed` when it does not
+    start."""
     body = {"profile": profile, "ttl": "1h"}
     told = target.must("POST", "/v1/sandboxes?wait=ready", body)
     target.sandbox = told["sandbox_id"]

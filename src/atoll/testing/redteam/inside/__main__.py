@@ -11,7 +11,7 @@ from .ledger import Facts, report
 
 
 def main() -> None:
-    """The facts are beside us in the archive."""
+    """Run the attempts on the facts beside this file in the archive."""
     told = pkgutil.get_data(__package__ or "inside", "facts.json")
     facts = Facts(json.loads(told or b"{}"))
     tried = [*files.ATTEMPTS, *kernel.ATTEMPTS, *network.ATTEMPTS, *canary.ATTEMPTS]

@@ -1,5 +1,7 @@
-"""Attempts to use up what others need. Bounded by themselves, too: a machine without limits
-shall not go down by them."""
+"""Attempts to exhaust shared resources.
+
+Each is bounded by itself, too: a machine without limits must survive them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ MOST_MEMORY_MIB = 1024
 
 
 def processes(facts: Facts) -> str:
-    """Forks until it is refused; each child leaves its session."""
+    """Fork until it is refused; each child leaves its session."""
     facts.needs("pids")
     made = 0
     children = []
@@ -42,7 +44,7 @@ def processes(facts: Facts) -> str:
 
 
 def terminals(_facts: Facts) -> str:
-    """Threat facts, 11: PTYs are a pool of the whole machine."""
+    """Open PTYs, a pool of the whole machine (threat facts, 11)."""
     held: list[int] = []
     try:
         while len(held) < MANY_TERMINALS:
@@ -60,7 +62,7 @@ def terminals(_facts: Facts) -> str:
 
 
 def descriptors(_facts: Facts) -> str:
-    """Open files without number."""
+    """Open files without end."""
     _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard == resource.RLIM_INFINITY or hard > MANY_FILES:
         return f"{hard} open files are allowed"
@@ -68,7 +70,7 @@ def descriptors(_facts: Facts) -> str:
 
 
 def core(_facts: Facts) -> str:
-    """Threat 56: a core file of a crash."""
+    """Write a core file by a crash (threat 56)."""
     if resource.getrlimit(resource.RLIMIT_CORE) != (0, 0):
         return f"RLIMIT_CORE is {resource.getrlimit(resource.RLIMIT_CORE)}"
     os.chdir("/tmp")  # noqa: S108  a place inside
@@ -79,7 +81,7 @@ def core(_facts: Facts) -> str:
 
 
 def one_file(facts: Facts) -> str:
-    """Threat 52: a terabyte at once."""
+    """Write a terabyte at once (threat 52)."""
     facts.needs("disk")
     fd = os.open(PLACE, os.O_CREAT | os.O_WRONLY)
     try:
@@ -93,7 +95,7 @@ def one_file(facts: Facts) -> str:
 
 
 def many_files(facts: Facts) -> str:
-    """Threat 52: empty files without number."""
+    """Create empty files without end (threat 52)."""
     facts.needs("disk")
     PLACE.mkdir()
     made = 0
@@ -115,7 +117,7 @@ def _bounded_inodes() -> bool:
 
 
 def memory(facts: Facts) -> str:
-    """More memory than the sandbox has, in a child that may die of it."""
+    """Take more memory than the sandbox has, in a child that may die of it."""
     facts.needs("memory")
     limit = int(facts.told.get("memory_mb") or 0)
     if not 0 < limit <= MOST_MEMORY_MIB:
@@ -131,7 +133,7 @@ def memory(facts: Facts) -> str:
 
 
 def memory_files(_facts: Facts) -> str:
-    """Places of memory have sizes."""
+    """Fill places in memory beyond their sizes."""
     unbounded = []
     for place in ("/tmp", "/dev/shm", "/run", "/home/agent"):  # noqa: S108  places inside
         found = os.statvfs(place)

@@ -1,4 +1,4 @@
-"""The hunt for a secret that was set for this sandbox: its value must be nowhere inside."""
+"""The search for a secret that was set for this sandbox: its value must be nowhere inside."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from .ledger import Attempt, Facts, Skipped
 
 MASK = 0x5A
-"""The value comes along disguised, so that the archive itself is no find."""
+"""The mask of the value in the archive, so that the archive itself is no match."""
 
 PLACES = ("/workspace", "/home", "/tmp", "/var/tmp", "/run", "/etc", "/.atoll", "/opt/atoll")  # noqa: S108
 MAX_FILE = 64 << 20
@@ -31,7 +31,7 @@ def _processes() -> Iterator[Path]:
 
 
 def environments(facts: Facts) -> str:
-    """Environments and command lines of every process."""
+    """Search environments and command lines of every process."""
     needle, found = _needle(facts), []
     for folder in [*_processes(), Path("/proc/self")]:
         for name in ("environ", "cmdline"):
@@ -45,7 +45,7 @@ def environments(facts: Facts) -> str:
 
 
 def memory(facts: Facts) -> str:
-    """Memory of every process that lets itself be read."""
+    """Search the memory of every process that is readable."""
     needle = _needle(facts)
     return "; ".join(f.name for f in _processes() if any(needle in m for m in _regions(f)))
 
@@ -61,7 +61,7 @@ def _regions(folder: Path) -> Iterator[bytes]:
                     continue
                 yield from _pieces(memory.fileno(), low, high)
     except OSError:
-        return  # not ours to read, or gone
+        return  # not readable by this user, or gone
 
 
 def _pieces(fd: int, low: int, high: int) -> Iterator[bytes]:
@@ -69,11 +69,11 @@ def _pieces(fd: int, low: int, high: int) -> Iterator[bytes]:
         try:
             yield os.pread(fd, min(STEP + 256, high - at), at)
         except OSError:
-            continue  # a hole
+            continue  # an unmapped range
 
 
 def files(facts: Facts) -> str:
-    """Files of every place that is ours to read."""
+    """Search every file that is readable."""
     needle, found = _needle(facts), []
     for place in PLACES:
         for folder, _folders, names in os.walk(place):

@@ -1,4 +1,4 @@
-"""Attempts on files: the host's, the system's, what came along by descriptors."""
+"""Attempts on files: the host's, the system's, and inherited descriptors."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MS_REMOUNT, MS_BIND = 32, 4096
 
 
 def host_files(_facts: Facts) -> str:
-    """Threat 1: files that belong to the machine or to other people."""
+    """Read files that belong to the machine or to other people (threat 1)."""
 
     def first_byte(path: str) -> Callable[[], object]:
         def look() -> object:
@@ -59,14 +59,14 @@ def host_files(_facts: Facts) -> str:
 
 
 def descriptors(_facts: Facts) -> str:
-    """Threat 2: descriptors that came from outside, and ways through them."""
+    """Use descriptors that came from outside (threat 2)."""
     found = []
     for link in [*Path("/proc/self/fd").iterdir()]:
         try:
             target = str(link.readlink())
         except OSError:
             continue  # the listing's own
-        # One pipe of this program's own; the first three are the command's.
+        # One pipe belongs to this program; the first three are the command's.
         if int(link.name) > 2 and not target.startswith(("pipe:", "/proc/")):
             found.append(f"{link.name} -> {target}")
         if (link / "../../etc/shadow").exists():
@@ -75,7 +75,7 @@ def descriptors(_facts: Facts) -> str:
 
 
 def system_writes(facts: Facts) -> str:
-    """Threat 11: writing where the system lies."""
+    """Write where the system lies (threat 11)."""
     if facts.flag("root_writable"):
         raise Skipped("the profile lays a layer to write over the root (root: overlay)")
 
@@ -93,7 +93,7 @@ def system_writes(facts: Facts) -> str:
 
 
 def remounts(_facts: Facts) -> str:
-    """Threat 11: making the system writable."""
+    """Make the system writable (threat 11)."""
     libc = ctypes.CDLL(None, use_errno=True)
 
     def again(place: str) -> Callable[[], object]:
@@ -108,7 +108,7 @@ def remounts(_facts: Facts) -> str:
 
 
 def our_programs(_facts: Facts) -> str:
-    """Threat 39: changing what Atoll shows inside."""
+    """Change the programs that Atoll shows inside (threat 39)."""
 
     def spoil(path: str) -> Callable[[], object]:
         def act() -> object:
@@ -123,7 +123,7 @@ def our_programs(_facts: Facts) -> str:
 
 
 def set_user_id(_facts: Facts) -> str:
-    """A copy of a program with set-user-id bits, run."""
+    """Run a copy of a program with set-user-id bits."""
     source = shutil.which("id")
     if source is None:
         raise Skipped("there is no `id` here")
@@ -141,7 +141,7 @@ def set_user_id(_facts: Facts) -> str:
 
 
 def identity(_facts: Facts) -> str:
-    """Being somebody, or able to become it."""
+    """Be another user, or become one."""
     status = Path("/proc/self/status").read_text()
     fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
     sets = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
@@ -156,7 +156,7 @@ def identity(_facts: Facts) -> str:
 
 
 def control_sockets(_facts: Facts) -> str:
-    """Sockets of daemons that would do things for us."""
+    """Use sockets of daemons on the machine."""
     import socket
 
     def connect(path: str) -> Callable[[], object]:

