@@ -26,7 +26,7 @@ class Answer:
 
     @property
     def told(self) -> Any:
-        """Its JSON, None when it has none."""
+        """The JSON of the response, None when it has none."""
         with contextlib.suppress(ValueError):
             return json.loads(self.body)
         return None
