@@ -3,7 +3,7 @@ import pytest
 from atoll.adapters.extensions.in_memory import InMemory, Point
 from atoll.domain.errors import Failed, Unavailable
 from atoll.ports.extension import Extension, Handle
-from atoll.testing.extension_contract import ExtensionContract
+from atoll.testing.contracts.extension import ExtensionContract
 
 
 class TestInMemory(ExtensionContract):

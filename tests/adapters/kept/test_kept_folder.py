@@ -7,7 +7,7 @@ from atoll.adapters.kept import folder
 from atoll.adapters.kept.folder import HOLE_BYTES, KEPT_FREE_BYTES, KeptFolder
 from atoll.domain.errors import AtollError, LimitReached
 from atoll.ports.kept import TREE
-from atoll.testing.kept_contract import KeptShelfContract, pieces, put, worktree
+from atoll.testing.contracts.kept import KeptShelfContract, pieces, put, worktree
 
 Usage = namedtuple("Usage", "total used free")
 

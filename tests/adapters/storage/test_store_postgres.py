@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from atoll.adapters.storage import schema
 from atoll.adapters.storage.store import Settings, open_store
 from atoll.ports import Store
-from atoll.testing.store_contract import StoreContract
+from atoll.testing.contracts.store import StoreContract
 
 BIN = max(Path("/usr/lib/postgresql").glob("*/bin"), default=Path("/nonexistent"))
 _numbers = itertools.count()

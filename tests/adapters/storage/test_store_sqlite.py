@@ -22,8 +22,8 @@ from atoll.adapters.storage.store import Settings, open_store, sqlite_url
 from atoll.adapters.storage.tables import metadata
 from atoll.domain.errors import Unavailable
 from atoll.ports import Store
-from atoll.testing.event_log_contract import append, draft
-from atoll.testing.store_contract import StoreContract, sandbox
+from atoll.testing.contracts.event_log import append, draft
+from atoll.testing.contracts.store import StoreContract, sandbox
 
 
 @pytest.fixture

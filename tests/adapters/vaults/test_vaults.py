@@ -8,7 +8,7 @@ from atoll.adapters.vaults.envelope import EnvelopeVault, MasterKey
 from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.adapters.vaults.master_keys import KeyFile, from_command, read_keys, spell_keys
 from atoll.domain.errors import Conflict, Failed
-from atoll.testing.vault_contract import BINDING, VALUE, KeyedVault, VaultContract
+from atoll.testing.contracts.vault import BINDING, VALUE, KeyedVault, VaultContract
 
 ONE, TWO = MasterKey(b"1" * 32), MasterKey(b"2" * 32)
 

@@ -15,8 +15,8 @@ from atoll.inside.program import init_binary
 from atoll.ports.spawner import ProcessSpec
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.spawners.local import local
+from atoll.testing.contracts.spawner import SpawnerContract
 from atoll.testing.inside import captured, run
-from atoll.testing.spawner_contract import SpawnerContract
 
 INITS = [
     pytest.param(

@@ -14,7 +14,7 @@ from atoll.adapters.zygote.link import Link
 from atoll.domain.errors import Invalid, Unavailable
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Extension, Handle, Mount, Provision
-from atoll.testing.extension_contract import ExtensionContract
+from atoll.testing.contracts.extension import ExtensionContract
 from atoll.testing.subordinate_ids import why_not
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire

@@ -45,7 +45,7 @@ from atoll.ports import (
     Sealed,
     Store,
 )
-from atoll.testing.event_log_contract import NOW, OTHER, OWNER, EventLogContract, draft
+from atoll.testing.contracts.event_log import NOW, OTHER, OWNER, EventLogContract, draft
 
 
 def sandbox(name: str, *, owner: PrincipalId = OWNER, number: int = 0) -> Sandbox:
