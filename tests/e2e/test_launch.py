@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from atoll.domain.errors import Invalid
+from atoll.testing import HostContract
 from atoll.testing.server import test_server
 from atoll.wiring.launch import zygote_process
 from atoll.wiring.launch.home_setup import prepare_home
@@ -158,3 +159,9 @@ def test_processes_are_told_apart_by_their_titles() -> None:
         expected = [b"atoll zygote " + home, b"atoll control " + home, b"atoll runtime titled"]
         assert titles == expected
         assert server.run("up", "--home", str(server.home), "--no-browser").returncode != 0
+
+
+class TestLocalHost(HostContract):
+    @pytest.fixture
+    def host(self) -> LocalHost:
+        return LocalHost()

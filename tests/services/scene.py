@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,7 @@ from atoll.services.library.profiles import Profiles
 from atoll.services.sandboxes.admission import Settings
 from atoll.services.sandboxes.sandboxes import Sandboxes, Surroundings
 from atoll.services.secrets.secrets import Secrets
+from atoll.testing.virtual_clock import VirtualClock
 
 BARE = """
 id: profile.bare
@@ -49,32 +49,6 @@ RESTING = BARE.replace("bare", "resting").replace("max: 4h", "max: 4h, idle_stop
 BELONGING = BARE.replace("bare", "belonging") + "workspace: {scope_default: agent}\n"
 FOREIGN = BARE.replace("bare", "foreign").replace("in-memory", "elsewhere")
 STRICT = BARE.replace("bare", "strict").replace("none", "microvm")
-
-
-class VirtualClock:
-    """Time that tests turn forward."""
-
-    def __init__(self) -> None:
-        self._now = datetime(2026, 1, 1, 12, tzinfo=UTC)
-        self._sleepers: list[tuple[datetime, asyncio.Event]] = []
-
-    def now(self) -> datetime:
-        return self._now
-
-    async def sleep_until(self, deadline: datetime) -> None:
-        if deadline <= self._now:
-            await asyncio.sleep(0)
-            return
-        event = asyncio.Event()
-        self._sleepers.append((deadline, event))
-        await event.wait()
-
-    def turn(self, seconds: float) -> None:
-        self._now += timedelta(seconds=seconds)
-        for deadline, event in self._sleepers:
-            if deadline <= self._now:
-                event.set()
-        self._sleepers = [one for one in self._sleepers if one[0] > self._now]
 
 
 @contextmanager

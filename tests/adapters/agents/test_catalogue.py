@@ -20,6 +20,7 @@ from atoll.domain.agent.agent import Package, named, split_reference
 from atoll.domain.broker.provider import PROVIDERS
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound
 from atoll.domain.sandbox.interior import AGENT_STATE
+from atoll.testing import AgentLayersContract, AgentShelfContract
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -264,3 +265,20 @@ def test_catalogue_loads_without_the_control_plane() -> None:
     code = "import sys, atoll.adapters.agents.shelf; print('sqlalchemy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+class TestInstalledLayers(AgentLayersContract):
+    @pytest.fixture
+    def layers(self, tmp_path: Path) -> InstalledLayers:
+        lay(tmp_path, "codex", "1.0.0")
+        return InstalledLayers(tmp_path)
+
+    @pytest.fixture
+    def offered(self) -> str:
+        return "codex"
+
+
+class TestLayerShelf(AgentShelfContract):
+    @pytest.fixture
+    def shelf(self, tmp_path: Path) -> LayerShelf:
+        return LayerShelf(tmp_path / "agents")

@@ -8,6 +8,7 @@ import pytest
 from atoll.adapters.agents.config_folder import ConfigFolder
 from atoll.domain.agent.agent import Seed
 from atoll.domain.errors import Invalid, LimitReached
+from atoll.testing import AgentConfigsContract
 
 
 @pytest.fixture
@@ -53,3 +54,14 @@ async def test_too_much_is_refused(box: Path) -> None:
         (box / str(number)).write_text("")
     with pytest.raises(LimitReached, match="64 files"):
         await ConfigFolder(box.parent).config_for("box")
+
+
+class TestConfigFolder(AgentConfigsContract):
+    @pytest.fixture
+    def configs(self, box: Path) -> ConfigFolder:
+        (box / ".claude" / "settings.json").write_text("{}")
+        return ConfigFolder(box.parent)
+
+    @pytest.fixture
+    def configured(self) -> str:
+        return "box"

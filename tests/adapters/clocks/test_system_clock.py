@@ -1,12 +1,24 @@
-from datetime import UTC, timedelta
+from datetime import timedelta
+
+import pytest
 
 from atoll.adapters.clocks.system import SystemClock
+from atoll.ports import Clock
+from atoll.testing import ClockContract
+from atoll.testing.virtual_clock import VirtualClock
 
 
-async def test_sleep_ends_at_its_moment_and_not_before() -> None:
-    clock = SystemClock()
-    assert clock.now().tzinfo is UTC
-    deadline = clock.now() + timedelta(milliseconds=20)
-    await clock.sleep_until(deadline)
-    assert clock.now() >= deadline
-    await clock.sleep_until(deadline)
+class TestSystemClock(ClockContract):
+    @pytest.fixture
+    def clock(self) -> SystemClock:
+        return SystemClock()
+
+
+class TestVirtualClock(ClockContract):
+    @pytest.fixture
+    def clock(self) -> VirtualClock:
+        return VirtualClock()
+
+    def turn(self, clock: Clock, by: timedelta) -> None:
+        assert isinstance(clock, VirtualClock)
+        clock.turn(by.total_seconds())

@@ -9,7 +9,8 @@ import pytest
 from atoll.adapters.repos.direct_importer import DirectImporter
 from atoll.adapters.repos.shelf import Settings, Shelf
 from atoll.domain.errors import Forbidden, LimitReached, NotFound, Unavailable
-from atoll.domain.repository.repository import Remote, read_remote
+from atoll.domain.repository.repository import LocalSource, Remote, read_remote
+from atoll.testing import ImporterContract, LocalShelfContract, RepositoryShelfContract
 from tests.peers.git_server import GitServer, git_server
 from tests.peers.git_tree import Tree, bare_copy, new_tree
 
@@ -201,3 +202,27 @@ async def test_file_of_a_commit_is_found_also_behind_links(
     paths = ("docs/begin.md", "d/begin.md", "out/hosts", "gone", "docs", "d", "no", "README.md/x")
     held = [path for path in paths if await shelf.has_file(stored, commit, path)]
     assert held == ["docs/begin.md", "d/begin.md", "out/hosts"]
+
+
+class TestShelf(RepositoryShelfContract, LocalShelfContract):
+    @pytest.fixture
+    def shelf(self, tmp_path: Path) -> Shelf:
+        return shelf_at(tmp_path)
+
+    @pytest.fixture
+    def remote(self, served: tuple[GitServer, Tree]) -> Remote:
+        return remote_of(served[0])
+
+    @pytest.fixture
+    def source(self) -> LocalSource:
+        return LocalSource("0123456789abcdef", "work")
+
+
+class TestDirectImporter(ImporterContract):
+    @pytest.fixture
+    def importer(self) -> DirectImporter:
+        return DirectImporter()
+
+    @pytest.fixture
+    def scratch(self, tmp_path: Path) -> Path:
+        return tmp_path

@@ -6,8 +6,11 @@ import stat
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from atoll.adapters.safety.layers import TARGET, SafetyFolders, files_of
 from atoll.domain.profile.profile import Safety
+from atoll.testing import SafetyLayersContract
 
 ODD = Safety(
     shell=True,
@@ -59,3 +62,9 @@ def shell_of(name: str) -> str:
     return {"guard.sh": "bash", "marks.bash": "bash"}.get(
         name, "fish" if name.endswith("fish") else "sh"
     )
+
+
+class TestSafetyFolders(SafetyLayersContract):
+    @pytest.fixture
+    def layers(self, tmp_path: Path) -> SafetyFolders:
+        return SafetyFolders(tmp_path)

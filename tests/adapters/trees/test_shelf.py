@@ -20,6 +20,8 @@ from atoll.domain.errors import (
     LimitReached,
     NotFound,
 )
+from atoll.testing import ImageShelfContract, TreesContract
+from atoll.testing.contracts.images import root_tar
 from tests.adapters.trees.images import Files, layer, layout, member, packed, push, saved
 from tests.peers.registry import TOKEN, registry
 
@@ -333,3 +335,18 @@ def test_folder_with_a_dockerfile_is_a_recipe_and_no_root(shelf: TreeShelf) -> N
         (shelf.folder / name).mkdir(parents=True)
     (shelf.folder / "recipe" / "Dockerfile").write_text("FROM scratch\n")
     assert [tree.name for tree in shelf.list()] == ["root"]
+
+
+class TestTreeShelf(ImageShelfContract):
+    """Its fixture is this module's."""
+
+
+class TestFoundTrees(TreesContract):
+    @pytest.fixture
+    def trees(self, tmp_path: Path, shelf: TreeShelf) -> FoundTrees:
+        shelf.take("small", root_tar(tmp_path / "root.tar"), quiet)
+        return FoundTrees(tmp_path / "images")
+
+    @pytest.fixture
+    def present(self) -> str:
+        return "small"

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.ids import PERSONAL_ORG
 from atoll.domain.repository.repository import read_local
 from atoll.ports.repositories import ImportJob
+from atoll.testing import ImporterContract
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.git.bundle import read_header
 
@@ -267,3 +268,21 @@ async def test_import_that_asks_for_both_or_neither_is_refused(
     with pytest.raises(Invalid, match="git refused"):
         await importer.run(replace(wanted, refspecs=(), pack_at=3))
     await importer.close()
+
+
+class TestZygoteImporter(ImporterContract):
+    @pytest.fixture
+    async def importer(self, rig: ZygoteRig) -> AsyncIterator[ZygoteImporter]:
+        made = ZygoteImporter(rig.home.socket)
+        yield made
+        await made.close()
+
+    @pytest.fixture
+    def scratch(self, rig: ZygoteRig) -> Path:
+        place = rig.home.imports / os.urandom(6).hex()
+        place.mkdir(mode=0o700)
+        return place
+
+    def hand_over(self, scratch: Path) -> None:
+        uid = scratch.parent.stat().st_uid
+        subprocess.run(["chown", "-R", f"{uid}:{uid}", str(scratch)], check=True)

@@ -15,6 +15,7 @@ from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports.kept import TREE, KeptWorktree, bundle_name
 from atoll.services.identifiers import Identifiers
 from atoll.services.library.saved_work import Keeping, SavedWork
+from atoll.testing import WorkSaverContract
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.peers.git_tree import Tree
 from tests.services.library.test_workspaces import World, world
@@ -184,3 +185,13 @@ async def test_untouched_workspace_leaves_nothing(saving: Saving) -> None:
     assert await saving.saved(sandbox, box) is None
     assert saving.said == []
     subprocess.run(["test", "-d", str(box.workspace / ".git")], check=True)
+
+
+class TestSavedWork(WorkSaverContract):
+    @pytest.fixture
+    def saver(self, saving: Saving) -> SavedWork:
+        return saving.work
+
+    @pytest.fixture
+    async def client(self, saving: Saving) -> BoxedRuntime:
+        return (await saving.world.laid_out())[1]

@@ -17,6 +17,9 @@ from atoll.adapters.extensions.docker.builds import MAX_LINES, Builds
 from atoll.adapters.extensions.docker.engine import Building, Engine
 from atoll.adapters.extensions.docker.images import find
 from atoll.domain.errors import AtollError, Failed, Forbidden, Invalid, LimitReached
+from atoll.testing import ImageBuilderContract
+from atoll.wiring.control.settings import ControlSettings
+from atoll.wiring.launch.image_builder import DaemonBuilder
 from tests.peers.api import until
 from tests.peers.docker_daemon import IMAGE, DockerDaemon, docker_daemon, why_not
 from tests.peers.registry import Registry, registry
@@ -310,3 +313,16 @@ async def test_archive_moves_no_tag_of_the_daemon(
     with pytest.raises(Invalid, match="no saved image"):
         await find(builds, "archive:odd.tar", lambda _line: None)
     daemon.run("rmi", "-f", "attacker:1", "kept:1")
+
+
+class TestDaemonBuilder(ImageBuilderContract):
+    @pytest.fixture
+    def recipe(self, tmp_path: Path) -> str:
+        place = tmp_path / "images" / "contract"
+        place.mkdir(parents=True)
+        (place / "Dockerfile").write_text(f"FROM {IMAGE}\nENV A=1\n")
+        return place.name
+
+    @pytest.fixture
+    def builder(self, daemon: DockerDaemon, tmp_path: Path) -> DaemonBuilder:
+        return DaemonBuilder(ControlSettings(tmp_path, docker_host=daemon.host))

@@ -1,0 +1,42 @@
+"""The contract of a Clock.
+
+Subclass `ClockContract` in a test module, give it the fixture `clock`, and override `turn` where
+the clock's time does not pass by itself.
+"""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from atoll.ports.clock import Clock
+
+STEP = timedelta(milliseconds=20)
+
+
+class ClockContract:
+    """Time is in UTC, and a wait ends at its deadline and not before."""
+
+    def turn(self, clock: Clock, by: timedelta) -> None:
+        """Let time pass. A clock of the host needs nothing."""
+
+    async def test_now_is_in_utc(self, clock: Clock) -> None:
+        assert clock.now().utcoffset() == timedelta(0)
+
+    async def test_wait_ends_at_its_deadline_and_not_before(self, clock: Clock) -> None:
+        deadline = clock.now() + STEP
+        async with asyncio.TaskGroup() as tasks:
+            waiting = tasks.create_task(clock.sleep_until(deadline))
+            await asyncio.sleep(0)
+            assert not waiting.done()
+            self.turn(clock, STEP)
+        assert clock.now() >= deadline
+
+    async def test_wait_for_the_past_returns(self, clock: Clock) -> None:
+        await clock.sleep_until(clock.now() - STEP)
+
+    async def test_wait_can_be_cancelled(self, clock: Clock) -> None:
+        waiting = asyncio.timeout(0.01)
+        with pytest.raises(TimeoutError):
+            async with waiting:
+                await clock.sleep_until(clock.now() + timedelta(days=1))

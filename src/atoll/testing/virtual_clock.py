@@ -1,0 +1,33 @@
+"""A clock for unit tests: no test waits for time to pass."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+
+class VirtualClock:
+    """`ports.clock.Clock` that stands still until a test turns it forward."""
+
+    def __init__(self) -> None:
+        self._now = datetime(2026, 1, 1, 12, tzinfo=UTC)
+        self._sleepers: list[tuple[datetime, asyncio.Event]] = []
+
+    def now(self) -> datetime:
+        """See the port."""
+        return self._now
+
+    async def sleep_until(self, deadline: datetime) -> None:
+        """See the port."""
+        if deadline <= self._now:
+            await asyncio.sleep(0)
+            return
+        event = asyncio.Event()
+        self._sleepers.append((deadline, event))
+        await event.wait()
+
+    def turn(self, seconds: float) -> None:
+        """Let so many seconds pass, and wake whoever waited for them."""
+        self._now += timedelta(seconds=seconds)
+        for deadline, event in self._sleepers:
+            if deadline <= self._now:
+                event.set()
+        self._sleepers = [one for one in self._sleepers if one[0] > self._now]

@@ -1,0 +1,105 @@
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from atoll.adapters.repos.direct_importer import DirectImporter
+from atoll.adapters.repos.shelf import Settings, Shelf
+from atoll.adapters.runtimes.http_clients import HttpRuntimeClients
+from atoll.adapters.workspaces.empty import EmptyWorkspaces, HostAgents
+from atoll.adapters.workspaces.metadata_files import FILE, HomeMetadata
+from atoll.domain.errors import Invalid
+from atoll.domain.ids import SandboxId
+from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
+from atoll.domain.sandbox.sandbox import SandboxRepo
+from atoll.ports import MetadataFiles, Reachability, RuntimeClient
+from atoll.services.library.workspaces import Workspaces
+from atoll.testing import (
+    AgentLayersContract,
+    MetadataFilesContract,
+    RuntimeClientsContract,
+    WorkSaverContract,
+    WorkspacePreparerContract,
+)
+from atoll.testing.virtual_clock import VirtualClock
+from tests.services.scene import NotedWorkspaces, ScriptedRuntime
+from tests.surfaces.http.world import runtime_on, short_folder
+
+NO_WALL = Isolation(IsolationLevel.NONE, "none")
+
+
+@pytest.fixture
+def client() -> RuntimeClient:
+    return ScriptedRuntime()
+
+
+def workspaces(tmp_path: Path) -> Workspaces:
+    settings = Settings(tmp_path / "repos", tmp_path / "imports", allow_loopback=True)
+    return Workspaces(Shelf(settings, DirectImporter()), VirtualClock())
+
+
+class TestEmptyWorkspaces(WorkspacePreparerContract, WorkSaverContract):
+    @pytest.fixture
+    def preparer(self) -> EmptyWorkspaces:
+        return EmptyWorkspaces()
+
+    @pytest.fixture
+    def saver(self) -> EmptyWorkspaces:
+        return EmptyWorkspaces()
+
+    async def test_repository_cannot_be_had(self, preparer: EmptyWorkspaces) -> None:
+        with pytest.raises(Invalid, match="repositories"):
+            await preparer.mounts_for((SandboxRepo("https://x.org/o/r", None, None, "/w"),))
+
+
+class TestNotedWorkspaces(WorkspacePreparerContract, WorkSaverContract):
+    @pytest.fixture
+    def preparer(self) -> NotedWorkspaces:
+        return NotedWorkspaces()
+
+    @pytest.fixture
+    def saver(self) -> NotedWorkspaces:
+        return NotedWorkspaces()
+
+
+class TestWorkspaces(WorkspacePreparerContract):
+    @pytest.fixture
+    def preparer(self, tmp_path: Path) -> Workspaces:
+        return workspaces(tmp_path)
+
+
+class TestHostAgents(AgentLayersContract):
+    @pytest.fixture
+    def layers(self) -> HostAgents:
+        return HostAgents()
+
+    @pytest.fixture
+    def offered(self) -> str:
+        return "codex"
+
+
+class TestHomeMetadata(MetadataFilesContract):
+    @pytest.fixture
+    def files(self, tmp_path: Path) -> HomeMetadata:
+        return HomeMetadata(tmp_path / "sandboxes")
+
+    def read(self, files: MetadataFiles, sandbox_id: SandboxId) -> bytes:
+        assert isinstance(files, HomeMetadata)
+        return (files._folder / sandbox_id / FILE).read_bytes()
+
+
+class TestHttpRuntimeClients(RuntimeClientsContract):
+    @pytest.fixture
+    async def clients(self) -> AsyncIterator[HttpRuntimeClients]:
+        made = HttpRuntimeClients()
+        yield made
+        await made.close()
+
+    @pytest.fixture
+    async def living(self) -> AsyncIterator[Reachability]:
+        async with short_folder() as folder, runtime_on(folder / "s"):
+            yield Reachability(f"unix:{folder / 's'}", NO_WALL)
+
+    @pytest.fixture
+    def dead(self, tmp_path: Path) -> Reachability:
+        return Reachability("unix:/nonexistent/s", NO_WALL)
