@@ -1,1 +1,1 @@
-"""One folder per port: the outside world, translated."""
+"""Adapters: one folder per port, which connects it to the outside world."""

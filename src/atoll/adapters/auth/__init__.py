@@ -1,1 +1,1 @@
-"""How a person's credentials are kept on this host: files of mode 0600, never their page copies."""
+"""Storage of a person's credentials on this host: files of mode 0600, without page copies."""

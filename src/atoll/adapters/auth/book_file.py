@@ -16,13 +16,14 @@ _log = structlog.get_logger(__name__)
 
 
 class BookFile:
-    """`ports.logins.LoginBooks` over one file of mode 0600."""
+    """The `ports.logins.LoginBooks` over one file of mode 0600."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     async def load(self) -> LoginBook:
-        """The kept book; an unreadable one counts as empty and is replaced by the next save."""
+        """Return the kept book; an unreadable one counts as empty and is replaced by the next
+        save."""
         return await asyncio.to_thread(self._read)
 
     async def save(self, book: LoginBook) -> None:

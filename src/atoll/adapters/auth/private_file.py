@@ -1,6 +1,6 @@
-"""One private file: mode 0600 from its first byte, replaced whole or not at all.
+"""Private files: mode 0600 from the first byte, replaced whole or not at all.
 
-It never follows a link to the file it reads, and never leaves a half-written one.
+A link to such a file is never followed, and no half-written file is ever left.
 """
 
 import os
@@ -11,10 +11,10 @@ from atoll.domain.errors import Failed
 
 
 def read_private(path: Path, max_bytes: int) -> bytes | None:
-    """The file's bytes, or None when there is none.
+    """Return the file's bytes, or None when there is none.
 
-    Raises `Failed` when it is a link, not a regular file, larger than `max_bytes`, or open
-    to others (group or world may read or write it).
+    Raises `Failed` when it is a link, not a regular file, larger than `max_bytes`, or open to
+    others (group or world may read or write it).
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)

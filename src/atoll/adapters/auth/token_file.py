@@ -12,7 +12,7 @@ _MIN_LENGTH = 32
 
 
 def load_or_make_token(path: Path) -> str:
-    """The token, made (256 bits) when the file is missing or empty.
+    """Return the token, made (256 bits) when the file is missing or empty.
 
     Raises `Failed` when the file is open to others, or holds something too short to be a token.
     """

@@ -1,1 +1,1 @@
-"""How a change in the log is made known."""
+"""Announcements of changes in the log."""

@@ -9,7 +9,7 @@ from atoll.ports import Listener
 
 
 class _Flag:
-    """A listener: remembers one announcement until it is waited for."""
+    """A listener, which keeps one announcement until it is waited for."""
 
     __slots__ = ("_event",)
 
@@ -25,7 +25,7 @@ class _Flag:
 
 
 class InProcessBus:
-    """`ports.bus.Bus` for a single control plane; nothing is queued, so nothing overflows."""
+    """The `ports.bus.Bus` of a single control plane; nothing is queued, so nothing overflows."""
 
     def __init__(self) -> None:
         self._flags: defaultdict[str | None, set[_Flag]] = defaultdict(set)

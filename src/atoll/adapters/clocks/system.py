@@ -4,11 +4,12 @@ import asyncio
 from datetime import UTC, datetime
 
 LONGEST_SLEEP_SECONDS = 30.0
-"""Wall time may be set while one sleeps; looking at it now and then bounds the error."""
+"""The longest single sleep. Wall time may be set meanwhile; a look at the clock in between bounds
+the error."""
 
 
 class SystemClock:
-    """`ports.clock.Clock` on wall time."""
+    """The `ports.clock.Clock` on wall time."""
 
     def now(self) -> datetime:
         """See the port."""

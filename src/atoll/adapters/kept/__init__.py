@@ -1,1 +1,1 @@
-"""Where worktrees are kept that outlive their sandbox."""
+"""Storage of worktrees that outlive their sandbox."""

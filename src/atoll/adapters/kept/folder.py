@@ -1,7 +1,8 @@
-"""Kept worktrees as folders below one of the home's: `ID/{kept.json,tree.tar,commits-N.bundle}`.
+"""Kept worktrees as directories below one of the home's:
+`ID/{kept.json,tree.tar,commits-N.bundle}`.
 
-A draft is written under a name of its own and renamed when it is whole, so a crash leaves
-nothing that looks kept. Only the control plane may enter; it never opens what it wrote.
+A draft is written under a name of its own and renamed when it is whole, so a crash leaves nothing
+that looks kept. Only the control plane may enter; it never opens what it wrote.
 """
 
 import asyncio
@@ -23,9 +24,9 @@ from atoll.wire.http.unreadable import UNREADABLE
 RECORD = "kept.json"
 READ_BYTES = 256 * 1024
 HOLE_BYTES = 64 * 1024
-"""The least run of zeros that is left out of a file on the disk."""
+"""The shortest run of zeros that becomes a hole in a file on the disk."""
 KEPT_FREE_BYTES = 512 * 2**20
-"""A kept worktree never takes the disk's last half GiB."""
+"""The free space that a kept worktree leaves on the disk."""
 
 _ZEROS = bytes(HOLE_BYTES)
 _ID = re.compile(r"[a-z]+_[A-Za-z0-9]{1,60}\Z")
@@ -33,7 +34,7 @@ _DRAFT = ".new-"
 
 
 class KeptFolder:
-    """`ports.kept.KeptShelf` below `folder`."""
+    """The `ports.kept.KeptShelf` below `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -89,13 +90,13 @@ class KeptFolder:
 
 
 class FolderDraft:
-    """`ports.kept.KeptDraft` in the folder `place`, which becomes `target`."""
+    """The `ports.kept.KeptDraft` in the directory `place`, which becomes `target`."""
 
     def __init__(self, place: Path, target: Path) -> None:
         self._place = place
         self._target = target
         self._bytes = 0
-        # Zeros take no room, so what would not fit as it stands is refused by its size.
+        # Zeros take no space, so content that would not fit otherwise is refused by its size.
         self._most_bytes = 0
 
     async def admit(self, size: int) -> None:
@@ -172,7 +173,7 @@ def _records(folder: Path) -> list[KeptWorktree]:
             try:
                 found.append(_record(place))
             except AtollError:
-                continue  # removed meanwhile, or not one of ours
+                continue  # removed meanwhile, or not a kept worktree
     return found
 
 
@@ -186,7 +187,7 @@ def _record(place: Path) -> KeptWorktree:
 
 
 def _remove(place: Path) -> None:
-    # The record goes first: what is half removed is not listed any more.
+    # The record goes first: a half-removed worktree is not listed any more.
     (place / RECORD).unlink(missing_ok=True)
     shutil.rmtree(place, ignore_errors=True)
 

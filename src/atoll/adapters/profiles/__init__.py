@@ -1,1 +1,1 @@
-"""Where profile documents lie: in the package, and in a person's directory."""
+"""Profile documents: in the package, and in a person's directory."""

@@ -1,4 +1,4 @@
-"""Profile documents as files. Reads text; understands nothing."""
+"""Profile documents as files. Reads text without interpreting it."""
 
 from importlib import resources
 from pathlib import Path
@@ -8,7 +8,7 @@ MAX_BYTES = 65536
 
 
 def bundled() -> dict[str, str]:
-    """The documents that come with Atoll, by file name."""
+    """Return the documents that come with Atoll, by file name."""
     folder = resources.files("atoll") / "profiles"
     return {
         entry.name: entry.read_text(encoding="utf-8")
@@ -18,9 +18,12 @@ def bundled() -> dict[str, str]:
 
 
 def personal(folder: Path) -> dict[str, str]:
-    """The `*.yaml` and `*.yml` files right in `folder`, by name; none when it is not there.
-    What cannot be read as text of at most 64 KiB comes as an empty document, which its reader
-    reports under the file's name."""
+    """Return the `*.yaml` and `*.yml` files directly in `folder`, by name; none when it does not
+    exist.
+
+    A file that is not text of at most 64 KiB becomes an empty document, which its reader reports
+    under the file's name.
+    """
     try:
         paths = sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml"))
     except OSError:
@@ -30,7 +33,7 @@ def personal(folder: Path) -> dict[str, str]:
 
 def _text(path: Path) -> str:
     try:
-        # A pipe or a device would keep a reader for ever.
+        # A pipe or a device would block a reader for ever.
         if not path.is_file() or path.stat().st_size > MAX_BYTES:
             return ""
         return path.read_text(encoding="utf-8")

@@ -1,8 +1,8 @@
 """An importer that runs git itself: for a control plane that is not root, and for tests.
 
-Environment and configuration are scrubbed, time, memory and file size bounded, no transport
-but the bundle file allowed. It lacks the zygote's foreign uid and missing network; where the
-zygote is there, `adapters.repos.zygote_importer` is used instead.
+Environment and configuration are scrubbed, time, memory and file size bounded, and only the bundle
+file is an allowed transport. It lacks the foreign uid and the isolation from the network; where a
+zygote runs, `adapters.zygote.importer` is used instead.
 """
 
 from atoll.adapters.repos.git import Git, GitCall
@@ -12,7 +12,7 @@ from atoll.ports.repositories import ImportJob
 
 
 class DirectImporter:
-    """Implements `ports.repositories.Importer`."""
+    """An importer that implements `ports.repositories.Importer`."""
 
     def __init__(self) -> None:
         self._git = Git()

@@ -1,6 +1,6 @@
-"""Work that is asked for by many at once and done once.
+"""Work that many request at once and that is done once.
 
-The first to ask does it; the others wait for its outcome. Nothing is remembered after it.
+The first to request it does it; the others wait for its result. Nothing is kept after it.
 """
 
 import asyncio
@@ -11,14 +11,17 @@ T = TypeVar("T")
 
 
 class Flights(Generic[T]):
-    """One table of work in progress, by key; for one event loop."""
+    """A table of work in progress, by key; for one event loop."""
 
     def __init__(self) -> None:
         self._aloft: dict[str, asyncio.Future[T | None]] = {}
 
     async def join(self, key: str, work: Callable[[], Awaitable[T]]) -> T:
-        """The outcome of the work in progress under `key`, else of `work`. An error reaches
-        everybody who waits; when the one who works is cancelled, the next takes over."""
+        """Return the result of the work in progress under `key`, else of `work`.
+
+        An error reaches everybody who waits; when the one who works is cancelled, the next takes
+        over.
+        """
         while (other := self._aloft.get(key)) is not None:
             outcome = await asyncio.shield(other)
             if outcome is not None:
@@ -29,7 +32,7 @@ class Flights(Generic[T]):
             result = await work()
         except Exception as error:
             mine.set_exception(error)
-            mine.exception()  # marks it as seen: there may be nobody else waiting
+            mine.exception()  # marks the error as retrieved: there may be nobody else waiting
             raise
         else:
             mine.set_result(result)

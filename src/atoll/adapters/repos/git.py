@@ -1,8 +1,9 @@
-"""Running git on the host: scrubbed, capped, never asking, never obeying a repository.
+"""Runs of git on the host: in a clean environment, bounded, without prompts, ignoring a
+repository's own settings.
 
-Used only on bare repositories this program made itself. Nothing of the caller's
-environment or configuration reaches git; hooks, helpers and every transport that is not
-named for the one call are off. Which command to run is others' business.
+Used only on bare repositories this program made itself. Nothing of the caller's environment or
+configuration reaches git. Hooks, helpers and every transport that is not named for the one call are
+off. The callers choose the commands.
 """
 
 import asyncio
@@ -48,9 +49,12 @@ _UNPRINTABLE = re.compile(r"[^\x20-\x7e]+")
 
 @dataclass(frozen=True, slots=True)
 class GitCall:
-    """One run. `repo` is a bare repository of ours; `config` adds `key=value` lines; `stdin` is
-    bytes, or a file and the offset to read it from; `protocols` are the only transports allowed;
-    `max_file_bytes` bounds every file it writes."""
+    """A run of git.
+
+    `repo` is a bare repository of this host; `config` adds `key=value` lines; `stdin` is bytes, or
+    a file and the offset to read it from; `protocols` are the only transports allowed;
+    `max_file_bytes` bounds every file it writes.
+    """
 
     args: tuple[str, ...]
     repo: Path | None = None
@@ -64,7 +68,7 @@ class GitCall:
 
 @dataclass(frozen=True, slots=True)
 class GitReply:
-    """How it ended. `why` is the end of what it said, made printable."""
+    """The end of a run. `why` is the end of its error output, made printable."""
 
     status: int
     out: bytes
@@ -79,15 +83,19 @@ class Git:
         self._prlimit = _program("prlimit")
 
     async def ask(self, call: GitCall) -> bytes:
-        """What it printed. Raises `Failed` when it ends with anything but 0, and as `run`."""
+        """Run git and return its output. Raises `Failed` when it ends with anything but 0, and as
+        `run`."""
         reply = await self.run(call)
         if reply.status != 0:
             raise Failed(f"git {call.args[0]} failed: {reply.why or f'status {reply.status}'}")
         return reply.out
 
     async def run(self, call: GitCall) -> GitReply:
-        """Run to its end. Raises `LimitReached` past its time, a file's size or the size of its
-        answer; every process it started is gone afterwards."""
+        """Run git to its end.
+
+        Raises `LimitReached` past its time, a file's size or the size of its output; every process
+        it started is gone afterwards.
+        """
         source = _opened(call.stdin)
         try:
             process = await asyncio.create_subprocess_exec(
@@ -176,7 +184,7 @@ async def _talk(process: asyncio.subprocess.Process, call: GitCall) -> GitReply:
 
 
 async def _feed(pipe: asyncio.StreamWriter, data: bytes) -> None:
-    # git may end before it has read everything; its status says why. uvloop tells of a pipe
+    # git may end before it has read everything; its status gives the reason. uvloop reports a pipe
     # that its peer closed by RuntimeError.
     with contextlib.suppress(ConnectionError, RuntimeError):
         pipe.write(data)
@@ -208,7 +216,7 @@ async def _tail(process: asyncio.subprocess.Process, progress: Callable[[str], N
 
 
 def _step(said: bytes) -> str:
-    # Only phases we know, in steps of ten: a server's own words are never passed on.
+    # Only known phases, in steps of ten: a server's own words are never passed on.
     phases = _PROGRESS.findall(said.decode("ascii", "replace"))
     return f"{phases[-1][0]}: {int(phases[-1][1]) // 10 * 10}%" if phases else ""
 

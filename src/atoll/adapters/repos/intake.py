@@ -1,7 +1,7 @@
-"""One incoming bundle: written to a scratch folder, then checked where it can do no harm.
+"""Intake of one bundle: written to a scratch directory, then checked where it can do no harm.
 
-The scratch folder is made and removed by the shelf. Nothing here trusts the bundle: its
-header is read by `wire.git.bundle`, its objects only by an `Importer`.
+The shelf makes and removes the scratch directory. Nothing here trusts the bundle: `wire.git.bundle`
+reads its header, and only an `Importer` reads its objects.
 """
 
 import asyncio
@@ -28,19 +28,20 @@ _CONFIG = (
     + "[core]\n\tpackedGitWindowSize = 32m\n\tpackedGitLimit = 256m\n"
 )
 KEPT_FREE_BYTES = 512 * 2**20
-"""An upload never takes the disk's last half GiB."""
+"""The free space that an upload leaves on the disk."""
 
 
 @dataclass(frozen=True, slots=True)
 class IntakeSettings:
-    """Caps of one bundle: its size in bytes, and the seconds its check may take."""
+    """The bounds of one bundle: its size in bytes, and the seconds its check may take."""
 
     max_bytes: int
     seconds: int
 
 
 class BundleIntake:
-    """Implements `ports.repositories.Intake`; a context manager that owns the open file."""
+    """An intake that implements `ports.repositories.Intake`; a context manager that owns the open
+    file."""
 
     def __init__(
         self, scratch: Path, settings: IntakeSettings, git: Git, importer: Importer
@@ -79,7 +80,7 @@ class BundleIntake:
         return self._written
 
     def write(self, chunk: bytes) -> None:
-        """Append. Raises `LimitReached` past the size cap or when the disk is nearly full."""
+        """Append bytes. Raises `LimitReached` past the size cap or when the disk is nearly full."""
         self._written += len(chunk)
         if self._written > self._settings.max_bytes:
             raise LimitReached(
@@ -94,7 +95,7 @@ class BundleIntake:
             rest = rest[os.write(self._file, rest) :]
 
     async def read(self) -> AsyncIterator[bytes]:
-        """Its bytes from the start."""
+        """Yield its bytes from the start."""
         source = os.open(self.bundle, os.O_RDONLY | os.O_CLOEXEC)
         try:
             while piece := await asyncio.to_thread(os.read, source, READ_BYTES):
@@ -103,7 +104,7 @@ class BundleIntake:
             os.close(source)
 
     async def verify(self, into: Stored | None) -> tuple[Ref, ...]:
-        """The bundle's branches, after an `Importer` checked every object against `into`."""
+        """Return the bundle's branches, after an `Importer` checked every object against `into`."""
         header = self._read_header()
         refs = tuple(
             Ref(name, commit) for name, commit in header.refs if branch_of_ref(name) is not None
@@ -123,16 +124,20 @@ class BundleIntake:
         return refs
 
     async def _index(self, job: ImportJob, repo: Path, offset: int) -> None:
-        # Up to version 2.45, git does not fsck what it fetches from a bundle, and whoever took the
-        # first importer over could have made its index. So another one judges and indexes the pack
-        # once more; all its links must lead somewhere. No git of this process's uid reads it.
+        # Up to version 2.45, git does not fsck what it fetches from a bundle. Hostile objects that
+        # took over the first importer could have made its index. So another importer judges and
+        # indexes the pack once more; all its links must resolve. No git of this process's uid reads
+        # it.
         await self._importer.run(replace(job, repo_dir=repo, refspecs=(), pack_at=offset))
         folder = repo / "objects" / "pack"
         self._pack = await asyncio.to_thread(fitting_pack, folder, self.bundle, offset)
 
     def hand_over(self, objects: Path) -> None:
-        """Move the checked pack into another repository's objects; the index last, for a pack is
-        there once its index is. Nothing to do without `verify`, or twice."""
+        """Move the checked pack into another repository's objects.
+
+        The index moves last, since a pack exists once its index does. Does nothing without
+        `verify`, or when called twice.
+        """
         if self._pack is None:
             return
         for file in (self._pack.pack, self._pack.index):

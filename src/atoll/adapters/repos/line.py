@@ -1,7 +1,7 @@
-"""The line to one remote: what git asks of it, and what its refusals mean.
+"""The connection to one remote: git's requests, and the meaning of its refusals.
 
-The address was judged and is fixed (`adapters.repos.netguard`); where the repository is kept
-is the shelf's business.
+The address was judged and is fixed (`adapters.repos.netguard`); the shelf decides where the
+repository is kept.
 """
 
 import contextlib
@@ -18,12 +18,12 @@ BRANCHES_AND_TAGS = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 LISTING_SECONDS = 60.0
 
 _ABSENT = re.compile(r"authentication|username|not found|redirect|error: (30\d|40[134])")
-"""How git's words begin when a remote is private, gone or elsewhere."""
+"""The beginnings of git's messages when a remote is private, gone or elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Bounds of one fetch: seconds in all, and bytes of its largest pack."""
+    """The bounds of one fetch: seconds in all, and bytes of its largest pack."""
 
     seconds: float
     max_bytes: int
@@ -38,8 +38,11 @@ class Line:
     where: str
 
     async def bring(self, repo: Path, caps: Caps, report: Report) -> None:
-        """Fetch what `repo` lacks and let its HEAD follow. Raises `NotFound` (also for private
-        ones: the same words), `LimitReached`, `Unavailable`, `Failed` for broken objects."""
+        """Fetch what `repo` lacks and let its HEAD follow.
+
+        Raises `NotFound` (also for private ones: the same words), `LimitReached`, `Unavailable`,
+        `Failed` for broken objects.
+        """
         url, listing = await self._listed(caps)
         head = _head_of(listing)
         if head is not None:
@@ -79,7 +82,7 @@ def _protocols(remote: Remote) -> tuple[str, ...]:
 
 
 def _answered(reply: GitReply, remote: Remote) -> None:
-    """Turn what git said about the other side into an error a person can act on."""
+    """Turn git's message about the other side into an error that a person can act on."""
     if reply.status == 0:
         return
     said = reply.why.lower()
@@ -97,7 +100,7 @@ def _not_there(remote: Remote) -> NotFound:
 
 
 def _head_of(listing: bytes) -> str | None:
-    """The branch in `ref: refs/heads/main\\tHEAD`; None for a detached or empty remote."""
+    """Return the branch in `ref: refs/heads/main\\tHEAD`; None for a detached or empty remote."""
     for line in listing.decode("utf-8", "replace").splitlines():
         if line.startswith("ref: refs/heads/") and line.endswith("\tHEAD"):
             return line.removeprefix("ref: ").removesuffix("\tHEAD")

@@ -1,7 +1,7 @@
-"""Which address a fetch may dial: resolved once, judged, tried, and then nothing else.
+"""Addresses that a fetch may dial: resolved once, judged, tested, and then fixed.
 
-A name may resolve to anything, and differently the second time; so git is told to dial
-exactly the address that was judged here (threats, facts 8 and attempt 119).
+A name may resolve to anything, and differently the second time; so git dials exactly the address
+that was judged here (threats, facts 8 and attempt 119).
 """
 
 import asyncio
@@ -18,9 +18,12 @@ MAX_TRIED = 4
 
 
 async def dial(remote: Remote, *, allow_loopback: bool = False) -> str:
-    """curl's `host:port:address` for the first allowed address of `remote` that accepts a
-    connection. Raises `Forbidden` when one of its addresses is not public (a name that mixes
-    both is a trick), `Unavailable` when it does not resolve or answer."""
+    """Return curl's `host:port:address` for the first allowed address of `remote` that accepts a
+    connection.
+
+    Raises `Forbidden` when one of its addresses is not public (a name that mixes both is a trick),
+    `Unavailable` when it does not resolve or answer.
+    """
     addresses = await _resolve(remote)
     for address in addresses:
         if not (is_public(address) or (allow_loopback and is_loopback(address))):

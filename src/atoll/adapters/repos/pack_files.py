@@ -1,7 +1,7 @@
-"""A pack and its index as an importer left them: do they fit the bundle, and each other?
+"""Checks on a pack and its index from an importer: against the bundle, and each other.
 
-The importer may have been taken over by what it read, so its files are hostile. Nothing is
-inflated and no object is parsed here: bytes are compared and hashed. Formats: gitformat-pack(5).
+The bundle's content may have taken over the importer, so its files are hostile. Nothing is inflated
+and no object is parsed here: bytes are compared and hashed. Formats: gitformat-pack(5).
 """
 
 import hashlib
@@ -24,7 +24,7 @@ _FAR_BYTES = 8
 _CHUNK_BYTES = 2**20
 _NAME = re.compile(r"pack-[0-9a-f]{40}\.(pack|idx)")
 _IGNORED = ".rev"
-"""Reverse indexes: git does without, and what it does not get cannot lie."""
+"""The reverse indexes: git works without them, and a missing file cannot be forged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,11 @@ class PackFiles:
 
 
 def fitting_pack(folder: Path, bundle: Path, offset: int) -> PackFiles:
-    """Return the one pack in `folder`, made of the pack at `offset` of `bundle`. Raises `Invalid`
-    unless it holds these bytes, and after them no more than objects it was thin without, and its
-    index has the size and the checksums that belong to it."""
+    """Return the one pack in `folder`, made of the pack at `offset` of `bundle`.
+
+    Raises `Invalid` unless it holds these bytes and after them only the missing bases of a thin
+    pack, and its index has the matching size and checksums.
+    """
     found = _found(folder)
     with (
         _opened(found.pack) as pack,
@@ -73,7 +75,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _check_pack(pack: BinaryIO, given: BinaryIO, offset: int) -> tuple[bytes, int]:
-    """Return its checksum and the number of its objects."""
+    """Check a pack; return its checksum and the number of its objects."""
     given.seek(offset)
     signature, version, sent = _HEAD.unpack(_exactly(given, _HEAD.size))
     head = _exactly(pack, _HEAD.size)

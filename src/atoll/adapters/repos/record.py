@@ -1,7 +1,7 @@
-"""What is known about one shared bare repository, kept in a file beside its objects.
+"""The record of one shared bare repository, kept in a file beside its objects.
 
-The folder says where it is, the record says what it is and when it was freshened. Blocking
-file work of microseconds to milliseconds; callers put the long ones on a thread.
+The directory gives its location, the record its identity and the time of its last fetch. Blocking
+file work of microseconds to milliseconds; callers run the long calls on a thread.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ class _Record(msgspec.Struct):
 
 
 def load(folder: Path) -> Stored | None:
-    """The repository in `folder`; None when there is none, or none that is whole."""
+    """Return the repository in `folder`; None when there is none, or none that is whole."""
     try:
         record = msgspec.json.decode((folder / RECORD).read_bytes(), type=_Record)
     except (OSError, *UNREADABLE):
@@ -62,7 +62,7 @@ def save(stored: Stored) -> None:
 
 
 def object_bytes(folder: Path) -> int:
-    """What the objects of a bare repository take, in bytes."""
+    """Return the size of the objects of a bare repository, in bytes."""
     total = 0
     for top, _, names in os.walk(folder / "objects"):
         for name in names:
@@ -72,7 +72,7 @@ def object_bytes(folder: Path) -> int:
 
 
 def all_below(root: Path) -> Iterator[Stored]:
-    """Every whole repository below `root`, by folder."""
+    """Yield every whole repository below `root`, by directory."""
     for top, folders, _ in os.walk(root):
         for name in sorted(folders):
             if name.endswith(".git") and (found := load(Path(top) / name)) is not None:

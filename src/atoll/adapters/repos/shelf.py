@@ -1,7 +1,7 @@
-"""Every shared bare repository of this host, in folders below `repos/`.
+"""Shared bare repositories of this host, in directories below `repos/`.
 
-Implements `ports.repositories.RepositoryShelf` and `LocalShelf` with git. Objects are only
-ever added: sandboxes read them while they live. Bundles go through `adapters.repos.intake`.
+Implements `ports.repositories.RepositoryShelf` and `LocalShelf` with git. Objects are only ever
+added: living sandboxes read them. Bundles go through `adapters.repos.intake`.
 """
 
 import asyncio
@@ -30,8 +30,11 @@ UNFINISHED = ".unfinished-"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`repos` and `imports` are folders of ours; `max_bytes` bounds one fetched pack, one bundle
-    and one imported object; `allow_loopback` is for development and tests only."""
+    """The settings.
+
+    `repos` and `imports` are directories of Atoll; `max_bytes` bounds one fetched pack, one bundle
+    and one imported object; `allow_loopback` is for development and tests only.
+    """
 
     repos: Path
     imports: Path
@@ -42,7 +45,7 @@ class Settings:
 
 
 class Shelf:
-    """The shelf. One per control plane; needs no other to be absent."""
+    """The shelf of one control plane; it works beside another on the same directories."""
 
     def __init__(self, settings: Settings, importer: Importer) -> None:
         self._settings = settings
@@ -52,7 +55,7 @@ class Shelf:
         self._fetches: Flights[Stored] = Flights()
 
     def sweep(self) -> None:
-        """Make the folders, and remove what a crash left half done. Call once, before use."""
+        """Make the directories, and remove the remains of a crash. Call once, before use."""
         for folder in (self._settings.repos, self._settings.imports):
             folder.parent.mkdir(parents=True, exist_ok=True)
             _folder(folder)
@@ -62,12 +65,12 @@ class Shelf:
             shutil.rmtree(left, ignore_errors=True)
 
     async def list(self) -> tuple[Stored, ...]:
-        """All of them, by key."""
+        """Return all of them, by key."""
         found = await asyncio.to_thread(lambda: list(record.all_below(self._settings.repos)))
         return tuple(sorted(found, key=lambda stored: stored.key))
 
     async def find(self, key: str) -> Stored:
-        """One by its key. Raises `NotFound`."""
+        """Return one by its key. Raises `NotFound`."""
         stored = await asyncio.to_thread(self._load, key)
         if stored is None:
             raise NotFound(f"No repository {key[:120]!r} is kept here: fetch or upload it first.")
@@ -77,12 +80,13 @@ class Shelf:
         if is_local_key(key):
             folders = (self._settings.repos / LOCAL_FOLDER).glob(f"*-{key}.git")
             return next(filter(None, map(record.load, folders)), None)
-        # Compared with what the record says, so a crafted key leads nowhere else.
+        # The key must equal the record's, so a crafted key leads nowhere else.
         stored = record.load(self._settings.repos / f"{key}.git") if ".." not in key else None
         return stored if stored is not None and stored.key == key else None
 
     async def fetch(self, remote: Remote, report: Report) -> Stored:
-        """Bring what is new; makes the repository at first. Concurrent calls share one fetch."""
+        """Fetch new objects; the first fetch makes the repository. Concurrent calls share one
+        fetch."""
         return await self._fetches.join(remote.key, lambda: self._fetch(remote, report))
 
     async def _fetch(self, remote: Remote, report: Report) -> Stored:
@@ -100,7 +104,7 @@ class Shelf:
 
     @contextlib.asynccontextmanager
     async def _made(self, stored: Stored) -> AsyncIterator[Path]:
-        """A new bare repository, put in its place only when the body succeeds."""
+        """Make a new bare repository, put in its place only when the body succeeds."""
         scratch = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=self._settings.repos))
         try:
             bare = scratch / "bare.git"
@@ -120,7 +124,7 @@ class Shelf:
         return fresh
 
     async def refs(self, stored: Stored) -> tuple[Ref, ...]:
-        """Its branches and tags; the branch HEAD stands for comes first."""
+        """Return its branches and tags; the branch HEAD stands for comes first."""
         listing = await self._git.ask(
             GitCall(
                 ("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags"),
@@ -134,7 +138,7 @@ class Shelf:
         return tuple(sorted(found, key=lambda ref: ref.name != first))
 
     async def have(self, stored: Stored, commits: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of `commits` that are here with everything they stand on."""
+        """Return the commits that the repository has with everything they depend on."""
         asked = "".join(f"{commit}\n" for commit in commits).encode()
         answer = await self._git.ask(
             GitCall(
@@ -147,7 +151,8 @@ class Shelf:
         return tuple(words[0] for words in lines if words[1:] == ["commit"])
 
     async def has_file(self, stored: Stored, commit: str, path: str) -> bool:
-        """Whether the tree of a commit has a file at `path`; links within it are followed."""
+        """Report whether the tree of a commit has a file at `path`; links within it are
+        followed."""
         answer = await self._git.ask(
             GitCall(
                 ("cat-file", "--batch-check=%(objecttype)", "--follow-symlinks"),
@@ -155,7 +160,7 @@ class Shelf:
                 stdin=f"{commit}:{path}\n".encode("utf-8", "surrogateescape"),
             )
         )
-        # What is no file is answered as `tree`, `… missing`, `dangling N`, `loop N` or `notdir N`.
+        # git prints `tree`, `… missing`, `dangling N`, `loop N` or `notdir N` for what is no file.
         return answer.split(None, 1)[:1] in ([b"blob"], [b"symlink"])
 
     @property
@@ -165,7 +170,7 @@ class Shelf:
 
     @contextlib.asynccontextmanager
     async def intake(self) -> AsyncIterator[BundleIntake]:
-        """A place for one incoming bundle."""
+        """Open an intake for one bundle."""
         settings = IntakeSettings(self._settings.max_bytes, self._settings.import_seconds)
         scratch = Path(tempfile.mkdtemp(dir=self._settings.imports))
         _open_to_importer(scratch)
@@ -184,7 +189,7 @@ class Shelf:
             await self._git.ask(GitCall(("update-ref", "--stdin"), into.path, stdin=orders))
 
     async def place(self, source: LocalSource, org_id: OrgId) -> Stored:
-        """The repository of a checkout, made empty at first. Raises `Forbidden`."""
+        """Return the repository of a checkout, made empty at first. Raises `Forbidden`."""
         there = await asyncio.to_thread(self._load, source.key)
         if there is None:
             target = self._settings.repos / source.folder
@@ -197,7 +202,7 @@ class Shelf:
         return replace(there, repo_url=source.repo_url or there.repo_url)
 
     async def settle(self, stored: Stored, head: str | None) -> Stored:
-        """After an upload: HEAD becomes branch `head`; size and time are anew."""
+        """End an upload: HEAD becomes branch `head`; size and time are updated."""
         if head is not None:
             target = f"refs/heads/{head}"
             await self._git.ask(GitCall(("symbolic-ref", "HEAD", target), stored.path))
@@ -213,17 +218,18 @@ def _put_in_place(bare: Path, stored: Stored, root: Path) -> None:
         folders[:] = [name for name in folders if name != "objects"]
     for top, _, _ in os.walk(bare / "objects"):
         Path(top).chmod(0o755)
-    with contextlib.suppress(OSError):  # somebody else was first: theirs is as good
+    with contextlib.suppress(OSError):  # another process was first: its repository is as good
         bare.rename(stored.path)
 
 
 def _open_to_importer(scratch: Path) -> None:
-    # Its uid may pass, not look around.
+    # Its uid may pass through, not list the directory.
     scratch.chmod(0o711)
 
 
 def _folder(path: Path) -> None:
-    # Others may pass through on the way to a repository, not look around; whatever the umask.
+    # Others may pass through on the way to a repository, not list the directory; whatever the
+    # umask.
     if not path.is_dir():
         path.mkdir(exist_ok=True)
         path.chmod(0o711)

@@ -1,1 +1,1 @@
-"""How the control plane reaches a runtime."""
+"""Connections of the control plane to runtimes."""

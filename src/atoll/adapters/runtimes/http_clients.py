@@ -1,7 +1,7 @@
 """RuntimeClients over aiohttp: one pool of connections per runtime, on a unix socket or TCP.
 
-It moves requests, streams and frames, and turns every transport error into `Unavailable`.
-What they mean is the runtime contract's business.
+It moves requests, streams and frames, and turns every transport error into `Unavailable`. The
+runtime contract defines their meaning.
 """
 
 import asyncio
@@ -29,10 +29,10 @@ _NOT_FOUND = 404
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Bounds of the connections. Times in seconds.
+    """The bounds of the connections. Times in seconds.
 
-    `quick_seconds` bounds a whole GET, PUT or DELETE; a POST (an exec that waits) and anything
-    streamed may take as long as the work takes.
+    `quick_seconds` bounds a whole GET, PUT or DELETE. A POST (an exec that waits) and a stream may
+    take as long as the work takes.
     """
 
     connect_seconds: float = 5.0
@@ -45,7 +45,7 @@ class Settings:
 
 @dataclass(slots=True)
 class _Pool:
-    """The connections to one runtime, and how many requests use them now."""
+    """The connections to one runtime, and the number of requests that use them now."""
 
     session: aiohttp.ClientSession
     root: URL
@@ -53,7 +53,7 @@ class _Pool:
 
 
 class HttpRuntimeClients:
-    """`ports.runtime.RuntimeClients`. Make it inside a running event loop."""
+    """The `ports.runtime.RuntimeClients` over aiohttp. Make it inside a running event loop."""
 
     def __init__(self, settings: Settings | None = None) -> None:
         self._settings = settings or Settings()
@@ -61,7 +61,7 @@ class HttpRuntimeClients:
         self._closed = False
 
     def client(self, reach: Reachability) -> RuntimeClient:
-        """The client of one runtime; does not connect. Raises `Failed` on an address that is
+        """Return the client of one runtime; does not connect. Raises `Failed` on an address that is
         neither `unix:/path` nor `http(s)://host:port`."""
         _check_address(reach.address)
         return _HttpRuntimeClient(self, reach)
@@ -75,7 +75,7 @@ class HttpRuntimeClients:
 
     @asynccontextmanager
     async def lend(self, reach: Reachability) -> AsyncIterator[_Pool]:
-        """The pool of one address for the length of one request."""
+        """Yield the pool of one address for the length of one request."""
         if self._closed:
             raise Unavailable("the control plane is shutting down; try again shortly")
         pool = self._pool(reach)
@@ -93,7 +93,7 @@ class HttpRuntimeClients:
 
     @property
     def held(self) -> int:
-        """How many runtimes have connections here."""
+        """The number of runtimes with connections here."""
         return len(self._pools)
 
     def _pool(self, reach: Reachability) -> _Pool:
@@ -114,7 +114,7 @@ class HttpRuntimeClients:
 
 
 class _HttpRuntimeClient:
-    """`ports.runtime.RuntimeClient` of one address."""
+    """The `ports.runtime.RuntimeClient` of one address."""
 
     def __init__(self, clients: HttpRuntimeClients, reach: Reachability) -> None:
         self._clients = clients
@@ -175,7 +175,8 @@ class _HttpRuntimeClient:
     def tether(
         self, path: str, query: tuple[tuple[str, str], ...] = ()
     ) -> AbstractAsyncContextManager[UnixTether | None]:
-        """A seat for a client's own connection; only a runtime on a unix socket has them."""
+        """Request an attach session for a client's own connection; only a runtime on a unix socket
+        offers them."""
         address, token = self._reach.address, self._reach.token
         if not address.startswith("unix:"):
             return nullcontext()
@@ -275,6 +276,6 @@ def _headers(answer: aiohttp.ClientResponse) -> tuple[tuple[str, str], ...]:
 
 
 def _reason(error: BaseException) -> str:
-    # aiohttp's own texts name socket paths of this host, which a client has no use for.
+    # aiohttp's own texts name socket paths of this host, which a client does not need.
     cause = getattr(error, "os_error", None) or error
     return getattr(cause, "strerror", None) or type(error).__name__

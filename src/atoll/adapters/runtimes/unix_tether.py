@@ -1,7 +1,8 @@
-"""A runtime's seat asked for on its unix socket, and the client's connection passed there.
+"""An attach session requested on a runtime's unix socket, to which the client's connection is
+passed.
 
-Raw sockets, for one reason: SCM_RIGHTS. Whatever goes wrong before the hand-over means only
-that there is no seat this way; the plain WebSocket beside it says why.
+Raw sockets, for one reason: SCM_RIGHTS. Every failure before the handover means only that this path
+gives no session; the plain WebSocket beside it reports the reason.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ MAX_REASON_BYTES = 120
 
 
 class UnixTether:
-    """`ports.runtime.Tether` on a connected socket."""
+    """A `ports.runtime.Tether` on a connected socket."""
 
     def __init__(self, own: socket.socket) -> None:
         self._own = own
@@ -27,7 +28,7 @@ class UnixTether:
         self.early = b""
 
     async def seated(self) -> bool:
-        """Whether the client has its seat."""
+        """Wait for the runtime's answer; report whether the client has its session."""
         if self.early:
             return self.early == b"\1"
         with contextlib.suppress(OSError, TimeoutError):
@@ -36,13 +37,13 @@ class UnixTether:
         return False
 
     def hand(self, client: int) -> None:
-        """Pass the descriptor; from now on `let_go` ends this. Raises `OSError` when the runtime
-        is gone."""
+        """Pass the descriptor; from now on `let_go` ends this. Raises `OSError` when the runtime is
+        gone."""
         socket.send_fds(self._own, [b"\1"], [client])
         self.kept = True
 
     async def ended(self) -> None:
-        """Return once the runtime has let go."""
+        """Return once the runtime has released the client."""
         with contextlib.suppress(OSError):
             await self._loop.sock_recv(self._own, 1)
 
@@ -53,7 +54,7 @@ class UnixTether:
             self._own.send(code.to_bytes(2, "big") + cut)
 
     def let_go(self) -> None:
-        """Nobody answers for the client any more."""
+        """End this: nobody answers for the client any more."""
         self._own.close()
 
 
@@ -61,13 +62,13 @@ class UnixTether:
 async def unix_tether(
     path: str, target: str, query: tuple[tuple[str, str], ...], token: str | None
 ) -> AsyncIterator[UnixTether | None]:
-    """Ask the runtime at `path` for the seat `target`; None when it gives none."""
+    """Request the session `target` from the runtime at `path`; None when it gives none."""
     own = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     own.setblocking(False)
     tether = UnixTether(own)
     try:
         asked = await _asked(own, path, _head(target, query, token))
-        # A runtime that seats at once says so behind its answer.
+        # A runtime that attaches at once says so behind its answer.
         answer, blank, tether.early = asked.partition(b"\r\n\r\n")
         yield tether if blank and answer.startswith(b"HTTP/1.1 101 ") else None
     finally:
@@ -88,7 +89,7 @@ def _head(target: str, query: tuple[tuple[str, str], ...], token: str | None) ->
 
 
 async def _asked(own: socket.socket, path: str, head: bytes) -> bytes:
-    """What is answered, empty when nothing is."""
+    """Return the answer, empty when there is none."""
     loop = asyncio.get_running_loop()
     answer = b""
     try:

@@ -1,6 +1,6 @@
-"""One WebSocket to a runtime as a `ports.runtime.Channel`.
+"""A WebSocket to a runtime as a `ports.runtime.Channel`.
 
-Pings are answered here; the frames themselves pass untouched.
+Pings are answered here; the frames themselves pass unchanged.
 """
 
 from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ class WsChannel:
         self._close_code: int | None = None
 
     async def __aiter__(self) -> AsyncIterator[bytes | str]:
-        """Frames until the peer closes or is gone."""
+        """Yield frames until the peer closes or is gone."""
         while True:
             try:
                 message = await self._socket.receive()

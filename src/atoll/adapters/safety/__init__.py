@@ -1,1 +1,1 @@
-"""Programs of the safety layers that stand inside, as read-only folders."""
+"""Programs of the safety layers inside, as read-only directories."""

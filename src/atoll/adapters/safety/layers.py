@@ -1,8 +1,8 @@
-"""`ports.safety.SafetyLayers`: one read-only folder per set of shims, shared by its sandboxes.
+"""`ports.safety.SafetyLayers`: one read-only directory per set of shims, shared by its sandboxes.
 
-Shell marks lie in every one. The shims only ask (`init ask`, see
-`runtime.doors.approvals.endpoint`); they hold no power, so nothing is lost when something inside
-goes round them. Folders are named by what is in them and never changed.
+Each of them holds the shell marks. The shims only request approval (`init ask`, see
+`runtime.doors.approvals.endpoint`); they have no privilege, so nothing is lost when a program
+inside bypasses them. Directories are named by their content and never changed.
 """
 
 import asyncio
@@ -70,7 +70,7 @@ class SafetyFolders:
                 folder.chmod(0o755)
             fresh.rename(place)
         except FileExistsError:
-            return place  # somebody else was faster, with the same
+            return place  # another process was faster, with the same content
         except OSError:
             if place.is_dir():
                 return place
@@ -81,7 +81,7 @@ class SafetyFolders:
 
 
 def files_of(safety: Safety) -> dict[str, str]:
-    """What lies in the layer, by path."""
+    """Return the files of a layer, by path."""
     programs = {rule[0].rpartition("/")[2] for rule in safety.operator}
     shims = {f"bin/{name}": _SHIM.format(words=f"check -- {_quoted(name)}") for name in programs}
     files = scripts(TARGET)
@@ -98,6 +98,6 @@ def files_of(safety: Safety) -> dict[str, str]:
 
 
 def _quoted(word: str) -> str:
-    """One word for a POSIX shell."""
+    """Return one word quoted for a POSIX shell."""
     escaped = word.replace("'", "'\\''")
     return f"'{escaped}'"

@@ -1,7 +1,7 @@
-"""Safety layer 1: what shells read so that they warn before the worst commands. Text only.
+"""Safety layer 1: shell functions that warn before the most dangerous commands. Text only.
 
-A courtesy, not a guard: `command rm`, a path, or any other program passes it by, and so it
-refuses little and says why.
+A help, not a guard: `command rm`, a path, or any other program bypasses it. So it refuses little
+and gives the reason.
 """
 
 GUARD = r"""# Read by bash and zsh in this sandbox (Atoll, safety layer 1).

@@ -1,8 +1,8 @@
-"""What shells read so that they tell the terminal where commands begin and end. Text only.
+"""Shell scripts that report to the terminal where commands begin and end. Text only.
 
-The marks are OSC 633 (VS Code's), each ended by the terminal's nonce, which the scripts take
-out of the environment. A person's own files are read as ever and never changed: bash comes
-here by PROMPT_COMMAND before its first prompt, zsh by ZDOTDIR, fish by a vendor folder.
+The marks are OSC 633 (VS Code's), each ended by the terminal's nonce, which the scripts remove from
+the environment. A person's own files are read as ever and never changed: bash comes here by
+PROMPT_COMMAND before its first prompt, zsh by ZDOTDIR, fish by a vendor directory.
 """
 
 BASH = r"""# Read by bash before its first prompt in this sandbox (Atoll).
@@ -129,7 +129,7 @@ end
 
 
 def scripts(here: str) -> dict[str, str]:
-    """The files by path, for a folder that is seen at `here`."""
+    """Return the files by path, for a directory that is seen at `here`."""
     files = {
         "marks.bash": BASH,
         ".zshenv": ZSHENV,
@@ -141,7 +141,7 @@ def scripts(here: str) -> dict[str, str]:
 
 
 def environment(here: str) -> tuple[tuple[str, str], ...]:
-    """Variables that make shells read them."""
+    """Return the variables that make shells read them."""
     return (
         ("PROMPT_COMMAND", f". {here}/marks.bash"),
         ("ZDOTDIR", here),

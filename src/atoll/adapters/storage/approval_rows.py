@@ -17,7 +17,7 @@ _decoder = msgspec.json.Decoder(Approval)
 
 
 class SqlApprovalRows:
-    """`ports.store.ApprovalRows` on one connection."""
+    """The `ports.store.ApprovalRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

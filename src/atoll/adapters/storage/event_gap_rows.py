@@ -1,4 +1,4 @@
-"""Rows of events that are no longer kept: what is removed, and what stays known of it."""
+"""Rows of events that are no longer kept: their removal, and the record of it."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from atoll.ports import EventQuery
 
 
 def wanted(table: Table, query: EventQuery) -> list[ColumnElement[bool]]:
-    """Return the conditions for rows of `events` or `event_gaps` that a query asks for."""
+    """Return the conditions for rows of `events` or `event_gaps` that a query requests."""
     column = table.c
     conditions = [
         column.org_id == query.org_id,
@@ -26,7 +26,8 @@ def wanted(table: Table, query: EventQuery) -> list[ColumnElement[bool]]:
 
 
 async def next_stream(connection: AsyncConnection, after: str) -> StreamSpan | None:
-    """The stream whose name follows `after`: two look-ups in the index of `stream` and `seq`."""
+    """Return the stream whose name follows `after`: two look-ups in the index of `stream` and
+    `seq`."""
     table = events.c
     found = await connection.execute(
         select(table.stream, table.seq, table.at_us)
@@ -75,7 +76,8 @@ async def gap(connection: AsyncConnection, query: EventQuery) -> Gap | None:
 async def _going(
     connection: AsyncConnection, removal: Removal
 ) -> Sequence[Row[int, int, int, str, str]]:
-    """The first of the stream that are old enough or too many, up to the first that is not."""
+    """Return the first events of the stream that are old enough or too many, up to the first that
+    is not."""
     table = events.c
     found = await connection.execute(
         select(table.position, table.seq, table.at_us, table.org_id, table.owner)

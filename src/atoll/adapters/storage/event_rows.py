@@ -21,16 +21,16 @@ _next_seq = (
     .scalar_subquery()
 )
 _append = insert(events).values(seq=_next_seq).returning(events.c.position, events.c.seq)
-"""One event at a time: each must see the `seq` of the one before."""
+"""The statement that appends one event: each must see the `seq` of the one before."""
 
 _decoder: msgspec.json.Decoder[dict[str, object]] = msgspec.json.Decoder(dict[str, object])
 
 
 class SqlEventRows:
-    """`ports.store.EventRows` on one connection.
+    """The `ports.store.EventRows` on one connection.
 
-    Positions and `seq` are gap-free in the order of commits because writing transactions
-    are serialised (SQLite by its write lock, PostgreSQL by an advisory one).
+    Positions and `seq` are gap-free in the order of commits because writing transactions are
+    serialised (SQLite by its write lock, PostgreSQL by an advisory one).
     """
 
     def __init__(self, connection: AsyncConnection) -> None:

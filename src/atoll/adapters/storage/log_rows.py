@@ -1,4 +1,4 @@
-"""Rows of provisioning logs, and marks of how far a runtime's journal was taken in."""
+"""Rows of provisioning logs, and the positions up to which runtimes' journals were read."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ MAX_LINES = 1000
 
 
 class SqlLogRows:
-    """`ports.store.LogRows` on one connection."""
+    """The `ports.store.LogRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

@@ -7,10 +7,10 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def to_us(at: datetime) -> int:
-    """Microseconds since 1970."""
+    """Return microseconds since 1970."""
     return (at - _EPOCH) // _MICROSECOND
 
 
 def from_us(number: int) -> datetime:
-    """The moment, timezone-aware UTC."""
+    """Return the moment, timezone-aware UTC."""
     return _EPOCH + timedelta(microseconds=number)

@@ -1,7 +1,7 @@
-"""Bringing a database's schema up to date, fast when it already is.
+"""Upgrades of a database's schema, fast when it is up to date.
 
-One query answers for a current database, and an empty one gets all tables at once. Alembic is
-only imported for a database of an older program; tests keep both ways the same.
+One query answers for a current database, and an empty one gets all tables at once. Alembic is only
+imported for a database of an older program; tests keep both ways the same.
 """
 
 from pathlib import Path

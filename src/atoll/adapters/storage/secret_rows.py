@@ -17,7 +17,7 @@ _VALUE = (secret_values.c.key_id, secret_values.c.wrapped, secret_values.c.seale
 
 
 class SqlSecretRows:
-    """`ports.store.SecretRows` on one connection."""
+    """The `ports.store.SecretRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

@@ -1,8 +1,8 @@
-"""A SQLite connection on a thread of its own, asked once for each statement.
+"""A SQLite connection on a thread of its own, called once for each statement.
 
-aiosqlite crosses to its thread four times for one: to make a cursor, execute, fetch, and
-close. Crossing costs more than most of our statements, so here a cursor is made and emptied
-there in one go. It knows no SQL and no schema.
+aiosqlite crosses to its thread four times for one statement: to make a cursor, execute, fetch, and
+close. A crossing costs more than most statements, so here a cursor is made and emptied there in one
+call. It knows no SQL and no schema.
 """
 
 import asyncio
@@ -16,7 +16,8 @@ _ROWS_AT_A_TIME = 64
 
 
 class _Cursor:
-    """As much of a cursor as SQLAlchemy's asyncio adapter uses; rows are here after `execute`."""
+    """The part of a cursor that SQLAlchemy's asyncio adapter uses; rows are here after
+    `execute`."""
 
     def __init__(self, link: "Link") -> None:
         self._link = link
@@ -40,12 +41,12 @@ class _Cursor:
         return self
 
     async def fetchall(self) -> list[Any]:
-        """The rows, once."""
+        """Return the rows, once."""
         rows, self._rows = self._rows, []
         return rows
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no cursor is open."""
 
     def _execute(self, operation: str, parameters: Sequence[Any]) -> None:
         self._keep(self._link.database.execute(operation, parameters))
@@ -61,7 +62,7 @@ class _Cursor:
 
 
 class Link(aiosqlite.Connection):
-    """An aiosqlite connection with cursors of ours."""
+    """An aiosqlite connection with these cursors."""
 
     @property
     def database(self) -> sqlite3.Connection:
@@ -80,7 +81,7 @@ class Link(aiosqlite.Connection):
             raise
 
     def cursor(self) -> Any:
-        """A cursor; costs nothing."""
+        """Return a cursor; costs nothing."""
         return _Cursor(self)
 
 
@@ -91,7 +92,7 @@ def _nothing() -> None:
 async def link(path: str) -> Link:
     """Open the file at `path`. Raises `sqlite3.Error`."""
     connection = Link(lambda: sqlite3.connect(path), _ROWS_AT_A_TIME)
-    # A process that ends does not wait for it: what was not committed never was.
+    # A process that ends does not wait for this thread: uncommitted changes are dropped anyway.
     connection._thread.daemon = True
     await connection
     return connection

@@ -1,8 +1,8 @@
-"""The SQL store: engines, transactions, and how a database's refusals read.
+"""The SQL store: engines, transactions, and the translation of a database's errors.
 
-On SQLite one connection writes (BEGIN IMMEDIATE, so a transaction never fails half-way for
-a lock) and a few read beside it; on PostgreSQL every writing transaction takes one advisory
-lock, which gives the same order of commits, positions and limits.
+On SQLite one connection writes (BEGIN IMMEDIATE, so a transaction never fails half-way for a lock)
+and a few read beside it. On PostgreSQL every writing transaction takes one advisory lock, which
+gives the same order of commits, positions and limits.
 """
 
 from collections.abc import AsyncIterator
@@ -43,7 +43,7 @@ from atoll.ports.store import (
 )
 
 _WRITE_LOCK = 0x41746F6C6C
-"""Key of PostgreSQL's advisory lock: "Atoll" in ASCII."""
+"""The key of PostgreSQL's advisory lock: "Atoll" in ASCII."""
 
 _PRAGMAS = (
     "PRAGMA journal_mode=WAL",
@@ -55,7 +55,7 @@ _PRAGMAS = (
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`url` is an SQLAlchemy URL with an async driver (`sqlite+aiosqlite:///…`,
+    """The settings. `url` is an SQLAlchemy URL with an async driver (`sqlite+aiosqlite:///…`,
     `postgresql+asyncpg://…`); `readers` bounds the connections that read."""
 
     url: str
@@ -63,7 +63,7 @@ class Settings:
 
 
 class SqlTransaction:
-    """`ports.store.Transaction` on one connection."""
+    """The `ports.store.Transaction` on one connection."""
 
     __slots__ = ("_connection",)
 
@@ -112,7 +112,7 @@ class SqlTransaction:
 
 
 class SqlStore:
-    """`ports.store.Store`. Made by `open_store`."""
+    """The `ports.store.Store` on SQL. Made by `open_store`."""
 
     def __init__(self, writer: AsyncEngine, reader: AsyncEngine) -> None:
         self._writer = writer
@@ -149,8 +149,10 @@ class SqlStore:
 
 @asynccontextmanager
 async def open_store(settings: Settings) -> AsyncIterator[SqlStore]:
-    """The store at `settings.url`, its schema brought up to date; closed on leaving. Raises
-    `Unavailable` when the database cannot be opened or is newer than this program."""
+    """Open the store at `settings.url`, its schema brought up to date; closed on leaving.
+
+    Raises `Unavailable` when the database cannot be opened or is newer than this program.
+    """
     url = make_url(settings.url)
     if url.get_backend_name() == "sqlite":
         store = _sqlite(url, settings.readers)
@@ -168,7 +170,7 @@ async def open_store(settings: Settings) -> AsyncIterator[SqlStore]:
 
 
 def sqlite_url(path: Path) -> str:
-    """The URL of a SQLite file."""
+    """Return the URL of a SQLite file."""
     return URL.create("sqlite+aiosqlite", database=str(path)).render_as_string()
 
 

@@ -1,7 +1,7 @@
-"""The tables, as SQLAlchemy Core sees them; `migrations/` is how a database gets them.
+"""The tables, as SQLAlchemy Core sees them; `migrations/` creates them in a database.
 
-Every row carries `org_id` and `owner`. What is only shown is one JSON `body`; what is
-searched by has a column. Times are microseconds since 1970, UTC.
+Every row carries `org_id` and `owner`. Data that is only shown is one JSON `body`; data that is
+searched has a column. Times are microseconds since 1970, UTC.
 """
 
 from sqlalchemy import (
@@ -24,7 +24,7 @@ metadata = MetaData()
 _Counter = BigInteger().with_variant(Integer(), "sqlite")
 
 GONE = ("destroying", "destroyed")
-"""States whose name is free again and that count against no limit."""
+"""The states whose name is free again and that count against no limit."""
 
 sandboxes = Table(
     "sandboxes",

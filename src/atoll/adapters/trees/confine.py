@@ -1,7 +1,7 @@
-"""A child that can reach one folder and the files it was given: no network, no other path, no
-privilege. What is read there was written by strangers.
+"""A child process that can reach one directory and the files it was given.
 
-Loads nothing once it is confined: what it runs must be imported before.
+It has no network, no other path and no privilege, since strangers wrote what it reads. It loads
+nothing once it is confined: what it runs must be imported before.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class _Said(msgspec.Struct):
-    """What the child ends with: an error, or an answer."""
+    """The child's last message: an error, or a result."""
 
     kind: str = ""
     message: str = ""
@@ -35,8 +35,10 @@ class _Said(msgspec.Struct):
 
 
 def confined(folder: int, uid: int | None, work: Callable[[], bytes]) -> bytes:
-    """Run `work` in a child whose root is the folder (a descriptor), as `uid` (None: as we are),
-    and return what it returned. Raises what it raised, as `Invalid`, `LimitReached` or `Failed`.
+    """Run `work` in a child whose root is the directory (a descriptor); return what it returned.
+
+    It runs as `uid` (None: as this process). Raises what `work` raised, as `Invalid`,
+    `LimitReached` or `Failed`.
     """
     heard, say = os.pipe()
     pid = os.fork()
@@ -95,7 +97,7 @@ def _enter(folder: int, uid: int | None) -> None:
 
 
 def _own_namespaces() -> None:
-    """Rootless: a user namespace in which we are what we were, and may change our root."""
+    """Enter a user namespace (rootless) with the same identity, which may change the root."""
     uid, gid = os.geteuid(), os.getegid()
     _unshare(_NEWUSER | _NEWNS | _NEWNET | _NEWIPC)
     Path("/proc/self/setgroups").write_text("deny")

@@ -1,4 +1,4 @@
-"""`ports.images.Trees` over a home's `images` folder: looks, and changes nothing."""
+"""The port `ports.images.Trees` over a home's `images` directory: reads, and changes nothing."""
 
 import asyncio
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ class FoundTrees:
     folder: Path
 
     async def find(self, image: str) -> Tree:
-        """See the port. A name goes before a reference that is spelled alike."""
+        """See the port. A name takes precedence over a reference that is spelled alike."""
         return await asyncio.to_thread(self.look, image)
 
     def look(self, image: str) -> Tree:
-        """The same, at once."""
+        """Return the same, without waiting."""
         index = read_index(self.folder)
         if is_tree_name(image) and is_tree(self.folder / image):
             return tree_of(image, self.folder / image, index.names.get(image, Entry()))
@@ -40,20 +40,21 @@ class FoundTrees:
 
 
 def place_of(folder: Path, entry: Entry) -> Path | None:
-    """Where an image is unpacked."""
+    """Return where an image is unpacked."""
     return None if entry.digest is None else folder / OCI / hex_of(entry.digest)
 
 
 def is_folder(path: Path) -> bool:
-    """A folder itself, not a link to one."""
+    """Report whether it is a directory itself, not a link to one."""
     return path.is_dir() and not path.is_symlink()
 
 
 def is_tree(path: Path) -> bool:
-    """A folder that is a root: one with a Dockerfile is only a recipe (`build:NAME`)."""
+    """Report whether a directory is a root: one with a Dockerfile is only a recipe
+    (`build:NAME`)."""
     return is_folder(path) and not (path / "Dockerfile").is_file()
 
 
 def tree_of(name: str, place: Path, entry: Entry) -> Tree:
-    """As the port shows it."""
+    """Return a tree as the port shows it."""
     return Tree(name, str(place), entry.digest, entry.bytes, entry.files, entry.env, entry.left_out)

@@ -1,4 +1,4 @@
-"""The one file that says which image is which tree: `images/index.json`, written whole or not."""
+"""The file that maps images to trees: `images/index.json`, written whole or not at all."""
 
 import os
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ MAX_BYTES = 4 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is known of a tree: see `ports.images.Tree`."""
+    """The record of a tree: see `ports.images.Tree`."""
 
     digest: str | None = None
     bytes: int = 0
@@ -27,14 +27,15 @@ class Entry:
 
 @dataclass(slots=True)
 class Index:
-    """`names` are trees imported by name, `references` images by their one spelling."""
+    """The index: `names` are trees imported by name, `references` images by their one spelling."""
 
     names: dict[str, Entry] = field(default_factory=dict)
     references: dict[str, Entry] = field(default_factory=dict)
 
 
 def read_index(folder: Path) -> Index:
-    """The index of an images folder; an empty one where there is none. Raises `Failed`."""
+    """Return the index of an images directory; an empty one where there is none. Raises
+    `Failed`."""
     path = folder / "index.json"
     try:
         with path.open("rb") as file:
@@ -47,7 +48,8 @@ def read_index(folder: Path) -> Index:
 
 @contextmanager
 def changed(folder: Path) -> Iterator[Index]:
-    """The index, to be changed and written at the end. Hold the folder's lock meanwhile."""
+    """Yield the index to be changed, and write it at the end. Hold the directory's lock
+    meanwhile."""
     index = read_index(folder)
     yield index
     fresh = folder / "index.json.new"

@@ -1,7 +1,7 @@
-"""What an image consists of: its layers as stretches of open files, lowest first.
+"""The parts of an image: its layers as stretches of open files, lowest first.
 
-Reads OCI layouts (folders and tars), `docker save`'s archives and plain tars; believes no
-size or digest it can check. Unpacks nothing.
+Reads OCI layouts (directories and tars), `docker save`'s archives and plain tars. It verifies every
+size and digest it can. Unpacks nothing.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Bytes `start` to `start + size` of the open file `fd`."""
+    """The bytes `start` to `start + size` of the open file `fd`."""
 
     fd: int
     start: int
@@ -36,7 +36,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class LayerFile:
-    """One layer. `digest` is that of the bytes as they are, `diff_id` of the tar in them."""
+    """A layer. `digest` is that of the bytes as they are, `diff_id` of the tar in them."""
 
     stretch: Stretch
     digest: str | None = None
@@ -45,7 +45,7 @@ class LayerFile:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An image. `digest` of its manifest, None for what never had one."""
+    """An image. `digest` is its manifest's, None for an image without one."""
 
     layers: tuple[LayerFile, ...]
     digest: str | None = None
@@ -53,7 +53,7 @@ class Picture:
 
 
 class Platform(msgspec.Struct, frozen=True):
-    """Of a manifest in an index."""
+    """The platform of a manifest in an index."""
 
     architecture: str = ""
     os: str = ""
@@ -85,7 +85,7 @@ class _Inner(msgspec.Struct, frozen=True, rename="pascal"):
 
 
 class Config(msgspec.Struct, frozen=True):
-    """An image's configuration: only what is used."""
+    """The used parts of an image's configuration."""
 
     rootfs: _Rootfs = _Rootfs()
     config: _Inner | None = None
@@ -97,14 +97,14 @@ class _Saved(msgspec.Struct, frozen=True, rename="pascal"):
 
 
 Files = Callable[[str], Stretch]
-"""The file of a name in a layout. Raises `Invalid` when there is none."""
+"""A function that opens the file of a name in a layout. Raises `Invalid` when there is none."""
 
 
 _T = TypeVar("_T")
 
 
 def read_document(data: bytes, kind: type[_T]) -> _T:
-    """JSON as one of the shapes above. Raises `Invalid`."""
+    """Return JSON as one of the shapes above. Raises `Invalid`."""
     try:
         return msgspec.json.decode(data, type=kind)
     except UNREADABLE as err:
@@ -113,8 +113,10 @@ def read_document(data: bytes, kind: type[_T]) -> _T:
 
 @contextmanager
 def opened(source: Path, machine: str) -> Iterator[Picture]:
-    """The image at `source` for this kind of machine, its files open meanwhile. Raises `Invalid`
-    for what is no image, `Failed` when it contradicts itself."""
+    """Open the image at `source` for this kind of machine, with its files open meanwhile.
+
+    Raises `Invalid` for what is no image, `Failed` when it contradicts itself.
+    """
     with ExitStack() as held:
         try:
             if source.is_dir():
@@ -144,8 +146,10 @@ def _from_file(fd: int, source: Path, machine: str) -> Picture:
 
 
 def _members(fd: int) -> dict[str, Stretch] | None:
-    """The plain files of an uncompressed tar by name; None for anything else, which can only be
-    the tar of a root."""
+    """Return the plain files of an uncompressed tar by name.
+
+    Returns None for anything else, which can only be the tar of a root.
+    """
     found: dict[str, Stretch] = {}
     try:
         with (
@@ -190,7 +194,7 @@ def _from_layout(file: Files, machine: str) -> Picture:
 
 
 def _manifest(file: Files, wanted: Descriptor, machine: str) -> tuple[Manifest, str]:
-    """Through one index more, as multi-platform images have it."""
+    """Return the manifest, through one more index as multi-platform images have it."""
     found = read_document(_blob(file, wanted), Manifest)
     if found.manifests:
         wanted = choose(found.manifests, machine)
@@ -201,7 +205,7 @@ def _manifest(file: Files, wanted: Descriptor, machine: str) -> tuple[Manifest, 
 
 
 def choose(manifests: tuple[Descriptor, ...], machine: str) -> Descriptor:
-    """The manifest for this kind of machine. Raises `Invalid`."""
+    """Return the manifest for this kind of machine. Raises `Invalid`."""
     architecture = MACHINES.get(machine, machine)
     for one in manifests:
         if one.platform is None or one.platform.architecture in ("", architecture):
@@ -245,7 +249,7 @@ def _sized(stretch: Stretch, wanted: Descriptor) -> Stretch:
 
 
 def document(stretch: Stretch) -> bytes:
-    """A small file, whole. Raises `Invalid` past `MAX_DOCUMENT_BYTES`."""
+    """Return a small file, whole. Raises `Invalid` past `MAX_DOCUMENT_BYTES`."""
     if stretch.size > MAX_DOCUMENT_BYTES:
         raise Invalid(f"a description in the image is larger than {MAX_DOCUMENT_BYTES} bytes")
     return os.pread(stretch.fd, stretch.size, stretch.start)
@@ -256,7 +260,7 @@ def _config(data: bytes) -> Config:
 
 
 def _diff_ids(manifest: Manifest, config: Config) -> tuple[str | None, ...]:
-    """Of each layer; a configuration that is none of a container's has none."""
+    """Return the digest of each layer's tar; only a container's configuration has them."""
     if len(config.rootfs.diff_ids) == len(manifest.layers):
         return config.rootfs.diff_ids
     return (None,) * len(manifest.layers)

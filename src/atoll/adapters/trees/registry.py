@@ -1,8 +1,8 @@
-"""Fetching an image into an OCI layout: by skopeo where it is installed, else from the registry
-itself (distribution specification). Unpacks nothing.
+"""Images fetched into an OCI layout: by skopeo where it is installed, else from the registry itself
+(distribution specification). Unpacks nothing.
 
-Every blob is checked by digest while it is written, and at most as large as announced. A
-credential asked for at the registry is sent to nobody else. Plain http only to this machine.
+Every blob is checked by digest while it is written, and may be at most as large as announced. A
+credential for the registry is sent to nobody else. Plain http is used only to this machine.
 """
 
 import hashlib
@@ -87,7 +87,7 @@ def _by_skopeo(skopeo: str, wanted: Reference, layout: Path, report: Report) -> 
 
 @dataclass(slots=True)
 class _Registry:
-    """One image of one registry."""
+    """An image of one registry."""
 
     wanted: Reference
     layout: Path
@@ -95,7 +95,7 @@ class _Registry:
     _token: str | None = field(default=None, repr=False)
 
     def fetch(self, machine: str) -> None:
-        """Manifest, configuration and layers, then the files that make it a layout."""
+        """Fetch manifest, configuration and layers, then write the files of a layout."""
         self.report(f"fetching {self.wanted}")
         blobs = self.layout / "blobs" / "sha256"
         blobs.mkdir(parents=True)
@@ -154,7 +154,7 @@ class _Registry:
 
     def _opened(self, request: urllib.request.Request) -> HTTPResponse:
         if self._token is not None:
-            # Not sent on to where a redirect leads.
+            # The credential is not sent to the target of a redirect.
             request.add_unredirected_header("Authorization", f"Bearer {self._token}")
         try:
             answer: HTTPResponse = urllib.request.urlopen(request, timeout=SECONDS)  # noqa: S310
@@ -174,7 +174,7 @@ class _Registry:
         return Unavailable(f"{self.wanted.registry} answered {err.code}: try again later")
 
     def _login(self, challenge: str) -> str:
-        """An anonymous token, as the registry's challenge says."""
+        """Return an anonymous token, by the registry's challenge."""
         words = dict(_PARAMETER.findall(challenge))
         realm = words.pop("realm", "")
         if not challenge.lower().startswith("bearer ") or not _secure(realm):

@@ -1,7 +1,7 @@
-"""`ports.images.ImageShelf`: unpacking images into a home, for the person who owns it.
+"""The port `ports.images.ImageShelf`: unpacks images into a home, for the person who owns it.
 
-A tree is made beside its place by a confined process and renamed into it: it is there whole or
-not at all. `registry` fetches, `unpack` lays out.
+A confined process makes a tree beside its place and renames it into place: it exists whole or not
+at all. `registry` fetches, `unpack` writes the files.
 """
 
 import fcntl
@@ -34,8 +34,8 @@ CAPS = Caps()
 
 @dataclass(frozen=True, slots=True)
 class TreeShelf:
-    """The trees below `folder`. `take_uid` gives a uid nobody else has, None rootless;
-    `users` says which sandboxes are built on a tree (by its path)."""
+    """The trees below `folder`. `take_uid` returns an unused uid, None rootless; `users` returns
+    the sandboxes that are built on a tree (by its path)."""
 
     folder: Path
     take_uid: Callable[[], int | None]
@@ -91,7 +91,7 @@ class TreeShelf:
         return tree_of(reference, place, entry)
 
     def remove(self, name: str) -> Tree:
-        """See the port. What a reference stood for goes when no other needs it."""
+        """See the port. The tree of a reference is removed when no other reference needs it."""
         with self._locked(), changed(self.folder) as index:
             try:
                 tree = FoundTrees(self.folder).look(name)
@@ -124,12 +124,12 @@ class TreeShelf:
         return gone
 
     def _known(self, place: Path) -> Entry | None:
-        """What is known of an image that was unpacked before."""
+        """Return the record of an image that was unpacked before."""
         for entry in read_index(self.folder).references.values():
             if is_folder(place) and place_of(self.folder, entry) == place:
                 return entry
         if place.exists():
-            self._bury(place)  # nobody knows how it got there
+            self._bury(place)  # its origin is unknown
         return None
 
     def _lay(self, picture: Picture, place: Path, report: Report) -> Entry:
@@ -175,8 +175,8 @@ class TreeShelf:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Nobody else changes the images meanwhile; what a killed run left half done is swept.
-        Raises `Forbidden`, `Conflict`."""
+        """Keep others from changing the images meanwhile; remove remains of a killed run. Raises
+        `Forbidden`, `Conflict`."""
         _own(self.folder)
         handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
@@ -193,7 +193,7 @@ class TreeShelf:
 
 
 def _own(folder: Path) -> None:
-    """A folder of ours: trees in somebody else's could be exchanged under our hands."""
+    """Check that a directory is owned by this user: others could exchange trees in theirs."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as err:

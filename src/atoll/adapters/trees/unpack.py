@@ -1,8 +1,8 @@
-"""Laying an image's layers out, one over the other, in the folder that is this process's root.
+"""An image's layers, unpacked one over the other into the directory that is this process's root.
 
-Runs confined (`confine`): a name can lead nowhere else, whatever links an image holds. Links
-are followed as in the image's own root, which is what layers mean by them. Modes lose their
-special bits; devices, pipes and sockets are left out.
+Runs confined (`confine`): a name can lead nowhere else, whatever links an image holds. Links are
+followed as in the image's own root, which is what layers mean by them. Modes lose their special
+bits; devices, pipes and sockets are left out.
 """
 
 import bz2
@@ -31,14 +31,14 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """The most a tree may be."""
+    """The bounds on a tree."""
 
     bytes: int = 16 * 2**30
     files: int = 1_000_000
 
 
 class Unpacked(msgspec.Struct, frozen=True):
-    """What was laid out; `left_out` counts devices and the like."""
+    """The result; `left_out` counts devices and the like."""
 
     bytes: int = 0
     files: int = 0
@@ -57,15 +57,15 @@ def unpack(picture: Picture, caps: Caps) -> Unpacked:
 
 
 class _Readable(Protocol):
-    """Something with bytes in it."""
+    """A source of bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """The next, empty at the end."""
+        """Return the next bytes, empty at the end."""
         ...
 
 
 class _Counted(io.RawIOBase):
-    """A stretch of a file, read once from its beginning while its digest is taken."""
+    """A stretch of a file, read once from its beginning while its digest is computed."""
 
     def __init__(self, layer: LayerFile) -> None:
         self._at = layer.stretch.start
@@ -74,11 +74,11 @@ class _Counted(io.RawIOBase):
         self.sha = hashlib.sha256()
 
     def readable(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]
-        """The next bytes."""
+        """Read the next bytes."""
         data = os.pread(self._fd, min(len(buffer), self._left), self._at)
         self._at += len(data)
         self._left -= len(data)
@@ -88,7 +88,7 @@ class _Counted(io.RawIOBase):
 
 
 class _Hashed(io.RawIOBase):
-    """A stream whose digest is taken, and whose length is bounded."""
+    """A stream whose digest is computed, and whose length is bounded."""
 
     def __init__(self, source: "_Readable", most: int) -> None:
         self._source = source
@@ -96,11 +96,11 @@ class _Hashed(io.RawIOBase):
         self.sha = hashlib.sha256()
 
     def readable(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]
-        """The next bytes. Raises `LimitReached`."""
+        """Read the next bytes. Raises `LimitReached`."""
         data = self._source.read(len(buffer))
         self._left -= len(data)
         if self._left < 0:
@@ -112,8 +112,8 @@ class _Hashed(io.RawIOBase):
 
 @dataclass(slots=True)
 class _Work:
-    """The tree so far. `folders` are the modes set at the end: one that is read-only must
-    first be filled."""
+    """The tree so far. `folders` are the modes set at the end: a read-only directory must first be
+    filled."""
 
     caps: Caps
     bytes: int = 0
@@ -123,7 +123,7 @@ class _Work:
     _of_layer: set[str] = field(default_factory=set)
 
     def lay(self, layer: LayerFile, number: int) -> None:
-        """One layer over those before."""
+        """Unpack one layer over those before."""
         self._of_layer = set()
         raw = _Counted(layer)
         plain = _Hashed(_plain(raw), 2 * self.caps.bytes + 1024 * self.caps.files)
@@ -159,7 +159,8 @@ class _Work:
             self._place(archive, entry, f"{folder}/{last}")
 
     def _folder(self, name: str) -> str:
-        """Where entries of folder `name` go, links followed as in the root; made when absent."""
+        """Return the directory for entries of `name`, links followed as in the root; made when
+        absent."""
         at = os.path.realpath("/" + name)
         try:
             os.makedirs(at, mode=0o755, exist_ok=True)  # noqa: PTH103
@@ -168,7 +169,7 @@ class _Work:
         return at.rstrip("/")
 
     def _empty(self, folder: str) -> None:
-        """What lower layers had here goes; what this one brought stays."""
+        """Remove what lower layers had here; what this one brought stays."""
         for name in os.listdir(folder or "/"):  # noqa: PTH208
             path = f"{folder}/{name}"
             if path not in self._of_layer and not any(
@@ -213,7 +214,7 @@ class _Work:
 
 
 def _plain(raw: io.RawIOBase) -> "_Readable":
-    """The tar in a layer, whatever it is compressed by. Raises `Invalid`."""
+    """Open the tar in a layer, however it is compressed. Raises `Invalid`."""
     buffered = io.BufferedReader(raw, CHUNK_BYTES)
     head = buffered.peek(6)[:6]
     if head.startswith(b"\x1f\x8b"):
@@ -231,7 +232,7 @@ def _plain(raw: io.RawIOBase) -> "_Readable":
 
 
 def _drain(stream: io.RawIOBase) -> None:
-    """To the end, so that a digest is that of everything."""
+    """Read to the end, so that a digest covers everything."""
     while stream.read(CHUNK_BYTES):
         pass
 
@@ -242,7 +243,8 @@ def _check(wanted: str | None, found: str, number: int) -> None:
 
 
 def _safe(name: str) -> str:
-    """A name relative to the root, without `.`; empty for the root itself. Raises `Invalid`."""
+    """Return a name relative to the root, without `.`; empty for the root itself. Raises
+    `Invalid`."""
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if name.startswith("/") or ".." in parts or "\0" in name:
         raise Invalid(f"the image holds {name[:200]!r}, which leads out of its root")
@@ -256,7 +258,7 @@ def _target(goal: str) -> str:
 
 
 def _moment(entry: tarfile.TarInfo) -> int:
-    """A file's time, as far as file systems have one."""
+    """Return a file's time, within the range of file systems."""
     try:
         return max(0, min(int(entry.mtime), 2**33))
     except (ValueError, OverflowError):
@@ -271,7 +273,7 @@ def _kind(path: str) -> int | None:
 
 
 def _remove(path: str) -> None:
-    """A file, a link or a whole folder; nothing there is nothing to do."""
+    """Remove a file, a link or a whole directory, if there is one."""
     there = _kind(path)
     if there is None:
         return

@@ -1,1 +1,1 @@
-"""Vaults: how secret values are sealed at rest, and where their master keys come from."""
+"""Vaults: secret values sealed at rest, and the sources of their master keys."""

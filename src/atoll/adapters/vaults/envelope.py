@@ -1,8 +1,8 @@
 """The envelope vault: each value under a key of its own, that key under a master key.
 
-AES-256-GCM (NIST SP 800-38D) twice, with random 96-bit nonces; a data key seals one value and a
-master key only data keys, so no key comes near the number of uses at which nonces would repeat.
-What a value belongs to is the additional data of both layers.
+AES-256-GCM (NIST SP 800-38D) twice, with random 96-bit nonces. A data key seals one value and a
+master key only data keys, so no key comes near the number of uses at which nonces would repeat. The
+owner of a value is the additional data of both layers.
 """
 
 import hashlib
@@ -26,13 +26,14 @@ _PRINTS = b"atoll fingerprints 1"
 
 @dataclass(frozen=True, slots=True)
 class MasterKey:
-    """32 random bytes. Its id is made from them, so that none can be taken for another."""
+    """A master key of 32 random bytes. Its id is made from them, so that no two keys are
+    confused."""
 
     secret: bytes = field(repr=False)
 
     @property
     def id(self) -> str:
-        """`mk_` and 16 hex digits."""
+        """The id: `mk_` and 16 hex digits."""
         return "mk_" + hashlib.sha256(_ID + self.secret).hexdigest()[:16]
 
 
@@ -42,14 +43,16 @@ Hold = Callable[[bytes], object]
 
 
 class EnvelopeVault:
-    """`ports.vault.Vault` and `Masters`. `load` gives the master keys, the newest last; `save`
-    keeps them, where they are ours to keep. `hold` is called with each key that is used from now
-    on, to keep it out of swap and cores."""
+    """The `ports.vault.Vault` and `Masters`.
+
+    `load` returns the master keys, the newest last; `save` keeps them, where Atoll may write them.
+    `hold` is called with each key that is used from now on, to keep it out of swap and cores.
+    """
 
     def __init__(
         self, load: Load, save: Save | None = None, *, hold: Hold = lambda _key: None
     ) -> None:
-        """Raises what `load` raises, and `Failed` when it gives none."""
+        """Load the keys. Raises what `load` raises, and `Failed` when it returns none."""
         self._save, self._hold = save, hold
         self._keys: dict[str, MasterKey] = {}
         self._newest = self._take(load())
@@ -133,7 +136,7 @@ def _encrypt(key: bytes, plain: bytes, bound: bytes) -> bytes:
 
 
 def _decrypt(key: bytes, sealed: bytes, bound: bytes) -> bytes | None:
-    """The plain bytes; None when they were not sealed by this key for this binding."""
+    """Return the plain bytes; None when they were not sealed by this key for this binding."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -144,7 +147,7 @@ def _decrypt(key: bytes, sealed: bytes, bound: bytes) -> bytes | None:
 
 
 def _framed(purpose: bytes, words: Sequence[str]) -> bytes:
-    """Words with their lengths, so that no two lists of words give the same bytes."""
+    """Return words with their lengths, so that no two lists of words give the same bytes."""
     raw = [purpose, *(word.encode("utf-8", "surrogatepass") for word in words)]
     return b"".join(len(one).to_bytes(4, "big") + one for one in raw)
 

@@ -8,7 +8,7 @@ from atoll.ports.vault import Binding, Sealed
 
 
 class InMemoryVault:
-    """`ports.vault.Vault` and `Masters`, with names for keys. Sealed bytes can be read."""
+    """The `ports.vault.Vault` and `Masters`, with names for keys. Sealed bytes can be read."""
 
     def __init__(self) -> None:
         self._keys = ["key-1"]

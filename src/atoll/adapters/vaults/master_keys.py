@@ -1,7 +1,7 @@
-"""Where master keys come from: a private file, the environment, or a command's output.
+"""Sources of master keys: a private file, the environment, or a command's output.
 
-The text is the same everywhere: a key a line, 32 bytes in base64, the newest last; blank
-lines and those that begin with `#` do not count. No message ever holds a line.
+The text is the same everywhere: a key a line, 32 bytes in base64, the newest last. Blank lines and
+those that begin with `#` are ignored. No message ever holds a line.
 """
 
 import base64
@@ -20,7 +20,7 @@ COMMAND_SECONDS = 30.0
 
 
 def read_keys(text: str, source: str) -> tuple[MasterKey, ...]:
-    """The keys of a text. Raises `Failed` naming `source` and the line's number."""
+    """Return the keys of a text. Raises `Failed` naming `source` and the line's number."""
     found: list[MasterKey] = []
     for number, line in enumerate(text.splitlines(), 1):
         word = line.strip()
@@ -39,18 +39,18 @@ def read_keys(text: str, source: str) -> tuple[MasterKey, ...]:
 
 
 def spell_keys(keys: Sequence[MasterKey]) -> str:
-    """The text `read_keys` reads."""
+    """Return the text that `read_keys` reads."""
     return "".join(base64.b64encode(key.secret).decode() + "\n" for key in keys)
 
 
 class KeyFile:
-    """`$ATOLL_HOME/master.key`, 0600, made at the first use."""
+    """The key file `$ATOLL_HOME/master.key`, mode 0600, made at the first use."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def load(self) -> tuple[MasterKey, ...]:
-        """The keys; one is made when there is no file. Raises `Failed`: the file is open to
+        """Return the keys; one is made when there is no file. Raises `Failed`: the file is open to
         others, no plain file, or no list of keys."""
         kept = read_private(self._path, MAX_BYTES)
         if kept is None:
@@ -65,8 +65,11 @@ class KeyFile:
 
 
 def from_command(argv: Sequence[str]) -> tuple[MasterKey, ...]:
-    """The keys a program prints. Raises `Failed` when it cannot be run, fails or is slow; its
-    standard error goes to ours."""
+    """Return the keys that a program prints.
+
+    Raises `Failed` when it cannot be run, fails or is slow; its standard error goes to this
+    process's.
+    """
     try:
         done = subprocess.run(
             list(argv), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=COMMAND_SECONDS

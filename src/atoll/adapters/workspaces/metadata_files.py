@@ -1,4 +1,6 @@
-"""`ports.metadata.MetadataFiles` as `metadata.json`, one folder for each sandbox of a home."""
+"""The port `ports.metadata.MetadataFiles` as `metadata.json`, one directory for each sandbox of a
+home.
+"""
 
 import asyncio
 import shutil
@@ -13,7 +15,7 @@ FILE = "metadata.json"
 
 
 class HomeMetadata:
-    """Files below `folder`, which is the control plane's own."""
+    """Files below `folder`, which belongs to the control plane."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

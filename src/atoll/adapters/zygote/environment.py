@@ -12,7 +12,7 @@ from atoll.domain.sandbox.interior import HOME, PREFIXES
 from atoll.ports.extension import Mount
 
 BROKER = "http://127.0.0.1:8082/broker"
-"""By number, not `localhost`: a name could be answered by ::1 of somebody else's."""
+"""The broker's host by number: the name `localhost` could also resolve to somebody else's ::1."""
 
 STANDARD: tuple[tuple[str, str], ...] = (
     ("HOME", HOME),
@@ -48,7 +48,7 @@ STANDARD: tuple[tuple[str, str], ...] = (
 
 OURS = frozenset(name for name, _value in STANDARD)
 OWN_PREFIX = "ATOLL_"
-"""Of names that Atoll alone gives: an image has no say in them."""
+"""The prefix of names that only Atoll sets: an image cannot change them."""
 
 MAX_FROM_IMAGE = 128
 
@@ -74,7 +74,7 @@ def environment_with_image(
     *,
     mounts: Iterable[Mount] = (),
 ) -> tuple[tuple[str, str], ...]:
-    """Return the environment with the variables of an image. Where both name a variable, ours
+    """Return the environment with the variables of an image. Where both name a variable, Atoll's
     takes precedence; in `PATH` the image's directories come after the home's and before the
     system's."""
     image, wishes, mounts = dict(brought), dict(wished), tuple(mounts)

@@ -1,4 +1,4 @@
-"""Bundles let in by the zygote: `ports.repositories.Importer` over its `import` verb."""
+"""Imports of bundles by the zygote: `ports.repositories.Importer` over its `import` verb."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,13 +9,13 @@ from atoll.ports.repositories import ImportJob
 from atoll.wire.zygote import messages as wire
 
 MARGIN_SECONDS = 15.0
-"""Past the job's own time, which the zygote keeps."""
+"""The time added to the job's own, which the zygote keeps."""
 
 
 @dataclass(slots=True)
 class ZygoteImporter:
-    """Runs git as a foreign uid behind a wall of its own. Paths must lie below the home's
-    `run/import/` (bundle, repository) and `repos/` (alternates)."""
+    """An importer that runs git as a foreign uid behind a wall of its own. Paths must lie below the
+    home's `run/import/` (bundle, repository) and `repos/` (alternates)."""
 
     socket: Path
     _link: Link = field(init=False)
@@ -40,5 +40,5 @@ class ZygoteImporter:
             raise Failed(f"the zygote answered an import by {type(answer).__name__}")
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._link.close()

@@ -1,7 +1,7 @@
-"""One connection to the zygote: numbered requests out, answers and deaths in.
+"""The connection to the zygote: numbered requests out, answers and ended sandboxes in.
 
-Connects when first needed and again after a loss; it starts no task, the event loop calls
-it when the socket can be read. Everything raises `Unavailable` while nobody listens.
+Connects when first needed and again after a loss. It starts no task: the event loop calls it when
+the socket can be read. Everything raises `Unavailable` while no zygote listens.
 """
 
 import asyncio
@@ -25,7 +25,8 @@ from atoll.domain.errors import (
 from atoll.wire.zygote import messages as wire
 
 MAX_UNREAD_DEATHS = 1024
-"""Kept for whoever listens; past it the oldest go, `survey` shows what is true anyway."""
+"""The number of ends kept for a reader; past it the oldest are dropped, and `survey` shows the true
+state anyway."""
 
 MAX_UNSENT = 4096
 RECONNECT_SECONDS = 0.5
@@ -44,8 +45,8 @@ _CLASSES: dict[wire.Kind, type[AtollError]] = {
 
 @dataclass(slots=True)
 class Link:
-    """Speaks `wire.zygote.messages` on the socket at `path`; bound to the loop it is first used
-    on."""
+    """The connection that uses `wire.zygote.messages` on the socket at `path`; bound to the loop it
+    is first used on."""
 
     path: Path
     _socket: socket.socket | None = None
@@ -54,13 +55,13 @@ class Link:
     _number: int = 0
     _connection: int = 0
     _heard: int = 0
-    """The connection whose deaths were listened for last; 0 for none, -1 once one was lost."""
+    """The connection whose ends were read last; 0 for none, -1 once one was lost."""
 
     _deaths: deque[wire.Ended] = field(default_factory=lambda: deque(maxlen=MAX_UNREAD_DEATHS))
     _stirred: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def boxes(self, wall: str) -> AsyncIterator[wire.Box]:
-        """Every sandbox behind this kind of wall that the zygote knows, living and kept."""
+        """Return every sandbox behind this kind of wall that the zygote knows, living and kept."""
         after, more = "", True
         while more:
             answer = await self.ask(wire.ListBoxes(after), seconds=LIST_SECONDS)
@@ -73,8 +74,11 @@ class Link:
             after = answer.boxes[-1].sandbox_id if more else ""
 
     async def ask(self, request: wire.Request, *, seconds: float) -> wire.Answer:
-        """The answer to one request. Raises the error a refusal stands for; `Unavailable`
-        without a zygote, when it goes away, or past `seconds`."""
+        """Return the answer to one request.
+
+        Raises the error that a refusal stands for; `Unavailable` without a zygote, when it goes
+        away, or past `seconds`.
+        """
         self.connect()
         self._number += 1
         number = self._number
@@ -122,8 +126,11 @@ class Link:
         loop.remove_writer(link.fileno())
 
     async def next_death(self) -> wire.Ended | None:
-        """The next death, in order; None, once, when another zygote answers than the one heard
-        before: what that one held has ended, and it told nobody. Cancelling it loses nothing."""
+        """Return the next end of a sandbox, in order.
+
+        Returns None, once, when another zygote answers than before: the former one's sandboxes have
+        ended without a report. Cancellation loses nothing.
+        """
         while not self._deaths:
             try:
                 self.connect()
@@ -139,8 +146,8 @@ class Link:
         return self._deaths.popleft()
 
     def connect(self) -> None:
-        """Connect unless connected. Raises `Unavailable`. Never waits: a unix socket answers
-        at once or not at all."""
+        """Connect unless connected. Raises `Unavailable`. It never waits: a unix socket answers at
+        once or not at all."""
         if self._socket is not None:
             return
         link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -171,7 +178,7 @@ class Link:
         try:
             answered = wire.decode_answer(packet)
         except wire.Malformed:
-            self.close()  # another version: whoever waits hears that it went away
+            self.close()  # another version: the waiting callers learn that it went away
             return
         if isinstance(answered.answer, wire.Ended):
             self._deaths.append(answered.answer)
@@ -182,7 +189,7 @@ class Link:
             future.set_result(answered.answer)
 
     def close(self) -> None:
-        """Hang up; whoever waits gets `Unavailable`."""
+        """Close the connection; waiting callers get `Unavailable`."""
         link, self._socket = self._socket, None
         if link is None:
             return

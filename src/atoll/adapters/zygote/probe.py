@@ -1,4 +1,4 @@
-"""Asking a runtime whether it is well: one small HTTP request on its unix socket."""
+"""The health check of a runtime: one small HTTP request on its unix socket."""
 
 import asyncio
 

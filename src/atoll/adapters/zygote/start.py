@@ -1,7 +1,7 @@
-"""Parts of a start request that every wall beside the zygote fills in alike.
+"""Parts of a start request that are the same for every wall beside the zygote.
 
-What only one wall knows (limits, roots, seccomp) stays with that wall: walls never import
-each other.
+What only one wall knows (limits, roots, seccomp) stays with that wall: walls never import each
+other.
 """
 
 import re
@@ -10,7 +10,7 @@ from atoll.ports.extension import Provision
 from atoll.wire.zygote import messages as wire
 
 MAX_HOSTNAME = 63
-"""Characters of one label of a host name (RFC 1123)."""
+"""The characters of one label of a host name (RFC 1123)."""
 
 _NOT_IN_HOSTNAMES = re.compile(r"[^A-Za-z0-9]+")
 

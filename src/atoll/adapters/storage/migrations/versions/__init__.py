@@ -1,1 +1,1 @@
-"""One file per revision; a landed one never changes."""
+"""Migrations: one file per revision; a landed one never changes."""

@@ -1,4 +1,4 @@
-"""Share links and the guests who came by them."""
+"""Share links and the guests who used them."""
 
 import sqlalchemy as sa
 from alembic import op
