@@ -8,8 +8,8 @@ from contextlib import closing
 from pathlib import Path
 
 from atoll.runtime.settling import IDLE_SECONDS
-from atoll.zygote.daemon.title import titled
-from atoll.zygote.start.pool import SPARES
+from atoll.zygote.daemon.title import has_title
+from atoll.zygote.start.pool import POOL_SIZE
 from bench.broker import broker
 from bench.docker_peer import docker_peer
 from bench.docker_wall import docker_wall
@@ -93,7 +93,7 @@ def memory() -> None:
     alone = Series("PSS of the zygote alone", "MiB")
     with server() as atoll:
         bare = _pss(atoll.host.home)
-        for _ in range(SPARES):
+        for _ in range(POOL_SIZE):
             atoll.api.delete(f"/v1/sandboxes/{atoll.create()}", params={"wait": "true"})
         before = _settled_pss(atoll.host.home)
         alone.samples.append(bare / 1024)
@@ -199,7 +199,7 @@ def _is_zygote(pid: int, home: Path) -> bool:
         command = Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
-    return titled(command, "zygote", home)
+    return has_title(command, "zygote", home)
 
 
 def _process_pss(pid: int) -> float:

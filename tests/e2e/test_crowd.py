@@ -14,7 +14,7 @@ import pytest
 
 from atoll.testing.server import TestServer, test_server
 from atoll.wiring.launch import zygote_process
-from atoll.zygote.records.home import SPARE_PREFIX, Home
+from atoll.zygote.records.home import POOL_PREFIX, Home
 from tests.peers.api import Api, api_of
 from tests.peers.remains import remains, settled, uids_of
 from tests.peers.terminal_client import attached
@@ -117,7 +117,7 @@ def descriptors(server: TestServer) -> tuple[int, int]:
     assert zygote is not None and server.process is not None
     pids = (zygote, server.process.pid)
     first, second = (len(os.listdir(f"/proc/{pid}/fd")) for pid in pids)  # noqa: PTH208
-    spares = [*Home(server.home).boxes.glob(f"{SPARE_PREFIX}*")]
+    spares = [*Home(server.home).boxes.glob(f"{POOL_PREFIX}*")]
     return first - SPARE_DESCRIPTORS * len(spares), second
 
 

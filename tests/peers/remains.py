@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.wiring.launch import zygote_process
-from atoll.zygote.records.home import SPARE_PREFIX, Home
+from atoll.zygote.records.home import POOL_PREFIX, Home
 from atoll.zygote.wall import hierarchies
 from atoll.zygote.wall.runtime_group import SUFFIX
 
@@ -85,7 +85,7 @@ def _all_processes() -> list[tuple[int, int, int]]:
 def _processes(zygote: int | None, uids: frozenset[int]) -> set[str]:
     everything = _all_processes()
     family = _descendants(everything, set() if zygote is None else {zygote})
-    spares = _descendants(everything, {pid for pid in family if _name(pid) == "atoll-spare"})
+    spares = _descendants(everything, {pid for pid in family if _name(pid) == "atoll-pooled"})
     return {
         f"{pid} (uid {uid})"
         for pid, uid, _parent in everything
@@ -124,7 +124,7 @@ def _loops(root: Path) -> set[str]:
             backing = path.read_text().strip()
         except OSError:
             continue
-        if backing.startswith(str(root)) and f"/{SPARE_PREFIX}" not in backing:
+        if backing.startswith(str(root)) and f"/{POOL_PREFIX}" not in backing:
             found.add(backing)
     return found
 
@@ -134,7 +134,7 @@ def _cgroups(home: Home, zygote: int | None) -> set[str]:
         return set()
     bases = [each.base(home.tag) for each in hierarchies.hierarchies(Path(f"/proc/{zygote}"))]
     # Once somebody's, it keeps its group's name, and counts.
-    ready = {folder.name for folder in home.boxes.glob(f"{SPARE_PREFIX}*")}
+    ready = {folder.name for folder in home.boxes.glob(f"{POOL_PREFIX}*")}
     spares = ready | {name + SUFFIX for name in ready}
     return {
         str(group)
@@ -154,7 +154,7 @@ def _sockets(root: Path) -> set[str]:
 def _files(root: Path) -> set[str]:
     found = set()
     for folder, folders, files in os.walk(root):
-        folders[:] = [name for name in folders if not name.startswith(SPARE_PREFIX)]
+        folders[:] = [name for name in folders if not name.startswith(POOL_PREFIX)]
         if Path(folder) == root / "safety":
             folders.clear()  # one set of shims for all sandboxes that want it, made once
         if Path(folder) == root / "run" / "root":

@@ -20,7 +20,7 @@ from atoll.inside.program import host_program, init_argv
 from atoll.ports.runtime_boot import RuntimeBoot
 from atoll.runtime.spawners.control import receive
 from atoll.wiring.runtime import INIT_GONE, serve
-from atoll.wiring.warm import warm
+from atoll.wiring.warm import warm_up
 from tests.places import ROOT
 from tests.runtime.stage import ENV, runtime
 
@@ -197,7 +197,7 @@ def test_forked_runtime_keeps_little_for_itself() -> None:
 
 def test_rehearsal_leaves_no_descriptor_and_a_fork_after_it_serves(capfd, caplog) -> None:
     before = descriptors()
-    warm()
+    warm_up()
     assert caplog.records == []
     assert descriptors() == before
     assert threading.active_count() == 1

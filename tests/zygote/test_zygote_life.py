@@ -1,4 +1,4 @@
-"""Births, deaths and what they leave, with the real thing as root and rootless."""
+"""Starts, stops and what they leave, with real sandboxes as root and rootless."""
 
 import os
 import select
@@ -71,7 +71,7 @@ def traces(home: Path, sandbox_id: str) -> list[str]:
     return found
 
 
-def processes_of(known: record.Record) -> list[int]:
+def processes_of(known: record.SandboxRecord) -> list[int]:
     return [os.pidfd_open(process.pid) for process in known.processes]
 
 
@@ -85,7 +85,7 @@ def all_end(pidfds: list[int], seconds: float) -> bool:
     return ended
 
 
-def known(rig: ZygoteRig, sandbox_id: str) -> record.Record:
+def known(rig: ZygoteRig, sandbox_id: str) -> record.SandboxRecord:
     found = record.load(rig.home.box(sandbox_id).record)
     assert found is not None
     return found
@@ -302,7 +302,7 @@ def test_keys_readable_by_others_stop_the_start(rig: ZygoteRig) -> None:
     assert "chmod 600" in answer.message
 
 
-def test_birth_that_fails_while_the_wall_rises_leaves_no_process(rig: ZygoteRig) -> None:
+def test_start_that_fails_while_the_wall_rises_leaves_no_process(rig: ZygoteRig) -> None:
     for number in range(8):
         folder = rig.home.boxes / f"sb_fell{number}"
         folder.mkdir()

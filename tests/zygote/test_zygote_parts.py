@@ -11,7 +11,7 @@ from atoll.zygote.disk.host_root import etc_tree, hosts_text
 from atoll.zygote.records import record, uids
 from atoll.zygote.start import keys
 from atoll.zygote.wall import hierarchies
-from atoll.zygote.wall.bpf import Program
+from atoll.zygote.wall.bpf import FilterProgram
 from atoll.zygote.wall.seccomp import filter_for
 
 
@@ -25,7 +25,7 @@ def test_filter_for_both_machines_assembles() -> None:
 
 
 def test_program_with_a_label_behind_or_missing_is_refused() -> None:
-    program = Program()
+    program = FilterProgram()
     program.label("here")
     program.give(0)
     program.go("here")

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 from atoll.zygote.daemon import kernel
-from atoll.zygote.disk.storage import private_mounts
+from atoll.zygote.disk.storage import enter_private_mounts
 from atoll.zygote.records.subordinate_uids import PROGRAMS, SYSTEM_PATH
 
 RANGE = 65536
@@ -40,7 +40,7 @@ def enter(uid: int, folder: Path, *, count: int = RANGE) -> None:
         "subuid": line,
         "subgid": line,
     }
-    private_mounts()
+    enter_private_mounts()
     kernel.mount("atoll", "/mnt", "tmpfs", data="mode=0755,size=1m")
     for file, text in texts.items():
         made, place = Path("/mnt") / file, Path("/etc") / file

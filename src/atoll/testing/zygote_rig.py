@@ -24,12 +24,12 @@ from atoll.wire.zygote import messages as wire
 from atoll.zygote.daemon import kernel
 from atoll.zygote.daemon.program import run
 from atoll.zygote.records import record
-from atoll.zygote.records.home import SPARE_PREFIX, Home
-from atoll.zygote.records.record import Record
+from atoll.zygote.records.home import POOL_PREFIX, Home
+from atoll.zygote.records.record import SandboxRecord
 
 TIMEOUT_SECONDS = 60
 POLL_SECONDS = 0.02
-FAMILY = 3
+SANDBOX_PROCESSES = 3
 """Processes of a sandbox that stands: runtime, bwrap, init."""
 
 
@@ -66,24 +66,26 @@ class ZygoteRig:
         assert isinstance(answer, wire.Started), answer
         return answer.box
 
-    def spares(self) -> dict[str, Record]:
+    def pooled(self) -> dict[str, SandboxRecord]:
         """The sandboxes that stand ready, by name."""
         known = {
             path.parent.name: record.load(path)
-            for path in self.home.boxes.glob(f"{SPARE_PREFIX}*/box.json")
+            for path in self.home.boxes.glob(f"{POOL_PREFIX}*/box.json")
         }
-        return {name: it for name, it in known.items() if it and len(it.processes) == FAMILY}
+        return {
+            name: it for name, it in known.items() if it and len(it.processes) == SANDBOX_PROCESSES
+        }
 
-    def await_spares(self, count: int = 1) -> dict[str, Record]:
+    def await_pooled(self, count: int = 1) -> dict[str, SandboxRecord]:
         """Wait until so many stand ready, and no other is on its way."""
         deadline = time.monotonic() + TIMEOUT_SECONDS
         while time.monotonic() < deadline:
-            found = self.spares()
-            made = [*self.home.boxes.glob(f"{SPARE_PREFIX}*")]
+            found = self.pooled()
+            made = [*self.home.boxes.glob(f"{POOL_PREFIX}*")]
             if len(found) == len(made) == count:
                 return found
             time.sleep(POLL_SECONDS)
-        raise AssertionError(f"{count} spares were awaited; there are {self.spares()}")
+        raise AssertionError(f"{count} spares were awaited; there are {self.pooled()}")
 
     def say(self, box: wire.Box, *packets: str, fds: int = 0, hear: int = 0) -> list[str]:
         """Have the (tiny) runtime of a sandbox say packets to the zygote, and hear so many."""
@@ -117,7 +119,7 @@ class ZygoteRig:
 
 @contextlib.contextmanager
 def zygote_rig(
-    uid: int = 0, home: Path | None = None, *, spares: int = 0, subordinates: bool = False
+    uid: int = 0, home: Path | None = None, *, pool_size: int = 0, subordinates: bool = False
 ) -> Iterator[ZygoteRig]:
     """Start a zygote as `uid` (root only when we are) in a fresh or given home; with
     `subordinates` it has a range of them (as root only)."""
@@ -126,7 +128,7 @@ def zygote_rig(
     place.chmod(0o711)
     if os.geteuid() == 0 and uid != 0:
         os.chown(place, uid, uid)
-    process = start_zygote(place, uid, spares=spares, subordinates=subordinates)
+    process = start_zygote(place, uid, pool_size=pool_size, subordinates=subordinates)
     try:
         yield ZygoteRig(Home(place), process, uid)
     finally:
@@ -137,11 +139,11 @@ def zygote_rig(
 
 
 def start_zygote(
-    home: Path, uid: int, *, spares: int = 0, subordinates: bool = False
+    home: Path, uid: int, *, pool_size: int = 0, subordinates: bool = False
 ) -> subprocess.Popen[bytes]:
     """The subprocess, listening."""
     read, write = os.pipe()
-    words = (str(home), str(write), str(uid), str(spares), str(int(subordinates)))
+    words = (str(home), str(write), str(uid), str(pool_size), str(int(subordinates)))
     process = subprocess.Popen(
         [sys.executable, "-m", "atoll.testing.zygote_rig", *words],
         pass_fds=(write,),
@@ -157,7 +159,7 @@ def main() -> None:
     """The subprocess: drops to the uid after its imports, which may lie in a private home."""
     kernel.forbid_cores()
     home = Path(sys.argv[1])
-    ready_fd, uid, spares, subordinates = map(int, sys.argv[2:])
+    ready_fd, uid, pool_size, subordinates = map(int, sys.argv[2:])
     if subordinates:
         subordinate_ids.enter(uid, home)
     if uid != os.geteuid():
@@ -167,7 +169,7 @@ def main() -> None:
         os.write(ready_fd, b"ready")
         os.close(ready_fd)
 
-    run(home, become, ready=ready, spares=spares)
+    run(home, become, ready=ready, pool_size=pool_size)
 
 
 if __name__ == "__main__":

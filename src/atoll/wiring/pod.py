@@ -27,7 +27,7 @@ from atoll.wire.http.unreadable import UNREADABLE
 from atoll.wire.zygote import messages as zygote
 from atoll.wiring.runtime import serve
 from atoll.zygote.daemon import kernel
-from atoll.zygote.wall.confinement import confinement
+from atoll.zygote.wall.confinement import plan_confinement
 
 PORT = 7681
 READY_SECONDS = 10.0
@@ -107,7 +107,7 @@ def _confined(journal: Path) -> Callable[[], None]:
     """Return what holds this process to few files and calls. The machine around it is the wall, so
     where this cannot be had it is only reported."""
     try:
-        found = confinement(journal)
+        found = plan_confinement(journal)
         found.prepare()
     except (AtollError, OSError) as error:
         print(f"atoll: the runtime is not confined: {error}", file=sys.stderr)

@@ -46,7 +46,7 @@ from atoll.runtime.settling import Settling
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminals import Defaults, Terminals
-from atoll.zygote.daemon.kernel import hold_in_memory
+from atoll.zygote.daemon.kernel import lock_in_memory
 
 log = logging.getLogger("atoll.runtime")
 
@@ -111,7 +111,7 @@ async def _live(
     upstreams = _upstreams(boot)
     keys = [upstream.key for upstream in upstreams.values()]
     for key in keys:
-        hold_in_memory(key)
+        lock_in_memory(key)
     redactions = parts.redactions = Redactions(keys)
     journal = Journal(boot.journal_dir, boot.journal_bytes, redact=redactions.payload)
     parts.journal = journal

@@ -68,7 +68,7 @@ class _Nowhere:
         """Nothing to end."""
 
 
-def warm() -> None:
+def warm_up() -> None:
     """Rehearse. Call it once, single-threaded, before the first fork and before `gc.freeze`;
     no event loop, task or descriptor is left. Takes a fraction of a second."""
     with tempfile.TemporaryDirectory(prefix="at") as folder:

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from atoll.domain.errors import AtollError
 from atoll.wiring.runtime import become, lay
-from atoll.wiring.warm import warm
+from atoll.wiring.warm import warm_up
 from atoll.zygote.daemon import kernel
 from atoll.zygote.daemon.program import run
-from atoll.zygote.daemon.title import entitle
+from atoll.zygote.daemon.title import set_title
 from atoll.zygote.records.home import Home
 from atoll.zygote.wall import cgroups
 
@@ -32,7 +32,7 @@ def main() -> int:
     for fd in (arguments.machine_fd, arguments.starter_fd):
         if fd is not None:
             os.set_inheritable(fd, False)
-    entitle("zygote", str(arguments.home))
+    set_title("zygote", str(arguments.home))
 
     def ready() -> None:
         if arguments.ready_fd is not None:
@@ -42,7 +42,7 @@ def main() -> int:
             os.close(arguments.ready_fd)
 
     try:
-        warm()
+        warm_up()
         run(
             arguments.home,
             partial(become, laid=lay()),
@@ -52,7 +52,7 @@ def main() -> int:
         )
     except (AtollError, OSError) as err:
         print(f"atoll: the zygote cannot run: {err}", file=sys.stderr)
-        cgroups.step_back(Home(arguments.home.resolve()).tag)
+        cgroups.remove_own_groups(Home(arguments.home.resolve()).tag)
         return 1
     return 0
 

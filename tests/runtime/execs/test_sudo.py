@@ -21,11 +21,11 @@ class World:
     told: list[tuple[str, object]] = field(default_factory=list)
     sudo: Sudo = field(init=False)
 
-    def heard(self) -> wire.Run | wire.Pass:
-        return wire.decode_asked(self.zygote.recv(65536))
+    def heard(self) -> wire.RunCommand | wire.PassSignal:
+        return wire.decode_command(self.zygote.recv(65536))
 
     def over(self, number: int, code: int, why: str = "") -> None:
-        self.zygote.send(wire.encode(wire.Over(number, code, why)))
+        self.zygote.send(wire.encode(wire.CommandEnded(number, code, why)))
 
 
 @asynccontextmanager
@@ -45,8 +45,8 @@ async def test_commands_end_each_with_its_own_code_and_an_event() -> None:
     async with world() as here:
         first = here.sudo.begin(("a",), "/", 7)
         second = here.sudo.begin(("b", "c d"), "/x", 8)
-        assert here.heard() == wire.Run(1, ("a",), "/", 7)
-        assert here.heard() == wire.Run(2, ("b", "c d"), "/x", 8)
+        assert here.heard() == wire.RunCommand(1, ("a",), "/", 7)
+        assert here.heard() == wire.RunCommand(2, ("b", "c d"), "/x", 8)
         here.over(2, 3)
         here.over(9, 0)
         here.over(1, 0)
@@ -79,7 +79,7 @@ async def test_signals_are_passed_on_bounded_and_the_last_word_always() -> None:
             waiting = waits.create_task(here.sudo.ended(run))
             asyncio.get_running_loop().call_soon(waiting.cancel)
         said = [here.heard() for _ in range(MAX_SIGNALS + 1)]
-        assert said == [*[wire.Pass(1, 2)] * MAX_SIGNALS, wire.Pass(1, 0)]
+        assert said == [*[wire.PassSignal(1, 2)] * MAX_SIGNALS, wire.PassSignal(1, 0)]
         assert here.told[0][0] == "safety.sudo"
 
 

@@ -110,7 +110,9 @@ async def end(docker: Docker, request: Provision) -> None:
 
 def nothing_is_lent(rig: ZygoteRig) -> bool:
     mounts = Path("/proc/self/mountinfo").read_text()
-    return list(rig.home.lent.iterdir()) == [] and str(rig.home.lent) not in mounts
+    return (
+        list(rig.home.engine_mounts.iterdir()) == [] and str(rig.home.engine_mounts) not in mounts
+    )
 
 
 async def test_folder_that_becomes_a_link_before_the_daemon_binds_it_stays_the_folder(
@@ -275,8 +277,8 @@ def test_zygote_killed_while_a_folder_is_lent_clears_up_at_its_next_start(data: 
             assert isinstance(awaited, wire.Awaited)
             (lent,) = map(Path, awaited.folders)
             assert (lent / "f").read_text() == "of the folder"
-            assert lent.is_relative_to(first.home.lent)
-            assert first.home.lent.stat().st_mode & 0o077 == 0
+            assert lent.is_relative_to(first.home.engine_mounts)
+            assert first.home.engine_mounts.stat().st_mode & 0o077 == 0
             first.process.kill()
             first.process.wait()
         assert lent.is_mount()

@@ -158,8 +158,8 @@ def test_change_of_ids_never_opens_a_process() -> None:
         code = 1
         try:
             for act in (
-                lambda: kernel.lay_down(NOBODY),
-                kernel.take_up,
+                lambda: kernel.suspend_root(NOBODY),
+                kernel.resume_root,
                 lambda: kernel.drop_to(NOBODY),
             ):
                 act()

@@ -21,7 +21,7 @@ from atoll.wiring.doctor import report as doctor
 from atoll.zygote.daemon import kernel
 from atoll.zygote.wall import confinement as confinements
 from atoll.zygote.wall import landlock
-from atoll.zygote.wall.confinement import confinement
+from atoll.zygote.wall.confinement import plan_confinement
 from tests.security.conftest import Walled
 from tests.security.kernel import takeover
 from tests.security.kernel.pool_walls import walled_pair
@@ -127,7 +127,7 @@ def assert_control_of_the_same_uid(uid: int, given: dict[str, Any]) -> None:
 @needs_landlock
 def test_even_root_is_held_and_without_it_everything_succeeds() -> None:
     with walled_pair("root") as (rig, taker, quiet), prizes(rig, taker.sandbox_id, quiet) as given:
-        held = confinement(rig.home.root)
+        held = plan_confinement(rig.home.root)
 
         def confined() -> dict[str, Any]:
             held.prepare()
@@ -213,10 +213,12 @@ def test_places_above_the_home_are_no_places_of_a_runtime() -> None:
     with tempfile.TemporaryDirectory() as folder:
         inner = Path(folder, "h")
         inner.mkdir()
-        usual = {path for path, _access in confinement(inner).places}
+        usual = {path for path, _access in plan_confinement(inner).places}
         assert "/usr" in usual
         assert not [path for path in usual if inner.is_relative_to(path)]
-    assert "/usr" not in {path for path, _access in confinement(Path("/usr/local/atoll")).places}
+    assert "/usr" not in {
+        path for path, _access in plan_confinement(Path("/usr/local/atoll")).places
+    }
 
 
 @pytest.mark.parametrize(
@@ -241,7 +243,7 @@ def test_doctor_says_what_holds_a_runtime(
 
 def test_kernel_without_landlock_is_said_by_the_zygote(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(landlock, "abi", lambda: 0)
-    assert confinement(Path("/nowhere")).lacking == (confinements.MISSING,)
+    assert plan_confinement(Path("/nowhere")).lacking == (confinements.MISSING,)
     report = wire.Reported(
         root=True, pid=1, bwrap="0.11.0", init="c", degraded=(confinements.MISSING,)
     )
@@ -252,7 +254,7 @@ def test_kernel_without_landlock_is_said_by_the_zygote(monkeypatch: pytest.Monke
 @needs_root
 def test_kernel_without_landlock_still_has_the_filter() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        without = confinement(Path(folder))
+        without = plan_confinement(Path(folder))
         object.__setattr__(without, "version", 0)
 
         def confined() -> dict[str, Any]:

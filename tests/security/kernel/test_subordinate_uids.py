@@ -14,7 +14,7 @@ import pytest
 from atoll.testing.subordinate_ids import range_of, why_not
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
-from atoll.zygote.records.subordinate_uids import TOGETHER
+from atoll.zygote.records.subordinate_uids import ALL_SANDBOXES_SHARE
 from atoll.zygote.wall.shared_uid import SHARE
 from tests.security.kernel.test_shared_uid import (
     ENV,
@@ -99,7 +99,7 @@ def test_watchers_of_all_sandboxes_together_leave_the_person_half(
 ) -> None:
     most = int(WATCHERS.read_text())
     each = most // SHARE
-    together = min(3 * each, most // TOGETHER) if apart else 3 * each
+    together = min(3 * each, most // ALL_SANDBOXES_SHARE) if apart else 3 * each
     assert sum(taken(rig, box, INOTIFY)[0] for box in boxes) == together
     assert outside(rig, INOTIFY)[0] == most - together
 

@@ -174,7 +174,7 @@ def test_container_s_disk_is_an_image_of_its_own_and_full_at_its_size(
 
 def test_container_holds_the_only_mount_of_its_files(rig: ZygoteRig, box: wire.Box) -> None:
     assert box.live
-    assert list(rig.home.lent.iterdir()) == []
+    assert list(rig.home.engine_mounts.iterdir()) == []
     for process in ("self", str(rig.process.pid), str(box.runtime_pid)):
         assert str(rig.home.boxes) not in Path(f"/proc/{process}/mountinfo").read_text()
 
@@ -183,15 +183,15 @@ def test_wall_nobody_builds_leaves_nothing_lent(rig: ZygoteRig) -> None:
     asked = wire.Start("sb_nobody", 1, "box")
     awaited = rig.ask(wire.Serve(asked, seconds=1))
     assert isinstance(awaited, wire.Awaited)
-    assert Path(awaited.workspace).is_relative_to(rig.home.lent)
+    assert Path(awaited.workspace).is_relative_to(rig.home.engine_mounts)
     assert Path(awaited.workspace).parent.is_mount()
     beside = rig.start("sb_beside")  # made while the other's files are in sight
     told = rig.ask(wire.Await("sb_nobody", 1))
     assert isinstance(told, wire.Refused) and "nobody built" in told.message
-    assert list(rig.home.lent.iterdir()) == []
+    assert list(rig.home.engine_mounts.iterdir()) == []
     assert image.loops_of(rig.home.box("sb_nobody").image) == []
     mounts = Path(f"/proc/{beside.runtime_pid}/mountinfo").read_text()
-    assert str(rig.home.lent) not in mounts and "sb_beside" in mounts
+    assert str(rig.home.engine_mounts) not in mounts and "sb_beside" in mounts
     assert isinstance(rig.ask(wire.Destroy("sb_beside")), wire.Cleaned)
 
 
@@ -207,7 +207,7 @@ def test_zygote_killed_while_files_are_lent_clears_up_at_its_next_start() -> Non
         with zygote_rig(home=home) as second:
             assert str(home) not in Path("/proc/self/mountinfo").read_text()
             assert isinstance(second.ask(wire.Destroy("sb_lost")), wire.Cleaned)
-            assert list(second.home.lent.iterdir()) == []
+            assert list(second.home.engine_mounts.iterdir()) == []
     finally:
         shutil.rmtree(home)
 
@@ -225,8 +225,8 @@ def test_container_and_its_neighbour_see_nothing_of_each_other(
 ) -> None:
     beside = rig.start("sb_neighbour")  # behind the other wall, under another uid
     shell(rig, box, "echo mine > /workspace/mine; chmod 777 /workspace /workspace/mine")
-    seen = f"ls /workspace {rig.home.boxes}/{SANDBOX} {rig.home.lent} /proc/{box.runtime_pid} 2>&1"
-    told = rig.inside(beside, "/bin/sh", "-c", seen)[1]
+    places = f"{rig.home.boxes}/{SANDBOX} {rig.home.engine_mounts} /proc/{box.runtime_pid}"
+    told = rig.inside(beside, "/bin/sh", "-c", f"ls /workspace {places} 2>&1")[1]
     assert "mine" not in told and told.count("No such file") == 3, told
     shell(rig, box, "rm /workspace/mine; chmod 755 /workspace")
     code = """
@@ -338,7 +338,7 @@ async def test_volume_of_an_image_where_the_wall_stands_is_refused(
         await docker.provision(Provision(SandboxId("sb_volume"), 1, "x", profile))
     await docker.close()
     daemon.run("rmi", "atoll-test/volume:1")
-    assert rig.home.root.exists() and list(rig.home.lent.iterdir()) == []
+    assert rig.home.root.exists() and list(rig.home.engine_mounts.iterdir()) == []
 
 
 @pytest.mark.parametrize(

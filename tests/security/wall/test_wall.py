@@ -26,11 +26,13 @@ def rig(request: pytest.FixtureRequest) -> Iterator[ZygoteRig]:
     if request.param == "subordinate" and why_not():
         pytest.skip(why_not())
     uid = 0 if request.param in ("root", "adopted") else os.geteuid() or 1_899_999_999
-    spares = 2 if request.param == "adopted" else 0
-    with zygote_rig(uid, spares=spares, subordinates=request.param == "subordinate") as running:
+    pool_size = 2 if request.param == "adopted" else 0
+    with zygote_rig(
+        uid, pool_size=pool_size, subordinates=request.param == "subordinate"
+    ) as running:
         if request.param == "adopted":
             running.start("sb_first", env=ENV, limits=LIMITS)
-            running.await_spares()
+            running.await_pooled()
         yield running
 
 

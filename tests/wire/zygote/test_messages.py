@@ -39,12 +39,14 @@ ANSWERS = [
 
 @pytest.mark.parametrize("request_", REQUESTS)
 def test_request_encoded_and_decoded_is_the_same(request_: wire.Request) -> None:
-    assert wire.decode_request(wire.encode_request(7, request_)) == wire.Asked(7, request_)
+    assert wire.decode_request(wire.encode_request(7, request_)) == wire.NumberedRequest(
+        7, request_
+    )
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_answer_encoded_and_decoded_is_the_same(answer: wire.Answer) -> None:
-    assert wire.decode_answer(wire.encode_answer(7, answer)) == wire.Answered(7, answer)
+    assert wire.decode_answer(wire.encode_answer(7, answer)) == wire.NumberedAnswer(7, answer)
 
 
 @pytest.mark.parametrize(

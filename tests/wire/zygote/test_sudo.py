@@ -5,19 +5,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.wire.zygote.messages import MAX_MESSAGE_BYTES, Malformed
-from atoll.wire.zygote.sudo import Over, Pass, Run, decode_asked, decode_over, encode
+from atoll.wire.zygote.sudo import (
+    CommandEnded,
+    PassSignal,
+    RunCommand,
+    decode_command,
+    decode_end,
+    encode,
+)
 
-RUN = Run(1, ("apt-get", "update"), "/workspace", 7)
+RUN = RunCommand(1, ("apt-get", "update"), "/workspace", 7)
 
 
-@pytest.mark.parametrize("message", [RUN, Pass(1, 15), Pass(1, 0)])
-def test_request_goes_over_and_comes_back(message: Run | Pass) -> None:
-    assert decode_asked(encode(message)) == message
+@pytest.mark.parametrize("message", [RUN, PassSignal(1, 15), PassSignal(1, 0)])
+def test_request_goes_over_and_comes_back(message: RunCommand | PassSignal) -> None:
+    assert decode_command(encode(message)) == message
 
 
 def test_end_of_a_run_goes_over_and_comes_back() -> None:
-    for over in (Over(1, 0), Over(2, 126, "it is not on the list")):
-        assert decode_over(encode(over)) == over
+    for over in (CommandEnded(1, 0), CommandEnded(2, 126, "it is not on the list")):
+        assert decode_end(encode(over)) == over
 
 
 @pytest.mark.parametrize(
@@ -37,25 +44,25 @@ def test_end_of_a_run_goes_over_and_comes_back() -> None:
 )  # fmt: skip
 def test_request_that_is_odd_is_malformed(packet: bytes) -> None:
     with pytest.raises(Malformed):
-        decode_asked(packet)
+        decode_command(packet)
 
 
 @pytest.mark.parametrize("packet", [b"", b"[]", b'{"number":1}', b"\xff", b"[" * 5000])
 def test_answer_that_is_odd_is_malformed(packet: bytes) -> None:
     with pytest.raises(Malformed):
-        decode_over(packet)
+        decode_end(packet)
 
 
 def test_command_that_is_no_text_or_too_long_is_not_sent() -> None:
     with pytest.raises(Malformed, match="UTF-8"):
-        encode(Run(1, ("\ud800",), "/", 7))
+        encode(RunCommand(1, ("\ud800",), "/", 7))
     with pytest.raises(Malformed, match="at most"):
-        encode(Run(1, ("x" * MAX_MESSAGE_BYTES,), "/", 7))
+        encode(RunCommand(1, ("x" * MAX_MESSAGE_BYTES,), "/", 7))
 
 
 @given(st.binary(max_size=60))
 def test_any_packet_is_a_request_or_malformed(packet: bytes) -> None:
     try:
-        decode_asked(packet)
+        decode_command(packet)
     except Malformed as error:
         assert str(error)

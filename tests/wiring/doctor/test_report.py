@@ -13,7 +13,7 @@ from atoll.wire.zygote.messages import Reported
 from atoll.wiring.doctor import report as doctor
 from atoll.wiring.doctor import uids as doctor_uids
 from atoll.zygote.records.home import Home
-from atoll.zygote.records.subordinate_uids import Lacking
+from atoll.zygote.records.subordinate_uids import MissingSubordinates
 from atoll.zygote.start.host_resources import ALL_SHARED, SUBORDINATE
 
 CODE = "from atoll.wiring import doctor; print([each.level for each in doctor._proc()])"
@@ -58,9 +58,14 @@ def test_doctor_says_what_processor_time_a_sandbox_gets(degraded: tuple[str, ...
 
 
 @pytest.mark.parametrize("began", [None, True, False])
-@pytest.mark.parametrize("lacking", [None, Lacking("newuidmap is missing", "Install uidmap.")])
+@pytest.mark.parametrize(
+    "lacking", [None, MissingSubordinates("newuidmap is missing", "Install uidmap.")]
+)
 def test_doctor_says_what_a_person_without_root_shares_with_sandboxes(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lacking: Lacking | None, began: bool | None
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    lacking: MissingSubordinates | None,
+    began: bool | None,
 ) -> None:
     """`began`: whether the zygote that runs, if one does, began with subordinate uids."""
     monkeypatch.setattr(os, "geteuid", lambda: 1000)

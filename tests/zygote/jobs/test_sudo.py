@@ -34,12 +34,12 @@ def box(rig: ZygoteRig) -> Iterator[wire.Box]:
 
 
 def asked(number: int, *argv: str, cwd: str = "/workspace", pid: int = 2) -> str:
-    return sudo.encode(sudo.Run(number, argv, cwd, pid)).decode()
+    return sudo.encode(sudo.RunCommand(number, argv, cwd, pid)).decode()
 
 
-def over(rig: ZygoteRig, box: wire.Box, *packets: str, count: int = 1) -> list[sudo.Over]:
+def over(rig: ZygoteRig, box: wire.Box, *packets: str, count: int = 1) -> list[sudo.CommandEnded]:
     heard = rig.say(box, *packets, hear=count)
-    return [sudo.decode_over(packet.encode()) for packet in heard]
+    return [sudo.decode_end(packet.encode()) for packet in heard]
 
 
 def asker(rig: ZygoteRig, box: wire.Box) -> int:
@@ -53,19 +53,19 @@ def test_sudo_runs_the_very_command_on_the_list_as_seeming_root(
     rig: ZygoteRig, box: wire.Box
 ) -> None:
     pid = asker(rig, box)
-    assert over(rig, box, asked(1, *LIST[0], pid=pid)) == [sudo.Over(1, 5)]
+    assert over(rig, box, asked(1, *LIST[0], pid=pid)) == [sudo.CommandEnded(1, 5)]
     assert rig.inside(box, "stat", "-c", "%u", "/workspace/by-0")[1].strip() == "1000"
-    assert over(rig, box, asked(2, *LIST[2], pid=pid)) == [sudo.Over(2, 127)]
+    assert over(rig, box, asked(2, *LIST[2], pid=pid)) == [sudo.CommandEnded(2, 127)]
 
 
 @needs_root
 def test_sudo_asked_by_a_sandbox_that_stood_ready_goes_by_its_own_list() -> None:
-    with zygote_rig(spares=1) as rig:
+    with zygote_rig(pool_size=1) as rig:
         rig.start("sb_first")
-        rig.await_spares()
+        rig.await_pooled()
         box = rig.start("sb_second", sudo=LIST)
         pid = asker(rig, box)
-        assert over(rig, box, asked(1, *LIST[0], pid=pid)) == [sudo.Over(1, 5)]
+        assert over(rig, box, asked(1, *LIST[0], pid=pid)) == [sudo.CommandEnded(1, 5)]
         (refused,) = over(rig, box, asked(2, "id", pid=pid))
         assert "word for word" in refused.why
 
@@ -102,10 +102,10 @@ def test_sudo_sleeps_are_counted_signalled_and_end_with_the_sandbox(
     assert (refused.number, refused.code) == (5, 125)
     assert "run already" in refused.why
     seen(rig, box, 4)
-    passing = sudo.encode(sudo.Pass(1, 15)).decode()
-    assert over(rig, box, passing) == [sudo.Over(1, 143)]
-    ending = sudo.encode(sudo.Pass(2, 0)).decode()
-    assert over(rig, box, ending) == [sudo.Over(2, 137)]
+    passing = sudo.encode(sudo.PassSignal(1, 15)).decode()
+    assert over(rig, box, passing) == [sudo.CommandEnded(1, 143)]
+    ending = sudo.encode(sudo.PassSignal(2, 0)).decode()
+    assert over(rig, box, ending) == [sudo.CommandEnded(2, 137)]
     before = processes(box.host_uid)
     assert before
     cleaned = rig.ask(wire.Stop(box.sandbox_id))
@@ -122,8 +122,8 @@ def test_sudo_runtime_that_was_taken_over_harms_only_itself(
     other = rig.start("sb_other", sudo=LIST)
     victim = {"pid": os.getpid(), "born": 1}
     said = {
-        # What a birth may tell: such processes would be killed with the sandbox.
-        "forged": [json.dumps({"type": "Born", "processes": [victim], "inside": 0})],
+        # What a starting child may report: such processes would be killed with the sandbox.
+        "forged": [json.dumps({"type": "SandboxReady", "processes": [victim], "inside_count": 0})],
         "garbage": ["{", "\x00", "[" * 30000, '{"sudo":"run"}', '{"sudo":"be-root"}'],
         "flood": [asked(1, "id")] * 100,
         "descriptors": ["{}"] * 4,
@@ -131,7 +131,9 @@ def test_sudo_runtime_that_was_taken_over_harms_only_itself(
     }[odd]
     rig.say(box, *said, fds=30 if odd == "descriptors" else 0)
     assert rig.inside(other, "true")[0] == 0
-    assert over(rig, other, asked(1, *LIST[2], pid=asker(rig, other))) == [sudo.Over(1, 127)]
+    assert over(rig, other, asked(1, *LIST[2], pid=asker(rig, other))) == [
+        sudo.CommandEnded(1, 127)
+    ]
     rig.ask(wire.Destroy("sb_other"))
     assert isinstance(rig.ask(wire.Stop(box.sandbox_id)), wire.Cleaned)
     assert rig.process.poll() is None

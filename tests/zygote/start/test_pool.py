@@ -12,7 +12,7 @@ import pytest
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.records import record
-from atoll.zygote.records.home import SPARE_PREFIX
+from atoll.zygote.records.home import POOL_PREFIX
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps spares")
 
@@ -23,18 +23,18 @@ SECONDS = 20.0
 
 @pytest.fixture
 def rig() -> Iterator[ZygoteRig]:
-    with zygote_rig(spares=2) as running:
+    with zygote_rig(pool_size=2) as running:
         yield running
 
 
-def known(rig: ZygoteRig, sandbox_id: str) -> record.Record:
+def known(rig: ZygoteRig, sandbox_id: str) -> record.SandboxRecord:
     found = record.load(rig.home.box(sandbox_id).record)
     assert found is not None
     return found
 
 
 def adopted(rig: ZygoteRig, sandbox_id: str) -> bool:
-    return known(rig, sandbox_id).group.startswith(SPARE_PREFIX)
+    return known(rig, sandbox_id).group.startswith(POOL_PREFIX)
 
 
 def shell(rig: ZygoteRig, box: wire.Box, line: str) -> str:
@@ -52,12 +52,12 @@ def all_gone(pids: list[int]) -> bool:
 
 def test_zygote_without_a_start_has_no_spare(rig: ZygoteRig) -> None:
     assert isinstance(rig.ask(wire.ListBoxes()), wire.Listed)
-    assert not rig.spares()
+    assert not rig.pooled()
 
 
 def test_next_start_of_the_same_shape_gets_a_spare_and_its_own_name(rig: ZygoteRig) -> None:
     rig.start("sb_one", env=ENV)
-    spare = next(iter(rig.await_spares().values()))
+    spare = next(iter(rig.await_pooled().values()))
     limits = wire.Limits(memory_bytes=MEMORY_BYTES, pids=77)
     request = wire.Start("sb_two", 3, "second", env=(*ENV, ("WHO", "two")), limits=limits)
     answer = rig.ask(request)
@@ -72,7 +72,7 @@ def test_next_start_of_the_same_shape_gets_a_spare_and_its_own_name(rig: ZygoteR
 
 def test_adopted_sandbox_has_the_limits_of_its_order(rig: ZygoteRig) -> None:
     rig.start("sb_one", env=ENV)
-    rig.await_spares()
+    rig.await_pooled()
     limits = wire.Limits(memory_bytes=MEMORY_BYTES, pids=77, cpu_millis=500)
     rig.start("sb_two", env=ENV, limits=limits)
     assert adopted(rig, "sb_two")
@@ -92,7 +92,7 @@ def test_spare_has_no_privilege_no_key_and_no_door_to_the_host(rig: ZygoteRig) -
     rig.home.keys.write_text('[openai]\nkey = "sk-not-for-spares"\n')
     rig.home.keys.chmod(0o600)
     rig.start("sb_one", env=ENV)
-    spare = next(iter(rig.await_spares().values()))
+    spare = next(iter(rig.await_pooled().values()))
     runtime = Path(f"/proc/{spare.processes[0].pid}")
     words = dict(line.split(":\t", 1) for line in (runtime / "status").read_text().splitlines())
     uid = str(spare.runtime_uid)
@@ -113,7 +113,7 @@ def test_spare_has_no_privilege_no_key_and_no_door_to_the_host(rig: ZygoteRig) -
 )
 def test_order_of_another_shape_is_built_as_ever(rig: ZygoteRig, other: dict[str, object]) -> None:
     rig.start("sb_one", env=ENV)
-    rig.await_spares()
+    rig.await_pooled()
     rig.start("sb_other", env=ENV, **other)
     assert not adopted(rig, "sb_other")
 
@@ -124,11 +124,11 @@ def test_folder_replaced_since_is_shown_as_it_is_now(rig: ZygoteRig) -> None:
     (shelf / "note").write_text("old")
     views = (wire.View(str(shelf), "/opt/tool"),)
     rig.start("sb_one", env=ENV, views=views)
-    rig.await_spares()
+    rig.await_pooled()
     same = rig.start("sb_same", env=ENV, views=views)
     assert adopted(rig, "sb_same")
     assert shell(rig, same, "cat /opt/tool/note") == "old"
-    rig.await_spares(2)
+    rig.await_pooled(2)
     shelf.rename(shelf.with_name("gone"))
     shelf.mkdir()
     (shelf / "note").write_text("new")
@@ -139,7 +139,7 @@ def test_folder_replaced_since_is_shown_as_it_is_now(rig: ZygoteRig) -> None:
 
 def test_adopted_sandbox_keeps_its_files_over_a_stop_and_leaves_none(rig: ZygoteRig) -> None:
     rig.start("sb_one", env=ENV)
-    rig.await_spares()
+    rig.await_pooled()
     box = rig.start("sb_two", env=ENV)
     assert adopted(rig, "sb_two")
     group = known(rig, "sb_two").group
@@ -155,7 +155,7 @@ def test_adopted_sandbox_keeps_its_files_over_a_stop_and_leaves_none(rig: Zygote
 
 def test_spare_that_died_is_not_given_out(rig: ZygoteRig) -> None:
     rig.start("sb_one", env=ENV)
-    dead = next(iter(rig.await_spares().values()))
+    dead = next(iter(rig.await_pooled().values()))
     os.kill(dead.processes[0].pid, signal.SIGKILL)
     box = rig.start("sb_two", env=ENV)
     assert shell(rig, box, "echo well") == "well"
@@ -164,7 +164,7 @@ def test_spare_that_died_is_not_given_out(rig: ZygoteRig) -> None:
 
 def test_spare_without_its_init_is_not_given_out(rig: ZygoteRig) -> None:
     rig.start("sb_one", env=ENV)
-    dead = next(iter(rig.await_spares().values()))
+    dead = next(iter(rig.await_pooled().values()))
     os.kill(dead.processes[1].pid, signal.SIGKILL)
     assert all_gone([each.pid for each in dead.processes])
     box = rig.start("sb_two", env=ENV)
@@ -172,19 +172,19 @@ def test_spare_without_its_init_is_not_given_out(rig: ZygoteRig) -> None:
 
 
 def test_zygote_that_ends_takes_its_spares_with_it() -> None:
-    with zygote_rig(spares=2) as rig:
+    with zygote_rig(pool_size=2) as rig:
         rig.start("sb_one", env=ENV)
-        pids = [each.pid for spare in rig.await_spares().values() for each in spare.processes]
+        pids = [each.pid for spare in rig.await_pooled().values() for each in spare.processes]
         rig.process.terminate()
         assert rig.process.wait(SECONDS) == 0
         assert all_gone(pids)
-        assert not [*rig.home.boxes.glob(f"{SPARE_PREFIX}*")]
+        assert not [*rig.home.boxes.glob(f"{POOL_PREFIX}*")]
 
 
 def test_spares_of_a_killed_zygote_are_swept_by_the_next() -> None:
-    with zygote_rig(spares=2) as rig:
+    with zygote_rig(pool_size=2) as rig:
         rig.start("sb_one", env=ENV)
-        spares = rig.await_spares()
+        spares = rig.await_pooled()
         # As if it had died between naming a spare and moving its folder.
         half = next(iter(spares.values()))
         named = msgspec.structs.replace(half, sandbox_id="sb_half", group=half.sandbox_id)
@@ -193,10 +193,10 @@ def test_spares_of_a_killed_zygote_are_swept_by_the_next() -> None:
         rig.process.wait(SECONDS)
         assert all_gone([each.pid for spare in spares.values() for each in spare.processes])
         with zygote_rig(home=rig.home.root) as following:
-            assert not [*rig.home.boxes.glob(f"{SPARE_PREFIX}*")]
+            assert not [*rig.home.boxes.glob(f"{POOL_PREFIX}*")]
             listed = following.ask(wire.ListBoxes())
             assert isinstance(listed, wire.Listed)
             assert [box.sandbox_id for box in listed.boxes] == ["sb_one"]
             loops = Path("/sys/block").glob("loop*/loop/backing_file")
-            mine = f"{rig.home.boxes}/{SPARE_PREFIX}"
+            mine = f"{rig.home.boxes}/{POOL_PREFIX}"
             assert not [each for each in loops if each.read_text().startswith(mine)]

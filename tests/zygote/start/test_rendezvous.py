@@ -186,7 +186,7 @@ def test_views_outside_the_shared_folders_are_refused(rig: ZygoteRig) -> None:
     assert answer.kind == "invalid"
 
 
-def test_waiting_births_take_nobody_s_turn(rig: ZygoteRig) -> None:
+def test_waiting_starts_take_no_slot(rig: ZygoteRig) -> None:
     names = [f"sb_wait{n}" for n in range(20)]
     for name in names:
         awaited(rig, name)

@@ -12,7 +12,7 @@ from atoll.testing.zygote_rig import ZygoteRig, start_zygote, zygote_rig
 from atoll.wire.contract.own_usage import OwnUsage
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.doctor import report as doctor
-from atoll.zygote.daemon.own_settings import OwnSettings, own_settings
+from atoll.zygote.daemon.own_settings import OwnSettings, read_own_settings
 from atoll.zygote.records.home import Home
 from atoll.zygote.wall import cgroups, hierarchies, runtime_group
 
@@ -97,9 +97,9 @@ def test_runtime_stands_in_groups_of_its_own_and_stop_leaves_none(rig: ZygoteRig
 
 @root
 def test_runtime_of_an_adopted_spare_has_groups_that_go_with_it() -> None:
-    with zygote_rig(spares=1) as rig:
+    with zygote_rig(pool_size=1) as rig:
         rig.ask(wire.Destroy(rig.start("sb_first", env=ENV).sandbox_id))
-        rig.await_spares()
+        rig.await_pooled()
         box = rig.start("sb_taken", env=ENV)
         name = stands_in(box.runtime_pid, "memory")
         assert name.startswith("spare-")
@@ -228,7 +228,7 @@ def test_what_a_runtime_may_take_is_a_setting_that_odd_values_do_not_change(
     tmp_path: Path, text: str, expected: tuple[int, int]
 ) -> None:
     (tmp_path / "config.toml").write_text(text)
-    found = own_settings(Home(tmp_path))
+    found = read_own_settings(Home(tmp_path))
     assert (found.runtime_memory_mb, found.runtime_tasks) == expected
 
 

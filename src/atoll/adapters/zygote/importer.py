@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from atoll.adapters.zygote.link import Link
+from atoll.adapters.zygote.link import ZygoteLink
 from atoll.domain.errors import Failed
 from atoll.ports.repositories import ImportJob
 from atoll.wire.zygote import messages as wire
@@ -18,10 +18,10 @@ class ZygoteImporter:
     home's `run/import/` (bundle, repository) and `repos/` (alternates)."""
 
     socket: Path
-    _link: Link = field(init=False)
+    _link: ZygoteLink = field(init=False)
 
     def __post_init__(self) -> None:
-        self._link = Link(self.socket)
+        self._link = ZygoteLink(self.socket)
 
     async def run(self, job: ImportJob) -> None:
         """Fetch the bundle, or index its pack. Raises `Invalid`, `LimitReached`, `Failed`,
@@ -35,7 +35,7 @@ class ZygoteImporter:
             seconds=job.seconds,
             max_bytes=job.max_bytes,
         )
-        answer = await self._link.ask(request, seconds=job.seconds + MARGIN_SECONDS)
+        answer = await self._link.request(request, seconds=job.seconds + MARGIN_SECONDS)
         if not isinstance(answer, wire.Imported):
             raise Failed(f"the zygote answered an import by {type(answer).__name__}")
 

@@ -24,7 +24,7 @@ from atoll.domain.errors import (
 )
 from atoll.wire.zygote import messages as wire
 
-MAX_UNREAD_DEATHS = 1024
+MAX_UNREAD_ENDS = 1024
 """The number of ends kept for a reader; past it the oldest are dropped, and `survey` shows the true
 state anyway."""
 
@@ -44,7 +44,7 @@ _CLASSES: dict[wire.Kind, type[AtollError]] = {
 
 
 @dataclass(slots=True)
-class Link:
+class ZygoteLink:
     """The connection that uses `wire.zygote.messages` on the socket at `path`; bound to the loop it
     is first used on."""
 
@@ -54,17 +54,17 @@ class Link:
     _outbox: deque[bytes] = field(default_factory=deque)
     _number: int = 0
     _connection: int = 0
-    _heard: int = 0
+    _reported_connection: int = 0
     """The connection whose ends were read last; 0 for none, -1 once one was lost."""
 
-    _deaths: deque[wire.Ended] = field(default_factory=lambda: deque(maxlen=MAX_UNREAD_DEATHS))
-    _stirred: asyncio.Event = field(default_factory=asyncio.Event)
+    _ends: deque[wire.Ended] = field(default_factory=lambda: deque(maxlen=MAX_UNREAD_ENDS))
+    _wakeup: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def boxes(self, wall: str) -> AsyncIterator[wire.Box]:
         """Return every sandbox behind this kind of wall that the zygote knows, living and kept."""
         after, more = "", True
         while more:
-            answer = await self.ask(wire.ListBoxes(after), seconds=LIST_SECONDS)
+            answer = await self.request(wire.ListBoxes(after), seconds=LIST_SECONDS)
             if not isinstance(answer, wire.Listed):
                 raise Failed(f"the zygote answered a list by {type(answer).__name__}")
             for box in answer.boxes:
@@ -73,7 +73,7 @@ class Link:
             more = answer.more
             after = answer.boxes[-1].sandbox_id if more else ""
 
-    async def ask(self, request: wire.Request, *, seconds: float) -> wire.Answer:
+    async def request(self, request: wire.Request, *, seconds: float) -> wire.Answer:
         """Return the answer to one request.
 
         Raises the error that a refusal stands for; `Unavailable` without a zygote, when it goes
@@ -125,25 +125,25 @@ class Link:
             return
         loop.remove_writer(link.fileno())
 
-    async def next_death(self) -> wire.Ended | None:
+    async def next_end(self) -> wire.Ended | None:
         """Return the next end of a sandbox, in order.
 
         Returns None, once, when another zygote answers than before: the former one's sandboxes have
         ended without a report. Cancellation loses nothing.
         """
-        while not self._deaths:
+        while not self._ends:
             try:
                 self.connect()
             except Unavailable:
-                self._heard = -1
+                self._reported_connection = -1
                 await asyncio.sleep(RECONNECT_SECONDS)
                 continue
-            before, self._heard = self._heard, self._connection
+            before, self._reported_connection = self._reported_connection, self._connection
             if before not in {0, self._connection}:
                 return None
-            self._stirred.clear()
-            await self._stirred.wait()
-        return self._deaths.popleft()
+            self._wakeup.clear()
+            await self._wakeup.wait()
+        return self._ends.popleft()
 
     def connect(self) -> None:
         """Connect unless connected. Raises `Unavailable`. It never waits: a unix socket answers at
@@ -181,8 +181,8 @@ class Link:
             self.close()  # another version: the waiting callers learn that it went away
             return
         if isinstance(answered.answer, wire.Ended):
-            self._deaths.append(answered.answer)
-            self._stirred.set()
+            self._ends.append(answered.answer)
+            self._wakeup.set()
             return
         future = self._waiting.get(answered.number)
         if future is not None and not future.done():
@@ -201,4 +201,4 @@ class Link:
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(Unavailable("the zygote went away: run `atoll up`"))
-        self._stirred.set()
+        self._wakeup.set()

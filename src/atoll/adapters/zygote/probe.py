@@ -8,7 +8,7 @@ _REQUEST = b"GET /health HTTP/1.1\r\nHost: runtime\r\nConnection: close\r\n\r\n"
 _MAX_HEAD_BYTES = 256
 
 
-async def healthy(path: str, *, seconds: float) -> None:
+async def check_health(path: str, *, seconds: float) -> None:
     """Return once it answers 200. Raises `Unavailable` when nobody listens or no answer
     comes within `seconds`, `Failed` when it answers something else."""
     try:

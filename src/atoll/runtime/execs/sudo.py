@@ -34,10 +34,10 @@ Record = Callable[[str, Mapping[str, object]], object]
 class Run:
     """One command under way: `over` is how it ended."""
 
-    def __init__(self, number: int, argv: tuple[str, ...], send: Callable[[wire.Pass], None]):
+    def __init__(self, number: int, argv: tuple[str, ...], send: Callable[[wire.PassSignal], None]):
         self.number = number
         self.argv = argv
-        self.over: asyncio.Future[wire.Over] = asyncio.get_running_loop().create_future()
+        self.over: asyncio.Future[wire.CommandEnded] = asyncio.get_running_loop().create_future()
         self._send = send
         self._signals = 0
 
@@ -45,11 +45,11 @@ class Run:
         """Pass a signal on; one that is not passed on, and any after too many, is dropped."""
         if number in wire.SIGNALS and self._signals < MAX_SIGNALS:
             self._signals += 1
-            self._send(wire.Pass(self.number, number))
+            self._send(wire.PassSignal(self.number, number))
 
     def end(self) -> None:
         """Nobody waits for it any more."""
-        self._send(wire.Pass(self.number, 0))
+        self._send(wire.PassSignal(self.number, 0))
 
 
 class Sudo:
@@ -72,7 +72,7 @@ class Sudo:
             self._zygote.close()
             self._zygote = None
         for run in self._runs.values():
-            _settle(run, wire.Over(run.number, NOT_BEGUN, "the sandbox is ending"))
+            _settle(run, wire.CommandEnded(run.number, NOT_BEGUN, "the sandbox is ending"))
 
     def begin(self, argv: tuple[str, ...], cwd: str, pid: int) -> Run:
         """Have `argv` run in `cwd` on the input and output of the process `pid` inside. Wait for
@@ -84,7 +84,7 @@ class Sudo:
             raise LimitReached(f"{MAX_A_MINUTE} commands a minute are the most: wait a little")
         run = Run(self._last + 1, argv, self._send)
         try:
-            self._send(wire.Run(run.number, argv, cwd, pid))
+            self._send(wire.RunCommand(run.number, argv, cwd, pid))
         except Malformed as err:
             raise Invalid(str(err)) from err
         self._last = run.number
@@ -111,7 +111,7 @@ class Sudo:
             raise Forbidden(over.why)
         return over.code
 
-    def _send(self, message: wire.Run | wire.Pass) -> None:
+    def _send(self, message: wire.RunCommand | wire.PassSignal) -> None:
         if self._zygote is None:
             raise Unavailable("the sandbox is ending")
         try:
@@ -123,7 +123,7 @@ class Sudo:
         if self._zygote is None:
             return
         try:
-            over = wire.decode_over(self._zygote.recv(_MAX_BYTES))
+            over = wire.decode_end(self._zygote.recv(_MAX_BYTES))
         except BlockingIOError:
             return
         except (OSError, Malformed):
@@ -134,6 +134,6 @@ class Sudo:
             _settle(run, over)
 
 
-def _settle(run: Run, over: wire.Over) -> None:
+def _settle(run: Run, over: wire.CommandEnded) -> None:
     if not run.over.done():
         run.over.set_result(over)

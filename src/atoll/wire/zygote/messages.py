@@ -341,14 +341,14 @@ class Ended(msgspec.Struct, frozen=True, tag_field="answer", tag="ended"):
 Answer = Started | Awaited | Cleaned | Listed | Reported | Imported | Refused | Ended
 
 
-class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class NumberedRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A request with its number."""
 
     number: Annotated[int, msgspec.Meta(ge=1, le=2**53)]
     request: Request
 
 
-class Answered(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class NumberedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An answer with the number of its request; 0 for one without a request."""
 
     number: int
@@ -361,8 +361,8 @@ class _Numbered(msgspec.Struct):
     number: int = 0
 
 
-_ASKED = msgspec.json.Decoder(Asked)
-_ANSWERED = msgspec.json.Decoder(Answered)
+_ASKED = msgspec.json.Decoder(NumberedRequest)
+_ANSWERED = msgspec.json.Decoder(NumberedAnswer)
 
 
 def _encoded(message: Any) -> bytes:
@@ -377,10 +377,10 @@ def _encoded(message: Any) -> bytes:
 
 def encode_request(number: int, request: Request) -> bytes:
     """Return one datagram. Raises `Malformed` past `MAX_MESSAGE_BYTES`."""
-    return _encoded(Asked(number, request))
+    return _encoded(NumberedRequest(number, request))
 
 
-def decode_request(wire: bytes) -> Asked:
+def decode_request(wire: bytes) -> NumberedRequest:
     """Read one datagram. Raises `Malformed` saying which field is wrong."""
     if len(wire) > MAX_MESSAGE_BYTES:
         raise Malformed(f"a request of more than {MAX_MESSAGE_BYTES} bytes was refused unread")
@@ -401,10 +401,10 @@ def number_of(wire: bytes) -> int:
 
 def encode_answer(number: int, answer: Answer) -> bytes:
     """Return one datagram. Raises `Malformed` past `MAX_MESSAGE_BYTES`."""
-    return _encoded(Answered(number, answer))
+    return _encoded(NumberedAnswer(number, answer))
 
 
-def decode_answer(wire: bytes) -> Answered:
+def decode_answer(wire: bytes) -> NumberedAnswer:
     """Read one datagram. Raises `Malformed` when it is not an answer of this version."""
     try:
         return _ANSWERED.decode(wire)

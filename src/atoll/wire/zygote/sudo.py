@@ -18,7 +18,9 @@ SIGNALS = (1, 2, 3, 15)
 _Number = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
 
 
-class Run(msgspec.Struct, frozen=True, tag_field="sudo", tag="run", forbid_unknown_fields=True):
+class RunCommand(
+    msgspec.Struct, frozen=True, tag_field="sudo", tag="run", forbid_unknown_fields=True
+):
     """A request to run `argv` in `cwd`, on input and output of the process that is `pid` inside."""
 
     number: _Number
@@ -27,14 +29,16 @@ class Run(msgspec.Struct, frozen=True, tag_field="sudo", tag="run", forbid_unkno
     pid: Annotated[int, msgspec.Meta(ge=2, le=2**22)]
 
 
-class Pass(msgspec.Struct, frozen=True, tag_field="sudo", tag="pass", forbid_unknown_fields=True):
+class PassSignal(
+    msgspec.Struct, frozen=True, tag_field="sudo", tag="pass", forbid_unknown_fields=True
+):
     """A request to pass a signal on to run `number`; 0 ends it at once."""
 
     number: _Number
     signal: Annotated[int, msgspec.Meta(ge=0, le=15)]
 
 
-class Over(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CommandEnded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The end of run `number`: with `code` as a shell reports it, or, with `why`, without a
     start."""
 
@@ -43,11 +47,13 @@ class Over(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     why: str = ""
 
 
-_ASKED: msgspec.json.Decoder[Run | Pass] = msgspec.json.Decoder(Run | Pass)
-_OVER = msgspec.json.Decoder(Over)
+_ASKED: msgspec.json.Decoder[RunCommand | PassSignal] = msgspec.json.Decoder(
+    RunCommand | PassSignal
+)
+_OVER = msgspec.json.Decoder(CommandEnded)
 
 
-def encode(message: Run | Pass | Over) -> bytes:
+def encode(message: RunCommand | PassSignal | CommandEnded) -> bytes:
     """Return one datagram. Raises `Malformed` when it is too long or is no text."""
     try:
         packet = msgspec.json.encode(message)
@@ -58,7 +64,7 @@ def encode(message: Run | Pass | Over) -> bytes:
     return packet
 
 
-def decode_asked(packet: bytes) -> Run | Pass:
+def decode_command(packet: bytes) -> RunCommand | PassSignal:
     """Return the runtime's message. Raises `Malformed`."""
     try:
         return _ASKED.decode(packet)
@@ -66,7 +72,7 @@ def decode_asked(packet: bytes) -> Run | Pass:
         raise Malformed(f"a runtime's message cannot be read: {err}") from err
 
 
-def decode_over(packet: bytes) -> Over:
+def decode_end(packet: bytes) -> CommandEnded:
     """Return the zygote's message. Raises `Malformed`."""
     try:
         return _OVER.decode(packet)

@@ -6,7 +6,7 @@ from pathlib import Path
 from atoll.adapters.trees.shelf import TreeShelf
 from atoll.domain.errors import AtollError
 from atoll.zygote.records import record
-from atoll.zygote.records.home import SPARE_PREFIX, Home
+from atoll.zygote.records.home import POOL_PREFIX, Home
 from atoll.zygote.records.uids import Counter
 
 
@@ -24,13 +24,13 @@ def image_shelf(home: Home) -> TreeShelf:
             box.hostname or box.sandbox_id
             for box in _boxes(home)
             # One that only stands ready is nobody's, and never taken once the tree is gone.
-            if box.tree == str(tree) and not box.sandbox_id.startswith(SPARE_PREFIX)
+            if box.tree == str(tree) and not box.sandbox_id.startswith(POOL_PREFIX)
         )
 
     return TreeShelf(home.images, take_uid, users)
 
 
-def _boxes(home: Home) -> list[record.Record]:
+def _boxes(home: Home) -> list[record.SandboxRecord]:
     """Every sandbox whose files are kept, living or not."""
     found = []
     for folder in home.boxes.iterdir() if home.boxes.is_dir() else ():

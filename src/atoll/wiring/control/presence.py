@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.errors import Conflict, Unavailable
-from atoll.zygote.records.home import passage_mode
+from atoll.zygote.records.home import traversal_mode
 
 BACKLOG = 1024
 
@@ -40,7 +40,7 @@ def present(
     when a control plane already runs on this home, `Unavailable` when the port cannot be had.
     """
     run = home / "run"
-    run.mkdir(mode=passage_mode(), parents=True, exist_ok=True)
+    run.mkdir(mode=traversal_mode(), parents=True, exist_ok=True)
     note = run / "control.json"
     with (
         _lock(run / "control.lock"),

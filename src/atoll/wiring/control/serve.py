@@ -25,7 +25,7 @@ from atoll.wiring.control.presence import Presence, present
 from atoll.wiring.control.settings import ControlSettings, read_settings
 from atoll.wiring.launch.start_link import StartLink
 from atoll.zygote.daemon import kernel
-from atoll.zygote.daemon.title import entitle
+from atoll.zygote.daemon.title import set_title
 
 if TYPE_CHECKING:
     import uvicorn
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run until SIGTERM or SIGINT; the exit code. 1 with a sentence on stderr when it cannot."""
     kernel.forbid_cores()
     said = _parser().parse_args(arguments)
-    entitle("control", str(said.home))
+    set_title("control", str(said.home))
     link = StartLink.inherited(said.starter_fd)
     with link or nullcontext():
         return _main(said, link)

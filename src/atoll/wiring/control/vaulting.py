@@ -8,7 +8,7 @@ from atoll.adapters.vaults.envelope import EnvelopeVault
 from atoll.adapters.vaults.master_keys import KeyFile, from_command, read_keys
 from atoll.wire.contract.policy import DoorLimits
 from atoll.wiring.control.settings import ControlSettings
-from atoll.zygote.daemon.kernel import hold_in_memory
+from atoll.zygote.daemon.kernel import lock_in_memory
 
 _log = structlog.get_logger(__name__)
 
@@ -30,7 +30,7 @@ def open_vault(settings: ControlSettings, environ: Mapping[str, str]) -> Envelop
 
 def held(value: bytes | str) -> None:
     """Keep a key out of swap and cores for the life of this process, and log where that fails."""
-    if not hold_in_memory(value):
+    if not lock_in_memory(value):
         _log.warning("a key could not be locked in memory: RLIMIT_MEMLOCK may be 0")
 
 

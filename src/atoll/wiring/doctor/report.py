@@ -24,9 +24,9 @@ from atoll.zygote.disk.own_places import own_places
 from atoll.zygote.jobs.programs import bwrap_version, find_bwrap, init_kind
 from atoll.zygote.records.home import Home
 from atoll.zygote.records.uids import FIRST_UID
-from atoll.zygote.start.shared_memory import KNOWN_FAULT, NOT_WANTED
+from atoll.zygote.start.shared_memory import KNOWN_FAULT, SHARING_OFF
 from atoll.zygote.wall import hierarchies, landlock
-from atoll.zygote.wall.confinement import MISSING, described
+from atoll.zygote.wall.confinement import MISSING, describe_landlock
 from atoll.zygote.wall.covers import closed_to_others, covers
 from atoll.zygote.wall.seccomp import ARCHITECTURES
 
@@ -182,7 +182,7 @@ def _confinement(report: wire.Reported | None) -> Iterator[Finding]:
     """Report what confines a runtime, which reads its sandbox's bytes beside its keys."""
     version = landlock.abi()
     if version:
-        text = f"each is held by {described(version)} and a list of system calls"
+        text = f"each is held by {describe_landlock(version)} and a list of system calls"
         yield Finding("runtimes' own wall", "ok", text)
     elif report is None:  # else `limit: landlock` says so
         fix = "Use Linux 5.13 or newer with `landlock` among its security modules (lsm=)."
@@ -304,7 +304,7 @@ def _zygote(report: wire.Reported | None) -> Iterator[Finding]:
 def _memory(report: wire.Reported | None) -> Iterator[Finding]:
     if report is None:
         return
-    if report.unshared == NOT_WANTED:
+    if report.unshared == SHARING_OFF:
         yield Finding("memory", "ok", "each runtime keeps memory of its own: share_memory is off")
     elif report.unshared:
         text = f"share_memory is on, but nothing is shared: {report.unshared}"

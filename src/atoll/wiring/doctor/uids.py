@@ -9,7 +9,11 @@ from collections.abc import Iterator
 from atoll.ports.host import Finding
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.records.home import Home
-from atoll.zygote.records.subordinate_uids import TOGETHER, Lacking, open_subordinates
+from atoll.zygote.records.subordinate_uids import (
+    ALL_SANDBOXES_SHARE,
+    MissingSubordinates,
+    open_subordinates,
+)
 from atoll.zygote.start.host_resources import ALL_SHARED
 from atoll.zygote.wall.shared_uid import FILES, OWN_FILES, SHARE
 
@@ -26,8 +30,8 @@ def uid_findings(home: Home, report: wire.Reported | None) -> Iterator[Finding]:
         text = "rootless: Atoll was started before you had subordinate uids, and uses none"
         yield Finding("uids", "warn", text, f"{again}.")
     elif lacking is not None and (report is None or began_without):
-        text = f"rootless: all sandboxes run under your uid, because {lacking.why}"
-        yield Finding("uids", "warn", text, f"{lacking.mend} Then {again}.")
+        text = f"rootless: all sandboxes run under your uid, because {lacking.reason}"
+        yield Finding("uids", "warn", text, f"{lacking.remedy} Then {again}.")
     else:
         yield Finding(
             "uids",
@@ -40,9 +44,9 @@ def uid_findings(home: Home, report: wire.Reported | None) -> Iterator[Finding]:
     yield _shared()
 
 
-def _lacking(home: Home) -> Lacking | None:
+def _lacking(home: Home) -> MissingSubordinates | None:
     found = open_subordinates(home.boxes)
-    if isinstance(found, Lacking):
+    if isinstance(found, MissingSubordinates):
         return found
     os.close(found.namespace)
     return None
@@ -64,6 +68,7 @@ def _apart() -> Finding:
     return Finding(
         "your uid's pools",
         "ok",
-        f"sandboxes together take at most 1/{TOGETHER} of your inotify watchers; their pending "
-        "signals and processes count as yours, too; descriptors on their way and pipes do not",
+        f"sandboxes together take at most 1/{ALL_SANDBOXES_SHARE} of your inotify watchers; "
+        "their pending signals and processes count as yours, too; descriptors on their way "
+        "and pipes do not",
     )

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from atoll.domain.errors import Failed, Invalid
-from atoll.zygote.records.home import passage_mode
+from atoll.zygote.records.home import traversal_mode
 from atoll.zygote.records.uids import FIRST_UID, Counter
 
 HOME_MODE = 0o1771
@@ -47,12 +47,12 @@ def _prepare(home: Path) -> int:
     first = not run.exists()
     for folder in (home, run, boxes):
         folder.mkdir(parents=True, exist_ok=True)
-    boxes.chmod(passage_mode())
+    boxes.chmod(traversal_mode())
     uid = _control_uid(home)
     for folder in (home, run):
         if os.geteuid() == 0:
             os.chown(folder, 0, uid, follow_symlinks=False)
-        folder.chmod(HOME_MODE if os.geteuid() == 0 else passage_mode())
+        folder.chmod(HOME_MODE if os.geteuid() == 0 else traversal_mode())
     for name in ("agents", "images", "grants"):
         _persons_folder(home / name)
     for name, mode in _CONTROL_FOLDERS:
@@ -83,7 +83,7 @@ def _persons_folder(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     if os.geteuid() == 0:
         os.chown(folder, 0, 0, follow_symlinks=False)
-    folder.chmod(0o755 if os.geteuid() == 0 else passage_mode())
+    folder.chmod(0o755 if os.geteuid() == 0 else traversal_mode())
 
 
 def _shared_folder(folder: Path, uid: int) -> None:
@@ -92,7 +92,7 @@ def _shared_folder(folder: Path, uid: int) -> None:
     folder.mkdir(exist_ok=True)
     if os.geteuid() == 0:
         os.chown(folder, 0, uid, follow_symlinks=False)
-    folder.chmod(0o2750 if os.geteuid() == 0 else passage_mode())
+    folder.chmod(0o2750 if os.geteuid() == 0 else traversal_mode())
 
 
 def _hand_over(file: Path, uid: int) -> None:
@@ -115,6 +115,6 @@ def _control_folder(folder: Path, mode: int, uid: int) -> None:
     except FileExistsError:
         if privileged:
             return  # it is the control plane's, who may have moved it: nothing of root's follows
-    folder.chmod(mode if privileged else passage_mode())
+    folder.chmod(mode if privileged else traversal_mode())
     if privileged:
         os.chown(folder, uid, uid, follow_symlinks=False)

@@ -20,7 +20,7 @@ from atoll.wiring.launch import mount_view, zygote_process
 from atoll.wiring.launch.home_setup import prepare_home
 from atoll.wiring.launch.start_link import StartLink
 from atoll.zygote.daemon import kernel
-from atoll.zygote.daemon.title import titled
+from atoll.zygote.daemon.title import has_title
 from atoll.zygote.disk.safe_open import read_plain
 from atoll.zygote.records.home import Home
 
@@ -127,7 +127,7 @@ def _control_pid(home: Home) -> int | None:
         return None
     words = command.split(b"\0")
     begins = CONTROL_MODULE.encode() in words and os.fsencode(home.root) in words
-    return int(pid) if begins or titled(command, "control", home.root) else None
+    return int(pid) if begins or has_title(command, "control", home.root) else None
 
 
 def _end(pid: int) -> None:

@@ -9,14 +9,14 @@ the folder is there.
 from pathlib import Path
 
 from atoll.zygote.disk.own_places import own_places
-from atoll.zygote.disk.storage import private_mounts
-from atoll.zygote.wall.covers import closed_to_others, covers, lay_cover
+from atoll.zygote.disk.storage import enter_private_mounts
+from atoll.zygote.wall.covers import closed_to_others, covers, mount_cover
 
 
 def enter(home: Path) -> None:
     """Enter a mount namespace of our own and cover what is closed. As root only; raises
     `OSError` where the kernel refuses."""
     wanted = covers(own_places(home), closed_to_others)
-    private_mounts()
+    enter_private_mounts()
     for cover in wanted:
-        lay_cover(cover)
+        mount_cover(cover)

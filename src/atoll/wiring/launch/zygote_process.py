@@ -97,7 +97,7 @@ def _launch(home: Home, ready: int, starter: int) -> NoReturn:
             mount_view.enter(home.root)
         argv = _scoped(home, (ready, starter), machine)
         if argv[0] == sys.executable:
-            cgroups.step_aside(home.tag)
+            cgroups.join_own_group(home.tag)
         for each in (ready, starter):
             os.set_inheritable(each, True)
         os.execve(argv[0], argv, environment())  # noqa: S606  an argv list of ours

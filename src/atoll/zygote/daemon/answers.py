@@ -6,33 +6,33 @@ from typing import cast, get_args
 
 from atoll.domain.errors import AtollError
 from atoll.wire.zygote import messages as wire
-from atoll.zygote.records.entry import Live, Phase
-from atoll.zygote.records.record import Record
-from atoll.zygote.start.host_resources import Laid, Nursery
+from atoll.zygote.records.entry import Phase, SandboxEntry
+from atoll.zygote.records.record import SandboxRecord
+from atoll.zygote.start.host_resources import HostResources, RendezvousReady
 
 
-def shown(nursery: Nursery, known: Record, box: Live | None) -> wire.Box:
-    """A sandbox, which lives where there is a `box`."""
+def box_answer(host: HostResources, known: SandboxRecord, entry: SandboxEntry | None) -> wire.Box:
+    """A sandbox, which lives where there is an `entry`."""
     return wire.Box(
         sandbox_id=known.sandbox_id,
         generation=known.generation,
-        live=box is not None and box.phase is not Phase.BURIAL,
-        socket=str(nursery.home.box(known.sandbox_id).socket),
+        live=entry is not None and entry.phase is not Phase.STOPPING,
+        socket=str(host.home.box(known.sandbox_id).socket),
         host_uid=known.sandbox_uid,
-        runtime_pid=box.pid if box is not None else 0,
+        runtime_pid=entry.pid if entry is not None else 0,
         init=known.init,
         degraded=known.degraded,
         reason=known.reason,
         wall=known.wall,
-        maintenance=box is not None and box.maintenance,
+        maintenance=entry is not None and entry.maintenance,
     )
 
 
-def awaited(nursery: Nursery, box: Live, laid: Laid) -> wire.Awaited:
+def awaited_answer(host: HostResources, entry: SandboxEntry, laid: RendezvousReady) -> wire.Awaited:
     """What whoever builds a wall must know."""
-    places, programs = nursery.home.box(box.record.sandbox_id), nursery.programs
+    places, programs = host.home.box(entry.record.sandbox_id), host.programs
     return wire.Awaited(
-        box=shown(nursery, box.record, box),
+        box=box_answer(host, entry.record, entry),
         rendezvous=str(places.rendezvous),
         init_file=str(programs.init_file),
         init=programs.init_inside,
@@ -56,7 +56,7 @@ def kind_of(code: str) -> wire.Kind:
     return "failed"
 
 
-def ending(status: int) -> str:
+def describe_end(status: int) -> str:
     """How a process ended, as the rest of a sentence."""
     code = os.waitstatus_to_exitcode(status)
     if code < 0:

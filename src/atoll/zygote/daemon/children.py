@@ -30,12 +30,12 @@ Packet = Callable[[bytes, list[int]], None]
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A process of ours. `talk` is our end of its socket, closed once it ended; `pidfd` is
+    """A process of ours. `channel` is our end of its socket, closed once it ended; `pidfd` is
     closed by whoever forked it."""
 
     pid: int
     pidfd: int
-    talk: socket.socket
+    channel: socket.socket
 
 
 @dataclass(slots=True)
@@ -54,18 +54,18 @@ class Loop:
         self._epoll.register(fd, select.EPOLLIN)
         self._ready[fd] = ready
 
-    def once_writable(self, fd: int, call: Callable[[], None]) -> None:
+    def call_when_writable(self, fd: int, call: Callable[[], None]) -> None:
         """Call once when the watched `fd` takes data again."""
         self._epoll.modify(fd, select.EPOLLIN | select.EPOLLOUT)
         self._writable[fd] = call
 
-    def forget(self, fd: int) -> None:
+    def unwatch(self, fd: int) -> None:
         """No longer watch `fd`; not watching it is fine."""
         self._writable.pop(fd, None)
         if self._ready.pop(fd, None) is not None:
             self._epoll.unregister(fd)
 
-    def later(self, seconds: float, call: Callable[[], None]) -> None:
+    def call_later(self, seconds: float, call: Callable[[], None]) -> None:
         """Call once, after `seconds`."""
         self._timers.append((time.monotonic() + seconds, call))
 
@@ -97,7 +97,7 @@ class Loop:
                 terminate = False
                 on_terminate()
         signal.set_wakeup_fd(old)
-        self.forget(woken.fileno())
+        self.unwatch(woken.fileno())
         woken.close()
         waker.close()
 
@@ -153,11 +153,11 @@ class Loop:
                 return
             except ConnectionError:
                 pass  # it ended without having read all it was told
-            self.forget(ours.fileno())
+            self.unwatch(ours.fileno())
 
         def finish(status: int) -> None:
             read()
-            self.forget(ours.fileno())
+            self.unwatch(ours.fileno())
             ours.close()
             ended(status)
 
@@ -183,13 +183,13 @@ def _deliver(sock: socket.socket, packet: Packet) -> bool:
     return True
 
 
-def _be_child(body: Callable[[socket.socket], None], talk: socket.socket) -> NoReturn:
+def _be_child(body: Callable[[socket.socket], None], channel: socket.socket) -> NoReturn:
     code = 1
     try:
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, *TERMINATIONS):
             signal.signal(number, signal.SIG_DFL)
-        body(talk)
+        body(channel)
         code = 0
     except Exception:  # noqa: BLE001  the root of this process: say why, then end
         traceback.print_exc()

@@ -229,22 +229,22 @@ def drop_to(uid: int, groups: tuple[int, ...] = ()) -> None:
     os.setgroups(groups)
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
-    _stay_closed()
+    _forbid_dumps()
 
 
-def lay_down(uid: int) -> None:
-    """Act as `uid` from now on: root is only remembered, until `take_up` or `drop_to`."""
+def suspend_root(uid: int) -> None:
+    """Act as `uid` from now on: root is only remembered, until `resume_root` or `drop_to`."""
     os.setgroups([])
     os.setresgid(uid, uid, 0)
     os.setresuid(uid, uid, 0)
-    _stay_closed()
+    _forbid_dumps()
 
 
-def take_up() -> None:
-    """Be root again after `lay_down`."""
+def resume_root() -> None:
+    """Be root again after `suspend_root`."""
     os.setresuid(0, 0, 0)
     os.setresgid(0, 0, 0)
-    _stay_closed()
+    _forbid_dumps()
 
 
 def forbid_cores() -> None:
@@ -257,7 +257,7 @@ def forbid_cores() -> None:
     prctl(PR_SET_DUMPABLE, 0)
 
 
-def _stay_closed() -> None:
+def _forbid_dumps() -> None:
     # A change of ids sets what `fs.suid_dumpable` says, which is 2, a core for root, on many hosts.
     prctl(PR_SET_DUMPABLE, 0)
 
@@ -279,7 +279,7 @@ def own_files_in_proc() -> Iterator[None]:
         prctl(PR_SET_DUMPABLE, 0)
 
 
-def hold_in_memory(value: bytes | str) -> bool:
+def lock_in_memory(value: bytes | str) -> bool:
     """Keep the pages of a value that lives as long as this process out of swap and cores. Returns
     whether the kernel did both. Copies of it that others made are not found."""
     page = mmap.PAGESIZE

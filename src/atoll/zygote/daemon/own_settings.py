@@ -21,7 +21,7 @@ from atoll.domain.sandbox.interior import (
 )
 from atoll.zygote.records.home import Home
 
-MAX_NOTE_BYTES = 64 * 1024
+MAX_OWNED_FILE_BYTES = 64 * 1024
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -37,10 +37,10 @@ class OwnSettings:
     runtime_tasks: int = DEFAULT_RUNTIME_TASKS
 
 
-def own_settings(home: Home) -> OwnSettings:
+def read_own_settings(home: Home) -> OwnSettings:
     """Read them anew. Never raises."""
     try:
-        found = tomllib.loads(own_note(home.root / "config.toml").decode())
+        found = tomllib.loads(read_owned_file(home.root / "config.toml").decode())
     except (OSError, ValueError):
         return OwnSettings()
     return OwnSettings(
@@ -65,7 +65,7 @@ def _number(found: Any, usual: int, *, least: int = 0) -> int:
     return found if fits else usual
 
 
-def own_note(path: Path) -> bytes:
+def read_owned_file(path: Path) -> bytes:
     """Return a small file that nobody but the zygote's own user can have written. Raises
     `OSError`."""
     fd = os.open(path, _READ)
@@ -74,6 +74,6 @@ def own_note(path: Path) -> bytes:
         foreign = found.st_uid != os.geteuid() or found.st_mode & 0o022
         if not stat.S_ISREG(found.st_mode) or foreign:
             raise PermissionError(f"{path.name} is not a file of the home's owner alone")
-        return os.read(fd, MAX_NOTE_BYTES)
+        return os.read(fd, MAX_OWNED_FILE_BYTES)
     finally:
         os.close(fd)

@@ -26,7 +26,7 @@ def listen(path: str, owner: int, kind: socket.SocketKind, *, backlog: int) -> s
     return listener
 
 
-def peer(connection: socket.socket) -> tuple[int, int]:
+def peer_credentials(connection: socket.socket) -> tuple[int, int]:
     """Pid and uid of who connected."""
     raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     pid, uid, _gid = _CREDENTIALS.unpack(raw)

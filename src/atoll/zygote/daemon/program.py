@@ -20,27 +20,31 @@ from atoll.domain.errors import Conflict, Failed
 from atoll.domain.sandbox.interior import MIB
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.daemon.children import TERMINATIONS, Loop
-from atoll.zygote.daemon.own_settings import own_settings
-from atoll.zygote.daemon.server import Server, bind
+from atoll.zygote.daemon.own_settings import read_own_settings
+from atoll.zygote.daemon.server import ZygoteServer, bind
 from atoll.zygote.disk import image
-from atoll.zygote.disk.disk_space import measured
-from atoll.zygote.disk.engine_mounts import Lender
+from atoll.zygote.disk.disk_space import measure_disk_space
+from atoll.zygote.disk.engine_mounts import EngineMounts
 from atoll.zygote.disk.host_root import etc_tree
 from atoll.zygote.disk.storage import Storage
-from atoll.zygote.jobs.imports import Importer
+from atoll.zygote.jobs.imports import BundleImporter
 from atoll.zygote.jobs.programs import install
 from atoll.zygote.records.boxes import Boxes
-from atoll.zygote.records.home import PASSED_MODE, Home, passage_mode
-from atoll.zygote.records.subordinate_uids import Lacking, Subordinates, open_subordinates
+from atoll.zygote.records.home import TRAVERSABLE_MODE, Home, traversal_mode
+from atoll.zygote.records.subordinate_uids import (
+    MissingSubordinates,
+    Subordinates,
+    open_subordinates,
+)
 from atoll.zygote.records.sweep import sweep
 from atoll.zygote.records.uids import Counter, Reserve
-from atoll.zygote.start.host_resources import Become, Nursery
-from atoll.zygote.start.pool import SPARES
-from atoll.zygote.start.shared_memory import Mould
-from atoll.zygote.start.starts import Births
+from atoll.zygote.start.host_resources import HostResources, ServeRuntime
+from atoll.zygote.start.pool import POOL_SIZE
+from atoll.zygote.start.shared_memory import SharedMemory
+from atoll.zygote.start.starts import Starts
 from atoll.zygote.stop.teardown import unlink_socket
 from atoll.zygote.wall import cgroups, runtime_group
-from atoll.zygote.wall.confinement import confinement
+from atoll.zygote.wall.confinement import plan_confinement
 
 MAX_FILES = 65536
 CLAIM_SECONDS = 15.0
@@ -48,17 +52,17 @@ CLAIM_SECONDS = 15.0
 
 def run(
     root: Path,
-    become: Become,
+    serve_runtime: ServeRuntime,
     *,
     ready: Callable[[], None] = lambda: None,
     machine: int | None = None,
     starter: int | None = None,
-    spares: int = SPARES,
+    pool_size: int = POOL_SIZE,
 ) -> None:
     """Be the zygote of the home at `root` until SIGTERM; `ready` is called once it listens.
     `machine` is a descriptor of the machine's mount namespace, when ours is another. `starter` is
     the link to whoever started it: its end without a byte ends the zygote, too. As root up to
-    `spares` sandboxes stand ready for the next starts.
+    `pool_size` sandboxes stand ready for the next starts.
 
     Raises `Conflict` when the home has one already, `Failed` with what the host lacks.
     """
@@ -72,35 +76,37 @@ def run(
     programs = install(home)
     etc_tree(home.roots)
     groups = cgroups.prepare(home.tag)
-    lender = Lender(home, machine)
-    kept = sweep(home, groups, lender)
-    storage = Storage(home, os.geteuid() == 0 and image.can_mount(), lender)
-    settings = own_settings(home)
-    mould = Mould(wanted=settings.share_memory)
-    held = confinement(home.root)
-    parts = (programs, groups, storage, control_uid, become, held, mould, settings)
-    nursery = Nursery(home, *parts, subordinates=_subordinates(home))
+    engine_mounts = EngineMounts(home, machine)
+    kept = sweep(home, groups, engine_mounts)
+    storage = Storage(home, os.geteuid() == 0 and image.can_mount(), engine_mounts)
+    settings = read_own_settings(home)
+    shared_memory = SharedMemory(wanted=settings.share_memory)
+    held = plan_confinement(home.root)
+    parts = (programs, groups, storage, control_uid, serve_runtime, held, shared_memory, settings)
+    host = HostResources(home, *parts, subordinates=_subordinates(home))
     uids = Reserve(Counter(home.boxes / "next-uid"))
     loop = Loop()
-    server: Server
+    server: ZygoteServer
 
     def take_uids() -> int:
         return uids.take(2)
 
     def ended(death: wire.Ended) -> None:
-        server.tell_everyone(death)
+        server.broadcast(death)
 
-    boxes = Boxes(Births(loop, nursery, take_uids), ended, kept, spares)
-    server = Server(loop, boxes, Importer(home, programs, control_uid), partial(_report, nursery))
+    boxes = Boxes(Starts(loop, host, take_uids), ended, kept, pool_size)
+    server = ZygoteServer(
+        loop, boxes, BundleImporter(home, programs, control_uid), partial(_report, host)
+    )
     listener = bind(str(home.socket), control_uid)
     server.listen(listener)
     if starter is not None:
-        _heed_starter(loop, starter, partial(_withdraw, home, server, listener))
+        _watch_starter(loop, starter, partial(_stop_listening, home, server, listener))
     ready()
     server.serve()
     if listener.fileno() >= 0:
-        _withdraw(home, server, listener)
-    cgroups.step_back(home.tag)
+        _stop_listening(home, server, listener)
+    cgroups.remove_own_groups(home.tag)
     os.close(lock)
 
 
@@ -108,21 +114,21 @@ def _subordinates(home: Home) -> Subordinates | None:
     if os.geteuid() == 0:
         return None
     found = open_subordinates(home.boxes)
-    if isinstance(found, Lacking):
-        print(f"zygote: no subordinate uids: {found.why}", file=sys.stderr, flush=True)
+    if isinstance(found, MissingSubordinates):
+        print(f"zygote: no subordinate uids: {found.reason}", file=sys.stderr, flush=True)
         return None
     for folder in (home.roots, home.programs, *home.programs.glob("**/")):
         # Below a home and `run` that stay closed: a subordinate uid gets there by a mount.
-        folder.chmod(PASSED_MODE)
+        folder.chmod(TRAVERSABLE_MODE)
     return found
 
 
-def _heed_starter(loop: Loop, starter: int, withdraw: Callable[[], None]) -> None:
+def _watch_starter(loop: Loop, starter: int, withdraw: Callable[[], None]) -> None:
     """End when the start that this zygote belongs to fails. Its socket goes first, so that the
     next start makes a zygote of its own."""
 
     def read() -> None:
-        loop.forget(starter)
+        loop.unwatch(starter)
         if os.read(starter, 1):
             os.close(starter)
             return
@@ -132,7 +138,7 @@ def _heed_starter(loop: Loop, starter: int, withdraw: Callable[[], None]) -> Non
     loop.watch(starter, read)
 
 
-def _withdraw(home: Home, server: Server, listener: socket.socket) -> None:
+def _stop_listening(home: Home, server: ZygoteServer, listener: socket.socket) -> None:
     server.unlisten(listener)
     unlink_socket(home.socket)
 
@@ -143,21 +149,21 @@ def _raise_file_limit() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(MAX_FILES, most), most))
 
 
-def _report(nursery: Nursery) -> wire.Reported:
-    room = measured(nursery.home, nursery.settings.low_disk_mb)
-    used = runtime_group.usage(nursery.groups)
+def _report(host: HostResources) -> wire.Reported:
+    room = measure_disk_space(host.home, host.settings.low_disk_mb)
+    used = runtime_group.usage(host.groups)
     return wire.Reported(
-        root=nursery.root,
+        root=host.root,
         pid=os.getpid(),
-        bwrap=nursery.programs.bwrap_version,
-        init=nursery.programs.init_kind,
-        degraded=nursery.degraded(),
-        unshared=nursery.mould.lacking,
+        bwrap=host.programs.bwrap_version,
+        init=host.programs.init_kind,
+        degraded=host.degraded(),
+        unshared=host.shared_memory.lacking,
         disk=wire.Disk(room.free, room.low, room.promised),
         runtimes=wire.Runtimes(
-            len(used), sum(used), max(used, default=0), nursery.settings.runtime_memory_mb * MIB
+            len(used), sum(used), max(used, default=0), host.settings.runtime_memory_mb * MIB
         ),
-        disk_weight=nursery.groups.weighs_disk,
+        disk_weight=host.groups.weighs_disk,
     )
 
 
@@ -180,14 +186,14 @@ def _claim(home: Home) -> int:
 def _make_folders(home: Home) -> None:
     """The folders a zygote writes to; as root they are root's own, so that whoever holds the
     control plane's uid cannot put links where root writes."""
-    mode = passage_mode()
+    mode = traversal_mode()
     home.run.mkdir(mode=mode, exist_ok=True)
-    for folder in (home.run / "b", home.boxes, home.lent, home.roots, home.programs):
+    for folder in (home.run / "b", home.boxes, home.engine_mounts, home.roots, home.programs):
         folder.mkdir(mode=mode, exist_ok=True)
         found = folder.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
             raise Failed(f"{folder} is not a folder of Atoll's own: move it away")
-        folder.chmod(0o700 if folder == home.lent else mode)
+        folder.chmod(0o700 if folder == home.engine_mounts else mode)
     if os.geteuid() != 0:
         for folder in (home.root, home.run):
             folder.chmod(mode)

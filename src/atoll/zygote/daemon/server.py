@@ -16,8 +16,8 @@ from atoll.wire.zygote import messages as wire
 from atoll.zygote.daemon import kernel
 from atoll.zygote.daemon.answers import refusal
 from atoll.zygote.daemon.children import Loop
-from atoll.zygote.daemon.owned_socket import listen, peer
-from atoll.zygote.jobs.imports import Importer
+from atoll.zygote.daemon.owned_socket import listen, peer_credentials
+from atoll.zygote.jobs.imports import BundleImporter
 from atoll.zygote.records.boxes import Boxes
 from atoll.zygote.records.entry import Reply
 
@@ -30,12 +30,12 @@ _BACKLOG = 16
 
 
 @dataclass(slots=True)
-class Server:
+class ZygoteServer:
     """Hears requests and passes them on. `report` says what the host gives."""
 
     loop: Loop
     boxes: Boxes
-    importer: Importer
+    importer: BundleImporter
     report: Callable[[], wire.Reported]
     _connections: dict[int, socket.socket] = field(default_factory=dict)
     _unsent: dict[int, deque[bytes]] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Server:
 
     def unlisten(self, listener: socket.socket) -> None:
         """Hear nobody new; those connected stay."""
-        self.loop.forget(listener.fileno())
+        self.loop.unwatch(listener.fileno())
         listener.close()
 
     def _accept(self, listener: socket.socket) -> None:
@@ -56,8 +56,11 @@ class Server:
             connection, _address = listener.accept()
         except OSError:
             return
-        heard = {0, os.geteuid(), self.boxes.nursery.control_uid}
-        if peer(connection)[1] not in heard or len(self._connections) >= MAX_CONNECTIONS:
+        heard = {0, os.geteuid(), self.boxes.host.control_uid}
+        if (
+            peer_credentials(connection)[1] not in heard
+            or len(self._connections) >= MAX_CONNECTIONS
+        ):
             connection.close()
             return
         connection.setblocking(False)
@@ -111,14 +114,14 @@ class Server:
             case wire.Serve():
                 self.boxes.serve(request, reply)
             case wire.Await():
-                self.boxes.await_guest(request, reply)
+                self.boxes.await_init(request, reply)
 
     def _import(self, request: wire.Import, reply: Reply) -> None:
         self.importer.check(request)
         if self._imports >= MAX_IMPORTS:
             reply(wire.Refused("unavailable", f"{MAX_IMPORTS} imports are running: try again"))
             return
-        uid = self.boxes.births.take_uids() if self.boxes.nursery.root else None
+        uid = self.boxes.starts.take_uids() if self.boxes.host.root else None
         answers: list[wire.Answer] = []
 
         def ended(_status: int) -> None:
@@ -128,13 +131,13 @@ class Server:
 
         self._imports += 1
         child = self.loop.fork(
-            lambda talk: self.importer.work(request, uid, talk),
+            lambda channel: self.importer.work(request, uid, channel),
             lambda packet, _fds: answers.append(wire.decode_answer(packet).answer),
             ended,
         )
         os.close(child.pidfd)
 
-    def tell_everyone(self, ended: wire.Ended) -> None:
+    def broadcast(self, ended: wire.Ended) -> None:
         """Push a death to every connected control plane."""
         for connection in list(self._connections.values()):
             self._send(connection, 0, ended)
@@ -163,7 +166,7 @@ class Server:
                 connection.send(unsent[0])
                 unsent.popleft()
         except BlockingIOError:
-            self.loop.once_writable(fd, lambda: self._flush(connection))
+            self.loop.call_when_writable(fd, lambda: self._flush(connection))
         except OSError:
             self._hang_up(connection)
 
@@ -171,13 +174,13 @@ class Server:
         fd = connection.fileno()
         self._unsent.pop(fd, None)
         if self._connections.pop(fd, None) is not None:
-            self.loop.forget(fd)
+            self.loop.unwatch(fd)
             connection.close()
 
     def serve(self) -> None:
         """Until SIGTERM; every sandbox is ended then, its files kept."""
         # What was loaded so far is shared with every child: the collector must not touch it.
-        self.boxes.nursery.mould.lay()
+        self.boxes.host.shared_memory.share()
         kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
         self.loop.run(self.boxes.close)
 

@@ -18,12 +18,12 @@ except ImportError:  # a platform without its wheel: only the short names differ
         kernel.name_process(title)
 
 
-def entitle(kind: str, what: str = "") -> None:
+def set_title(kind: str, what: str = "") -> None:
     """Show this process as `atoll KIND WHAT`, its short name (`ps -o comm`) as `atoll-KIND`."""
     setproctitle(f"atoll {kind} {what}".rstrip())
     kernel.name_process(f"atoll-{kind}")
 
 
-def titled(command: bytes, kind: str, home: Path) -> bool:
+def has_title(command: bytes, kind: str, home: Path) -> bool:
     """Whether a /proc/PID/cmdline is the title of this kind of process of a home."""
     return command.rstrip(b"\0") == b"atoll " + kind.encode() + b" " + os.fsencode(home)

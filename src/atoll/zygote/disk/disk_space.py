@@ -20,7 +20,7 @@ _BLOCK_BYTES = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class DiskSpace:
     """Bytes of the home's disk: free for Atoll, the mark below which nothing starts, and what
     images may still take."""
 
@@ -34,17 +34,17 @@ class Room:
         return self.free < self.low
 
 
-def measured(home: Home, low_disk_mb: int) -> Room:
+def measure_disk_space(home: Home, low_disk_mb: int) -> DiskSpace:
     """The room there is now. Raises `OSError`."""
     disk = os.statvfs(home.boxes)
     size = disk.f_blocks * disk.f_frsize
     low = min(low_disk_mb * MIB, size * LOW_PERCENT // 100)
-    return Room(disk.f_bavail * disk.f_frsize, low, _promised(home))
+    return DiskSpace(disk.f_bavail * disk.f_frsize, low, _promised(home))
 
 
-def check_room(home: Home, low_disk_mb: int) -> None:
+def check_disk_space(home: Home, low_disk_mb: int) -> None:
     """Raises `LimitReached`, and logs it, when too little is left for one more sandbox."""
-    room = measured(home, low_disk_mb)
+    room = measure_disk_space(home, low_disk_mb)
     if not room.is_low:
         return
     why = (

@@ -12,29 +12,29 @@ from pathlib import Path
 from atoll.domain.errors import Failed, Forbidden
 from atoll.domain.files.host_mount import HostMount
 from atoll.zygote.daemon import kernel
-from atoll.zygote.disk.engine_mounts import Lender
-from atoll.zygote.disk.host_mounts import opened
+from atoll.zygote.disk.engine_mounts import EngineMounts
+from atoll.zygote.disk.host_mounts import open_source
 from atoll.zygote.records.home import BoxPlaces
 
 _ALWAYS = kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV
 
 
 @dataclass(frozen=True, slots=True)
-class LentFolder:
-    """A folder that waits at `place` to be bound at `target`. `known_by` is its device and inode,
+class EngineFolder:
+    """A folder that waits at `place` to be bound at `target`. `identity` is its device and inode,
     `attributes` what holds for it and every mount below it."""
 
     place: Path
     target: str
-    known_by: tuple[int, int]
+    identity: tuple[int, int]
     attributes: int
 
 
-def lend_folders(
-    mounts: tuple[HostMount, ...], places: BoxPlaces, lender: Lender
-) -> tuple[LentFolder, ...]:
+def mount_engine_folders(
+    mounts: tuple[HostMount, ...], places: BoxPlaces, engine_mounts: EngineMounts
+) -> tuple[EngineFolder, ...]:
     """Open and attach each source in the machine's mounts, out of anybody's propagation, until
-    `Lender.take_back`. Raises `Forbidden` without root, `Invalid` for a link on a source's way,
+    `EngineMounts.unmount`. Raises `Forbidden` without root, `Invalid` for a link on a source's way,
     `Failed` for a kernel that is too old, `OSError`."""
     if not mounts:
         return ()
@@ -43,25 +43,25 @@ def lend_folders(
             "a folder of the host's is mounted in a container only by an Atoll that runs as root: "
             "the Docker daemon would follow links on the way to it. Use ext.namespaces"
         )
-    top = places.lent_folders
+    top = places.engine_folders
     top.mkdir(mode=0o700, exist_ok=True)
-    with lender.machine_mounts():
+    with engine_mounts.machine_mounts():
         flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
         kernel.mount("none", str(top), "tmpfs", flags, data="mode=700,size=64k")
         kernel.mount("none", str(top), flags=kernel.MS_PRIVATE)
-        return tuple(_lent(mount, top / str(number)) for number, mount in enumerate(mounts))
+        return tuple(_mount_folder(mount, top / str(number)) for number, mount in enumerate(mounts))
 
 
-def _lent(mount: HostMount, place: Path) -> LentFolder:
+def _mount_folder(mount: HostMount, place: Path) -> EngineFolder:
     place.mkdir(mode=0o700)
     attributes = _ALWAYS if mount.writable else _ALWAYS | kernel.MOUNT_ATTR_RDONLY
-    source = opened(mount)
+    source = open_source(mount)
     try:
         found = os.fstat(source)
         _attach(source, place, attributes)
     finally:
         os.close(source)
-    return LentFolder(place, mount.target, (found.st_dev, found.st_ino), attributes)
+    return EngineFolder(place, mount.target, (found.st_dev, found.st_ino), attributes)
 
 
 def _attach(source: int, place: Path, attributes: int) -> None:
@@ -81,7 +81,7 @@ def _attach(source: int, place: Path, attributes: int) -> None:
         ) from err
 
 
-def check_folders(pid: int, folders: tuple[LentFolder, ...]) -> None:
+def check_container_folders(pid: int, folders: tuple[EngineFolder, ...]) -> None:
     """Compare the mounts of the container that `pid` is the init of with what was opened, and set
     their attributes again, because an engine drops some. Leaves the working directory at `/`.
     Raises `Failed` when one is another folder or cannot be looked at."""
@@ -99,7 +99,7 @@ def check_folders(pid: int, folders: tuple[LentFolder, ...]) -> None:
         raise Failed(f"the container's mounts cannot be looked at: {err}") from err
 
 
-def _check(folder: LentFolder) -> None:
+def _check(folder: EngineFolder) -> None:
     """In the container's mounts, where `/` is its root."""
     root = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -108,7 +108,7 @@ def _check(folder: LentFolder) -> None:
         os.close(root)
     try:
         found = os.fstat(there)
-        if (found.st_dev, found.st_ino) != folder.known_by:
+        if (found.st_dev, found.st_ino) != folder.identity:
             raise Failed(
                 f"the container shows another folder at {folder.target} than the one that was "
                 "opened, so it was not started. Its daemon must see the mounts of this machine "

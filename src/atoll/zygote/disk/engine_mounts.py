@@ -14,7 +14,7 @@ from pathlib import Path
 
 from atoll.domain.errors import Failed
 from atoll.zygote.daemon import kernel
-from atoll.zygote.records.home import FOLDERS, BoxPlaces, Home
+from atoll.zygote.records.home import FOLDERS_SUFFIX, BoxPlaces, Home
 
 OURS = "/.atoll"
 STATE = "/.atoll/state"
@@ -22,23 +22,23 @@ STATE = "/.atoll/state"
 
 
 @dataclass(frozen=True, slots=True)
-class Loan:
-    """`place` holds `workspace/` and `state/`, as an engine sees it; `known_by` is the device and
+class EngineMount:
+    """`place` holds `workspace/` and `state/`, as an engine sees it; `identity` is the device and
     inode of the second, which every sandbox is shown; `degraded` says what it lacks."""
 
     place: Path
-    known_by: tuple[int, int]
+    identity: tuple[int, int]
     degraded: tuple[str, ...] = ()
 
 
-def loan_of(place: Path, degraded: tuple[str, ...] = ()) -> Loan:
+def engine_mount_at(place: Path, degraded: tuple[str, ...] = ()) -> EngineMount:
     """What is laid out at `place`."""
     found = (place / "state").stat()
-    return Loan(place, (found.st_dev, found.st_ino), degraded)
+    return EngineMount(place, (found.st_dev, found.st_ino), degraded)
 
 
 @dataclass(frozen=True, slots=True)
-class Lender:
+class EngineMounts:
     """`machine` is a descriptor of the machine's mount namespace; None when it is our own."""
 
     home: Home
@@ -58,23 +58,23 @@ class Lender:
         with kernel.entered_mounts(self.machine):
             yield
 
-    def take_back(self, places: BoxPlaces) -> None:
+    def unmount(self, places: BoxPlaces) -> None:
         """Unmount what was lent; whoever took it over keeps it. Nothing lent is fine. Raises
         `OSError`."""
-        for place in (places.lent_folders, places.lent):
+        for place in (places.engine_folders, places.engine_mount):
             if place.exists():
                 with self.machine_mounts():
                     _unmount(place)
                 place.rmdir()
 
-    def take_back_all(self) -> None:
+    def unmount_all(self) -> None:
         """What a zygote that is gone had lent, so that nothing of it stays mounted."""
-        for place in self.home.lent.iterdir():
-            self.take_back(self.home.box(place.name.removesuffix(FOLDERS)))
+        for place in self.home.engine_mounts.iterdir():
+            self.unmount(self.home.box(place.name.removesuffix(FOLDERS_SUFFIX)))
 
-    def close_eyes(self) -> None:
+    def drop_inherited(self) -> None:
         """In a mount namespace of our own: hold nothing that was being lent when it was made."""
-        for place in self.home.lent.iterdir():
+        for place in self.home.engine_mounts.iterdir():
             with contextlib.suppress(OSError):
                 _unmount(place)
 
@@ -84,7 +84,7 @@ def _unmount(place: Path) -> None:
         kernel.unmount(str(place))
 
 
-def check_taken(pid: int, loan: Loan, uid: int) -> None:
+def check_container_files(pid: int, loan: EngineMount, uid: int) -> None:
     """Check that the container of `pid` has the files that were lent, and that `uid`, whose it
     is, cannot write beside them. Raises `Failed`."""
     try:
@@ -95,7 +95,7 @@ def check_taken(pid: int, loan: Loan, uid: int) -> None:
             os.close(root)
     except OSError as err:
         raise Failed(f"the container's files cannot be looked at: {err}") from err
-    if (state.st_dev, state.st_ino) != loan.known_by:
+    if (state.st_dev, state.st_ino) != loan.identity:
         raise Failed(
             "the container shows other files than its own: its daemon does not see the mounts of "
             "this machine. Run it without a mount namespace of its own (MountFlags)"

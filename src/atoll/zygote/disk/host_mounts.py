@@ -19,14 +19,14 @@ from atoll.domain.files.private_folder import private_inside, refuse_private
 from atoll.wire.http.unreadable import UNREADABLE
 from atoll.wire.zygote.messages import Start
 from atoll.zygote.daemon import kernel
-from atoll.zygote.daemon.own_settings import own_note, own_settings
+from atoll.zygote.daemon.own_settings import read_own_settings, read_owned_file
 from atoll.zygote.disk.own_places import own_place_at, own_places
-from atoll.zygote.disk.safe_open import reach
+from atoll.zygote.disk.safe_open import open_below
 from atoll.zygote.records.home import BoxPlaces, Home
 from atoll.zygote.wall import idmap
 
 
-class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class MountGrant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A person's consent, kept as `grants/<32 hex digits>` in the home."""
 
     source: str
@@ -47,7 +47,7 @@ def check_host_mounts(home: Home, start: Start) -> None:
     mounts = host_mounts(start)
     if not mounts:
         return
-    read_host_mounts(mounts, own_settings(home).mount_roots)
+    read_host_mounts(mounts, read_own_settings(home).mount_roots)
     places = own_places(home.root)
     for mount in mounts:
         own = own_place_at(Path(mount.source), places)
@@ -63,7 +63,7 @@ def check_host_mounts(home: Home, start: Start) -> None:
 
 def _check_grant(home: Home, mount: HostMount) -> None:
     try:
-        grant = msgspec.json.decode(own_note(home.grants / mount.grant), type=Grant)
+        grant = msgspec.json.decode(read_owned_file(home.grants / mount.grant), type=MountGrant)
     except (OSError, *UNREADABLE) as err:
         raise Forbidden(f"nobody granted that {mount.source} be mounted ({err})") from err
     more = (mount.writable and not grant.writable) or (mount.private and not grant.private)
@@ -77,22 +77,22 @@ def check_contents(mounts: tuple[HostMount, ...]) -> None:
     for mount in mounts:
         if mount.private:
             continue
-        source = opened(mount)
+        source = open_source(mount)
         try:
-            found = private_inside(mount.source, partial(_listed, f"/proc/self/fd/{source}"))
+            found = private_inside(mount.source, partial(_list_entries, f"/proc/self/fd/{source}"))
         finally:
             os.close(source)
         if found:
             raise refuse_private(mount.source, found)
 
 
-def _listed(top: str, below: str) -> Iterator[tuple[str, bool]]:
+def _list_entries(top: str, below: str) -> Iterator[tuple[str, bool]]:
     with contextlib.suppress(OSError), os.scandir(f"{top}/{below}") as entries:
         for entry in entries:
             yield entry.name, entry.is_dir(follow_symlinks=False)
 
 
-def attached(places: BoxPlaces, number: int) -> Path:
+def attachment_path(places: BoxPlaces, number: int) -> Path:
     """Where a mount is attached before bubblewrap takes it."""
     return places.folder / f"host-{number}"
 
@@ -101,9 +101,9 @@ def attach_host_mounts(mounts: tuple[HostMount, ...], places: BoxPlaces, *, uid:
     """With privilege, in a mount namespace of your own: attach each for `uid`. What is mounted
     below a source is not shown. Raises `Invalid` for a way with a link in it, `OSError`."""
     for number, mount in enumerate(mounts):
-        place = attached(places, number)
+        place = attachment_path(places, number)
         place.mkdir(mode=0o700, exist_ok=True)
-        source = opened(mount)
+        source = open_source(mount)
         try:
             if os.fstat(source).st_uid != 0:
                 with contextlib.suppress(OSError):
@@ -115,10 +115,10 @@ def attach_host_mounts(mounts: tuple[HostMount, ...], places: BoxPlaces, *, uid:
             os.close(source)
 
 
-def opened(mount: HostMount) -> int:
+def open_source(mount: HostMount) -> int:
     """A descriptor of the source, no link followed anywhere on its way. Raises `Invalid`."""
     try:
-        return reach(Path("/"), mount.source)
+        return open_below(Path("/"), mount.source)
     except AtollError as err:
         raise Invalid(
             f"{err.message}; name a folder by its real path, without links", field="mounts"
@@ -133,8 +133,8 @@ def host_mount_argv(
     for number, mount in enumerate(mounts):
         kind = "--bind" if mount.writable else "--ro-bind"
         if privileged:
-            yield from (kind, str(attached(places, number)), mount.target)
+            yield from (kind, str(attachment_path(places, number)), mount.target)
         else:
-            fd = opened(mount)
+            fd = open_source(mount)
             os.set_inheritable(fd, True)
             yield from (f"{kind}-fd", str(fd), mount.target)

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from atoll.domain.sandbox.interior import GIT_EMAIL, GIT_NAME
-from atoll.zygote.records.home import passage_mode
+from atoll.zygote.records.home import traversal_mode
 
 COPIED = (
     "ssl/certs",
@@ -104,7 +104,7 @@ def etc_tree(roots: Path, host_etc: Path = Path("/etc")) -> Path:
     """The current tree below `roots`, made when it is not there yet; world-readable."""
     tree = roots / _digest(host_etc)
     if not tree.exists():
-        roots.mkdir(mode=passage_mode(), parents=True, exist_ok=True)
+        roots.mkdir(mode=traversal_mode(), parents=True, exist_ok=True)
         making = Path(tempfile.mkdtemp(dir=roots, prefix="new-"))
         _fill(making, host_etc)
         making.chmod(0o755)

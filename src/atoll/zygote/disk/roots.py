@@ -15,7 +15,7 @@ from pathlib import Path
 from atoll.domain.errors import Failed
 from atoll.wire.zygote.messages import Start
 from atoll.zygote.daemon import kernel
-from atoll.zygote.disk.safe_open import reach
+from atoll.zygote.disk.safe_open import open_below
 from atoll.zygote.records.home import BoxPlaces, Home
 from atoll.zygote.wall import idmap
 from atoll.zygote.wall.skeleton import PLACES, folders_of, skeleton
@@ -41,9 +41,7 @@ class Root:
         return self.target == "/"
 
 
-def planned_root(
-    home: Home, start: Start, *, privileged: bool
-) -> tuple[Root | None, tuple[str, ...]]:
+def plan_root(home: Home, start: Start, *, privileged: bool) -> tuple[Root | None, tuple[str, ...]]:
     """What `start` asks for, and what of it is missing here; None is the usual root, the host's
     and read-only. Raises `Failed` for a tree this kernel cannot show."""
     if start.tree is None and not start.overlay:
@@ -61,28 +59,28 @@ def planned_root(
     return Root(str(HOST), (folders_of(home.roots, HOST), HOST), True), ()
 
 
-def over(places: BoxPlaces) -> Path:
+def overlay_path(places: BoxPlaces) -> Path:
     """Where a sandbox keeps what it wrote above its root: `up`, and the kernel's `work`."""
-    return places.mounted / "over"
+    return places.mounted / "overlay_path"
 
 
-def joined(places: BoxPlaces) -> Path:
+def root_mount_path(places: BoxPlaces) -> Path:
     """Where a root is mounted before bubblewrap takes it: in the runtime's mount namespace."""
     return places.folder / "root"
 
 
-def lay_root(home: Home, root: Root, places: BoxPlaces, *, uid: int | None) -> tuple[str, ...]:
+def mount_root(home: Home, root: Root, places: BoxPlaces, *, uid: int | None) -> tuple[str, ...]:
     """Make ready what `root_argv` names; `uid` is the sandbox's with privilege, None without.
     Call it in a mount namespace of your own, once the sandbox's files are open. Returns what
     is missing, as sentences. Raises `Failed`, `OSError`."""
     if root.writable:
-        _own_layer(over(places), uid)
-        _check_own_layer(over(places) / "up", root)
+        _make_own_layer(overlay_path(places), uid)
+        _check_own_layer(overlay_path(places) / "up", root)
     if uid is None:
         return ()
-    joined(places).mkdir(mode=0o711, exist_ok=True)
+    root_mount_path(places).mkdir(mode=0o711, exist_ok=True)
     with contextlib.ExitStack() as held:
-        layers = [_held(held, _open(home, layer)) for layer in root.layers]
+        layers = [_close_later(held, _open(home, layer)) for layer in root.layers]
         if not root.writable:
             _mount_read_only(root, layers, places)
             return ()
@@ -97,13 +95,18 @@ def lay_root(home: Home, root: Root, places: BoxPlaces, *, uid: int | None) -> t
 def root_argv(root: Root, places: BoxPlaces, *, privileged: bool) -> Iterator[str]:
     """bubblewrap's words for it."""
     if privileged:
-        yield from ("--bind", str(joined(places)), root.target)
+        yield from ("--bind", str(root_mount_path(places)), root.target)
         return
     # bubblewrap stacks upwards: the lowest is named first.
     for layer in reversed(root.layers):
         yield from ("--overlay-src", str(layer))
     if root.writable:
-        yield from ("--overlay", str(over(places) / "up"), str(over(places) / "work"), root.target)
+        yield from (
+            "--overlay",
+            str(overlay_path(places) / "up"),
+            str(overlay_path(places) / "work"),
+            root.target,
+        )
     else:
         yield from ("--ro-overlay", root.target)
 
@@ -111,16 +114,16 @@ def root_argv(root: Root, places: BoxPlaces, *, privileged: bool) -> Iterator[st
 def _open(home: Home, layer: Path) -> int:
     """Trees lie in folders of the control plane's: their way is walked without any link."""
     if layer.is_relative_to(home.images):
-        return reach(home.root, str(layer))
+        return open_below(home.root, str(layer))
     return os.open(layer, _FOLDER)
 
 
-def _held(stack: contextlib.ExitStack, fd: int) -> int:
+def _close_later(stack: contextlib.ExitStack, fd: int) -> int:
     stack.callback(os.close, fd)
     return fd
 
 
-def _own_layer(folder: Path, uid: int | None) -> None:
+def _make_own_layer(folder: Path, uid: int | None) -> None:
     """Never written to by what runs inside but through the overlay."""
     for path in (folder, folder / "up", folder / "work"):
         path.mkdir(mode=0o755, exist_ok=True)
@@ -148,7 +151,7 @@ def _check_own_layer(up: Path, root: Root) -> None:
 
 
 def _mount_read_only(root: Root, layers: list[int], places: BoxPlaces) -> None:
-    place = str(joined(places))
+    place = str(root_mount_path(places))
     if not root.whole:
         kernel.mount(f"/proc/self/fd/{layers[-1]}", place, flags=kernel.MS_BIND)
         flags = _SEALED | kernel.MS_BIND | kernel.MS_REMOUNT | kernel.MS_RDONLY
@@ -168,10 +171,10 @@ def _mount_writable(root: Root, layers: list[int], places: BoxPlaces, *, uid: in
             place = places.folder / f"layer-{number}"
             place.mkdir(mode=0o700, exist_ok=True)
             idmap.attach_as(fd, place, uid=uid)
-            shown.append(_held(held, os.open(place, _FOLDER)))
-        own = over(places)
+            shown.append(_close_later(held, os.open(place, _FOLDER)))
+        own = overlay_path(places)
         data = f"{_lower(shown)},upperdir={own / 'up'},workdir={own / 'work'}"
-        kernel.mount("atoll", str(joined(places)), "overlay", _SEALED, data=data)
+        kernel.mount("atoll", str(root_mount_path(places)), "overlay", _SEALED, data=data)
 
 
 def _lower(layers: list[int]) -> str:

@@ -14,7 +14,7 @@ MAX_NOTE_BYTES = 4096
 _STEP = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def reach(top: Path, place: str) -> int:
+def open_below(top: Path, place: str) -> int:
     """A descriptor (O_PATH) of the folder `place`, which lies below `top`. Raises `Invalid` when
     a part of the way is missing, a link, or no folder."""
     at = os.open(top, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)

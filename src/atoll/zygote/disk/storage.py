@@ -12,8 +12,8 @@ from atoll.domain.errors import Failed
 from atoll.domain.sandbox.interior import AGENT_STATE
 from atoll.zygote.daemon import kernel
 from atoll.zygote.disk import image
-from atoll.zygote.disk.engine_mounts import Lender, Loan, loan_of
-from atoll.zygote.records.home import BoxPlaces, Home, passage_mode
+from atoll.zygote.disk.engine_mounts import EngineMount, EngineMounts, engine_mount_at
+from atoll.zygote.records.home import BoxPlaces, Home, traversal_mode
 
 KEPT_FOLDER = "disk: its files lie in a plain folder of an earlier version, unbounded: recreate it"
 
@@ -24,7 +24,7 @@ class Storage:
 
     home: Home
     images: bool
-    lender: Lender
+    engine_mounts: EngineMounts
 
     def degraded(self) -> tuple[str, ...]:
         """What is not bounded here."""
@@ -39,22 +39,22 @@ class Storage:
         """
         if self.images:
             self._mount(places, places.mounted, size=size)
-        _lay_out(places.mounted, uid)
+        _make_folders(places.mounted, uid)
 
-    def lend(self, places: BoxPlaces, *, size: int, uid: int) -> Loan:
-        """The same for files that a container's engine shall take over. Have the lender take it
-        back once it did. Raises `Failed`, `OSError`."""
+    def mount_for_engine(self, places: BoxPlaces, *, size: int, uid: int) -> EngineMount:
+        """The same for files that a container's engine shall take over. Have the engine_mounts take
+        it back once it did. Raises `Failed`, `OSError`."""
         if self.images and (places.image.exists() or not places.mounted.exists()):
-            places.lent.mkdir(mode=0o700, exist_ok=True)
-            with self.lender.machine_mounts():
-                self._mount(places, places.lent, size=size)
-                _lay_out(places.lent, uid)
-                return loan_of(places.lent)
-        _lay_out(places.mounted, uid)
+            places.engine_mount.mkdir(mode=0o700, exist_ok=True)
+            with self.engine_mounts.machine_mounts():
+                self._mount(places, places.engine_mount, size=size)
+                _make_folders(places.engine_mount, uid)
+                return engine_mount_at(places.engine_mount)
+        _make_folders(places.mounted, uid)
         # It is reached by the mounts of the engine alone, never by a path of the host's.
         places.mounted.chmod(0o700)
         # Files kept from a time when they lay in a folder go on there.
-        return loan_of(places.mounted, (KEPT_FOLDER,) if self.images else ())
+        return engine_mount_at(places.mounted, (KEPT_FOLDER,) if self.images else ())
 
     def _mount(self, places: BoxPlaces, place: Path, *, size: int) -> None:
         if not places.image.exists():
@@ -68,22 +68,22 @@ class Storage:
             ) from err
 
 
-def private_mounts() -> None:
+def enter_private_mounts() -> None:
     """Enter a mount namespace whose mounts the rest of the machine never sees."""
     kernel.unshare(kernel.CLONE_NEWNS)
     kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_SLAVE)
 
 
-def _lay_out(place: Path, uid: int) -> None:
+def _make_folders(place: Path, uid: int) -> None:
     place.mkdir(exist_ok=True)
-    place.chmod(passage_mode())
-    _own_folder(place / "workspace", uid)
-    _own_folder(place / "state", uid)
+    place.chmod(traversal_mode())
+    _make_folder(place / "workspace", uid)
+    _make_folder(place / "state", uid)
     for name, _inside in AGENT_STATE:
-        _own_state_folder(place / "state", name, uid)
+        _make_state_folder(place / "state", name, uid)
 
 
-def _own_folder(path: Path, uid: int) -> None:
+def _make_folder(path: Path, uid: int) -> None:
     privileged = os.geteuid() == 0
     try:
         path.mkdir(mode=0o755 if privileged else 0o700)
@@ -93,7 +93,7 @@ def _own_folder(path: Path, uid: int) -> None:
         os.chown(path, uid, uid)
 
 
-def _own_state_folder(state: Path, name: str, uid: int) -> None:
+def _make_state_folder(state: Path, name: str, uid: int) -> None:
     """Below `state`, which the agent may write: never follow what it put there."""
     parent = os.open(state, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:

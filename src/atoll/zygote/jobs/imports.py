@@ -63,7 +63,7 @@ _GIT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Importer:
+class BundleImporter:
     """Where imports happen, and whose the result shall be."""
 
     home: Home
@@ -84,9 +84,9 @@ class Importer:
             if not beneath(path, repositories):
                 raise Invalid(f"{path} cannot be an alternate: only below {repositories}")
 
-    def work(self, request: wire.Import, uid: int | None, talk: socket.socket) -> None:
+    def work(self, request: wire.Import, uid: int | None, channel: socket.socket) -> None:
         """In a child: run it as `uid` (None stays) and send the answer."""
-        detach({talk.fileno()})
+        detach({channel.fileno()})
         answer: wire.Answer
         try:
             self._import(request, uid)
@@ -95,7 +95,7 @@ class Importer:
             answer = refusal(err)
         except OSError as err:
             answer = wire.Refused("failed", f"the import of {request.bundle} failed: {err}")
-        talk.send(wire.encode_answer(0, answer))
+        channel.send(wire.encode_answer(0, answer))
 
     def _import(self, request: wire.Import, uid: int | None) -> None:
         with contextlib.ExitStack() as held:
@@ -111,13 +111,13 @@ class Importer:
             if uid is None:
                 self._run_git(request, uid, repository=repository, bundle=bundle)
                 return
-            _give(repository, self.control_uid, uid)
+            _change_owner(repository, self.control_uid, uid)
             os.fchown(bundle, uid, uid)
             try:
                 self._run_git(request, uid, repository=repository, bundle=bundle)
             finally:
                 os.fchown(bundle, self.control_uid, self.control_uid)
-                _give(repository, uid, self.control_uid)
+                _change_owner(repository, uid, self.control_uid)
 
     def _reach(self, place: str, flags: int) -> int:
         """A descriptor of something of the control plane's below `imports`, with the way to it
@@ -210,7 +210,7 @@ class Importer:
         return [*argv, "--remount-ro", "/", "--", *work]
 
 
-def _give(tree: int, old: int, new: int) -> None:
+def _change_owner(tree: int, old: int, new: int) -> None:
     """Hand a tree over, by descriptors and without following anything. Whatever is no plain
     file or folder of `old`, or has another name elsewhere, is not handed over: `Failed`."""
     count = 0
@@ -221,11 +221,11 @@ def _give(tree: int, old: int, new: int) -> None:
         if count > _MAX_ENTRIES:
             raise LimitReached(f"an imported repository has more than {_MAX_ENTRIES} files")
         for name in (*names, *files):
-            _give_one(name, at, old, new)
+            _change_entry_owner(name, at, old, new)
         os.fchown(at, new, new)
 
 
-def _give_one(name: str, at: int, old: int, new: int) -> None:
+def _change_entry_owner(name: str, at: int, old: int, new: int) -> None:
     fd = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
     try:
         found = os.fstat(fd)

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from atoll.domain.errors import Failed
 from atoll.inside.program import init_binary, inside_program, write_twin
-from atoll.zygote.records.home import Home, passage_mode
+from atoll.zygote.records.home import Home, traversal_mode
 from atoll.zygote.wall.bwrap_argv import Programs
-from atoll.zygote.wall.owner_filter import quiet_chown
+from atoll.zygote.wall.owner_filter import owner_filter
 from atoll.zygote.wall.seccomp import filter_for
 
 OLDEST_BWRAP = (0, 11)
@@ -66,7 +66,7 @@ def install(home: Home) -> Programs:
     version = bwrap_version(bwrap)
     bin_folder = home.programs
     bin_folder.mkdir(parents=True, exist_ok=True)
-    bin_folder.chmod(passage_mode())
+    bin_folder.chmod(traversal_mode())
     libraries = bwrap.parent.parent.with_name(bwrap.parent.parent.name + ".libs")
     if libraries.is_dir():
         # The program finds its library by a path relative to itself: keep the shape.
@@ -83,7 +83,7 @@ def install(home: Home) -> Programs:
         for debug in (False, True)
     )
     alone = filter_for(platform.machine(), counted=False)
-    quiet = _place_bytes(bin_folder / "seccomp-chown.bpf", quiet_chown(platform.machine()))
+    quiet = _place_bytes(bin_folder / "seccomp-chown.bpf", owner_filter(platform.machine()))
     return Programs(
         bwrap=placed,
         seccomp=usual,
@@ -91,7 +91,7 @@ def install(home: Home) -> Programs:
         sudo_seccomp=sudo,
         sudo_debug_seccomp=sudo_debug,
         import_seccomp=_place_bytes(bin_folder / "seccomp-import.bpf", alone),
-        quiet_chown=quiet,
+        owner_filter=quiet,
         init_file=init,
         init_inside=inside,
         init_kind=init_kind(),
@@ -129,7 +129,7 @@ def _place(source: Path, target: Path) -> Path:
     for folder in reversed(target.parents):
         if not folder.exists():
             folder.mkdir()
-            folder.chmod(passage_mode())
+            folder.chmod(traversal_mode())
     fresh = target.with_name(target.name + ".new")
     shutil.copyfile(source, fresh)
     fresh.chmod(0o755)

@@ -21,8 +21,8 @@ from atoll.wire.zygote import sudo as wire
 from atoll.wire.zygote.messages import Malformed, Start
 from atoll.zygote.daemon import kernel
 from atoll.zygote.daemon.children import Child, Loop, detach
-from atoll.zygote.records.entry import Live, Phase
-from atoll.zygote.start.host_resources import Nursery
+from atoll.zygote.records.entry import Phase, SandboxEntry
+from atoll.zygote.start.host_resources import HostResources
 from atoll.zygote.wall import cgroups
 from atoll.zygote.wall.cgroups import caps
 from atoll.zygote.wall.wall import OOM_SCORE, bound_files
@@ -47,117 +47,121 @@ _SAY, _ENTERING_FDS = 3, (3, 4, 5, 6)
 
 
 @dataclass(frozen=True, slots=True)
-class Sudo:
+class SudoCommands:
     """Runs them. Nothing a runtime says raises here."""
 
     loop: Loop
-    nursery: Nursery
+    host: HostResources
 
-    def heard(self, box: Live, packet: bytes) -> None:
-        """One message of the runtime of `box`."""
-        if box.deaf or not self._bearable(box):
+    def handle_packet(self, entry: SandboxEntry, packet: bytes) -> None:
+        """One message of the runtime of `entry`."""
+        if entry.sudo_ignored or not self._is_within_rate(entry):
             return
         try:
-            asked = wire.decode_asked(packet)
+            asked = wire.decode_command(packet)
         except Malformed:
-            self._hang_up(box)
+            self._ignore(entry)
             return
         match asked:
-            case wire.Run():
-                self._run(box, asked)
-            case wire.Pass():
-                _pass_on(box.runs.get(asked.number), asked.signal)
+            case wire.RunCommand():
+                self._run(entry, asked)
+            case wire.PassSignal():
+                _pass_signal(entry.sudo_runs.get(asked.number), asked.signal)
 
-    def _bearable(self, box: Live) -> bool:
+    def _is_within_rate(self, entry: SandboxEntry) -> bool:
         minute = int(time.monotonic() // 60)
-        count = box.asks[1] + 1 if box.asks[0] == minute else 1
-        box.asks = (minute, count)
+        count = entry.sudo_requests[1] + 1 if entry.sudo_requests[0] == minute else 1
+        entry.sudo_requests = (minute, count)
         if count > MAX_ASKS:
-            self._hang_up(box)
-        return not box.deaf
+            self._ignore(entry)
+        return not entry.sudo_ignored
 
-    def _hang_up(self, box: Live) -> None:
+    def _ignore(self, entry: SandboxEntry) -> None:
         """No runtime of ours speaks like that: it is not listened to any more."""
-        box.deaf = True
-        if box.child is not None:
-            self.loop.forget(box.child.talk.fileno())
+        entry.sudo_ignored = True
+        if entry.child is not None:
+            self.loop.unwatch(entry.child.channel.fileno())
 
-    def _run(self, box: Live, asked: wire.Run) -> None:
+    def _run(self, entry: SandboxEntry, asked: wire.RunCommand) -> None:
         try:
-            start = self._checked(box, asked)
-            self._enter(box, start, asked)
+            start = self._checked(entry, asked)
+            self._enter(entry, start, asked)
         except (AtollError, OSError) as err:
             why = err.message if isinstance(err, AtollError) else f"it cannot be begun: {err}"
-            _tell(box, wire.Over(asked.number, NOT_ENTERED, why))
+            _report_end(entry, wire.CommandEnded(asked.number, NOT_ENTERED, why))
 
-    def _checked(self, box: Live, asked: wire.Run) -> Start:
+    def _checked(self, entry: SandboxEntry, asked: wire.RunCommand) -> Start:
         """The order of its sandbox, which allows it. Raises an error that says why not."""
-        start = box.start
+        start = entry.start
         if start is None or not sudo_allows(start.sudo, asked.argv):
             raise Forbidden("not word for word on the list this sandbox was made with")
-        if box.record.wall != "bubblewrap":
+        if entry.record.wall != "bubblewrap":
             raise Forbidden("this wall cannot give that: a container's users are its engine's")
-        if not self.nursery.root:
+        if not self.host.root:
             raise Forbidden(
                 "this wall cannot give that: Atoll runs without root, and so has no second user "
                 "namespace to give"
             )
-        if self.nursery.programs.init_kind != "c":
+        if self.host.programs.init_kind != "c":
             raise Forbidden("this wall cannot give that: it needs Atoll's compiled init")
-        if box.phase is not Phase.ALIVE or not box.inside:
+        if entry.phase is not Phase.RUNNING or not entry.inside_pidfds:
             raise Failed("the sandbox is ending")
-        if len(box.runs) >= MAX_RUNS:
+        if len(entry.sudo_runs) >= MAX_RUNS:
             raise LimitReached(f"{MAX_RUNS} commands run already: wait for one to end")
-        if asked.number in box.runs:
+        if asked.number in entry.sudo_runs:
             raise Invalid("this number is taken")
         return start
 
-    def _enter(self, box: Live, start: Start, asked: wire.Run) -> None:
+    def _enter(self, entry: SandboxEntry, start: Start, asked: wire.RunCommand) -> None:
         said: list[bytes] = []
         child = self.loop.fork(
-            partial(self._become, box, start, asked),
+            partial(self._become, entry, start, asked),
             lambda packet, _fds: said.append(packet),
-            lambda status: self._ended(box, asked.number, status, said=said),
+            lambda status: self._ended(entry, asked.number, status, said=said),
         )
-        box.runs[asked.number] = child
-        self.loop.later(SECONDS, lambda: _pass_on(_same(box, asked.number, child), 0))
+        entry.sudo_runs[asked.number] = child
+        self.loop.call_later(SECONDS, lambda: _pass_signal(_run_of(entry, asked.number, child), 0))
 
-    def _ended(self, box: Live, number: int, status: int, *, said: list[bytes]) -> None:
-        os.close(box.runs.pop(number).pidfd)
+    def _ended(self, entry: SandboxEntry, number: int, status: int, *, said: list[bytes]) -> None:
+        os.close(entry.sudo_runs.pop(number).pidfd)
         code = os.waitstatus_to_exitcode(status)
         why = said[0].decode(errors="replace") if said else ""
         if code < 0 and not why:
             why = "it was ended with the sandbox, or for want of memory"
-        _tell(box, wire.Over(number, code if code >= 0 else 128 - code, why))
+        _report_end(entry, wire.CommandEnded(number, code if code >= 0 else 128 - code, why))
 
-    def _become(self, box: Live, start: Start, asked: wire.Run, talk: socket.socket) -> None:
+    def _become(
+        self, entry: SandboxEntry, start: Start, asked: wire.RunCommand, channel: socket.socket
+    ) -> None:
         """In the child: only a static program goes on from here."""
         try:
-            self._exec(box, start, asked, talk)
+            self._exec(entry, start, asked, channel)
         except OSError as err:
-            talk.send(f"it cannot be begun: {err}".encode())
+            channel.send(f"it cannot be begun: {err}".encode())
             os._exit(NOT_ENTERED)
 
-    def _exec(self, box: Live, start: Start, asked: wire.Run, talk: socket.socket) -> None:
-        programs, init = self.nursery.programs, box.inside[0]
-        detach({talk.fileno(), init})
+    def _exec(
+        self, entry: SandboxEntry, start: Start, asked: wire.RunCommand, channel: socket.socket
+    ) -> None:
+        programs, init = self.host.programs, entry.inside_pidfds[0]
+        detach({channel.fileno(), init})
         strict = programs.sudo_debug_seccomp if start.debug else programs.sudo_seccomp
         sources = (
-            talk.fileno(),
+            channel.fileno(),
             os.open(strict, os.O_RDONLY),
             init,
-            os.open(programs.quiet_chown, os.O_RDONLY),
+            os.open(programs.owner_filter, os.O_RDONLY),
         )
         null = os.open(os.devnull, os.O_RDWR)
-        cgroups.join(self.nursery.groups.paths(box.record.group_name))
-        _limit(start, nproc=not self.nursery.groups.has("pids"))
+        cgroups.join(self.host.groups.paths(entry.record.group_name))
+        _limit(start, nproc=not self.host.groups.has("pids"))
         high = [os.dup2(fd, 64 + at, inheritable=False) for at, fd in enumerate(sources)]
         for target, fd in zip(_ENTERING_FDS, high, strict=True):
             os.dup2(fd, target)
         for target in range(_SAY):
             os.dup2(null, target)
         kernel.close_others({0, 1, 2, *_ENTERING_FDS})
-        words = ("enter", str(box.record.sandbox_uid), str(asked.pid), asked.cwd, "--")
+        words = ("enter", str(entry.record.sandbox_uid), str(asked.pid), asked.cwd, "--")
         argv = [str(programs.init_file), *words, *asked.argv]
         os.execve(argv[0], argv, environment(start))  # noqa: S606  an argv list of ours
 
@@ -189,20 +193,20 @@ def _limit(start: Start, *, nproc: bool) -> None:
         resource.setrlimit(resource.RLIMIT_NPROC, (pids, pids))
 
 
-def _same(box: Live, number: int, child: Child) -> Child | None:
-    found = box.runs.get(number)
+def _run_of(entry: SandboxEntry, number: int, child: Child) -> Child | None:
+    found = entry.sudo_runs.get(number)
     return found if found is child else None
 
 
-def _pass_on(child: Child | None, number: int) -> None:
+def _pass_signal(child: Child | None, number: int) -> None:
     """Signals go to the entering program, which knows the command's group; 0 is for SIGKILL."""
     if child is not None and number in (0, *wire.SIGNALS):
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(child.pidfd, number or signal.SIGUSR1)
 
 
-def _tell(box: Live, over: wire.Over) -> None:
+def _report_end(entry: SandboxEntry, over: wire.CommandEnded) -> None:
     """A runtime that does not read, or is gone, is not told."""
-    if box.child is not None:
+    if entry.child is not None:
         with contextlib.suppress(OSError):
-            box.child.talk.send(wire.encode(over))
+            entry.child.channel.send(wire.encode(over))

@@ -1,4 +1,4 @@
-"""Every sandbox of this home: who lives, who is being born or buried, whose files are kept.
+"""Every sandbox of this home: who lives, who is starting or stopping, whose files are kept.
 
 Decides and keeps the books; children do the work. One sandbox does one thing at a time:
 a request that meets a burial waits for its end.
@@ -14,21 +14,26 @@ import msgspec
 
 from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
 from atoll.wire.zygote import messages as wire
-from atoll.zygote.daemon.answers import awaited, ending, kind_of, refusal, shown
+from atoll.zygote.daemon.answers import awaited_answer, box_answer, describe_end, kind_of, refusal
 from atoll.zygote.daemon.children import Loop
-from atoll.zygote.disk.disk_space import check_room
+from atoll.zygote.disk.disk_space import check_disk_space
 from atoll.zygote.disk.host_mounts import check_host_mounts
 from atoll.zygote.records import record
-from atoll.zygote.records.entry import Live, Order, Phase, Reply
-from atoll.zygote.start.host_resources import Born, Laid, Nursery, Stillborn
-from atoll.zygote.start.pool import SPARES, Spares
-from atoll.zygote.start.starts import Births
-from atoll.zygote.stop.stopping import begin_funeral
-from atoll.zygote.stop.teardown import Buried, end_session, send
+from atoll.zygote.records.entry import Phase, Reply, SandboxEntry, StartOrder
+from atoll.zygote.start.host_resources import (
+    HostResources,
+    RendezvousReady,
+    SandboxReady,
+    StartFailed,
+)
+from atoll.zygote.start.pool import POOL_SIZE, Pool
+from atoll.zygote.start.starts import Starts
+from atoll.zygote.stop.stopping import begin_stop
+from atoll.zygote.stop.teardown import TeardownResult, end_session, send_signal
 from atoll.zygote.wall import runtime_group
-from atoll.zygote.wall.views import checked_tree, checked_views
+from atoll.zygote.wall.views import check_tree, check_views
 
-MAX_BIRTHS = 16
+MAX_STARTS = 16
 """Births at a time; more wait in line, so that none misses its deadline for the others."""
 
 MAX_WAITING = 1024
@@ -41,300 +46,311 @@ INIT_GONE = 3
 
 @dataclass(slots=True)
 class Boxes:
-    """The books. `ended` is told of deaths, `spare_count` sandboxes stand ready at most."""
+    """The books. `ended` is told of deaths, `pool_size` sandboxes stand ready at most."""
 
-    births: Births
+    starts: Starts
     ended: Callable[[wire.Ended], None]
-    kept: dict[str, record.Record]
-    spare_count: InitVar[int] = SPARES
+    kept: dict[str, record.SandboxRecord]
+    pool_size: InitVar[int] = POOL_SIZE
     loop: Loop = field(init=False)
-    nursery: Nursery = field(init=False)
-    spares: Spares = field(init=False)
-    _live: dict[str, Live] = field(default_factory=dict)
-    _line: deque[tuple[Order, Reply]] = field(default_factory=deque)
-    _births: int = 0
+    host: HostResources = field(init=False)
+    pool: Pool = field(init=False)
+    _entries: dict[str, SandboxEntry] = field(default_factory=dict)
+    _queue: deque[tuple[StartOrder, Reply]] = field(default_factory=deque)
+    _starting: int = 0
     _closing: bool = False
-    _without_spares: bool = False
+    _pool_closed: bool = False
 
-    def __post_init__(self, spare_count: int) -> None:
-        self.loop, self.nursery = self.births.loop, self.births.nursery
-        count = spare_count if self.nursery.root else 0
-        self.spares = Spares(self.births, lambda: self._births > 0, count)
+    def __post_init__(self, pool_size: int) -> None:
+        self.loop, self.host = self.starts.loop, self.starts.host
+        count = pool_size if self.host.root else 0
+        self.pool = Pool(self.starts, lambda: self._starting > 0, count)
 
     def start(self, request: wire.Start, reply: Reply) -> None:
-        """Answer `Started`, now or once it stands. Raises `Conflict`, `Invalid`, `Unavailable`."""
-        self._start(Order(request), reply)
+        """Answer `Started`, now or once it runs. Raises `Conflict`, `Invalid`, `Unavailable`."""
+        self._start(StartOrder(request), reply)
 
     def serve(self, request: wire.Serve, reply: Reply) -> None:
         """Answer `Awaited` once its init may come in, `Started` when it did long ago. Raises
         what `start` raises."""
-        self._start(Order(request.sandbox, request.seconds), reply)
+        self._start(StartOrder(request.sandbox, request.seconds), reply)
 
-    def await_guest(self, request: wire.Await, reply: Reply) -> None:
+    def await_init(self, request: wire.Await, reply: Reply) -> None:
         """Answer `Started` once its init came in. Raises `Failed` when nobody waits for it."""
-        box = self._live.get(request.sandbox_id)
-        if box is None or box.record.generation != request.generation:
+        entry = self._entries.get(request.sandbox_id)
+        if entry is None or entry.record.generation != request.generation:
             why = self.kept.get(request.sandbox_id)
             raise Failed(
                 f"the init of sandbox {request.sandbox_id} is not awaited"
                 + (f": {why.reason}" if why is not None and why.reason else "; start it anew")
             )
-        match box.phase:
-            case Phase.BIRTH:
-                box.asked.append(reply)
-            case Phase.ALIVE:
-                reply(wire.Started(self._shown(box.record), attached=True))
-            case Phase.BURIAL:
-                reply(box.failure or wire.Refused("failed", f"{request.sandbox_id} is ending"))
+        match entry.phase:
+            case Phase.STARTING:
+                entry.start_waiters.append(reply)
+            case Phase.RUNNING:
+                reply(wire.Started(self._shown(entry.record), attached=True))
+            case Phase.STOPPING:
+                reply(entry.failure or wire.Refused("failed", f"{request.sandbox_id} is ending"))
 
-    def _start(self, order: Order, reply: Reply) -> None:
+    def _start(self, order: StartOrder, reply: Reply) -> None:
         request = order.start
         if self._closing:
             raise Unavailable("Atoll is going down on this machine: start it with `atoll up`")
-        checked_views(self.nursery.home, request.views)
-        checked_tree(self.nursery.home, request.tree)
-        check_host_mounts(self.nursery.home, request)
-        box = self._live.get(request.sandbox_id)
-        self._check_wall(box.record if box else self.kept.get(request.sandbox_id), order)
-        if box is not None:
-            self._start_again(box, order, reply)
+        check_views(self.host.home, request.views)
+        check_tree(self.host.home, request.tree)
+        check_host_mounts(self.host.home, request)
+        entry = self._entries.get(request.sandbox_id)
+        self._check_wall(entry.record if entry else self.kept.get(request.sandbox_id), order)
+        if entry is not None:
+            self._join_start(entry, order, reply)
         elif request.fresh and request.sandbox_id in self.kept:
             anew = replace(order, start=msgspec.structs.replace(request, fresh=False))
-            forgotten = self._funeral_of_files(request.sandbox_id)
-            forgotten.after.append(lambda: self._start_or_refuse(anew, reply))
-        elif self._births >= MAX_BIRTHS:
-            if len(self._line) >= MAX_WAITING:
+            removal = self._remove_files(request.sandbox_id)
+            removal.after_stop.append(lambda: self._start_or_refuse(anew, reply))
+        elif self._starting >= MAX_STARTS:
+            if len(self._queue) >= MAX_WAITING:
                 raise Unavailable(f"{MAX_WAITING} sandboxes wait to be started: try again later")
-            self._line.append((order, reply))
+            self._queue.append((order, reply))
         else:
-            self._give_birth(order, reply)
+            self._begin_start(order, reply)
 
-    def _check_wall(self, known: record.Record | None, order: Order) -> None:
+    def _check_wall(self, known: record.SandboxRecord | None, order: StartOrder) -> None:
         if known is not None and known.wall != order.wall:
             raise Conflict(
                 f"the files of sandbox {known.sandbox_id} were made for a wall of {known.wall}, "
                 f"not of {order.wall}: make a new sandbox"
             )
 
-    def _start_again(self, box: Live, order: Order, reply: Reply) -> None:
+    def _join_start(self, entry: SandboxEntry, order: StartOrder, reply: Reply) -> None:
         request = order.start
-        if box.phase is Phase.BURIAL:
-            box.after.append(lambda: self._start_or_refuse(order, reply))
+        if entry.phase is Phase.STOPPING:
+            entry.after_stop.append(lambda: self._start_or_refuse(order, reply))
             return
-        if box.maintenance and request.maintenance_seconds is None:
+        if entry.maintenance and request.maintenance_seconds is None:
             # Whoever reads what it kept is let go: it is to run again.
-            box.after.append(lambda: self._start_or_refuse(order, reply))
-            box.failure = wire.Refused("conflict", f"{request.sandbox_id} was started meanwhile")
-            self._bury(box)
+            entry.after_stop.append(lambda: self._start_or_refuse(order, reply))
+            entry.failure = wire.Refused("conflict", f"{request.sandbox_id} was started meanwhile")
+            self._begin_stop(entry)
             return
-        if not box.maintenance and request.maintenance_seconds is not None:
+        if not entry.maintenance and request.maintenance_seconds is not None:
             raise Conflict(f"sandbox {request.sandbox_id} runs: read what it has from itself")
-        if box.record.generation != request.generation:
+        if entry.record.generation != request.generation:
             raise Conflict(
-                f"sandbox {request.sandbox_id} lives in generation {box.record.generation}, "
+                f"sandbox {request.sandbox_id} lives in generation {entry.record.generation}, "
                 f"not {request.generation}: stop it first"
             )
-        if box.phase is Phase.ALIVE:
-            reply(wire.Started(self._shown(box.record), attached=True))
+        if entry.phase is Phase.RUNNING:
+            reply(wire.Started(self._shown(entry.record), attached=True))
         elif order.wait_seconds is None:
-            box.asked.append(reply)
-        elif box.laid is not None:
-            reply(awaited(self.nursery, box, box.laid))
+            entry.start_waiters.append(reply)
+        elif entry.rendezvous is not None:
+            reply(awaited_answer(self.host, entry, entry.rendezvous))
         else:
-            box.builders.append(reply)
+            entry.rendezvous_waiters.append(reply)
 
-    def _start_or_refuse(self, order: Order, reply: Reply) -> None:
+    def _start_or_refuse(self, order: StartOrder, reply: Reply) -> None:
         try:
             self._start(order, reply)
         except AtollError as err:
             reply(refusal(err))
 
-    def _give_birth(self, order: Order, reply: Reply) -> None:
+    def _begin_start(self, order: StartOrder, reply: Reply) -> None:
         request = order.start
         if request.maintenance_seconds is None:
             # Whoever only brings home what is kept may do so: that is how room is made.
-            check_room(self.nursery.home, self.nursery.settings.low_disk_mb)
+            check_disk_space(self.host.home, self.host.settings.low_disk_mb)
         known = self.kept.get(request.sandbox_id)
-        if known is None and order.wait_seconds is None and self._adopted(request, reply):
+        if known is None and order.wait_seconds is None and self._start_from_pool(request, reply):
             return
-        box = self.births.expect(order, known)
-        (box.asked if order.wait_seconds is None else box.builders).append(reply)
-        self._live[request.sandbox_id] = box
-        self._births += 1
-        self.births.begin(
-            box,
+        entry = self.starts.prepare(order, known)
+        (entry.start_waiters if order.wait_seconds is None else entry.rendezvous_waiters).append(
+            reply
+        )
+        self._entries[request.sandbox_id] = entry
+        self._starting += 1
+        self.starts.begin(
+            entry,
             order,
-            lambda report, fds: self._reported(box, report, fds),
-            ended=lambda status: self._runtime_ended(box, status),
-            spare=False,
+            lambda report, fds: self._handle_report(entry, report, fds),
+            ended=lambda status: self._handle_runtime_end(entry, status),
+            for_pool=False,
         )
 
-    def _adopted(self, request: wire.Start, reply: Reply) -> bool:
+    def _start_from_pool(self, request: wire.Start, reply: Reply) -> bool:
         """Whether a spare became this sandbox; then it is there at once."""
-        box = self.spares.take(request, self._runtime_ended)
-        if box is None:
+        entry = self.pool.take(request, self._handle_runtime_end)
+        if entry is None:
             return False
-        self._live[request.sandbox_id] = box
-        self.loop.watch(box.inside[0], lambda: self._wall_fell(box))
-        reply(wire.Started(self._shown(box.record)))
+        self._entries[request.sandbox_id] = entry
+        self.loop.watch(entry.inside_pidfds[0], lambda: self._handle_wall_end(entry))
+        reply(wire.Started(self._shown(entry.record)))
         return True
 
-    def _reported(self, box: Live, report: Born | Laid | Stillborn, fds: list[int]) -> None:
+    def _handle_report(
+        self,
+        entry: SandboxEntry,
+        report: SandboxReady | RendezvousReady | StartFailed,
+        fds: list[int],
+    ) -> None:
         match report:
-            case Stillborn():
-                box.failure = wire.Refused(kind_of(report.kind), report.message)
-            case Laid():
-                self._laid(box, report)
-            case Born():
-                self.births.stands(box, report, fds)
-                if box.phase is Phase.BIRTH:
-                    self._alive(box)
+            case StartFailed():
+                entry.failure = wire.Refused(kind_of(report.kind), report.message)
+            case RendezvousReady():
+                self._mark_rendezvous_ready(entry, report)
+            case SandboxReady():
+                self.starts.record_ready(entry, report, fds)
+                if entry.phase is Phase.STARTING:
+                    self._mark_running(entry)
 
-    def _alive(self, box: Live) -> None:
-        box.phase = Phase.ALIVE
-        box.keep = True
-        self.loop.watch(box.inside[0], lambda: self._wall_fell(box))
-        for reply in box.asked:
-            reply(wire.Started(self._shown(box.record)))
-        box.asked = []
-        self._birth_over(box)
+    def _mark_running(self, entry: SandboxEntry) -> None:
+        entry.phase = Phase.RUNNING
+        entry.keep = True
+        self.loop.watch(entry.inside_pidfds[0], lambda: self._handle_wall_end(entry))
+        for reply in entry.start_waiters:
+            reply(wire.Started(self._shown(entry.record)))
+        entry.start_waiters = []
+        self._release_slot(entry)
 
-    def _laid(self, box: Live, report: Laid) -> None:
-        """Its init may come in: whoever builds the wall hears it, and others are born meanwhile."""
-        if box.phase is not Phase.BIRTH:
+    def _mark_rendezvous_ready(self, entry: SandboxEntry, report: RendezvousReady) -> None:
+        """Its init may come in: whoever builds the wall hears it, and others start."""
+        if entry.phase is not Phase.STARTING:
             return
-        box.laid = report
-        for reply in box.builders:
-            reply(awaited(self.nursery, box, report))
-        box.builders = []
-        self._birth_over(box)
-        box.unhurried = True
+        entry.rendezvous = report
+        for reply in entry.rendezvous_waiters:
+            reply(awaited_answer(self.host, entry, report))
+        entry.rendezvous_waiters = []
+        self._release_slot(entry)
+        entry.slot_released = True
 
-    def _birth_over(self, box: Live) -> None:
-        if box.unhurried:
+    def _release_slot(self, entry: SandboxEntry) -> None:
+        if entry.slot_released:
             return
-        self._births -= 1
-        while self._line and self._births < MAX_BIRTHS:
-            self._start_or_refuse(*self._line.popleft())
+        self._starting -= 1
+        while self._queue and self._starting < MAX_STARTS:
+            self._start_or_refuse(*self._queue.popleft())
 
-    def _wall_fell(self, box: Live) -> None:
+    def _handle_wall_end(self, entry: SandboxEntry) -> None:
         """Init is gone and with it everything inside; the runtime hears it by its own socket."""
-        self.loop.forget(box.inside[0])
-        if box.phase is Phase.ALIVE:
-            pidfd = box.pidfd
-            self.loop.later(
+        self.loop.unwatch(entry.inside_pidfds[0])
+        if entry.phase is Phase.RUNNING:
+            pidfd = entry.pidfd
+            self.loop.call_later(
                 WALL_GRACE_SECONDS,
-                lambda: send(pidfd, signal.SIGKILL) if box.phase is Phase.ALIVE else None,
+                lambda: (
+                    send_signal(pidfd, signal.SIGKILL) if entry.phase is Phase.RUNNING else None
+                ),
             )
 
-    def _runtime_ended(self, box: Live, status: int) -> None:
-        match box.phase:
-            case Phase.BIRTH:
-                if box.failure is None:
-                    box.failure = wire.Refused("failed", f"the runtime {ending(status)} at birth")
-                if not self.nursery.root:
+    def _handle_runtime_end(self, entry: SandboxEntry, status: int) -> None:
+        match entry.phase:
+            case Phase.STARTING:
+                if entry.failure is None:
+                    entry.failure = wire.Refused(
+                        "failed", f"the runtime {describe_end(status)} while starting"
+                    )
+                if not self.host.root:
                     # Without a cgroup of ours: a bwrap whose parent fell before it was told to
                     # go on waits for ever, still in the session of the runtime that failed.
-                    end_session(box.pid)
-                self._bury(box)
-            case Phase.ALIVE:
-                reason = self._why_ended(box, status)
-                box.record = msgspec.structs.replace(box.record, reason=reason)
+                    end_session(entry.pid)
+                self._begin_stop(entry)
+            case Phase.RUNNING:
+                reason = self._end_reason(entry, status)
+                entry.record = msgspec.structs.replace(entry.record, reason=reason)
                 ended = wire.Ended(
-                    box.record.sandbox_id, box.record.generation, reason, box.record.wall
+                    entry.record.sandbox_id, entry.record.generation, reason, entry.record.wall
                 )
-                self._bury(box)
-                if not box.maintenance:
+                self._begin_stop(entry)
+                if not entry.maintenance:
                     # The end of a look at what is kept changes nothing for anybody.
                     self.ended(ended)
-            case Phase.BURIAL:
+            case Phase.STOPPING:
                 pass
 
-    def _why_ended(self, box: Live, status: int) -> str:
-        if runtime_group.ran_out(self.nursery.groups, box.record.group_name):
-            return runtime_group.reason(self.nursery.settings)
+    def _end_reason(self, entry: SandboxEntry, status: int) -> str:
+        if runtime_group.ran_out(self.host.groups, entry.record.group_name):
+            return runtime_group.reason(self.host.settings)
         if os.waitstatus_to_exitcode(status) == INIT_GONE:
             return "everything inside ended: its init was killed or gave up"
-        return f"the runtime {ending(status)}"
+        return f"the runtime {describe_end(status)}"
 
     def stop(self, sandbox_id: str, reply: Reply, *, keep: bool) -> None:
         """End a sandbox; without `keep` forget it too. Answers `Cleaned`; idempotent."""
-        box = self._live.get(sandbox_id)
-        if box is None and (keep or sandbox_id not in self.kept):
+        entry = self._entries.get(sandbox_id)
+        if entry is None and (keep or sandbox_id not in self.kept):
             reply(wire.Cleaned())
-        elif box is None:
-            self._funeral_of_files(sandbox_id).mourners.append(reply)
-        elif box.phase is Phase.BURIAL and box.keep and not keep:
-            box.after.append(lambda: self.stop(sandbox_id, reply, keep=False))
-        elif box.phase is Phase.BURIAL:
-            box.mourners.append(reply)
+        elif entry is None:
+            self._remove_files(sandbox_id).stop_waiters.append(reply)
+        elif entry.phase is Phase.STOPPING and entry.keep and not keep:
+            entry.after_stop.append(lambda: self.stop(sandbox_id, reply, keep=False))
+        elif entry.phase is Phase.STOPPING:
+            entry.stop_waiters.append(reply)
         else:
-            box.keep = keep
-            box.mourners.append(reply)
-            if box.asked or box.builders:
-                box.failure = wire.Refused("conflict", f"{sandbox_id} was stopped while starting")
-            self._bury(box)
+            entry.keep = keep
+            entry.stop_waiters.append(reply)
+            if entry.start_waiters or entry.rendezvous_waiters:
+                entry.failure = wire.Refused("conflict", f"{sandbox_id} was stopped while starting")
+            self._begin_stop(entry)
 
-    def _funeral_of_files(self, sandbox_id: str) -> Live:
-        box = Live(self.kept[sandbox_id], Phase.ALIVE, keep=False)
-        self._live[sandbox_id] = box
-        self._bury(box)
-        return box
+    def _remove_files(self, sandbox_id: str) -> SandboxEntry:
+        entry = SandboxEntry(self.kept[sandbox_id], Phase.RUNNING, keep=False)
+        self._entries[sandbox_id] = entry
+        self._begin_stop(entry)
+        return entry
 
-    def _bury(self, box: Live) -> None:
-        born = box.phase is Phase.BIRTH
-        begin_funeral(self.loop, self.nursery, box, lambda report: self._buried(box, report))
-        if born:
-            self._birth_over(box)
+    def _begin_stop(self, entry: SandboxEntry) -> None:
+        was_starting = entry.phase is Phase.STARTING
+        begin_stop(self.loop, self.host, entry, lambda report: self._finish_stop(entry, report))
+        if was_starting:
+            self._release_slot(entry)
 
-    def _buried(self, box: Live, report: Buried) -> None:
-        sandbox_id = box.record.sandbox_id
-        del self._live[sandbox_id]
-        self._rest(box, kept=box.keep or bool(report.leftovers))
-        failure = box.failure or wire.Refused("failed", f"{sandbox_id} ended while starting")
-        for reply in (*box.asked, *box.builders):
+    def _finish_stop(self, entry: SandboxEntry, report: TeardownResult) -> None:
+        sandbox_id = entry.record.sandbox_id
+        del self._entries[sandbox_id]
+        self._save_stopped(entry, kept=entry.keep or bool(report.leftovers))
+        failure = entry.failure or wire.Refused("failed", f"{sandbox_id} ended while starting")
+        for reply in (*entry.start_waiters, *entry.rendezvous_waiters):
             reply(failure)
-        for reply in box.mourners:
+        for reply in entry.stop_waiters:
             reply(wire.Cleaned(report.removed, report.leftovers))
-        for call in box.after:
+        for call in entry.after_stop:
             call()
         self._stop_when_done()
 
-    def _rest(self, box: Live, *, kept: bool) -> None:
+    def _save_stopped(self, entry: SandboxEntry, *, kept: bool) -> None:
         """Write down what is left of a sandbox that no longer lives."""
-        sandbox_id = box.record.sandbox_id
+        sandbox_id = entry.record.sandbox_id
         if not kept:
             self.kept.pop(sandbox_id, None)
             return
-        resting = msgspec.structs.replace(box.record, live=False, processes=(), group="")
-        self.kept[sandbox_id] = resting
-        places = self.nursery.home.box(sandbox_id)
+        stopped = msgspec.structs.replace(entry.record, live=False, processes=(), group="")
+        self.kept[sandbox_id] = stopped
+        places = self.host.home.box(sandbox_id)
         if places.folder.exists():
-            record.save(places.record, resting)
+            record.save(places.record, stopped)
 
     def close(self) -> None:
         """End every sandbox, keep all files, then stop the loop."""
         self._closing = True
-        self._line.clear()
-        for box in list(self._live.values()):
-            if box.phase is not Phase.BURIAL:
-                self._bury(box)
-        self.spares.close(self._spares_gone)
+        self._queue.clear()
+        for entry in list(self._entries.values()):
+            if entry.phase is not Phase.STOPPING:
+                self._begin_stop(entry)
+        self.pool.close(self._on_pool_closed)
 
-    def _spares_gone(self) -> None:
-        self._without_spares = True
+    def _on_pool_closed(self) -> None:
+        self._pool_closed = True
         self._stop_when_done()
 
     def _stop_when_done(self) -> None:
-        if self._without_spares and not self._live:
+        if self._pool_closed and not self._entries:
             self.loop.stop()
 
     def page(self, after: str) -> wire.Listed:
         """One page of all sandboxes by id, living and kept."""
-        known = {**self.kept, **{key: box.record for key, box in self._live.items()}}
+        known = {**self.kept, **{key: entry.record for key, entry in self._entries.items()}}
         ids = sorted(each for each in known if each > after)
         boxes = tuple(self._shown(known[each]) for each in ids[: wire.LIST_PAGE])
         return wire.Listed(boxes, more=len(ids) > wire.LIST_PAGE)
 
-    def _shown(self, known: record.Record) -> wire.Box:
-        return shown(self.nursery, known, self._live.get(known.sandbox_id))
+    def _shown(self, known: record.SandboxRecord) -> wire.Box:
+        return box_answer(self.host, known, self._entries.get(known.sandbox_id))

@@ -7,8 +7,8 @@ from enum import Enum
 
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.daemon.children import Child
-from atoll.zygote.records.record import Record
-from atoll.zygote.start.host_resources import Laid
+from atoll.zygote.records.record import SandboxRecord
+from atoll.zygote.start.host_resources import RendezvousReady
 
 Reply = Callable[[wire.Answer], None]
 
@@ -16,13 +16,13 @@ Reply = Callable[[wire.Answer], None]
 class Phase(Enum):
     """What a sandbox is doing."""
 
-    BIRTH = "birth"
-    ALIVE = "alive"
-    BURIAL = "burial"
+    STARTING = "starting"
+    RUNNING = "running"
+    STOPPING = "stopping"
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class StartOrder:
     """A sandbox to be brought up; with `wait_seconds` somebody else builds its wall."""
 
     start: wire.Start
@@ -35,32 +35,32 @@ class Order:
 
 
 @dataclass(slots=True)
-class Live:
-    """A sandbox that is not just files. `asked` are the starts it will answer, `mourners` the
-    stops, `after` what happens once it is buried. While a wall of somebody else's is awaited,
-    `builders` wait to hear that all is `laid`; then its birth is `unhurried`: it takes nobody's
-    turn. `start` is the order it was made by. Once `born` its runtime may ask for commands of
-    `sudo`: `runs` are under way, `asks` counts those of a minute, and to a `deaf` one nobody
-    listens."""
+class SandboxEntry:
+    """A sandbox that is not just files. `start_waiters` are the starts it will answer,
+    `stop_waiters` the stops, `after_stop` what happens once it is buried. While a wall of somebody
+    else's is awaited, `rendezvous_waiters` wait to hear that all is `rendezvous`; then its birth is
+    `slot_released`: it takes nobody's turn. `start` is the order it was made by. Once `is_ready`
+    its runtime may ask for commands of `sudo`: `sudo_runs` are under way, `sudo_requests` counts
+    those of a minute, and to a `sudo_ignored` one nobody listens."""
 
-    record: Record
+    record: SandboxRecord
     phase: Phase
     child: Child | None = None
-    inside: tuple[int, ...] = ()
+    inside_pidfds: tuple[int, ...] = ()
     doors: tuple[socket.socket, ...] = ()
-    asked: list[Reply] = field(default_factory=list)
-    builders: list[Reply] = field(default_factory=list)
-    laid: Laid | None = None
-    unhurried: bool = False
-    mourners: list[Reply] = field(default_factory=list)
-    after: list[Callable[[], None]] = field(default_factory=list)
+    start_waiters: list[Reply] = field(default_factory=list)
+    rendezvous_waiters: list[Reply] = field(default_factory=list)
+    rendezvous: RendezvousReady | None = None
+    slot_released: bool = False
+    stop_waiters: list[Reply] = field(default_factory=list)
+    after_stop: list[Callable[[], None]] = field(default_factory=list)
     keep: bool = True
     failure: wire.Refused | None = None
     start: wire.Start | None = None
-    born: bool = False
-    runs: dict[int, Child] = field(default_factory=dict)
-    asks: tuple[int, int] = (0, 0)
-    deaf: bool = False
+    is_ready: bool = False
+    sudo_runs: dict[int, Child] = field(default_factory=dict)
+    sudo_requests: tuple[int, int] = (0, 0)
+    sudo_ignored: bool = False
 
     @property
     def maintenance(self) -> bool:

@@ -5,22 +5,22 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-LENT = "lent"
-FOLDERS = ".folders"
+ENGINE_MOUNTS = "lent"
+FOLDERS_SUFFIX = ".folders"
 """Ends the names of places where the host's folders are lent: never part of an id."""
 
-SPARE_PREFIX = "spare-"
+POOL_PREFIX = "spare-"
 """Of the names of sandboxes that are nobody's yet: never an id (`wire.zygote.messages.BoxId`)."""
 
 
-PASSED_MODE = 0o711
+TRAVERSABLE_MODE = 0o711
 """Of folders that each sandbox's uid passes through."""
 
 
-def passage_mode() -> int:
+def traversal_mode() -> int:
     """Return the mode of Atoll's own folders. As root, each sandbox's uid passes through them;
     elsewhere all have the caller's, and nobody else shall reach a file an agent made."""
-    return PASSED_MODE if os.geteuid() == 0 else 0o700
+    return TRAVERSABLE_MODE if os.geteuid() == 0 else 0o700
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +47,15 @@ class BoxPlaces:
         return self.folder / "mnt"
 
     @property
-    def lent(self) -> Path:
+    def engine_mount(self) -> Path:
         """Where the image is mounted in the machine's sight, for as long as a container's engine
         needs to take it over."""
-        return self.folder.parent / LENT / self.folder.name
+        return self.folder.parent / ENGINE_MOUNTS / self.folder.name
 
     @property
-    def lent_folders(self) -> Path:
+    def engine_folders(self) -> Path:
         """Where the host's folders are attached for as long as the image is, by number."""
-        return self.lent.with_name(self.folder.name + FOLDERS)
+        return self.engine_mount.with_name(self.folder.name + FOLDERS_SUFFIX)
 
     @property
     def hosts(self) -> Path:
@@ -130,10 +130,10 @@ class Home:
         return self.root / "boxes"
 
     @property
-    def lent(self) -> Path:
+    def engine_mounts(self) -> Path:
         """Images and folders of the host's that engines of containers are just taking over, by
         sandbox."""
-        return self.boxes / LENT
+        return self.boxes / ENGINE_MOUNTS
 
     @property
     def repositories(self) -> Path:

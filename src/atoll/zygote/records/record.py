@@ -11,7 +11,7 @@ from atoll.wire.zygote.messages import Wall
 _MAX_BYTES = 64 * 1024
 
 
-class Process(msgspec.Struct, frozen=True):
+class ProcessIdentity(msgspec.Struct, frozen=True):
     """A process that cannot be mistaken for a later one with its pid: `born` is field 22
     of /proc/[pid]/stat, clock ticks since boot."""
 
@@ -19,7 +19,7 @@ class Process(msgspec.Struct, frozen=True):
     born: int
 
 
-class Record(msgspec.Struct, frozen=True):
+class SandboxRecord(msgspec.Struct, frozen=True):
     """One sandbox. `processes` are its runtime, bwrap (where that built the wall) and init
     while it lives; `tree` the image it is built on, empty for the host's root; `group` names its
     control groups where its id does not."""
@@ -31,7 +31,7 @@ class Record(msgspec.Struct, frozen=True):
     runtime_uid: int
     live: bool
     boot_id: str = ""
-    processes: tuple[Process, ...] = ()
+    processes: tuple[ProcessIdentity, ...] = ()
     init: str = ""
     degraded: tuple[str, ...] = ()
     reason: str = ""
@@ -45,7 +45,7 @@ class Record(msgspec.Struct, frozen=True):
         return self.group or self.sandbox_id
 
 
-def save(path: Path, record: Record) -> None:
+def save(path: Path, record: SandboxRecord) -> None:
     """Write it whole or not at all."""
     fresh = path.with_name(path.name + ".new")
     fresh.touch(mode=0o600)
@@ -53,24 +53,24 @@ def save(path: Path, record: Record) -> None:
     fresh.replace(path)
 
 
-def load(path: Path) -> Record | None:
+def load(path: Path) -> SandboxRecord | None:
     """Read it; None when there is none. Raises `Failed` when it cannot be understood."""
     try:
         with path.open("rb") as file:
-            return msgspec.json.decode(file.read(_MAX_BYTES), type=Record)
+            return msgspec.json.decode(file.read(_MAX_BYTES), type=SandboxRecord)
     except FileNotFoundError:
         return None
     except (OSError, *UNREADABLE) as err:
         raise Failed(f"{path} cannot be read: {err}; remove its folder to forget it") from err
 
 
-def process(pid: int) -> Process | None:
+def process(pid: int) -> ProcessIdentity | None:
     """The process as it can be told apart later; None when it is gone."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None
-    return Process(pid, int(text.rpartition(")")[2].split()[19]))
+    return ProcessIdentity(pid, int(text.rpartition(")")[2].split()[19]))
 
 
 def boot_id() -> str:
@@ -78,6 +78,6 @@ def boot_id() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
-def same_process(known: Process) -> bool:
+def same_process(known: ProcessIdentity) -> bool:
     """Whether that very process still exists."""
     return process(known.pid) == known

@@ -19,18 +19,18 @@ from typing import NoReturn
 
 from atoll.domain.errors import AtollError, Failed
 from atoll.zygote.daemon import kernel
-from atoll.zygote.disk.storage import private_mounts
+from atoll.zygote.disk.storage import enter_private_mounts
 from atoll.zygote.records.uids import Counter
-from atoll.zygote.wall.covers import closed_to_others, covers, lay_cover
+from atoll.zygote.wall.covers import closed_to_others, covers, mount_cover
 from atoll.zygote.wall.user_namespaces import held_namespace, write_maps
 
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 PROGRAMS = ("newuidmap", "newgidmap")
 TIMEOUT_SECONDS = 10
-PASSED_OVER = 10_000
+SKIPPED_UIDS = 10_000
 """Other programs (podman, say) give the first uids of a large range to users of their images."""
 
-TOGETHER = 2
+ALL_SANDBOXES_SHARE = 2
 """All sandboxes together get the machine's bound of watchers for a uid, divided by this."""
 
 _WATCHERS = ("inotify_instances", "inotify_watches")
@@ -38,7 +38,7 @@ _MAX_WORDS = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class IdRange:
     """Ids in a row."""
 
     first: int
@@ -46,11 +46,11 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Lacking:
+class MissingSubordinates:
     """Why there are no subordinate uids here, and the command that mends it."""
 
-    why: str
-    mend: str
+    reason: str
+    remedy: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Subordinates:
     """The namespace, by a descriptor, and the uids that are its users from 1 on."""
 
     namespace: int
-    uids: Span
+    uids: IdRange
     counter: Counter
 
     def take(self) -> int:
@@ -106,7 +106,7 @@ class Subordinates:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class UidSwitch:
     """The way of one process to a subordinate uid: first it is root of the namespace and opens what
     is the caller's, then it drops to the uid, which reaches `needed` below folders closed to it."""
 
@@ -114,20 +114,20 @@ class Passage:
     uid: int
     needed: Callable[[], Iterable[Path]]
 
-    def begin(self) -> None:
+    def enter_namespace(self) -> None:
         """Be root of the namespace, with mounts of this process's own. Raises `OSError`."""
         self.subordinates.enter()
-        private_mounts()
+        enter_private_mounts()
 
-    def end(self) -> None:
+    def drop(self) -> None:
         """Open the way and drop to the uid for good. Raises `Failed`, `OSError`."""
         number = self.subordinates.inside(self.uid)
         for cover in covers(self.needed(), closed_to_others):
-            lay_cover(cover)
+            mount_cover(cover)
         kernel.drop_to(number)
 
 
-def open_subordinates(boxes: Path) -> Subordinates | Lacking:
+def open_subordinates(boxes: Path) -> Subordinates | MissingSubordinates:
     """Make the namespace for the user of this process, whose home keeps sandboxes in `boxes`; or
     return what is missing. Nothing but trying tells: the programs need their set-uid bit, a line
     for the user in two files, and a kernel that allows it."""
@@ -135,34 +135,38 @@ def open_subordinates(boxes: Path) -> Subordinates | Lacking:
     try:
         person = pwd.getpwuid(uid)
     except KeyError:
-        return Lacking(f"uid {uid} has no name", "Run Atoll as a user of /etc/passwd.")
+        return MissingSubordinates(f"uid {uid} has no name", "Run Atoll as a user of /etc/passwd.")
     missing = [each for each in PROGRAMS if shutil.which(each, path=SYSTEM_PATH) is None]
     if missing:
-        return Lacking(f"{' and '.join(missing)} missing", "As root: `apt-get install uidmap`.")
+        return MissingSubordinates(
+            f"{' and '.join(missing)} missing", "As root: `apt-get install uidmap`."
+        )
     spans = [_span(Path(file), person) for file in ("/etc/subuid", "/etc/subgid")]
     uids, gids = spans
     if uids is None or gids is None:
-        return Lacking(f"{person.pw_name} has no range of subordinate ids", _usermod(person))
+        return MissingSubordinates(
+            f"{person.pw_name} has no range of subordinate ids", _usermod(person)
+        )
     count = min(uids.count, gids.count)
     try:
-        namespace = _namespace(Span(uids.first, count), Span(gids.first, count))
+        namespace = _namespace(IdRange(uids.first, count), IdRange(gids.first, count))
     except (OSError, AtollError, subprocess.TimeoutExpired) as err:
-        return Lacking(f"the namespace cannot be made: {err}", "See newuidmap(1).")
-    first = 1 + (PASSED_OVER if count >= 2 * PASSED_OVER else 0)
+        return MissingSubordinates(f"the namespace cannot be made: {err}", "See newuidmap(1).")
+    first = 1 + (SKIPPED_UIDS if count >= 2 * SKIPPED_UIDS else 0)
     known = Path(person.pw_dir) / ".local" / "state" / "atoll" / "next-subordinate-uid"
     counter = Counter(boxes / "next-subordinate", known, first=first, last=count + 1)
-    return Subordinates(namespace, Span(uids.first, count), counter)
+    return Subordinates(namespace, IdRange(uids.first, count), counter)
 
 
-def _span(file: Path, person: pwd.struct_passwd) -> Span | None:
+def _span(file: Path, person: pwd.struct_passwd) -> IdRange | None:
     """Return the largest range of a user in /etc/subuid or /etc/subgid."""
-    found: list[Span] = []
+    found: list[IdRange] = []
     with suppress(OSError):
         for line in file.read_text(errors="replace").splitlines():
             name, *numbers = line.split(":")
             whole = len(numbers) == 2 and all(each.isdecimal() for each in numbers)
             if whole and name in {person.pw_name, str(person.pw_uid)}:
-                found.append(Span(int(numbers[0]), int(numbers[1])))
+                found.append(IdRange(int(numbers[0]), int(numbers[1])))
     return max((each for each in found if each.count), key=lambda each: each.count, default=None)
 
 
@@ -178,7 +182,7 @@ def _usermod(person: pwd.struct_passwd) -> str:
     return f"As root: `usermod --add-subuids {ids} --add-subgids {ids} {person.pw_name}`."
 
 
-def _namespace(uids: Span, gids: Span) -> int:
+def _namespace(uids: IdRange, gids: IdRange) -> int:
     """Return the inner of two namespaces, both with the same maps."""
     outer = held_namespace(lambda pid: _map_by_programs(pid, uids, gids))
     try:
@@ -188,7 +192,7 @@ def _namespace(uids: Span, gids: Span) -> int:
         os.close(outer)
 
 
-def _map_by_programs(pid: int, uids: Span, gids: Span) -> None:
+def _map_by_programs(pid: int, uids: IdRange, gids: IdRange) -> None:
     """Only these programs may map more than one id for an ordinary user."""
     own = (os.geteuid(), os.getegid())
     for program, mine, span in zip(PROGRAMS, own, (uids, gids), strict=True):
@@ -218,7 +222,7 @@ def _bound_watchers(outer: int) -> None:
         kernel.setns(outer, kernel.CLONE_NEWUSER)
         for name in _WATCHERS:
             most = int(Path(f"/proc/sys/fs/inotify/max_user_{name[8:]}").read_text())
-            Path(f"/proc/sys/user/max_{name}").write_text(str(max(1, most // TOGETHER)))
+            Path(f"/proc/sys/user/max_{name}").write_text(str(max(1, most // ALL_SANDBOXES_SHARE)))
 
     _in_child("the bound of inotify", bound)
 

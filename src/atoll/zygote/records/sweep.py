@@ -8,80 +8,92 @@ from pathlib import Path
 import msgspec
 
 from atoll.domain.errors import Failed
-from atoll.zygote.disk.engine_mounts import Lender
+from atoll.zygote.disk.engine_mounts import EngineMounts
 from atoll.zygote.records import record
-from atoll.zygote.records.home import SPARE_PREFIX, Home
-from atoll.zygote.stop.teardown import Grave, bury, remove_tree, unlink_socket
+from atoll.zygote.records.home import POOL_PREFIX, Home
+from atoll.zygote.stop.teardown import SandboxTeardown, remove_tree, tear_down, unlink_socket
 from atoll.zygote.wall import cgroups, runtime_group
 
 REASON = "Atoll's zygote ended while the sandbox ran; start it again"
 
 
-def sweep(home: Home, groups: cgroups.Groups, lender: Lender) -> dict[str, record.Record]:
+def sweep(
+    home: Home, groups: cgroups.Groups, engine_mounts: EngineMounts
+) -> dict[str, record.SandboxRecord]:
     """End leftovers of this home and return every sandbox whose files are kept, by id."""
     unlink_socket(home.socket)
-    lender.take_back_all()
-    kept: dict[str, record.Record] = {}
+    engine_mounts.unmount_all()
+    kept: dict[str, record.SandboxRecord] = {}
     for folder in sorted(home.boxes.iterdir()):
         if not folder.is_dir():
-            _forget_unfinished(folder)
+            _remove_unfinished(folder)
             continue
         try:
             known = record.load(folder / "box.json")
         except Failed:
             continue  # left for a person: list cannot show what cannot be read
-        if folder.name.startswith(SPARE_PREFIX):
-            _forget_spare(lender, groups, folder, known)
+        if folder.name.startswith(POOL_PREFIX):
+            _remove_pooled(engine_mounts, groups, folder, known)
         elif known is not None:
-            kept[known.sandbox_id] = _settle(lender, groups, known)
+            kept[known.sandbox_id] = _settle(engine_mounts, groups, known)
     _remove_empty_groups(groups)
     return kept
 
 
-def _forget_unfinished(path: Path) -> None:
+def _remove_unfinished(path: Path) -> None:
     if path.name.startswith("new-template-"):
         path.unlink(missing_ok=True)
 
 
-def _forget_spare(
-    lender: Lender, groups: cgroups.Groups, folder: Path, known: record.Record | None
+def _remove_pooled(
+    engine_mounts: EngineMounts,
+    groups: cgroups.Groups,
+    folder: Path,
+    known: record.SandboxRecord | None,
 ) -> None:
     """It was nobody's, whatever name it was just being given."""
     if known is not None:
-        _end(lender, groups, known, name=folder.name, keep=False)
+        _end(engine_mounts, groups, known, name=folder.name, keep=False)
     remove_tree(folder)
 
 
-def _settle(lender: Lender, groups: cgroups.Groups, known: record.Record) -> record.Record:
+def _settle(
+    engine_mounts: EngineMounts, groups: cgroups.Groups, known: record.SandboxRecord
+) -> record.SandboxRecord:
     if not known.live:
         return known
-    grave = _end(lender, groups, known, name=known.sandbox_id, keep=True)
+    teardown = _end(engine_mounts, groups, known, name=known.sandbox_id, keep=True)
     settled = msgspec.structs.replace(known, live=False, processes=(), group="", reason=REASON)
-    record.save(grave.places.record, settled)
+    record.save(teardown.places.record, settled)
     return settled
 
 
 def _end(
-    lender: Lender, groups: cgroups.Groups, known: record.Record, *, name: str, keep: bool
-) -> Grave:
+    engine_mounts: EngineMounts,
+    groups: cgroups.Groups,
+    known: record.SandboxRecord,
+    *,
+    name: str,
+    keep: bool,
+) -> SandboxTeardown:
     """End what still runs of the sandbox in folder `name`."""
     fds = _living(known)
-    grave = Grave(
-        places=lender.home.box(name),
+    teardown = SandboxTeardown(
+        places=engine_mounts.home.box(name),
         groups=groups.paths(known.group_name),
         runtime_groups=runtime_group.paths(groups, known.group_name),
-        runtime=None,
-        inside=tuple(fds),
+        runtime_pidfd=None,
+        inside_pidfds=tuple(fds),
         keep=keep,
-        lender=lender,
+        engine_mounts=engine_mounts,
     )
-    bury(grave)
+    tear_down(teardown)
     for fd in fds:
         os.close(fd)
-    return grave
+    return teardown
 
 
-def _living(known: record.Record) -> list[int]:
+def _living(known: record.SandboxRecord) -> list[int]:
     """Descriptors of its processes that still run; a pid used again is not one of them."""
     if known.boot_id != record.boot_id():
         return []

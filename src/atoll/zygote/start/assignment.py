@@ -1,6 +1,6 @@
 """Giving a spare its name: what makes a sandbox that stands already somebody's.
 
-`adopt` runs in the zygote, `await_adoption` in the spare, which has no privilege left by then.
+`assign` runs in the zygote, `await_assignment` in the spare, which has no privilege left by then.
 Nothing can run inside before the end of it: so no bound, name or key comes too late.
 """
 
@@ -16,37 +16,37 @@ from atoll.zygote.daemon import kernel
 from atoll.zygote.daemon.children import MAX_PACKET_BYTES
 from atoll.zygote.disk.host_root import hosts_text
 from atoll.zygote.records import record
-from atoll.zygote.records.entry import Live
-from atoll.zygote.start.endpoint import Doorstep, lay_doorstep
-from atoll.zygote.start.host_resources import Adoption, Nursery
+from atoll.zygote.records.entry import SandboxEntry
+from atoll.zygote.start.endpoint import RuntimeEndpoint, open_endpoint
+from atoll.zygote.start.host_resources import Assignment, HostResources
 from atoll.zygote.wall.cgroups import caps
 
 _OWN_UTS = "/proc/self/ns/uts"
 _MAX_ENDS = 2
 
 
-def adopt(nursery: Nursery, box: Live, request: Start) -> record.Record:
-    """Make the spare `box`, which was built for such a `request`, its sandbox; the record to have
+def assign(host: HostResources, entry: SandboxEntry, request: Start) -> record.SandboxRecord:
+    """Make the spare `entry`, which was built for such a `request`, its sandbox; the record to have
     from now on. Raises `OSError`, `Failed`; the spare lies then where it lay, to be buried."""
-    nobody = box.record.sandbox_id
-    ours, theirs = nursery.home.box(nobody), nursery.home.box(request.sandbox_id)
+    pool_name = entry.record.sandbox_id
+    ours, theirs = host.home.box(pool_name), host.home.box(request.sandbox_id)
     named = msgspec.structs.replace(
-        box.record,
+        entry.record,
         sandbox_id=request.sandbox_id,
         generation=request.generation,
         hostname=request.hostname,
-        group=nobody,
+        group=pool_name,
     )
-    nursery.groups.make(nobody, caps(request.limits))
-    _name_host(box.inside[0], request.hostname)
+    host.groups.make(pool_name, caps(request.limits))
+    _set_host_name(entry.inside_pidfds[0], request.hostname)
     # The very file that is mounted inside.
     ours.hosts.write_text(hosts_text(request.hostname))
     record.save(ours.record, named)
-    doorstep = lay_doorstep(nursery, theirs)
+    endpoint = open_endpoint(host, theirs)
     try:
         ours.folder.rename(theirs.folder)
         try:
-            _tell(box, request, doorstep)
+            _send_assignment(entry, request, endpoint)
         except (OSError, Failed):
             theirs.folder.rename(ours.folder)
             raise
@@ -56,11 +56,11 @@ def adopt(nursery: Nursery, box: Live, request: Start) -> record.Record:
             theirs.run.rmdir()
         raise
     finally:
-        doorstep.close()
+        endpoint.close()
     return named
 
 
-def _name_host(init: int, name: str) -> None:
+def _set_host_name(init: int, name: str) -> None:
     """Set the host name inside. Nothing of this process's own may be left in there."""
     home = os.open(_OWN_UTS, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -73,22 +73,22 @@ def _name_host(init: int, name: str) -> None:
         os.close(home)
 
 
-def _tell(box: Live, request: Start, doorstep: Doorstep) -> None:
-    if box.child is None:
-        raise Failed(f"{box.record.sandbox_id} has no process")
-    packet = msgspec.json.encode(Adoption(request, doorstep.keys is not None))
-    keys = [] if doorstep.keys is None else [doorstep.keys]
-    socket.send_fds(box.child.talk, [packet], [doorstep.listener.fileno(), *keys])
+def _send_assignment(entry: SandboxEntry, request: Start, endpoint: RuntimeEndpoint) -> None:
+    if entry.child is None:
+        raise Failed(f"{entry.record.sandbox_id} has no process")
+    packet = msgspec.json.encode(Assignment(request, endpoint.keys is not None))
+    keys = [] if endpoint.keys is None else [endpoint.keys]
+    socket.send_fds(entry.child.channel, [packet], [endpoint.listener.fileno(), *keys])
 
 
-def await_adoption(talk: socket.socket) -> tuple[Start, Doorstep]:
+def await_assignment(channel: socket.socket) -> tuple[Start, RuntimeEndpoint]:
     """Wait for as long as it takes. Raises `SystemExit` when nobody will come any more."""
-    talk.setblocking(True)
-    packet, fds, _flags, _peer = socket.recv_fds(talk, MAX_PACKET_BYTES * 2, _MAX_ENDS)
+    channel.setblocking(True)
+    packet, fds, _flags, _peer = socket.recv_fds(channel, MAX_PACKET_BYTES * 2, _MAX_ENDS)
     if not packet:
         raise SystemExit(0)
-    adoption = msgspec.json.decode(packet, type=Adoption)
+    assignment = msgspec.json.decode(packet, type=Assignment)
     for fd in fds:
         os.set_inheritable(fd, False)
-    keys = fds[1] if adoption.keys else None
-    return adoption.request, Doorstep(socket.socket(fileno=fds[0]), keys)
+    keys = fds[1] if assignment.keys else None
+    return assignment.request, RuntimeEndpoint(socket.socket(fileno=fds[0]), keys)

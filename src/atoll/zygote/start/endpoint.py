@@ -11,15 +11,15 @@ from pathlib import Path
 
 from atoll.domain.errors import Failed
 from atoll.zygote.daemon.owned_socket import listen
-from atoll.zygote.records.home import BoxPlaces, passage_mode
-from atoll.zygote.start.host_resources import Nursery
+from atoll.zygote.records.home import BoxPlaces, traversal_mode
+from atoll.zygote.start.host_resources import HostResources
 from atoll.zygote.start.keys import sealed_copy
 
 BACKLOG = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Doorstep:
+class RuntimeEndpoint:
     """A listening unix socket, and a memfd with the keys where there are some."""
 
     listener: socket.socket
@@ -32,12 +32,14 @@ class Doorstep:
             os.close(self.keys)
 
 
-def lay_doorstep(nursery: Nursery, places: BoxPlaces, *, keyless: bool = False) -> Doorstep:
+def open_endpoint(
+    host: HostResources, places: BoxPlaces, *, keyless: bool = False
+) -> RuntimeEndpoint:
     """Make both, with `keyless` only the socket. Raises `Failed` when the socket cannot be made
     or the keys are not fit to be used."""
-    keys = None if keyless else sealed_copy(nursery.home.keys, nursery.control_uid)
+    keys = None if keyless else sealed_copy(host.home.keys, host.control_uid)
     try:
-        return Doorstep(_listen(places, nursery.control_uid), keys)
+        return RuntimeEndpoint(_listen(places, host.control_uid), keys)
     except Failed:
         if keys is not None:
             os.close(keys)
@@ -46,7 +48,7 @@ def lay_doorstep(nursery: Nursery, places: BoxPlaces, *, keyless: bool = False) 
 
 def _listen(places: BoxPlaces, control_uid: int) -> socket.socket:
     """The runtime's socket: bound by us, reachable only for the control plane's uid."""
-    places.run.mkdir(mode=passage_mode(), parents=True, exist_ok=True)
+    places.run.mkdir(mode=traversal_mode(), parents=True, exist_ok=True)
     path: Path = places.socket
     path.unlink(missing_ok=True)
     try:

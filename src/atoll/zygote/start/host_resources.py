@@ -1,4 +1,4 @@
-"""What a birth is told and tells, and what all births of a host share. Nothing happens here."""
+"""What a birth is told and tells, and what all starts of a host share. Nothing happens here."""
 
 import os
 import socket
@@ -13,9 +13,9 @@ from atoll.wire.zygote.messages import Wall as WallKind
 from atoll.zygote.daemon.own_settings import OwnSettings
 from atoll.zygote.disk.storage import Storage
 from atoll.zygote.records.home import Home
-from atoll.zygote.records.record import Process
+from atoll.zygote.records.record import ProcessIdentity
 from atoll.zygote.records.subordinate_uids import Subordinates
-from atoll.zygote.start.shared_memory import Mould
+from atoll.zygote.start.shared_memory import SharedMemory
 from atoll.zygote.wall import runtime_group
 from atoll.zygote.wall.bwrap_argv import Programs
 from atoll.zygote.wall.cgroups import Groups
@@ -31,20 +31,20 @@ SUBORDINATE = (
     "processes are also counted for the caller"
 )
 
-Become = Callable[[Stand], None]
+ServeRuntime = Callable[[Stand], None]
 """The life of a runtime: prepares itself, calls `Stand`, serves."""
 
 
-class Born(msgspec.Struct, frozen=True, tag=True):
-    """The sandbox stands. Beside it travel descriptors of init (and bwrap), `inside` of them,
+class SandboxReady(msgspec.Struct, frozen=True, tag=True):
+    """The sandbox stands. Beside it travel descriptors of init (and bwrap), `inside_count` of them,
     then the doors."""
 
-    processes: tuple[Process, ...]
+    processes: tuple[ProcessIdentity, ...]
     degraded: tuple[str, ...] = ()
-    inside: int = 2
+    inside_count: int = 2
 
 
-class Laid(msgspec.Struct, frozen=True, tag=True):
+class RendezvousReady(msgspec.Struct, frozen=True, tag=True):
     """All is ready for an init whose wall somebody else builds: its files are at `files`, the
     host's folders at `folders`, in the order of the request."""
 
@@ -52,15 +52,15 @@ class Laid(msgspec.Struct, frozen=True, tag=True):
     folders: tuple[str, ...] = ()
 
 
-class Adoption(msgspec.Struct, frozen=True):
-    """Told to a spare: it is this sandbox from now on. Beside it travels the runtime's listening
+class Assignment(msgspec.Struct, frozen=True):
+    """Told to a for_pool: it is this sandbox from now on. Beside it travels the runtime's listening
     socket, then (with `keys`) the broker's keys."""
 
     request: Start
     keys: bool
 
 
-class Stillborn(msgspec.Struct, frozen=True, tag=True):
+class StartFailed(msgspec.Struct, frozen=True, tag=True):
     """It could not be built; `kind` is an error's code."""
 
     kind: str
@@ -68,7 +68,7 @@ class Stillborn(msgspec.Struct, frozen=True, tag=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Nursery:
+class HostResources:
     """What every birth on this host shares. `control_uid` connects to runtimes."""
 
     home: Home
@@ -76,9 +76,9 @@ class Nursery:
     groups: Groups
     storage: Storage
     control_uid: int
-    become: Become
+    serve_runtime: ServeRuntime
     confinement: Confinement
-    mould: Mould = field(default_factory=Mould)
+    shared_memory: SharedMemory = field(default_factory=SharedMemory)
     settings: OwnSettings = field(default_factory=OwnSettings)
     root: bool = field(default_factory=lambda: os.geteuid() == 0)
     """Whether sandboxes get uids of their own: a fact of the zygote, settled while it is whole. A
@@ -113,13 +113,13 @@ class Nursery:
 
 
 @dataclass(frozen=True, slots=True)
-class Parentage:
+class StartRequest:
     """Whose child: the request, and the two uids that are this sandbox's for ever. With
     `wait_seconds` the wall is somebody else's work and its init awaited that long."""
 
-    request: Start
+    start: Start
     sandbox_uid: int
     runtime_uid: int
     report: socket.socket
     wait_seconds: int | None = None
-    spare: bool = False
+    for_pool: bool = False

@@ -15,7 +15,7 @@ from pathlib import Path
 from atoll.domain.errors import Failed, Forbidden
 from atoll.domain.sandbox.interior import HOME
 from atoll.zygote.daemon import kernel
-from atoll.zygote.daemon.owned_socket import listen, peer
+from atoll.zygote.daemon.owned_socket import listen, peer_credentials
 from atoll.zygote.disk.host_root import OWN, hosts_text
 from atoll.zygote.wall.wall import await_ready
 
@@ -24,7 +24,7 @@ _WRITTEN = ("resolv.conf", "nsswitch.conf", "gitconfig")
 
 
 @dataclass(frozen=True, slots=True)
-class Guest:
+class ConnectedInit:
     """An init that came in and said READY: our end of its socket, the doors' listeners, its
     pid and a descriptor of it. The receiver owns them."""
 
@@ -40,16 +40,16 @@ def open_rendezvous(path: Path, uid: int) -> socket.socket:
     return listen(str(path), uid, socket.SOCK_SEQPACKET, backlog=1)
 
 
-def receive_guest(listener: socket.socket, uid: int, *, seconds: float) -> Guest:
+def accept_init(listener: socket.socket, uid: int, *, seconds: float) -> ConnectedInit:
     """The first and only one to come in. Raises `Failed` when nobody does within `seconds` or
     it is not well, `Forbidden` when it is somebody else."""
     path = Path(listener.getsockname())
     try:
-        control = _first(listener, seconds)
+        control = _accept(listener, seconds)
     finally:
         listener.close()
         path.unlink(missing_ok=True)
-    pid, its_uid = peer(control)
+    pid, its_uid = peer_credentials(control)
     if its_uid != uid:
         control.close()
         raise Forbidden(f"uid {its_uid} came in where only uid {uid} may: the sandbox was refused")
@@ -71,10 +71,10 @@ def receive_guest(listener: socket.socket, uid: int, *, seconds: float) -> Guest
         control.close()
         os.close(pidfd)
         raise
-    return Guest(control, doors, pid, pidfd)
+    return ConnectedInit(control, doors, pid, pidfd)
 
 
-def _first(listener: socket.socket, seconds: float) -> socket.socket:
+def _accept(listener: socket.socket, seconds: float) -> socket.socket:
     if not select.select([listener], [], [], seconds)[0]:
         raise Failed(f"nobody built the sandbox's wall within {seconds:.0f} s: its init never came")
     connection, _address = listener.accept()

@@ -25,7 +25,7 @@ from atoll.zygote.daemon import kernel
 
 log = logging.getLogger("atoll.zygote")
 
-NAME = "atoll-mould"
+NAME = "atoll-shared-memory"
 SMALLEST_BYTES = 128 * 1024
 """Of a mapping that is worth it: one of less may be the kernel's or a thread's."""
 
@@ -59,34 +59,34 @@ class _Range(ctypes.Structure):
     )
 
 
-NOT_WANTED = "the setting share_memory is off"
+SHARING_OFF = "the setting share_memory is off"
 KNOWN_FAULT = "a runtime may die of SIGBUS, or read wrong data, once a large list of it grows"
 """mremap(2) extends a block of the laid memory past its own part of the file: what lies there is
 another part, or past the end nothing."""
 
 
-class Mould:
+class SharedMemory:
     """One in the zygote; every child has its copy. `lacking` says why it gives nothing back, and
     is empty once it may. Unless `wanted` it does nothing."""
 
     def __init__(self, *, wanted: bool = False) -> None:
-        self._library, self.lacking = _library() if wanted else (None, NOT_WANTED)
+        self._library, self.lacking = _library() if wanted else (None, SHARING_OFF)
         self._given = self._size = 0
         self._counts: ctypes.Array[ctypes.c_ubyte] | None = None
         self._pagemap = -1
 
-    def lay(self) -> None:
+    def share(self) -> None:
         """Put all that this process has in memory into the file. Call it once, single-threaded,
         when nothing is left to be prepared; freezes the garbage collector's objects."""
         library = self._library
-        if library is not None and not _alone():
+        if library is not None and not _is_single_threaded():
             library, self.lacking = None, "the zygote had a second thread when it began"
-        objects = _pinned(library) if library is not None else None
+        objects = _pin_objects(library) if library is not None else None
         gc.collect()
         gc.freeze()
         if library is None or objects is None:
             return
-        ranges, self._size = _layable()
+        ranges, self._size = _shareable()
         counts = _private((self._size // _WORD_BYTES) // _BITS_A_BYTE)
         library.mould_mark(ranges, len(ranges), objects, len(objects), counts)
         file = os.memfd_create(NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
@@ -102,7 +102,7 @@ class Mould:
         else:
             self._given, self._counts, self.lacking = given, counts, ""
 
-    def open_eyes(self) -> None:
+    def open_pagemap(self) -> None:
         """In a child, still dumpable: a process that is not may not look at its own pages. Nor
         may any where the kernel keeps no such file: it keeps its copies then."""
         if self._given:
@@ -113,9 +113,9 @@ class Mould:
         """In a child: share again what is as it was; the number of pages. With another thread
         nothing is done: it could write to a page that is just given up."""
         library = self._library
-        if library is None or self._pagemap < 0 or not _alone():
+        if library is None or self._pagemap < 0 or not _is_single_threaded():
             return 0
-        ranges = _laid()
+        ranges = _shared()
         pages: int = library.mould_settle(
             ranges, len(ranges), self._given, self._counts, self._pagemap
         )
@@ -147,7 +147,7 @@ def _library() -> tuple[ctypes.PyDLL | None, str]:
     return library, "the zygote has not begun to serve"
 
 
-def _alone() -> bool:
+def _is_single_threaded() -> bool:
     return len(list(_TASKS.iterdir())) == 1
 
 
@@ -157,7 +157,7 @@ def _private(size: int) -> ctypes.Array[ctypes.c_ubyte]:
     return (ctypes.c_ubyte * len(memory)).from_buffer(memory)
 
 
-def _pinned(library: ctypes.PyDLL) -> ctypes.Array[ctypes.c_uint64]:
+def _pin_objects(library: ctypes.PyDLL) -> ctypes.Array[ctypes.c_uint64]:
     """Let no object of this process ever end; where they are. The array is mapped by itself (not
     private memory, which would be laid), and is nobody else's."""
     known = sys.implementation.name == "cpython" and object.__basicsize__ == COUNT_FIRST_BYTES
@@ -210,7 +210,7 @@ def _mappings() -> Iterable[tuple[int, int, int, str]]:
             yield int(found[1], 16), int(found[2], 16), int(found[4], 16), found[5]
 
 
-def _layable() -> tuple[ctypes.Array[_Range], int]:
+def _shareable() -> tuple[ctypes.Array[_Range], int]:
     """What may be laid, and the bytes of it: never the stack, nor where the kernel writes to
     unasked, which is this thread's own block (set_tid_address(2), rseq(2))."""
     thread = threading.get_ident()  # pthread_self(3)
@@ -225,7 +225,7 @@ def _layable() -> tuple[ctypes.Array[_Range], int]:
     return _ranges(ranges), size
 
 
-def _laid() -> ctypes.Array[_Range]:
+def _shared() -> ctypes.Array[_Range]:
     """What is still mapped from the file now: memory given back since may be anything."""
     return _ranges(
         (start, end - start, place)

@@ -14,33 +14,39 @@ import msgspec
 
 from atoll.domain.errors import AtollError, Failed
 from atoll.zygote.daemon.children import Loop
-from atoll.zygote.jobs.sudo import Sudo
+from atoll.zygote.jobs.sudo import SudoCommands
 from atoll.zygote.records import record
-from atoll.zygote.records.entry import Live, Order, Phase
-from atoll.zygote.records.home import passage_mode
-from atoll.zygote.start.child import be_born
-from atoll.zygote.start.host_resources import Born, Laid, Nursery, Parentage, Stillborn
+from atoll.zygote.records.entry import Phase, SandboxEntry, StartOrder
+from atoll.zygote.records.home import traversal_mode
+from atoll.zygote.start.child import run_child
+from atoll.zygote.start.host_resources import (
+    HostResources,
+    RendezvousReady,
+    SandboxReady,
+    StartFailed,
+    StartRequest,
+)
 
-_REPORTS = msgspec.json.Decoder(Born | Laid | Stillborn)
+_REPORTS = msgspec.json.Decoder(SandboxReady | RendezvousReady | StartFailed)
 
-Heard = Callable[[Born | Laid | Stillborn, list[int]], None]
+ReportHandler = Callable[[SandboxReady | RendezvousReady | StartFailed, list[int]], None]
 """Called with each report and the descriptors that came with it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Births:
+class Starts:
     """How children are made. `take_uids` gives the first of two uids that nobody ever had."""
 
     loop: Loop
-    nursery: Nursery
+    host: HostResources
     take_uids: Callable[[], int]
 
-    def expect(self, order: Order, known: record.Record | None) -> Live:
+    def prepare(self, order: StartOrder, known: record.SandboxRecord | None) -> SandboxEntry:
         """Return a sandbox's parts that exist before its start; `known` is what was kept of it.
         Raises `Failed` when what was kept belongs to a uid that cannot be had now."""
         request = order.start
         runtime_uid, sandbox_uid = self._uids(order, known)
-        fresh = record.Record(
+        fresh = record.SandboxRecord(
             sandbox_id=request.sandbox_id,
             generation=request.generation,
             hostname=request.hostname,
@@ -48,83 +54,93 @@ class Births:
             runtime_uid=runtime_uid,
             live=True,
             boot_id=record.boot_id(),
-            init=self.nursery.programs.init_kind,
+            init=self.host.programs.init_kind,
             wall=order.wall,
             tree=request.tree or "",
         )
-        return Live(fresh, Phase.BIRTH, keep=known is not None, start=request)
+        return SandboxEntry(fresh, Phase.STARTING, keep=known is not None, start=request)
 
     def begin(
-        self, box: Live, order: Order, heard: Heard, *, ended: Callable[[int], None], spare: bool
+        self,
+        entry: SandboxEntry,
+        order: StartOrder,
+        handle_report: ReportHandler,
+        *,
+        ended: Callable[[int], None],
+        for_pool: bool,
     ) -> None:
         """Fork the child that builds it. All reports come before `ended`."""
-        nursery = self.nursery
-        places = nursery.home.box(box.record.sandbox_id)
+        host = self.host
+        places = host.home.box(entry.record.sandbox_id)
         places.folder.mkdir(exist_ok=True)
-        places.folder.chmod(passage_mode())
-        record.save(places.record, box.record)
-        parentage = partial(
-            Parentage,
+        places.folder.chmod(traversal_mode())
+        record.save(places.record, entry.record)
+        start_request = partial(
+            StartRequest,
             order.start,
-            box.record.sandbox_uid,
-            box.record.runtime_uid,
+            entry.record.sandbox_uid,
+            entry.record.runtime_uid,
             wait_seconds=order.wait_seconds,
-            spare=spare,
+            for_pool=for_pool,
         )
-        box.child = self.loop.fork(
-            lambda talk: be_born(nursery, parentage(talk)),
-            lambda packet, fds: self._heard(box, packet, fds, heard=heard),
+        entry.child = self.loop.fork(
+            lambda channel: run_child(host, start_request(channel)),
+            lambda packet, fds: self._handle_packet(
+                entry, packet, fds, handle_report=handle_report
+            ),
             ended,
         )
-        found = record.process(box.child.pid)
-        box.record = msgspec.structs.replace(
-            box.record, processes=() if found is None else (found,)
+        found = record.process(entry.child.pid)
+        entry.record = msgspec.structs.replace(
+            entry.record, processes=() if found is None else (found,)
         )
-        record.save(places.record, box.record)
+        record.save(places.record, entry.record)
 
-    def _heard(self, box: Live, packet: bytes, fds: list[int], *, heard: Heard) -> None:
-        if not box.born:
+    def _handle_packet(
+        self, entry: SandboxEntry, packet: bytes, fds: list[int], *, handle_report: ReportHandler
+    ) -> None:
+        if not entry.is_ready:
             report = _REPORTS.decode(packet)
-            box.born = isinstance(report, Born)
-            heard(report, fds)
+            entry.is_ready = isinstance(report, SandboxReady)
+            handle_report(report, fds)
             return
         # From here on whoever took over that process may be speaking.
         for fd in fds:
             os.close(fd)
-        Sudo(self.loop, self.nursery).heard(box, packet)
+        SudoCommands(self.loop, self.host).handle_packet(entry, packet)
 
-    def stands(self, box: Live, report: Born, fds: list[int]) -> None:
+    def record_ready(self, entry: SandboxEntry, report: SandboxReady, fds: list[int]) -> None:
         """Write down what came up; it is for the caller to say that it lives."""
-        box.inside = tuple(fds[: report.inside])
-        box.doors = tuple(socket.socket(fileno=fd) for fd in fds[report.inside :])
-        if box.phase is not Phase.BIRTH:
+        entry.inside_pidfds = tuple(fds[: report.inside_count])
+        entry.doors = tuple(socket.socket(fileno=fd) for fd in fds[report.inside_count :])
+        if entry.phase is not Phase.STARTING:
             return  # it was stopped meanwhile; its burial ends what came up
-        box.record = msgspec.structs.replace(
-            box.record,
+        entry.record = msgspec.structs.replace(
+            entry.record,
             processes=report.processes,
             degraded=(
-                *self.nursery.degraded(
-                    box.record.wall, shared=self.nursery.is_shared(box.record.sandbox_uid)
+                *self.host.degraded(
+                    entry.record.wall, shared=self.host.is_shared(entry.record.sandbox_uid)
                 ),
                 *report.degraded,
             ),
         )
-        record.save(self.nursery.home.box(box.record.sandbox_id).record, box.record)
+        record.save(self.host.home.box(entry.record.sandbox_id).record, entry.record)
 
-    def _uids(self, order: Order, known: record.Record | None) -> tuple[int, int]:
+    def _uids(self, order: StartOrder, known: record.SandboxRecord | None) -> tuple[int, int]:
         """The runtime's and the sandbox's."""
         if known is not None:
             self._check_kept(order, known)
             return known.runtime_uid, known.sandbox_uid
-        if not self.nursery.root:
+        if not self.host.root:
             return os.geteuid(), self._rootless_uid(order)
         first = self.take_uids()
         return first, first + 1
 
-    def _rootless_uid(self, order: Order) -> int:
+    def _rootless_uid(self, order: StartOrder) -> int:
         """A subordinate uid, or the caller's where a sandbox needs that or there is none left."""
-        subordinates = self.nursery.subordinates
-        if subordinates is None or order.wall == "container" or _needs_caller(order):
+        subordinates = self.host.subordinates
+        if subordinates is None or order.wall == "container" or _needs_caller_uid(order):
             return os.geteuid()
         try:
             return subordinates.take()
@@ -132,22 +148,22 @@ class Births:
             print(f"zygote: a sandbox shares the caller's uid: {err}", file=sys.stderr, flush=True)
             return os.geteuid()
 
-    def _check_kept(self, order: Order, known: record.Record) -> None:
-        if self.nursery.root or self.nursery.is_shared(known.sandbox_uid):
+    def _check_kept(self, order: StartOrder, known: record.SandboxRecord) -> None:
+        if self.host.root or self.host.is_shared(known.sandbox_uid):
             return
-        if self.nursery.subordinates is None:
+        if self.host.subordinates is None:
             raise Failed(
                 f"the files of sandbox {known.sandbox_id} belong to the subordinate uid "
                 f"{known.sandbox_uid}, which cannot be had now: `atoll doctor` says why"
             )
-        self.nursery.subordinates.inside(known.sandbox_uid)
-        if _needs_caller(order):
+        self.host.subordinates.inside(known.sandbox_uid)
+        if _needs_caller_uid(order):
             raise Failed(
                 f"sandbox {known.sandbox_id} was made with a uid of its own, which reaches no "
                 "folder of the host's and has no root to write to: recreate it"
             )
 
 
-def _needs_caller(order: Order) -> bool:
+def _needs_caller_uid(order: StartOrder) -> bool:
     """Return whether it writes to the caller's files: folders of the host, a root's own layer."""
     return bool(order.start.mounts) or order.start.overlay

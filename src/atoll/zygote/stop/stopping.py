@@ -13,57 +13,71 @@ import msgspec
 
 from atoll.domain.errors import AtollError, Failed
 from atoll.zygote.daemon.children import Loop, detach
-from atoll.zygote.records.entry import Live, Phase
-from atoll.zygote.start.host_resources import Nursery
-from atoll.zygote.stop.teardown import Buried, Grave, bury, remove_tree, send
+from atoll.zygote.records.entry import Phase, SandboxEntry
+from atoll.zygote.start.host_resources import HostResources
+from atoll.zygote.stop.teardown import (
+    SandboxTeardown,
+    TeardownResult,
+    remove_tree,
+    send_signal,
+    tear_down,
+)
 from atoll.zygote.wall import runtime_group
 
 
-def begin_funeral(loop: Loop, nursery: Nursery, box: Live, over: Callable[[Buried], None]) -> None:
-    """Begin the end of `box`. Its doors refuse at once, yet stay owned until all inside is
-    dead; then `over` hears what was found, and no descriptor is left in `box`."""
-    box.phase = Phase.BURIAL
-    for run in box.runs.values():
-        send(run.pidfd, signal.SIGKILL)
-    for door in box.doors:
+def begin_stop(
+    loop: Loop, host: HostResources, entry: SandboxEntry, done: Callable[[TeardownResult], None]
+) -> None:
+    """Begin the end of `entry`. Its doors refuse at once, yet stay owned until all inside is
+    dead; then `done` receives what was found, and no descriptor is left in `entry`."""
+    entry.phase = Phase.STOPPING
+    for run in entry.sudo_runs.values():
+        send_signal(run.pidfd, signal.SIGKILL)
+    for door in entry.doors:
         _refuse(door)
-    for fd in box.inside[:1]:
-        loop.forget(fd)
-    sandbox_id, pidfd = box.record.sandbox_id, box.pidfd
-    grave = Grave(
-        places=nursery.home.box(sandbox_id),
-        groups=nursery.groups.paths(box.record.group_name),
-        runtime_groups=runtime_group.paths(nursery.groups, box.record.group_name),
-        runtime=pidfd,
-        inside=box.inside,
-        keep=box.keep,
-        lender=nursery.storage.lender,
-        remove=_remover(nursery, box),
+    for fd in entry.inside_pidfds[:1]:
+        loop.unwatch(fd)
+    sandbox_id, pidfd = entry.record.sandbox_id, entry.pidfd
+    teardown = SandboxTeardown(
+        places=host.home.box(sandbox_id),
+        groups=host.groups.paths(entry.record.group_name),
+        runtime_groups=runtime_group.paths(host.groups, entry.record.group_name),
+        runtime_pidfd=pidfd,
+        inside_pidfds=entry.inside_pidfds,
+        keep=entry.keep,
+        engine_mounts=host.storage.engine_mounts,
+        remove=_remover(host, entry),
     )
-    found: list[Buried] = []
+    found: list[TeardownResult] = []
 
-    def dig(talk: socket.socket) -> None:
-        fds = {fd for fd in (talk.fileno(), grave.runtime, *grave.inside) if fd is not None}
-        detach(fds | grave.lender.descriptors | nursery.namespaces)
-        talk.send(msgspec.json.encode(bury(grave)))
+    def run_teardown(channel: socket.socket) -> None:
+        fds = {
+            fd
+            for fd in (channel.fileno(), teardown.runtime_pidfd, *teardown.inside_pidfds)
+            if fd is not None
+        }
+        detach(fds | teardown.engine_mounts.descriptors | host.namespaces)
+        channel.send(msgspec.json.encode(tear_down(teardown)))
 
     def ended(_status: int) -> None:
-        for door in box.doors:
+        for door in entry.doors:
             door.close()
-        for fd in (*box.inside, *([] if pidfd is None else [pidfd])):
+        for fd in (*entry.inside_pidfds, *([] if pidfd is None else [pidfd])):
             os.close(fd)
-        broke = Buried(leftovers=(f"the burial of {sandbox_id} broke off",))
-        over(found[0] if found else broke)
+        broke = TeardownResult(leftovers=(f"the teardown of {sandbox_id} broke off",))
+        done(found[0] if found else broke)
 
     child = loop.fork(
-        dig, lambda packet, _fds: found.append(msgspec.json.decode(packet, type=Buried)), ended
+        run_teardown,
+        lambda packet, _fds: found.append(msgspec.json.decode(packet, type=TeardownResult)),
+        ended,
     )
     os.close(child.pidfd)
 
 
-def _remover(nursery: Nursery, box: Live) -> Callable[[Path], str]:
-    subordinates, uid = nursery.subordinates, box.record.sandbox_uid
-    if nursery.root or nursery.is_shared(uid):
+def _remover(host: HostResources, entry: SandboxEntry) -> Callable[[Path], str]:
+    subordinates, uid = host.subordinates, entry.record.sandbox_uid
+    if host.root or host.is_shared(uid):
         return remove_tree
     if subordinates is None:
         return lambda _folder: (

@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 
 from atoll.zygote.disk import image
-from atoll.zygote.disk.engine_mounts import Lender
+from atoll.zygote.disk.engine_mounts import EngineMounts
 from atoll.zygote.records.home import BoxPlaces
 from atoll.zygote.wall import cgroups
 
@@ -31,7 +31,7 @@ DEATH_SECONDS = 10.0
 _POLL_SECONDS = 0.004
 
 
-class Buried(msgspec.Struct, frozen=True):
+class TeardownResult(msgspec.Struct, frozen=True):
     """What went and what stayed, each a sentence or a name."""
 
     removed: tuple[str, ...] = ()
@@ -39,17 +39,17 @@ class Buried(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Grave:
-    """What to end. `runtime` and `inside` are pidfds; `keep` leaves the files for a next start.
-    `groups` are the sandbox's, `runtime_groups` those of its runtime."""
+class SandboxTeardown:
+    """What to end. `runtime_pidfd` and `inside_pidfds` are pidfds; `keep` leaves the files for a
+    next start. `groups` are the sandbox's, `runtime_groups` those of its runtime."""
 
     places: BoxPlaces
     groups: list[Path]
     runtime_groups: list[Path]
-    runtime: int | None
-    inside: tuple[int, ...]
+    runtime_pidfd: int | None
+    inside_pidfds: tuple[int, ...]
     keep: bool
-    lender: Lender
+    engine_mounts: EngineMounts
     remove: Callable[[Path], str] = lambda folder: remove_tree(folder)
     """Removes its files; where they belong to a subordinate uid, as root of that."""
 
@@ -59,45 +59,48 @@ class Grave:
         return [*self.groups, *self.runtime_groups]
 
 
-def bury(grave: Grave) -> Buried:
+def tear_down(teardown: SandboxTeardown) -> TeardownResult:
     """End it and say what happened. Never raises for what it finds."""
     removed: list[str] = []
     leftovers: list[str] = []
-    _end_processes(grave, removed, leftovers)
-    _remove_groups(grave.all_groups, removed, leftovers)
-    _remove_run(grave.places, removed, leftovers)
-    _take_back(grave, leftovers)
-    _await_unmounted(grave.places, leftovers)
-    if not grave.keep:
-        _remove_files(grave, removed, leftovers)
-    return Buried(tuple(removed), tuple(leftovers))
+    _end_processes(teardown, removed, leftovers)
+    _remove_groups(teardown.all_groups, removed, leftovers)
+    _remove_run(teardown.places, removed, leftovers)
+    _unmount_from_machine(teardown, leftovers)
+    _await_unmounted(teardown.places, leftovers)
+    if not teardown.keep:
+        _remove_files(teardown, removed, leftovers)
+    return TeardownResult(tuple(removed), tuple(leftovers))
 
 
-def _end_processes(grave: Grave, removed: list[str], leftovers: list[str]) -> None:
-    cgroups.lift_quota(grave.groups)
-    fds = [fd for fd in (grave.runtime, *grave.inside) if fd is not None]
-    alive = [fd for fd in fds if not gone(fd)]
-    if grave.runtime in alive and grave.keep:
-        send(grave.runtime, signal.SIGTERM)
-        wait_until(lambda: gone(grave.runtime), GRACE_SECONDS)
-    inside = sum(len(cgroups.members(group)) for group in grave.groups[:1])
-    for groups in (grave.groups, grave.runtime_groups):
+def _end_processes(teardown: SandboxTeardown, removed: list[str], leftovers: list[str]) -> None:
+    cgroups.lift_quota(teardown.groups)
+    fds = [fd for fd in (teardown.runtime_pidfd, *teardown.inside_pidfds) if fd is not None]
+    alive = [fd for fd in fds if not has_ended(fd)]
+    if teardown.runtime_pidfd in alive and teardown.keep:
+        send_signal(teardown.runtime_pidfd, signal.SIGTERM)
+        wait_until(lambda: has_ended(teardown.runtime_pidfd), GRACE_SECONDS)
+    inside = sum(len(cgroups.members(group)) for group in teardown.groups[:1])
+    for groups in (teardown.groups, teardown.runtime_groups):
         with contextlib.suppress(OSError):
             cgroups.kill(groups)
     for fd in alive:
-        send(fd, signal.SIGKILL)
+        send_signal(fd, signal.SIGKILL)
     ended = wait_until(
-        lambda: all(gone(fd) for fd in alive) and not any(map(cgroups.members, grave.all_groups)),
+        lambda: (
+            all(has_ended(fd) for fd in alive)
+            and not any(map(cgroups.members, teardown.all_groups))
+        ),
         DEATH_SECONDS,
     )
     if not ended:
-        stuck = sorted({pid for group in grave.all_groups for pid in cgroups.members(group)})
+        stuck = sorted({pid for group in teardown.all_groups for pid in cgroups.members(group)})
         leftovers.append(f"processes that did not die within {DEATH_SECONDS:.0f} s: {stuck}")
     elif alive:
         removed.append(f"processes ({max(inside, len(alive))})")
 
 
-def gone(pidfd: int | None) -> bool:
+def has_ended(pidfd: int | None) -> bool:
     """Whether a process has ended (a pidfd is readable then)."""
     if pidfd is None:
         return True
@@ -106,7 +109,7 @@ def gone(pidfd: int | None) -> bool:
     return bool(poller.poll(0))
 
 
-def send(pidfd: int | None, number: signal.Signals) -> None:
+def send_signal(pidfd: int | None, number: signal.Signals) -> None:
     """Signal a process that may be gone."""
     if pidfd is not None:
         with contextlib.suppress(ProcessLookupError):
@@ -132,7 +135,7 @@ def wait_until(done: Callable[[], bool], seconds: float) -> bool:
 def _remove_groups(groups: list[Path], removed: list[str], leftovers: list[str]) -> None:
     there = [group for group in groups if group.exists()]
     left: list[Path] = there
-    wait_until(lambda: not _still(left), DEATH_SECONDS)
+    wait_until(lambda: not _are_busy(left), DEATH_SECONDS)
     left = [group for group in there if group.exists()]
     if left:
         leftovers += [f"cgroup {group}" for group in left]
@@ -140,7 +143,7 @@ def _remove_groups(groups: list[Path], removed: list[str], leftovers: list[str])
         removed.append(f"cgroups ({len(there)})")
 
 
-def _still(groups: list[Path]) -> bool:
+def _are_busy(groups: list[Path]) -> bool:
     # A group stays busy after its last process was reaped, for seconds on a loaded machine.
     return bool(cgroups.remove(groups))
 
@@ -157,11 +160,11 @@ def _remove_run(places: BoxPlaces, removed: list[str], leftovers: list[str]) -> 
         leftovers.append(f"{places.run}: {err}")
 
 
-def _take_back(grave: Grave, leftovers: list[str]) -> None:
+def _unmount_from_machine(teardown: SandboxTeardown, leftovers: list[str]) -> None:
     try:
-        grave.lender.take_back(grave.places)
+        teardown.engine_mounts.unmount(teardown.places)
     except OSError as err:
-        leftovers.append(f"{grave.places.lent}: {err}")
+        leftovers.append(f"{teardown.places.engine_mount}: {err}")
 
 
 def _await_unmounted(places: BoxPlaces, leftovers: list[str]) -> None:
@@ -172,11 +175,11 @@ def _await_unmounted(places: BoxPlaces, leftovers: list[str]) -> None:
         leftovers.append(f"loop device {', '.join(image.loops_of(places.image))} still in use")
 
 
-def _remove_files(grave: Grave, removed: list[str], leftovers: list[str]) -> None:
-    places = grave.places
+def _remove_files(teardown: SandboxTeardown, removed: list[str], leftovers: list[str]) -> None:
+    places = teardown.places
     if not places.folder.exists():
         return
-    error = grave.remove(places.folder)
+    error = teardown.remove(places.folder)
     if error:
         leftovers.append(f"{places.folder}: {error}")
     else:

@@ -27,9 +27,9 @@ def argument_offset(index: int) -> int:
 
 
 @dataclass(slots=True)
-class Program:
+class FilterProgram:
     """Instructions in order. A conditional jump goes to a label when true and falls through
-    when not; labels are placed later, so every jump is forward, as BPF demands."""
+    when not; labels are placed call_later, so every jump is forward, as BPF demands."""
 
     _code: list[tuple[int, int, str | None]] = field(default_factory=list)
     _labels: dict[str, int] = field(default_factory=dict)

@@ -37,7 +37,7 @@ OWN_PLACES = ("/.atoll", "/opt/atoll", "/home", "/mnt", "/srv", "/data")
 class Programs:
     """Where the zygote laid what every wall needs. `init` is the argv inside whose first
     word is bound from `init_file`; `init_kind` is `c` or `python`. Commands of `sudo` have filters
-    of their own, in which package managers may set S_ISUID, and `quiet_chown` as a further one."""
+    of their own, in which package managers may set S_ISUID, and `owner_filter` as a further one."""
 
     bwrap: Path
     seccomp: Path
@@ -45,7 +45,7 @@ class Programs:
     sudo_seccomp: Path
     sudo_debug_seccomp: Path
     import_seccomp: Path
-    quiet_chown: Path
+    owner_filter: Path
     init_file: Path
     init_inside: tuple[str, ...]
     init_kind: str
@@ -53,7 +53,7 @@ class Programs:
 
 
 @dataclass(frozen=True, slots=True)
-class Wall:
+class WallOptions:
     """One sandbox's wall. `views` are inheritable descriptors of folders and where they go:
     bwrap compares what it mounts with the descriptor, closes it, and fails when a link took
     the name's place meanwhile. `nproc` limits processes where no cgroup does, `files` open files of
@@ -75,7 +75,7 @@ class Wall:
     privileged: bool = False
 
 
-def wall_argv(programs: Programs, wall: Wall) -> list[str]:
+def wall_argv(programs: Programs, wall: WallOptions) -> list[str]:
     """bwrap's whole argv, ending with init's."""
     return [
         str(programs.bwrap),
@@ -95,7 +95,7 @@ def _isolation(hostname: str) -> Iterator[str]:
     yield from ("--seccomp", str(SECCOMP_FD), "--info-fd", str(INFO_FD))
 
 
-def _system(wall: Wall) -> Iterator[str]:
+def _system(wall: WallOptions) -> Iterator[str]:
     if wall.root is not None and wall.root.whole:
         yield from root_argv(wall.root, wall.places, privileged=wall.privileged)
         yield from ("--ro-bind", str(wall.places.hosts), "/etc/hosts")
@@ -143,7 +143,7 @@ def _readable_by_others(path: Path) -> bool:
         return False
 
 
-def _own_files(wall: Wall) -> Iterator[str]:
+def _own_files(wall: WallOptions) -> Iterator[str]:
     mounted = wall.places.mounted
     if wall.bare:
         yield from ("--perms", "0755", "--size", str(BARE_BYTES), "--tmpfs", "/workspace")
@@ -158,7 +158,7 @@ def _own_files(wall: Wall) -> Iterator[str]:
     yield from host_mount_argv(wall.mounts, wall.places, privileged=wall.privileged)
 
 
-def _init(programs: Programs, wall: Wall) -> Iterator[str]:
+def _init(programs: Programs, wall: WallOptions) -> Iterator[str]:
     # The last argument of the interpreter form, the only one of the static form.
     yield from ("--ro-bind", str(programs.init_file), programs.init_inside[-1])
     yield from ("--remount-ro", "/dev")

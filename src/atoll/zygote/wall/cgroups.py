@@ -271,7 +271,7 @@ def remove(groups: list[Path]) -> list[Path]:
     return left
 
 
-def step_aside(tag: str) -> None:
+def join_own_group(tag: str) -> None:
     """Move this process to groups that a kill of its present ones misses. Never raises: where
     it may not, it stays."""
     for hierarchy in hierarchies():
@@ -281,7 +281,7 @@ def step_aside(tag: str) -> None:
             (aside / "cgroup.procs").write_text("0")
 
 
-def step_back(tag: str) -> None:
+def remove_own_groups(tag: str) -> None:
     """Leave this home's groups and remove them, as the last act of a zygote that nobody ends from
     outside. Never raises: a group that still holds somebody stays."""
     stood = hierarchies()

@@ -90,7 +90,7 @@ class Confinement:
             raise Failed(f"a runtime cannot reach its journal {journal}")
 
 
-def confinement(home: Path) -> Confinement:
+def plan_confinement(home: Path) -> Confinement:
     """Return the one of this machine. Raises `Failed` where there is no system call table."""
     machine, inner = os.uname().machine, home.resolve()
     found = (*_PLACES, *((path, _READ) for path in _more_places()))
@@ -112,7 +112,7 @@ def _more_places() -> Iterator[str]:
             yield str(path)
 
 
-def described(version: int) -> str:
+def describe_landlock(version: int) -> str:
     """Return in a few words what this kernel's Landlock holds a runtime to."""
     missing = [
         what

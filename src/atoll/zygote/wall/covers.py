@@ -37,19 +37,19 @@ def closed_to_others(folder: Path) -> bool:
     return not folder.stat().st_mode & 0o001
 
 
-def lay_cover(cover: Cover) -> None:
+def mount_cover(cover: Cover) -> None:
     """Cover the folder, in a mount namespace of your own. Raises `OSError`."""
     held = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in cover.needed]
     options = f"mode=0711,size={COVER_BYTES}"
     flags = kernel.MS_NOSUID | kernel.MS_NODEV
     kernel.mount("atoll", str(cover.folder), "tmpfs", flags, data=options)
     for path, fd in held:
-        _make_way(cover.folder, path, is_folder=stat.S_ISDIR(os.fstat(fd).st_mode))
+        _make_mount_point(cover.folder, path, is_folder=stat.S_ISDIR(os.fstat(fd).st_mode))
         kernel.mount(f"/proc/self/fd/{fd}", str(path), flags=kernel.MS_BIND | kernel.MS_REC)
         os.close(fd)
 
 
-def _make_way(top: Path, path: Path, *, is_folder: bool) -> None:
+def _make_mount_point(top: Path, path: Path, *, is_folder: bool) -> None:
     below = path.relative_to(top)
     for folder in [*reversed(below.parents), *([below] if is_folder else [])]:
         place = top / folder

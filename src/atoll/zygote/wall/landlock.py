@@ -1,7 +1,7 @@
 """Landlock(7), as typed functions: rules of its own for a process that needs few files.
 
 A rule names a file or directory by descriptor, so it holds for that very one, whatever it is called
-later. What a process opened before, and descriptors it is sent, stay usable. Flags are from
+call_later. What a process opened before, and descriptors it is sent, stay usable. Flags are from
 linux/landlock.h; what a kernel does not know yet is left out.
 """
 

@@ -7,7 +7,7 @@ filter (`seccomp`) holds as well.
 
 import errno
 
-from atoll.zygote.wall.bpf import ARCHITECTURE_OFFSET, NUMBER_OFFSET, Program
+from atoll.zygote.wall.bpf import ARCHITECTURE_OFFSET, NUMBER_OFFSET, FilterProgram
 from atoll.zygote.wall.seccomp import ALLOW, ARCHITECTURES, REFUSE
 
 CHANGING_OWNERS: dict[str, tuple[int | None, int | None]] = {
@@ -20,10 +20,10 @@ CHANGING_OWNERS: dict[str, tuple[int | None, int | None]] = {
 """Answered with success and not done: name -> (x86_64 number, aarch64 number)."""
 
 
-def quiet_chown(machine: str) -> bytes:
+def owner_filter(machine: str) -> bytes:
     """The filter for `uname -m`, one that `seccomp.filter_for` knows."""
     architecture = ARCHITECTURES[machine]
-    program = Program()
+    program = FilterProgram()
     program.load(ARCHITECTURE_OFFSET)
     program.if_equal(architecture.audit, "native")
     program.give(REFUSE | errno.EPERM)

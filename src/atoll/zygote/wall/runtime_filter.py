@@ -24,7 +24,7 @@ from atoll.domain.sandbox.system_calls import NEWEST_KNOWN, SOCKETS
 from atoll.zygote.wall.bpf import (
     ARCHITECTURE_OFFSET,
     NUMBER_OFFSET,
-    Program,
+    FilterProgram,
     argument_offset,
 )
 from atoll.zygote.wall.seccomp import (
@@ -50,7 +50,7 @@ def runtime_filter(machine: str) -> bytes:
     if architecture is None:
         raise Failed(f"no system call table for {machine}: runtimes do not start on it")
     column = architecture.column
-    program = Program()
+    program = FilterProgram()
     program.load(ARCHITECTURE_OFFSET)
     program.if_equal(architecture.audit, "native")
     program.go("denied")
@@ -73,7 +73,7 @@ def runtime_filter(machine: str) -> bytes:
     return program.assemble()
 
 
-def _find_allowed(program: Program, allowed: set[int | None]) -> None:
+def _find_allowed(program: FilterProgram, allowed: set[int | None]) -> None:
     """Go on by runs of numbers, the highest first: the kernel tries every number once when a
     runtime starts, and runs are fewer than numbers."""
     for number in range(NEWEST_KNOWN, -1, -1):
@@ -85,7 +85,7 @@ def _find_allowed(program: Program, allowed: set[int | None]) -> None:
 def ring_filter(machine: str) -> bytes:
     """Return a filter that refuses rings and nothing else, for `uname -m`, one that
     `runtime_filter` knows."""
-    program = Program()
+    program = FilterProgram()
     program.load(NUMBER_OFFSET)
     for numbers in RING.values():
         program.if_equal(numbers[ARCHITECTURES[machine].column], "unknown")
@@ -95,7 +95,7 @@ def ring_filter(machine: str) -> bytes:
     return program.assemble()
 
 
-def _judge(program: Program) -> None:
+def _judge(program: FilterProgram) -> None:
     program.label("clone")
     program.load(argument_offset(0))
     program.mask(CLONE_THREAD)

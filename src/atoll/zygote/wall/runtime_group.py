@@ -32,7 +32,7 @@ _EVENTS = ("memory.events", "memory.oom_control")
 
 class Gauge:
     """The files that tell what a runtime takes and may take, opened with privilege and before any
-    confinement, so that the runtime can read them later without a path."""
+    confinement, so that the runtime can read them call_later without a path."""
 
     def __init__(self, made: list[Path]) -> None:
         self._files = {

@@ -32,7 +32,7 @@ from atoll.domain.sandbox.system_calls import (
 from atoll.zygote.wall.bpf import (
     ARCHITECTURE_OFFSET,
     NUMBER_OFFSET,
-    Program,
+    FilterProgram,
     argument_offset,
 )
 
@@ -68,7 +68,7 @@ def filter_for(
             f"no system call table for {machine}: sandboxes run on "
             f"{' and '.join(ARCHITECTURES)} only"
         )
-    program = Program()
+    program = FilterProgram()
     _refuse_foreign_calls(program, architecture)
     _find_denied(program, architecture, debug=debug)
     if not counted:
@@ -89,7 +89,7 @@ def filter_for(
     return program.assemble()
 
 
-def _refuse_foreign_calls(program: Program, architecture: Architecture) -> None:
+def _refuse_foreign_calls(program: FilterProgram, architecture: Architecture) -> None:
     program.load(ARCHITECTURE_OFFSET)
     program.if_equal(architecture.audit, "native")
     program.go("denied")  # 32-bit entry points have numbers of their own
@@ -100,19 +100,19 @@ def _refuse_foreign_calls(program: Program, architecture: Architecture) -> None:
         program.if_equal(numbers[architecture.column], "unknown")
 
 
-def _find_denied(program: Program, architecture: Architecture, *, debug: bool) -> None:
+def _find_denied(program: FilterProgram, architecture: Architecture, *, debug: bool) -> None:
     for numbers in denied(debug=debug).values():
         number = numbers[architecture.column]
         if number is not None:
             program.if_equal(number, "denied")
 
 
-def _find_counted(program: Program, architecture: Architecture) -> None:
+def _find_counted(program: FilterProgram, architecture: Architecture) -> None:
     for name, entry in COUNTED.items():
         program.if_equal(entry[architecture.column], f"counted {name}")
 
 
-def _judge_counted(program: Program) -> None:
+def _judge_counted(program: FilterProgram) -> None:
     for name, (_x86, _arm, argument, value) in COUNTED.items():
         program.label(f"counted {name}")
         program.load(argument_offset(argument))
@@ -120,7 +120,7 @@ def _judge_counted(program: Program) -> None:
         program.go(name if name in JUDGED else "allowed")
 
 
-def _find_modes(program: Program, architecture: Architecture) -> None:
+def _find_modes(program: FilterProgram, architecture: Architecture) -> None:
     for table, kind in ((SETS_MODE, "mode"), (OPENS, "flags")):
         for entry in table.values():
             number = entry[architecture.column]
@@ -128,7 +128,7 @@ def _find_modes(program: Program, architecture: Architecture) -> None:
                 program.if_equal(number, f"{kind} {entry[2]}")
 
 
-def _judge_modes(program: Program) -> None:
+def _judge_modes(program: FilterProgram) -> None:
     for index in sorted({index for _x86, _arm, index in OPENS.values()}):
         program.label(f"flags {index}")
         program.load(argument_offset(index))
@@ -143,7 +143,7 @@ def _judge_modes(program: Program) -> None:
         program.go("denied")
 
 
-def _judge_arguments(program: Program) -> None:
+def _judge_arguments(program: FilterProgram) -> None:
     program.label("socket")
     program.label("socketpair")
     judge_sockets(program, SOCKETS)
@@ -165,7 +165,7 @@ def _judge_arguments(program: Program) -> None:
     program.give(ALLOW)
 
 
-def judge_socket_options(program: Program) -> None:
+def judge_socket_options(program: FilterProgram) -> None:
     """Judge setsockopt(2): a few options of `SOL_SOCKET` are refused, all others pass."""
     program.label("setsockopt")
     program.load(argument_offset(1))
@@ -175,7 +175,7 @@ def judge_socket_options(program: Program) -> None:
     deny_each(program, 2, SOCKET_OPTIONS)
 
 
-def deny_each(program: Program, argument: int, values: tuple[int, ...]) -> None:
+def deny_each(program: FilterProgram, argument: int, values: tuple[int, ...]) -> None:
     """Go to `denied` for one of these values of an argument, to `allowed` else."""
     program.load(argument_offset(argument))
     for value in values:
@@ -183,7 +183,9 @@ def deny_each(program: Program, argument: int, values: tuple[int, ...]) -> None:
     program.go("allowed")
 
 
-def judge_sockets(program: Program, sockets: Mapping[int, Mapping[int, tuple[int, ...]]]) -> None:
+def judge_sockets(
+    program: FilterProgram, sockets: Mapping[int, Mapping[int, tuple[int, ...]]]
+) -> None:
     """Go to `allowed` for a family, type and protocol that `sockets` lists (as
     `domain.sandbox.system_calls.SOCKETS`), to `denied` else."""
     program.load(argument_offset(0))

@@ -13,7 +13,7 @@ from atoll.zygote.records.home import Home
 TARGETS = ("/.atoll/repos/", "/opt/", "/mnt/", "/srv/")
 
 
-def checked_views(home: Home, views: tuple[View, ...]) -> None:
+def check_views(home: Home, views: tuple[View, ...]) -> None:
     """Raises `Invalid` for a source or target that is not allowed."""
     for view in views:
         tops = (home.repositories, home.agents, home.safety)
@@ -30,7 +30,7 @@ def checked_views(home: Home, views: tuple[View, ...]) -> None:
             )
 
 
-def checked_tree(home: Home, tree: str | None) -> None:
+def check_tree(home: Home, tree: str | None) -> None:
     """Raises `Invalid` for a root that is none of the home's images."""
     if tree is not None and not beneath(tree, str(home.images)):
         raise Invalid(f"{tree} cannot be a root: only what lies below {home.images}", field="image")

@@ -1,6 +1,6 @@
 """Raising one wall: bwrap and init are started as the sandbox's uid, and READY is awaited.
 
-In three steps, so that the caller works while the kernel does: `break_ground`, `build`, `stand`.
+In three steps, so that the caller works while the kernel does: `start_wall`, `proceed`, `wait`.
 
 The caller stays what it was. Nothing in the new process but its control socket, filter and
 two pipes comes from here; init's end of the socket is held by nobody else.
@@ -24,7 +24,7 @@ from atoll.domain.errors import AtollError, Failed
 from atoll.wire import init as wire
 from atoll.wire.http.unreadable import UNREADABLE
 from atoll.zygote.daemon import kernel
-from atoll.zygote.records.subordinate_uids import Passage
+from atoll.zygote.records.subordinate_uids import UidSwitch
 from atoll.zygote.wall import cgroups
 from atoll.zygote.wall.bwrap_argv import CONTROL_FD, INFO_FD, SECCOMP_FD
 
@@ -48,7 +48,7 @@ _MAX_REASON_BYTES = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Raised:
+class StandingWall:
     """A wall that stands: the doors' listeners, and descriptors of bwrap and init
     (pidfd_open(2)). The receiver owns all of them."""
 
@@ -66,23 +66,23 @@ class _Info(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class WallPlan:
     """Where a wall will stand: bwrap runs as `uid` (None stays), each process with at most
     `files` open. `groups` makes the control
     groups to run in, `argv` says bwrap's command line; both are called in the new process. With a
-    `passage` it gets its uid by that."""
+    `uid_switch` it gets its uid by that."""
 
     seccomp: Path
     files: int
     groups: Callable[[], list[Path]]
     argv: Callable[[], list[str]]
     uid: int | None
-    passage: Passage | None = None
+    uid_switch: UidSwitch | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Rising:
-    """A process that gets ready to become bwrap, then waits for `build`; it ends by itself when
+class PendingWall:
+    """A process that gets ready to become bwrap, then waits for `proceed`; it ends by itself when
     this process ends before. `control` is the runtime's end of init's socket."""
 
     control: socket.socket
@@ -92,14 +92,14 @@ class Rising:
     _info: int
     _errors: int
 
-    def build(self) -> None:
+    def proceed(self) -> None:
         """Let it become bwrap: whatever the wall is built of is in place by now."""
-        # A process that broke has said why: `stand` tells.
+        # A process that broke has said why: `wait` tells.
         with contextlib.suppress(BrokenPipeError):
             os.write(self._go, _GO)
         os.close(self._go)
 
-    def stand(self, *, seconds: float = READY_SECONDS) -> Raised:
+    def wait(self, *, seconds: float = READY_SECONDS) -> StandingWall:
         """Wait until it stands. Raises `Failed` with bwrap's own words; nothing is left then."""
         try:
             doors = await_ready(self.control, self._pidfd, time.monotonic() + seconds)
@@ -114,10 +114,10 @@ class Rising:
         finally:
             os.close(self._info)
             os.close(self._errors)
-        return Raised(doors, self._pid, info.child_pid, self._pidfd, init_pidfd)
+        return StandingWall(doors, self._pid, info.child_pid, self._pidfd, init_pidfd)
 
 
-def break_ground(site: Site) -> Rising:
+def start_wall(plan: WallPlan) -> PendingWall:
     """Begin a wall. Its groups are made and joined, which may take the kernel a grace period,
     while the caller lays out what will stand behind it."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -126,35 +126,35 @@ def break_ground(site: Site) -> Rising:
     errors_read, errors_write = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _become_bwrap(site, (theirs.fileno(), info_write, errors_write, go_read))
+        _become_bwrap(plan, (theirs.fileno(), info_write, errors_write, go_read))
     theirs.close()
     for fd in (go_read, info_write, errors_write):
         os.close(fd)
-    return Rising(ours, pid, os.pidfd_open(pid), go_write, info_read, errors_read)
+    return PendingWall(ours, pid, os.pidfd_open(pid), go_write, info_read, errors_read)
 
 
-def _become_bwrap(site: Site, inherited: tuple[int, int, int, int]) -> None:
+def _become_bwrap(plan: WallPlan, inherited: tuple[int, int, int, int]) -> None:
     """In the child: only returns by exec or exit. `inherited`: control, info, errors, go."""
     try:
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         control, info, errors, go = inherited
-        if site.passage is not None:
-            site.passage.begin()
-        seccomp = os.open(site.seccomp, os.O_RDONLY | os.O_CLOEXEC)
+        if plan.uid_switch is not None:
+            plan.uid_switch.enter_namespace()
+        seccomp = os.open(plan.seccomp, os.O_RDONLY | os.O_CLOEXEC)
         _map_descriptors(control, seccomp, info, errors, go)
-        cgroups.join(site.groups())
+        cgroups.join(plan.groups())
         with contextlib.suppress(OSError), kernel.own_files_in_proc():
             # Out of memory, the machine should lose an agent before anything else.
             Path("/proc/self/oom_score_adj").write_text(OOM_SCORE)
-        bound_files(site.files)
-        argv = site.argv()
-        if site.uid is not None:
-            kernel.drop_to(site.uid)
+        bound_files(plan.files)
+        argv = plan.argv()
+        if plan.uid is not None:
+            kernel.drop_to(plan.uid)
         if os.read(GO_FD, len(_GO)) == _GO:
-            if site.passage is not None:
-                site.passage.end()
+            if plan.uid_switch is not None:
+                plan.uid_switch.drop()
             os.execve(argv[0], argv, {})  # noqa: S606  an argv list of ours
     except (OSError, AtollError) as err:
         with contextlib.suppress(OSError):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from atoll.adapters.extensions.namespaces.extension import Namespaces, Settings
-from atoll.adapters.zygote.link import Link
+from atoll.adapters.zygote.link import ZygoteLink
 from atoll.domain.errors import Invalid, Unavailable
 from atoll.domain.profile.profile import Profile
 from atoll.ports.extension import Extension, Handle, Mount, Provision
@@ -41,7 +41,7 @@ class TestNamespaces(ExtensionContract):
     async def kill(self, extension: Extension, handle: Handle) -> None:
         assert isinstance(extension, Namespaces)
         link = extension._link
-        answer = await link.ask(wire.ListBoxes(), seconds=5)
+        answer = await link.request(wire.ListBoxes(), seconds=5)
         assert isinstance(answer, wire.Listed)
         pid = next(b.runtime_pid for b in answer.boxes if b.sandbox_id == handle.sandbox_id)
         os.kill(pid, signal.SIGKILL)
@@ -110,7 +110,7 @@ class TestNamespaces(ExtensionContract):
 
 async def test_zygote_replaced_while_others_ask_is_noticed_once() -> None:
     folder = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
-    link = Link(folder / "z.sock")
+    link = ZygoteLink(folder / "z.sock")
 
     def zygote() -> socket.socket:
         link.path.unlink(missing_ok=True)
@@ -122,7 +122,7 @@ async def test_zygote_replaced_while_others_ask_is_noticed_once() -> None:
     try:
         with zygote() as first:
             async with asyncio.TaskGroup() as tasks:
-                waiting = tasks.create_task(link.next_death())
+                waiting = tasks.create_task(link.next_end())
                 await asyncio.sleep(0)
                 old, _ = first.accept()
                 waiting.cancel()
@@ -130,12 +130,12 @@ async def test_zygote_replaced_while_others_ask_is_noticed_once() -> None:
         with zygote() as second:
             # Somebody else finds the connection gone, and makes a new one, before the next look.
             with pytest.raises(Unavailable):
-                await link.ask(wire.Report(), seconds=5)
+                await link.request(wire.Report(), seconds=5)
             link.connect()
             new, _ = second.accept()
-            assert await link.next_death() is None
+            assert await link.next_end() is None
             new.send(wire.encode_answer(0, wire.Ended("sb_a", 1, "it fell")))
-            told = await link.next_death()
+            told = await link.next_end()
             assert told is not None and told.sandbox_id == "sb_a"
             new.close()
     finally:

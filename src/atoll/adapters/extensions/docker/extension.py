@@ -29,8 +29,8 @@ from atoll.adapters.extensions.docker.feed import Answers, Died, Feed
 from atoll.adapters.extensions.docker.images import Picture, find
 from atoll.adapters.extensions.docker.seccomp_profile import profile_for
 from atoll.adapters.zygote.environment import environment_with_image
-from atoll.adapters.zygote.link import Link
-from atoll.adapters.zygote.probe import healthy
+from atoll.adapters.zygote.link import ZygoteLink
+from atoll.adapters.zygote.probe import check_health
 from atoll.adapters.zygote.start import agents_of, host_mounts_of, hostname
 from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
 from atoll.domain.ids import SandboxId
@@ -85,7 +85,7 @@ class Docker:
     """The second wall. `close` hangs up; sandboxes go on."""
 
     settings: Settings
-    _link: Link = field(init=False)
+    _link: ZygoteLink = field(init=False)
     _engine: docker.Engine = field(init=False)
     _containers: Containers = field(init=False)
     _builds: Builds = field(init=False)
@@ -95,7 +95,7 @@ class Docker:
 
     def __post_init__(self) -> None:
         docker.socket_path(self.settings.host)
-        self._link = Link(self.settings.socket)
+        self._link = ZygoteLink(self.settings.socket)
         self._engine = docker.Engine(self.settings.host)
         self._containers = Containers(self._engine, self.settings.tag)
         self._builds = Builds(self._engine, self.settings.archives, self.settings.builds)
@@ -143,7 +143,7 @@ class Docker:
             )
         info = await self._check_daemon()
         picture = await find(self._builds, request.profile.image, request.report)
-        answer = await self._link.ask(
+        answer = await self._link.request(
             wire.Serve(self._start(request, picture), int(START_SECONDS)), seconds=START_SECONDS
         )
         if isinstance(answer, wire.Started):
@@ -225,7 +225,7 @@ class Docker:
 
     async def _answer_to(self, request: wire.Await) -> wire.Answer | AtollError:
         try:
-            return await self._link.ask(request, seconds=START_SECONDS + ASK_SECONDS)
+            return await self._link.request(request, seconds=START_SECONDS + ASK_SECONDS)
         except AtollError as err:
             return err
 
@@ -254,7 +254,7 @@ class Docker:
         """Probe the runtime's health. Raises `Failed` when it is gone or not well."""
         data = dict(handle.data)
         try:
-            await healthy(data["socket"], seconds=HEALTH_SECONDS)
+            await check_health(data["socket"], seconds=HEALTH_SECONDS)
             lacking = await self._lacking()
         except Unavailable as err:
             raise Failed(
@@ -294,7 +294,7 @@ class Docker:
     async def _taken_down(self, sandbox_id: str, *, keep_state: bool) -> CleanupReport:
         # The runtime goes first: it writes its journal, and its end is no death to be told.
         request = wire.Stop(sandbox_id) if keep_state else wire.Destroy(sandbox_id)
-        answer = await self._link.ask(request, seconds=STOP_SECONDS)
+        answer = await self._link.request(request, seconds=STOP_SECONDS)
         if not isinstance(answer, wire.Cleaned):
             raise Failed(f"the zygote answered a teardown by {type(answer).__name__}")
         there = await self._containers.remove(self._containers.name(sandbox_id))
@@ -342,7 +342,7 @@ class Docker:
         """What zygote or daemon say next; both may be given up without losing anything."""
         async with asyncio.TaskGroup() as tasks:
             waits = (
-                tasks.create_task(self._link.next_death()),
+                tasks.create_task(self._link.next_end()),
                 tasks.create_task(self._feed.next()),
             )
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -385,7 +385,7 @@ class Docker:
         if box is None or not box.live or not box.runtime_pid or str(box.generation) != generation:
             return None
         # Its runtime is still there: it may be on its way out, or stuck. Either way it ends now.
-        await self._link.ask(wire.Stop(sandbox_id), seconds=STOP_SECONDS)
+        await self._link.request(wire.Stop(sandbox_id), seconds=STOP_SECONDS)
         await self._containers.sweep(self._containers.name(sandbox_id))
         reason = f"its container ended with status {told.exit_code or 'unknown'}"
         return Ended(SandboxId(sandbox_id), box.generation, reason)

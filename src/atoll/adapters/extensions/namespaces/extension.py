@@ -12,8 +12,8 @@ from pathlib import Path
 from atoll.adapters.extensions.namespaces.roots import check_needs, shell_of
 from atoll.adapters.trees.found import FoundTrees
 from atoll.adapters.zygote.environment import environment_with_image
-from atoll.adapters.zygote.link import Link
-from atoll.adapters.zygote.probe import healthy
+from atoll.adapters.zygote.link import ZygoteLink
+from atoll.adapters.zygote.probe import check_health
 from atoll.adapters.zygote.start import agents_of, host_mounts_of, hostname
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
@@ -57,10 +57,10 @@ class Namespaces:
     """The embedded default backend. `close` hangs up; sandboxes go on."""
 
     settings: Settings
-    _link: Link = field(init=False)
+    _link: ZygoteLink = field(init=False)
 
     def __post_init__(self) -> None:
-        self._link = Link(self.settings.socket)
+        self._link = ZygoteLink(self.settings.socket)
 
     @property
     def name(self) -> str:
@@ -75,7 +75,7 @@ class Namespaces:
         """Start it, or re-attach. Raises `Invalid` for an image that is not here, or that lacks
         what the sandbox's agent runs on."""
         root = await self._root(request)
-        answer = await self._link.ask(self._start(request, root), seconds=START_SECONDS)
+        answer = await self._link.request(self._start(request, root), seconds=START_SECONDS)
         if not isinstance(answer, wire.Started):
             raise Failed(f"the zygote answered a start by {type(answer).__name__}")
         return _handle(answer.box)
@@ -122,7 +122,7 @@ class Namespaces:
         """Probe the runtime's health. Raises `Failed` when it is gone or not well."""
         data = dict(handle.data)
         try:
-            await healthy(data["socket"], seconds=HEALTH_SECONDS)
+            await check_health(data["socket"], seconds=HEALTH_SECONDS)
         except Unavailable as err:
             raise Failed(
                 f"sandbox {handle.sandbox_id} was started but its runtime does not answer: "
@@ -133,7 +133,7 @@ class Namespaces:
     async def teardown(self, handle: Handle, *, keep_state: bool) -> CleanupReport:
         """End it, and without `keep_state` forget it."""
         request = wire.Stop(handle.sandbox_id) if keep_state else wire.Destroy(handle.sandbox_id)
-        answer = await self._link.ask(request, seconds=STOP_SECONDS)
+        answer = await self._link.request(request, seconds=STOP_SECONDS)
         if not isinstance(answer, wire.Cleaned):
             raise Failed(f"the zygote answered a teardown by {type(answer).__name__}")
         return CleanupReport(answer.removed, answer.leftovers)
@@ -152,14 +152,14 @@ class Namespaces:
     async def ended(self) -> AsyncIterator[Ended]:
         """Deaths, as long as one zygote lives. Raises `Unavailable` when another answers: what
         the old one held has ended, and it told nobody."""
-        while (death := await self._link.next_death()) is not None:
+        while (death := await self._link.next_end()) is not None:
             if death.wall == WALL:
                 yield Ended(SandboxId(death.sandbox_id), death.generation, death.reason)
         raise Unavailable("the zygote went away and is back: compare what lives")
 
     async def report(self) -> wire.Reported:
         """What walls the zygote can build here. Raises `Unavailable`."""
-        answer = await self._link.ask(wire.Report(), seconds=ASK_SECONDS)
+        answer = await self._link.request(wire.Report(), seconds=ASK_SECONDS)
         if not isinstance(answer, wire.Reported):
             raise Failed(f"the zygote answered a report by {type(answer).__name__}")
         return answer
