@@ -60,8 +60,10 @@ def test_what_a_command_leaves_lives_on_is_shown_and_reaped(place: tuple[Api, st
     ran = api.server.run("exec", sandbox, "--shell", command, timeout=60)
     assert ran.returncode == 0 and "up\n" in ran.stdout, ran.stderr
     assert time.monotonic() - began < 50
-    info = api.server.run("info", sandbox)
-    assert "left running  sleep 1000 (pid " in info.stdout, info.stdout + info.stderr
+    until(
+        lambda: api.server.run("info", sandbox).stdout,
+        lambda shown: "left running  sleep 1000 (pid " in shown,
+    )
     lines = int(api.run(sandbox, "wc -l < alive || echo 0").split()[-1])
     until(lambda: int(api.run(sandbox, "wc -l < alive").split()[-1]), lambda n: n > lines + 3)
     timed = api.server.run(
@@ -81,7 +83,8 @@ def test_stop_ends_what_was_left(place: tuple[Api, str]) -> None:
     api, profile = place
     sandbox = api.create(profile=profile, name="stops")["sandbox_id"]
     api.run(sandbox, "setsid sleep 1000 >/dev/null 2>&1 &")
-    assert left(api, sandbox) == ["sleep 1000"]
+    # `setsid` is seen by its own name until it has become `sleep`.
+    until(lambda: left(api, sandbox), lambda names: names == ["sleep 1000"])
     api.act(sandbox, "stop")
     api.act(sandbox, "start")
     assert left(api, sandbox) == []
