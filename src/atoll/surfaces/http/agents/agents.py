@@ -1,7 +1,7 @@
-"""Routes of agents: start, list, control and ask them, and read, follow and answer their cards.
+"""Routes of agents: start, list, prompt and control them, and read, follow and answer their cards.
 
-An agent lives in its sandbox's runtime; these routes hand on. An agent at a terminal has the
-terminal's id, so its cards and its bytes are found at one place.
+An agent lives in its sandbox's runtime; these routes forward requests. An agent at a terminal has
+the terminal's id, so its cards and its bytes are at one place.
 """
 
 from typing import Annotated, Any
@@ -35,7 +35,7 @@ _MAX_SINCE = 16
 
 @router.get("/agents", response_model=AgentList, responses=_FAILURES)
 async def list_agents(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
-    """The sandbox's agents, at terminals and as machines."""
+    """Return the sandbox's agents, at terminals and as machines."""
     return passed(await atoll.agents.list(caller, sandbox))
 
 
@@ -52,7 +52,7 @@ async def open_agent(
 async def get_agent(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, agent: ItemId
 ) -> Response:
-    """One agent."""
+    """Return one agent."""
     return passed(await atoll.agents.get(caller, sandbox, agent))
 
 
@@ -66,8 +66,8 @@ async def act_on_agent(
     body: ActionBody,
     raw: RawBody,
 ) -> Response:
-    """Pause, resume, interrupt or stop the agent; `start` and `yield` say whose turn it is
-    where the agent itself cannot."""
+    """Pause, resume, interrupt or stop the agent. `start` and `yield` set whose turn it is where
+    the agent itself cannot report it."""
     del body
     return passed(await atoll.agents.act(caller, sandbox, terminal, body=raw))
 
@@ -98,7 +98,7 @@ async def list_cards(
     terminal: ItemId,
     since: Annotated[int, Query(ge=0, le=2**53, description="A `seq` read before.")] = 0,
 ) -> Response:
-    """The cards that changed after `since`, in their order."""
+    """Return the cards that changed after `since`, in their order."""
     return passed(await atoll.agents.cards(caller, sandbox, terminal, since=since))
 
 
@@ -115,7 +115,7 @@ async def answer_card(
     body: AnswerBody,
     raw: RawBody,
 ) -> Response:
-    """Answer what a card asks, by one of its options or in words."""
+    """Answer the question of a card, by one of its options or in words."""
     del body
     return passed(await atoll.agents.answer(caller, sandbox, terminal, card=card, body=raw))
 
@@ -124,7 +124,7 @@ async def answer_card(
 async def follow_cards(
     socket: WebSocket, atoll: Atoll, caller: Caller, *, sandbox: str, terminal: str
 ) -> None:
-    """The cards as they change: the runtime's frames, untouched."""
+    """Follow the cards as they change: the runtime's frames, unchanged."""
     said = ((name, socket.query_params.get(name)) for name in FOLLOW_WORDS)
     query = tuple((name, text[:_MAX_SINCE]) for name, text in said if text is not None)
     await relay(socket, atoll.agents.follow(caller, sandbox, terminal, query=query))

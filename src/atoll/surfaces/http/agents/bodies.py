@@ -1,4 +1,4 @@
-"""What clients say to agents, and how agents and cards are shown (docs/program/cards.md)."""
+"""Bodies of requests to agents, and views of agents and cards (docs/program/cards.md)."""
 
 from typing import Annotated, Any, Literal
 
@@ -16,10 +16,10 @@ Gap = Annotated[float, Field(ge=0, le=10)]
 
 
 class AgentBody(Body):
-    """An agent to start. `resume` goes on with its last conversation, `conversation` with the
-    one of that id, as `agent.conversation` events name it. `permissions: ask` lets a machine ask
-    before it acts; at a terminal the agent's own settings count. `softlock: strict` keeps the
-    owner, too, from typing while it works; a sandbox that is strict makes every agent so."""
+    """An agent to start. `resume` resumes its last conversation, `conversation` with the one of
+    that id, as `agent.conversation` events name it. `permissions: ask` makes a machine request
+    approval before it acts; at a terminal the agent's own settings count. `softlock: strict` also
+    keeps the owner from typing while it works; a sandbox that is strict makes every agent so."""
 
     agent: Word
     mode: Literal["tui", "machine"] = "tui"
@@ -36,8 +36,8 @@ class AgentBody(Body):
 
 
 class ActionBody(Body):
-    """What to do with an agent. `gaps` are for `stop`: seconds after each of three INT, and
-    after TERM, before what comes next."""
+    """The action on an agent. `gaps` are for `stop`: seconds after each of three INT, and after
+    TERM, before what comes next."""
 
     action: Literal["pause", "resume", "stop", "interrupt", "start", "yield"]
     gaps: Annotated[list[Gap], Field(min_length=4, max_length=4)] | None = None
@@ -57,8 +57,8 @@ class AnswerBody(Body):
 
 
 class AgentView(Shown):
-    """One agent. `id` is its terminal's, where it has one; `turn` says whether it works or
-    waits for its person, `watched` whether anything tells of that."""
+    """An agent. `id` is its terminal's, where it has one. `turn` tells whether it works or waits
+    for its person, `watched` whether anything reports that."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -80,7 +80,7 @@ class AgentList(Shown):
 
 
 class OptionView(Shown):
-    """One possible answer."""
+    """A possible answer."""
 
     id: str
     label: str
@@ -88,7 +88,7 @@ class OptionView(Shown):
 
 
 class CardView(Shown):
-    """One card; see docs/program/cards.md. A kind a reader does not know is shown as text."""
+    """A card; see docs/program/cards.md. A kind a reader does not know is shown as text."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -108,7 +108,7 @@ class CardView(Shown):
 
 
 class CardsView(Shown):
-    """Cards in their order. With `reset` they are all there are; `seq` is the next `since`."""
+    """Cards in their order. With `reset` they are all cards; `seq` is the next `since`."""
 
     model_config = ConfigDict(extra="allow")
 

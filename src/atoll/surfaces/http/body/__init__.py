@@ -1,1 +1,1 @@
-"""Reading requests and writing answers: fields, JSON, forms, streams."""
+"""Request bodies and responses: fields, JSON, forms, streams."""

@@ -1,4 +1,4 @@
-"""Answers: values as JSON, and instants as the API writes them."""
+"""Responses: values as JSON, and instants as the API writes them."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class Json(Response):
-    """A JSON answer, encoded once: dicts, lists, dataclasses and msgspec values."""
+    """A JSON response, encoded once: dicts, lists, dataclasses and msgspec values."""
 
     media_type = "application/json"
 
@@ -26,7 +26,7 @@ class Json(Response):
         super().__init__(content, status_code, dict(headers or {}), media_type)
 
     def render(self, content: Any) -> bytes:
-        """The bytes; bytes given are JSON already."""
+        """Return the bytes; bytes given are JSON already."""
         return content if isinstance(content, bytes) else _encoder.encode(content)
 
 
@@ -34,12 +34,12 @@ NO_CONTENT = 204
 
 
 def no_content() -> Response:
-    """Done, nothing to say."""
+    """Return the empty response 204."""
     return Response(status_code=NO_CONTENT)
 
 
 def instant(at: datetime | None) -> str | None:
-    """RFC 3339 in UTC with `Z`, or None."""
+    """Return an instant as RFC 3339 in UTC with `Z`, or None."""
     if at is None:
         return None
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,6 +1,6 @@
 """Inputs that many routes share: texts with bounds, durations, and how long to wait.
 
-Only their shape is judged here; what a name or a wish may say is the domain's business.
+Only their shape is judged here; the domain judges the content of names and requests.
 """
 
 import re
@@ -27,14 +27,14 @@ _PREFER_WAIT = re.compile(r"\s*wait\s*=\s*\"?([0-9]{1,6})\"?\s*\Z", re.IGNORECAS
 
 
 class Body(BaseModel):
-    """A JSON object from a client: unknown fields are refused. Its texts, numbers and truths
-    are declared strict, so that nothing is coerced; words of an enum are looked up."""
+    """A JSON object from a client: unknown fields are refused. Its texts, numbers and booleans are
+    declared strict, so that nothing is coerced; words of an enum are looked up."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Shown(BaseModel):
-    """A JSON object of an answer: every field is documented."""
+    """A JSON object of a response: every field is documented."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -44,7 +44,7 @@ DURATION_PATTERN: Final = (
     "|[1-9][0-9]{0,3}h(?:[0-9]{1,2}m)?(?:[0-9]{1,2}s)?"
     "|[1-9][0-9]{0,4}m(?:[0-9]{1,2}s)?|[1-9][0-9]{0,6}s)$"
 )
-"""What clients may send as text; a year at most is checked apart."""
+"""The durations that clients may send as text; the maximum of a year is checked separately."""
 
 Word = Annotated[str, Field(min_length=1, max_length=200, strict=True)]
 """A short text."""
@@ -76,7 +76,7 @@ ItemId = Annotated[str, Path(min_length=1, max_length=200)]
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """How long the client wants to wait for the outcome; None: not at all."""
+    """The time the client wants to wait for the result; None: not at all."""
 
     seconds: float | None
 

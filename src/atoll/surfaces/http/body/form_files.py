@@ -1,7 +1,6 @@
-"""Files of a form (`multipart/form-data`) as they arrive: what a browser's FormData and
-`curl -F` send.
+"""Files of a form (`multipart/form-data`) as they arrive from a browser's FormData or `curl -F`.
 
-No file is held here: each goes on to the sandbox while the client still sends it.
+No file is held here: each is forwarded to the sandbox while the client still sends it.
 """
 
 import re
@@ -14,12 +13,11 @@ from atoll.wire.http.multipart import BadMultipart, Event, Multipart, PartBegan,
 _SEPARATORS: Final = re.compile(r"[/\\]")
 
 Store = Callable[[str, AsyncIterator[bytes]], Awaitable[None]]
-"""Store one file: its name, without any directory, and its bytes."""
+"""A function that stores one file: its name, without any directory, and its bytes."""
 
 
 def form_boundary(content_type: str) -> bytes | None:
-    """Return the boundary when the body is a form, None when it is something else. Raises
-    `Invalid`."""
+    """Return the boundary when the body is a form, None for any other body. Raises `Invalid`."""
     try:
         return read_boundary(content_type)
     except BadMultipart as error:
@@ -43,7 +41,7 @@ async def store_files(pieces: AsyncIterator[bytes], boundary: bytes, store: Stor
 
 
 class _Form:
-    """A form read part by part. `failure` is the client's fault, once one was met."""
+    """A form read part by part. `failure` is the client's error, once there was one."""
 
     def __init__(self, pieces: AsyncIterator[bytes], boundary: bytes) -> None:
         self._pieces = pieces
@@ -59,7 +57,7 @@ class _Form:
         return None if event is None else _file_name(event)
 
     async def content(self) -> AsyncIterator[bytes]:
-        """The bytes of the file that was named last."""
+        """Yield the bytes of the file that was named last."""
         try:
             while isinstance(event := await self._next(), bytes):
                 yield event

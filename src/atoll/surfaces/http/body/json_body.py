@@ -1,7 +1,7 @@
-"""Reading JSON bodies from strangers: bounded, shallow, unambiguous.
+"""Strict reading of JSON bodies: bounded, shallow, unambiguous.
 
-Python's own reader takes NaN, repeated names and lone surrogates; here each is refused
-with a sentence, before any model sees it.
+Python's own reader accepts NaN, repeated names and lone surrogates. Here each is refused with a
+sentence, before any model sees it.
 """
 
 import json
@@ -21,29 +21,34 @@ _SHOWN = 80
 
 
 class JsonRequest(Request):
-    """A request whose JSON was read and judged before the framework sees it."""
+    """A request whose JSON is read and judged before the framework sees it."""
 
     async def admit(self) -> None:
-        """Read and parse the body. Raises `LimitReached` (`too_large`) and `Invalid`: here,
-        because the framework would flatten an error of its own reading to "bad request"."""
+        """Read and parse the body.
+
+        Raises `LimitReached` (`too_large`) and `Invalid`: here, because the framework would reduce
+        an error of its own reading to "bad request".
+        """
         self._raw = await read_body(self, MAX_JSON_BYTES)
         self._value = parse(self._raw) if self._raw else None
 
     async def body(self) -> bytes:
-        """The admitted bytes."""
+        """Return the admitted bytes."""
         return self._raw
 
     async def json(self) -> Any:
-        """The admitted value."""
+        """Return the admitted value."""
         return self._value
 
 
 class JsonRoute(APIRoute):
-    """A route that reads JSON through `JsonRequest`, whatever content type the client named:
-    `curl -d` sends none that is true. Cookies are guarded by their origin, not by this."""
+    """A route that reads JSON through `JsonRequest`, whatever content type the client named.
+
+    `curl -d` sends a wrong one. Cookies are protected by the origin check, not by the content type.
+    """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler, given a strict request when the route takes a JSON body."""
+        """Return the handler, given a strict request when the route takes a JSON body."""
         handle = super().get_route_handler()
         if self.body_field is None:
             return handle
@@ -64,11 +69,11 @@ async def _raw_of(request: Request) -> bytes:
 
 
 RawBody = Annotated[bytes, Depends(_raw_of)]
-"""A route parameter beside a body: the bytes that were judged, to be handed on untouched."""
+"""A route parameter beside a body: the bytes that were judged, to be forwarded unchanged."""
 
 
 def parse(data: bytes) -> Any:
-    """JSON text to values. Raises `Invalid` with the reason and, where known, the name."""
+    """Parse JSON text to values. Raises `Invalid` with the reason and, where known, the name."""
     try:
         value = json.loads(data.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_finite)
     except UnicodeDecodeError as error:
@@ -85,8 +90,10 @@ def parse(data: bytes) -> Any:
 
 
 async def read_body(request: Request, max_bytes: int) -> bytes:
-    """A whole body of at most `max_bytes`. Raises `LimitReached` (`too_large`) past that,
-    before reading when the client says so itself."""
+    """Return a whole body of at most `max_bytes`.
+
+    Raises `LimitReached` (`too_large`) past that, before reading when the client announces it.
+    """
     check_declared(request, max_bytes)
     parts = bytearray()
     async for part in bounded(request, max_bytes):
@@ -95,7 +102,7 @@ async def read_body(request: Request, max_bytes: int) -> bytes:
 
 
 async def bounded(request: Request, max_bytes: int) -> AsyncIterator[bytes]:
-    """A body as it arrives. Raises `LimitReached` (`too_large`) once past `max_bytes`."""
+    """Yield a body as it arrives. Raises `LimitReached` (`too_large`) once past `max_bytes`."""
     total = 0
     try:
         async for part in request.stream():

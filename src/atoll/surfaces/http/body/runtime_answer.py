@@ -1,4 +1,4 @@
-"""A runtime's whole answer, handed on with our own headers only."""
+"""A runtime's whole response, forwarded with this server's headers only."""
 
 from starlette.responses import Response
 
@@ -7,7 +7,7 @@ from atoll.surfaces.http.body.answers import NO_CONTENT, Json, no_content
 
 
 def passed(reply: RuntimeReply) -> Response:
-    """The reply's status and JSON; its headers stay behind."""
+    """Return the reply's status and JSON, without its headers."""
     if reply.status == NO_CONTENT or not reply.body:
         return no_content()
     return Json(reply.body, reply.status)

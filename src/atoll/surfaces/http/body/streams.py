@@ -1,7 +1,7 @@
-"""Streams to a client: bytes from a runtime, or from ourselves, at the client's own pace.
+"""Streams to a client: bytes from a runtime, or from this server, at the client's own pace.
 
-A client that goes away cancels the work at once; a source that breaks off leaves the answer
-visibly unfinished (no last chunk), never a clean end.
+A client that leaves cancels the work at once. A source that fails leaves the response visibly
+unfinished (no last chunk), never a clean end.
 """
 
 import asyncio
@@ -24,17 +24,19 @@ BYTES: Final = "application/octet-stream"
 _PASSED: Final = frozenset({"content-length", "content-range", "accept-ranges", "etag"})
 
 Write = Callable[[bytes], Awaitable[None]]
-"""Sends a piece; waits while the client is slow."""
+"""A function that sends a piece; it waits while the client is slow."""
 
 Source = Callable[[Write], Awaitable[None]]
-"""Writes a whole stream."""
+"""A function that writes a whole stream."""
 
 _log = structlog.get_logger(__name__)
 
 
 class Forwarded(Response):
-    """A runtime's stream as the answer. It is opened when the answer is sent, so an error of
-    opening it is still a problem document."""
+    """A runtime's stream as the response.
+
+    It is opened when the response is sent, so an error of opening it is still a problem document.
+    """
 
     def __init__(
         self,
@@ -64,8 +66,11 @@ class Forwarded(Response):
 
 
 class Live(Response):
-    """A stream of our own as the answer: `source` is given a way to write, and writes until
-    it is done or the client goes (it is then cancelled)."""
+    """A stream of this server as the response.
+
+    `source` is given a way to write, and writes until it is done or the client leaves (it is then
+    cancelled).
+    """
 
     def __init__(self, source: Source, *, media_type: str) -> None:
         super().__init__(media_type=media_type)

@@ -1,1 +1,1 @@
-"""Routes of what a sandbox may reach, and with which keys."""
+"""Routes of a sandbox's network, and of its secrets."""

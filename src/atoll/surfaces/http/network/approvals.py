@@ -1,8 +1,8 @@
-"""Routes of approvals: what something in a sandbox asked for, and a person's answer.
+"""Routes of approvals: requests from inside a sandbox, and a person's decisions.
 
-`lines` are what a person is shown, and `digest` stands for them: it comes back with a yes, so
-that nobody approves what they did not see. All texts are spelled out: no control, bidi or
-escape character of the inside gets here.
+A person is shown `lines`, and `digest` stands for them: a grant must return it, so that nobody
+approves what they did not see. All texts are spelled out: no control, bidi or escape character of
+the inside gets here.
 """
 
 from datetime import timedelta
@@ -36,8 +36,11 @@ States = Annotated[list[Verdict], Query(description="Only these states; may be r
 
 
 class ApproveBody(Body):
-    """A yes. `shown` is the `digest` of what the person saw; `words` are those of a confirmation
-    and needed from a terminal. `ttl` None: as long as the reach itself."""
+    """A grant.
+
+    `shown` is the `digest` of what the person saw; `words` are those of a confirmation and needed
+    from a terminal. `ttl` None: as long as the scope itself.
+    """
 
     reach: Annotated[Reach, Field(alias="for")] = Reach.ONCE
     ttl: Seconds | None = None
@@ -46,7 +49,7 @@ class ApproveBody(Body):
 
 
 class SubjectView(Shown):
-    """What is asked: a secret to a host, or a command."""
+    """The subject of a request: a secret to a host, or a command."""
 
     secret: str | None = None
     secret_id: str | None = None
@@ -58,8 +61,8 @@ class SubjectView(Shown):
 
 
 class ApprovalView(Shown):
-    """One question and its answer. `until`: when a pending one goes stale, a yes ends, or a no
-    may be asked again."""
+    """A request and its decision. `until`: when a pending one expires, a grant ends, or a denied
+    one may be requested again."""
 
     approval_id: str
     kind: Literal["secret", "command"]
@@ -79,13 +82,13 @@ class ApprovalView(Shown):
 
 
 class ApprovalList(Shown):
-    """Newest first."""
+    """The approvals, newest first."""
 
     approvals: list[ApprovalView]
 
 
 class ConfirmationView(Shown):
-    """Words a person at a terminal reads back, good once until `expires_at`."""
+    """The words that a person at a terminal repeats, valid once until `expires_at`."""
 
     words: str
     digest: str
@@ -94,14 +97,14 @@ class ConfirmationView(Shown):
 
 @router.get("", response_model=ApprovalList, responses=problems())
 async def list_approvals(atoll: Atoll, caller: Caller, state: States = []) -> Response:  # noqa: B006 - read only
-    """What the caller decides or decided."""
+    """Return the approvals that the caller decides or decided."""
     found = await atoll.approvals.list(caller, verdicts=tuple(state))
     return Json({"approvals": [_view(one) for one in found]})
 
 
 @router.get("/{approval}", response_model=ApprovalView, responses=problems(404))
 async def get_approval(atoll: Atoll, caller: Caller, approval: ApprovalId) -> Response:
-    """One."""
+    """Return one approval."""
     return Json(_view(await atoll.approvals.get(caller, approval)))
 
 
@@ -112,7 +115,7 @@ async def get_approval(atoll: Atoll, caller: Caller, approval: ApprovalId) -> Re
     responses=problems(404, 409),
 )
 async def confirm(atoll: Atoll, caller: Caller, approval: ApprovalId) -> Response:
-    """Words for a person at a terminal: the token alone does not approve."""
+    """Return words for a person at a terminal: the token alone does not approve."""
     made = await atoll.approvals.confirmation(caller, approval)
     ends = instant(made.expires_at)
     return Json({"words": made.words, "digest": made.shown, "expires_at": ends}, 201)
@@ -124,7 +127,7 @@ async def confirm(atoll: Atoll, caller: Caller, approval: ApprovalId) -> Respons
 async def approve(
     atoll: Atoll, caller: Caller, *, approval: ApprovalId, body: ApproveBody
 ) -> Response:
-    """Say yes to exactly what was shown."""
+    """Approve exactly what was shown."""
     ttl = None if body.ttl is None else timedelta(seconds=int(body.ttl))
     yes = Yes(body.reach, ttl, body.shown)
     return Json(_view(await atoll.approvals.approve(caller, approval, yes, words=body.words)))
@@ -132,13 +135,13 @@ async def approve(
 
 @router.post("/{approval}/deny", response_model=ApprovalView, responses=problems(404, 409))
 async def deny(atoll: Atoll, caller: Caller, approval: ApprovalId) -> Response:
-    """Say no; the same is not asked again for a while."""
+    """Deny the request; the same is not requested again for a while."""
     return Json(_view(await atoll.approvals.deny(caller, approval)))
 
 
 @router.post("/{approval}/revoke", response_model=ApprovalView, responses=problems(404, 409))
 async def revoke(atoll: Atoll, caller: Caller, approval: ApprovalId) -> Response:
-    """Take a yes back: at once, also from what streams because of it."""
+    """Revoke a grant, at once: streams that depend on it end."""
     return Json(_view(await atoll.approvals.revoke(caller, approval)))
 
 

@@ -1,4 +1,4 @@
-"""Routes of a sandbox's network and safety layers: what it may reach, and switching that live."""
+"""Routes of a sandbox's network and safety layers: its rules, and changes while it lives."""
 
 from typing import Annotated, Any
 
@@ -23,7 +23,7 @@ Port = Annotated[StrictInt, Field(ge=1, le=65535)]
 
 
 class RuleView(Shown):
-    """One allowed destination. `origin` says who wrote it: `profile`, `preset:…`, `owner`."""
+    """An allowed destination. `origin` names who wrote it: `profile`, `preset:…`, `owner`."""
 
     host: str
     ports: list[int]
@@ -33,8 +33,11 @@ class RuleView(Shown):
 
 
 class NetworkView(Shown):
-    """What a sandbox may reach. `egress` is the profile's, `allowed` and `denied` the owner's;
-    `rules` is what comes of them, presets unfolded. Denied hosts win."""
+    """The destinations that a sandbox may reach.
+
+    `egress` is the profile's, `allowed` and `denied` the owner's; `rules` is their result, presets
+    expanded. Denied hosts take precedence.
+    """
 
     mode: NetworkMode
     egress: list[str]
@@ -49,8 +52,11 @@ class NetworkView(Shown):
 
 
 class NetworkBody(Body):
-    """What is to change; what is left out stays. `allow` and `deny` are added, `forget` takes
-    away what was allowed or denied before; ports and ranges are set whole."""
+    """The changes; what is left out stays.
+
+    `allow` and `deny` are added, `forget` removes what was allowed or denied before; ports and
+    ranges are set whole.
+    """
 
     mode: NetworkMode | None = None
     allow: Rules = Field(default_factory=list)
@@ -61,7 +67,7 @@ class NetworkBody(Body):
 
 
 class LayerView(Shown):
-    """One safety layer. `bypassable`: something inside that wants to can pass it by."""
+    """A safety layer. `bypassable`: a program inside can bypass it on purpose."""
 
     number: int
     name: str
@@ -80,7 +86,7 @@ class PartView(Shown):
 
 
 class SafetyView(Shown):
-    """The six of them, the wall they stand before (once it stood), and what that lacks."""
+    """The six layers, the wall in front of them (once it ran), and its missing parts."""
 
     layers: list[LayerView]
     wall: list[PartView]
@@ -89,7 +95,7 @@ class SafetyView(Shown):
 
 @router.get("/{sandbox}/network", response_model=NetworkView, responses=problems(404))
 async def get_network(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
-    """What it may reach."""
+    """Return the network of a sandbox."""
     return Json(_view(await atoll.sandboxes.get(caller, sandbox)))
 
 
@@ -97,7 +103,8 @@ async def get_network(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> R
 async def switch_network(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: NetworkBody
 ) -> Response:
-    """Switch it while it lives; connections that are no longer allowed are closed at once."""
+    """Change the network while the sandbox lives; connections that are no longer allowed are closed
+    at once."""
     change = NetworkChange(
         mode=body.mode,
         allow=tuple(body.allow),
@@ -111,7 +118,7 @@ async def switch_network(
 
 @router.get("/{sandbox}/safety", response_model=SafetyView, responses=problems(404))
 async def get_safety(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
-    """Which safety layers are in force."""
+    """Return the safety layers in force."""
     found = await atoll.sandboxes.get(caller, sandbox)
     layers = [
         {

@@ -1,7 +1,7 @@
 """Routes of secrets and their vault: values go in and never come out.
 
-No answer, error or log line holds a value; what is shown is a fingerprint and, of a longer one,
-its last four characters.
+No response, error or log line holds a value. A fingerprint is shown and, for a longer value, its
+last four characters.
 """
 
 from typing import Annotated, Any, Literal
@@ -34,15 +34,18 @@ Value = Annotated[str, Field(min_length=1, max_length=MAX_VALUE, strict=True, re
 
 
 class ValueBody(Body):
-    """A value, on its only way."""
+    """A value, in the only direction it may go."""
 
     value: Value
 
 
 class SecretBody(Body):
-    """What a secret is for, and its value. `broker_protected: false` is the owner's exception: the
-    value itself enters sandboxes, in the variable `env`. `look_alike`: a person read both spellings
-    of a host with letters beyond ASCII, which is refused without it."""
+    """The use of a secret, and its value.
+
+    `broker_protected: false` is the owner's exception: the value itself enters sandboxes, in the
+    variable `env`. `look_alike`: a person read both spellings of a host with letters beyond ASCII,
+    which is refused without it.
+    """
 
     value: Value
     kind: Purpose = Purpose.CUSTOM
@@ -60,7 +63,7 @@ class SecretBody(Body):
     look_alike: bool = False
 
     def wish(self, name: str) -> SetSecret:
-        """The domain's value. Raises `Invalid` for a host that is none."""
+        """Return the domain's value. Raises `Invalid` for a host that is none."""
         target = {Purpose.PROVIDER: self.provider, Purpose.GIT: self.remote}.get(self.kind)
         use = Use(
             purpose=self.kind,
@@ -110,13 +113,13 @@ class SecretView(Shown):
 
 
 class SecretList(Shown):
-    """By name."""
+    """The secrets, by name."""
 
     secrets: list[SecretView]
 
 
 class RotatedView(Shown):
-    """The new master key's id, how many values are under it now, how many old keys went."""
+    """The new master key's id, the number of values under it now, and of removed old keys."""
 
     key_id: str
     secrets: int
@@ -125,7 +128,7 @@ class RotatedView(Shown):
 
 @router.get("/v1/secrets", response_model=SecretList, responses=problems())
 async def list_secrets(atoll: Atoll, caller: Caller) -> Response:
-    """The caller's own and the organization's."""
+    """Return the caller's own secrets and the organization's."""
     found = await atoll.secrets.list(caller)
     return Json({"secrets": [_view(secret) for secret in found]})
 
@@ -137,7 +140,7 @@ async def list_secrets(atoll: Atoll, caller: Caller) -> Response:
     responses=problems(404, 409, 413, 502),
 )
 async def create_secret(atoll: Atoll, caller: Caller, body: NewSecretBody) -> Response:
-    """Set a secret that must not be there yet."""
+    """Set a new secret; one of this name must not exist."""
     secret = await atoll.secrets.set(caller, body.wish(body.name), fresh=True)
     return Json(_view(secret), 201)
 
@@ -146,7 +149,7 @@ async def create_secret(atoll: Atoll, caller: Caller, body: NewSecretBody) -> Re
 async def get_secret(
     atoll: Atoll, caller: Caller, *, secret: SecretRef, scope: ScopeQuery = None
 ) -> Response:
-    """One."""
+    """Return one secret."""
     return Json(_view(await atoll.secrets.get(caller, secret, scope=scope)))
 
 
@@ -156,7 +159,7 @@ async def get_secret(
 async def set_secret(
     atoll: Atoll, caller: Caller, *, secret: SecretRef, body: SecretBody
 ) -> Response:
-    """Set the secret of this name, whether it is there or not; the same again changes nothing."""
+    """Set the secret of this name, new or not; repeating the request changes nothing."""
     return Json(_view(await atoll.secrets.set(caller, body.wish(secret))))
 
 

@@ -1,7 +1,7 @@
-"""Routes of the event log: a page of it, and all of it as it grows.
+"""Routes of the event log: pages of it, and a stream of it.
 
-`GET /v1/events/stream` is server-sent events (WHATWG HTML §9.2): `id` is the position, so a
-client that comes back with `Last-Event-ID` misses nothing and sees nothing twice.
+`GET /v1/events/stream` is server-sent events (WHATWG HTML §9.2): `id` is the position, so a client
+that comes back with `Last-Event-ID` misses nothing and sees nothing twice.
 """
 
 import asyncio
@@ -25,7 +25,8 @@ from atoll.surfaces.http.terminals.runtime_bodies import stream_of
 router = APIRouter(prefix="/v1/events", tags=["events"])
 
 HEARTBEAT_SECONDS: Final = 5.0
-"""A reader that has seen nothing for three of these takes the connection for dead."""
+"""The interval of heartbeats. A reader that receives nothing for three of them takes the connection
+for dead."""
 RETRY_MILLISECONDS: Final = 1000
 MAX_POSITION: Final = 2**53
 _BACKLOG = 64
@@ -38,14 +39,14 @@ StreamName = Annotated[
 
 
 class ActorView(Shown):
-    """Who did it."""
+    """The actor of an event."""
 
     kind: ActorKind
     id: str
 
 
 class EventView(Shown):
-    """The envelope."""
+    """An event in its envelope."""
 
     id: str
     position: int
@@ -61,14 +62,14 @@ class EventView(Shown):
 
 
 class GapView(Shown):
-    """Positions: of the events after `after` and up to `to` some are no longer kept."""
+    """A gap in positions: of the events after `after` and up to `to`, some are no longer kept."""
 
     after: int
     to: int
 
 
 class EventPage(Shown):
-    """A page, oldest first; `next` goes back in as `after`. `gap` is what was asked for and is no
+    """A page, oldest first; `next` is the following `after`. `gap` is the requested part that is no
     longer kept, null when nothing is missing."""
 
     events: list[EventView]
@@ -86,7 +87,8 @@ async def list_events(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     latest: bool = False,
 ) -> Response:
-    """Events after a position, oldest first: the first of them, or with `latest` the last."""
+    """Return events after a position, oldest first: the first of them, or with `latest` the
+    last."""
     page = await atoll.events.list(caller, stream=stream, after=after, limit=limit, latest=latest)
     last = page[-1].position if page else after
     # The newest ones miss nothing of what lies before the first of them.
@@ -114,8 +116,11 @@ async def follow_events(
     after: Position | None = None,
     last_event_id: Annotated[str | None, Header(max_length=20)] = None,
 ) -> Response:
-    """Every event after `Last-Event-ID` (or `?after=`), then each as it comes. With neither
-    it begins with what comes next. A message `gap` without an id says what is no longer kept."""
+    """Follow every event after `Last-Event-ID` (or `?after=`), then each as it comes.
+
+    With neither it begins with the next event. A message `gap` without an id reports what is no
+    longer kept.
+    """
     start = _position(last_event_id) if last_event_id else after
     if start is None:
         start = await atoll.events.last_position()
@@ -124,7 +129,7 @@ async def follow_events(
 
 
 def event_view(event: Event) -> dict[str, Any]:
-    """The members of `EventView`."""
+    """Return the members of `EventView`."""
     return {
         "id": event.id,
         "position": event.position,

@@ -1,7 +1,7 @@
-"""Routes of logging in: trade a one-time ticket for a cookie, ask who one is, leave.
+"""Routes of logins: trade a single-use ticket for a cookie, identify the caller, log out.
 
-The ticket comes in the body: the page takes it from the fragment of the login link, which
-browsers never send, log or pass on.
+The ticket comes in the body: the page takes it from the fragment of the login link, which browsers
+never send, log or pass on.
 """
 
 from datetime import datetime
@@ -31,7 +31,7 @@ class TicketBody(Body):
 
 
 class SeatView(Shown):
-    """What a guest has: a role at the terminals (or one) of a sandbox, until it ends."""
+    """The role of a guest at the terminals (or one) of a sandbox, until it ends."""
 
     share_id: str
     sandbox_id: str
@@ -43,8 +43,8 @@ class SeatView(Shown):
 
 
 class MeView(Shown):
-    """Who is speaking. `interactive`: a person in a browser, who may approve. `guest` is what
-    somebody has who came by a share link."""
+    """The caller. `interactive`: a person in a browser, who may approve. `guest` describes a caller
+    who came by a share link."""
 
     id: str
     org_id: str
@@ -55,14 +55,17 @@ class MeView(Shown):
 
 
 class EnteredView(MeView):
-    """Who just came in. The page sends `page_key` as the header `Atoll-Page-Key` beside its cookie,
-    and as the subprotocol `atoll.key.KEY` of WebSockets; it is told here and nowhere else."""
+    """The caller after a login.
+
+    The page sends `page_key` as the header `Atoll-Page-Key` beside its cookie, and as the
+    subprotocol `atoll.key.KEY` of WebSockets. No other response contains it.
+    """
 
     page_key: str
 
 
 class TicketView(Shown):
-    """A new login link, good once within `expires_in` seconds."""
+    """A new login link, valid once within `expires_in` seconds."""
 
     ticket: str
     url: str
@@ -82,14 +85,14 @@ async def log_in(atoll: Atoll, request: Request, body: TicketBody) -> Response:
 
 @router.get("/me", response_model=MeView, responses=problems())
 async def who_am_i(atoll: Atoll, caller: Caller) -> Response:
-    """Who is speaking."""
+    """Return the caller."""
     return Json(await me(atoll, caller))
 
 
 @router.post("/logout", status_code=204, responses=problems())
 async def log_out(atoll: Atoll, caller: Caller, request: Request) -> Response:
-    """End this browser's session, and within 5 seconds what stands open by it; a token is not
-    a session and stays."""
+    """End this browser's session, and within 5 seconds its open connections. A token is not a
+    session and stays valid."""
     del caller
     session, guest = request.state.session, request.state.guest
     answer = no_content()
@@ -104,7 +107,7 @@ async def log_out(atoll: Atoll, caller: Caller, request: Request) -> Response:
 
 @router.post("/tickets", status_code=201, response_model=TicketView, responses=problems())
 async def new_ticket(atoll: Atoll, caller: Caller, request: Request) -> Response:
-    """A new login link, for whoever holds the token file. A browser cannot make one."""
+    """Return a new login link, to a caller with the token file. A browser cannot make one."""
     if caller.interactive:
         raise Forbidden("only the command line makes login links: run `atoll login`")
     ticket = await atoll.logins.new_ticket()
@@ -115,7 +118,7 @@ async def new_ticket(atoll: Atoll, caller: Caller, request: Request) -> Response
 
 
 async def me(atoll: Atoll, caller: Principal) -> dict[str, Any]:
-    """The fields of a `MeView`."""
+    """Return the fields of a `MeView`."""
     return {
         "id": caller.id,
         "org_id": caller.org_id,

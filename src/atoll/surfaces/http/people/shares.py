@@ -1,7 +1,7 @@
-"""Routes of share links: make, list and revoke one, and come in by one as a guest.
+"""Routes of share links: make, list and revoke one, and enter by one as a guest.
 
-The link's secret stands in the fragment of the link, which browsers never send, log or pass
-on; the page takes it from there and sends it in a body, once.
+The link's secret stands in the fragment of the link, which browsers never send, log or pass on. The
+page takes it from there and sends it in a body, once.
 """
 
 from typing import Annotated, Any
@@ -35,7 +35,7 @@ class ShareBody(Body):
 
 
 class ShareView(Shown):
-    """A link. `guests` came by it and may still be there."""
+    """A link. `guests` came by it and may still be present."""
 
     share_id: str
     sandbox_id: str
@@ -48,19 +48,19 @@ class ShareView(Shown):
 
 
 class MadeView(ShareView):
-    """A link just made: `link` is told this once, and kept nowhere."""
+    """A link just made: `link` is returned only once, and stored nowhere."""
 
     link: str
 
 
 class ShareList(Shown):
-    """The living links of a sandbox."""
+    """The valid links of a sandbox."""
 
     shares: list[ShareView]
 
 
 class GuestBody(Body):
-    """The secret of a link, and what its visitor would like to be called."""
+    """The secret of a link, and the name that its visitor wants."""
 
     ticket: Annotated[str, Field(min_length=1, max_length=200, strict=True)]
     name: Annotated[str, Field(max_length=MAX_NAME, strict=True)] | None = None
@@ -86,7 +86,7 @@ async def make_share(
 
 @router.get("", response_model=ShareList, responses=_FAILURES)
 async def list_shares(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
-    """The sandbox's living links, without their secrets."""
+    """Return the sandbox's valid links, without their secrets."""
     found = await atoll.shares.list(caller, sandbox)
     return Json({"shares": [_view(share, guests) for share, guests in found]})
 
@@ -102,8 +102,8 @@ async def revoke_share(
 
 @entrance.post("/guests", status_code=201, response_model=EnteredView, responses=problems(409, 413))
 async def come_in(atoll: Atoll, request: Request, body: GuestBody) -> Response:
-    """Trade the secret of a share link for the cookie `atoll_guest`; answers like `/auth/login`.
-    The page that came by it before stays the same guest."""
+    """Trade the secret of a share link for the cookie `atoll_guest`; answers like `/auth/login`. A
+    page that came by it before stays the same guest."""
     source = request.client.host if request.client else "a local socket"
     before = request.cookies.get(GUEST_COOKIE)
     if before is not None and not atoll.logins.from_page(before, page_keys(request)):

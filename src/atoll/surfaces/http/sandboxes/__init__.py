@@ -1,1 +1,1 @@
-"""Routes of sandboxes and what they are made of."""
+"""Routes of sandboxes, and of profiles, repositories and kept worktrees."""

@@ -15,7 +15,7 @@ router = APIRouter(prefix="/v1/consumers", tags=["consumers"], route_class=JsonR
 
 
 class ConsumerEndBody(Body):
-    """Which session, run or job ended: a harness and exactly one of its ids."""
+    """The session, run or job that ended: a harness and exactly one of its ids."""
 
     harness: Word
     session_id: Word | None = None
@@ -31,7 +31,10 @@ class EndedView(Shown):
 
 @router.post("/end", response_model=EndedView, responses=problems(413))
 async def end_consumer(atoll: Atoll, caller: Caller, *, body: ConsumerEndBody) -> Response:
-    """A session, run or job is over: the caller's sandboxes of scope `session` that belong to it
-    expire and are kept for their retention. Repeating it ends nothing more."""
+    """End a session, run or job.
+
+    The caller's sandboxes of scope `session` that belong to it expire and are kept for their
+    retention. Repeating it ends nothing more.
+    """
     ended = await atoll.consumers.end(caller, ConsumerEnd(**body.model_dump()))
     return Json({"sandboxes": [sandbox_view(one) for one in ended]})

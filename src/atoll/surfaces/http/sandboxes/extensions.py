@@ -1,4 +1,4 @@
-"""Routes of extensions: which backends are here, and what each can do."""
+"""Routes of extensions: the installed backends, and their capabilities."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ router = APIRouter(prefix="/v1/extensions", tags=["extensions"])
 
 
 class CapabilitiesView(Shown):
-    """What a backend can do; `abilities` are optional protocols such as `snapshot`."""
+    """The capabilities of a backend; `abilities` are optional protocols such as `snapshot`."""
 
     isolation: IsolationLevel
     regions: list[str]
@@ -28,7 +28,7 @@ class CapabilitiesView(Shown):
 
 
 class ExtensionView(Shown):
-    """One backend; `reason` says why it is not available."""
+    """A backend; `reason` tells why it is not available."""
 
     name: str
     available: bool
@@ -44,7 +44,7 @@ class ExtensionList(Shown):
 
 @router.get("", response_model=ExtensionList, responses=problems())
 async def list_extensions(atoll: Atoll, caller: Caller) -> Response:
-    """The backends this server has."""
+    """Return the backends of this server."""
     del caller
     # An extension may be registered under an alias as well: one entry each.
     found = {extension.name: extension for extension in atoll.extensions.values()}

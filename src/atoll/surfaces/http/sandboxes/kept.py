@@ -1,4 +1,4 @@
-"""Routes of kept worktrees: list them, take their files and commits, delete them."""
+"""Routes of kept worktrees: list them, read their files and commits, delete them."""
 
 from typing import Annotated, Any
 
@@ -23,8 +23,8 @@ _SAVED = {"Content-Disposition": "attachment"}
 
 
 class KeptView(Shown):
-    """A worktree that outlived its sandbox. `path` is its folder on the server; `bundles` are the
-    numbers of the repositories whose new commits are there. `generation` is set for work that a
+    """A worktree that outlived its sandbox. `path` is its directory on the server; `bundles` are
+    the numbers of the repositories whose new commits are there. `generation` is set for work that a
     recreate saved; without `tree` there is no archive."""
 
     kept_id: str
@@ -40,20 +40,20 @@ class KeptView(Shown):
 
 
 class KeptList(Shown):
-    """All of the caller's, newest first."""
+    """The caller's kept worktrees, newest first."""
 
     kept: list[KeptView]
 
 
 @router.get("", response_model=KeptList, responses=problems())
 async def list_kept(atoll: Atoll, caller: Caller) -> Response:
-    """The worktrees and work that were kept of sandboxes that were destroyed or recreated."""
+    """Return the worktrees and work kept from sandboxes that were destroyed or recreated."""
     return Json({"kept": [_view(one) for one in await atoll.kept.list(caller)]})
 
 
 @router.get("/{kept}", response_model=KeptView, responses=problems(404))
 async def get_kept(atoll: Atoll, caller: Caller, *, kept: ItemId) -> Response:
-    """One kept worktree."""
+    """Return one kept worktree."""
     return Json(_view(await atoll.kept.get(caller, kept)))
 
 
@@ -63,7 +63,7 @@ async def get_kept(atoll: Atoll, caller: Caller, *, kept: ItemId) -> Response:
     responses={**stream_of(TAR, "The files as tar."), **problems(404)},
 )
 async def kept_archive(atoll: Atoll, caller: Caller, *, kept: ItemId) -> Response:
-    """Its files as tar."""
+    """Return its files as tar."""
     return Forwarded(atoll.kept.archive(caller, kept), media_type=TAR, headers=_SAVED)
 
 
@@ -79,7 +79,7 @@ async def kept_bundle(
     kept: ItemId,
     repo: Annotated[int, Query(description="Which of its repositories.", ge=0, le=15)] = 0,
 ) -> Response:
-    """The new commits of one of its repositories."""
+    """Return the new commits of one of its repositories."""
     opened = atoll.kept.bundle(caller, kept, repo=repo)
     return Forwarded(opened, media_type=BUNDLE, headers=_SAVED)
 

@@ -1,4 +1,4 @@
-"""Routes of the processes that programs left running in a sandbox: list them, end them."""
+"""Routes of the processes that programs left running in a sandbox: list and end them."""
 
 from fastapi import APIRouter
 from starlette.responses import Response
@@ -15,12 +15,14 @@ router = APIRouter(prefix="/v1/sandboxes/{sandbox}/processes", tags=["exec"], ro
 
 @router.get("", response_model=ProcessList, responses=problems(404, 409, 502))
 async def list_processes(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
-    """Processes that commands and terminals left running when they ended, at most 200; and what the
-    sandbox's runtime takes."""
+    """Return the processes that commands and terminals left running when they ended, at most 200.
+
+    The response also has the resources of the sandbox's runtime.
+    """
     return passed(await atoll.execs.left_running(caller, sandbox))
 
 
 @router.delete("", status_code=204, responses=problems(404, 409, 502))
 async def end_processes(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
-    """Kill them. Commands and terminals that run stay."""
+    """Kill these processes. Running commands and terminals stay."""
     return passed(await atoll.execs.end_left_running(caller, sandbox))

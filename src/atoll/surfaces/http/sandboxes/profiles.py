@@ -35,7 +35,7 @@ _EITHER = {
 
 
 class ProfileView(Shown):
-    """A profile as its document says it, and whether it came with Atoll."""
+    """A profile as its document has it, and whether it came with Atoll."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -45,20 +45,20 @@ class ProfileView(Shown):
 
 
 class ProfileWithVersions(ProfileView):
-    """One profile, and all its versions, newest first."""
+    """A profile, and all its versions, newest first."""
 
     versions: list[str]
 
 
 class ProfileList(Shown):
-    """The newest version of each."""
+    """The newest version of each profile."""
 
     profiles: list[ProfileView]
 
 
 @router.get("", response_model=ProfileList, responses=problems())
 async def list_profiles(atoll: Atoll, caller: Caller) -> Response:
-    """The newest version of every profile."""
+    """Return the newest version of every profile."""
     found = await atoll.profiles.list(caller)
     return Json({"profiles": [_view(atoll, profile) for profile in found]})
 
@@ -67,7 +67,7 @@ async def list_profiles(atoll: Atoll, caller: Caller) -> Response:
 async def get_profile(
     atoll: Atoll, caller: Caller, *, profile: ItemId, version: Version = None
 ) -> Response:
-    """One profile, by its id or short name."""
+    """Return one profile, by its id or short name."""
     found = await atoll.profiles.get(caller, profile, version=version)
     versions = await atoll.profiles.versions(caller, profile)
     return Json({**_view(atoll, found), "versions": list(versions)})
@@ -82,7 +82,7 @@ async def get_profile(
 async def save_profile(
     atoll: Atoll, caller: Caller, *, profile: ItemId, request: Request
 ) -> Response:
-    """Keep a profile, from YAML or JSON; bundled ones cannot be changed."""
+    """Store a profile, from YAML or JSON; bundled ones cannot be changed."""
     raw = await read_body(request, MAX_DOCUMENT_BYTES)
     try:
         text = raw.decode("utf-8")

@@ -1,4 +1,4 @@
-"""Routes of repositories: fetch a remote, take in an upload, hand out a sandbox's commits."""
+"""Routes of repositories: fetch a remote, receive an upload, return a sandbox's commits."""
 
 from typing import Annotated, Any
 
@@ -19,7 +19,7 @@ from atoll.surfaces.http.server.problems import problems
 router = APIRouter(prefix="/v1", tags=["repositories"], route_class=JsonRoute)
 
 MAX_UPLOAD_BYTES = 16 * 1024 * 1024 * 1024
-"""Of one request; the shelf's own cap is usually lower."""
+"""The bound on one request; the shelf's own cap is usually lower."""
 
 BUNDLE = "application/x-git-bundle"
 
@@ -56,13 +56,13 @@ class RepositoryWithRefs(RepositoryView):
 
 
 class RepositoryList(Shown):
-    """All of them, by key."""
+    """The shared repositories, by key."""
 
     repositories: list[RepositoryView]
 
 
 class FetchBody(Body):
-    """Which remote: `owner/repo`, or an https or ssh address."""
+    """The remote: `owner/repo`, or an https or ssh address."""
 
     repo_url: Address
 
@@ -74,27 +74,27 @@ class HaveBody(Body):
 
 
 class HaveView(Shown):
-    """Those of them that are here already."""
+    """The commits among them that the server already has."""
 
     have: list[str]
 
 
 @router.get("/repositories", response_model=RepositoryList, responses=problems())
 async def list_repositories(atoll: Atoll, caller: Caller) -> Response:
-    """Every shared repository."""
+    """Return every shared repository."""
     return Json({"repositories": [_view(one) for one in await atoll.repositories.list(caller)]})
 
 
 @router.post("/repositories/fetch", response_model=RepositoryWithRefs, responses=problems(404, 502))
 async def fetch_repository(atoll: Atoll, caller: Caller, *, body: FetchBody) -> Response:
-    """Make or freshen the shared repository of a remote."""
+    """Make or update the shared repository of a remote."""
     stored, refs = await atoll.repositories.fetch(caller, body.repo_url)
     return Json(_with_refs(stored, refs))
 
 
 @router.post("/repositories/local/{key}/have", response_model=HaveView, responses=problems())
 async def have_commits(atoll: Atoll, caller: Caller, *, key: LocalKey, body: HaveBody) -> Response:
-    """Which commits an upload may leave out."""
+    """Return the commits that an upload may leave out."""
     return Json({"have": list(await atoll.repositories.have(caller, key, tuple(body.tips)))})
 
 
@@ -119,7 +119,7 @@ async def upload_repository(
     ] = "",
     request: Request,
 ) -> Response:
-    """Take in a checkout: a git bundle, or no body when `tip` is here already."""
+    """Receive a checkout: a git bundle, or no body when the server already has `tip`."""
     source = read_local(key, name, repo_url)
     stored, refs = await atoll.repositories.receive(
         caller, source, head=Ref(head, tip), body=bounded(request, MAX_UPLOAD_BYTES)
@@ -148,8 +148,11 @@ async def bundle_commits(
         bool, Query(alias="all", description="Every branch with new commits.")
     ] = False,
 ) -> Response:
-    """The commits of one branch, or with `all` of every one, that its shared repository lacks,
-    checked. `409` with code `nothing_new` when there are none."""
+    """Return the commits of one branch, or with `all` of every one, that its shared repository
+    lacks, checked.
+
+    `409` with code `nothing_new` when there are none.
+    """
     named = ALL_BRANCHES if every else branch
     opened = atoll.repositories.bundle(caller, sandbox, number=repo, branch=named)
     saved = {"Content-Disposition": 'attachment; filename="commits.bundle"'}

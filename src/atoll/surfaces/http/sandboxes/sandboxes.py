@@ -1,4 +1,4 @@
-"""Routes of sandboxes: ask for one, look, stop, start, recreate, destroy."""
+"""Routes of sandboxes: create, read, stop, start, recreate, destroy."""
 
 from typing import Annotated, Any, Literal
 
@@ -51,8 +51,11 @@ Instructions = Annotated[str, Field(min_length=1, max_length=MAX_INSTRUCTIONS, s
 
 
 class RepoBody(Body):
-    """A repository: `repo_url`, or the `key` of one uploaded before; `sparse` are the folders
-    of it to lay out, `path` is where in the workspace."""
+    """A repository.
+
+    `repo_url`, or the `key` of one uploaded before; `sparse` are the directories of it to lay out,
+    `path` is its place in the workspace.
+    """
 
     repo_url: Address | None = None
     branch: Word | None = None
@@ -62,7 +65,7 @@ class RepoBody(Body):
     path: Address | None = None
 
     def wish(self) -> RepoWish:
-        """The domain's value. Raises `Invalid` when it names nothing."""
+        """Return the domain's value. Raises `Invalid` when it names nothing."""
         if self.repo_url is None and self.key is None:
             raise Invalid("a repository needs `repo_url` or `key`", field="repos")
         return RepoWish(
@@ -75,15 +78,18 @@ def _mode(word: object) -> object:
 
 
 class WorkspaceBody(Body):
-    """Whose tree is the truth; what is left out takes the profile's word."""
+    """The workspace's mode and access; what is left out takes the profile's value."""
 
     mode: Annotated[WorkspaceMode, BeforeValidator(_mode)] | None = None
     access: Access | None = None
 
 
 class MountBody(Body):
-    """A folder of the host's; `grant` is this machine's person's consent, made by the command
-    line. One that holds keys or logins is `private_folder` unless `private` agrees to it."""
+    """A directory of the host.
+
+    `grant` is the consent of the person at this machine, made by the command line. A directory that
+    holds keys or logins is `private_folder` unless `private` agrees to it.
+    """
 
     source: Address
     target: Address
@@ -92,13 +98,13 @@ class MountBody(Body):
     private: bool = False
 
     def wish(self) -> HostMount:
-        """The domain's value."""
+        """Return the domain's value."""
         writable = self.access == "rw"
         return HostMount(self.source, self.target, writable, self.grant or "", self.private)
 
 
 class InputsBody(Body):
-    """References of the consumer: `repo_ref` is the repository where `repos` names none."""
+    """The references of the consumer: `repo_ref` is the repository where `repos` names none."""
 
     repo_ref: Address | None = None
     compose_bundle_ref: Address | None = None
@@ -114,7 +120,7 @@ class SetupBody(Body):
 
 
 class ConsumerBody(Body):
-    """On whose behalf."""
+    """The consumer for which the sandbox exists."""
 
     actor: ActorKind = ActorKind.PERSON
     harness: Word | None = None
@@ -124,7 +130,7 @@ class ConsumerBody(Body):
 
 
 class CreateBody(Body):
-    """What somebody wishes for; everything may be left out."""
+    """A request for a sandbox; everything may be left out."""
 
     profile: Word = "shell"
     profile_version: Word | None = None
@@ -149,7 +155,7 @@ class CreateBody(Body):
     consumer: ConsumerBody = ConsumerBody()
 
     def wish(self) -> CreateSandbox:
-        """The domain's value."""
+        """Return the domain's value."""
         setup = self.setup_metadata
         return CreateSandbox(
             profile=self.profile,
@@ -177,27 +183,27 @@ class CreateBody(Body):
 
 
 class ExtendBody(Body):
-    """How much longer."""
+    """The time to add."""
 
     ttl: Seconds
 
 
 class SandboxPage(Shown):
-    """A page, newest first; `next` goes back in as `cursor`."""
+    """A page, newest first; `next` is the following `cursor`."""
 
     sandboxes: list[SandboxView]
     next: str | None
 
 
 class LogLineView(Shown):
-    """One step of provisioning."""
+    """A step of provisioning."""
 
     at: str
     text: str
 
 
 class LogView(Shown):
-    """What provisioning said."""
+    """The log of provisioning."""
 
     lines: list[LogLineView]
 
@@ -238,8 +244,11 @@ async def create_sandbox(
     wait: Waiting,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Ask for a sandbox. Answers at once with 202; `?wait=ready` answers 201 once it is
-    ready (or has failed: `state` and `reason` say so)."""
+    """Create a sandbox.
+
+    Answers at once with 202. `?wait=ready` answers 201 once it is ready (or has failed: see `state`
+    and `reason`).
+    """
     made, status = await create(atoll, caller, body, wait=wait, key=idempotency_key)
     return Json(sandbox_view(made), status, headers={"Location": f"/v1/sandboxes/{made.id}"})
 
@@ -247,7 +256,7 @@ async def create_sandbox(
 async def create(
     atoll: Services, caller: Principal, body: CreateBody, *, wait: Wait, key: str | None
 ) -> tuple[Sandbox, int]:
-    """A new sandbox, waited for as was asked, and the status to answer with."""
+    """Return a new sandbox, after the requested wait, and the status to answer with."""
     made = await atoll.sandboxes.create(caller, body.wish(), idempotency_key=key)
     if wait.seconds is None:
         return made, 202
@@ -264,7 +273,7 @@ async def list_sandboxes(
     cursor: Annotated[str | None, Query(min_length=1, max_length=500)] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Response:
-    """The caller's sandboxes; destroyed ones only when asked for by state."""
+    """Return the caller's sandboxes; destroyed ones only when requested by state."""
     page = await atoll.sandboxes.list(caller, states=tuple(state), cursor=cursor, limit=limit)
     return Json({"sandboxes": [sandbox_view(one) for one in page.sandboxes], "next": page.next})
 
@@ -273,7 +282,7 @@ async def list_sandboxes(
 async def get_sandbox(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, wait: Waiting
 ) -> Response:
-    """One sandbox; `?wait=ready` waits until it is ready or can no longer become so."""
+    """Return one sandbox; `?wait=ready` waits until it is ready or can no longer become so."""
     if wait.seconds is None:
         return Json(sandbox_view(await atoll.sandboxes.get(caller, sandbox)))
     found = await atoll.sandboxes.wait(caller, sandbox, timeout_seconds=wait.seconds)
@@ -300,7 +309,7 @@ async def start_sandbox(
         Query(description="Whether agents that ran go on; left out, the profile's word counts."),
     ] = None,
 ) -> Response:
-    """Bring up a stopped, expired or failed sandbox, its agents in the conversations they had."""
+    """Start a stopped, expired or failed sandbox; its agents resume their conversations."""
     changed = await atoll.sandboxes.start(caller, sandbox, resume_agents=resume_agents)
     return await _settled(atoll, caller, changed, wait=wait)
 
@@ -330,8 +339,11 @@ async def destroy_sandbox(
         Query(description="Whether files that hold a secret of the owner's may be kept."),
     ] = None,
 ) -> Response:
-    """Take it away for good; destroying twice is not an error. With `keep_worktree`, `kept_at`
-    says where its files are; nothing is destroyed when they cannot be kept."""
+    """Remove it for good; destroying twice is not an error.
+
+    With `keep_worktree`, `kept_at` names where its files are. Nothing is destroyed when they cannot
+    be kept.
+    """
     if keep_worktree:
         allowed = secrets == "allow"
         changed = await atoll.kept.destroy(caller, sandbox, with_secrets=allowed)
@@ -344,14 +356,14 @@ async def destroy_sandbox(
 async def extend_ttl(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: ExtendBody
 ) -> Response:
-    """Let it live longer, never past `max_expires_at`; keep an ended one longer."""
+    """Extend its time, never past `max_expires_at`; keep an ended one longer."""
     changed = await atoll.sandboxes.extend_ttl(caller, sandbox, int(body.ttl))
     return Json(sandbox_view(changed))
 
 
 @router.get("/{sandbox}/logs", response_model=LogView, responses=problems(404))
 async def sandbox_logs(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
-    """What provisioning said, step by step."""
+    """Return the log of provisioning, step by step."""
     lines = await atoll.sandboxes.logs(caller, sandbox)
     return Json({"lines": [{"at": instant(line.at), "text": line.text} for line in lines]})
 

@@ -1,4 +1,6 @@
-"""Routes of unpulled work: what would be lost with a sandbox, and what a person has outside."""
+"""Routes of unpulled work: work that would be lost with a sandbox, and commits a person has
+outside.
+"""
 
 from typing import Annotated, Any
 
@@ -19,8 +21,8 @@ Commit = Annotated[str, Field(pattern="^[0-9a-f]{40}$", strict=True)]
 
 
 class UnpulledPlaceView(Shown):
-    """A repository (or with `repo` null the files beside all of them) with work nobody has
-    outside; `more` counts the files that the lists leave out."""
+    """A repository with work nobody has outside, or with `repo` null the files beside all
+    repositories. `more` counts the files that the lists leave out."""
 
     path: str
     repo: int | None
@@ -49,8 +51,8 @@ class PulledBody(Body):
 
 @router.get("/unpulled", response_model=UnpulledView, responses=problems(404, 409, 502))
 async def unpulled_work(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
-    """The work that is lost when the sandbox goes: commits nobody pulled, stashes, changed and
-    untracked files."""
+    """Return the work that is lost when the sandbox is destroyed: commits nobody pulled, stashes,
+    changed and untracked files."""
     places = await atoll.unpulled.of(caller, sandbox)
     return Json({"places": [_view(place) for place in places]})
 
@@ -59,7 +61,7 @@ async def unpulled_work(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) ->
 async def mark_pulled(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: PulledBody
 ) -> Response:
-    """Say that the caller has a commit outside: it no longer counts as unpulled."""
+    """Record that the caller has a commit outside: it no longer counts as unpulled."""
     await atoll.unpulled.pulled(caller, sandbox, repo=body.repo, commit=body.commit)
     return Response(status_code=204)
 

@@ -16,21 +16,21 @@ Instant = str
 
 
 class ProfileName(Shown):
-    """Which recipe."""
+    """The name and version of a profile."""
 
     id: str
     version: str
 
 
 class WorkspaceView(Shown):
-    """Whose tree is the truth, and what the sandbox may do with it."""
+    """The workspace's mode, and the sandbox's access to it."""
 
     mode: WorkspaceMode
     access: Access
 
 
 class IsolationView(Shown):
-    """What the wall truly gives."""
+    """The isolation that the wall truly gives."""
 
     level: IsolationLevel
     mechanism: str
@@ -41,7 +41,7 @@ class IsolationView(Shown):
 
 
 class ReachabilityView(Shown):
-    """Where its runtime answers."""
+    """The address at which its runtime answers."""
 
     runtime: str
     ssh: str | None
@@ -60,7 +60,7 @@ class RepoView(Shown):
 
 
 class MetadataView(Shown):
-    """The first repository and the network, in the words other tools know."""
+    """The first repository and the network, in the terms of other tools."""
 
     repo_url: str | None
     branch: str | None
@@ -73,15 +73,15 @@ class MetadataView(Shown):
 
 
 class InputsView(Shown):
-    """References of the consumer, kept and shown."""
+    """The references of the consumer, stored and shown."""
 
     repo_ref: str | None
     compose_bundle_ref: str | None
 
 
 class SetupView(Shown):
-    """The agent's instructions, once they are known, where they come from and whether an agent
-    has them; and names of secrets."""
+    """The agent's instructions, once they are known, their source and whether an agent has them;
+    and names of secrets."""
 
     instructions: str | None
     instructions_ref: str | None
@@ -90,7 +90,7 @@ class SetupView(Shown):
 
 
 class ConsumerView(Shown):
-    """On whose behalf it exists."""
+    """The consumer for which the sandbox exists."""
 
     actor: ActorKind
     harness: str | None
@@ -100,7 +100,7 @@ class ConsumerView(Shown):
 
 
 class SandboxView(Shown):
-    """One sandbox."""
+    """A sandbox."""
 
     sandbox_id: str
     name: str
@@ -142,7 +142,7 @@ class SandboxView(Shown):
 
 
 def sandbox_view(sandbox: Sandbox) -> dict[str, Any]:
-    """The members of `SandboxView`."""
+    """Return the members of `SandboxView`."""
     profile = sandbox.profile
     url = f"/v1/sandboxes/{sandbox.id}"
     return {

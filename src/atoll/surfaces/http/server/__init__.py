@@ -1,1 +1,1 @@
-"""The server around the routes: the application, who may enter, problems, the page."""
+"""The server around the routes: the application, authentication, problems, the page."""

@@ -1,4 +1,4 @@
-"""The HTTP surface as one ASGI app. It holds no state but what it is handed."""
+"""The HTTP surface as one ASGI app. It holds no state but its arguments."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -29,8 +29,7 @@ Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 @dataclass(frozen=True, slots=True)
 class Frontage:
-    """How the app shows itself: the names it answers to, the URL people use, and where the
-    built page lies."""
+    """The public face of the app: its host names, its URL, and the place of the built page."""
 
     names: Names = LOOPBACK_NAMES
     public_url: str | None = None
@@ -44,8 +43,8 @@ def create_app(
     lifespan: Lifespan | None = None,
     more: tuple[APIRouter, ...] = (),
 ) -> FastAPI:
-    """The app over these services. `more` are routers of further surfaces, mounted before the
-    page's catch-all."""
+    """Return the app over these services. `more` are routers of further surfaces, mounted before
+    the page's catch-all."""
     front = frontage or Frontage()
     app = FastAPI(title="Atoll", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
     app.state.services = services

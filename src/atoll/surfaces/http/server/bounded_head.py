@@ -1,7 +1,7 @@
 """uvicorn's HTTP protocol with bounds on a request's head and on connections, which it lacks.
 
-Without them anybody who reaches the port could send headers until memory ends, or half a head on
-every connection there is, before any credential is looked at. Nothing else is changed.
+Without them any client could send headers until memory ends, or half a head on every connection,
+before any credential is checked. Nothing else is changed.
 """
 
 import asyncio
@@ -18,9 +18,12 @@ _LATE = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close
 
 
 class BoundedHead(HttpToolsProtocol):
-    """Answers 400 and hangs up when a head is longer than `MAX_HEAD_BYTES`, and 408 when it is not
-    whole in time; a request that is not authenticated must be whole by then. `crowd` bounds the
-    connections of one server."""
+    """A protocol that bounds heads: 400 for one longer than `MAX_HEAD_BYTES`, 408 for one that is
+    late.
+
+    A request that is not authenticated must be whole by then. `crowd` bounds the connections of one
+    server.
+    """
 
     def __init__(self, *arguments: Any, crowd: Crowd, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -32,27 +35,27 @@ class BoundedHead(HttpToolsProtocol):
         self._heard = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Count it, and wait for a head."""
+        """Count the connection, and wait for a head."""
         super().connection_made(transport)
         self._crowd.enter(self, self.client[0] if self.client else None)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Count it no more."""
+        """Remove the connection from the count."""
         self._leave()
         super().connection_lost(exc)
 
     def handle_websocket_upgrade(self) -> None:
-        """From here on it is another protocol's."""
+        """Leave the connection to another protocol from here on."""
         self._leave()
         super().handle_websocket_upgrade()
 
     def give_up(self) -> None:
-        """Close it at once, to make room."""
+        """Close the connection at once, to make room."""
         self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Count what came while the head is not whole: the parser keeps it all."""
+        """Count the bytes of an incomplete head: the parser keeps them all."""
         if self._in_head:
             self._watch()
         self._unfinished += len(data)
@@ -61,17 +64,17 @@ class BoundedHead(HttpToolsProtocol):
             self.send_400_response("The request's head is too long.")
 
     def on_url(self, url: bytes) -> None:
-        """A piece of the target."""
+        """Handle a piece of the target."""
         self._count(url)
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A whole header."""
+        """Handle a whole header."""
         self._count(name + value)
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """The head is whole: what follows is bounded by its route."""
+        """Handle the end of the head: what follows is bounded by its route."""
         self._in_head, self._heard = False, 0
         if self._is_known:
             self._unwatch()
@@ -79,7 +82,7 @@ class BoundedHead(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """The next head may begin."""
+        """Expect the next head."""
         self._in_head, self._unfinished = True, 0
         self._unwatch()
         super().on_message_complete()

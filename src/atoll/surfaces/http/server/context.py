@@ -1,4 +1,4 @@
-"""What a route is handed: the services of this app, and who is speaking.
+"""The arguments of a route: the services of this app, and the caller.
 
 The guard has authenticated the caller before any route runs; nothing is decided here.
 """
@@ -29,12 +29,12 @@ from atoll.services.terminals.recordings import Recordings
 from atoll.services.terminals.terminals import Terminals
 
 Readiness = Callable[[], Awaitable[str | None]]
-"""Why the server is not ready yet, or None when it is."""
+"""The reason why the server is not ready yet, or None when it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Everything the routes use; made once in `wiring`. `repositories` is the service of
+    """The services that the routes use; made once in `wiring`. `repositories` is the service of
     `services.library.repositories`."""
 
     sandboxes: Sandboxes
@@ -71,4 +71,4 @@ Atoll = Annotated[Services, Depends(_services_of)]
 """A route parameter: the services."""
 
 Caller = Annotated[Principal, Depends(_caller_of)]
-"""A route parameter: who is speaking."""
+"""A route parameter: the caller."""

@@ -1,7 +1,7 @@
-"""The gate before every route: is this our name, who is speaking, and from which page?
+"""The gate before every route: it checks the host name, the caller, and the page of origin.
 
-It denies by default: a path that is not in `PUBLIC_PATHS` and no file of the page needs a
-credential, and so does every WebSocket. What the caller may do then is not decided here.
+It denies by default: every path needs a credential, except `PUBLIC_PATHS` and the page's files, and
+so does every WebSocket. What the caller may do then is not decided here.
 """
 
 import asyncio
@@ -35,16 +35,16 @@ COOKIE: Final = "atoll_session"
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 GUEST_COOKIE: Final = "atoll_guest"
 PAGE_KEY: Final = "Atoll-Page-Key"
-"""What only our page's script holds. A browser sends cookies to every port of a host, also to one
-that forwards to an agent's server, so a cookie alone is worth nothing."""
+"""The header with a secret that only this page's script has. A browser sends cookies to every port
+of a host, also to one that forwards to an agent's server, so a cookie alone is not enough."""
 
 PAGE_PROTOCOL: Final = "atoll.page"
 KEY_PROTOCOL: Final = "atoll.key."
-"""The same for WebSockets, to which a script can add no header: the page offers both, and the first
-one is taken."""
+"""The subprotocol with this secret for WebSockets, to which a script can add no header: the page
+offers both, and the first one is taken."""
 
 MAX_PAGE_KEYS: Final = 2
-"""Of the person's cookie and a guest's, which one browser may hold both."""
+"""The number of page keys: the person's cookie and a guest's, since one browser may hold both."""
 
 PUBLIC_PATHS: Final = frozenset(
     {
@@ -57,11 +57,11 @@ PUBLIC_PATHS: Final = frozenset(
         "/auth/guests",
     }
 )
-"""What answers without a credential, beside the page's files."""
+"""The paths that answer without a credential, beside the page's files."""
 
 PAGE_FILES: Final = "/assets/"
 RECHECK_SECONDS: Final = 2.0
-"""How often the credential of a connection that still stands is looked at again."""
+"""The interval at which the credential of an open connection is checked again."""
 
 REVOKED: Final = 4401
 """The close code of a WebSocket whose credential has ended."""
@@ -85,8 +85,8 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names this server answers to. `hosts` are names without port (`localhost`,
-    `[::1]`, `atoll.example.org`); `origins` whole origins of a proxy in front
+    """The names this server answers to. `hosts` are names without a port (`localhost`, `[::1]`,
+    `atoll.example.org`); `origins` whole origins of a proxy in front
     (`https://atoll.example.org`)."""
 
     hosts: frozenset[str] = LOOPBACK
@@ -98,7 +98,7 @@ LOOPBACK_NAMES: Final = Names()
 
 @dataclass(frozen=True, slots=True)
 class _Credential:
-    """What the request brought: a bearer token, else a session cookie, else a guest's cookie,
+    """The credential of a request: a bearer token, else a session cookie, else a guest's cookie,
     else nothing. `from_page` tells whether the cookie's key came with it."""
 
     token: str | None = None
@@ -108,8 +108,11 @@ class _Credential:
 
 
 class Guard:
-    """ASGI middleware. Puts `caller` (a Principal), `session` and `guest` (secrets of cookies)
-    into the request's state, and ends what still stands when its credential has ended."""
+    """The ASGI middleware that authenticates.
+
+    It puts `caller` (a Principal), `session` and `guest` (secrets of cookies) into the request's
+    state, and ends connections whose credential has ended.
+    """
 
     def __init__(self, app: ASGIApp, *, logins: Logins, shares: Shares, names: Names) -> None:
         self._app = app
@@ -145,7 +148,7 @@ class Guard:
     async def _while_valid(
         self, credential: _Credential, scope: Scope, receive: Receive, *, answer: "_Answer"
     ) -> None:
-        """Run the app; cut a connection off once what it came with is logged out or revoked."""
+        """Run the app; close a connection once its credential is logged out or revoked."""
         failure: list[Exception] = []
 
         async def work() -> None:
@@ -262,8 +265,11 @@ class Guard:
             raise Forbidden(f"a page of {origin[:100]!r} may not use this server")
 
     def _check_page(self, scope: Scope, headers: Mapping[str, str], *, by_cookie: bool) -> None:
-        """Which page sent this? A cookie travels by itself, so a cookie's request must name an
-        origin of ours; a token does not, but a WebSocket naming a foreign page is refused."""
+        """Check which page sent a request.
+
+        A cookie travels by itself, so a cookie's request must name an origin of this server. A
+        token does not, but a WebSocket naming a foreign page is refused.
+        """
         origin = headers.get("origin")
         is_socket = scope["type"] == "websocket"
         unsafe = is_socket or scope["method"] not in SAFE_METHODS
@@ -277,7 +283,7 @@ class Guard:
 
 
 class _Answer:
-    """Adds the security headers to an answer, and knows whether it has begun. `paged`: the page's
+    """A response with the security headers, which knows whether it has begun. `paged`: the page's
     WebSocket protocol was offered."""
 
     __slots__ = ("_paged", "_send", "ended", "started")
@@ -315,7 +321,8 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 
 def _tell_known(scope: Scope) -> None:
-    """Tell the server, where it asks, that whoever holds the connection has a credential."""
+    """Tell the server, where it supports that, that the client of the connection has a
+    credential."""
     known = scope.get("extensions", {}).get(KNOWN)
     if known is not None:
         known()
@@ -343,7 +350,7 @@ def _check_target(scope: Scope) -> None:
 
 
 def page_keys(connection: HTTPConnection) -> tuple[str, ...]:
-    """The keys a request of the page brought, not judged yet."""
+    """Return the keys that a request of the page brought, not checked yet."""
     named = connection.headers.get(PAGE_KEY, "").split(",")
     offered = connection.scope.get("subprotocols", ())
     spelled = (one.removeprefix(KEY_PROTOCOL) for one in offered if one.startswith(KEY_PROTOCOL))
@@ -363,7 +370,7 @@ def _without_port(host: str) -> str:
 
 
 def names_for(bound: str, public_url: str | None, hosts: tuple[str, ...]) -> Names:
-    """The names to answer to: loopback, the bound address when it is one, the public URL's,
+    """Return the names to answer to: loopback, the bound address when it is one, the public URL's,
     and those configured."""
     own = {host.lower() for host in hosts}
     if bound and bound not in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not bound

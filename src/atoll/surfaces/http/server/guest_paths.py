@@ -1,7 +1,7 @@
-"""Where a guest may go: the terminals of its seat, and out again. Everything else is not there.
+"""Paths open to a guest: the terminals of its seat, and log-out. All others are not found.
 
-A list of what is allowed, so that a route added tomorrow is closed to guests. Which sandbox
-and terminal it is, the service compares with the seat.
+A list of what is allowed, so that a route added tomorrow is closed to guests. The service compares
+sandbox and terminal with the seat.
 """
 
 import re
@@ -20,7 +20,7 @@ _LEAVE: Final = "/auth/logout"
 
 
 def guest_may(scope: Scope) -> bool:
-    """Whether this request or WebSocket is one a guest can have."""
+    """Report whether a guest may send this request or WebSocket."""
     path = scope["path"]
     if scope["type"] == "websocket":
         return _SOCKET.fullmatch(path) is not None

@@ -1,10 +1,10 @@
-"""uvicorn's WebSocket protocol, from whose hands an accepted connection can be taken.
+"""uvicorn's WebSocket protocol, from which an accepted connection can be handed over.
 
-A route finds it as the ASGI extension `atoll.handing`. Before it accepts, it asks `ready`, and
-`offer` has a runtime seat the client; after it, `release` hands the connection over. Not before:
-a runtime with a connection on which an answer of this server is awaited could speak in its name,
-to a browser or to a proxy that shares connections. This process keeps only the tether: what server
-and guard would say to the client, they say to the runtime.
+A route finds it as the ASGI extension `atoll.handing`. Before it accepts, it calls `ready`, and
+`offer` makes a runtime attach the client; after it, `release` hands the connection over. The order
+matters: while the client still waits for this server's answer, a runtime with the connection could
+answer in its name, to a browser or to a proxy that shares connections. This process keeps only the
+tether: server and guard send it what they would send the client.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ GOING_AWAY: Final = 1012
 
 
 class HandingProtocol(WebSocketsSansIOProtocol):
-    """Plain TCP only: what a TLS layer holds could not be handed over."""
+    """A protocol for plain TCP only: data that a TLS layer holds could not be handed over."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -35,8 +35,8 @@ class HandingProtocol(WebSocketsSansIOProtocol):
             extensions[EXTENSION] = self
 
     def ready(self) -> bool:
-        """Whether nothing of the client's came after its handshake; then nothing does until
-        `offer` fails."""
+        """Report whether the client sent nothing after its handshake; if so, nothing more is read
+        until `offer` fails."""
         if self.scheme != "ws" or self.disconnected or self.transport.is_closing():
             return False
         self.transport.pause_reading()
@@ -48,16 +48,18 @@ class HandingProtocol(WebSocketsSansIOProtocol):
         return True
 
     async def offer(self, tether: Tether) -> bool:
-        """Whether the runtime has a seat for the client, which is not answered yet. Without one
-        this connection goes on as it was."""
+        """Report whether the runtime attaches the client, which is not answered yet. Otherwise this
+        connection continues unchanged."""
         if await tether.seated():
             return True
         self.transport.resume_reading()
         return False
 
     async def release(self, tether: Tether) -> None:
-        """The client was accepted: leave it to the runtime alone. Raises `OSError` when one of
-        them is gone; the connection is broken then."""
+        """Hand the accepted client over to the runtime alone.
+
+        Raises `OSError` when one of them is gone; the connection is then broken.
+        """
         self.stop_keepalive()
         try:
             await self._flush()
@@ -80,27 +82,28 @@ class HandingProtocol(WebSocketsSansIOProtocol):
             raise ConnectionResetError("the client is gone")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Ours is lost by handing it over, too; then the server goes on counting it."""
+        """Handle a lost connection. The handover loses it, too; then the server goes on counting
+        it."""
         super().connection_lost(exc)
         if self._tether is not None:
             self.connections.add(self)
 
     async def send(self, message: Any) -> None:
-        """An event for the client; once it is handed over, only that it must go."""
+        """Send an event to the client; after the handover, only that it must close."""
         if self._tether is None:
             await super().send(message)
         elif message["type"] == "websocket.close":
             self._tether.close(message.get("code", 1000), message.get("reason") or "")
 
     def shutdown(self) -> None:
-        """The server ends."""
+        """End the connection: the server stops."""
         if self._tether is None:
             super().shutdown()
         else:
             self._tether.close(GOING_AWAY, "the server ends")
 
     def on_task_complete(self, task: "asyncio.Task[None]") -> None:
-        """The route is done: whoever was handed over is nobody's any more."""
+        """Handle the end of the route: a client that was handed over is released."""
         super().on_task_complete(task)
         if self._tether is not None:
             self._tether.let_go()

@@ -1,4 +1,4 @@
-"""Routes for whoever watches the server: is it alive, is it ready? No credential needed."""
+"""Health routes for monitoring: liveness and readiness. No credential needed."""
 
 from typing import Literal
 
@@ -15,14 +15,14 @@ router = APIRouter(tags=["health"])
 
 
 class HealthView(Shown):
-    """It answers."""
+    """The health of the server."""
 
     status: Literal["ok"]
 
 
 @router.get("/healthz", response_model=HealthView)
 async def alive() -> Response:
-    """The process answers."""
+    """Report that the process answers."""
     return Json({"status": "ok"})
 
 
@@ -37,7 +37,8 @@ async def alive() -> Response:
     },
 )
 async def ready(atoll: Atoll) -> Response:
-    """It can do its work: the store answers and known sandboxes have been taken up again."""
+    """Report whether the server is ready: the store answers and known sandboxes are attached
+    again."""
     reason = await atoll.readiness()
     if reason is not None:
         raise Unavailable(f"not ready: {reason}")

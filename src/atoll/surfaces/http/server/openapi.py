@@ -1,4 +1,4 @@
-"""The OpenAPI document: what the routes say, with credentials and problems spelt out."""
+"""The OpenAPI document: what the routes declare, with credentials and problems added."""
 
 from typing import Any
 
@@ -23,12 +23,12 @@ _ABOUT = (
 
 @router.get("/openapi.json")
 async def openapi(request: Request) -> Response:
-    """This document."""
+    """Return this document."""
     return Json(document_bytes(request.app), headers={"Cache-Control": "no-cache"})
 
 
 def document_bytes(app: FastAPI) -> bytes:
-    """The document as JSON, made once per app."""
+    """Return the document as JSON, made once per app."""
     kept: bytes | None = getattr(app.state, "openapi_document", None)
     if kept is None:
         kept = msgspec.json.encode(document(app))
@@ -37,7 +37,7 @@ def document_bytes(app: FastAPI) -> bytes:
 
 
 def document(app: FastAPI) -> dict[str, Any]:
-    """The document of an app's routes."""
+    """Return the document of an app's routes."""
     made = get_openapi(
         title="Atoll", version=atoll.__version__, description=_ABOUT, routes=app.routes
     )

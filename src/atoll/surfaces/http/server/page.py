@@ -1,4 +1,4 @@
-"""The page: serves the built bundle, and says in plain words when there is none.
+"""The page: serves the built bundle, and explains when there is none.
 
 Only files of the bundle, by exact name; nothing is listed, nothing outside it is opened.
 """
@@ -49,13 +49,13 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/")
 async def index(request: Request) -> Response:
-    """The page itself, asked for anew each time."""
+    """Return the page itself, requested anew each time."""
     return await _file(request, "index.html") or _answer(_MISSING, "text/html; charset=utf-8", {})
 
 
 @router.get("/{name:path}")
 async def asset(request: Request, name: str) -> Response:
-    """A file of the bundle; hashed names never change, so they are kept for a year."""
+    """Return a file of the bundle; hashed names never change, so they are cached for a year."""
     answer = await _file(request, name) if _NAME.match(name) else None
     if answer is None:
         raise HTTPException(404)
@@ -81,7 +81,8 @@ async def _file(request: Request, name: str) -> Response | None:
 
 
 async def _best(request: Request, path: anyio.Path) -> tuple[bytes, dict[str, str]]:
-    """The bytes to send: a compressed twin beside the file when the client takes it."""
+    """Return the bytes to send: a compressed file beside the original when the client accepts
+    it."""
     accepted = request.headers.get("accept-encoding", "")
     for suffix, encoding in ((".br", "br"), (".gz", "gzip")):
         twin = path.with_name(path.name + suffix)

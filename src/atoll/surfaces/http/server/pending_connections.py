@@ -1,8 +1,8 @@
-"""The connections of the HTTP server that nobody has answered for yet, and a bound on them.
+"""Connections of the HTTP server before authentication, and a bound on them.
 
-A connection is a stranger's until a request on it was authenticated. Strangers are bounded in all
-and by address, those of this machine apart from the rest. Past a bound the oldest one is closed and
-never the newest: whoever fills the room cannot keep a person out of it.
+A connection counts here until a request on it was authenticated. The bounds are in all and by
+address, with those of this machine apart from the rest. Past a bound the oldest one is closed and
+never the newest: a client that fills the bound cannot keep a person out.
 """
 
 from collections import defaultdict
@@ -10,7 +10,7 @@ from ipaddress import ip_address
 from typing import Final, Protocol
 
 KNOWN: Final = "atoll.known"
-"""The ASGI extension by which the guard says that a request was authenticated."""
+"""The ASGI extension by which the guard reports that a request was authenticated."""
 
 MAX_FAR: Final = 128
 MAX_OF_ADDRESS: Final = 32
@@ -46,15 +46,15 @@ class Crowd:
         self._of[address][guest] = None
 
     def know(self, guest: Guest) -> bool:
-        """A request on it was authenticated: count it apart, as long as there is room. Returns
-        whether it is known now."""
+        """Record that a request on it was authenticated: it is counted separately, as long as there
+        is room. Returns whether it is known now."""
         if guest not in self._known and len(self._known) < MAX_KNOWN:
             self.leave(guest)
             self._known.add(guest)
         return guest in self._known
 
     def leave(self, guest: Guest) -> None:
-        """It is closed, or somebody else's business. Doing so twice is harmless."""
+        """Remove a connection that is closed or handed over. Repeating it is harmless."""
         self._near.pop(guest, None)
         self._known.discard(guest)
         address = self._far.pop(guest, None)

@@ -1,6 +1,6 @@
-"""Errors as RFC 9457 problem documents: the one table of codes, and every door they leave by.
+"""Errors as RFC 9457 problem documents: the one table of codes, and every way to send them.
 
-Nothing of the inside (class, path, traceback) is ever sent.
+No internals (class, path, traceback) are ever sent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,8 +46,10 @@ class Problem(BaseModel):
 
 
 def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
-    """The `responses=` of a route: these statuses, each a problem document. 401, 403, 422, 429
-    and 503 can meet every authenticated request and are always there."""
+    """Return the `responses=` of a route: these statuses, each a problem document.
+
+    401, 403, 422, 429 and 503 are possible for every authenticated request and are always included.
+    """
     return {
         code: {
             "description": _title(code),
@@ -58,7 +60,7 @@ def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
 
 
 def problem(error: AtollError) -> Json:
-    """The answer that says this error."""
+    """Return the response for this error."""
     status = status_of(error)
     headers = {}
     if status == HTTPStatus.UNAUTHORIZED:
@@ -69,7 +71,7 @@ def problem(error: AtollError) -> Json:
 
 
 def internal_problem(incident: str) -> Json:
-    """The answer to an error nobody foresaw: an id to look for in the log, nothing else."""
+    """Return the response for an unexpected error: an id to look for in the log, nothing else."""
     detail = f"something broke inside Atoll; the log has the reason under incident {incident}"
     return _document(INTERNAL, "internal", detail)
 
@@ -109,7 +111,7 @@ async def _on_http_exception(request: Request, error: Exception) -> Json:
 
 
 def invalid_from(errors: Sequence[Mapping[str, Any]]) -> Invalid:
-    """Pydantic's findings as one error; `field` names the first, without the value it had."""
+    """Return pydantic's findings as one error; `field` names the first, without its value."""
     if not errors:
         return Invalid("the request is not valid")
     first = errors[0]

@@ -1,4 +1,4 @@
-"""Routes of commands: run one and wait, follow its output, feed it, signal it, forget it."""
+"""Routes of commands: run one and wait, follow its output, write to it, signal it, forget it."""
 
 from typing import Annotated, Any
 
@@ -22,7 +22,7 @@ from atoll.surfaces.http.terminals.runtime_bodies import (
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}/exec", tags=["exec"], route_class=JsonRoute)
 
 MAX_STDIN_BYTES = 4 * 1024 * 1024 * 1024
-"""One request's worth of standard input; it streams through and is never held."""
+"""The bound on standard input in one request; it streams through and is never held."""
 
 _FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413, 502)
 _DONE: dict[str, Any] = {"status_code": 204, "responses": _FAILURES}
@@ -57,8 +57,11 @@ async def run_command(
     raw: RawBody,
     accept: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Response:
-    """Run a command. Waits for its end, or with `background` answers at once; with
-    `Accept: application/x-ndjson` its output comes as it is written."""
+    """Run a command.
+
+    It waits for the end, or with `background` answers at once. With `Accept: application/x-ndjson`
+    the output comes as it is written.
+    """
     if NDJSON in accept.lower() and not body.background:
         return Forwarded(atoll.execs.stream(caller, sandbox, raw), media_type=NDJSON)
     return passed(await atoll.execs.run(caller, sandbox, raw))
@@ -66,7 +69,7 @@ async def run_command(
 
 @router.get("", response_model=ExecList, responses=_FAILURES)
 async def list_commands(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
-    """Commands that run, and those ended lately; without their output."""
+    """Return the commands that run, and those that ended lately; without their output."""
     return passed(await atoll.execs.list(caller, sandbox))
 
 
@@ -74,7 +77,7 @@ async def list_commands(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) ->
 async def get_command(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, command: ItemId
 ) -> Response:
-    """One command with its output so far."""
+    """Return one command with its output so far."""
     return passed(await atoll.execs.get(caller, sandbox, command))
 
 
@@ -82,8 +85,11 @@ async def get_command(
 async def forget_command(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, command: ItemId
 ) -> Response:
-    """Forget a command and its output. One that runs is killed with all it started; what one
-    that ended has left running lives on."""
+    """Forget a command and its output.
+
+    A running command is killed with all it started; processes that an ended one left running live
+    on.
+    """
     return passed(await atoll.execs.forget(caller, sandbox, command))
 
 

@@ -1,6 +1,6 @@
-"""Routes of files in a sandbox's workspace: look, read, write, move, whole trees, changes.
+"""Routes of files in a sandbox's workspace: list, read, write, move, whole trees, changes.
 
-Paths go to the runtime as they are; it opens them inside, beneath the workspace.
+Paths go to the runtime unchanged; it opens them inside, beneath the workspace.
 """
 
 from collections.abc import AsyncIterator
@@ -32,7 +32,7 @@ from atoll.surfaces.http.terminals.runtime_bodies import (
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}/files", tags=["files"], route_class=JsonRoute)
 
 MAX_UPLOAD_BYTES = 16 * 1024 * 1024 * 1024
-"""One upload; it streams through, and the workspace's quota is the true limit."""
+"""The bound on one upload; it streams through, and the workspace's quota is the true limit."""
 
 TAR = "application/x-tar"
 FORM = "multipart/form-data"
@@ -59,7 +59,7 @@ Secrets = Annotated[
 
 
 def _place(path: str, path_b64: str | None) -> dict[str, str | None]:
-    """Which file is meant, in the runtime's words. Raises `Invalid` when neither names one."""
+    """Return the path in the runtime's terms. Raises `Invalid` when neither parameter names one."""
     if not path and not path_b64:
         raise Invalid("say which: path, or path_b64", field="path")
     return {"path": path, "path_b64": path_b64}
@@ -70,7 +70,7 @@ def _upload(media_type: str) -> dict[str, Any]:
 
 
 def _query(**said: object) -> tuple[tuple[str, str], ...]:
-    """What was said, in the runtime's spelling; None was not said."""
+    """Return the given parameters in the runtime's spelling; None was not given."""
     words = ((name, value) for name, value in said.items() if value is not None)
     return tuple(
         (name, str(value).lower() if isinstance(value, bool) else str(value))
@@ -89,7 +89,7 @@ async def list_files(
     cursor: Annotated[str | None, Query(max_length=8192)] = None,
     limit: Annotated[int | None, Query(ge=1, le=1000)] = None,
 ) -> Response:
-    """A page of a directory, by name."""
+    """Return a page of a directory, by name."""
     query = _query(path=path, path_b64=path_b64, cursor=cursor, limit=limit)
     return passed(await atoll.files.list(caller, sandbox, query))
 
@@ -103,7 +103,7 @@ async def stat_file(
     path: FilePath = "",
     path_b64: ExactPath = None,
 ) -> Response:
-    """One entry; a link is not followed."""
+    """Return one entry; a link is not followed."""
     return passed(await atoll.files.stat(caller, sandbox, _query(**_place(path, path_b64))))
 
 
@@ -116,7 +116,7 @@ async def total_files(
     path: FilePath = "",
     path_b64: ExactPath = None,
 ) -> Response:
-    """How much a tree holds, before it is packed: nothing of it is read."""
+    """Return the size of a tree, before it is packed: no content is read."""
     query = _query(path=path, path_b64=path_b64)
     return passed(await atoll.files.total(caller, sandbox, query))
 
@@ -142,7 +142,7 @@ async def read_file(
         str | None, Header(alias="Range", description="`bytes=a-b`", max_length=100)
     ] = None,
 ) -> Response:
-    """A regular file's bytes, or a range of them."""
+    """Return a regular file's bytes, or a range of them."""
     opened = atoll.files.read(
         caller,
         sandbox,
@@ -180,8 +180,10 @@ async def write_file(
 async def write_form(
     atoll: Atoll, caller: Caller, *, sandbox: str, directory: str, request: Request, boundary: bytes
 ) -> Response:
-    """Write each file of a form into `directory`, which is made when it is missing. Files that
-    were complete stay when a later one is refused."""
+    """Write each file of a form into `directory`, which is made when it is missing.
+
+    Files that were complete stay when a later one is refused.
+    """
     replies: list[RuntimeReply] = []
 
     async def store(name: str, content: AsyncIterator[bytes]) -> None:
@@ -222,7 +224,7 @@ async def make_directory(
 async def move_file(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: MoveBody, raw: RawBody
 ) -> Response:
-    """Give a file or directory another name."""
+    """Rename a file or directory."""
     del body
     return passed(await atoll.files.move(caller, sandbox, raw))
 
@@ -241,7 +243,7 @@ async def pack_files(
     path_b64: ExactPath = None,
     secrets: Secrets = None,
 ) -> Response:
-    """A whole tree as tar."""
+    """Return a whole tree as tar."""
     opened = atoll.files.archive(
         caller, sandbox, _query(path=path, path_b64=path_b64, secrets=secrets)
     )
@@ -281,7 +283,7 @@ async def watch_files(
     path_b64: ExactPath = None,
     recursive: Annotated[bool | None, Query(description="Everything beneath too.")] = None,
 ) -> Response:
-    """Changes as they happen, as server-sent events."""
+    """Follow changes as they happen, as server-sent events."""
     opened = atoll.files.watch(
         caller, sandbox, _query(path=path, path_b64=path_b64, recursive=recursive)
     )

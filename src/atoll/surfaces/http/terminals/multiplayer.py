@@ -1,7 +1,7 @@
-"""The multiplayer API: sessions, their PTYs and their files, in the words of that contract.
+"""The multiplayer API: sessions, their PTYs and their files, in the terms of that contract.
 
-Here a session is a sandbox and a PTY is a terminal. There is nothing behind these routes that
-`/v1` does not have: the same services, the same rules, other words (docs/use/multiplayer.md).
+Here a session is a sandbox and a PTY is a terminal. These routes offer nothing that `/v1` does not
+have: the same services, the same rules, other words (docs/use/multiplayer.md).
 """
 
 from typing import Annotated, Any
@@ -51,7 +51,7 @@ _ANY_UPLOAD_IN = {
 
 
 class SessionView(Shown):
-    """One session: a sandbox, which `/v1/sandboxes/{session_id}` shows whole."""
+    """A session: a sandbox, which `/v1/sandboxes/{session_id}` shows whole."""
 
     session_id: str
     name: str
@@ -60,7 +60,7 @@ class SessionView(Shown):
 
 
 class PtyView(TerminalFields):
-    """One PTY."""
+    """A PTY."""
 
     pty_id: str
 
@@ -85,8 +85,10 @@ async def make_session(
     wait: Waiting,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Make a session; the body is that of `POST /v1/sandboxes`, and may be left out. Nobody
-    types to its agents while they work, unless the body says `softlock: owner`."""
+    """Create a session; the body is that of `POST /v1/sandboxes`, and may be left out.
+
+    Nobody can type to its agents while they work, unless the body sets `softlock: owner`.
+    """
     wish = body or CreateBody.model_validate({})
     if wish.softlock is None:
         wish = wish.model_copy(update={"softlock": Strictness.STRICT})
@@ -103,7 +105,7 @@ async def end_session(atoll: Atoll, caller: Caller, *, session: SessionRef) -> R
 
 @router.get("/{session}/ptys", response_model=PtyList, responses=_FAILURES)
 async def list_ptys(atoll: Atoll, caller: Caller, *, session: SessionRef) -> Response:
-    """The session's PTYs."""
+    """Return the session's PTYs."""
     return passed(renamed(await atoll.terminals.list(caller, session), _WORDS))
 
 
@@ -116,8 +118,10 @@ async def open_pty(
     body: TerminalBody | None = None,
     raw: RawBody,
 ) -> Response:
-    """Open a PTY: an agent's, a command's, or the profile's shell. Nobody types to its agent
-    while it works, unless the body says `softlock: owner`."""
+    """Open a PTY: an agent's, a command's, or the profile's shell.
+
+    Nobody can type to its agent while it works, unless the body sets `softlock: owner`.
+    """
     strict = body is None or body.softlock is not Strictness.OWNER
     reply = await atoll.terminals.open(caller, session, raw, strict=strict)
     return passed(renamed(reply, _WORDS))
@@ -133,7 +137,7 @@ async def close_pty(atoll: Atoll, caller: Caller, *, session: SessionRef, pty: I
 async def attach_pty(
     socket: WebSocket, atoll: Atoll, caller: Caller, *, session: str, pty: str
 ) -> None:
-    """The PTY: binary frames are its bytes, both ways; text frames are JSON."""
+    """Attach to the PTY: binary frames are its bytes, both ways; text frames are JSON."""
     await seat(socket, atoll.terminals, caller, sandbox=session, terminal=pty)
 
 
@@ -147,7 +151,7 @@ async def list_session_files(
     cursor: Annotated[str | None, Query(max_length=8192)] = None,
     limit: Annotated[int | None, Query(ge=1, le=1000)] = None,
 ) -> Response:
-    """A page of a directory beneath `/workspace`."""
+    """Return a page of a directory beneath `/workspace`."""
     return await files.list_files(
         atoll, caller, sandbox=session, path=path, path_b64=None, cursor=cursor, limit=limit
     )
@@ -173,7 +177,7 @@ async def read_session_file(
         str | None, Header(alias="Range", description="`bytes=a-b`", max_length=100)
     ] = None,
 ) -> Response:
-    """A file's bytes."""
+    """Return a file's bytes."""
     return await files.read_file(
         atoll, caller, sandbox=session, path=path, secrets=secrets, byte_range=byte_range
     )
@@ -224,9 +228,11 @@ async def upload(
     path: files.FilePath = "",
     request: Request,
 ) -> Response:
-    """Put something there: with `Content-Type: application/x-tar` a tree, laid out beneath
-    `path`; with `multipart/form-data` the form's files, into the directory `path`; anything
-    else is the bytes of the file `path`."""
+    """Write to a path, by content type.
+
+    `application/x-tar` is a tree, unpacked beneath `path`; `multipart/form-data` has files for the
+    directory `path`; anything else is the bytes of the file `path`.
+    """
     content_type = request.headers.get("content-type", "")
     if content_type.partition(";")[0].strip() == files.TAR:
         return await files.unpack_files(atoll, caller, sandbox=session, path=path, request=request)

@@ -18,6 +18,9 @@ async def dial_port(
     sandbox: str,
     port: str,
 ) -> None:
-    """A connection to the port; the text frame `end` says that nothing more is sent. Closed with
-    4502 when nothing listens there, with 4403 when it is a door of the sandbox or no port."""
+    """Connect to the port; the text frame `end` means that nothing more is sent.
+
+    Closed with 4502 when nothing listens there, with 4403 when it is a door of the sandbox or no
+    port.
+    """
     await relay(socket, dialled(atoll.sandboxes, caller, sandbox, port))

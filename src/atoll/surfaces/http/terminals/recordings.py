@@ -1,6 +1,6 @@
-"""Routes of what terminals have shown: marks, plain text, recordings, and a search over all.
+"""Routes of past terminal output: marks, plain text, recordings, and a search over all.
 
-It lies in the sandbox's runtime; these routes hand on.
+The sandbox's runtime holds it; these routes forward requests.
 """
 
 from typing import Annotated, Any, Literal
@@ -25,9 +25,11 @@ _SAVED = {"Content-Disposition": "attachment"}
 
 
 class MarkView(Shown):
-    """One command, as the terminal's shell told of it. `prompt…output` are the offsets of its
-    prompt and line, `output…end` of what it printed. `genuine`: it came with the terminal's
-    nonce; others may be anybody's words."""
+    """A command, as the terminal's shell reported it.
+
+    `prompt…output` are the offsets of its prompt and line, `output…end` of its output. `genuine`:
+    it came with the terminal's nonce; any program can write the others.
+    """
 
     type: Literal["mark"]
     seq: int
@@ -45,7 +47,7 @@ class MarkView(Shown):
 
 
 class MarkPage(Shown):
-    """Marks changed after `since`; ask next with `seq`."""
+    """The marks changed after `since`; the next `since` is `seq`."""
 
     marks: list[MarkView]
     seq: int
@@ -53,8 +55,8 @@ class MarkPage(Shown):
 
 
 class TextView(Shown):
-    """A terminal's output as plain text. `from…to` are its offsets; `cut`: the
-    beginning is gone."""
+    """A terminal's output as plain text. `from…to` are its offsets; `cut`: the beginning is
+    lost."""
 
     model_config = ConfigDict(extra="forbid", validate_by_name=False)
 
@@ -65,7 +67,7 @@ class TextView(Shown):
 
 
 class RecordingView(Shown):
-    """One recording. `state` is `recording` while it runs, then why it ended."""
+    """A recording. `state` is `recording` while it runs, then why it ended."""
 
     recording_id: str
     terminal_id: str
@@ -89,8 +91,8 @@ class RecordingList(Shown):
 
 
 class MatchView(Shown):
-    """One line that was found: at `offset` of a terminal, or at `seconds` of a recording.
-    `at…to` is what was found in `text`."""
+    """A matching line: at `offset` of a terminal, or at `seconds` of a recording. `at…to` is the
+    match in `text`."""
 
     terminal_id: str
     name: str
@@ -105,7 +107,7 @@ class MatchView(Shown):
 
 
 class Matches(Shown):
-    """What was found; not `complete` when there was more than fits, or too much to look at."""
+    """The matches; not `complete` when there were more than fit, or too much to search."""
 
     matches: list[MatchView]
     complete: bool
@@ -118,7 +120,7 @@ Since = Annotated[int, Query(description="What came after it.", ge=0, le=2**62)]
 async def list_marks(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, terminal: ItemId, since: Since = 0
 ) -> Response:
-    """The commands that ran at a terminal, as far as its shell told of them."""
+    """Return the commands that ran at a terminal, as far as its shell reported them."""
     query = (("since", str(since)),)
     return passed(
         await atoll.recordings.read_terminal(caller, sandbox, terminal, what="marks", query=query)
@@ -129,7 +131,7 @@ async def list_marks(
 async def read_text(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, terminal: ItemId, since: Since = 0
 ) -> Response:
-    """What a terminal has shown, as plain text; full-screen programs are left out."""
+    """Return a terminal's output as plain text; full-screen programs are left out."""
     query = (("since", str(since)),)
     return passed(
         await atoll.recordings.read_terminal(caller, sandbox, terminal, what="text", query=query)
@@ -145,7 +147,7 @@ async def read_text(
 async def start_recording(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, terminal: ItemId
 ) -> Response:
-    """Record a terminal from now on; everybody at it is told."""
+    """Record a terminal from now on; everybody at it is notified."""
     return passed(await atoll.recordings.start(caller, sandbox, terminal))
 
 
@@ -153,13 +155,13 @@ async def start_recording(
 async def stop_recording(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, terminal: ItemId
 ) -> Response:
-    """Stop recording a terminal; what was recorded stays."""
+    """Stop recording a terminal; the recording stays."""
     return passed(await atoll.recordings.stop(caller, sandbox, terminal))
 
 
 @router.get("/recordings", response_model=RecordingList, responses=_FAILURES)
 async def list_recordings(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
-    """The sandbox's recordings."""
+    """Return the sandbox's recordings."""
     return passed(await atoll.recordings.list(caller, sandbox))
 
 
@@ -171,7 +173,7 @@ async def list_recordings(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) 
 async def read_recording(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, recording: ItemId
 ) -> Response:
-    """A recording's file; of one that still runs, as far as it is."""
+    """Return a recording's file; for a running one, the part so far."""
     opened = atoll.recordings.read(caller, sandbox, recording)
     return Forwarded(opened, media_type=CAST, headers=_SAVED)
 
@@ -200,7 +202,7 @@ async def search_output(
         str | None, Query(description="This terminal and its recordings only.", max_length=64)
     ] = None,
 ) -> Response:
-    """Lines of the sandbox's terminals, as far back as they reach, and of its recordings."""
+    """Search the sandbox's terminals, as far back as they reach, and its recordings."""
     only = () if terminal is None else (("session", terminal),)
     query = (("q", q), ("syntax", syntax), ("match_case", str(match_case).lower()))
     query = (*query, ("limit", str(limit)), *only)

@@ -1,7 +1,7 @@
-"""A terminal's WebSocket: handed to its runtime, or passed between both, frame by frame.
+"""A terminal's WebSocket: handed over to its runtime, or relayed frame by frame.
 
-Nothing passed is read, changed or kept: bytes stay bytes, text stays text, and close codes go
-through. Each direction waits for its receiver, so a slow side slows its sender.
+Relayed frames are not read, changed or kept: bytes stay bytes, text stays text, and close codes
+pass. Each direction waits for its receiver, so a slow side slows its sender.
 """
 
 import asyncio
@@ -22,7 +22,8 @@ from atoll.ports.runtime import Channel, Tether
 from atoll.surfaces.http.server.handover import EXTENSION
 
 TRY_AGAIN: Final = 1013
-"""The runtime cannot be reached, or vanished without a word: reconnect with `since`."""
+"""The close code when the runtime cannot be reached, or vanished without a close frame: reconnect
+with `since`."""
 
 REFUSED: Final = 4403
 NO_SUCH: Final = 4404
@@ -36,10 +37,10 @@ _MAX_REASON_BYTES: Final = 120
 
 
 async def relay(socket: WebSocket, opened: AbstractAsyncContextManager[Channel]) -> None:
-    """Open the runtime's side, accept the client's, and pass frames until one side closes.
+    """Open the runtime's side, accept the client's, and relay frames until one side closes.
 
-    A client whose terminal cannot be attached is accepted and closed with a code it can
-    read: a browser learns nothing from a refused handshake.
+    A client whose terminal cannot be attached is accepted and closed with a code it can read: a
+    browser learns nothing from a refused handshake.
     """
     try:
         async with opened as channel:
@@ -59,8 +60,8 @@ async def sit(
     tethers: AbstractAsyncContextManager[Tether | None],
     opened: AbstractAsyncContextManager[Channel],
 ) -> None:
-    """Seat a client at a terminal: its connection goes to the runtime whole where that is
-    possible, and its frames pass through here where it is not."""
+    """Attach a client to a terminal: its connection is handed over to the runtime where that is
+    possible, and relayed here where it is not."""
     handing = socket.scope.get("extensions", {}).get(EXTENSION)
     try:
         if handing is not None:
@@ -80,7 +81,8 @@ async def sit(
 
 
 async def _both_ways(socket: WebSocket, channel: Channel) -> int | None:
-    """Pass frames both ways; the code to close the client with, None when it left itself."""
+    """Relay frames both ways; return the code to close the client with, None when it left
+    itself."""
     async with asyncio.TaskGroup() as group:
         down = group.create_task(_down(socket, channel))
         up = group.create_task(_up(socket, channel))

@@ -1,7 +1,7 @@
-"""What clients may send on to a runtime, and what comes back: terminals, commands, files.
+"""Bodies that clients send on to a runtime, and its answers: terminals, commands, files.
 
-The runtime judges these again; here a wrong one is refused before it leaves, and the
-OpenAPI document gets their shape.
+The runtime judges these again. Here a wrong one is refused before it is forwarded, and the OpenAPI
+document gets their shape.
 """
 
 import base64
@@ -71,8 +71,11 @@ class SignalBody(Body):
 
 
 class ExecBody(Body):
-    """A command: `argv`, or `shell` for a line. `timeout` in seconds, `stdin` in base64. With
-    `reap` all it started is killed as it ends; otherwise what it left running lives on."""
+    """A command: `argv`, or `shell` for a line.
+
+    `timeout` in seconds, `stdin` in base64. With `reap` all it started is killed as it ends;
+    otherwise processes that it left running live on.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -101,14 +104,14 @@ class ExecBody(Body):
 
 
 class MkdirBody(Body):
-    """A directory to make, with its parents if asked."""
+    """A directory to make, with its parents if requested."""
 
     path: Path
     parents: StrictBool = False
 
 
 class MoveBody(Body):
-    """A name to change."""
+    """A rename."""
 
     model_config = ConfigDict(validate_by_name=False)
 
@@ -118,16 +121,18 @@ class MoveBody(Body):
 
 
 class ExitView(Shown):
-    """How a process ended: a code or a signal's name."""
+    """The end of a process: a code or a signal's name."""
 
     code: int | None = None
     signal: str | int | None = None
 
 
 class TerminalFields(Shown):
-    """A terminal but for its id, which two surfaces call differently. `offset` is the end of its
-    output so far, `ring_start` the oldest byte that can be replayed;
-    `recording` whether what it shows is being kept."""
+    """A terminal without its id, which two surfaces name differently.
+
+    `offset` is the end of its output so far, `ring_start` the oldest byte that can be replayed;
+    `recording`: its output is kept.
+    """
 
     model_config = ConfigDict(extra="allow")
 
@@ -148,7 +153,7 @@ class TerminalFields(Shown):
 
 
 class TerminalView(TerminalFields):
-    """One terminal."""
+    """A terminal."""
 
     terminal_id: str
 
@@ -160,7 +165,7 @@ class TerminalList(Shown):
 
 
 class ExecView(Shown):
-    """One command. `stdout` and `stderr` (base64) are left out of lists."""
+    """A command. `stdout` and `stderr` (base64) are left out of lists."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -187,7 +192,7 @@ class ExecList(Shown):
 
 
 class ProcessView(Shown):
-    """One process: its pid inside, and the start of its command line, which it chose itself."""
+    """A process: its pid inside, and the start of its command line, which it chose itself."""
 
     pid: int
     command: str
@@ -203,8 +208,8 @@ class RuntimeUsage(Shown):
 
 
 class ProcessList(Shown):
-    """Processes left running; `more` when there are more than are listed. `runtime` is what the
-    sandbox's own runtime takes, outside the wall; null where nobody counts it."""
+    """The processes left running; `more` when there are more than are listed. `runtime` has the
+    resources of the sandbox's own runtime, outside the wall; null where nobody counts them."""
 
     processes: list[ProcessView]
     more: bool
@@ -212,7 +217,7 @@ class ProcessList(Shown):
 
 
 class TotalView(Shown):
-    """What a tree holds. `bytes` are what its files claim, `stored` what they take on the disk:
+    """The size of a tree. `bytes` are what its files claim, `stored` what they take on the disk:
     sparse files claim more."""
 
     model_config = ConfigDict(extra="allow")
@@ -223,7 +228,7 @@ class TotalView(Shown):
 
 
 class EntryView(Shown):
-    """One directory entry; `name_b64` when the name is not UTF-8, `target` of a link."""
+    """A directory entry; `name_b64` when the name is not UTF-8, `target` of a link."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -245,19 +250,19 @@ class EntryPage(Shown):
 
 
 class UnpackedView(Shown):
-    """What an archive brought."""
+    """The counts of an unpacked archive."""
 
     files: int
     bytes: int
 
 
 class UploadedView(Shown):
-    """Files that a form brought, in its order."""
+    """The files of a form, in its order."""
 
     entries: list[EntryView]
 
 
 def stream_of(media_type: str, text: str) -> dict[int | str, dict[str, Any]]:
-    """The `responses=` of a route that answers with a stream."""
+    """Return the `responses=` of a route that answers with a stream."""
     schema = {"type": "string", "format": "binary"}
     return {200: {"description": text, "content": {media_type: {"schema": schema}}}}

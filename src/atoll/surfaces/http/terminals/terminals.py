@@ -1,6 +1,6 @@
-"""Routes of terminals: open, list, size, signal, end, and the seat at one of them.
+"""Routes of terminals: open, list, size, signal, end and attach.
 
-A terminal lives in its sandbox's runtime; these routes hand on.
+A terminal lives in its sandbox's runtime; these routes forward requests.
 """
 
 from typing import Annotated, Any
@@ -35,7 +35,7 @@ _DONE: dict[str, Any] = {"status_code": 204, "responses": _FAILURES}
 
 @router.get("", response_model=TerminalList, responses=_FAILURES)
 async def list_terminals(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
-    """The sandbox's terminals."""
+    """Return the sandbox's terminals."""
     return passed(await atoll.terminals.list(caller, sandbox))
 
 
@@ -57,7 +57,7 @@ async def open_terminal(
 async def get_terminal(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, terminal: ItemId
 ) -> Response:
-    """One terminal; an ended one stays for a minute after its last viewer left."""
+    """Return one terminal; an ended one stays for a minute after its last viewer left."""
     return passed(await atoll.terminals.get(caller, sandbox, terminal))
 
 
@@ -102,7 +102,7 @@ async def signal_terminal(
     body: SignalBody,
     raw: RawBody,
 ) -> Response:
-    """Signal what a terminal runs."""
+    """Send a signal to the terminal's programs."""
     del body
     return passed(await atoll.terminals.signal(caller, sandbox, terminal, body=raw))
 
@@ -111,14 +111,14 @@ async def signal_terminal(
 async def attach_terminal(
     socket: WebSocket, atoll: Atoll, caller: Caller, *, sandbox: str, terminal: str
 ) -> None:
-    """A seat at the terminal: the runtime's frames, untouched, both ways."""
+    """Attach to the terminal: the runtime's frames, unchanged, both ways."""
     await seat(socket, atoll.terminals, caller, sandbox=sandbox, terminal=terminal)
 
 
 async def seat(
     socket: WebSocket, terminals: Terminals, caller: Principal, *, sandbox: str, terminal: str
 ) -> None:
-    """Let a caller sit down there, as far as they may."""
+    """Attach a caller to a terminal, as far as its role allows."""
     query = attach_query(socket)
     opened = terminals.attach(caller, sandbox, terminal, query=query)
     if ("mode", "cards") in query:
@@ -128,6 +128,6 @@ async def seat(
 
 
 def attach_query(socket: WebSocket) -> tuple[tuple[str, str], ...]:
-    """What an attach says of itself; words it may not say stay behind."""
+    """Return the allowed parameters of an attach request; others are dropped."""
     said = ((name, socket.query_params.get(name)) for name in sorted(ATTACH_WORDS))
     return tuple((name, text[:_MAX_QUERY_CHARACTERS]) for name, text in said if text is not None)
