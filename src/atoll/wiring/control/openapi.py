@@ -15,26 +15,44 @@ from atoll.surfaces.http.server.app import create_app
 from atoll.surfaces.http.server.context import Services
 from atoll.surfaces.http.server.openapi import document
 
+LINE_CHARACTERS = 100
+
 
 class _NoServices:
-    """Stands where services would; nothing asks it anything."""
+    """A stand-in for the services; nothing calls it."""
 
     logins = None
     shares = None
 
 
 def routes_only() -> FastAPI:
-    """The app of every router, over nothing: for its document, never to be served."""
+    """Return the app of every router, without services: for its document, never to be served."""
     return create_app(cast(Services, _NoServices()), more=(repositories.router,))
 
 
 def text() -> str:
-    """The document, spelt so that a change shows as few changed lines."""
-    return json.dumps(document(routes_only()), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    """Return the document, written so that a change shows as few changed lines."""
+    return _lines(document(routes_only())) + "\n"
+
+
+def _lines(value: object, *, depth: int = 0, taken: int = 0) -> str:
+    """Return JSON, a value a line where it fits: `taken` characters of its line are used."""
+    flat = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    if depth + taken + len(flat) < LINE_CHARACTERS or not isinstance(value, dict | list):
+        return flat
+    edge = "\n" + " " * depth
+    if isinstance(value, list):
+        items = [_lines(one, depth=depth + 1) for one in value]
+        return f"[{edge} " + f",{edge} ".join(items) + f"{edge}]"
+    items = []
+    for name, one in sorted(value.items()):
+        key = json.dumps(name, ensure_ascii=False) + ": "
+        items.append(key + _lines(one, depth=depth + 1, taken=len(key)))
+    return f"{{{edge} " + f",{edge} ".join(items) + f"{edge}}}"
 
 
 def main(arguments: list[str]) -> int:
-    """Write the file, or with `--check` say whether it is current (0 or 1)."""
+    """Write the file, or with `--check` report whether it is current (0 or 1)."""
     path = Path(arguments[0])
     made = text()
     if "--check" in arguments:

@@ -1,5 +1,11 @@
-"""The OpenAPI document: what the routes declare, with credentials and problems added."""
+"""The OpenAPI document: what the routes declare, with credentials and problems added.
 
+What many operations repeat (a problem, a parameter) is written once under `components`.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -11,7 +17,7 @@ from starlette.responses import Response
 import atoll
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.server.guard import COOKIE, PAGE_KEY, PUBLIC_PATHS
-from atoll.surfaces.http.server.problems import Problem
+from atoll.surfaces.http.server.problems import Problem, problems
 
 router = APIRouter(include_in_schema=False)
 
@@ -19,6 +25,8 @@ _ABOUT = (
     "Atoll gives every coding agent its own sandbox and every person a seat at its terminal. "
     "Errors are RFC 9457 problem documents with a stable `code`."
 )
+_VALUES = frozenset({"default", "examples", "example", "enum", "const"})
+"""Keywords of a schema whose value is data: a `title` in there is the data's own."""
 
 
 @router.get("/openapi.json")
@@ -56,4 +64,67 @@ def document(app: FastAPI) -> dict[str, Any]:
     for path in PUBLIC_PATHS & made["paths"].keys():
         for operation in made["paths"][path].values():
             operation["security"] = []
+    _drop_titles(made["paths"])
+    _drop_titles(schemas)
+    parts["responses"] = _share_problems(made)
+    parts["parameters"] = _share_parameters(made)
     return made
+
+
+def _operations(made: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for item in made["paths"].values():
+        yield from item.values()
+
+
+def _drop_titles(part: Any) -> None:
+    """Remove the titles the framework derives from names: they repeat the names."""
+    if isinstance(part, dict):
+        if isinstance(part.get("title"), str):
+            del part["title"]
+        for name, value in part.items():
+            if name not in _VALUES:
+                _drop_titles(value)
+    elif isinstance(part, list):
+        for value in part:
+            _drop_titles(value)
+
+
+def _share_problems(made: dict[str, Any]) -> dict[str, Any]:
+    """Put references in place of the problems of `problems()`. Return what they refer to."""
+    shared: dict[str, Any] = {}
+    for operation in _operations(made):
+        responses = operation["responses"]
+        for status, response in responses.items():
+            if not status.isdecimal() or response != problems(int(status)).get(int(status)):
+                continue
+            name = HTTPStatus(int(status)).phrase.replace(" ", "")
+            shared[name] = response
+            responses[status] = {"$ref": f"#/components/responses/{name}"}
+    return shared
+
+
+def _share_parameters(made: dict[str, Any]) -> dict[str, Any]:
+    """Put references in place of parameters that several operations spell alike.
+
+    A name with two spellings stays where it is, as a reference could not say which it means.
+    """
+    spellings: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for operation in _operations(made):
+        for parameter in operation.get("parameters", ()):
+            schema = parameter["schema"]
+            if schema.get("description") == parameter.get("description"):
+                schema.pop("description", None)
+            spellings[f"{parameter['in']}.{parameter['name']}"].append(parameter)
+    shared = {
+        name: found[0]
+        for name, found in spellings.items()
+        if len(found) > 1 and all(one == found[0] for one in found)
+    }
+    for operation in _operations(made):
+        if "parameters" in operation:
+            operation["parameters"] = [
+                {"$ref": f"#/components/parameters/{name}"} if name in shared else parameter
+                for parameter in operation["parameters"]
+                for name in [f"{parameter['in']}.{parameter['name']}"]
+            ]
+    return shared
