@@ -245,7 +245,7 @@ export const api = {
   share: (
     id: string,
     body: { terminal_id?: string; role: Api.Share['role']; ttl: string; name?: string },
-  ) => call('POST', `${at(id)}/shares`, body) as Promise<Api.Share>,
+  ) => call('POST', `${at(id)}/shares`, body) as Promise<Api.MadeShare>,
   revokeShare: (id: string, share: string) =>
     call('DELETE', `${at(id)}/shares/${encodeURIComponent(share)}`),
 

@@ -103,12 +103,10 @@ function SandboxCard({ sandbox }: { readonly sandbox: Sandbox }) {
           <StateMark state={sandbox.state} />
         </span>
         <span className="card-note">{notes.join(' · ') || profileWords(sandbox.profile.id)}</span>
-        {end !== null && (
-          <span className={sandbox.ends_soon === true ? 'card-note fact-warn' : 'card-note'}>
-            {sandbox.ends_soon === true && 'ends soon: '}
-            {duration(secondsUntil(end, now))} left
-          </span>
-        )}
+        <span className={sandbox.ends_soon ? 'card-note fact-warn' : 'card-note'}>
+          {sandbox.ends_soon && 'ends soon: '}
+          {duration(secondsUntil(end, now))} left
+        </span>
       </button>
     </li>
   );

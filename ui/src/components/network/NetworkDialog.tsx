@@ -21,7 +21,7 @@ const MODES = [
   { value: 'limited', words: 'Limited', note: 'Only the rules below; everything else is refused.' },
   { value: 'host-only', words: 'Host only', note: 'Chosen ports of this machine, and its ranges.' },
   { value: 'full', words: 'Full', note: 'Every public address; private ones stay refused.' },
-];
+] as const;
 
 export function NetworkDialog({ sandbox, onClose }: NetworkDialogProps) {
   const { sandbox_id: id } = sandbox;

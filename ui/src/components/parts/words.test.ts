@@ -5,6 +5,8 @@ import type { Secret } from '../../api/types';
 
 const CUSTOM: Secret = {
   secret_id: 'sec_1',
+  org_id: 'personal',
+  owner: 'p_1',
   name: 'PAYMENTS',
   kind: 'custom',
   scope: 'person',
@@ -12,11 +14,16 @@ const CUSTOM: Secret = {
   fingerprint: '0123456789abcdef',
   last4: '',
   provider: null,
+  base_url: null,
+  slot: 'bearer',
+  slot_name: 'Authorization',
   hosts: ['api.example.com'],
   headers: [],
+  push: [],
   remote: null,
   env: null,
   broker_protected: true,
+  created_at: '2026-01-01T00:00:00Z',
   updated_at: '2026-01-01T00:00:00Z',
 };
 

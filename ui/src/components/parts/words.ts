@@ -6,8 +6,7 @@ import type { Network, Sandbox, Secret, Terminal } from '../../api/types';
 export function repoWords(sandbox: Sandbox): string | null {
   const repo = sandbox.repos[0];
   if (repo === undefined) return null;
-  const name = repo.repo_url === null ? repo.key : shortRepo(repo.repo_url);
-  return [name, repo.branch].filter((part) => part !== null && part !== '').join(' · ') || null;
+  return [shortRepo(repo.repo_url), repo.branch].filter((part) => part !== '').join(' · ') || null;
 }
 
 /** The last two parts of a repository's address, without `.git`. */

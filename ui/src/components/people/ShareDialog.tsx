@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'react';
 import { api } from '../../api/client';
-import type { Share, Terminal } from '../../api/types';
+import type { MadeShare, Share, Terminal } from '../../api/types';
 import { notify, notifyFailure } from '../../state/announce';
 import { duration, secondsUntil, tick } from '../../state/clock';
 import { useStore } from '../../state/store';
@@ -31,7 +31,7 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
   const [role, setRole] = useState<Share['role']>('viewer');
   const [ttl, setTtl] = useState('1h');
   const [all, setAll] = useState(false);
-  const [made, setMade] = useState<Share | null>(null);
+  const [made, setMade] = useState<MadeShare | null>(null);
   const [list, setList] = useState<readonly Share[]>([]);
   const [busy, setBusy] = useState(false);
 
@@ -104,7 +104,7 @@ export function ShareDialog({ sandboxId, terminal, onClose }: ShareDialogProps) 
             Make a link
           </button>
         </div>
-        {made?.link !== undefined && <Made link={made.link} />}
+        {made !== null && <Made link={made.link} />}
         {list.length > 0 && (
           <section>
             <h3 className="form-title">Links alive</h3>

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'react';
 import { api, Problem } from '../../api/client';
-import type { CreateSandbox, Extension, Profile, Repository } from '../../api/types';
+import type { CreateSandbox, Extension, NetworkMode, Profile, Repository } from '../../api/types';
 import { notify } from '../../state/announce';
 import { go } from '../../state/route';
 import { keep } from '../../state/sandboxes';
@@ -11,7 +11,7 @@ import { Field, type FieldName, fieldOf } from '../parts/Field';
 import { ProfilePicker } from './ProfilePicker';
 import { Segments } from '../parts/Segments';
 import { Wants } from './Wants';
-import { profileWords, shortRepo, sizeWords } from '../parts/words';
+import { profileWords, sizeWords } from '../parts/words';
 
 interface Draft {
   readonly profile: string;
@@ -282,8 +282,7 @@ function Select({ label, value, options, trouble, onChange }: SelectProps) {
 }
 
 function knownWords(repo: Repository): string {
-  const name = repo.name ?? (repo.repo_url === null ? repo.key : shortRepo(repo.repo_url));
-  return `${name} (${sizeWords(repo.bytes)})`;
+  return `${repo.name} (${sizeWords(repo.bytes)})`;
 }
 
 function bodyOf(draft: Draft, known: readonly Repository[]): CreateSandbox {
@@ -292,12 +291,12 @@ function bodyOf(draft: Draft, known: readonly Repository[]): CreateSandbox {
     repos: reposOf(draft, known),
     ...(draft.name.trim() === '' ? {} : { name: draft.name.trim() }),
     ...(draft.ttl === '' ? {} : { ttl: draft.ttl }),
-    ...(draft.network === '' ? {} : { network_mode: draft.network }),
+    ...(draft.network === '' ? {} : { network_mode: draft.network as NetworkMode }),
     consumer: { actor: 'adm', harness: 'atoll-page' },
   };
 }
 
-function reposOf(draft: Draft, known: readonly Repository[]): CreateSandbox['repos'] {
+function reposOf(draft: Draft, known: readonly Repository[]): NonNullable<CreateSandbox['repos']> {
   if (draft.source === 'none') return [];
   const here = draft.source === 'known' ? known.find(({ key }) => key === draft.known) : undefined;
   return [

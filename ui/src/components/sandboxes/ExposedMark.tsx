@@ -3,7 +3,7 @@
 import type { Sandbox } from '../../api/types';
 
 export function ExposedMark({ sandbox }: { readonly sandbox: Sandbox }) {
-  const names = sandbox.exposed_secrets ?? [];
+  const names = sandbox.exposed_secrets;
   if (names.length === 0) return null;
   const words = `Holds the value of ${names.join(', ')}: everything inside can read it`;
   return (

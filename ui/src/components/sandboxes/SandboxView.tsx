@@ -93,7 +93,7 @@ function Facts({ sandbox }: { readonly sandbox: Sandbox }) {
           <IsolationMark sandbox={sandbox} isolation={isolation} />
         </li>
       )}
-      {sandbox.expires_at !== null && AGING.includes(sandbox.state) && (
+      {AGING.includes(sandbox.state) && (
         <li>
           <TimeLeft sandbox={sandbox} />
         </li>
@@ -104,13 +104,13 @@ function Facts({ sandbox }: { readonly sandbox: Sandbox }) {
 
 /** What its first agent is told, and whether one was. */
 function Instructions({ sandbox }: { readonly sandbox: Sandbox }) {
-  const { instructions, instructions_ref: source, instructed } = sandbox.setup_metadata ?? {};
+  const { instructions, instructions_ref: source, instructed } = sandbox.setup_metadata;
   if (!instructions) return null;
   return (
     <details className="instructions">
       <summary>
         Instructions{source ? ` from ${source}` : ''}:{' '}
-        {instructed === true ? 'its agent has them' : 'for its first agent'}
+        {instructed ? 'its agent has them' : 'for its first agent'}
       </summary>
       <pre>{instructions}</pre>
     </details>

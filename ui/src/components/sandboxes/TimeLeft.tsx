@@ -18,9 +18,9 @@ const CHOICES = [
 
 export function TimeLeft({ sandbox }: { readonly sandbox: Sandbox }) {
   const now = useStore(tick);
-  const left = sandbox.expires_at === null ? 0 : secondsUntil(sandbox.expires_at, now);
-  const most = sandbox.max_expires_at === null ? null : secondsUntil(sandbox.max_expires_at, now);
-  const soon = sandbox.ends_soon === true;
+  const left = secondsUntil(sandbox.expires_at, now);
+  const most = secondsUntil(sandbox.max_expires_at, now);
+  const soon = sandbox.ends_soon;
   const summary = (
     <>
       <Icon name="clock" />
@@ -48,9 +48,7 @@ export function TimeLeft({ sandbox }: { readonly sandbox: Sandbox }) {
               </li>
             ))}
           </ul>
-          {most !== null && (
-            <p className="quiet">At most {duration(most)} from now, says its profile.</p>
-          )}
+          <p className="quiet">At most {duration(most)} from now, says its profile.</p>
         </>
       )}
     </Pop>
@@ -60,7 +58,6 @@ export function TimeLeft({ sandbox }: { readonly sandbox: Sandbox }) {
 function extend(id: string, ttl: string): void {
   api.extend(id, ttl).then((next) => {
     keep(next);
-    if (next.expires_at === null) return;
     const left = secondsUntil(next.expires_at, Date.now());
     notify(`${next.name} now has ${duration(left)} left.`);
   }, notifyFailure('Its time could not be extended'));

@@ -1,0 +1,1214 @@
+/** Generated from docs/openapi.json by `npm run types`: do not edit. */
+
+export type paths = Record<string, never>;
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /**
+         * @description What the sandbox may do with its workspace.
+         * @enum {string}
+         */
+        readonly Access: "none" | "ro" | "rw";
+        /**
+         * @description What to do with an agent. `gaps` are for `stop`: seconds after each of three INT, and
+         *     after TERM, before what comes next.
+         */
+        readonly ActionBody: {
+            /** @enum {string} */
+            readonly action: "pause" | "resume" | "stop" | "interrupt" | "start" | "yield";
+            readonly gaps?: readonly number[] | null;
+        };
+        /**
+         * @description The seed's three actors.
+         * @enum {string}
+         */
+        readonly ActorKind: "adm" | "agt" | "atm";
+        /** @description Who did it. */
+        readonly ActorView: {
+            readonly id: string;
+            readonly kind: components["schemas"]["ActorKind"];
+        };
+        /**
+         * @description An agent to start. `resume` goes on with its last conversation, `conversation` with the
+         *     one of that id, as `agent.conversation` events name it. `permissions: ask` lets a machine ask
+         *     before it acts; at a terminal the agent's own settings count. `softlock: strict` keeps the
+         *     owner, too, from typing while it works; a sandbox that is strict makes every agent so.
+         */
+        readonly AgentBody: {
+            readonly agent: string;
+            /** @default 80 */
+            readonly cols?: number;
+            readonly conversation?: string | null;
+            readonly cwd?: string | null;
+            readonly env?: {
+                readonly [key: string]: string;
+            } | null;
+            /**
+             * @default tui
+             * @enum {string}
+             */
+            readonly mode?: "tui" | "machine";
+            readonly name?: string | null;
+            /**
+             * @default allow
+             * @enum {string}
+             */
+            readonly permissions?: "allow" | "ask";
+            readonly prompt?: string | null;
+            /** @default false */
+            readonly resume?: boolean;
+            /** @default 24 */
+            readonly rows?: number;
+            /** @default owner */
+            readonly softlock?: components["schemas"]["Strictness"];
+        };
+        /** @description The sandbox's agents. */
+        readonly AgentList: {
+            readonly agents: readonly components["schemas"]["AgentView"][];
+        };
+        /**
+         * @description One agent. `id` is its terminal's, where it has one; `turn` says whether it works or
+         *     waits for its person, `watched` whether anything tells of that.
+         */
+        readonly AgentView: {
+            readonly agent: string;
+            /** @enum {string} */
+            readonly agent_state: "running" | "paused" | "stopped";
+            readonly cards: number;
+            readonly id: string;
+            /** @enum {string} */
+            readonly mode: "tui" | "machine";
+            readonly softlock: components["schemas"]["Strictness"];
+            readonly started_at: string;
+            /** @enum {string} */
+            readonly turn: "working" | "waiting";
+            readonly watched: boolean;
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /** @description An answer to a card: the id of one of its options, or words. */
+        readonly AnswerBody: {
+            readonly option?: string | null;
+            readonly text?: string | null;
+        };
+        /** @description Newest first. */
+        readonly ApprovalList: {
+            readonly approvals: readonly components["schemas"]["ApprovalView"][];
+        };
+        /**
+         * @description One question and its answer. `until`: when a pending one goes stale, a yes ends, or a no
+         *     may be asked again.
+         */
+        readonly ApprovalView: {
+            readonly approval_id: string;
+            readonly asked_at: string;
+            readonly decided_at: string | null;
+            readonly decided_by: string | null;
+            readonly digest: string;
+            readonly for: components["schemas"]["Reach"] | null;
+            /** @enum {string} */
+            readonly kind: "secret" | "command";
+            readonly lines: readonly string[];
+            readonly reason: string | null;
+            readonly sandbox_id: string;
+            readonly sandbox_name: string;
+            readonly state: components["schemas"]["Verdict"];
+            readonly subject: components["schemas"]["SubjectView"];
+            readonly times: number;
+            readonly until: string | null;
+        };
+        /**
+         * @description A yes. `shown` is the `digest` of what the person saw; `words` are those of a confirmation
+         *     and needed from a terminal. `ttl` None: as long as the reach itself.
+         */
+        readonly ApproveBody: {
+            /** @default once */
+            readonly for?: components["schemas"]["Reach"];
+            readonly shown: string;
+            readonly ttl?: (number | string) | null;
+            readonly words?: string | null;
+        };
+        /** @description What a backend can do; `abilities` are optional protocols such as `snapshot`. */
+        readonly CapabilitiesView: {
+            readonly abilities: readonly string[];
+            readonly gpu: boolean;
+            readonly isolation: components["schemas"]["IsolationLevel"];
+            readonly persistence: boolean;
+            readonly pricing: string;
+            readonly regions: readonly string[];
+        };
+        /** @description One card; see docs/program/cards.md. A kind a reader does not know is shown as text. */
+        readonly CardView: {
+            readonly at: string;
+            readonly cut: boolean;
+            readonly data: {
+                readonly [key: string]: unknown;
+            };
+            readonly id: string;
+            readonly kind: string;
+            readonly n: number;
+            readonly options: readonly components["schemas"]["OptionView"][];
+            readonly rev: number;
+            readonly seq: number;
+            /** @enum {string} */
+            readonly state: "pending" | "running" | "done" | "failed" | "declined";
+            readonly text: string;
+            readonly title: string;
+            readonly v: number;
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /** @description Cards in their order. With `reset` they are all there are; `seq` is the next `since`. */
+        readonly CardsView: {
+            readonly agent: components["schemas"]["AgentView"] | null;
+            readonly cards: readonly components["schemas"]["CardView"][];
+            readonly dropped: number;
+            readonly more: boolean;
+            readonly reset: boolean;
+            readonly seq: number;
+            /** @constant */
+            readonly type: "cards";
+            readonly v: number;
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /** @description Words a person at a terminal reads back, good once until `expires_at`. */
+        readonly ConfirmationView: {
+            readonly digest: string;
+            readonly expires_at: string;
+            readonly words: string;
+        };
+        /** @description On whose behalf. */
+        readonly ConsumerBody: {
+            /** @default adm */
+            readonly actor?: components["schemas"]["ActorKind"];
+            readonly harness?: string | null;
+            readonly job_id?: string | null;
+            readonly run_id?: string | null;
+            readonly session_id?: string | null;
+        };
+        /** @description Which session, run or job ended: a harness and exactly one of its ids. */
+        readonly ConsumerEndBody: {
+            readonly harness: string;
+            readonly job_id?: string | null;
+            readonly run_id?: string | null;
+            readonly session_id?: string | null;
+        };
+        /** @description On whose behalf it exists. */
+        readonly ConsumerView: {
+            readonly actor: components["schemas"]["ActorKind"];
+            readonly harness: string | null;
+            readonly job_id: string | null;
+            readonly run_id: string | null;
+            readonly session_id: string | null;
+        };
+        /** @description What somebody wishes for; everything may be left out. */
+        readonly CreateBody: {
+            readonly agent?: string | null;
+            readonly agent_catalogue?: readonly string[] | null;
+            /**
+             * @default {
+             *       "actor": "adm"
+             *     }
+             */
+            readonly consumer?: components["schemas"]["ConsumerBody"];
+            /** @default [] */
+            readonly copies?: readonly string[];
+            readonly cwd?: string | null;
+            readonly env?: {
+                readonly [key: string]: string;
+            };
+            /** @default {} */
+            readonly inputs?: components["schemas"]["InputsBody"];
+            /** @default [] */
+            readonly mounts?: readonly components["schemas"]["MountBody"][];
+            readonly name?: string | null;
+            readonly network_mode?: components["schemas"]["NetworkMode"] | null;
+            /** @default shell */
+            readonly profile?: string;
+            readonly profile_version?: string | null;
+            /** @default [] */
+            readonly repos?: readonly components["schemas"]["RepoBody"][];
+            readonly scope?: components["schemas"]["Scope"] | null;
+            /**
+             * @default {
+             *       "secret_refs": []
+             *     }
+             */
+            readonly setup_metadata?: components["schemas"]["SetupBody"];
+            readonly softlock?: components["schemas"]["Strictness"] | null;
+            readonly ttl?: (number | string) | null;
+            /** @default {} */
+            readonly workspace?: components["schemas"]["WorkspaceBody"];
+        };
+        /** @description The sandboxes that ended with it now. */
+        readonly EndedView: {
+            readonly sandboxes: readonly components["schemas"]["SandboxView"][];
+        };
+        /**
+         * @description Who just came in. The page sends `page_key` as the header `Atoll-Page-Key` beside its cookie,
+         *     and as the subprotocol `atoll.key.KEY` of WebSockets; it is told here and nowhere else.
+         */
+        readonly EnteredView: {
+            readonly guest: components["schemas"]["SeatView"] | null;
+            readonly id: string;
+            readonly interactive: boolean;
+            readonly kind: components["schemas"]["ActorKind"];
+            readonly name: string;
+            readonly org_id: string;
+            readonly page_key: string;
+        };
+        /** @description A page of a directory, by name. */
+        readonly EntryPage: {
+            readonly entries: readonly components["schemas"]["EntryView"][];
+            readonly next: string | null;
+        };
+        /** @description One directory entry; `name_b64` when the name is not UTF-8, `target` of a link. */
+        readonly EntryView: {
+            readonly mode: number | string;
+            readonly mtime: string | number;
+            readonly name: string;
+            readonly name_b64?: string | null;
+            readonly path: string;
+            readonly size: number;
+            readonly target?: string | null;
+            /** @enum {string} */
+            readonly type: "file" | "dir" | "symlink" | "other";
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /**
+         * @description A page, oldest first; `next` goes back in as `after`. `gap` is what was asked for and is no
+         *     longer kept, null when nothing is missing.
+         */
+        readonly EventPage: {
+            readonly events: readonly components["schemas"]["EventView"][];
+            readonly gap: components["schemas"]["GapView"] | null;
+            readonly next: number;
+        };
+        /** @description The envelope. */
+        readonly EventView: {
+            readonly actor: components["schemas"]["ActorView"];
+            readonly at: string;
+            readonly event_type: string;
+            readonly event_version: number;
+            readonly id: string;
+            readonly org_id: string;
+            readonly payload: {
+                readonly [key: string]: unknown;
+            };
+            readonly position: number;
+            readonly reason: string | null;
+            readonly seq: number;
+            readonly stream: string;
+        };
+        /**
+         * @description A command: `argv`, or `shell` for a line. `timeout` in seconds, `stdin` in base64. With
+         *     `reap` all it started is killed as it ends; otherwise what it left running lives on.
+         */
+        readonly ExecBody: {
+            readonly argv?: readonly string[] | null;
+            /** @default false */
+            readonly background?: boolean;
+            readonly cwd?: string | null;
+            readonly env?: {
+                readonly [key: string]: string;
+            } | null;
+            readonly max_output_bytes?: number | null;
+            /** @default false */
+            readonly reap?: boolean;
+            readonly shell?: string | null;
+            readonly stdin?: string | null;
+            readonly timeout?: number | null;
+        } & ({
+            readonly argv: readonly unknown[];
+        } | {
+            readonly shell: string;
+        });
+        /** @description The sandbox's commands. */
+        readonly ExecList: {
+            readonly execs: readonly components["schemas"]["ExecView"][];
+        };
+        /** @description One command. `stdout` and `stderr` (base64) are left out of lists. */
+        readonly ExecView: {
+            readonly argv: readonly string[];
+            readonly cwd: string | null;
+            readonly ended_at: string | null;
+            readonly exec_id: string;
+            readonly exit_code: number | null;
+            readonly signal: string | number | null;
+            readonly started_at: string;
+            /** @enum {string} */
+            readonly state: "running" | "exited";
+            readonly stderr?: string | null;
+            readonly stderr_bytes: number;
+            readonly stdout?: string | null;
+            readonly stdout_bytes: number;
+            readonly timed_out: boolean;
+            readonly truncated: boolean;
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /** @description How a process ended: a code or a signal's name. */
+        readonly ExitView: {
+            readonly code?: number | null;
+            readonly signal?: string | number | null;
+        };
+        /** @description How much longer. */
+        readonly ExtendBody: {
+            /**
+             * @description Seconds, or text such as 90s, 15m, 4h, 2d, 1h30m.
+             * @example 4h
+             */
+            readonly ttl: number | string;
+        };
+        /** @description Every backend, by name. */
+        readonly ExtensionList: {
+            readonly extensions: readonly components["schemas"]["ExtensionView"][];
+        };
+        /** @description One backend; `reason` says why it is not available. */
+        readonly ExtensionView: {
+            readonly available: boolean;
+            readonly capabilities: components["schemas"]["CapabilitiesView"] | null;
+            readonly name: string;
+            readonly reason: string | null;
+        };
+        /** @description Which remote: `owner/repo`, or an https or ssh address. */
+        readonly FetchBody: {
+            readonly repo_url: string;
+        };
+        /** @description Positions: of the events after `after` and up to `to` some are no longer kept. */
+        readonly GapView: {
+            readonly after: number;
+            readonly to: number;
+        };
+        /** @description The secret of a link, and what its visitor would like to be called. */
+        readonly GuestBody: {
+            readonly name?: string | null;
+            readonly ticket: string;
+        };
+        /** @description Commits the uploader has. */
+        readonly HaveBody: {
+            readonly tips: readonly string[];
+        };
+        /** @description Those of them that are here already. */
+        readonly HaveView: {
+            readonly have: readonly string[];
+        };
+        /** @description It answers. */
+        readonly HealthView: {
+            /** @constant */
+            readonly status: "ok";
+        };
+        /** @description References of the consumer: `repo_ref` is the repository where `repos` names none. */
+        readonly InputsBody: {
+            readonly compose_bundle_ref?: string | null;
+            readonly repo_ref?: string | null;
+        };
+        /** @description References of the consumer, kept and shown. */
+        readonly InputsView: {
+            readonly compose_bundle_ref: string | null;
+            readonly repo_ref: string | null;
+        };
+        /**
+         * @description How strong the wall is, weakest first.
+         * @enum {string}
+         */
+        readonly IsolationLevel: "none" | "policy" | "container" | "microvm";
+        /** @description What the wall truly gives. */
+        readonly IsolationView: {
+            readonly degraded: readonly string[];
+            readonly host_uid: number | null;
+            readonly init: string;
+            readonly level: components["schemas"]["IsolationLevel"];
+            readonly mechanism: string;
+            readonly weak: boolean;
+        };
+        /** @description All of the caller's, newest first. */
+        readonly KeptList: {
+            readonly kept: readonly components["schemas"]["KeptView"][];
+        };
+        /**
+         * @description A worktree that outlived its sandbox. `path` is its folder on the server; `bundles` are the
+         *     numbers of the repositories whose new commits are there. `generation` is set for work that a
+         *     recreate saved; without `tree` there is no archive.
+         */
+        readonly KeptView: {
+            readonly bundles: readonly number[];
+            readonly bytes: number;
+            readonly generation: number | null;
+            readonly kept_at: string;
+            readonly kept_id: string;
+            readonly kept_until: string;
+            readonly path: string;
+            readonly sandbox_id: string;
+            readonly sandbox_name: string;
+            readonly tree: boolean;
+        };
+        /** @description One safety layer. `bypassable`: something inside that wants to can pass it by. */
+        readonly LayerView: {
+            readonly bypassable: boolean;
+            readonly in_force: boolean;
+            readonly name: string;
+            readonly number: number;
+            readonly text: string;
+        };
+        /** @description One step of provisioning. */
+        readonly LogLineView: {
+            readonly at: string;
+            readonly text: string;
+        };
+        /** @description What provisioning said. */
+        readonly LogView: {
+            readonly lines: readonly components["schemas"]["LogLineView"][];
+        };
+        /** @description A link just made: `link` is told this once, and kept nowhere. */
+        readonly MadeView: {
+            readonly created_at: string;
+            readonly expires_at: string;
+            readonly guests: number;
+            readonly link: string;
+            readonly name: string;
+            readonly role: components["schemas"]["Role"];
+            readonly sandbox_id: string;
+            readonly share_id: string;
+            readonly terminal_id: string | null;
+        };
+        /** @description Marks changed after `since`; ask next with `seq`. */
+        readonly MarkPage: {
+            readonly dropped: number;
+            readonly marks: readonly components["schemas"]["MarkView"][];
+            readonly seq: number;
+        };
+        /**
+         * @description One command, as the terminal's shell told of it. `prompt…output` are the offsets of its
+         *     prompt and line, `output…end` of what it printed. `genuine`: it came with the terminal's
+         *     nonce; others may be anybody's words.
+         */
+        readonly MarkView: {
+            readonly command: string;
+            readonly cwd: string;
+            readonly end: number | null;
+            readonly exit_code: number | null;
+            readonly genuine: boolean;
+            readonly n: number;
+            readonly output: number;
+            readonly prompt: number;
+            readonly seconds: number | null;
+            readonly seq: number;
+            readonly started_at: string;
+            /** @enum {string} */
+            readonly state: "running" | "done";
+            /** @constant */
+            readonly type: "mark";
+        };
+        /**
+         * @description One line that was found: at `offset` of a terminal, or at `seconds` of a recording.
+         *     `at…to` is what was found in `text`.
+         */
+        readonly MatchView: {
+            readonly at: number;
+            readonly command: string | null;
+            readonly line: number;
+            readonly name: string;
+            readonly offset: number | null;
+            readonly recording_id: string | null;
+            readonly seconds: number | null;
+            readonly terminal_id: string;
+            readonly text: string;
+            readonly to: number;
+        };
+        /** @description What was found; not `complete` when there was more than fits, or too much to look at. */
+        readonly Matches: {
+            readonly complete: boolean;
+            readonly matches: readonly components["schemas"]["MatchView"][];
+        };
+        /**
+         * @description Who is speaking. `interactive`: a person in a browser, who may approve. `guest` is what
+         *     somebody has who came by a share link.
+         */
+        readonly MeView: {
+            readonly guest: components["schemas"]["SeatView"] | null;
+            readonly id: string;
+            readonly interactive: boolean;
+            readonly kind: components["schemas"]["ActorKind"];
+            readonly name: string;
+            readonly org_id: string;
+        };
+        /** @description The first repository and the network, in the words other tools know. */
+        readonly MetadataView: {
+            readonly branch: string | null;
+            readonly copies: readonly string[];
+            readonly from_branch: string | null;
+            readonly mounts: readonly string[];
+            readonly network_mode: components["schemas"]["NetworkMode"];
+            readonly repo_url: string | null;
+            /** @constant */
+            readonly ssh_mode: "disabled";
+            readonly sync_ssh: number;
+        };
+        /** @description A directory to make, with its parents if asked. */
+        readonly MkdirBody: {
+            /** @default false */
+            readonly parents?: boolean;
+            readonly path: string;
+        };
+        /**
+         * @description A folder of the host's; `grant` is this machine's person's consent, made by the command
+         *     line. One that holds keys or logins is `private_folder` unless `private` agrees to it.
+         */
+        readonly MountBody: {
+            /**
+             * @default ro
+             * @enum {string}
+             */
+            readonly access?: "ro" | "rw";
+            readonly grant?: string | null;
+            /** @default false */
+            readonly private?: boolean;
+            readonly source: string;
+            readonly target: string;
+        };
+        /** @description A name to change. */
+        readonly MoveBody: {
+            readonly from: string;
+            /** @default false */
+            readonly overwrite?: boolean;
+            readonly to: string;
+        };
+        /**
+         * @description What is to change; what is left out stays. `allow` and `deny` are added, `forget` takes
+         *     away what was allowed or denied before; ports and ranges are set whole.
+         */
+        readonly NetworkBody: {
+            readonly allow?: readonly string[];
+            readonly deny?: readonly string[];
+            readonly forget?: readonly string[];
+            readonly host_ports?: readonly number[] | null;
+            readonly mode?: components["schemas"]["NetworkMode"] | null;
+            readonly ranges?: readonly string[] | null;
+        };
+        /**
+         * @description Policies of the egress door; never an interface.
+         * @enum {string}
+         */
+        readonly NetworkMode: "none" | "limited" | "host-only" | "full";
+        /**
+         * @description What a sandbox may reach. `egress` is the profile's, `allowed` and `denied` the owner's;
+         *     `rules` is what comes of them, presets unfolded. Denied hosts win.
+         */
+        readonly NetworkView: {
+            readonly allowed: readonly string[];
+            readonly denied: readonly string[];
+            readonly egress: readonly string[];
+            readonly host_ports: readonly number[];
+            readonly in_mb_per_hour: number | null;
+            readonly mode: components["schemas"]["NetworkMode"];
+            readonly out_mb_per_hour: number | null;
+            readonly ports: readonly number[];
+            readonly ranges: readonly string[];
+            readonly rules: readonly components["schemas"]["RuleView"][];
+        };
+        /** @description A new secret. */
+        readonly NewSecretBody: {
+            readonly base_url?: string | null;
+            /** @default true */
+            readonly broker_protected?: boolean;
+            readonly env?: string | null;
+            /** @default [] */
+            readonly headers?: readonly string[];
+            /** @default [] */
+            readonly hosts?: readonly string[];
+            /** @default custom */
+            readonly kind?: components["schemas"]["Purpose"];
+            /** @default false */
+            readonly look_alike?: boolean;
+            readonly name: string;
+            readonly provider?: string | null;
+            /** @default [] */
+            readonly push?: readonly string[];
+            readonly remote?: string | null;
+            /** @default person */
+            readonly scope?: string;
+            /**
+             * @default bearer
+             * @enum {string}
+             */
+            readonly slot?: "bearer" | "header" | "query" | "basic";
+            /** @default  */
+            readonly slot_name?: string;
+            readonly value: string;
+        };
+        /** @description One possible answer. */
+        readonly OptionView: {
+            readonly effect: string;
+            readonly id: string;
+            readonly label: string;
+        };
+        /** @description A part of the wall itself. `weakened`: this sandbox has it in a weaker form. */
+        readonly PartView: {
+            readonly in_force: boolean;
+            readonly name: string;
+            readonly text: string;
+            readonly weakened: boolean;
+        };
+        /** @description An RFC 9457 problem document. */
+        readonly Problem: {
+            /**
+             * @description A stable word to switch on.
+             * @example not_found
+             */
+            readonly code: string;
+            /** @description What failed, which id, why, and what to do. */
+            readonly detail: string;
+            /**
+             * @description Which input is wrong (`invalid` only).
+             * @default null
+             */
+            readonly field?: string | null;
+            readonly status: number;
+            /** @example Not Found */
+            readonly title: string;
+            /** @example about:blank */
+            readonly type: string;
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /**
+         * @description Processes left running; `more` when there are more than are listed. `runtime` is what the
+         *     sandbox's own runtime takes, outside the wall; null where nobody counts it.
+         */
+        readonly ProcessList: {
+            readonly more: boolean;
+            readonly processes: readonly components["schemas"]["ProcessView"][];
+            readonly runtime?: components["schemas"]["RuntimeUsage"] | null;
+        };
+        /** @description One process: its pid inside, and the start of its command line, which it chose itself. */
+        readonly ProcessView: {
+            readonly command: string;
+            readonly pid: number;
+        };
+        /** @description The newest version of each. */
+        readonly ProfileList: {
+            readonly profiles: readonly components["schemas"]["ProfileView"][];
+        };
+        /** @description Which recipe. */
+        readonly ProfileName: {
+            readonly id: string;
+            readonly version: string;
+        };
+        /** @description A profile as its document says it, and whether it came with Atoll. */
+        readonly ProfileView: {
+            readonly bundled: boolean;
+            readonly id: string;
+            readonly version: string;
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /** @description One profile, and all its versions, newest first. */
+        readonly ProfileWithVersions: {
+            readonly bundled: boolean;
+            readonly id: string;
+            readonly version: string;
+            readonly versions: readonly string[];
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /** @description A prompt. */
+        readonly PromptBody: {
+            readonly prompt: string;
+        };
+        /** @description The session's PTYs. */
+        readonly PtyList: {
+            readonly ptys: readonly components["schemas"]["PtyView"][];
+        };
+        /** @description One PTY. */
+        readonly PtyView: {
+            readonly argv: readonly string[];
+            readonly cols: number;
+            readonly cwd: string | null;
+            readonly driver: string | null;
+            readonly exit: components["schemas"]["ExitView"] | null;
+            readonly name: string | null;
+            readonly offset: number;
+            readonly pty_id: string;
+            /** @default false */
+            readonly recording?: boolean;
+            readonly ring_start: number;
+            readonly rows: number;
+            readonly started_at: string;
+            /** @enum {string} */
+            readonly state: "running" | "exited";
+            readonly title: string | null;
+            readonly viewers: number;
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /** @description Repository number `repo` is outside up to `commit`. */
+        readonly PulledBody: {
+            readonly commit: string;
+            /** @default 0 */
+            readonly repo?: number;
+        };
+        /**
+         * @description What a secret is for.
+         * @enum {string}
+         */
+        readonly Purpose: "provider" | "custom" | "env" | "git";
+        /**
+         * @description How far a yes goes: one request, this sandbox, or every sandbox that has the secret.
+         * @enum {string}
+         */
+        readonly Reach: "once" | "sandbox" | "organization";
+        /** @description Where its runtime answers. */
+        readonly ReachabilityView: {
+            readonly runtime: string;
+            readonly ssh: string | null;
+            readonly tunnel: string | null;
+        };
+        /** @description The sandbox's recordings, oldest first. */
+        readonly RecordingList: {
+            readonly recordings: readonly components["schemas"]["RecordingView"][];
+        };
+        /** @description One recording. `state` is `recording` while it runs, then why it ended. */
+        readonly RecordingView: {
+            readonly by: string;
+            readonly bytes: number;
+            readonly cols: number;
+            readonly commands: number;
+            readonly ended_at: string | null;
+            readonly name: string;
+            readonly principal: string;
+            readonly recording_id: string;
+            readonly rows: number;
+            readonly seconds: number;
+            readonly started_at: string;
+            /** @enum {string} */
+            readonly state: "recording" | "stopped" | "ended" | "full" | "failed";
+            readonly terminal_id: string;
+        };
+        /** @description A branch or tag, by its full name. */
+        readonly RefView: {
+            readonly commit: string;
+            readonly name: string;
+        };
+        /**
+         * @description A repository: `repo_url`, or the `key` of one uploaded before; `sparse` are the folders
+         *     of it to lay out, `path` is where in the workspace.
+         */
+        readonly RepoBody: {
+            readonly branch?: string | null;
+            readonly from_branch?: string | null;
+            readonly key?: string | null;
+            readonly path?: string | null;
+            readonly repo_url?: string | null;
+            /** @default [] */
+            readonly sparse?: readonly string[];
+        };
+        /** @description A repository inside. */
+        readonly RepoView: {
+            readonly branch: string;
+            readonly from_branch: string | null;
+            readonly key: string | null;
+            readonly path: string;
+            readonly repo_url: string;
+            readonly sparse: readonly string[];
+        };
+        /** @description All of them, by key. */
+        readonly RepositoryList: {
+            readonly repositories: readonly components["schemas"]["RepositoryView"][];
+        };
+        /** @description A shared repository. `repo_url` is empty for an uploaded checkout without an origin. */
+        readonly RepositoryView: {
+            readonly bytes: number;
+            readonly fetched_at: string;
+            readonly key: string;
+            readonly name: string;
+            readonly repo_url: string;
+        };
+        /** @description A shared repository and its refs; the branch HEAD stands for comes first. */
+        readonly RepositoryWithRefs: {
+            readonly bytes: number;
+            readonly fetched_at: string;
+            readonly key: string;
+            readonly name: string;
+            readonly refs: readonly components["schemas"]["RefView"][];
+            readonly repo_url: string;
+        };
+        /**
+         * @description What a client may do here: watch; ask for control; take it.
+         * @enum {string}
+         */
+        readonly Role: "viewer" | "controller" | "owner";
+        /** @description The new master key's id, how many values are under it now, how many old keys went. */
+        readonly RotatedView: {
+            readonly key_id: string;
+            readonly retired: number;
+            readonly secrets: number;
+        };
+        /** @description One allowed destination. `origin` says who wrote it: `profile`, `preset:…`, `owner`. */
+        readonly RuleView: {
+            readonly host: string;
+            readonly methods: readonly string[];
+            readonly origin: string;
+            readonly paths: readonly string[];
+            readonly ports: readonly number[];
+        };
+        /** @description Memory in bytes, processes and threads, each with its limit; null is not bounded. */
+        readonly RuntimeUsage: {
+            readonly memory_bytes: number;
+            readonly most_memory_bytes: number | null;
+            readonly most_tasks: number | null;
+            readonly tasks: number | null;
+        };
+        /** @description The six of them, the wall they stand before (once it stood), and what that lacks. */
+        readonly SafetyView: {
+            readonly degraded: readonly string[];
+            readonly layers: readonly components["schemas"]["LayerView"][];
+            readonly wall: readonly components["schemas"]["PartView"][];
+        };
+        /** @description A page, newest first; `next` goes back in as `cursor`. */
+        readonly SandboxPage: {
+            readonly next: string | null;
+            readonly sandboxes: readonly components["schemas"]["SandboxView"][];
+        };
+        /** @description One sandbox. */
+        readonly SandboxView: {
+            readonly agent: string | null;
+            readonly agent_catalogue: readonly string[] | null;
+            readonly consumer: components["schemas"]["ConsumerView"];
+            readonly created_at: string;
+            readonly cwd: string;
+            readonly ends_soon: boolean;
+            readonly expires_at: string;
+            readonly exposed_secrets: readonly string[];
+            readonly extension: string;
+            readonly generation: number;
+            readonly idle_reap_seconds: number | null;
+            readonly idle_stop_seconds: number | null;
+            readonly inputs: components["schemas"]["InputsView"];
+            readonly isolation: components["schemas"]["IsolationView"] | null;
+            readonly kept_at: string | null;
+            readonly last_active_at: string | null;
+            readonly last_used_at: string | null;
+            readonly max_expires_at: string;
+            readonly metadata: components["schemas"]["MetadataView"];
+            readonly name: string;
+            readonly network_mode: components["schemas"]["NetworkMode"];
+            readonly org_id: string;
+            readonly owner: string;
+            readonly poll_url: string;
+            readonly profile: components["schemas"]["ProfileName"];
+            readonly reachability: components["schemas"]["ReachabilityView"];
+            readonly ready_at: string | null;
+            readonly reason: string | null;
+            readonly repos: readonly components["schemas"]["RepoView"][];
+            readonly retained_until: string | null;
+            readonly sandbox_id: string;
+            readonly scope: components["schemas"]["Scope"];
+            readonly setup_metadata: components["schemas"]["SetupView"];
+            readonly softlock: components["schemas"]["Strictness"];
+            readonly state: components["schemas"]["State"];
+            readonly updated_at: string;
+            readonly workspace: components["schemas"]["WorkspaceView"];
+        };
+        /**
+         * @description When a sandbox ends and who shares it. `session`: with its consumer's session. `agent`: it
+         *     is the consumer's one. `shared`: its organization's members may attach; until there are
+         *     organizations with members that is its owner alone, and others come by share links.
+         * @enum {string}
+         */
+        readonly Scope: "session" | "agent" | "shared";
+        /** @description What a guest has: a role at the terminals (or one) of a sandbox, until it ends. */
+        readonly SeatView: {
+            readonly expires_at: string;
+            readonly role: string;
+            readonly sandbox_id: string;
+            readonly sandbox_name: string;
+            readonly sandbox_state: string;
+            readonly share_id: string;
+            readonly terminal_id: string | null;
+        };
+        /**
+         * @description What a secret is for, and its value. `broker_protected: false` is the owner's exception: the
+         *     value itself enters sandboxes, in the variable `env`. `look_alike`: a person read both spellings
+         *     of a host with letters beyond ASCII, which is refused without it.
+         */
+        readonly SecretBody: {
+            readonly base_url?: string | null;
+            /** @default true */
+            readonly broker_protected?: boolean;
+            readonly env?: string | null;
+            /** @default [] */
+            readonly headers?: readonly string[];
+            /** @default [] */
+            readonly hosts?: readonly string[];
+            /** @default custom */
+            readonly kind?: components["schemas"]["Purpose"];
+            /** @default false */
+            readonly look_alike?: boolean;
+            readonly provider?: string | null;
+            /** @default [] */
+            readonly push?: readonly string[];
+            readonly remote?: string | null;
+            /** @default person */
+            readonly scope?: string;
+            /**
+             * @default bearer
+             * @enum {string}
+             */
+            readonly slot?: "bearer" | "header" | "query" | "basic";
+            /** @default  */
+            readonly slot_name?: string;
+            readonly value: string;
+        };
+        /** @description By name. */
+        readonly SecretList: {
+            readonly secrets: readonly components["schemas"]["SecretView"][];
+        };
+        /** @description A secret, without its value. `last4` is empty for a short one. */
+        readonly SecretView: {
+            readonly base_url: string | null;
+            readonly broker_protected: boolean;
+            readonly created_at: string;
+            readonly env: string | null;
+            readonly fingerprint: string;
+            readonly headers: readonly string[];
+            readonly hosts: readonly string[];
+            readonly kind: components["schemas"]["Purpose"];
+            readonly last4: string;
+            readonly name: string;
+            readonly org_id: string;
+            readonly owner: string;
+            readonly provider: string | null;
+            readonly push: readonly string[];
+            readonly remote: string | null;
+            readonly scope: string;
+            readonly secret_id: string;
+            /** @enum {string} */
+            readonly slot: "bearer" | "header" | "query" | "basic";
+            readonly slot_name: string;
+            readonly updated_at: string;
+            readonly version: number;
+        };
+        /** @description One session: a sandbox, which `/v1/sandboxes/{session_id}` shows whole. */
+        readonly SessionView: {
+            readonly created_at: string;
+            readonly name: string;
+            readonly session_id: string;
+            readonly state: components["schemas"]["State"];
+        };
+        /**
+         * @description Words for the agent, or `repo:PATH`, a file of the repository that holds them; and names
+         *     of secrets.
+         */
+        readonly SetupBody: {
+            readonly instructions?: string | null;
+            readonly instructions_ref?: string | null;
+            /** @default [] */
+            readonly secret_refs?: readonly string[];
+        };
+        /**
+         * @description The agent's instructions, once they are known, where they come from and whether an agent
+         *     has them; and names of secrets.
+         */
+        readonly SetupView: {
+            readonly instructed: boolean;
+            readonly instructions: string | null;
+            readonly instructions_ref: string | null;
+            readonly secret_refs: readonly string[];
+        };
+        /** @description A link to make. Without `terminal_id` it opens every terminal of the sandbox. */
+        readonly ShareBody: {
+            readonly name?: string | null;
+            /** @default viewer */
+            readonly role?: components["schemas"]["Role"];
+            readonly terminal_id?: string | null;
+            /**
+             * @description Seconds, or text such as 90s, 15m, 4h, 2d, 1h30m.
+             * @default 3600
+             * @example 4h
+             */
+            readonly ttl?: number | string;
+        };
+        /** @description The living links of a sandbox. */
+        readonly ShareList: {
+            readonly shares: readonly components["schemas"]["ShareView"][];
+        };
+        /** @description A link. `guests` came by it and may still be there. */
+        readonly ShareView: {
+            readonly created_at: string;
+            readonly expires_at: string;
+            readonly guests: number;
+            readonly name: string;
+            readonly role: components["schemas"]["Role"];
+            readonly sandbox_id: string;
+            readonly share_id: string;
+            readonly terminal_id: string | null;
+        };
+        /** @description A signal by name. */
+        readonly SignalBody: {
+            /** @enum {string} */
+            readonly signal: "INT" | "QUIT" | "TERM" | "HUP" | "KILL" | "STOP" | "CONT" | "USR1" | "USR2";
+        };
+        /** @description A size in cells; clamped to 2…1000 × 1…500. */
+        readonly SizeBody: {
+            readonly cols: number;
+            readonly rows: number;
+        };
+        /**
+         * @description Where a sandbox stands. `ready`: its runtime answered; `active`: something ran in it.
+         * @enum {string}
+         */
+        readonly State: "requested" | "provisioning" | "ready" | "active" | "stopped" | "expired" | "failed" | "destroying" | "destroyed";
+        /**
+         * @description Whom the lock stops while the agent works: everybody but the owner, or everybody.
+         * @enum {string}
+         */
+        readonly Strictness: "owner" | "strict";
+        /** @description What is asked: a secret to a host, or a command. */
+        readonly SubjectView: {
+            readonly argv?: readonly string[] | null;
+            readonly cwd?: string | null;
+            readonly host?: string | null;
+            readonly port?: number | null;
+            readonly secret?: string | null;
+            readonly secret_id?: string | null;
+            readonly version?: number | null;
+        };
+        /**
+         * @description A terminal to open; without `agent` and `argv` it is the profile's shell. `softlock` is an
+         *     agent's.
+         */
+        readonly TerminalBody: {
+            readonly agent?: string | null;
+            readonly argv?: readonly string[] | null;
+            readonly cols?: number | null;
+            readonly cwd?: string | null;
+            readonly env?: {
+                readonly [key: string]: string;
+            } | null;
+            readonly name?: string | null;
+            readonly ring_bytes?: number | null;
+            readonly rows?: number | null;
+            readonly softlock?: components["schemas"]["Strictness"] | null;
+        };
+        /** @description The sandbox's terminals. */
+        readonly TerminalList: {
+            readonly terminals: readonly components["schemas"]["TerminalView"][];
+        };
+        /** @description One terminal. */
+        readonly TerminalView: {
+            readonly argv: readonly string[];
+            readonly cols: number;
+            readonly cwd: string | null;
+            readonly driver: string | null;
+            readonly exit: components["schemas"]["ExitView"] | null;
+            readonly name: string | null;
+            readonly offset: number;
+            /** @default false */
+            readonly recording?: boolean;
+            readonly ring_start: number;
+            readonly rows: number;
+            readonly started_at: string;
+            /** @enum {string} */
+            readonly state: "running" | "exited";
+            readonly terminal_id: string;
+            readonly title: string | null;
+            readonly viewers: number;
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /**
+         * @description A terminal's output as plain text. `from…to` are its offsets; `cut`: the
+         *     beginning is gone.
+         */
+        readonly TextView: {
+            readonly cut: boolean;
+            readonly from: number;
+            readonly text: string;
+            readonly to: number;
+        };
+        /** @description The ticket of a login link. */
+        readonly TicketBody: {
+            readonly ticket: string;
+        };
+        /** @description A new login link, good once within `expires_in` seconds. */
+        readonly TicketView: {
+            readonly expires_in: number;
+            readonly ticket: string;
+            readonly url: string;
+        };
+        /**
+         * @description What a tree holds. `bytes` are what its files claim, `stored` what they take on the disk:
+         *     sparse files claim more.
+         */
+        readonly TotalView: {
+            readonly bytes: number;
+            readonly files: number;
+            readonly stored: number;
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /** @description What an archive brought. */
+        readonly UnpackedView: {
+            readonly bytes: number;
+            readonly files: number;
+        };
+        /**
+         * @description A repository (or with `repo` null the files beside all of them) with work nobody has
+         *     outside; `more` counts the files that the lists leave out.
+         */
+        readonly UnpulledPlaceView: {
+            readonly branch: string | null;
+            readonly changed: readonly string[];
+            readonly commits: number;
+            readonly more: number;
+            readonly path: string;
+            readonly repo: number | null;
+            readonly stashes: number;
+            readonly subject: string;
+            readonly tip: string | null;
+            readonly untracked: readonly string[];
+        };
+        /** @description Every place with such work; none when nothing would be lost. */
+        readonly UnpulledView: {
+            readonly places: readonly components["schemas"]["UnpulledPlaceView"][];
+        };
+        /** @description Files that a form brought, in its order. */
+        readonly UploadedView: {
+            readonly entries: readonly components["schemas"]["EntryView"][];
+        };
+        /** @description A value, on its only way. */
+        readonly ValueBody: {
+            readonly value: string;
+        };
+        /**
+         * @description Where an approval stands. Only `pending` can be decided, only `granted` revoked.
+         * @enum {string}
+         */
+        readonly Verdict: "pending" | "granted" | "used" | "denied" | "revoked" | "expired";
+        /** @description Whose tree is the truth; what is left out takes the profile's word. */
+        readonly WorkspaceBody: {
+            readonly access?: components["schemas"]["Access"] | null;
+            readonly mode?: components["schemas"]["WorkspaceMode"] | null;
+        };
+        /**
+         * @description Whose tree is the truth: the caller's (`mirror`) or the sandbox's (`remote-canonical`).
+         * @enum {string}
+         */
+        readonly WorkspaceMode: "mirror" | "remote-canonical";
+        /** @description Whose tree is the truth, and what the sandbox may do with it. */
+        readonly WorkspaceView: {
+            readonly access: components["schemas"]["Access"];
+            readonly mode: components["schemas"]["WorkspaceMode"];
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export type operations = Record<string, never>;
