@@ -23,6 +23,8 @@ from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import open_store, sqlite_url
 from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.adapters.workspaces.empty import HostAgents
+from atoll.client.server import find_server
+from atoll.client.transport import Api
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
@@ -36,8 +38,6 @@ from atoll.services.library.workspaces import Workspaces
 from atoll.services.people.logins import Logins
 from atoll.services.sandboxes.sandboxes import Sandboxes, Surroundings
 from atoll.services.sandboxes.sandboxes import Settings as SandboxSettings
-from atoll.surfaces.cli.console.api import Api
-from atoll.surfaces.cli.console.server import find_server
 from atoll.surfaces.http.sandboxes import repositories
 from atoll.surfaces.http.server.app import create_app
 from atoll.wiring.control.use_cases import Core, services_over

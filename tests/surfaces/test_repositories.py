@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from atoll.client.transport import Call, at, post
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound
-from atoll.surfaces.cli.console.api import Call, at, post
 from atoll.surfaces.cli.transfer.local_repo import describe, upload
 from atoll.surfaces.cli.transfer.pulled_branch import Pulled, Wanted, pull
 from atoll.surfaces.cli.transfer.saved_work import bring_saved

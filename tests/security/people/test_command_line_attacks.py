@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from atoll.client.server import find_server
 from atoll.domain.errors import AtollError
-from atoll.surfaces.cli.console.server import find_server
 
 CANARY = "canary-of-the-person"
 

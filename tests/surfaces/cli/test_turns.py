@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from atoll.client.answer import answer
 from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.attach.attachment import Attachment, Denied, Turned
 from atoll.surfaces.cli.attach.control_key import ControlKey
 from atoll.surfaces.cli.attach.turns import GRANT, REQUEST, REVOKE, Seen, read_turn
-from atoll.surfaces.cli.console.answer import answer
 
 ANN = {"principal": "person", "name": "Ann", "client": "a", "role": "owner"}
 BOB = {"principal": "guest_1", "name": "Bob", "client": "b", "role": "controller"}

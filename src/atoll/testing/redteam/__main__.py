@@ -15,8 +15,8 @@ from typing import Any
 
 import click
 
+from atoll.client.server import find_server
 from atoll.domain.errors import AtollError
-from atoll.surfaces.cli.console.server import find_server
 from atoll.testing.redteam.outside import ATTEMPTS, Canaries
 from atoll.testing.redteam.pack import archive, disguised
 from atoll.testing.redteam.target import Target, sandbox_of

@@ -1,4 +1,4 @@
-from atoll.surfaces.cli.console.answer import answer
+from atoll.client.answer import answer
 from atoll.surfaces.cli.console.event_line import event_line
 
 

@@ -10,9 +10,9 @@ import json
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from atoll.client.answer import Answer, answer
 from atoll.domain.errors import AtollError, Failed
 from atoll.surfaces.cli.attach.turns import Seen, read_turn
-from atoll.surfaces.cli.console.answer import Answer, answer
 
 ACK_EVERY_BYTES = 65536
 _HARD_RESET = b"\x1bc"

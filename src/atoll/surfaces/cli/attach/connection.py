@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 import aiohttp
 
-from atoll.surfaces.cli.console.api import at
-from atoll.surfaces.cli.console.server import Server
+from atoll.client.server import Server
+from atoll.client.transport import at
 
 SILENCE_SECONDS = 18.0
 """The server sends a heartbeat every 5 s; this long without anything means the line is dead."""

@@ -10,6 +10,7 @@ import random
 import signal
 from collections.abc import Awaitable, Callable
 
+from atoll.client.server import Server
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.surfaces.cli.attach.attachment import (
     Attachment,
@@ -34,7 +35,6 @@ from atoll.surfaces.cli.attach.rawtty import RawTty
 from atoll.surfaces.cli.attach.turns import Seen
 from atoll.surfaces.cli.console.exits import CONFLICT, NOT_AUTHORISED, NOT_FOUND, exit_code
 from atoll.surfaces.cli.console.output import clean
-from atoll.surfaces.cli.console.server import Server
 
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 4.0

@@ -6,7 +6,7 @@ Pure. It reads `control_state` frames (docs/program/runtime-contract.md) and mov
 import json
 from dataclasses import dataclass
 
-from atoll.surfaces.cli.console.answer import Answer
+from atoll.client.answer import Answer
 
 MAX_NAME = 40
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 import click
 from click.shell_completion import CompletionItem
 
+from atoll.client.transport import Call, at
 from atoll.domain.errors import AtollError
-from atoll.surfaces.cli.console.api import Call, at
 from atoll.surfaces.cli.console.invocation import Invocation
 
 COMPLETION_SECONDS = 1.0

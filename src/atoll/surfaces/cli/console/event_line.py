@@ -5,7 +5,7 @@ Programs read `--json`; this leaves out what every line would repeat, and what i
 
 import json
 
-from atoll.surfaces.cli.console.answer import Answer, Json
+from atoll.client.answer import Answer, Json
 
 MAX_DETAIL = 240
 _REPEATED = frozenset({"sandbox_id", "generation", "n", "state"})

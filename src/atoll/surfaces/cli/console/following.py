@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
+from atoll.client.answer import Answer, Json, answer
+from atoll.client.transport import Api, Call, at, post
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.surfaces.cli.attach.guard import Guarded
-from atoll.surfaces.cli.console.answer import Answer, Json, answer
-from atoll.surfaces.cli.console.api import Api, Call, at, post
 
 PATIENCE_SECONDS = 30.0
 PAUSE_SECONDS = 0.25

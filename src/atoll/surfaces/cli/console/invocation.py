@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from atoll.surfaces.cli.console.server import find_server, home_of
+from atoll.client.server import find_server, home_of
 
 if TYPE_CHECKING:  # `atoll --help` must not pay for loading what it never uses
+    from atoll.client.transport import Api
     from atoll.ports.host import Host
-    from atoll.surfaces.cli.console.api import Api
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Invocation:
 
     def api(self) -> "Api":
         """The API client; connects at the first request."""
-        from atoll.surfaces.cli.console.api import Api
+        from atoll.client.transport import Api
 
         return Api(lambda: find_server(self.environ))
 

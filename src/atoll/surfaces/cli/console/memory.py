@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from atoll.surfaces.cli.console.answer import Json
-from atoll.surfaces.cli.console.server import home_of
+from atoll.client.answer import Json
+from atoll.client.server import home_of
 
 MAX_FOLDERS = 200
 

@@ -13,8 +13,8 @@ from contextlib import suppress
 
 import click
 
+from atoll.client.answer import Json
 from atoll.domain.approvals.unseen import code_of, is_unseen
-from atoll.surfaces.cli.console.answer import Json
 
 _STATE_COLOURS = {
     "ready": "green",

@@ -3,10 +3,10 @@
 import base64
 import binascii
 
+from atoll.client.answer import Answer, Json
+from atoll.client.transport import Api, post
 from atoll.domain.errors import AtollError
 from atoll.domain.repository.requirement import SCRIPT, Requirement, question, read_answer
-from atoll.surfaces.cli.console.answer import Answer, Json
-from atoll.surfaces.cli.console.api import Api, post
 from atoll.surfaces.cli.console.output import note
 
 SECONDS = 10

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
+from atoll.client.answer import Answer
+from atoll.client.transport import Api, get
 from atoll.domain.errors import NotFound
-from atoll.surfaces.cli.console.answer import Answer
-from atoll.surfaces.cli.console.api import Api, get
 from atoll.surfaces.cli.console.invocation import Invocation
 from atoll.surfaces.cli.console.memory import recall
 from atoll.surfaces.cli.console.picker import can_ask, pick

@@ -2,9 +2,9 @@
 
 import time
 
+from atoll.client.answer import Answer
+from atoll.client.transport import Api, get
 from atoll.domain.errors import Failed, Unavailable
-from atoll.surfaces.cli.console.answer import Answer
-from atoll.surfaces.cli.console.api import Api, get
 from atoll.surfaces.cli.console.progress import Progress
 
 LIVE = ("ready", "active")

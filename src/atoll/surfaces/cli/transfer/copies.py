@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
+from atoll.client.transport import Api
 from atoll.domain.errors import LimitReached
 from atoll.surfaces.cli.commands.work.cp import Place, send
-from atoll.surfaces.cli.console.api import Api
 
 MAX_BYTES = 4 * 2**30
 """Of one copy; more is better mounted."""

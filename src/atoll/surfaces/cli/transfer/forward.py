@@ -10,10 +10,10 @@ import errno
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from atoll.client.server import Server
+from atoll.client.transport import at
 from atoll.domain.errors import Conflict
 from atoll.surfaces.cli.attach.connection import Closed, Connection, opened
-from atoll.surfaces.cli.console.api import at
-from atoll.surfaces.cli.console.server import Server
 
 HOST = "127.0.0.2"
 """Pages are at 127.0.0.1, `localhost` or [::1]: none of them shares cookies with this address."""

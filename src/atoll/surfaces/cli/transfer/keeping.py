@@ -17,10 +17,10 @@ from pathlib import Path
 
 import msgspec
 
+from atoll.client.answer import Answer, Json
+from atoll.client.transport import Api, Call, at
 from atoll.domain.errors import AtollError, Conflict, Invalid, LimitReached
 from atoll.surfaces.cli.commands.work.cp import StreamFile, total_of
-from atoll.surfaces.cli.console.answer import Answer, Json
-from atoll.surfaces.cli.console.api import Api, Call, at
 from atoll.surfaces.cli.console.invocation import Invocation
 from atoll.surfaces.cli.console.memory import state_file
 from atoll.surfaces.cli.console.output import note, say

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from atoll.client.answer import Answer
+from atoll.client.transport import Api, Call, at, post
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.repository.branch import read_branch
 from atoll.domain.repository.repository import plain_name, read_remote
-from atoll.surfaces.cli.console.answer import Answer
-from atoll.surfaces.cli.console.api import Api, Call, at, post
 from atoll.surfaces.cli.transfer.local_git import LocalGit
 
 PIECE_BYTES = 256 * 1024

@@ -20,11 +20,11 @@ from pathlib import Path
 
 import msgspec
 
+from atoll.client.answer import Json
+from atoll.client.transport import Api, Call, at
 from atoll.domain.errors import Conflict, Invalid, NotFound
 from atoll.domain.files.outgoing_file import Verdict, judge, repositories
 from atoll.surfaces.cli.commands.work.cp import StreamFile, total_of
-from atoll.surfaces.cli.console.answer import Json
-from atoll.surfaces.cli.console.api import Api, Call, at
 from atoll.surfaces.cli.console.memory import state_file
 from atoll.surfaces.cli.transfer.arrived_tree import Notices
 from atoll.surfaces.cli.transfer.sparse import Room, write_sparse

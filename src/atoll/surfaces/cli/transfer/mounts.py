@@ -14,10 +14,10 @@ from pathlib import Path
 
 import click
 
+from atoll.client.answer import Json
 from atoll.domain.errors import Forbidden, Invalid
 from atoll.domain.files.host_mount import below_any, check_source, check_target
 from atoll.domain.files.private_folder import private_inside, private_path, refuse_private
-from atoll.surfaces.cli.console.answer import Json
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation
 from atoll.surfaces.cli.console.output import confirmed, note

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from atoll.client.answer import Json
+from atoll.client.transport import Api
 from atoll.domain.repository.repository import is_path, read_remote
-from atoll.surfaces.cli.console.answer import Json
-from atoll.surfaces.cli.console.api import Api
 from atoll.surfaces.cli.console.output import note
 from atoll.surfaces.cli.console.plan import Plan
 from atoll.surfaces.cli.console.progress import Progress

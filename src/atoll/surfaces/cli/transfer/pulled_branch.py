@@ -10,9 +10,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from atoll.client.transport import Api, Call, at, post
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid
 from atoll.domain.repository.branch import branch_of_ref, read_branch
-from atoll.surfaces.cli.console.api import Api, Call, at, post
 from atoll.surfaces.cli.transfer.judged_commit import judge_commit
 from atoll.surfaces.cli.transfer.local_git import LocalGit
 from atoll.surfaces.cli.transfer.sparse import Room, write_sparse

@@ -7,10 +7,10 @@ below `atoll/saved/`; the working tree stays as it is.
 import tempfile
 from pathlib import Path
 
+from atoll.client.answer import Answer
+from atoll.client.transport import Api, Call, at, get
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.repository.branch import branch_of_ref, read_branch
-from atoll.surfaces.cli.console.answer import Answer
-from atoll.surfaces.cli.console.api import Api, Call, at, get
 from atoll.surfaces.cli.console.output import note, say
 from atoll.surfaces.cli.transfer.local_git import LocalGit
 from atoll.surfaces.cli.transfer.pulled_branch import (

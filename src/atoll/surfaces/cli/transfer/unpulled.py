@@ -9,9 +9,9 @@ from enum import Enum
 
 import click
 
+from atoll.client.answer import Answer
+from atoll.client.transport import Api, get
 from atoll.domain.errors import AtollError
-from atoll.surfaces.cli.console.answer import Answer
-from atoll.surfaces.cli.console.api import Api, get
 from atoll.surfaces.cli.console.output import clean, confirmed, note
 from atoll.surfaces.cli.console.waiting import name_of
 

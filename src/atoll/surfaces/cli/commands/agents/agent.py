@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from atoll.client.answer import Json
 from atoll.surfaces.cli.commands.agents.control import CONTROLS
 from atoll.surfaces.cli.console import candidates
-from atoll.surfaces.cli.console.answer import Json
 from atoll.surfaces.cli.console.bar import Bar
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation

@@ -9,10 +9,10 @@ from typing import ParamSpec, TypeVar
 
 import click
 
+from atoll.client.answer import Answer
+from atoll.client.transport import Api, Call, get, post
 from atoll.domain.errors import Conflict, Invalid
 from atoll.surfaces.cli.console import candidates
-from atoll.surfaces.cli.console.answer import Answer
-from atoll.surfaces.cli.console.api import Api, Call, get, post
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import say, show_json

@@ -5,9 +5,9 @@ import time
 
 import click
 
+from atoll.client.answer import Answer, answer
+from atoll.client.transport import Api, Call, Stream, at, get
 from atoll.domain.errors import Unavailable
-from atoll.surfaces.cli.console.answer import Answer, answer
-from atoll.surfaces.cli.console.api import Api, Call, Stream, at, get
 from atoll.surfaces.cli.console.event_line import event_line
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option

@@ -4,7 +4,7 @@ import time
 
 import click
 
-from atoll.surfaces.cli.console.api import get
+from atoll.client.transport import get
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import say, show_json

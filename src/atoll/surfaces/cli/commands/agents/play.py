@@ -8,10 +8,10 @@ from typing import BinaryIO
 
 import click
 
+from atoll.client.transport import get
 from atoll.domain.errors import Failed, Invalid, NotFound
 from atoll.surfaces.cli.attach.player import FASTEST, SLOWEST, Pace, play
 from atoll.surfaces.cli.attach.rawtty import RawTty
-from atoll.surfaces.cli.console.api import get
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.output import note
 from atoll.wire.terminal.asciicast import (

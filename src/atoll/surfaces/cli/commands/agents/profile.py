@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
+from atoll.client.answer import Answer
+from atoll.client.transport import Call, at, get
 from atoll.domain.errors import Invalid
-from atoll.surfaces.cli.console.answer import Answer
-from atoll.surfaces.cli.console.api import Call, at, get
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, profile_argument, yes_option

@@ -8,10 +8,10 @@ from typing import BinaryIO
 
 import click
 
+from atoll.client.answer import Answer
+from atoll.client.transport import Api, Call, at, get, post
 from atoll.domain.errors import Conflict, Failed, NotFound
 from atoll.surfaces.cli.attach.guard import Guarded
-from atoll.surfaces.cli.console.answer import Answer
-from atoll.surfaces.cli.console.api import Api, Call, at, get, post
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table

@@ -2,8 +2,8 @@
 
 import click
 
-from atoll.surfaces.cli.console.answer import Answer
-from atoll.surfaces.cli.console.api import get
+from atoll.client.answer import Answer
+from atoll.client.transport import get
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument

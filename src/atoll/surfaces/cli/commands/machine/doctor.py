@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
+from atoll.client.answer import Json
+from atoll.client.transport import get
 from atoll.ports.host import Finding
-from atoll.surfaces.cli.console.answer import Json
-from atoll.surfaces.cli.console.api import get
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import home_option, json_option, sandbox_argument

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import click
 
+from atoll.client.server import find_server
+from atoll.client.transport import Api, get, post
 from atoll.domain.errors import Conflict, Forbidden, NotFound, Unauthenticated, Unavailable
-from atoll.surfaces.cli.console.api import Api, get, post
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import home_option, yes_option
 from atoll.surfaces.cli.console.output import confirmed
 from atoll.surfaces.cli.console.progress import Progress
-from atoll.surfaces.cli.console.server import find_server
 from atoll.surfaces.cli.console.waiting import LIVE
 
 

@@ -4,9 +4,9 @@ import time
 
 import click
 
+from atoll.client.transport import Api, Call
 from atoll.domain.duration import parse_duration
 from atoll.domain.errors import Unauthenticated, Unavailable
-from atoll.surfaces.cli.console.api import Api, Call
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.output import say
 

@@ -8,10 +8,10 @@ import sys
 
 import click
 
+from atoll.client.answer import Json
+from atoll.client.transport import get, post
 from atoll.domain.errors import Forbidden
 from atoll.surfaces.cli.commands.network.approvals import show
-from atoll.surfaces.cli.console.answer import Json
-from atoll.surfaces.cli.console.api import get, post
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import approval_argument, duration, json_option
 from atoll.surfaces.cli.console.output import note, say, show_json

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import click
 
+from atoll.client.answer import Answer, Json
+from atoll.client.transport import get, put
 from atoll.domain.profile.profile import NetworkMode
-from atoll.surfaces.cli.console.answer import Answer, Json
-from atoll.surfaces.cli.console.api import get, put
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import clean, say, show_json, show_table

@@ -5,11 +5,11 @@ import sys
 
 import click
 
+from atoll.client.answer import Answer, Json
+from atoll.client.transport import Call, at, get, post
 from atoll.domain.errors import Invalid
 from atoll.domain.secrets.secret import Purpose, Use, look_alikes, read_place
 from atoll.surfaces.cli.console import candidates
-from atoll.surfaces.cli.console.answer import Answer, Json
-from atoll.surfaces.cli.console.api import Call, at, get, post
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, yes_option

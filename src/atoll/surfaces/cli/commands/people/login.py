@@ -2,9 +2,9 @@
 
 import click
 
+from atoll.client.answer import Answer
+from atoll.client.transport import Call
 from atoll.domain.errors import Failed
-from atoll.surfaces.cli.console.answer import Answer
-from atoll.surfaces.cli.console.api import Call
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, say, show_json

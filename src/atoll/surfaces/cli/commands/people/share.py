@@ -2,8 +2,8 @@
 
 import click
 
-from atoll.surfaces.cli.console.answer import Answer, Json
-from atoll.surfaces.cli.console.api import Call, at, get, post
+from atoll.client.answer import Answer, Json
+from atoll.client.transport import Call, at, get, post
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import duration, json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import click
 
+from atoll.client.answer import Answer, Json
+from atoll.client.transport import Api, get, post
 from atoll.domain.errors import AtollError, Conflict, NotFound
 from atoll.surfaces.cli.attach.attachment import Attachment
 from atoll.surfaces.cli.attach.control_key import DEFAULT as CONTROL_KEY
@@ -13,8 +15,6 @@ from atoll.surfaces.cli.attach.control_key import ControlKey
 from atoll.surfaces.cli.attach.detach import DEFAULT, DetachKeys
 from atoll.surfaces.cli.attach.ending import Detached, Ended, Ending, Lost, Signalled
 from atoll.surfaces.cli.attach.rawtty import RawTty
-from atoll.surfaces.cli.console.answer import Answer, Json
-from atoll.surfaces.cli.console.api import Api, get, post
 from atoll.surfaces.cli.console.exits import FAILED, OK, SIGNALLED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.memory import remember

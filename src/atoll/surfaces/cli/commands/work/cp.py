@@ -13,12 +13,12 @@ from pathlib import Path, PurePosixPath
 
 import click
 
+from atoll.client.answer import Answer, Json
+from atoll.client.transport import Api, Call, Stream, at, get, post
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.files.outgoing_file import Verdict, judge
 from atoll.domain.size import spelled_size
 from atoll.surfaces.cli.attach.guard import Guarded
-from atoll.surfaces.cli.console.answer import Answer, Json
-from atoll.surfaces.cli.console.api import Api, Call, Stream, at, get, post
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, show_json

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
+from atoll.client.answer import Answer, Json
+from atoll.client.transport import Api, get, post
 from atoll.domain.errors import NotFound
-from atoll.surfaces.cli.console.answer import Answer, Json
-from atoll.surfaces.cli.console.api import Api, get, post
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import (

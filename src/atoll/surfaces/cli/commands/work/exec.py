@@ -2,10 +2,10 @@
 
 import click
 
+from atoll.client.answer import Answer, Json
+from atoll.client.transport import Call, at, get, post
 from atoll.domain.duration import parse_duration
 from atoll.surfaces.cli.commands.work.attach import signal_number
-from atoll.surfaces.cli.console.answer import Answer, Json
-from atoll.surfaces.cli.console.api import Call, at, get, post
 from atoll.surfaces.cli.console.exits import FAILED, SIGNALLED, TIMEOUT
 from atoll.surfaces.cli.console.following import Following, piped
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation

@@ -2,7 +2,7 @@
 
 import click
 
-from atoll.surfaces.cli.console.api import post
+from atoll.client.transport import post
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import duration, json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import say, show_json

@@ -4,11 +4,11 @@ from contextlib import suppress
 
 import click
 
+from atoll.client.answer import Answer
+from atoll.client.transport import Api, get
 from atoll.domain.errors import AtollError
 from atoll.domain.sandbox.interior import MIB
 from atoll.surfaces.cli.commands.work.list import age
-from atoll.surfaces.cli.console.answer import Answer
-from atoll.surfaces.cli.console.api import Api, get
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import clean, painted, show_json

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
+from atoll.client.answer import Answer, Json
+from atoll.client.transport import Call, at, get
 from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.commands.work.list import age
-from atoll.surfaces.cli.console.answer import Answer, Json
-from atoll.surfaces.cli.console.api import Call, at, get
 from atoll.surfaces.cli.console.candidates import listed
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import click
 
-from atoll.surfaces.cli.console.answer import Answer
-from atoll.surfaces.cli.console.api import get
+from atoll.client.answer import Answer
+from atoll.client.transport import get
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, show_json, show_table

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import click
 
+from atoll.client.answer import Answer, Json
+from atoll.client.transport import Api, Call, post
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.sandbox.instructions import REPO
 from atoll.surfaces.cli.commands.work.exec import variables
 from atoll.surfaces.cli.console import candidates
-from atoll.surfaces.cli.console.answer import Answer, Json
-from atoll.surfaces.cli.console.api import Api, Call, post
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.memory import remember
 from atoll.surfaces.cli.console.options import duration, json_option, profile_option

@@ -11,10 +11,10 @@ from pathlib import Path, PurePosixPath
 
 import click
 
+from atoll.client.transport import Api, Call, at, get
 from atoll.domain.errors import Conflict, Failed, Invalid
 from atoll.domain.network.forwarded_port import MOST_PORT, read_port
 from atoll.surfaces.cli.commands.work.cp import Place, send
-from atoll.surfaces.cli.console.api import Api, Call, at, get
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import sandbox_argument
 from atoll.surfaces.cli.console.output import note, say
@@ -51,7 +51,7 @@ def command(invocation: Invocation, name: str, what: str, *, edit: bool, local: 
 
 
 def _forward(invocation: Invocation, name: str, port: int, local: int) -> None:
-    from atoll.surfaces.cli.console.server import find_server
+    from atoll.client.server import find_server
     from atoll.surfaces.cli.transfer.forward import Forward
 
     sandbox = invocation.api().call(get("sandboxes", name))

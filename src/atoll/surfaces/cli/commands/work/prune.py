@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import click
 
+from atoll.client.answer import Answer, Json
+from atoll.client.transport import Call, at, get, post
 from atoll.domain.duration import parse_duration
 from atoll.surfaces.cli.commands.work.list import age, seconds_since
-from atoll.surfaces.cli.console.answer import Answer, Json
-from atoll.surfaces.cli.console.api import Call, at, get, post
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, yes_option

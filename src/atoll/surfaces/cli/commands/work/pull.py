@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
+from atoll.client.answer import Json
+from atoll.client.transport import Api, get
 from atoll.domain.errors import Conflict
-from atoll.surfaces.cli.console.answer import Json
-from atoll.surfaces.cli.console.api import Api, get
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json

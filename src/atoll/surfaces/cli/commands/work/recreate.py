@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from atoll.surfaces.cli.console.answer import Answer
-from atoll.surfaces.cli.console.api import Api, get, post
+from atoll.client.answer import Answer
+from atoll.client.transport import Api, get, post
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import (

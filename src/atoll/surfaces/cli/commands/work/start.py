@@ -3,9 +3,9 @@ their agents with the conversations."""
 
 import click
 
+from atoll.client.answer import Answer, Json
+from atoll.client.transport import Api, get, post
 from atoll.domain.errors import AtollError
-from atoll.surfaces.cli.console.answer import Answer, Json
-from atoll.surfaces.cli.console.api import Api, get, post
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.memory import remember
 from atoll.surfaces.cli.console.options import json_option, sandboxes_argument

@@ -2,8 +2,8 @@
 
 import click
 
-from atoll.surfaces.cli.console.answer import Json
-from atoll.surfaces.cli.console.api import get, post
+from atoll.client.answer import Json
+from atoll.client.transport import get, post
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandboxes_argument
 from atoll.surfaces.cli.console.output import say, show_json

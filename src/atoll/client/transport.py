@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
+from atoll.client.answer import Answer, Json, answer
+from atoll.client.server import NOT_RUNNING, Server
 from atoll.domain.error_status import kind_of
 from atoll.domain.errors import (
     AtollError,
@@ -21,8 +23,6 @@ from atoll.domain.errors import (
     Invalid,
     Unavailable,
 )
-from atoll.surfaces.cli.console.answer import Answer, Json, answer
-from atoll.surfaces.cli.console.server import NOT_RUNNING, Server
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 60.0
