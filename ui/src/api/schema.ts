@@ -5,7 +5,7 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * @description What the sandbox may do with its workspace.
+         * @description The access of the sandbox to its workspace.
          * @enum {string}
          */
         readonly Access: "none" | "ro" | "rw";
@@ -19,7 +19,7 @@ export interface components {
             readonly gaps?: readonly number[] | null;
         };
         /**
-         * @description The seed's three actors.
+         * @description The three kinds of actor of the design.
          * @enum {string}
          */
         readonly ActorKind: "adm" | "agt" | "atm";
@@ -411,7 +411,7 @@ export interface components {
             readonly repo_ref: string | null;
         };
         /**
-         * @description How strong the wall is, weakest first.
+         * @description The strength of the wall, weakest first.
          * @enum {string}
          */
         readonly IsolationLevel: "none" | "policy" | "container" | "microvm";
@@ -589,7 +589,7 @@ export interface components {
             readonly ranges?: readonly string[] | null;
         };
         /**
-         * @description Policies of the egress door; never an interface.
+         * @description The policies of the egress door; never an interface.
          * @enum {string}
          */
         readonly NetworkMode: "none" | "limited" | "host-only" | "full";
@@ -751,12 +751,12 @@ export interface components {
             readonly repo?: number;
         };
         /**
-         * @description What a secret is for.
+         * @description The purpose of a secret.
          * @enum {string}
          */
         readonly Purpose: "provider" | "custom" | "env" | "git";
         /**
-         * @description How far a yes goes: one request, this sandbox, or every sandbox that has the secret.
+         * @description The scope of a grant: one request, this sandbox, or every sandbox that has the secret.
          * @enum {string}
          */
         readonly Reach: "once" | "sandbox" | "organization";
@@ -836,7 +836,7 @@ export interface components {
             readonly repo_url: string;
         };
         /**
-         * @description What a client may do here: watch; ask for control; take it.
+         * @description The role of a client: it may watch; request control; take it.
          * @enum {string}
          */
         readonly Role: "viewer" | "controller" | "owner";
@@ -913,9 +913,11 @@ export interface components {
             readonly workspace: components["schemas"]["WorkspaceView"];
         };
         /**
-         * @description When a sandbox ends and who shares it. `session`: with its consumer's session. `agent`: it
-         *     is the consumer's one. `shared`: its organization's members may attach; until there are
-         *     organizations with members that is its owner alone, and others come by share links.
+         * @description The end of a sandbox, and who shares it.
+         *
+         *     `session`: it ends with its consumer's session. `agent`: it is the consumer's only one.
+         *     `shared`: its organization's members may attach; until there are organizations with members that
+         *     is its owner alone, and others come by share links.
          * @enum {string}
          */
         readonly Scope: "session" | "agent" | "shared";
@@ -1057,12 +1059,13 @@ export interface components {
             readonly rows: number;
         };
         /**
-         * @description Where a sandbox stands. `ready`: its runtime answered; `active`: something ran in it.
+         * @description The state of a sandbox. `ready`: its runtime answered; `active`: something ran in it.
          * @enum {string}
          */
         readonly State: "requested" | "provisioning" | "ready" | "active" | "stopped" | "expired" | "failed" | "destroying" | "destroyed";
         /**
-         * @description Whom the lock stops while the agent works: everybody but the owner, or everybody.
+         * @description The people whom the lock stops while the agent works: everybody but the owner, or
+         *     everybody.
          * @enum {string}
          */
         readonly Strictness: "owner" | "strict";
@@ -1184,7 +1187,7 @@ export interface components {
             readonly value: string;
         };
         /**
-         * @description Where an approval stands. Only `pending` can be decided, only `granted` revoked.
+         * @description The state of an approval. Only `pending` can be decided, only `granted` revoked.
          * @enum {string}
          */
         readonly Verdict: "pending" | "granted" | "used" | "denied" | "revoked" | "expired";
@@ -1194,7 +1197,8 @@ export interface components {
             readonly mode?: components["schemas"]["WorkspaceMode"] | null;
         };
         /**
-         * @description Whose tree is the truth: the caller's (`mirror`) or the sandbox's (`remote-canonical`).
+         * @description The authoritative copy of a workspace: the caller's (`mirror`) or the sandbox's
+         *     (`remote-canonical`).
          * @enum {string}
          */
         readonly WorkspaceMode: "mirror" | "remote-canonical";
