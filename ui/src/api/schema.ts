@@ -10,8 +10,8 @@ export interface components {
          */
         readonly Access: "none" | "ro" | "rw";
         /**
-         * @description What to do with an agent. `gaps` are for `stop`: seconds after each of three INT, and
-         *     after TERM, before what comes next.
+         * @description The action on an agent. `gaps` are for `stop`: seconds after each of three INT, and after
+         *     TERM, before what comes next.
          */
         readonly ActionBody: {
             /** @enum {string} */
@@ -23,16 +23,16 @@ export interface components {
          * @enum {string}
          */
         readonly ActorKind: "adm" | "agt" | "atm";
-        /** @description Who did it. */
+        /** @description The actor of an event. */
         readonly ActorView: {
             readonly id: string;
             readonly kind: components["schemas"]["ActorKind"];
         };
         /**
-         * @description An agent to start. `resume` goes on with its last conversation, `conversation` with the
-         *     one of that id, as `agent.conversation` events name it. `permissions: ask` lets a machine ask
-         *     before it acts; at a terminal the agent's own settings count. `softlock: strict` keeps the
-         *     owner, too, from typing while it works; a sandbox that is strict makes every agent so.
+         * @description An agent to start. `resume` resumes its last conversation, `conversation` with the one of
+         *     that id, as `agent.conversation` events name it. `permissions: ask` makes a machine request
+         *     approval before it acts; at a terminal the agent's own settings count. `softlock: strict` also
+         *     keeps the owner from typing while it works; a sandbox that is strict makes every agent so.
          */
         readonly AgentBody: {
             readonly agent: string;
@@ -67,8 +67,8 @@ export interface components {
             readonly agents: readonly components["schemas"]["AgentView"][];
         };
         /**
-         * @description One agent. `id` is its terminal's, where it has one; `turn` says whether it works or
-         *     waits for its person, `watched` whether anything tells of that.
+         * @description An agent. `id` is its terminal's, where it has one. `turn` tells whether it works or waits
+         *     for its person, `watched` whether anything reports that.
          */
         readonly AgentView: {
             readonly agent: string;
@@ -91,13 +91,13 @@ export interface components {
             readonly option?: string | null;
             readonly text?: string | null;
         };
-        /** @description Newest first. */
+        /** @description The approvals, newest first. */
         readonly ApprovalList: {
             readonly approvals: readonly components["schemas"]["ApprovalView"][];
         };
         /**
-         * @description One question and its answer. `until`: when a pending one goes stale, a yes ends, or a no
-         *     may be asked again.
+         * @description A request and its decision. `until`: when a pending one expires, a grant ends, or a denied
+         *     one may be requested again.
          */
         readonly ApprovalView: {
             readonly approval_id: string;
@@ -118,8 +118,10 @@ export interface components {
             readonly until: string | null;
         };
         /**
-         * @description A yes. `shown` is the `digest` of what the person saw; `words` are those of a confirmation
-         *     and needed from a terminal. `ttl` None: as long as the reach itself.
+         * @description A grant.
+         *
+         *     `shown` is the `digest` of what the person saw; `words` are those of a confirmation and needed
+         *     from a terminal. `ttl` None: as long as the scope itself.
          */
         readonly ApproveBody: {
             /** @default once */
@@ -128,7 +130,7 @@ export interface components {
             readonly ttl?: (number | string) | null;
             readonly words?: string | null;
         };
-        /** @description What a backend can do; `abilities` are optional protocols such as `snapshot`. */
+        /** @description The capabilities of a backend; `abilities` are optional protocols such as `snapshot`. */
         readonly CapabilitiesView: {
             readonly abilities: readonly string[];
             readonly gpu: boolean;
@@ -137,7 +139,7 @@ export interface components {
             readonly pricing: string;
             readonly regions: readonly string[];
         };
-        /** @description One card; see docs/program/cards.md. A kind a reader does not know is shown as text. */
+        /** @description A card; see docs/program/cards.md. A kind a reader does not know is shown as text. */
         readonly CardView: {
             readonly at: string;
             readonly cut: boolean;
@@ -158,7 +160,7 @@ export interface components {
         } & {
             readonly [key: string]: unknown;
         };
-        /** @description Cards in their order. With `reset` they are all there are; `seq` is the next `since`. */
+        /** @description Cards in their order. With `reset` they are all cards; `seq` is the next `since`. */
         readonly CardsView: {
             readonly agent: components["schemas"]["AgentView"] | null;
             readonly cards: readonly components["schemas"]["CardView"][];
@@ -172,13 +174,13 @@ export interface components {
         } & {
             readonly [key: string]: unknown;
         };
-        /** @description Words a person at a terminal reads back, good once until `expires_at`. */
+        /** @description The words that a person at a terminal repeats, valid once until `expires_at`. */
         readonly ConfirmationView: {
             readonly digest: string;
             readonly expires_at: string;
             readonly words: string;
         };
-        /** @description On whose behalf. */
+        /** @description The consumer for which the sandbox exists. */
         readonly ConsumerBody: {
             /** @default adm */
             readonly actor?: components["schemas"]["ActorKind"];
@@ -187,14 +189,14 @@ export interface components {
             readonly run_id?: string | null;
             readonly session_id?: string | null;
         };
-        /** @description Which session, run or job ended: a harness and exactly one of its ids. */
+        /** @description The session, run or job that ended: a harness and exactly one of its ids. */
         readonly ConsumerEndBody: {
             readonly harness: string;
             readonly job_id?: string | null;
             readonly run_id?: string | null;
             readonly session_id?: string | null;
         };
-        /** @description On whose behalf it exists. */
+        /** @description The consumer for which the sandbox exists. */
         readonly ConsumerView: {
             readonly actor: components["schemas"]["ActorKind"];
             readonly harness: string | null;
@@ -202,7 +204,7 @@ export interface components {
             readonly run_id: string | null;
             readonly session_id: string | null;
         };
-        /** @description What somebody wishes for; everything may be left out. */
+        /** @description A request for a sandbox; everything may be left out. */
         readonly CreateBody: {
             readonly agent?: string | null;
             readonly agent_catalogue?: readonly string[] | null;
@@ -246,8 +248,10 @@ export interface components {
             readonly sandboxes: readonly components["schemas"]["SandboxView"][];
         };
         /**
-         * @description Who just came in. The page sends `page_key` as the header `Atoll-Page-Key` beside its cookie,
-         *     and as the subprotocol `atoll.key.KEY` of WebSockets; it is told here and nowhere else.
+         * @description The caller after a login.
+         *
+         *     The page sends `page_key` as the header `Atoll-Page-Key` beside its cookie, and as the
+         *     subprotocol `atoll.key.KEY` of WebSockets. No other response contains it.
          */
         readonly EnteredView: {
             readonly guest: components["schemas"]["SeatView"] | null;
@@ -263,7 +267,7 @@ export interface components {
             readonly entries: readonly components["schemas"]["EntryView"][];
             readonly next: string | null;
         };
-        /** @description One directory entry; `name_b64` when the name is not UTF-8, `target` of a link. */
+        /** @description A directory entry; `name_b64` when the name is not UTF-8, `target` of a link. */
         readonly EntryView: {
             readonly mode: number | string;
             readonly mtime: string | number;
@@ -278,7 +282,7 @@ export interface components {
             readonly [key: string]: unknown;
         };
         /**
-         * @description A page, oldest first; `next` goes back in as `after`. `gap` is what was asked for and is no
+         * @description A page, oldest first; `next` is the following `after`. `gap` is the requested part that is no
          *     longer kept, null when nothing is missing.
          */
         readonly EventPage: {
@@ -286,7 +290,7 @@ export interface components {
             readonly gap: components["schemas"]["GapView"] | null;
             readonly next: number;
         };
-        /** @description The envelope. */
+        /** @description An event in its envelope. */
         readonly EventView: {
             readonly actor: components["schemas"]["ActorView"];
             readonly at: string;
@@ -303,8 +307,10 @@ export interface components {
             readonly stream: string;
         };
         /**
-         * @description A command: `argv`, or `shell` for a line. `timeout` in seconds, `stdin` in base64. With
-         *     `reap` all it started is killed as it ends; otherwise what it left running lives on.
+         * @description A command: `argv`, or `shell` for a line.
+         *
+         *     `timeout` in seconds, `stdin` in base64. With `reap` all it started is killed as it ends;
+         *     otherwise processes that it left running live on.
          */
         readonly ExecBody: {
             readonly argv?: readonly string[] | null;
@@ -329,7 +335,7 @@ export interface components {
         readonly ExecList: {
             readonly execs: readonly components["schemas"]["ExecView"][];
         };
-        /** @description One command. `stdout` and `stderr` (base64) are left out of lists. */
+        /** @description A command. `stdout` and `stderr` (base64) are left out of lists. */
         readonly ExecView: {
             readonly argv: readonly string[];
             readonly cwd: string | null;
@@ -349,12 +355,12 @@ export interface components {
         } & {
             readonly [key: string]: unknown;
         };
-        /** @description How a process ended: a code or a signal's name. */
+        /** @description The end of a process: a code or a signal's name. */
         readonly ExitView: {
             readonly code?: number | null;
             readonly signal?: string | number | null;
         };
-        /** @description How much longer. */
+        /** @description The time to add. */
         readonly ExtendBody: {
             /**
              * @description Seconds, or text such as 90s, 15m, 4h, 2d, 1h30m.
@@ -366,23 +372,23 @@ export interface components {
         readonly ExtensionList: {
             readonly extensions: readonly components["schemas"]["ExtensionView"][];
         };
-        /** @description One backend; `reason` says why it is not available. */
+        /** @description A backend; `reason` tells why it is not available. */
         readonly ExtensionView: {
             readonly available: boolean;
             readonly capabilities: components["schemas"]["CapabilitiesView"] | null;
             readonly name: string;
             readonly reason: string | null;
         };
-        /** @description Which remote: `owner/repo`, or an https or ssh address. */
+        /** @description The remote: `owner/repo`, or an https or ssh address. */
         readonly FetchBody: {
             readonly repo_url: string;
         };
-        /** @description Positions: of the events after `after` and up to `to` some are no longer kept. */
+        /** @description A gap in positions: of the events after `after` and up to `to`, some are no longer kept. */
         readonly GapView: {
             readonly after: number;
             readonly to: number;
         };
-        /** @description The secret of a link, and what its visitor would like to be called. */
+        /** @description The secret of a link, and the name that its visitor wants. */
         readonly GuestBody: {
             readonly name?: string | null;
             readonly ticket: string;
@@ -391,21 +397,21 @@ export interface components {
         readonly HaveBody: {
             readonly tips: readonly string[];
         };
-        /** @description Those of them that are here already. */
+        /** @description The commits among them that the server already has. */
         readonly HaveView: {
             readonly have: readonly string[];
         };
-        /** @description It answers. */
+        /** @description The health of the server. */
         readonly HealthView: {
             /** @constant */
             readonly status: "ok";
         };
-        /** @description References of the consumer: `repo_ref` is the repository where `repos` names none. */
+        /** @description The references of the consumer: `repo_ref` is the repository where `repos` names none. */
         readonly InputsBody: {
             readonly compose_bundle_ref?: string | null;
             readonly repo_ref?: string | null;
         };
-        /** @description References of the consumer, kept and shown. */
+        /** @description The references of the consumer, stored and shown. */
         readonly InputsView: {
             readonly compose_bundle_ref: string | null;
             readonly repo_ref: string | null;
@@ -415,7 +421,7 @@ export interface components {
          * @enum {string}
          */
         readonly IsolationLevel: "none" | "policy" | "container" | "microvm";
-        /** @description What the wall truly gives. */
+        /** @description The isolation that the wall truly gives. */
         readonly IsolationView: {
             readonly degraded: readonly string[];
             readonly host_uid: number | null;
@@ -424,13 +430,13 @@ export interface components {
             readonly mechanism: string;
             readonly weak: boolean;
         };
-        /** @description All of the caller's, newest first. */
+        /** @description The caller's kept worktrees, newest first. */
         readonly KeptList: {
             readonly kept: readonly components["schemas"]["KeptView"][];
         };
         /**
-         * @description A worktree that outlived its sandbox. `path` is its folder on the server; `bundles` are the
-         *     numbers of the repositories whose new commits are there. `generation` is set for work that a
+         * @description A worktree that outlived its sandbox. `path` is its directory on the server; `bundles` are
+         *     the numbers of the repositories whose new commits are there. `generation` is set for work that a
          *     recreate saved; without `tree` there is no archive.
          */
         readonly KeptView: {
@@ -445,7 +451,7 @@ export interface components {
             readonly sandbox_name: string;
             readonly tree: boolean;
         };
-        /** @description One safety layer. `bypassable`: something inside that wants to can pass it by. */
+        /** @description A safety layer. `bypassable`: a program inside can bypass it on purpose. */
         readonly LayerView: {
             readonly bypassable: boolean;
             readonly in_force: boolean;
@@ -453,16 +459,16 @@ export interface components {
             readonly number: number;
             readonly text: string;
         };
-        /** @description One step of provisioning. */
+        /** @description A step of provisioning. */
         readonly LogLineView: {
             readonly at: string;
             readonly text: string;
         };
-        /** @description What provisioning said. */
+        /** @description The log of provisioning. */
         readonly LogView: {
             readonly lines: readonly components["schemas"]["LogLineView"][];
         };
-        /** @description A link just made: `link` is told this once, and kept nowhere. */
+        /** @description A link just made: `link` is returned only once, and stored nowhere. */
         readonly MadeView: {
             readonly created_at: string;
             readonly expires_at: string;
@@ -474,16 +480,17 @@ export interface components {
             readonly share_id: string;
             readonly terminal_id: string | null;
         };
-        /** @description Marks changed after `since`; ask next with `seq`. */
+        /** @description The marks changed after `since`; the next `since` is `seq`. */
         readonly MarkPage: {
             readonly dropped: number;
             readonly marks: readonly components["schemas"]["MarkView"][];
             readonly seq: number;
         };
         /**
-         * @description One command, as the terminal's shell told of it. `prompt…output` are the offsets of its
-         *     prompt and line, `output…end` of what it printed. `genuine`: it came with the terminal's
-         *     nonce; others may be anybody's words.
+         * @description A command, as the terminal's shell reported it.
+         *
+         *     `prompt…output` are the offsets of its prompt and line, `output…end` of its output. `genuine`:
+         *     it came with the terminal's nonce; any program can write the others.
          */
         readonly MarkView: {
             readonly command: string;
@@ -503,8 +510,8 @@ export interface components {
             readonly type: "mark";
         };
         /**
-         * @description One line that was found: at `offset` of a terminal, or at `seconds` of a recording.
-         *     `at…to` is what was found in `text`.
+         * @description A matching line: at `offset` of a terminal, or at `seconds` of a recording. `at…to` is the
+         *     match in `text`.
          */
         readonly MatchView: {
             readonly at: number;
@@ -518,14 +525,14 @@ export interface components {
             readonly text: string;
             readonly to: number;
         };
-        /** @description What was found; not `complete` when there was more than fits, or too much to look at. */
+        /** @description The matches; not `complete` when there were more than fit, or too much to search. */
         readonly Matches: {
             readonly complete: boolean;
             readonly matches: readonly components["schemas"]["MatchView"][];
         };
         /**
-         * @description Who is speaking. `interactive`: a person in a browser, who may approve. `guest` is what
-         *     somebody has who came by a share link.
+         * @description The caller. `interactive`: a person in a browser, who may approve. `guest` describes a caller
+         *     who came by a share link.
          */
         readonly MeView: {
             readonly guest: components["schemas"]["SeatView"] | null;
@@ -535,7 +542,7 @@ export interface components {
             readonly name: string;
             readonly org_id: string;
         };
-        /** @description The first repository and the network, in the words other tools know. */
+        /** @description The first repository and the network, in the terms of other tools. */
         readonly MetadataView: {
             readonly branch: string | null;
             readonly copies: readonly string[];
@@ -547,15 +554,17 @@ export interface components {
             readonly ssh_mode: "disabled";
             readonly sync_ssh: number;
         };
-        /** @description A directory to make, with its parents if asked. */
+        /** @description A directory to make, with its parents if requested. */
         readonly MkdirBody: {
             /** @default false */
             readonly parents?: boolean;
             readonly path: string;
         };
         /**
-         * @description A folder of the host's; `grant` is this machine's person's consent, made by the command
-         *     line. One that holds keys or logins is `private_folder` unless `private` agrees to it.
+         * @description A directory of the host.
+         *
+         *     `grant` is the consent of the person at this machine, made by the command line. A directory that
+         *     holds keys or logins is `private_folder` unless `private` agrees to it.
          */
         readonly MountBody: {
             /**
@@ -569,7 +578,7 @@ export interface components {
             readonly source: string;
             readonly target: string;
         };
-        /** @description A name to change. */
+        /** @description A rename. */
         readonly MoveBody: {
             readonly from: string;
             /** @default false */
@@ -577,8 +586,10 @@ export interface components {
             readonly to: string;
         };
         /**
-         * @description What is to change; what is left out stays. `allow` and `deny` are added, `forget` takes
-         *     away what was allowed or denied before; ports and ranges are set whole.
+         * @description The changes; what is left out stays.
+         *
+         *     `allow` and `deny` are added, `forget` removes what was allowed or denied before; ports and
+         *     ranges are set whole.
          */
         readonly NetworkBody: {
             readonly allow?: readonly string[];
@@ -594,8 +605,10 @@ export interface components {
          */
         readonly NetworkMode: "none" | "limited" | "host-only" | "full";
         /**
-         * @description What a sandbox may reach. `egress` is the profile's, `allowed` and `denied` the owner's;
-         *     `rules` is what comes of them, presets unfolded. Denied hosts win.
+         * @description The destinations that a sandbox may reach.
+         *
+         *     `egress` is the profile's, `allowed` and `denied` the owner's; `rules` is their result, presets
+         *     expanded. Denied hosts take precedence.
          */
         readonly NetworkView: {
             readonly allowed: readonly string[];
@@ -639,7 +652,7 @@ export interface components {
             readonly slot_name?: string;
             readonly value: string;
         };
-        /** @description One possible answer. */
+        /** @description A possible answer. */
         readonly OptionView: {
             readonly effect: string;
             readonly id: string;
@@ -675,29 +688,29 @@ export interface components {
             readonly [key: string]: unknown;
         };
         /**
-         * @description Processes left running; `more` when there are more than are listed. `runtime` is what the
-         *     sandbox's own runtime takes, outside the wall; null where nobody counts it.
+         * @description The processes left running; `more` when there are more than are listed. `runtime` has the
+         *     resources of the sandbox's own runtime, outside the wall; null where nobody counts them.
          */
         readonly ProcessList: {
             readonly more: boolean;
             readonly processes: readonly components["schemas"]["ProcessView"][];
             readonly runtime?: components["schemas"]["RuntimeUsage"] | null;
         };
-        /** @description One process: its pid inside, and the start of its command line, which it chose itself. */
+        /** @description A process: its pid inside, and the start of its command line, which it chose itself. */
         readonly ProcessView: {
             readonly command: string;
             readonly pid: number;
         };
-        /** @description The newest version of each. */
+        /** @description The newest version of each profile. */
         readonly ProfileList: {
             readonly profiles: readonly components["schemas"]["ProfileView"][];
         };
-        /** @description Which recipe. */
+        /** @description The name and version of a profile. */
         readonly ProfileName: {
             readonly id: string;
             readonly version: string;
         };
-        /** @description A profile as its document says it, and whether it came with Atoll. */
+        /** @description A profile as its document has it, and whether it came with Atoll. */
         readonly ProfileView: {
             readonly bundled: boolean;
             readonly id: string;
@@ -705,7 +718,7 @@ export interface components {
         } & {
             readonly [key: string]: unknown;
         };
-        /** @description One profile, and all its versions, newest first. */
+        /** @description A profile, and all its versions, newest first. */
         readonly ProfileWithVersions: {
             readonly bundled: boolean;
             readonly id: string;
@@ -722,7 +735,7 @@ export interface components {
         readonly PtyList: {
             readonly ptys: readonly components["schemas"]["PtyView"][];
         };
-        /** @description One PTY. */
+        /** @description A PTY. */
         readonly PtyView: {
             readonly argv: readonly string[];
             readonly cols: number;
@@ -760,7 +773,7 @@ export interface components {
          * @enum {string}
          */
         readonly Reach: "once" | "sandbox" | "organization";
-        /** @description Where its runtime answers. */
+        /** @description The address at which its runtime answers. */
         readonly ReachabilityView: {
             readonly runtime: string;
             readonly ssh: string | null;
@@ -770,7 +783,7 @@ export interface components {
         readonly RecordingList: {
             readonly recordings: readonly components["schemas"]["RecordingView"][];
         };
-        /** @description One recording. `state` is `recording` while it runs, then why it ended. */
+        /** @description A recording. `state` is `recording` while it runs, then why it ended. */
         readonly RecordingView: {
             readonly by: string;
             readonly bytes: number;
@@ -793,8 +806,10 @@ export interface components {
             readonly name: string;
         };
         /**
-         * @description A repository: `repo_url`, or the `key` of one uploaded before; `sparse` are the folders
-         *     of it to lay out, `path` is where in the workspace.
+         * @description A repository.
+         *
+         *     `repo_url`, or the `key` of one uploaded before; `sparse` are the directories of it to lay out,
+         *     `path` is its place in the workspace.
          */
         readonly RepoBody: {
             readonly branch?: string | null;
@@ -814,7 +829,7 @@ export interface components {
             readonly repo_url: string;
             readonly sparse: readonly string[];
         };
-        /** @description All of them, by key. */
+        /** @description The shared repositories, by key. */
         readonly RepositoryList: {
             readonly repositories: readonly components["schemas"]["RepositoryView"][];
         };
@@ -840,13 +855,13 @@ export interface components {
          * @enum {string}
          */
         readonly Role: "viewer" | "controller" | "owner";
-        /** @description The new master key's id, how many values are under it now, how many old keys went. */
+        /** @description The new master key's id, the number of values under it now, and of removed old keys. */
         readonly RotatedView: {
             readonly key_id: string;
             readonly retired: number;
             readonly secrets: number;
         };
-        /** @description One allowed destination. `origin` says who wrote it: `profile`, `preset:…`, `owner`. */
+        /** @description An allowed destination. `origin` names who wrote it: `profile`, `preset:…`, `owner`. */
         readonly RuleView: {
             readonly host: string;
             readonly methods: readonly string[];
@@ -861,18 +876,18 @@ export interface components {
             readonly most_tasks: number | null;
             readonly tasks: number | null;
         };
-        /** @description The six of them, the wall they stand before (once it stood), and what that lacks. */
+        /** @description The six layers, the wall in front of them (once it ran), and its missing parts. */
         readonly SafetyView: {
             readonly degraded: readonly string[];
             readonly layers: readonly components["schemas"]["LayerView"][];
             readonly wall: readonly components["schemas"]["PartView"][];
         };
-        /** @description A page, newest first; `next` goes back in as `cursor`. */
+        /** @description A page, newest first; `next` is the following `cursor`. */
         readonly SandboxPage: {
             readonly next: string | null;
             readonly sandboxes: readonly components["schemas"]["SandboxView"][];
         };
-        /** @description One sandbox. */
+        /** @description A sandbox. */
         readonly SandboxView: {
             readonly agent: string | null;
             readonly agent_catalogue: readonly string[] | null;
@@ -921,7 +936,7 @@ export interface components {
          * @enum {string}
          */
         readonly Scope: "session" | "agent" | "shared";
-        /** @description What a guest has: a role at the terminals (or one) of a sandbox, until it ends. */
+        /** @description The role of a guest at the terminals (or one) of a sandbox, until it ends. */
         readonly SeatView: {
             readonly expires_at: string;
             readonly role: string;
@@ -932,9 +947,11 @@ export interface components {
             readonly terminal_id: string | null;
         };
         /**
-         * @description What a secret is for, and its value. `broker_protected: false` is the owner's exception: the
-         *     value itself enters sandboxes, in the variable `env`. `look_alike`: a person read both spellings
-         *     of a host with letters beyond ASCII, which is refused without it.
+         * @description The use of a secret, and its value.
+         *
+         *     `broker_protected: false` is the owner's exception: the value itself enters sandboxes, in the
+         *     variable `env`. `look_alike`: a person read both spellings of a host with letters beyond ASCII,
+         *     which is refused without it.
          */
         readonly SecretBody: {
             readonly base_url?: string | null;
@@ -964,7 +981,7 @@ export interface components {
             readonly slot_name?: string;
             readonly value: string;
         };
-        /** @description By name. */
+        /** @description The secrets, by name. */
         readonly SecretList: {
             readonly secrets: readonly components["schemas"]["SecretView"][];
         };
@@ -993,7 +1010,7 @@ export interface components {
             readonly updated_at: string;
             readonly version: number;
         };
-        /** @description One session: a sandbox, which `/v1/sandboxes/{session_id}` shows whole. */
+        /** @description A session: a sandbox, which `/v1/sandboxes/{session_id}` shows whole. */
         readonly SessionView: {
             readonly created_at: string;
             readonly name: string;
@@ -1011,8 +1028,8 @@ export interface components {
             readonly secret_refs?: readonly string[];
         };
         /**
-         * @description The agent's instructions, once they are known, where they come from and whether an agent
-         *     has them; and names of secrets.
+         * @description The agent's instructions, once they are known, their source and whether an agent has them;
+         *     and names of secrets.
          */
         readonly SetupView: {
             readonly instructed: boolean;
@@ -1033,11 +1050,11 @@ export interface components {
              */
             readonly ttl?: number | string;
         };
-        /** @description The living links of a sandbox. */
+        /** @description The valid links of a sandbox. */
         readonly ShareList: {
             readonly shares: readonly components["schemas"]["ShareView"][];
         };
-        /** @description A link. `guests` came by it and may still be there. */
+        /** @description A link. `guests` came by it and may still be present. */
         readonly ShareView: {
             readonly created_at: string;
             readonly expires_at: string;
@@ -1069,7 +1086,7 @@ export interface components {
          * @enum {string}
          */
         readonly Strictness: "owner" | "strict";
-        /** @description What is asked: a secret to a host, or a command. */
+        /** @description The subject of a request: a secret to a host, or a command. */
         readonly SubjectView: {
             readonly argv?: readonly string[] | null;
             readonly cwd?: string | null;
@@ -1100,7 +1117,7 @@ export interface components {
         readonly TerminalList: {
             readonly terminals: readonly components["schemas"]["TerminalView"][];
         };
-        /** @description One terminal. */
+        /** @description A terminal. */
         readonly TerminalView: {
             readonly argv: readonly string[];
             readonly cols: number;
@@ -1123,8 +1140,8 @@ export interface components {
             readonly [key: string]: unknown;
         };
         /**
-         * @description A terminal's output as plain text. `from…to` are its offsets; `cut`: the
-         *     beginning is gone.
+         * @description A terminal's output as plain text. `from…to` are its offsets; `cut`: the beginning is
+         *     lost.
          */
         readonly TextView: {
             readonly cut: boolean;
@@ -1136,14 +1153,14 @@ export interface components {
         readonly TicketBody: {
             readonly ticket: string;
         };
-        /** @description A new login link, good once within `expires_in` seconds. */
+        /** @description A new login link, valid once within `expires_in` seconds. */
         readonly TicketView: {
             readonly expires_in: number;
             readonly ticket: string;
             readonly url: string;
         };
         /**
-         * @description What a tree holds. `bytes` are what its files claim, `stored` what they take on the disk:
+         * @description The size of a tree. `bytes` are what its files claim, `stored` what they take on the disk:
          *     sparse files claim more.
          */
         readonly TotalView: {
@@ -1153,14 +1170,14 @@ export interface components {
         } & {
             readonly [key: string]: unknown;
         };
-        /** @description What an archive brought. */
+        /** @description The counts of an unpacked archive. */
         readonly UnpackedView: {
             readonly bytes: number;
             readonly files: number;
         };
         /**
-         * @description A repository (or with `repo` null the files beside all of them) with work nobody has
-         *     outside; `more` counts the files that the lists leave out.
+         * @description A repository with work nobody has outside, or with `repo` null the files beside all
+         *     repositories. `more` counts the files that the lists leave out.
          */
         readonly UnpulledPlaceView: {
             readonly branch: string | null;
@@ -1178,11 +1195,11 @@ export interface components {
         readonly UnpulledView: {
             readonly places: readonly components["schemas"]["UnpulledPlaceView"][];
         };
-        /** @description Files that a form brought, in its order. */
+        /** @description The files of a form, in its order. */
         readonly UploadedView: {
             readonly entries: readonly components["schemas"]["EntryView"][];
         };
-        /** @description A value, on its only way. */
+        /** @description A value, in the only direction it may go. */
         readonly ValueBody: {
             readonly value: string;
         };
@@ -1191,7 +1208,7 @@ export interface components {
          * @enum {string}
          */
         readonly Verdict: "pending" | "granted" | "used" | "denied" | "revoked" | "expired";
-        /** @description Whose tree is the truth; what is left out takes the profile's word. */
+        /** @description The workspace's mode and access; what is left out takes the profile's value. */
         readonly WorkspaceBody: {
             readonly access?: components["schemas"]["Access"] | null;
             readonly mode?: components["schemas"]["WorkspaceMode"] | null;
@@ -1202,7 +1219,7 @@ export interface components {
          * @enum {string}
          */
         readonly WorkspaceMode: "mirror" | "remote-canonical";
-        /** @description Whose tree is the truth, and what the sandbox may do with it. */
+        /** @description The workspace's mode, and the sandbox's access to it. */
         readonly WorkspaceView: {
             readonly access: components["schemas"]["Access"];
             readonly mode: components["schemas"]["WorkspaceMode"];
