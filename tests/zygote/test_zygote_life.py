@@ -98,17 +98,19 @@ def heard(link: socket.socket) -> wire.Ended:
 
 
 def test_destroy_leaves_nothing(rig: ZygoteRig) -> None:
-    box = rig.start("sb_traces", env=ENV)
+    # The whole machine is searched, where another run may have its own.
+    sandbox = f"sb_traces{os.getpid()}"
+    box = rig.start(sandbox, env=ENV)
     daemon = "setsid sh -c 'trap \"\" HUP TERM; sleep 1000' >/dev/null 2>&1 & echo started"
     assert rig.inside(box, "/bin/sh", "-c", daemon)[1] == "started\n"
-    pidfds = processes_of(known(rig, "sb_traces"))
-    assert traces(rig.home.root, "sb_traces")
-    cleaned = rig.ask(wire.Destroy("sb_traces"))
+    pidfds = processes_of(known(rig, sandbox))
+    assert traces(rig.home.root, sandbox)
+    cleaned = rig.ask(wire.Destroy(sandbox))
     assert isinstance(cleaned, wire.Cleaned)
     assert cleaned.leftovers == ()
     assert all_end(pidfds, 0.1)
-    assert traces(rig.home.root, "sb_traces") == []
-    assert rig.ask(wire.Destroy("sb_traces")) == wire.Cleaned()
+    assert traces(rig.home.root, sandbox) == []
+    assert rig.ask(wire.Destroy(sandbox)) == wire.Cleaned()
 
 
 def test_zygote_terminated_as_soon_as_it_listens_leaves_no_group(uid: int) -> None:

@@ -423,7 +423,7 @@ async def test_journal_tells_of_a_terminal_without_arguments_or_output() -> None
 async def test_viewer_that_gives_no_sign_of_life_is_closed_4408(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("atoll.runtime.terminals.viewers.attach.PING_SECONDS", 0.05)
+    monkeypatch.setattr("atoll.runtime.terminals.viewers.attach.PING_SECONDS", 0.5)
     async with runtime() as rt:
         terminal = await rt.open("cat")
         url = f"http://runtime/sessions/{terminal}/attach"
@@ -433,7 +433,7 @@ async def test_viewer_that_gives_no_sign_of_life_is_closed_4408(
                 frame = await ws.receive()
             assert ws.close_code == 4408
         async with rt.attach(terminal) as seat:
-            waiting = asyncio.timeout(0.4)
+            waiting = asyncio.timeout(2)
             with contextlib.suppress(TimeoutError):
                 async with waiting:
                     await seat.to_end()
