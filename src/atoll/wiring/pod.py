@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from atoll.adapters.agents.catalogue import AGENTS
+from atoll.adapters.agents.installed import AGENTS
 from atoll.domain.agent.agent import named
 from atoll.domain.errors import AtollError, Failed, Invalid
 from atoll.inside.program import host_program, init_argv

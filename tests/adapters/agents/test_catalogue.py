@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from atoll.adapters.agents.catalogue import AGENTS, allowed, find, layer, versions
 from atoll.adapters.agents.install import install, locked
+from atoll.adapters.agents.installed import AGENTS, allowed, find, layer, versions
 from atoll.adapters.agents.layers import InstalledLayers
 from atoll.adapters.agents.shelf import LayerShelf
 from atoll.domain.agent.agent import Package, named, split_reference

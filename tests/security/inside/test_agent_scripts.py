@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from atoll.adapters.agents.catalogue import find
 from atoll.adapters.agents.install import install
+from atoll.adapters.agents.installed import find
 from atoll.domain.agent.agent import Package
 from atoll.domain.errors import Failed
 

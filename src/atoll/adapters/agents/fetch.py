@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
-from atoll.adapters.agents.catalogue import SYSTEM_PATH
+from atoll.adapters.agents.installed import SYSTEM_PATH
 from atoll.domain.agent.agent import Agent, Package, layer_path
 from atoll.domain.errors import Failed
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 
-from atoll.adapters.agents.catalogue import SYSTEM_PATH, layer
 from atoll.adapters.agents.fetch import Headway, Report, Telling, fetch
+from atoll.adapters.agents.installed import SYSTEM_PATH, layer
 from atoll.domain.agent.agent import Agent, read_version
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid
 from atoll.ports.agents import Layer

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Container
 from pathlib import Path
 
-from atoll.adapters.agents.catalogue import SYSTEM_PATH, allowed, find, layer
+from atoll.adapters.agents.installed import SYSTEM_PATH, allowed, find, layer
 from atoll.domain.agent.agent import Agent, layer_path, split_reference
 from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.ports.extension import Mount

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from atoll.adapters.agents.catalogue import find
+from atoll.adapters.agents.installed import find
 from atoll.domain.agent.agent import Agent, split_reference
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo

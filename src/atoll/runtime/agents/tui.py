@@ -20,7 +20,7 @@ from atoll.domain.agent.claude_code.cards import ClaudeCards
 from atoll.domain.agent.codex.files import CodexRolloutCards
 from atoll.domain.agent.hooks import Heard, Hooks
 from atoll.domain.agent.lenient_json import Message
-from atoll.domain.agent.message_parts import GeminiCards, QwenCards
+from atoll.domain.agent.message_parts.cards import GeminiCards, QwenCards
 from atoll.domain.agent.opencode.cards import OpencodeCards
 from atoll.domain.errors import AtollError, Conflict
 from atoll.domain.terminal.draft import HalfTyped

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-from atoll.adapters.agents.catalogue import allowed
 from atoll.adapters.agents.config_folder import ConfigFolder
+from atoll.adapters.agents.installed import allowed
 from atoll.adapters.agents.layers import InstalledLayers
 from atoll.adapters.auth.book_file import BookFile
 from atoll.adapters.auth.token_file import load_or_make_token

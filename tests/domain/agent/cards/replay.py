@@ -17,7 +17,7 @@ from atoll.domain.agent.claude_code.cards import ClaudeCards
 from atoll.domain.agent.codex.cards import CodexCards
 from atoll.domain.agent.codex.files import CodexExecCards, CodexRolloutCards
 from atoll.domain.agent.lenient_json import Message
-from atoll.domain.agent.message_parts import GeminiCards, QwenCards
+from atoll.domain.agent.message_parts.cards import GeminiCards, QwenCards
 from atoll.domain.agent.opencode.cards import OpencodeCards
 from tests.places import TESTS
 

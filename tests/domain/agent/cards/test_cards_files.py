@@ -7,7 +7,7 @@ import pytest
 
 from atoll.domain.agent.card import Card, Draft, Kind, State
 from atoll.domain.agent.card_log import CardLog
-from atoll.domain.agent.message_parts import GeminiCards, QwenCards
+from atoll.domain.agent.message_parts.cards import GeminiCards, QwenCards
 from atoll.domain.agent.opencode.cards import OpencodeCards
 from tests.domain.agent.cards.replay import AT, Plain
 

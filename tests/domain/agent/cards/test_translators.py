@@ -16,7 +16,7 @@ from atoll.domain.agent.codex.conversation import CodexConversation
 from atoll.domain.agent.codex.files import CodexExecCards, CodexRolloutCards
 from atoll.domain.agent.conversation import Conversation, Terms
 from atoll.domain.agent.hooks import Hooks
-from atoll.domain.agent.message_parts import GeminiCards, QwenCards
+from atoll.domain.agent.message_parts.cards import GeminiCards, QwenCards
 from atoll.domain.agent.opencode.cards import OpencodeCards
 from atoll.domain.errors import Conflict, Invalid, NotFound
 from atoll.domain.terminal.previews import previews

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from atoll.adapters.agents.catalogue import find
+from atoll.adapters.agents.installed import find
 from atoll.domain.agent.agent import LAYERS, Agent
 from atoll.domain.errors import Invalid, NotFound
 from atoll.ports.extension import Mount

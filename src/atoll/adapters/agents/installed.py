@@ -7,15 +7,15 @@ sandbox sees it read-only. Several versions lie side by side.
 from collections.abc import Container
 from pathlib import Path
 
-from atoll.adapters.agents.aider import AIDER
-from atoll.adapters.agents.claude_code import CLAUDE_CODE
-from atoll.adapters.agents.codex import CODEX
-from atoll.adapters.agents.cursor_agent import CURSOR_AGENT
-from atoll.adapters.agents.gemini_cli import GEMINI_CLI
-from atoll.adapters.agents.opencode import OPENCODE
-from atoll.adapters.agents.qwen_code import QWEN_CODE
-from atoll.adapters.agents.shell import SHELL
 from atoll.domain.agent.agent import Agent
+from atoll.domain.agent.catalogue.aider import AIDER
+from atoll.domain.agent.catalogue.claude_code import CLAUDE_CODE
+from atoll.domain.agent.catalogue.codex import CODEX
+from atoll.domain.agent.catalogue.cursor_agent import CURSOR_AGENT
+from atoll.domain.agent.catalogue.gemini_cli import GEMINI_CLI
+from atoll.domain.agent.catalogue.opencode import OPENCODE
+from atoll.domain.agent.catalogue.qwen_code import QWEN_CODE
+from atoll.domain.agent.catalogue.shell import SHELL
 from atoll.domain.errors import NotFound
 
 AGENTS: tuple[Agent, ...] = (
