@@ -17,8 +17,8 @@ from pathlib import Path
 
 import msgspec
 
-from atoll.adapters.agents.installed import AGENTS
 from atoll.domain.agent.agent import named
+from atoll.domain.agent.registry import AGENTS
 from atoll.domain.errors import AtollError, Failed, Invalid
 from atoll.inside.program import host_program, init_argv
 from atoll.ports.runtime_boot import Agent, RuntimeBoot

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from atoll.adapters.agents.install import install, locked
-from atoll.adapters.agents.installed import AGENTS, allowed, find, layer, versions
+from atoll.adapters.agents.installed import layer, versions
 from atoll.adapters.agents.layers import InstalledLayers
 from atoll.adapters.agents.shelf import LayerShelf
 from atoll.domain.agent.agent import Package, named, split_reference
+from atoll.domain.agent.registry import AGENTS, allowed, find
 from atoll.domain.broker.provider import PROVIDERS
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid, NotFound
-from atoll.domain.sandbox.interior import AGENT_STATE
 from atoll.testing import AgentLayersContract, AgentShelfContract
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
@@ -66,18 +66,12 @@ def test_catalogue_names_and_aliases_are_one_agent_each() -> None:
 def test_agent_file_holds_together(agent: object) -> None:
     assert agent in AGENTS
     known = next(one for one in AGENTS if one is agent)
-    assert set(known.state) <= {inside for _, inside in AGENT_STATE}
     assert set(known.providers) <= set(PROVIDERS)
     assert known.package is not None or known.hint
     for argv in (known.argv, known.task_argv):
         assert known.command in {word.rsplit("/", 1)[-1] for word in argv}
     for seed in known.seeds:
         assert not seed.path.startswith("/") and ".." not in seed.path
-
-
-def test_every_kept_folder_belongs_to_an_agent() -> None:
-    kept = {inside for _, inside in AGENT_STATE}
-    assert kept == {folder for agent in AGENTS for folder in agent.state}
 
 
 def test_install_npm_layer_is_whole_readable_and_made_once(tmp_path: Path, npm: Path) -> None:
@@ -219,7 +213,8 @@ def test_shelf_lists_installs_and_removes(tmp_path: Path, npm: Path) -> None:
     assert not next(one for one in shelf.list() if one.agent.name == "codex").versions
     shelf.install("codex", None, quiet)
     shelf.install("codex@0.1.0", None, quiet)
-    assert shelf.list()[0].versions == ("0.169.0", "0.1.0")
+    codex = next(one for one in shelf.list() if one.agent.name == "codex")
+    assert codex.versions == ("0.169.0", "0.1.0")
     assert [one.version for one in shelf.remove("codex", "0.1.0")] == ["0.1.0"]
     assert [one.version for one in shelf.remove("codex", None)] == ["0.169.0"]
     with pytest.raises(NotFound, match="installed: none"):

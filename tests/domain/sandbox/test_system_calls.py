@@ -1,5 +1,6 @@
+from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.sandbox import runtime_calls
-from atoll.domain.sandbox.interior import AGENT_STATE, HOME, MASKED, SCRATCH
+from atoll.domain.sandbox.interior import HOME, MASKED, SCRATCH
 from atoll.domain.sandbox.system_calls import (
     ABSENT,
     BITS_REFUSED,

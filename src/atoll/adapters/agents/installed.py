@@ -1,43 +1,15 @@
-"""The agents Atoll knows, and which versions of them lie in a folder of layers.
+"""Which versions of agents lie in a folder of layers.
 
 A layer is `<folder>/<agent>/<version>/`, made once by `install` and never changed; a
 sandbox sees it read-only. Several versions lie side by side.
 """
 
-from collections.abc import Container
 from pathlib import Path
 
 from atoll.domain.agent.agent import Agent
-from atoll.domain.agent.catalogue.aider import AIDER
-from atoll.domain.agent.catalogue.claude_code import CLAUDE_CODE
-from atoll.domain.agent.catalogue.codex import CODEX
-from atoll.domain.agent.catalogue.cursor_agent import CURSOR_AGENT
-from atoll.domain.agent.catalogue.gemini_cli import GEMINI_CLI
-from atoll.domain.agent.catalogue.opencode import OPENCODE
-from atoll.domain.agent.catalogue.qwen_code import QWEN_CODE
-from atoll.domain.agent.catalogue.shell import SHELL
-from atoll.domain.errors import NotFound
-
-AGENTS: tuple[Agent, ...] = (
-    CODEX, CLAUDE_CODE, OPENCODE, QWEN_CODE, GEMINI_CLI, AIDER, CURSOR_AGENT, SHELL,
-)  # fmt: skip
 
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 """Programs a sandbox of image `host` shares with the host."""
-
-
-def find(name: str) -> Agent:
-    """The agent called `name`, or one of whose aliases it is; raises `NotFound`."""
-    for agent in AGENTS:
-        if name in (agent.name, *agent.aliases):
-            return agent
-    known = ", ".join(agent.name for agent in AGENTS)
-    raise NotFound(f"no agent is called {name[:80]!r}; known: {known}", field="agent")
-
-
-def allowed(catalogue: Container[str] | None) -> tuple[Agent, ...]:
-    """The agents that may be used where `catalogue` names them; None names all."""
-    return tuple(one for one in AGENTS if catalogue is None or one.name in catalogue)
 
 
 def versions(folder: Path, agent: Agent) -> tuple[str, ...]:

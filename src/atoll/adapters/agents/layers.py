@@ -4,8 +4,9 @@ import shutil
 from collections.abc import Container
 from pathlib import Path
 
-from atoll.adapters.agents.installed import SYSTEM_PATH, allowed, find, layer
+from atoll.adapters.agents.installed import SYSTEM_PATH, layer
 from atoll.domain.agent.agent import Agent, layer_path, split_reference
+from atoll.domain.agent.registry import allowed, find
 from atoll.domain.errors import Forbidden, Invalid, NotFound
 from atoll.ports.extension import Mount
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from atoll.adapters.agents.install import install, locked
-from atoll.adapters.agents.installed import AGENTS, SYSTEM_PATH, find, layer, versions
+from atoll.adapters.agents.installed import SYSTEM_PATH, layer, versions
 from atoll.domain.agent.agent import Agent, layer_path, split_reference
+from atoll.domain.agent.registry import AGENTS, find
 from atoll.domain.errors import Conflict, NotFound
 from atoll.ports.agents import Layer, Shelved
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from atoll.adapters.agents.installed import find
 from atoll.domain.agent.agent import Agent, split_reference
+from atoll.domain.agent.registry import find
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports import Mount, RuntimeClient

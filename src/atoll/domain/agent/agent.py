@@ -1,6 +1,6 @@
 """A coding agent as Atoll sees it: where its program comes from and how it is started.
 
-Data only; one file per agent in `adapters.agents`. What an agent needs to know inside a
+Data only; one file per agent in `domain.agent.catalogue`. What an agent needs to know inside a
 sandbox (broker addresses, quiet flags, onboarding answers) is seeded once, so that a
 person's own changes to those files stay.
 """
@@ -45,13 +45,9 @@ class Package:
     about_mib: int = 0
 
 
-Protocol = Literal["claude", "codex", "acp"]
-"""The protocol of an agent's machine mode; `domain.agent` implements each."""
-
-
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The machine mode of an agent.
+    """The machine mode of an agent, which speaks `protocol` (`readers.CONVERSATIONS`).
 
     `argv` starts it so that it asks before it acts; `allow_argv` is added where everything is
     allowed. `resume_argv` resumes its last conversation, `conversation_argv` the one whose id is
@@ -59,7 +55,7 @@ class Machine:
     cannot resume.
     """
 
-    protocol: Protocol
+    protocol: str
     argv: tuple[str, ...]
     allow_argv: tuple[str, ...] = ()
     resume_argv: tuple[str, ...] = ()
@@ -111,7 +107,7 @@ class Agent:
     hint: str = ""
     watch_argv: tuple[str, ...] = ()
     watch_files: tuple[WatchFile, ...] = ()
-    transcript: Literal["", "claude", "codex", "gemini", "opencode", "qwen"] = ""
+    transcript: str = ""
     prompt_argv: tuple[str, ...] | None = None
     machine: Machine | None = None
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.sandbox.interior import (
-    AGENT_STATE,
     GIT_EMAIL,
     GIT_NAME,
     HOME,

@@ -93,19 +93,6 @@ MASKED = (
 )
 """The parts of /proc that reveal the machine or its other users; absent ones are skipped."""
 
-AGENT_STATE = (
-    ("claude", ".claude"),
-    ("codex", ".codex"),
-    ("opencode", ".local/share/opencode"),
-    ("opencode-config", ".config/opencode"),
-    ("qwen", ".qwen"),
-    ("gemini", ".gemini"),
-    ("aider", ".aider"),
-    ("cursor", ".cursor"),
-)
-"""The agents' state that outlives a stop: (name below the box's state, name below the home
-inside)."""
-
 PREFIXES = (
     ("npm", "NPM_CONFIG_PREFIX", ".npm-global"),
     ("pip", "PYTHONUSERBASE", ".local"),

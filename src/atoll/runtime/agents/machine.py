@@ -8,12 +8,10 @@ from collections.abc import Callable
 
 import msgspec
 
-from atoll.domain.agent.acp.conversation import AcpConversation
 from atoll.domain.agent.card import Card, Draft, Kind, State
-from atoll.domain.agent.claude_code.conversation import ClaudeConversation
-from atoll.domain.agent.codex.conversation import CodexConversation
 from atoll.domain.agent.conversation import Conversation, Step, Terms
 from atoll.domain.agent.lenient_json import Message
+from atoll.domain.agent.readers import CONVERSATIONS
 from atoll.domain.errors import Conflict, Invalid
 from atoll.runtime.agents.lines import Lines
 from atoll.runtime.agents.session import Driven
@@ -25,15 +23,10 @@ log = logging.getLogger("atoll.runtime")
 
 def conversation(protocol: str, terms: Terms) -> Conversation:
     """The conversation of a protocol. Raises `Invalid` for one nobody speaks."""
-    makers: dict[str, Callable[[], Conversation]] = {
-        "claude": ClaudeConversation,
-        "codex": lambda: CodexConversation(terms),
-        "acp": lambda: AcpConversation(terms),
-    }
-    maker = makers.get(protocol)
+    maker = CONVERSATIONS.get(protocol)
     if maker is None:
         raise Invalid(f"no machine mode is called {protocol!r}", field="mode")
-    return maker()
+    return maker(terms)
 
 
 class Talking:

@@ -9,19 +9,15 @@ import asyncio
 import contextlib
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import msgspec
 
-from atoll.domain.agent.card import Card, Said
-from atoll.domain.agent.claude_code.cards import ClaudeCards
+from atoll.domain.agent.card import Card
 from atoll.domain.agent.codex.files import CodexRolloutCards
 from atoll.domain.agent.hooks import Heard, Hooks
-from atoll.domain.agent.lenient_json import Message
-from atoll.domain.agent.message_parts.cards import GeminiCards, QwenCards
-from atoll.domain.agent.opencode.cards import OpencodeCards
+from atoll.domain.agent.readers import TRANSCRIPTS
 from atoll.domain.errors import AtollError, Conflict
 from atoll.domain.terminal.draft import HalfTyped
 from atoll.ports.runtime_boot import WatchFile
@@ -183,23 +179,6 @@ async def _within(seconds: float, event: asyncio.Event) -> bool:
     return loop.time() < due
 
 
-class Transcript(Protocol):
-    """Makes cards of the lines an agent writes down."""
-
-    def take(self, message: Message) -> list[Said]:
-        """What one line means."""
-        ...
-
-
-_READERS: Mapping[str, Callable[[], Transcript]] = {
-    "claude": ClaudeCards,
-    "codex": CodexRolloutCards,
-    "gemini": GeminiCards,
-    "opencode": OpencodeCards,
-    "qwen": QwenCards,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Means:
     """By what an agent is watched: who reads its transcript, and the files that make it tell."""
@@ -297,7 +276,7 @@ class Watch:
                 reading.cancel()
 
     async def _read(self, path: str) -> None:
-        cards = _READERS.get(self._means.reader, CodexRolloutCards)()
+        cards = TRANSCRIPTS.get(self._means.reader, CodexRolloutCards)()
         tail = self._run("tail", "-n", "+1", "-F", "--", path)
         async with lines(self._spawner, tail) as transcript:
             async for line in transcript.said():

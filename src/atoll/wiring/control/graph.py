@@ -14,7 +14,6 @@ from pathlib import Path
 import msgspec
 
 from atoll.adapters.agents.config_folder import ConfigFolder
-from atoll.adapters.agents.installed import allowed
 from atoll.adapters.agents.layers import InstalledLayers
 from atoll.adapters.auth.book_file import BookFile
 from atoll.adapters.auth.token_file import load_or_make_token
@@ -32,6 +31,7 @@ from atoll.adapters.vaults.envelope import EnvelopeVault
 from atoll.adapters.workspaces.metadata_files import HomeMetadata
 from atoll.adapters.zygote.importer import ZygoteImporter
 from atoll.domain.agent.agent import named
+from atoll.domain.agent.registry import allowed
 from atoll.domain.people.principal import Principal
 from atoll.ports.extension import ExtensionSetup
 from atoll.services.identifiers import Identifiers

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from atoll.adapters.agents.installed import find
 from atoll.adapters.extensions.docker.build_rules import USUAL_RULES, BuildRules
+from atoll.domain.agent.registry import find
 from atoll.domain.broker.price import PRICES
 from atoll.domain.broker.provider import PROVIDERS, safe_base_url
 from atoll.domain.errors import Invalid, NotFound

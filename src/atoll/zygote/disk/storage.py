@@ -8,8 +8,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.errors import Failed
-from atoll.domain.sandbox.interior import AGENT_STATE
 from atoll.zygote.daemon import kernel
 from atoll.zygote.disk import image
 from atoll.zygote.disk.engine_mounts import EngineMount, EngineMounts, engine_mount_at

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.sandbox.interior import (
-    AGENT_STATE,
     BARE_BYTES,
     DOORS,
     FILTERS,

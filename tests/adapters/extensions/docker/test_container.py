@@ -14,9 +14,10 @@ from atoll.adapters.extensions.docker.images import Picture
 from atoll.adapters.extensions.docker.pulls import is_reference, split_reference
 from atoll.adapters.extensions.docker.seccomp_profile import all_but, profile_for
 from atoll.adapters.zygote.environment import environment_with_image
+from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.files.host_mount import HostMount
-from atoll.domain.sandbox.interior import AGENT_STATE, SCRATCH
+from atoll.domain.sandbox.interior import SCRATCH
 from atoll.domain.sandbox.system_calls import DENIED, TERMINAL_REQUESTS
 from atoll.ports.extension import Mount
 from atoll.wire.zygote.messages import Awaited, Box

@@ -11,10 +11,10 @@ from pathlib import PurePosixPath
 import msgspec
 
 from atoll.adapters.extensions.docker.images import Picture
+from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import HostMount, below_any
 from atoll.domain.sandbox.interior import (
-    AGENT_STATE,
     BARE_BYTES,
     DOORS,
     FILTERS,

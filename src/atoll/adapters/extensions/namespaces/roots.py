@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from atoll.adapters.agents.installed import find
 from atoll.domain.agent.agent import LAYERS, Agent
+from atoll.domain.agent.registry import find
 from atoll.domain.errors import Invalid, NotFound
 from atoll.ports.extension import Mount
 from atoll.ports.images import Tree

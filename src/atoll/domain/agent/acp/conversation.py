@@ -183,3 +183,6 @@ def _selected(number: Value, option: str) -> Outgoing:
 
 def _rpc(**fields: Value) -> Outgoing:
     return {"jsonrpc": "2.0", **fields}
+
+
+CONVERSATIONS = {"acp": AcpConversation}

@@ -10,7 +10,7 @@ _QUIET = (
     "--no-show-release-notes", "--no-gitignore",
 )  # fmt: skip
 
-AIDER = Agent(
+AGENT = Agent(
     name="aider",
     command="aider",
     argv=("aider", *_QUIET),

@@ -22,7 +22,7 @@ _EVENTS = (
 _HOOK = {"matcher": "", "hooks": [{"type": "command", "timeout": 5, "command": HOOK_COMMAND}]}
 _WATCH = json.dumps({"hooks": {event: [_HOOK] for event in _EVENTS}})
 
-CLAUDE_CODE = Agent(
+AGENT = Agent(
     name="claude-code",
     command="claude",
     argv=("claude", "--dangerously-skip-permissions"),

@@ -31,7 +31,7 @@ _EVENTS = (
 _HOOK = f'{{type="command",timeout=5,command={json.dumps(HOOK_COMMAND)}}}'
 _WATCH = tuple(word for event in _EVENTS for word in ("-c", f"hooks.{event}=[{{hooks=[{_HOOK}]}}]"))
 
-CODEX = Agent(
+AGENT = Agent(
     name="codex",
     command="codex",
     argv=("codex", "--no-daemon"),

@@ -9,7 +9,7 @@ _CONFIG = (
     '"permissions":{"allow":["Shell(*)","Read(**)","Write(**)"],"deny":[]}}\n'
 )
 
-CURSOR_AGENT = Agent(
+AGENT = Agent(
     name="cursor-agent",
     command="cursor-agent",
     argv=("cursor-agent", "--force"),

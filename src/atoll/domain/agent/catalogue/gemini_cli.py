@@ -26,7 +26,7 @@ _SETTINGS = (
     + "\n"
 )  # fmt: skip
 
-GEMINI_CLI = Agent(
+AGENT = Agent(
     name="gemini-cli",
     command="gemini",
     argv=("gemini", "--yolo", "--skip-trust"),

@@ -48,7 +48,7 @@ export const Atoll = async () => ({
 """
 _WATCH = json.dumps({"plugin": ["file://{ear}.js"]})
 
-OPENCODE = Agent(
+AGENT = Agent(
     name="opencode",
     command="opencode",
     argv=("opencode",),

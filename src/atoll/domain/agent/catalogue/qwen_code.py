@@ -30,7 +30,7 @@ _EVENTS = (
 _HOOK = {"hooks": [{"type": "command", "timeout": 5000, "command": HOOK_COMMAND}]}
 _WATCH = json.dumps({"hooks": {event: [_HOOK] for event in _EVENTS}})
 
-QWEN_CODE = Agent(
+AGENT = Agent(
     name="qwen-code",
     command="qwen",
     argv=_QWEN,

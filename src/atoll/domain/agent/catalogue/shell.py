@@ -2,7 +2,7 @@
 
 from atoll.domain.agent.agent import Agent
 
-SHELL = Agent(
+AGENT = Agent(
     name="shell",
     command="bash",
     argv=("/bin/bash",),

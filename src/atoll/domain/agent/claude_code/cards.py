@@ -219,3 +219,6 @@ class ClaudeCards:
 
 def _status(card_id: str, title: str, state: State, words: str = "") -> Draft:
     return Draft(id=card_id, kind=Kind.STATUS, state=state, title=title, text=words)
+
+
+TRANSCRIPTS = {"claude": ClaudeCards}

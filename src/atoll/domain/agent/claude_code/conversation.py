@@ -102,3 +102,6 @@ def _refusal(name: str) -> Outgoing:
         "type": "control_response",
         "response": {"subtype": "error", "request_id": name, "error": error},
     }
+
+
+CONVERSATIONS = {"claude": lambda _terms: ClaudeConversation()}

@@ -161,3 +161,6 @@ def _result(
         action = "accept" if accepted else "decline"
         return {"action": action, "content": {} if accepted else None}, accepted
     return {"decision": decision}, accepted
+
+
+CONVERSATIONS = {"codex": CodexConversation}

@@ -94,3 +94,6 @@ def _call(payload: Message) -> list[Said]:
         return []
     words = text(given, "cmd") or command_text(given)
     return [Draft(card_id, Kind.BASH, State.RUNNING, title=short(words), data={"command": words})]
+
+
+TRANSCRIPTS = {"codex": CodexRolloutCards}

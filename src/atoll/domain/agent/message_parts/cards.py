@@ -166,3 +166,6 @@ def _done(card_id: str, kind: Kind, output: str, status: str) -> Draft:
 def _output(call: Message) -> str:
     first = next(iter(parts(call, "result")), {})
     return text(part(part(first, "functionResponse"), "response"), "output", "error")
+
+
+TRANSCRIPTS = {"gemini": GeminiCards, "qwen": QwenCards}

@@ -113,3 +113,6 @@ def _tool(piece: Message) -> Draft:
         case _:
             data = {"tool": name, "input": msgspec.json.encode(given).decode()}
             return Draft(card_id, kind, state, name, output or None, data)
+
+
+TRANSCRIPTS = {"opencode": OpencodeCards}

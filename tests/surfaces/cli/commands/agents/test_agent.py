@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from atoll.adapters.agents.installed import find
+from atoll.domain.agent.registry import find
 from atoll.domain.errors import NotFound
 from atoll.ports.agents import Layer, Shelved
 from atoll.surfaces.cli.commands.agents import control as agent_control

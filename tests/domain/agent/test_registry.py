@@ -1,0 +1,50 @@
+import pytest
+
+from atoll.domain.agent.conversation import Terms
+from atoll.domain.agent.readers import CONVERSATIONS, TRANSCRIPTS
+from atoll.domain.agent.registry import AGENT_STATE, AGENTS, allowed, find
+from atoll.domain.errors import NotFound
+
+
+def test_each_agent_is_found_by_its_names() -> None:
+    assert [agent.name for agent in AGENTS] == sorted(agent.name for agent in AGENTS)
+    assert {"claude-code", "codex", "shell"} <= {agent.name for agent in AGENTS}
+    for agent in AGENTS:
+        assert all(find(name) is agent for name in (agent.name, *agent.aliases))
+    with pytest.raises(NotFound, match=r"no agent is called 'nobody'; known: .*codex"):
+        find("nobody")
+
+
+def test_allowed_agents_are_those_of_the_setting() -> None:
+    assert allowed(None) == AGENTS
+    assert [agent.name for agent in allowed(("shell", "codex"))] == ["codex", "shell"]
+    assert allowed(()) == ()
+
+
+def test_names_of_kept_state_stay_as_they_are_on_disks() -> None:
+    assert set(AGENT_STATE) >= {
+        ("claude", ".claude"), ("codex", ".codex"), ("opencode", ".local/share/opencode"),
+        ("opencode-config", ".config/opencode"), ("qwen", ".qwen"), ("gemini", ".gemini"),
+        ("aider", ".aider"), ("cursor", ".cursor"),
+    }  # fmt: skip
+
+
+def test_kept_state_has_one_name_and_one_place_each() -> None:
+    for column in zip(*AGENT_STATE, strict=True):
+        assert len(set(column)) == len(AGENT_STATE)
+
+
+@pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
+def test_readers_that_an_agent_names_are_there(agent: object) -> None:
+    known = next(one for one in AGENTS if one is agent)
+    assert not known.transcript or known.transcript in TRANSCRIPTS
+    assert known.machine is None or known.machine.protocol in CONVERSATIONS
+
+
+def test_each_reader_serves_an_agent_and_can_be_made() -> None:
+    assert set(TRANSCRIPTS) == {agent.transcript for agent in AGENTS} - {""}
+    assert set(CONVERSATIONS) == {agent.machine.protocol for agent in AGENTS if agent.machine}
+    for reader in TRANSCRIPTS.values():
+        assert reader().take({}) == []
+    for conversation in CONVERSATIONS.values():
+        conversation(Terms("/workspace")).begin()
