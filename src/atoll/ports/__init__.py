@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from atoll.ports.metadata import MetadataFiles
     from atoll.ports.runtime import (
         Channel,
-        RuntimeCall,
         RuntimeClient,
         RuntimeClients,
-        RuntimeReply,
         RuntimeStream,
         Tether,
     )
@@ -76,10 +74,8 @@ __all__ = [
     "Provision",
     "Pty",
     "Reachability",
-    "RuntimeCall",
     "RuntimeClient",
     "RuntimeClients",
-    "RuntimeReply",
     "RuntimeStream",
     "SafetyLayers",
     "SandboxQuery",
@@ -122,10 +118,8 @@ if not TYPE_CHECKING:  # to a type checker any name would be here
         "Provision": "extension",
         "Pty": "spawner",
         "Reachability": "extension",
-        "RuntimeCall": "runtime",
         "RuntimeClient": "runtime",
         "RuntimeClients": "runtime",
-        "RuntimeReply": "runtime",
         "RuntimeStream": "runtime",
         "SafetyLayers": "safety",
         "SandboxQuery": "store",

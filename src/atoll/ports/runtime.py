@@ -1,40 +1,23 @@
 """The RuntimeClient port: how the control plane speaks the runtime contract.
 
-The contract itself (`docs/program/runtime-contract.md`) is HTTP and WebSocket over a unix socket
-or TCP with a token; this port only moves requests, streams and frames.
+The contract itself (`wire.contract`, `docs/program/runtime-contract.md`) is HTTP and WebSocket
+over a unix socket or TCP with a token; this port sends its calls and moves streams and frames.
 """
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from atoll.ports.extension import Reachability
+from atoll.wire.contract.call import RuntimeCall
 
-
-@dataclass(frozen=True, slots=True)
-class RuntimeCall:
-    """One request. `query` values are already text; `body` is the whole body or a stream."""
-
-    method: str
-    path: str
-    query: tuple[tuple[str, str], ...] = ()
-    headers: tuple[tuple[str, str], ...] = ()
-    body: bytes | AsyncIterator[bytes] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RuntimeReply:
-    """A whole answer. Status ≥ 400 carries an RFC 9457 problem document as body."""
-
-    status: int
-    headers: tuple[tuple[str, str], ...]
-    body: bytes
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class RuntimeStream:
-    """An answer whose body is still arriving; leaving the context aborts it."""
+    """An accepted answer whose body is still arriving; leaving the context aborts it."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -90,13 +73,15 @@ class Tether(Protocol):
 
 
 class RuntimeClient(Protocol):
-    """A connection to one runtime. Everything raises `Unavailable` when it cannot be reached."""
+    """A connection to one runtime. Everything raises `Unavailable` when it cannot be reached, and
+    calls and streams the error that a problem document stands for."""
 
-    async def call(self, call: RuntimeCall) -> RuntimeReply:
-        """Send a small request and read the whole answer."""
+    async def call(self, call: RuntimeCall[T]) -> T:
+        """Send a small request and read the whole answer. Raises `Failed` for an answer that is
+        not what the contract says."""
         ...
 
-    def stream(self, call: RuntimeCall) -> AbstractAsyncContextManager[RuntimeStream]:
+    def stream(self, call: RuntimeCall[bytes]) -> AbstractAsyncContextManager[RuntimeStream]:
         """Send a request and read the answer as it comes, with backpressure."""
         ...
 

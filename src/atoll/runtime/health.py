@@ -4,26 +4,9 @@ import asyncio
 import os
 from dataclasses import dataclass
 
-import msgspec
-
 from atoll import __version__
 from atoll.runtime.clock import timestamp
-
-
-class HealthRecord(msgspec.Struct, frozen=True):
-    """The answer of `GET /health`."""
-
-    sandbox_id: str
-    generation: int
-    version: str
-    pid: int
-    started_at: str
-    sessions: int
-    execs: int
-    attached: int
-    idle_seconds: float
-    unused_seconds: float
-
+from atoll.wire.contract.journal import HealthRecord
 
 _USES = ("agent.", "door.", "approval.")
 

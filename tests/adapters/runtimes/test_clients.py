@@ -11,7 +11,7 @@ from atoll.adapters.runtimes.http_clients import HttpRuntimeClients, Settings
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
 from atoll.ports.extension import Reachability
-from atoll.ports.runtime import RuntimeCall
+from atoll.wire.contract.call import RuntimeCall, bytes_call
 from tests.surfaces.http.world import ScriptedRuntime, runtime_on, short_folder
 
 WALL = Isolation(IsolationLevel.NONE, "none")
@@ -30,6 +30,10 @@ async def clients() -> AsyncIterator[HttpRuntimeClients]:
     await made.close()
 
 
+def status_of(status: int, _body: bytes) -> int:
+    return status
+
+
 def _reach(path: Path) -> Reachability:
     return Reachability(f"unix:{path}", WALL)
 
@@ -38,9 +42,10 @@ async def test_call_over_a_unix_socket_gives_status_headers_and_body(
     folder: Path, clients: HttpRuntimeClients
 ) -> None:
     async with runtime_on(folder / "s") as runtime:
-        call = RuntimeCall("POST", "/sessions/t_1/signal", (("a", "b c&d"),), body=b"{}")
-        reply = await clients.client(_reach(folder / "s")).call(call)
-    assert reply.status == 204
+        query = (("a", "b c&d"),)
+        call = RuntimeCall("POST", "/sessions/t_1/signal", status_of, query, body=b"{}")
+        status = await clients.client(_reach(folder / "s")).call(call)
+    assert status == 204
     assert runtime.asked == [("POST", "/sessions/t_1/signal", {"a": "b c&d"}, b"{}")]
 
 
@@ -54,10 +59,10 @@ async def test_call_over_tcp_carries_the_token(clients: HttpRuntimeClients) -> N
     port = runner.addresses[0][1]
     try:
         reach = Reachability(f"http://127.0.0.1:{port}", WALL, token="abc")
-        reply = await clients.client(reach).call(RuntimeCall("GET", "/x"))
+        body = await clients.client(reach).call(bytes_call("/x"))
     finally:
         await runner.cleanup()
-    assert reply.body == b"Bearer abc"
+    assert body == b"Bearer abc"
     assert "abc" not in repr(reach)
 
 
@@ -81,7 +86,7 @@ async def test_calls_in_a_row_share_one_connection(
     await web.UnixSite(runner, str(folder / "s")).start()
     try:
         for _ in range(20):
-            await clients.client(_reach(folder / "s")).call(RuntimeCall("GET", "/x"))
+            await clients.client(_reach(folder / "s")).call(bytes_call("/x"))
     finally:
         await runner.cleanup()
     assert len(seen) == 1
@@ -92,10 +97,10 @@ async def test_call_to_nobody_is_unavailable_without_the_hosts_paths(
 ) -> None:
     client = clients.client(_reach(folder / "none"))
     with pytest.raises(Unavailable) as refused:
-        await client.call(RuntimeCall("GET", "/health"))
+        await client.call(bytes_call("/health"))
     assert str(folder) not in refused.value.message
     with pytest.raises(Unavailable):
-        async with client.stream(RuntimeCall("GET", "/health")):
+        async with client.stream(bytes_call("/health")):
             pass
     with pytest.raises(Unavailable):
         async with client.attach("/sessions/t_1/attach"):
@@ -112,10 +117,11 @@ async def test_redirect_of_a_runtime_is_handed_on_never_followed(
     await runner.setup()
     await web.UnixSite(runner, str(folder / "s")).start()
     try:
-        reply = await clients.client(_reach(folder / "s")).call(RuntimeCall("GET", "/x"))
+        call = RuntimeCall("GET", "/x", status_of)
+        status = await clients.client(_reach(folder / "s")).call(call)
     finally:
         await runner.cleanup()
-    assert reply.status == 302
+    assert status == 302
 
 
 async def test_answer_past_the_bound_is_refused(folder: Path, clients: HttpRuntimeClients) -> None:
@@ -127,7 +133,7 @@ async def test_answer_past_the_bound_is_refused(folder: Path, clients: HttpRunti
     await web.UnixSite(runner, str(folder / "s")).start()
     try:
         with pytest.raises(Failed):
-            await clients.client(_reach(folder / "s")).call(RuntimeCall("GET", "/x"))
+            await clients.client(_reach(folder / "s")).call(bytes_call("/x"))
     finally:
         await runner.cleanup()
 
@@ -137,7 +143,7 @@ async def test_path_that_could_lead_elsewhere_is_refused(
     folder: Path, clients: HttpRuntimeClients, path: str
 ) -> None:
     with pytest.raises(Invalid):
-        await clients.client(_reach(folder / "s")).call(RuntimeCall("GET", path))
+        await clients.client(_reach(folder / "s")).call(bytes_call(path))
 
 
 @pytest.mark.parametrize("address", ["file:///etc", "unix:relative", "ftp://h", ""])
@@ -154,7 +160,7 @@ async def test_error_of_the_streams_reader_is_its_own(
     async with runtime_on(folder / "s"):
         client = clients.client(_reach(folder / "s"))
         with pytest.raises(BrokenPipeError):
-            async with client.stream(RuntimeCall("GET", "/execs/e_1/output")):
+            async with client.stream(bytes_call("/execs/e_1/output")):
                 raise BrokenPipeError
 
 
@@ -162,7 +168,7 @@ async def test_stream_left_early_is_closed_at_the_runtime(
     folder: Path, clients: HttpRuntimeClients
 ) -> None:
     async with runtime_on(folder / "s") as runtime:
-        call = RuntimeCall("GET", "/files/watch", (("path", "hold"),))
+        call = bytes_call("/files/watch", query=(("path", "hold"),))
         async with clients.client(_reach(folder / "s")).stream(call) as answer:
             assert await anext(answer.body)
         async with asyncio.timeout(5):
@@ -191,7 +197,7 @@ async def test_runtimes_past_the_bound_push_idle_connections_out(folder: Path) -
         for name in ("a", "b", "c", "d"):
             async with runtime_on(folder / name) as runtime:
                 assert isinstance(runtime, ScriptedRuntime)
-                await clients.client(_reach(folder / name)).call(RuntimeCall("GET", "/health"))
+                await clients.client(_reach(folder / name)).call(bytes_call("/health"))
         assert clients.held == 2
     finally:
         await clients.close()
@@ -201,4 +207,4 @@ async def test_call_after_close_is_unavailable(folder: Path) -> None:
     clients = HttpRuntimeClients()
     await clients.close()
     with pytest.raises(Unavailable):
-        await clients.client(_reach(folder / "s")).call(RuntimeCall("GET", "/health"))
+        await clients.client(_reach(folder / "s")).call(bytes_call("/health"))

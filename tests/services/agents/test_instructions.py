@@ -5,7 +5,7 @@ import pytest
 from atoll.domain.errors import Invalid
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, RepoWish, SetupMetadata
-from atoll.ports import RuntimeCall
+from atoll.wire.contract.call import RuntimeCall
 from tests.services.scene import Scene, scene
 
 WHERE = "https://example.org/o/r at main"
@@ -17,7 +17,7 @@ WISH = CreateSandbox(
 )
 
 
-def execs(s: Scene) -> list[RuntimeCall]:
+def execs(s: Scene) -> list[RuntimeCall[object]]:
     return [call for call in s.runtime.calls if call.path == "/execs"]
 
 

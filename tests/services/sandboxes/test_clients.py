@@ -2,32 +2,37 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import pytest
 
 from atoll.domain.errors import Conflict, Unavailable
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import CreateSandbox, Sandbox, State
-from atoll.ports import RuntimeCall, RuntimeReply
 from atoll.services.terminals.execs import Execs
 from atoll.services.terminals.files import Files
+from atoll.wire.contract.call import RuntimeCall
+from atoll.wire.contract.execs import ExecBody
 from tests.services.scene import Scene, scene
 
 Act = Callable[[Scene, Sandbox], Awaitable[object]]
 
 
 async def execute(s: Scene, made: Sandbox) -> None:
-    await Execs(s.sandboxes).run(LOCAL_PERSON, made.id, b"{}")
+    await Execs(s.sandboxes).run(LOCAL_PERSON, made.id, ExecBody(argv=["true"]))
 
 
 async def follow(s: Scene, made: Sandbox) -> None:
-    async with Execs(s.sandboxes).stream(LOCAL_PERSON, made.id, b"{}"):
+    async with Execs(s.sandboxes).stream(LOCAL_PERSON, made.id, ExecBody(argv=["true"])):
         pass
 
 
 async def read(s: Scene, made: Sandbox) -> None:
     async with Files(s.sandboxes).archive(LOCAL_PERSON, made.id, (("path", "."),)):
         pass
+
+
+T = TypeVar("T")
 
 
 async def stop(s: Scene, made: Sandbox) -> None:
@@ -64,7 +69,7 @@ def breaks_off(s: Scene, made: Sandbox, meanwhile: Act) -> None:
     """Make the next exec or read lose its runtime after `meanwhile`."""
     plain = s.runtime.call
 
-    async def call(asked: RuntimeCall) -> RuntimeReply:
+    async def call(asked: RuntimeCall[T]) -> T:
         if asked.path not in ("/execs", "/files/archive"):
             return await plain(asked)
         await meanwhile(s, made)

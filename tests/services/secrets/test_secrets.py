@@ -9,9 +9,9 @@ from atoll.domain.ids import PrincipalId
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
 from atoll.domain.sandbox.sandbox import SetupMetadata
 from atoll.domain.secrets.secret import Place, Purpose, Secret, Use
-from atoll.ports import RuntimeCall
 from atoll.services.secrets.secrets import SetSecret
-from atoll.wire.contract.policy import Policy, decode_policy
+from atoll.wire.contract.call import RuntimeCall
+from atoll.wire.contract.policy import Policy, PolicyView, decode_policy
 from tests.services.scene import Scene, scene
 
 KEY = "sk-canary-A1b2C3d4E5"
@@ -25,9 +25,13 @@ def wish(name: str = "K", value: str = KEY, use: Use = OPENAI, scope: str = "per
     return SetSecret(name, value, use, scope)
 
 
+def view(revision: int) -> dict[str, object]:
+    return msgspec.structs.asdict(PolicyView(revision, [], [], "none"))
+
+
 def accepting(s: Scene) -> None:
-    s.runtime.answers["PUT", "/policy"] = (200, {"revision": 1})
-    s.runtime.answers["GET", "/policy"] = (200, {"revision": 1})
+    s.runtime.answers["PUT", "/policy"] = (200, view(1))
+    s.runtime.answers["GET", "/policy"] = (200, view(1))
 
 
 def policies(s: Scene) -> list[Policy]:
@@ -35,11 +39,11 @@ def policies(s: Scene) -> list[Policy]:
     return [_policy(call) for call in s.runtime.calls if _is_put(call)]
 
 
-def _is_put(call: RuntimeCall) -> bool:
+def _is_put(call: RuntimeCall[object]) -> bool:
     return (call.method, call.path) == ("PUT", "/policy")
 
 
-def _policy(call: RuntimeCall) -> Policy:
+def _policy(call: RuntimeCall[object]) -> Policy:
     assert isinstance(call.body, bytes)
     return decode_policy(call.body)
 
@@ -200,7 +204,7 @@ async def test_runtime_with_a_newer_number_is_told_above_it() -> None:
         accepting(s)
         await s.ready()
         far = 10**17
-        s.runtime.answers["GET", "/policy"] = (200, {"revision": far})
+        s.runtime.answers["GET", "/policy"] = (200, view(far))
         s.runtime.answers["PUT", "/policy"] = (409, {"code": "conflict", "detail": "older"})
         await set_(s)
         assert policies(s)[-1].revision > far

@@ -1,18 +1,12 @@
 import msgspec
 import pytest
 
-from atoll.domain.errors import Conflict, Failed, Invalid, NotFound, Unavailable
+from atoll.domain.errors import Invalid, NotFound, Unavailable
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.ports import RuntimeReply
 from atoll.services.terminals.execs import Execs
 from atoll.services.terminals.files import Files
-from atoll.services.terminals.runtime_reply import problem, read_reply
 from atoll.services.terminals.terminals import Terminals
 from tests.services.scene import scene
-
-
-class Execution(msgspec.Struct):
-    exec_id: str
 
 
 async def test_sessions_become_terminals() -> None:
@@ -60,20 +54,6 @@ async def test_problem_documents_become_errors_with_code_and_field() -> None:
         with pytest.raises(NotFound):
             async with Files(s.sandboxes).read(LOCAL_PERSON, sandbox.id, (("path", "x"),)):
                 pass
-
-
-def test_problem_without_a_document_still_speaks() -> None:
-    assert isinstance(problem(502, b"<html>"), Failed)
-    assert isinstance(problem(409, b"{}"), Conflict)
-    assert "503" in problem(503, b"").message
-
-
-@pytest.mark.parametrize(
-    "body", [b"", b"no json", b"[]", b'{"exec_id":"\xff"}', b"[" * 5000 + b"]" * 5000, b"{}"]
-)
-def test_answer_that_is_not_what_was_asked_for_is_a_failure(body: bytes) -> None:
-    with pytest.raises(Failed, match="runtime"):
-        read_reply(RuntimeReply(200, (), body), Execution)
 
 
 async def test_runtime_that_is_down_is_unavailable() -> None:

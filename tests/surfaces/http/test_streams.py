@@ -201,7 +201,7 @@ async def test_command_waits_runs_in_the_background_and_streams(atoll: World) ->
         streamed = await client.post(
             f"{base}/exec", json={"shell": "x"}, headers={"Accept": "application/x-ndjson"}
         )
-    assert (waited.status_code, behind.status_code) == (200, 200)
+    assert (waited.status_code, behind.status_code) == (200, 201)
     assert streamed.headers["content-type"].startswith("application/x-ndjson")
     assert base64.b64decode(streamed.text.split('"data":"')[1].split('"')[0]) == b"hi"
 

@@ -49,6 +49,18 @@ from atoll.surfaces.http.server.context import Services
 from atoll.surfaces.http.server.guard import PAGE_KEY
 from atoll.wiring.control import openapi
 from atoll.wiring.control.use_cases import Core, services_over
+from tests.peers.contract import (
+    AGENT,
+    CARD,
+    CARDS,
+    ENTRY,
+    EXEC,
+    MARK,
+    MATCH,
+    POLICY,
+    RECORDING,
+    SESSION,
+)
 
 
 class TurnedClock:
@@ -63,98 +75,6 @@ class TurnedClock:
     async def sleep_until(self, deadline: datetime) -> None:
         # No test here waits for a deadline of a sandbox.
         await asyncio.Event().wait()
-
-
-MARK = {
-    "type": "mark", "seq": 1, "n": 1, "state": "done", "command": "ls", "cwd": "/workspace",
-    "exit_code": 0, "started_at": "2026-01-01T00:00:00Z", "seconds": 0.1, "prompt": 0,
-    "output": 5, "end": 9, "genuine": True,
-}  # fmt: skip
-RECORDING = {
-    "recording_id": "r_1", "session_id": "t_1", "name": "one", "state": "stopped", "by": "me",
-    "principal": "p", "started_at": "2026-01-01T00:00:00Z", "ended_at": "2026-01-01T00:00:01Z",
-    "seconds": 1.0, "bytes": 9, "commands": 1, "cols": 80, "rows": 24,
-}  # fmt: skip
-MATCH = {
-    "session_id": "t_1", "name": "one", "recording_id": None, "line": 1, "offset": 0,
-    "seconds": None, "text": "here it is", "at": 0, "to": 4, "command": None,
-}  # fmt: skip
-SESSION = {
-    "session_id": "t_1",
-    "name": "one",
-    "argv": ["bash"],
-    "cwd": "/workspace",
-    "cols": 80,
-    "rows": 24,
-    "state": "running",
-    "exit": None,
-    "started_at": "2026-01-01T00:00:00Z",
-    "title": None,
-    "offset": 0,
-    "ring_start": 0,
-    "viewers": 0,
-    "driver": None,
-}
-EXEC = {
-    "exec_id": "e_1",
-    "argv": ["true"],
-    "cwd": "/workspace",
-    "state": "exited",
-    "exit_code": 0,
-    "signal": None,
-    "timed_out": False,
-    "started_at": "2026-01-01T00:00:00Z",
-    "ended_at": "2026-01-01T00:00:01Z",
-    "stdout": "",
-    "stderr": "",
-    "stdout_bytes": 0,
-    "stderr_bytes": 0,
-    "truncated": False,
-}
-AGENT = {
-    "id": "t_1",
-    "agent": "codex",
-    "mode": "tui",
-    "agent_state": "running",
-    "turn": "waiting",
-    "watched": True,
-    "softlock": "owner",
-    "cards": 1,
-    "started_at": "2026-01-01T00:00:00Z",
-}
-CARD = {
-    "v": 1,
-    "seq": 1,
-    "n": 1,
-    "id": "c_1",
-    "rev": 1,
-    "kind": "text",
-    "state": "done",
-    "at": "2026-01-01T00:00:00Z",
-    "title": "",
-    "text": "hello",
-    "data": {},
-    "options": [],
-    "cut": False,
-}
-CARDS = {
-    "type": "cards",
-    "v": 1,
-    "cards": [CARD],
-    "seq": 1,
-    "reset": True,
-    "more": False,
-    "dropped": 0,
-    "agent": AGENT,
-}
-ENTRY = {
-    "name": "a",
-    "path": "a",
-    "type": "file",
-    "size": 1,
-    "mode": 420,
-    "mtime": "2026-01-01T00:00:00Z",
-}
 
 
 @dataclass
@@ -232,9 +152,9 @@ class ScriptedRuntime:
             ("DELETE", "/sessions/t_1/recording"): (200, RECORDING),
             ("GET", "/recordings"): (200, {"recordings": [RECORDING]}),
             ("GET", "/search"): (200, {"matches": [MATCH], "complete": True}),
-            ("PUT", "/policy"): (200, {}),
+            ("PUT", "/policy"): (200, POLICY),
             ("GET", "/execs"): (200, {"execs": [EXEC]}),
-            ("POST", "/execs"): (201 if b'"background": true' in body else 200, EXEC),
+            ("POST", "/execs"): (201 if b'"background":true' in body else 200, EXEC),
             ("GET", "/execs/e_1"): (200, EXEC),
             ("GET", "/files"): (200, {"entries": [ENTRY], "next": None}),
             ("GET", "/files/stat"): (200, ENTRY),

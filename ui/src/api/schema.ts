@@ -262,24 +262,10 @@ export interface components {
             readonly org_id: string;
             readonly page_key: string;
         };
-        /** @description A page of a directory, by name. */
+        /** @description A page of a directory, by name; `next` is the cursor of the next one. */
         readonly EntryPage: {
-            readonly entries: readonly components["schemas"]["EntryView"][];
+            readonly entries: readonly components["schemas"]["FileEntry"][];
             readonly next: string | null;
-        };
-        /** @description A directory entry; `name_b64` when the name is not UTF-8, `target` of a link. */
-        readonly EntryView: {
-            readonly mode: number | string;
-            readonly mtime: string | number;
-            readonly name: string;
-            readonly name_b64?: string | null;
-            readonly path: string;
-            readonly size: number;
-            readonly target?: string | null;
-            /** @enum {string} */
-            readonly type: "file" | "dir" | "symlink" | "other";
-        } & {
-            readonly [key: string]: unknown;
         };
         /**
          * @description A page, oldest first; `next` is the following `after`. `gap` is the requested part that is no
@@ -335,25 +321,39 @@ export interface components {
         readonly ExecList: {
             readonly execs: readonly components["schemas"]["ExecView"][];
         };
-        /** @description A command. `stdout` and `stderr` (base64) are left out of lists. */
+        /** @description One command without its output. */
         readonly ExecView: {
             readonly argv: readonly string[];
-            readonly cwd: string | null;
+            readonly cwd: string;
             readonly ended_at: string | null;
             readonly exec_id: string;
             readonly exit_code: number | null;
-            readonly signal: string | number | null;
+            readonly signal: string | null;
             readonly started_at: string;
             /** @enum {string} */
             readonly state: "running" | "exited";
-            readonly stderr?: string | null;
             readonly stderr_bytes: number;
-            readonly stdout?: string | null;
             readonly stdout_bytes: number;
             readonly timed_out: boolean;
             readonly truncated: boolean;
-        } & {
-            readonly [key: string]: unknown;
+        };
+        /** @description One command with what is kept of its output, base64. */
+        readonly ExecWithOutput: {
+            readonly argv: readonly string[];
+            readonly cwd: string;
+            readonly ended_at: string | null;
+            readonly exec_id: string;
+            readonly exit_code: number | null;
+            readonly signal: string | null;
+            readonly started_at: string;
+            /** @enum {string} */
+            readonly state: "running" | "exited";
+            readonly stderr: string;
+            readonly stderr_bytes: number;
+            readonly stdout: string;
+            readonly stdout_bytes: number;
+            readonly timed_out: boolean;
+            readonly truncated: boolean;
         };
         /** @description The end of a process: a code or a signal's name. */
         readonly ExitView: {
@@ -382,6 +382,30 @@ export interface components {
         /** @description The remote: `owner/repo`, or an https or ssh address. */
         readonly FetchBody: {
             readonly repo_url: string;
+        };
+        /**
+         * @description One directory entry. `size` in bytes, `mode` in octal digits, `mtime` RFC 3339; `target` of
+         *     a link. A name that is not UTF-8 is shown with U+FFFD and given exactly in `name_b64`.
+         */
+        readonly FileEntry: {
+            readonly mode: string;
+            readonly mtime: string;
+            readonly name: string;
+            readonly name_b64?: string | null;
+            readonly path: string;
+            readonly size: number;
+            readonly target?: string | null;
+            /** @enum {string} */
+            readonly type: "file" | "dir" | "symlink" | "other";
+        };
+        /**
+         * @description What a tree holds. `bytes` are what its files claim, `stored` what they take on the disk:
+         *     sparse files claim more.
+         */
+        readonly FileTotal: {
+            readonly bytes: number;
+            readonly files: number;
+            readonly stored: number;
         };
         /** @description A gap in positions: of the events after `after` and up to `to`, some are no longer kept. */
         readonly GapView: {
@@ -458,6 +482,20 @@ export interface components {
             readonly name: string;
             readonly number: number;
             readonly text: string;
+        };
+        /**
+         * @description Processes left running; `more` when there are more than are listed. `runtime` is what the
+         *     sandbox's own runtime takes, outside the wall; null where nobody counts it.
+         */
+        readonly LeftList: {
+            readonly more: boolean;
+            readonly processes: readonly components["schemas"]["LeftView"][];
+            readonly runtime?: components["schemas"]["OwnUsage"] | null;
+        };
+        /** @description One process: its pid inside, and the start of its command line, which it chose itself. */
+        readonly LeftView: {
+            readonly command: string;
+            readonly pid: number;
         };
         /** @description A step of provisioning. */
         readonly LogLineView: {
@@ -658,6 +696,16 @@ export interface components {
             readonly id: string;
             readonly label: string;
         };
+        /**
+         * @description Memory in bytes, processes and threads, each with its limit; null is not counted or not
+         *     bounded.
+         */
+        readonly OwnUsage: {
+            readonly memory_bytes: number;
+            readonly most_memory_bytes?: number | null;
+            readonly most_tasks?: number | null;
+            readonly tasks?: number | null;
+        };
         /** @description A part of the wall itself. `weakened`: this sandbox has it in a weaker form. */
         readonly PartView: {
             readonly in_force: boolean;
@@ -686,20 +734,6 @@ export interface components {
             readonly type: string;
         } & {
             readonly [key: string]: unknown;
-        };
-        /**
-         * @description The processes left running; `more` when there are more than are listed. `runtime` has the
-         *     resources of the sandbox's own runtime, outside the wall; null where nobody counts them.
-         */
-        readonly ProcessList: {
-            readonly more: boolean;
-            readonly processes: readonly components["schemas"]["ProcessView"][];
-            readonly runtime?: components["schemas"]["RuntimeUsage"] | null;
-        };
-        /** @description A process: its pid inside, and the start of its command line, which it chose itself. */
-        readonly ProcessView: {
-            readonly command: string;
-            readonly pid: number;
         };
         /** @description The newest version of each profile. */
         readonly ProfileList: {
@@ -868,13 +902,6 @@ export interface components {
             readonly origin: string;
             readonly paths: readonly string[];
             readonly ports: readonly number[];
-        };
-        /** @description Memory in bytes, processes and threads, each with its limit; null is not bounded. */
-        readonly RuntimeUsage: {
-            readonly memory_bytes: number;
-            readonly most_memory_bytes: number | null;
-            readonly most_tasks: number | null;
-            readonly tasks: number | null;
         };
         /** @description The six layers, the wall in front of them (once it ran), and its missing parts. */
         readonly SafetyView: {
@@ -1159,19 +1186,8 @@ export interface components {
             readonly ticket: string;
             readonly url: string;
         };
-        /**
-         * @description The size of a tree. `bytes` are what its files claim, `stored` what they take on the disk:
-         *     sparse files claim more.
-         */
-        readonly TotalView: {
-            readonly bytes: number;
-            readonly files: number;
-            readonly stored: number;
-        } & {
-            readonly [key: string]: unknown;
-        };
-        /** @description The counts of an unpacked archive. */
-        readonly UnpackedView: {
+        /** @description What an archive brought. */
+        readonly Unpacked: {
             readonly bytes: number;
             readonly files: number;
         };
@@ -1195,9 +1211,9 @@ export interface components {
         readonly UnpulledView: {
             readonly places: readonly components["schemas"]["UnpulledPlaceView"][];
         };
-        /** @description The files of a form, in its order. */
-        readonly UploadedView: {
-            readonly entries: readonly components["schemas"]["EntryView"][];
+        /** @description Files that a form brought, in its order. */
+        readonly Uploaded: {
+            readonly entries: readonly components["schemas"]["FileEntry"][];
         };
         /** @description A value, in the only direction it may go. */
         readonly ValueBody: {

@@ -1,7 +1,7 @@
 """RuntimeClients over aiohttp: one pool of connections per runtime, on a unix socket or TCP.
 
-It moves requests, streams and frames, and turns every transport error into `Unavailable`. The
-runtime contract defines their meaning.
+It sends calls, moves streams and frames, and turns every transport error into `Unavailable`.
+`wire.contract` defines their meaning.
 """
 
 import asyncio
@@ -14,15 +14,20 @@ from contextlib import (
     nullcontext,
 )
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import aiohttp
 from yarl import URL
 
+from atoll.adapters.runtimes.answers import MAX_PROBLEM_BYTES, problem, read_answer
 from atoll.adapters.runtimes.unix_tether import UnixTether, unix_tether
 from atoll.adapters.runtimes.ws_channel import WsChannel
 from atoll.domain.errors import Failed, Invalid, NotFound, Unavailable
 from atoll.ports.extension import Reachability
-from atoll.ports.runtime import Channel, RuntimeCall, RuntimeClient, RuntimeReply, RuntimeStream
+from atoll.ports.runtime import Channel, RuntimeClient, RuntimeStream
+from atoll.wire.contract.call import Query, RuntimeCall
+
+T = TypeVar("T")
 
 _NOT_FOUND = 404
 
@@ -120,7 +125,7 @@ class _HttpRuntimeClient:
         self._clients = clients
         self._reach = reach
 
-    async def call(self, call: RuntimeCall) -> RuntimeReply:
+    async def call(self, call: RuntimeCall[T]) -> T:
         """Send a request and read the whole answer (bounded)."""
         settings = self._clients.settings
         quick = call.method != "POST" and (call.body is None or isinstance(call.body, bytes))
@@ -131,33 +136,32 @@ class _HttpRuntimeClient:
                 body = await _read_bounded(answer, settings.max_reply_bytes)
             finally:
                 answer.close()
-            return RuntimeReply(answer.status, _headers(answer), body)
+            return read_answer(call, answer.status, body)
 
-    def stream(self, call: RuntimeCall) -> AbstractAsyncContextManager[RuntimeStream]:
+    def stream(self, call: RuntimeCall[bytes]) -> AbstractAsyncContextManager[RuntimeStream]:
         """Send a request and read the answer as it comes; leaving aborts the connection when
         the answer is unfinished."""
         return self._stream(call)
 
     @asynccontextmanager
-    async def _stream(self, call: RuntimeCall) -> AsyncIterator[RuntimeStream]:
+    async def _stream(self, call: RuntimeCall[bytes]) -> AsyncIterator[RuntimeStream]:
         async with self._clients.lend(self._reach) as pool:
             answer = await _send(pool, call, None)
             try:
+                if answer.status >= 400:
+                    body = await _read_bounded(answer, MAX_PROBLEM_BYTES)
+                    raise problem(answer.status, body)
                 yield RuntimeStream(answer.status, _headers(answer), _chunks(answer))
             finally:
                 # Nothing to close once the body was read: its connection is back in the pool.
                 answer.close()
 
-    def attach(
-        self, path: str, query: tuple[tuple[str, str], ...] = ()
-    ) -> AbstractAsyncContextManager[Channel]:
+    def attach(self, path: str, query: Query = ()) -> AbstractAsyncContextManager[Channel]:
         """Open a WebSocket; leaving closes it. Raises `Unavailable` when the runtime refuses."""
         return self._attach(path, query)
 
     @asynccontextmanager
-    async def _attach(
-        self, path: str, query: tuple[tuple[str, str], ...]
-    ) -> AsyncIterator[Channel]:
+    async def _attach(self, path: str, query: Query) -> AsyncIterator[Channel]:
         settings = self._clients.settings
         async with self._clients.lend(self._reach) as pool:
             url = _url(pool.root, path, query)
@@ -173,7 +177,7 @@ class _HttpRuntimeClient:
                 await channel.close()
 
     def tether(
-        self, path: str, query: tuple[tuple[str, str], ...] = ()
+        self, path: str, query: Query = ()
     ) -> AbstractAsyncContextManager[UnixTether | None]:
         """Request an attach session for a client's own connection; only a runtime on a unix socket
         offers them."""
@@ -227,7 +231,7 @@ def _open_pool(reach: Reachability, settings: Settings) -> _Pool:
     return _Pool(session, root)
 
 
-def _url(root: URL, path: str, query: tuple[tuple[str, str], ...]) -> URL:
+def _url(root: URL, path: str, query: Query) -> URL:
     _check_path(path)
     return root.with_path(path).with_query(query) if query else root.with_path(path)
 
@@ -237,7 +241,7 @@ def _check_path(path: str) -> None:
         raise Invalid(f"{path!r} is not a path of the runtime contract")
 
 
-async def _send(pool: _Pool, call: RuntimeCall, total: float | None) -> aiohttp.ClientResponse:
+async def _send(pool: _Pool, call: RuntimeCall[T], total: float | None) -> aiohttp.ClientResponse:
     timeout = aiohttp.ClientTimeout(total=total, sock_connect=pool.session.timeout.sock_connect)
     with _transport_errors():
         return await pool.session.request(

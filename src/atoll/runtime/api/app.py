@@ -6,7 +6,6 @@ docs/program/runtime-contract.md.
 
 import hmac
 
-import msgspec
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
@@ -22,28 +21,14 @@ from atoll.runtime.api.recordings import routes as reading_routes
 from atoll.runtime.api.requests import MAX_JSON_BYTES, answer, query_integer, read_json
 from atoll.runtime.api.terminals import routes as terminal_routes
 from atoll.runtime.health import Counts
-from atoll.runtime.journal.journal import Entry
 from atoll.runtime.parts import Parts
+from atoll.wire.contract.journal import AckBody
 
 JOURNAL_PAGE = 200
 MAX_JOURNAL_PAGE = 1000
 MAX_JOURNAL_WAIT = 60
 """Seconds a reader may wait for something urgent."""
 MAX_AWAY_SECONDS = 3600
-
-
-class JournalPage(msgspec.Struct):
-    """The answer of `GET /journal`."""
-
-    entries: list[Entry]
-    last: int
-    dropped: int
-
-
-class AckBody(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of `POST /journal/ack`."""
-
-    n: int
 
 
 def build(parts: Parts, *, token: str | None) -> web.Application:
@@ -85,8 +70,7 @@ def _own_routes(parts: Parts) -> list[web.RouteDef]:
             parts.control_plane.asked(request.transport, away)
         if wait:
             await parts.journal.urgent(after, wait)
-        page = parts.journal.read(after, max(1, limit))
-        return answer(JournalPage(page.entries, page.last, page.dropped))
+        return answer(parts.journal.read(after, max(1, limit)))
 
     async def acknowledge(request: web.Request) -> web.Response:
         parts.journal.acknowledge((await read_json(request, AckBody)).n)

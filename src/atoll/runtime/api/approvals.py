@@ -1,13 +1,12 @@
 """Routes of a runtime's asks: who waits inside, and the word from outside."""
 
-from typing import Literal
-
 import msgspec
 from aiohttp import web
 
 from atoll.runtime.api.requests import answer, read_json
 from atoll.runtime.doors.approvals.command_requests import CommandRequest
 from atoll.runtime.parts import Parts
+from atoll.wire.contract.journal import DecideBody
 
 
 class AskView(msgspec.Struct):
@@ -24,12 +23,6 @@ class AskList(msgspec.Struct):
     """The answer of `GET /asks`."""
 
     asks: list[AskView]
-
-
-class DecideBody(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of `POST /asks/{id}`."""
-
-    decision: Literal["allow", "deny"]
 
 
 def routes(parts: Parts) -> list[web.RouteDef]:

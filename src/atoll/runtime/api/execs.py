@@ -8,7 +8,6 @@ from aiohttp import web
 
 from atoll.domain.errors import Invalid
 from atoll.runtime.api.requests import (
-    SignalBody,
     answer,
     check_argv,
     check_cwd,
@@ -20,50 +19,20 @@ from atoll.runtime.api.requests import (
 )
 from atoll.runtime.execs.exec import Exec
 from atoll.runtime.execs.execs import Wish
-from atoll.runtime.execs.record import ExecRecord, Last
 from atoll.runtime.parts import Parts
-from atoll.wire.contract.own_usage import OwnUsage
+from atoll.wire.contract.call import NDJSON
+from atoll.wire.contract.execs import (
+    ExecBody,
+    ExecList,
+    Last,
+    LeftList,
+    LeftRecord,
+    SignalBody,
+)
 
-NDJSON = "application/x-ndjson"
-OUTPUT_BYTES = 10 * 1024 * 1024
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 MAX_TIMEOUT_SECONDS = 7 * 24 * 3600.0
 FEED_BYTES = 64 * 1024
-
-
-class ExecBody(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of `POST /execs`."""
-
-    argv: list[str] | None = None
-    shell: str | None = None
-    cwd: str | None = None
-    env: dict[str, str] = {}
-    stdin: str | None = None
-    timeout: float | None = None
-    background: bool = False
-    max_output_bytes: int = OUTPUT_BYTES
-    reap: bool = False
-
-
-class ExecList(msgspec.Struct):
-    """The answer of `GET /execs`."""
-
-    execs: list[ExecRecord]
-
-
-class LeftRecord(msgspec.Struct):
-    """One process that a program which ended has left."""
-
-    pid: int
-    command: str
-
-
-class LeftList(msgspec.Struct):
-    """The answer of `GET /processes`; `runtime` is null where nobody counts what it takes."""
-
-    processes: list[LeftRecord]
-    more: bool
-    runtime: OwnUsage | None
 
 
 def routes(parts: Parts) -> list[web.RouteDef]:
@@ -101,7 +70,7 @@ class _Handlers:
         return answer(started.record_with_output(), 200, place)
 
     async def list(self, _request: web.Request) -> web.Response:
-        return answer(ExecList([each.record() for each in self._parts.execs.all()]))
+        return answer(ExecList(tuple(each.record() for each in self._parts.execs.all())))
 
     async def show(self, request: web.Request) -> web.Response:
         return answer(self._parts.execs.get(request.match_info["id"]).record_with_output())
@@ -134,7 +103,7 @@ class _Handlers:
 
     async def left_running(self, _request: web.Request) -> web.Response:
         left = await self._parts.execs.left_running()
-        listed = [LeftRecord(each.pid, each.command) for each in left.processes]
+        listed = tuple(LeftRecord(each.pid, each.command) for each in left.processes)
         own_usage = self._parts.own_usage
         return answer(LeftList(listed, left.more, own_usage() if own_usage else None))
 

@@ -17,11 +17,11 @@ from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.files.workspace_path import named_path, workspace_path
 from atoll.runtime.api.requests import answer, query_flag, query_integer, read_json
 from atoll.runtime.files.content import Content
-from atoll.runtime.files.entry import Entry
 from atoll.runtime.files.exit import Exit
 from atoll.runtime.files.files import MAX_PAGE, Change
 from atoll.runtime.files.tool import Tool
 from atoll.runtime.parts import Parts
+from atoll.wire.contract.files import EntryPage, MkdirBody, MoveBody
 
 CHUNK_BYTES = 256 * 1024
 JUDGED_WHOLE_BYTES = 4 * 1024 * 1024
@@ -29,28 +29,6 @@ JUDGED_WHOLE_BYTES = 4 * 1024 * 1024
 KEEPALIVE_SECONDS = 15.0
 MAX_WAITING_CHANGES = 1024
 SAFE_HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
-
-
-class MkdirBody(msgspec.Struct, forbid_unknown_fields=True):
-    """`POST /files/mkdir`."""
-
-    path: str
-    parents: bool = False
-
-
-class MoveBody(msgspec.Struct, forbid_unknown_fields=True, rename={"source": "from"}):
-    """`POST /files/move`."""
-
-    source: str
-    to: str
-    overwrite: bool = False
-
-
-class Listing(msgspec.Struct):
-    """`GET /files`."""
-
-    entries: tuple[Entry, ...]
-    next: str | None
 
 
 class FileRoutes:
@@ -65,7 +43,7 @@ class FileRoutes:
         after = _cursor(request.query.get("cursor", ""))
         page = await self._parts.files.list(_path(request), after=after, limit=limit)
         token = None if page.after is None else base64.urlsafe_b64encode(page.after).decode()
-        return answer(Listing(page.entries, token))
+        return answer(EntryPage(page.entries, token))
 
     async def stat(self, request: web.Request) -> web.Response:
         """One entry."""
@@ -73,8 +51,7 @@ class FileRoutes:
 
     async def total(self, request: web.Request) -> web.Response:
         """How much a tree holds."""
-        done = await self._parts.files.total(_path(request))
-        return answer({"files": done.files, "bytes": done.bytes, "stored": done.stored})
+        return answer(await self._parts.files.total(_path(request)))
 
     async def read(self, request: web.Request) -> web.StreamResponse:
         """The bytes of a file, or one range of them (RFC 9110 §14)."""
@@ -135,8 +112,7 @@ class FileRoutes:
     async def extract(self, request: web.Request) -> web.Response:
         """A tar into a tree."""
         chunks = request.content.iter_chunked(CHUNK_BYTES)
-        done = await self._parts.files.extract(_path(request), chunks)
-        return answer({"files": done.files, "bytes": done.bytes})
+        return answer(await self._parts.files.extract(_path(request), chunks))
 
     async def watch(self, request: web.Request) -> web.StreamResponse:
         """Changes as server-sent events, until the client leaves."""

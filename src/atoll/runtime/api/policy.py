@@ -1,6 +1,5 @@
 """Routes of a runtime's policy: the control plane sets it whole; nobody reads a value back."""
 
-import msgspec
 from aiohttp import web
 
 from atoll.domain.errors import Invalid
@@ -9,19 +8,10 @@ from atoll.runtime.parts import Parts
 from atoll.wire.contract.policy import (
     MAX_POLICY_BYTES,
     BadPolicy,
-    NetworkMode,
     Policy,
+    PolicyView,
     decode_policy,
 )
-
-
-class PolicyView(msgspec.Struct):
-    """What a policy may say of itself: names and numbers, no values."""
-
-    revision: int
-    providers: list[str]
-    customs: list[str]
-    network_mode: NetworkMode
 
 
 def routes(parts: Parts) -> list[web.RouteDef]:

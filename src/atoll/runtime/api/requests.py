@@ -31,12 +31,6 @@ SIGNALS = {
 }
 
 
-class SignalBody(msgspec.Struct, forbid_unknown_fields=True):
-    """`{"signal":"INT"}`; the `SIG` in front may be there."""
-
-    signal: str
-
-
 async def read_json(request: web.Request, kind: type[T]) -> T:
     """The body as `kind`. Raises `Invalid` with the field, 413 when it is too large."""
     raw = await request.read()

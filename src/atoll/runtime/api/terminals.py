@@ -10,7 +10,6 @@ from atoll.domain.terminal.softlock import Strictness
 from atoll.runtime.agents.orders import Order
 from atoll.runtime.api.cards import stream_cards
 from atoll.runtime.api.requests import (
-    SignalBody,
     answer,
     check_argv,
     check_cwd,
@@ -24,6 +23,7 @@ from atoll.runtime.terminals.record import TerminalRecord
 from atoll.runtime.terminals.terminals import Wish
 from atoll.runtime.terminals.viewers.attach import attach
 from atoll.runtime.terminals.viewers.handover import seat
+from atoll.wire.contract.execs import SignalBody
 
 RING_BYTES = 256 * 1024
 RING_BOUNDS = (64 * 1024, 2 * 1024 * 1024)

@@ -1,9 +1,7 @@
-"""An exec as it was asked for, and as the contract shows it."""
+"""An exec as it was asked for, and how it ended."""
 
 import base64
 from dataclasses import dataclass
-
-import msgspec
 
 from atoll.domain.ids import ExecId
 from atoll.runtime.execs.ends import End
@@ -25,44 +23,6 @@ class ExecSpec:
     max_output_bytes: int
     started_at: str
     reap: bool
-
-
-class ExecRecord(msgspec.Struct, frozen=True):
-    """An exec without its output."""
-
-    exec_id: str
-    argv: tuple[str, ...]
-    cwd: str
-    state: str
-    exit_code: int | None
-    signal: str | None
-    timed_out: bool
-    started_at: str
-    ended_at: str | None
-    stdout_bytes: int
-    stderr_bytes: int
-    truncated: bool
-
-
-class ExecWithOutput(ExecRecord, frozen=True):
-    """An exec with what is kept of its output, base64."""
-
-    stdout: str
-    stderr: str
-
-
-class Chunk(msgspec.Struct, frozen=True):
-    """A line of the stream: bytes of one stream from `offset`."""
-
-    stream: str
-    offset: int
-    data: str
-
-
-class Last(msgspec.Struct, frozen=True):
-    """The last line of the stream."""
-
-    exit: ExecRecord
 
 
 @dataclass(frozen=True, slots=True)

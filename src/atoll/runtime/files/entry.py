@@ -1,33 +1,26 @@
-"""One file system entry: the tools' record of it, and what clients are shown."""
+"""File system entries, read from the records of the tools inside."""
 
 import base64
 import datetime as dt
 import os
-
-import msgspec
+from typing import Final, Literal
 
 from atoll.domain.errors import Failed
+from atoll.wire.contract.files import FileEntry
 
-_TYPES = {"f": "file", "d": "dir", "l": "symlink", "o": "other"}
+_TYPES: Final[dict[str, Literal["file", "dir", "symlink", "other"]]] = {
+    "f": "file",
+    "d": "dir",
+    "l": "symlink",
+    "o": "other",
+}
 _MAX_SECONDS = 253_402_300_799
 """The last second of the year 9999: agents set any time they like."""
 
 
-class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`size` in bytes, `mode` in octal digits, `mtime` RFC 3339. Names that are not UTF-8 are
-    shown with U+FFFD and given exactly in `name_b64`."""
-
-    name: str
-    path: str
-    type: str
-    size: int
-    mode: str
-    mtime: str
-    target: str | None = None
-    name_b64: str | None = None
-
-
-def read_entry(record: bytes, *, directory: str | None = None, path: str | None = None) -> Entry:
+def read_entry(
+    record: bytes, *, directory: str | None = None, path: str | None = None
+) -> FileEntry:
     """An entry from a record, in a directory or at a path of its own.
 
     Raises `Failed` for a record no tool of ours writes.
@@ -37,7 +30,7 @@ def read_entry(record: bytes, *, directory: str | None = None, path: str | None 
         name, target = os.fsdecode(unspell(name64)), unspell(target64)
         if path is None:
             path = f"{directory}/{name}" if directory else name
-        return Entry(
+        return FileEntry(
             name=shown(name),
             path=shown(path),
             type=_TYPES[kind],

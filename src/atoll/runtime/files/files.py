@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from atoll.domain.errors import AtollError, Failed, LimitReached
 from atoll.ports.spawner import Spawner
 from atoll.runtime.files.content import Content, open_content, write_content
-from atoll.runtime.files.entry import Entry, name_of, read_entry, shown, unspell
+from atoll.runtime.files.entry import name_of, read_entry, shown, unspell
 from atoll.runtime.files.tool import Tool, run, start
+from atoll.wire.contract.files import FileEntry, FileTotal, Unpacked
 
 MAX_PAGE = 1000
 MAX_WATCHES = 32
@@ -29,7 +30,7 @@ MAX_ARCHIVE_BYTES = 16 * 2**30
 class Page:
     """Entries in the order of their names' bytes; `after` continues, None at the end."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[FileEntry, ...]
     after: bytes | None
 
 
@@ -40,23 +41,6 @@ class Change:
     kind: str
     path: str
     origin: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Extracted:
-    """What came out of an archive."""
-
-    files: int
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """What a tree holds: `bytes` are what its files claim, `stored` what they take on the disk."""
-
-    files: int
-    bytes: int
-    stored: int
 
 
 class Files:
@@ -80,16 +64,16 @@ class Files:
         entries = tuple(read_entry(record, directory=path) for record in records[:limit])
         return Page(entries, name_of(records[limit - 1]) if len(records) > limit else None)
 
-    async def stat(self, path: str) -> Entry:
+    async def stat(self, path: str) -> FileEntry:
         """The entry itself: a link is not followed."""
         record = await self._run("stat", "--", path, what=f"look at {shown(path)!r}")
         return read_entry(record.rstrip(b"\n"), path=path)
 
-    async def total(self, path: str) -> Total:
+    async def total(self, path: str) -> FileTotal:
         """How much a tree, or a file, holds; nothing of it is read."""
         said = await self._run("total", "--", path, what=f"add up {shown(path)!r}")
         files, size, stored = map(int, said.split())
-        return Total(files, size, stored)
+        return FileTotal(files, size, stored)
 
     async def open(self, path: str) -> Content:
         """A regular file for reading; the caller closes it."""
@@ -97,7 +81,7 @@ class Files:
 
     async def write(
         self, path: str, chunks: AsyncIterator[bytes], *, mode: int | None = None, parents: bool
-    ) -> tuple[Entry, bool]:
+    ) -> tuple[FileEntry, bool]:
         """Write a whole file atomically: readers see the old one or the new one. Returns its
         entry and whether the name is new. Without `mode` a replaced file keeps its own."""
         folder = path.rpartition("/")[0]
@@ -129,14 +113,14 @@ class Files:
         await self._run("remove", *options, "--", path, what=f"remove {shown(path)!r}")
         self._changed(path)
 
-    async def mkdir(self, path: str, *, parents: bool) -> Entry:
+    async def mkdir(self, path: str, *, parents: bool) -> FileEntry:
         """Make a directory; with `parents` it may be there already."""
         options = ("-p",) if parents else ()
         record = await self._run("mkdir", *options, "--", path, what=f"make {shown(path)!r}")
         self._changed(path)
         return read_entry(record.rstrip(b"\n"), path=path)
 
-    async def move(self, source: str, target: str, *, overwrite: bool) -> Entry:
+    async def move(self, source: str, target: str, *, overwrite: bool) -> FileEntry:
         """Rename within the workspace."""
         options = ("--overwrite",) if overwrite else ()
         what = f"move {shown(source)!r} to {shown(target)!r}"
@@ -153,7 +137,7 @@ class Files:
         async with self._turns, start(self._spawner, "tar", "--", path, what=what) as tool:
             yield tool
 
-    async def extract(self, path: str, chunks: AsyncIterator[bytes]) -> Extracted:
+    async def extract(self, path: str, chunks: AsyncIterator[bytes]) -> Unpacked:
         """Extract a tar into a directory (made if missing). What was extracted before a
         failure stays."""
         limits = ("--max-files", str(MAX_ARCHIVE_FILES), "--max-bytes", str(MAX_ARCHIVE_BYTES))
@@ -176,7 +160,7 @@ class Files:
             files, size = map(int, output.split())
         except ValueError as error:
             raise Failed(f"cannot {what}: the tool inside said nothing") from error
-        return Extracted(files, size)
+        return Unpacked(files, size)
 
     @contextlib.asynccontextmanager
     async def watch(self, path: str, *, recursive: bool) -> AsyncIterator[AsyncIterator[Change]]:

@@ -11,13 +11,13 @@ import json
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from atoll.ports.runtime_boot import JOURNAL_BYTES
 from atoll.runtime.clock import timestamp
+from atoll.wire.contract.journal import JournalEntry, JournalPage
 from atoll.wire.http.unreadable import UNREADABLE
 
 log = logging.getLogger("atoll.runtime")
@@ -41,31 +41,12 @@ def _unheard(_kind: str) -> None:
     """Nobody wants to know."""
 
 
-class Entry(msgspec.Struct, frozen=True):
-    """One thing that happened; `at` is RFC 3339 UTC."""
-
-    n: int
-    at: str
-    kind: str
-    payload: dict[str, object]
-
-
 class _Mark(msgspec.Struct):
     """What outlives the segments."""
 
     acked: int = 0
     dropped: int = 0
     last: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Entries after the asked one; `last` is the newest number given out, `dropped` counts
-    entries that fell off unacknowledged."""
-
-    entries: list[Entry]
-    last: int
-    dropped: int
 
 
 class Journal:
@@ -133,10 +114,10 @@ class Journal:
         bell, self._bell = self._bell, asyncio.Event()
         bell.set()
 
-    def read(self, after: int, limit: int) -> Page:
+    def read(self, after: int, limit: int) -> JournalPage:
         """Up to `limit` entries numbered above `after` and above what was acknowledged."""
         floor = max(after, self._mark.acked)
-        entries: list[Entry] = []
+        entries: list[JournalEntry] = []
         for at, start in enumerate(self._starts):
             if at + 1 < len(self._starts) and self._starts[at + 1] <= floor + 1:
                 continue
@@ -144,8 +125,8 @@ class Journal:
                 if entry.n > floor:
                     entries.append(entry)
                     if len(entries) == limit:
-                        return Page(entries, self.last, self._mark.dropped)
-        return Page(entries, self.last, self._mark.dropped)
+                        return JournalPage(entries, self.last, self._mark.dropped)
+        return JournalPage(entries, self.last, self._mark.dropped)
 
     def acknowledge(self, n: int) -> None:
         """Forget entries up to `n`; whole segments go, the rest is only hidden."""
@@ -217,7 +198,7 @@ def _segments(folder: Path) -> Iterator[int]:
             yield int(path.stem)
 
 
-def _entries(path: Path) -> Iterator[Entry]:
+def _entries(path: Path) -> Iterator[JournalEntry]:
     """The whole lines of a segment. A line torn by a sudden death is passed over."""
     try:
         lines = path.read_bytes().split(b"\n")
@@ -225,7 +206,7 @@ def _entries(path: Path) -> Iterator[Entry]:
         return
     for line in lines:
         try:
-            yield msgspec.json.decode(line, type=Entry)
+            yield msgspec.json.decode(line, type=JournalEntry)
         except UNREADABLE:
             continue
 

@@ -13,10 +13,16 @@ import msgspec
 from atoll.domain.errors import Forbidden, NotFound
 from atoll.domain.people.principal import Principal
 from atoll.domain.terminal.turn import Role
-from atoll.ports import Channel, RuntimeCall, RuntimeReply
+from atoll.ports import Channel
 from atoll.services.agents.orders import completed
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.terminals.runtime_reply import accepted, checked_id, only, read_reply
+from atoll.services.terminals.runtime_reply import (
+    RuntimeReply,
+    checked_id,
+    only,
+    raw_call,
+    read_reply,
+)
 from atoll.services.terminals.terminals import Terminals, credentials
 
 FOLLOW_WORDS = ("since", "heartbeat")
@@ -40,7 +46,7 @@ class Agents:
     async def list(self, caller: Principal, ref: str) -> RuntimeReply:
         """`{"agents": […]}`; a guest of one terminal finds that one's."""
         _, client = await self._terminals.seated(caller, ref)
-        reply = accepted(await client.call(RuntimeCall("GET", "/agents")))
+        reply = await client.call(raw_call("GET", "/agents"))
         if caller.seat is not None and caller.seat.terminal_id is not None:
             return only(reply, "agents", ("id", caller.seat.terminal_id))
         return reply
@@ -49,8 +55,8 @@ class Agents:
         """Start one; `body` is the JSON of `POST /agents`. Counts as activity."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
         query = (("principal", caller.id),)
-        call = RuntimeCall("POST", "/agents", query, body=completed(sandbox, body))
-        reply = accepted(await client.call(call))
+        call = raw_call("POST", "/agents", query, body=completed(sandbox, body))
+        reply = await client.call(call)
         opened = read_reply(reply, _Opened)
         self._sandboxes.remember_actor(sandbox, opened.id, caller)
         return reply
@@ -59,7 +65,7 @@ class Agents:
         """One agent."""
         _, client = await self._terminals.seated(caller, ref, agent_id)
         path = "/agents/" + checked_id(agent_id, noun="agent")
-        return accepted(await client.call(RuntimeCall("GET", path)))
+        return await client.call(raw_call("GET", path))
 
     async def act(self, caller: Principal, ref: str, agent_id: str, *, body: bytes) -> RuntimeReply:
         """Pause, resume, stop, interrupt it, or say whose turn it is."""
@@ -75,7 +81,7 @@ class Agents:
         """The cards that changed after `since`."""
         _, client = await self._terminals.seated(caller, ref, agent_id)
         query = (("since", str(since)),)
-        return accepted(await client.call(RuntimeCall("GET", _path(agent_id, "/cards"), query)))
+        return await client.call(raw_call("GET", _path(agent_id, "/cards"), query))
 
     async def answer(
         self, caller: Principal, ref: str, agent_id: str, *, card: str, body: bytes
@@ -107,10 +113,10 @@ class Agents:
         if caller.seat is not None and caller.seat.role is Role.VIEWER:
             raise Forbidden("Your link lets you watch this agent, not control it.")
         sandbox, client = await self._terminals.seated(caller, ref, agent_id)
-        call = RuntimeCall(
+        call = raw_call(
             "POST", _path(agent_id, what), credentials(caller, sandbox), body=body or b"{}"
         )
-        return accepted(await client.call(call))
+        return await client.call(call)
 
 
 def _path(agent_id: str, what: str) -> str:

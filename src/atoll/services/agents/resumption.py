@@ -11,8 +11,8 @@ import msgspec
 from atoll.domain.agent.resumable import AgentSeat, Otherwise
 from atoll.domain.errors import AtollError
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.ports import RuntimeCall, RuntimeClient
-from atoll.services.terminals.runtime_reply import accepted, read_reply
+from atoll.ports import RuntimeClient
+from atoll.services.terminals.runtime_reply import raw_call, read_reply
 
 
 class _Agents(msgspec.Struct):
@@ -26,7 +26,7 @@ async def resume_agents(
     if not sandbox.resuming or not sandbox.agents:
         return
     try:
-        listed = read_reply(await client.call(RuntimeCall("GET", "/agents")), _Agents)
+        listed = read_reply(await client.call(raw_call("GET", "/agents")), _Agents)
     except AtollError as error:
         report(f"No agent goes on by itself: {error.message}")
         return
@@ -58,8 +58,8 @@ async def _resume(seat: AgentSeat, client: RuntimeClient) -> None:
         "softlock": seat.softlock,
     }
     query = () if seat.by is None else (("principal", seat.by),)
-    call = RuntimeCall("POST", "/agents", query, body=msgspec.json.encode(body))
-    accepted(await client.call(call))
+    call = raw_call("POST", "/agents", query, body=msgspec.json.encode(body))
+    await client.call(call)
 
 
 def _where(seat: AgentSeat) -> str:

@@ -32,11 +32,11 @@ from atoll.domain.ids import ApprovalId, SecretId
 from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.secrets.secret import Secret
 from atoll.ports import ApprovalQuery, Transaction
-from atoll.services.approvals.requests import answer_call, sweep
+from atoll.services.approvals.requests import sweep
 from atoll.services.approvals.voiding import approval_event
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.sandboxes.transitions import Transitions
-from atoll.services.terminals.runtime_reply import accepted
+from atoll.wire.contract.journal import decide_ask
 
 MAX_PAGE = 200
 CONFIRMATION_LIFE = timedelta(minutes=2)
@@ -200,8 +200,7 @@ class Approvals:
         try:
             sandbox = await self._sandboxes.get(caller, approval.asker.sandbox_id)
             client = self._sandboxes.runtime_of(sandbox)
-            call = answer_call(approval.asker.ask_id, decision)
-            accepted(await client.call(call))
+            await client.call(decide_ask(approval.asker.ask_id, decision))
         except AtollError as err:
             if decision == "deny":
                 return approval

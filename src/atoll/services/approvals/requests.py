@@ -28,17 +28,19 @@ from atoll.domain.approvals.approval import (
     silences,
 )
 from atoll.domain.errors import Invalid
-from atoll.domain.event import EventDraft, Json
+from atoll.domain.event import EventDraft
 from atoll.domain.ids import ApprovalId, PrincipalId, SecretId
 from atoll.domain.network.host import canonical_host
 from atoll.domain.people.principal import SYSTEM
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import Purpose, in_scope
-from atoll.ports import RuntimeCall, Transaction
+from atoll.ports import Transaction
 from atoll.services.approvals.voiding import approval_event, approval_words
 from atoll.services.journals.agent_actors import asking_agent
 from atoll.services.sandboxes.transitions import Transitions
 from atoll.services.secrets.policies import whose
+from atoll.wire.contract.call import RuntimeCall
+from atoll.wire.contract.journal import decide_ask
 
 _log = structlog.get_logger(__name__)
 
@@ -48,7 +50,7 @@ class Taken:
     """What a journal entry became: events for the log, and a call the runtime is owed."""
 
     drafts: tuple[EventDraft, ...] = ()
-    call: RuntimeCall | None = None
+    call: RuntimeCall[None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,11 +226,5 @@ async def sweep(
     return tuple(drafts), left
 
 
-def answer_call(ask_id: str, decision: Literal["allow", "deny"]) -> RuntimeCall:
-    """How a runtime is told the answer to a question that waits in it."""
-    body: Json = {"decision": decision}
-    return RuntimeCall("POST", f"/asks/{ask_id}", body=msgspec.json.encode(body))
-
-
-def _no(approval: Approval) -> RuntimeCall:
-    return answer_call(approval.asker.ask_id, "deny")
+def _no(approval: Approval) -> RuntimeCall[None]:
+    return decide_ask(approval.asker.ask_id, "deny")

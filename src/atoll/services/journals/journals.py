@@ -5,6 +5,7 @@ are numbered; the mark of the last one taken in is stored with the events themse
 a crash between storing and acknowledging repeats nothing.
 """
 
+import contextlib
 from collections import OrderedDict
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -12,16 +13,18 @@ from datetime import datetime, timedelta
 import msgspec
 import structlog
 
+from atoll.domain.errors import Conflict, Failed, NotFound
 from atoll.domain.event import KINDS, EventDraft, Json, Kind, sandbox_stream
 from atoll.domain.ids import PrincipalId, SandboxId
 from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.ports import RuntimeCall, RuntimeClient, Transaction
+from atoll.ports import RuntimeClient, Transaction
 from atoll.services.approvals.requests import Heard, Taken, Taker
 from atoll.services.journals.agent_actors import acting_agent
 from atoll.services.journals.agent_reports import read_word
 from atoll.services.sandboxes.transitions import Transitions
-from atoll.services.terminals.runtime_reply import accepted, read_reply
+from atoll.wire.contract.call import RuntimeCall
+from atoll.wire.contract.journal import JournalEntry, JournalPage, acknowledge, read_journal
 
 PAGE = 500
 """Entries read at once."""
@@ -38,19 +41,6 @@ _NOT_LOGGED = frozenset({"runtime.began", "runtime.stopped"})
 _SEATED = ("terminal.input", "terminal.control")
 
 _log = structlog.get_logger(__name__)
-
-
-class _Entry(msgspec.Struct):
-    n: int
-    at: datetime
-    kind: str
-    payload: dict[str, object]
-
-
-class _Page(msgspec.Struct):
-    entries: list[_Entry]
-    last: int
-    dropped: int = 0
 
 
 class Journals:
@@ -103,20 +93,19 @@ class Journals:
             count, calls = await self._store(sandbox, page.entries)
             total += count
             after = page.entries[-1].n
-            body = msgspec.json.encode({"n": after})
-            accepted(await client.call(RuntimeCall("POST", "/journal/ack", body=body)))
+            await client.call(acknowledge(after))
             for call in calls:
-                await client.call(call)
+                with contextlib.suppress(NotFound, Conflict):  # nobody waits any more
+                    await client.call(call)
             if len(page.entries) < PAGE:
                 return total
 
     async def _page(
         self, client: RuntimeClient, after: int, *, wait: int = 0, limit: int = PAGE
-    ) -> _Page:
-        waiting = (("wait", str(wait)),) if wait else ()
-        away = ("away", str(self._away_seconds))
-        query = (("after", str(after)), ("limit", str(limit)), away, *waiting)
-        return read_reply(await client.call(RuntimeCall("GET", "/journal", query)), _Page)
+    ) -> JournalPage:
+        away = self._away_seconds
+        call = read_journal(after, limit=limit, away_seconds=away, wait_seconds=wait)
+        return await client.call(call)
 
     async def wait(self, sandbox: Sandbox, client: RuntimeClient, seconds: int) -> bool:
         """Whether something urgent stands in the journal; returns as soon as it does, and after
@@ -127,11 +116,11 @@ class Journals:
         return bool(page.entries)
 
     async def _store(
-        self, sandbox: Sandbox, entries: list[_Entry]
-    ) -> tuple[int, tuple[RuntimeCall, ...]]:
+        self, sandbox: Sandbox, entries: list[JournalEntry]
+    ) -> tuple[int, tuple[RuntimeCall[None], ...]]:
         """Store the entries beyond the mark, as it is inside this very transaction; how many
         events that made, and what the runtime is to be told."""
-        calls: list[RuntimeCall] = []
+        calls: list[RuntimeCall[None]] = []
         async with self._transitions.store.begin() as rows:
             mark = await rows.logs.collected(sandbox.id, sandbox.generation)
             fresh = [entry for entry in entries if entry.n > mark]
@@ -149,17 +138,17 @@ class Journals:
             self._transitions.bus.announce((sandbox_stream(sandbox.id),))
         return len(drafts), tuple(calls)
 
-    async def _take(self, rows: Transaction, sandbox: Sandbox, entry: _Entry) -> Taken:
+    async def _take(self, rows: Transaction, sandbox: Sandbox, entry: JournalEntry) -> Taken:
         taker = self._takers.get(entry.kind)
         if taker is not None:
-            return await taker(rows, sandbox, Heard(entry.n, entry.at, entry.payload))
+            return await taker(rows, sandbox, Heard(entry.n, _instant(entry), entry.payload))
         word = read_word(entry.kind, entry.payload)
         if word is not None:
             await self._transitions.within(rows, sandbox, word)
         draft = self._draft(sandbox, entry)
         return Taken() if draft is None else Taken((draft,))
 
-    def _draft(self, sandbox: Sandbox, entry: _Entry) -> EventDraft | None:
+    def _draft(self, sandbox: Sandbox, entry: JournalEntry) -> EventDraft | None:
         if entry.kind in _NOT_LOGGED:
             return None
         other = "agent.reported" if entry.kind.startswith("agent.") else ""
@@ -182,13 +171,20 @@ class Journals:
             id=self._transitions.identifiers.event(),
             stream=sandbox_stream(sandbox.id),
             event_type=kind.name,
-            at=entry.at,
+            at=_instant(entry),
             org_id=sandbox.org_id,
             owner=sandbox.owner,
             actor=actor,
             reason=None,
             payload=payload,
         )
+
+
+def _instant(entry: JournalEntry) -> datetime:
+    try:
+        return datetime.fromisoformat(entry.at)
+    except ValueError as err:
+        raise Failed(f"The journal's entry {entry.n} bears no time.") from err
 
 
 def _typist(sandbox: Sandbox, kind: Kind, payload: Mapping[str, Json]) -> Principal | None:
@@ -202,7 +198,7 @@ def _typist(sandbox: Sandbox, kind: Kind, payload: Mapping[str, Json]) -> Princi
     return Principal(sandbox.org_id, PrincipalId(who), ActorKind.PERSON)
 
 
-def _payload(sandbox: Sandbox, entry: _Entry, kind: Kind) -> dict[str, Json]:
+def _payload(sandbox: Sandbox, entry: JournalEntry, kind: Kind) -> dict[str, Json]:
     """The entry's own fields as far as the kind knows them, under ours."""
     told: dict[str, Json] = entry.payload  # type: ignore[assignment]
     if len(msgspec.json.encode(told)) > MAX_PAYLOAD_BYTES:

@@ -15,7 +15,7 @@ from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.ports import RuntimeStream
 from atoll.ports.kept import TREE, KeptDraft, KeptWorktree, bundle_name
-from atoll.services.library.saved_work import Keeping, claimed_bytes
+from atoll.services.library.saved_work import EVERY_FILE, Keeping
 from atoll.services.library.workspaces import ALL_BRANCHES, Workspaces
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.terminals.files import WITH_SECRETS, Files
@@ -106,12 +106,12 @@ class KeptWorktrees:
     async def _keep(
         self, caller: Principal, sandbox: Sandbox, *, with_secrets: bool
     ) -> KeptWorktree:
-        query = (("path", ""), *((WITH_SECRETS,) if with_secrets else ()))
+        query = (*EVERY_FILE, *((WITH_SECRETS,) if with_secrets else ()))
         kept_id = self._keeping.identifiers.kept()
         async with self._shelf.draft(kept_id) as draft:
             # Before the first byte: a sparse file inside may claim more than the disk has.
-            total = await self._files.total(caller, sandbox.id, (("path", ""),))
-            await draft.admit(claimed_bytes(total))
+            total = await self._files.total(caller, sandbox.id, EVERY_FILE)
+            await draft.admit(total.bytes)
             async with self._files.archive(caller, sandbox.id, query) as tree:
                 await draft.write(TREE, tree.body)
             bundles = await self._bundles(caller, sandbox, draft)

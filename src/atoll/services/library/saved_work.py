@@ -8,18 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
-import msgspec
-
 from atoll.domain.errors import Conflict, Failed, NotFound
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.ports import Clock, RuntimeCall, RuntimeClient, RuntimeReply
+from atoll.ports import Clock, RuntimeClient
 from atoll.ports.kept import TREE, KeptDraft, KeptShelf, KeptWorktree, bundle_name
 from atoll.services.identifiers import Identifiers
 from atoll.services.library.checkout_scripts import BESIDE
 from atoll.services.library.workspaces import EVERYTHING, WORKSPACE, Workspaces
-from atoll.services.terminals.execs import accepted_stream
-from atoll.services.terminals.runtime_reply import read_reply
 from atoll.services.terminals.scripts import run_inside
+from atoll.wire.contract.files import pack_files, total_files
+
+EVERY_FILE = (("path", ""),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +29,6 @@ class Keeping:
     clock: Clock
     identifiers: Identifiers
     retention: timedelta
-
-
-class _Total(msgspec.Struct):
-    bytes: int
 
 
 class SavedWork:
@@ -53,11 +48,9 @@ class SavedWork:
             bundles, covered = await self._bundles(sandbox, client, draft)
             tree = await _has_files(client, covered)
             if tree:
-                total = await client.call(RuntimeCall("GET", "/files/total", (("path", ""),)))
-                await draft.admit(claimed_bytes(total))
-                call = RuntimeCall("GET", "/files/archive", (("path", ""),))
-                async with client.stream(call) as answer:
-                    await draft.write(TREE, (await accepted_stream(answer)).body)
+                await draft.admit((await client.call(total_files(EVERY_FILE))).bytes)
+                async with client.stream(pack_files(EVERY_FILE)) as answer:
+                    await draft.write(TREE, answer.body)
             if not (bundles or tree):
                 return
             await draft.commit(self._record(kept_id, sandbox, bundles=bundles, tree=tree))
@@ -105,11 +98,6 @@ class SavedWork:
             generation=sandbox.generation - 1 if sandbox.renewing else sandbox.generation,
             tree=tree,
         )
-
-
-def claimed_bytes(total: RuntimeReply) -> int:
-    """Return what the files of a tree claim, of the runtime's answer to `/files/total`."""
-    return read_reply(total, _Total).bytes
 
 
 async def _has_files(client: RuntimeClient, covered: tuple[str, ...]) -> bool:

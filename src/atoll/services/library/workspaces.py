@@ -20,7 +20,7 @@ from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo
 from atoll.ports.clock import Clock
 from atoll.ports.extension import Mount
 from atoll.ports.repositories import Intake, Ref, Report, RepositoryShelf, Stored
-from atoll.ports.runtime import RuntimeCall, RuntimeClient
+from atoll.ports.runtime import RuntimeClient
 from atoll.services.library.checkout_scripts import (
     BUNDLE,
     NO_SUCH_BRANCH,
@@ -31,8 +31,8 @@ from atoll.services.library.checkout_scripts import (
     SAVE,
     SETTLE,
 )
-from atoll.services.terminals.runtime_reply import problem
 from atoll.services.terminals.scripts import run_inside
+from atoll.wire.contract.files import read_file, remove_file
 
 FRESH_FOR = timedelta(seconds=10)
 """A repository fetched this recently is not fetched again for a new sandbox."""
@@ -263,9 +263,7 @@ def _start(repo: SandboxRepo, number: int, refs: tuple[Ref, ...]) -> _Start:
 
 async def _download(client: RuntimeClient, name: str, intake: Intake) -> None:
     path = name.removeprefix(f"{WORKSPACE}/")
-    async with client.stream(RuntimeCall("GET", "/files/content", (("path", path),))) as answer:
-        if answer.status >= 400:
-            raise problem(answer.status, b"".join([piece async for piece in answer.body])[:65536])
+    async with client.stream(read_file((("path", path),))) as answer:
         async for piece in answer.body:
             intake.write(piece)
 
@@ -273,7 +271,7 @@ async def _download(client: RuntimeClient, name: str, intake: Intake) -> None:
 async def _remove(client: RuntimeClient, name: str) -> None:
     path = name.removeprefix(f"{WORKSPACE}/")
     try:
-        await client.call(RuntimeCall("DELETE", "/files", (("path", path),)))
+        await client.call(remove_file((("path", path),)))
     except AtollError as error:
         _log.info("bundle_left_inside", path=path, why=error.message)
 

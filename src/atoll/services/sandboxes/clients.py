@@ -7,12 +7,14 @@ the runtime closes them with a reason of its own.
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TypeVar
 
 from atoll.domain.errors import Conflict, Unavailable
 from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
-from atoll.ports import Channel, RuntimeCall, RuntimeClient, RuntimeReply, RuntimeStream, Tether
+from atoll.ports import Channel, RuntimeClient, RuntimeStream, Tether
+from atoll.wire.contract.call import Query, RuntimeCall
 
-Query = tuple[tuple[str, str], ...]
+T = TypeVar("T")
 
 _GONE = frozenset({State.DESTROYING, State.DESTROYED})
 
@@ -41,13 +43,13 @@ class SandboxClient:
         self._before = before
         self._look = look
 
-    async def call(self, call: RuntimeCall) -> RuntimeReply:
+    async def call(self, call: RuntimeCall[T]) -> T:
         """Send a small request and read the whole answer."""
         async with explained(self._before, self._look):
             return await self._client.call(call)
 
     @asynccontextmanager
-    async def stream(self, call: RuntimeCall) -> AsyncIterator[RuntimeStream]:
+    async def stream(self, call: RuntimeCall[bytes]) -> AsyncIterator[RuntimeStream]:
         """Send a request and read the answer as it comes."""
         async with explained(self._before, self._look), self._client.stream(call) as answer:
             yield answer

@@ -9,8 +9,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-import msgspec
-
 from atoll.domain.errors import AtollError, Failed
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Access
@@ -27,7 +25,6 @@ from atoll.ports import (
     Mount,
     Provision,
     Reachability,
-    RuntimeCall,
     RuntimeClient,
     RuntimeClients,
     SafetyLayers,
@@ -39,7 +36,7 @@ from atoll.services.agents.resumption import resume_agents
 from atoll.services.agents.seeds import lay, plant
 from atoll.services.sandboxes.start_folder import stand_at
 from atoll.services.secrets.policies import Policies
-from atoll.services.terminals.runtime_reply import read_reply
+from atoll.wire.contract.journal import check_health
 
 WORKSPACE = "/workspace"
 TAKE_DOWN_SECONDS = 120.0
@@ -300,13 +297,8 @@ async def _at_most(seconds: float, what: str) -> AsyncIterator[None]:
         raise Failed(f"Waited {seconds:g} s for {what}: look at the host and try again.") from err
 
 
-class _Health(msgspec.Struct):
-    idle_seconds: float
-    unused_seconds: float | None = None
-
-
 async def _read_idle(client: RuntimeClient) -> Idle:
-    found = read_reply(await client.call(RuntimeCall("GET", "/health")), _Health)
+    found = await client.call(check_health())
     # A runtime of an earlier version knows one figure only.
     unused = found.idle_seconds if found.unused_seconds is None else found.unused_seconds
     return Idle(found.idle_seconds, unused)

@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-import msgspec
 import structlog
 
 from atoll.domain.errors import AtollError
@@ -31,13 +30,14 @@ from atoll.domain.sandbox.stimulus import (
     TornDown,
     Touched,
 )
-from atoll.ports import CleanupReport, LogLine, RuntimeCall
+from atoll.ports import CleanupReport, LogLine
 from atoll.services.journals.journals import Journals
 from atoll.services.sandboxes.deadlines import Deadlines
 from atoll.services.sandboxes.maintenance import Maintenance
 from atoll.services.sandboxes.provisioning import Provisioning
 from atoll.services.sandboxes.transitions import Transitions, Work
 from atoll.services.sandboxes.work_queues import Lanes
+from atoll.wire.contract.terminals import FarewellBody, say_farewell
 
 RETRY_SECONDS = 5.0
 """Between attempts of a teardown that did not work out."""
@@ -241,11 +241,11 @@ class Reconciler:
         if sandbox.attachment.address is None:
             return
         words = farewell(sandbox)
-        body = msgspec.json.encode({"reason": words.reason, "guest_reason": words.guest_reason})
+        body = FarewellBody(reason=words.reason, guest_reason=words.guest_reason)
         try:
             async with asyncio.timeout(1.0):
                 client = self._provisioning.client(sandbox)
-                await client.call(RuntimeCall("POST", "/farewell", body=body))
+                await client.call(say_farewell(body))
         except (AtollError, TimeoutError) as err:
             _log.info("farewell_not_said", sandbox=sandbox.id, reason=str(err))
 

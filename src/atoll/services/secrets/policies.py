@@ -19,10 +19,9 @@ from atoll.domain.repository.git_remote import git_environment
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.sandbox.stimulus import Exposed
 from atoll.domain.secrets.secret import Purpose, Secret, Whose, applied, bound_to
-from atoll.ports import Kept, RuntimeCall, RuntimeClient, Vault
+from atoll.ports import Kept, RuntimeClient, Vault
 from atoll.services.sandboxes.transitions import Transitions
 from atoll.services.secrets.network_policies import commands_of, network_of
-from atoll.services.terminals.runtime_reply import accepted, read_reply
 from atoll.wire.contract.policy import (
     Approved,
     CustomSecret,
@@ -31,7 +30,8 @@ from atoll.wire.contract.policy import (
     Policy,
     ProviderKey,
     Redacted,
-    encode_policy,
+    get_policy,
+    put_policy,
 )
 
 BROKER = "http://127.0.0.1:8082/broker"
@@ -335,14 +335,9 @@ def _stand_in(secret: Secret) -> str:
 
 
 async def _send(client: RuntimeClient, composed: Composed) -> None:
-    body = encode_policy(composed.policy)
-    accepted(await client.call(RuntimeCall("PUT", "/policy", body=body)))
-
-
-class _Standing(msgspec.Struct):
-    revision: int
+    await client.call(put_policy(composed.policy))
 
 
 async def _standing(client: RuntimeClient) -> int:
-    """The revision a runtime lives by."""
-    return read_reply(await client.call(RuntimeCall("GET", "/policy")), _Standing).revision
+    """Return the revision a runtime lives by."""
+    return (await client.call(get_policy())).revision

@@ -1,68 +1,63 @@
 """Execs: commands in a sandbox, forwarded to its runtime.
 
-Bodies and streams pass untouched; the events come from the runtime's journal.
+Streams pass untouched; the events come from the runtime's journal.
 """
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-
-import msgspec
+from typing import TypeVar
 
 from atoll.domain.people.principal import Principal
-from atoll.ports import RuntimeCall, RuntimeReply, RuntimeStream
+from atoll.ports import RuntimeStream
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.terminals.runtime_reply import accepted, checked_id, problem, read_reply
+from atoll.services.terminals.runtime_reply import checked_id
+from atoll.wire.contract import execs
+from atoll.wire.contract.call import Query, RuntimeCall
 
-_NDJSON = (("Accept", "application/x-ndjson"),)
-
-
-class _Started(msgspec.Struct):
-    exec_id: str
+T = TypeVar("T")
 
 
 class Execs:
-    """Replies and streams are the runtime contract's. Everything raises `NotFound`,
+    """Values and streams are the runtime contract's. Everything raises `NotFound`,
     `Conflict`, `Unavailable`, and what the runtime's problem documents stand for. A command
     that fails is a result."""
 
     def __init__(self, sandboxes: Sandboxes) -> None:
         self._sandboxes = sandboxes
 
-    async def run(self, caller: Principal, ref: str, body: bytes) -> RuntimeReply:
-        """Run a command; `body` is the JSON of `POST /execs`. Counts as activity."""
+    async def run(self, caller: Principal, ref: str, body: execs.ExecBody) -> execs.ExecWithOutput:
+        """Run a command. Counts as activity."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
-        reply = accepted(await client.call(RuntimeCall("POST", "/execs", body=body)))
-        started = read_reply(reply, _Started)
+        started = await client.call(execs.run_exec(body))
         self._sandboxes.remember_actor(sandbox, started.exec_id, caller)
-        return reply
+        return started
 
     @asynccontextmanager
     async def stream(
-        self, caller: Principal, ref: str, body: bytes
+        self, caller: Principal, ref: str, body: execs.ExecBody
     ) -> AsyncIterator[RuntimeStream]:
         """Run a command and follow it: ndjson from the start."""
         _, client = await self._sandboxes.runtime(caller, ref, activity=True)
-        call = RuntimeCall("POST", "/execs", headers=_NDJSON, body=body)
-        async with client.stream(call) as answer:
-            yield await accepted_stream(answer)
+        async with client.stream(execs.stream_exec(body)) as answer:
+            yield answer
 
-    async def list(self, caller: Principal, ref: str) -> RuntimeReply:
-        """`{"execs": […]}` without output."""
-        return await self._call(caller, ref, RuntimeCall("GET", "/execs"))
+    async def list(self, caller: Principal, ref: str) -> execs.ExecList:
+        """List commands without their output."""
+        return await self._call(caller, ref, execs.list_execs())
 
-    async def get(self, caller: Principal, ref: str, exec_id: str) -> RuntimeReply:
-        """One exec with its output so far."""
-        return await self._call(caller, ref, RuntimeCall("GET", _path(exec_id)))
+    async def get(self, caller: Principal, ref: str, exec_id: str) -> execs.ExecWithOutput:
+        """Return one exec with its output so far."""
+        return await self._call(caller, ref, execs.get_exec(_id(exec_id)))
 
     @asynccontextmanager
     async def output(
-        self, caller: Principal, ref: str, exec_id: str, *, query: tuple[tuple[str, str], ...] = ()
+        self, caller: Principal, ref: str, exec_id: str, *, query: Query = ()
     ) -> AsyncIterator[RuntimeStream]:
         """Follow a command's output from the offsets `stdout` and `stderr`: ndjson."""
-        call = RuntimeCall("GET", _path(exec_id) + "/output", query)
+        call = execs.follow_exec(_id(exec_id), query)
         _, client = await self._sandboxes.runtime(caller, ref)
         async with client.stream(call) as answer:
-            yield await accepted_stream(answer)
+            yield answer
 
     async def stdin(
         self,
@@ -70,52 +65,37 @@ class Execs:
         ref: str,
         exec_id: str,
         *,
-        body: bytes | AsyncIterator[bytes],
+        data: bytes | AsyncIterator[bytes],
         close: bool = False,
-    ) -> RuntimeReply:
+    ) -> None:
         """Write to a command's input; `close` ends it. Counts as activity."""
-        query = (("close", "true"),) if close else ()
-        call = RuntimeCall("POST", _path(exec_id) + "/stdin", query, body=body)
-        return await self._call(caller, ref, call, activity=True)
+        call = execs.feed_exec(_id(exec_id), data, close=close)
+        await self._call(caller, ref, call, activity=True)
 
     async def signal(
-        self, caller: Principal, ref: str, exec_id: str, *, body: bytes
-    ) -> RuntimeReply:
-        """Signal its whole tree; `body` is `{"signal"}`."""
-        return await self._call(
-            caller, ref, RuntimeCall("POST", _path(exec_id) + "/signal", body=body)
-        )
+        self, caller: Principal, ref: str, exec_id: str, *, body: execs.SignalBody
+    ) -> None:
+        """Signal its whole tree."""
+        await self._call(caller, ref, execs.signal_exec(_id(exec_id), body))
 
-    async def forget(self, caller: Principal, ref: str, exec_id: str) -> RuntimeReply:
+    async def forget(self, caller: Principal, ref: str, exec_id: str) -> None:
         """Forget it; one that runs is killed first."""
-        return await self._call(caller, ref, RuntimeCall("DELETE", _path(exec_id)))
+        await self._call(caller, ref, execs.forget_exec(_id(exec_id)))
 
-    async def left_running(self, caller: Principal, ref: str) -> RuntimeReply:
-        """`{"processes": [{"pid", "command"}], "more"}`: what programs that ended have left."""
-        return await self._call(caller, ref, RuntimeCall("GET", "/processes"))
+    async def left_running(self, caller: Principal, ref: str) -> execs.LeftList:
+        """List what programs that ended have left."""
+        return await self._call(caller, ref, execs.list_left_running())
 
-    async def end_left_running(self, caller: Principal, ref: str) -> RuntimeReply:
+    async def end_left_running(self, caller: Principal, ref: str) -> None:
         """Kill these processes. Counts as activity."""
-        return await self._call(caller, ref, RuntimeCall("DELETE", "/processes"), activity=True)
+        await self._call(caller, ref, execs.end_left_running(), activity=True)
 
     async def _call(
-        self, caller: Principal, ref: str, call: RuntimeCall, *, activity: bool = False
-    ) -> RuntimeReply:
+        self, caller: Principal, ref: str, call: RuntimeCall[T], *, activity: bool = False
+    ) -> T:
         _, client = await self._sandboxes.runtime(caller, ref, activity=activity)
-        return accepted(await client.call(call))
+        return await client.call(call)
 
 
-async def accepted_stream(answer: RuntimeStream) -> RuntimeStream:
-    """`answer`, or the error it stands for (a problem document is at most 64 KiB)."""
-    if answer.status < 400:
-        return answer
-    body = b""
-    async for chunk in answer.body:
-        body += chunk
-        if len(body) > 65536:
-            break
-    raise problem(answer.status, body)
-
-
-def _path(exec_id: str) -> str:
-    return "/execs/" + checked_id(exec_id, noun="exec")
+def _id(exec_id: str) -> str:
+    return checked_id(exec_id, noun="exec")

@@ -9,14 +9,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from atoll.domain.people.principal import Principal
-from atoll.ports import RuntimeCall, RuntimeReply, RuntimeStream
+from atoll.ports import RuntimeStream
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.terminals.execs import accepted_stream
-from atoll.services.terminals.runtime_reply import accepted, checked_id, renamed
+from atoll.services.terminals.runtime_reply import RuntimeReply, checked_id, raw_call, renamed
 from atoll.services.terminals.terminals import Terminals
-
-Query = tuple[tuple[str, str], ...]
-"""Query parameters of the runtime contract, as text."""
+from atoll.wire.contract.call import Query, RuntimeCall, bytes_call
 
 _WORDS = {"session_id": "terminal_id"}
 
@@ -35,22 +32,22 @@ class Recordings:
         """`what` is `marks` or `text`; a guest of the terminal may have both."""
         path = f"{_session(terminal_id)}/{what}"
         _, client = await self._terminals.seated(caller, ref, terminal_id)
-        return accepted(await client.call(RuntimeCall("GET", path, query)))
+        return await client.call(raw_call("GET", path, query))
 
     async def start(self, caller: Principal, ref: str, terminal_id: str) -> RuntimeReply:
         """Record a terminal from now on; all who watch it are told by whom."""
         who = (("principal", str(caller.id)), ("name", caller.name or str(caller.id)))
         path = f"{_session(terminal_id)}/recording"
-        return await self._call(caller, ref, RuntimeCall("POST", path, who))
+        return await self._call(caller, ref, raw_call("POST", path, who))
 
     async def stop(self, caller: Principal, ref: str, terminal_id: str) -> RuntimeReply:
         """Stop recording it."""
         path = f"{_session(terminal_id)}/recording"
-        return await self._call(caller, ref, RuntimeCall("DELETE", path))
+        return await self._call(caller, ref, raw_call("DELETE", path))
 
     async def list(self, caller: Principal, ref: str) -> RuntimeReply:
         """`{"recordings": […]}`, oldest first."""
-        return await self._kept(caller, ref, RuntimeCall("GET", "/recordings"))
+        return await self._kept(caller, ref, raw_call("GET", "/recordings"))
 
     @asynccontextmanager
     async def read(
@@ -60,26 +57,30 @@ class Recordings:
         path = _recording(recording_id)
         async with (
             self._sandboxes.reading(caller, ref) as (_, client),
-            client.stream(RuntimeCall("GET", path)) as answer,
+            client.stream(bytes_call(path)) as answer,
         ):
-            yield await accepted_stream(answer)
+            yield answer
 
     async def remove(self, caller: Principal, ref: str, recording_id: str) -> RuntimeReply:
         """Delete it for good."""
-        return await self._kept(caller, ref, RuntimeCall("DELETE", _recording(recording_id)))
+        return await self._kept(caller, ref, raw_call("DELETE", _recording(recording_id)))
 
     async def search(self, caller: Principal, ref: str, query: Query) -> RuntimeReply:
         """Lines of terminals and recordings: `q`, `syntax`, `match_case`, `limit`, `session`."""
-        return await self._kept(caller, ref, RuntimeCall("GET", "/search", query))
+        return await self._kept(caller, ref, raw_call("GET", "/search", query))
 
-    async def _kept(self, caller: Principal, ref: str, call: RuntimeCall) -> RuntimeReply:
+    async def _kept(
+        self, caller: Principal, ref: str, call: RuntimeCall[RuntimeReply]
+    ) -> RuntimeReply:
         """Ask for what outlives a stop: the sandbox need not run."""
         async with self._sandboxes.reading(caller, ref) as (_, client):
-            return renamed(accepted(await client.call(call)), _WORDS)
+            return renamed(await client.call(call), _WORDS)
 
-    async def _call(self, caller: Principal, ref: str, call: RuntimeCall) -> RuntimeReply:
+    async def _call(
+        self, caller: Principal, ref: str, call: RuntimeCall[RuntimeReply]
+    ) -> RuntimeReply:
         _, client = await self._sandboxes.runtime(caller, ref)
-        return renamed(accepted(await client.call(call)), _WORDS)
+        return renamed(await client.call(call), _WORDS)
 
 
 def _session(terminal_id: str) -> str:

@@ -5,18 +5,15 @@ runtime's word, `terminal` ours).
 """
 
 import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
 
-from atoll.domain.error_status import kind_of
-from atoll.domain.errors import (
-    AtollError,
-    Failed,
-    NotFound,
-)
+from atoll.domain.errors import Failed, NotFound
 from atoll.domain.event import Json
-from atoll.ports import RuntimeReply
+from atoll.wire.contract.call import Query, RuntimeCall
 from atoll.wire.http.unreadable import UNREADABLE
 
 T = TypeVar("T")
@@ -24,13 +21,19 @@ T = TypeVar("T")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
 
-class _Problem(msgspec.Struct):
-    """The members of an RFC 9457 document that go on."""
+@dataclass(frozen=True, slots=True)
+class RuntimeReply:
+    """A whole accepted answer."""
 
-    code: str | None = None
-    detail: str | None = None
-    title: str | None = None
-    field: str | None = None
+    status: int
+    body: bytes
+
+
+def raw_call(
+    method: str, path: str, query: Query = (), *, body: bytes | AsyncIterator[bytes] | None = None
+) -> RuntimeCall[RuntimeReply]:
+    """Return a request whose answer is handed on as it is."""
+    return RuntimeCall(method, path, RuntimeReply, query, body=body)
 
 
 def checked_id(text: str, *, noun: str) -> str:
@@ -40,27 +43,10 @@ def checked_id(text: str, *, noun: str) -> str:
     return text
 
 
-def problem(status: int, body: bytes) -> AtollError:
-    """The error a runtime's answer stands for."""
-    try:
-        found = msgspec.json.decode(body, type=_Problem)
-    except UNREADABLE:
-        found = _Problem()
-    words = found.detail or found.title or f"The sandbox's runtime answered with status {status}."
-    return kind_of(status)(words, code=found.code, field=found.field)
-
-
-def accepted(reply: RuntimeReply) -> RuntimeReply:
-    """`reply`, or the error it stands for."""
-    if reply.status >= 400:
-        raise problem(reply.status, reply.body)
-    return reply
-
-
 def read_reply(reply: RuntimeReply, kind: type[T]) -> T:
     """What an accepted answer says, as `kind`. Raises `Failed` when it says something else."""
     try:
-        return msgspec.json.decode(accepted(reply).body, type=kind)
+        return msgspec.json.decode(reply.body, type=kind)
     except UNREADABLE as err:
         raise Failed(f"The sandbox's runtime answered what it should not: {err}.") from err
 
@@ -71,7 +57,7 @@ def renamed(reply: RuntimeReply, words: dict[str, str]) -> RuntimeReply:
         return reply
     document: dict[str, Json] = read_reply(reply, dict)
     body = msgspec.json.encode(_exchange(document, words))
-    return RuntimeReply(reply.status, reply.headers, body)
+    return RuntimeReply(reply.status, body)
 
 
 def _exchange(document: Json, words: dict[str, str]) -> Json:
@@ -98,4 +84,4 @@ def only(reply: RuntimeReply, list_name: str, wanted: tuple[str, str]) -> Runtim
     listed = document.get(list_name)
     rows = listed if isinstance(listed, list) else []
     kept = [row for row in rows if isinstance(row, dict) and row.get(field) == value]
-    return RuntimeReply(reply.status, reply.headers, msgspec.json.encode({list_name: kept}))
+    return RuntimeReply(reply.status, msgspec.json.encode({list_name: kept}))

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import msgspec
 
 from atoll.domain.errors import Failed, LimitReached
-from atoll.ports.runtime import RuntimeCall, RuntimeClient, RuntimeStream
-from atoll.services.terminals.runtime_reply import problem
+from atoll.ports.runtime import RuntimeClient, RuntimeStream
+from atoll.wire.contract.execs import ExecBody, stream_exec
 from atoll.wire.http.unreadable import UNREADABLE
 
 MAX_LINE_BYTES = 1024 * 1024
@@ -59,28 +59,15 @@ async def run_inside(
     """Run it to its end. `heard` gets standard error as it comes (bytes an agent may have
     written). Raises `LimitReached` past its time, `Failed` when it was killed or the answer
     broke off, and what the runtime's problem documents stand for."""
-    body = msgspec.json.encode(
-        {
-            "argv": ["/bin/sh", "-c", script.text, "atoll", *args],
-            "cwd": "/workspace",
-            "timeout": script.seconds,
-        }
-    )
-    call = RuntimeCall(
-        "POST",
-        "/execs",
-        headers=(("Accept", "application/x-ndjson"), ("Content-Type", "application/json")),
-        body=body,
-    )
-    async with client.stream(call) as answer:
+    argv = ["/bin/sh", "-c", script.text, "atoll", *args]
+    body = ExecBody(argv=argv, cwd="/workspace", timeout=script.seconds)
+    async with client.stream(stream_exec(body)) as answer:
         return await _followed(answer, script, heard)
 
 
 async def _followed(
     answer: RuntimeStream, script: Script, heard: Callable[[bytes], None] | None
 ) -> Outcome:
-    if answer.status >= 400:
-        raise problem(answer.status, b"".join([piece async for piece in answer.body])[:65536])
     kept = {"stdout": b"", "stderr": b""}
     pending = b""
     async for piece in answer.body:

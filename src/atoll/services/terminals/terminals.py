@@ -13,10 +13,18 @@ from atoll.domain.errors import Conflict, NotFound
 from atoll.domain.people.principal import ActorKind, Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.terminal.turn import Role
-from atoll.ports import Channel, RuntimeCall, RuntimeClient, RuntimeReply, Tether
+from atoll.ports import Channel, RuntimeClient, Tether
 from atoll.services.agents.orders import completed
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.terminals.runtime_reply import accepted, checked_id, only, read_reply, renamed
+from atoll.services.terminals.runtime_reply import (
+    RuntimeReply,
+    checked_id,
+    only,
+    raw_call,
+    read_reply,
+    renamed,
+)
+from atoll.wire.contract.call import RuntimeCall
 
 ATTACH_WORDS = frozenset(
     {
@@ -53,7 +61,7 @@ class Terminals:
     async def list(self, caller: Principal, ref: str) -> RuntimeReply:
         """`{"terminals": […]}`; a guest of one terminal finds that one."""
         _, client = await self.seated(caller, ref)
-        reply = accepted(await client.call(RuntimeCall("GET", "/sessions")))
+        reply = await client.call(raw_call("GET", "/sessions"))
         if caller.seat is not None and caller.seat.terminal_id is not None:
             reply = only(reply, "sessions", ("session_id", caller.seat.terminal_id))
         return renamed(reply, _WORDS)
@@ -66,7 +74,7 @@ class Terminals:
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
         query = (("principal", caller.id),)
         order = completed(sandbox, body, strict=strict)
-        reply = accepted(await client.call(RuntimeCall("POST", "/sessions", query, body=order)))
+        reply = await client.call(raw_call("POST", "/sessions", query, body=order))
         opened = read_reply(reply, _Opened)
         self._sandboxes.remember_actor(sandbox, opened.session_id, caller)
         return renamed(reply, _WORDS)
@@ -74,27 +82,27 @@ class Terminals:
     async def get(self, caller: Principal, ref: str, terminal_id: str) -> RuntimeReply:
         """One terminal."""
         _, client = await self.seated(caller, ref, terminal_id)
-        return renamed(accepted(await client.call(RuntimeCall("GET", _path(terminal_id)))), _WORDS)
+        return renamed(await client.call(raw_call("GET", _path(terminal_id))), _WORDS)
 
     async def close(
         self, caller: Principal, ref: str, terminal_id: str, *, grace: str | None = None
     ) -> RuntimeReply:
         """End it and its tree; idempotent. `grace` in seconds, as text."""
         query = (("grace", grace),) if grace is not None else ()
-        return await self._call(caller, ref, RuntimeCall("DELETE", _path(terminal_id), query))
+        return await self._call(caller, ref, raw_call("DELETE", _path(terminal_id), query))
 
     async def resize(
         self, caller: Principal, ref: str, terminal_id: str, *, body: bytes
     ) -> RuntimeReply:
         """Set its size; `body` is `{"cols","rows"}`."""
-        call = RuntimeCall("POST", _path(terminal_id) + "/resize", body=body)
+        call = raw_call("POST", _path(terminal_id) + "/resize", body=body)
         return await self._call(caller, ref, call)
 
     async def signal(
         self, caller: Principal, ref: str, terminal_id: str, *, body: bytes
     ) -> RuntimeReply:
         """Signal it; `body` is `{"signal"}`."""
-        call = RuntimeCall("POST", _path(terminal_id) + "/signal", body=body)
+        call = raw_call("POST", _path(terminal_id) + "/signal", body=body)
         return await self._call(caller, ref, call)
 
     @asynccontextmanager
@@ -149,9 +157,11 @@ class Terminals:
             # What helps is a command of its owner's.
             raise Conflict(GUEST_WORDS, code=err.code) from err
 
-    async def _call(self, caller: Principal, ref: str, call: RuntimeCall) -> RuntimeReply:
+    async def _call(
+        self, caller: Principal, ref: str, call: RuntimeCall[RuntimeReply]
+    ) -> RuntimeReply:
         _, client = await self._sandboxes.runtime(caller, ref)
-        return renamed(accepted(await client.call(call)), _WORDS)
+        return renamed(await client.call(call), _WORDS)
 
 
 def _asked(query: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:

@@ -8,28 +8,32 @@ import json
 
 import pytest
 
-from atoll.domain.errors import Unavailable
+from atoll.domain.errors import NotFound, Unavailable
 from atoll.ports.extension import Reachability
-from atoll.ports.runtime import RuntimeCall, RuntimeClients
+from atoll.ports.runtime import RuntimeClients
+from atoll.wire.contract.call import bytes_call
 
-HEALTH = RuntimeCall("GET", "/health")
-NOWHERE = RuntimeCall("GET", "/nothing-is-here")
+HEALTH = bytes_call("/health")
+NOWHERE = bytes_call("/nothing-is-here")
 
 
 class RuntimeClientsContract:
-    """Answers are whole whatever their status; only an unreachable runtime is an error."""
+    """Answers are read as the call says; a refusal is the error it stands for."""
 
     async def test_call_gives_the_whole_answer(
         self, clients: RuntimeClients, living: Reachability
     ) -> None:
-        reply = await clients.client(living).call(HEALTH)
-        assert reply.status == 200
-        assert isinstance(json.loads(reply.body), dict)
+        body = await clients.client(living).call(HEALTH)
+        assert isinstance(json.loads(body), dict)
 
-    async def test_refusal_of_the_runtime_is_an_answer(
+    async def test_refusal_of_the_runtime_is_an_error(
         self, clients: RuntimeClients, living: Reachability
     ) -> None:
-        assert (await clients.client(living).call(NOWHERE)).status >= 400
+        with pytest.raises(NotFound):
+            await clients.client(living).call(NOWHERE)
+        with pytest.raises(NotFound):
+            async with clients.client(living).stream(NOWHERE):
+                pass
 
     async def test_stream_gives_the_same_bytes(
         self, clients: RuntimeClients, living: Reachability

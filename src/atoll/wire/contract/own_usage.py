@@ -4,7 +4,7 @@ import msgspec
 
 
 class OwnUsage(msgspec.Struct, frozen=True):
-    """Memory in bytes, processes and threads, each with its limit; None is not counted or not
+    """Memory in bytes, processes and threads, each with its limit; null is not counted or not
     bounded."""
 
     memory_bytes: int

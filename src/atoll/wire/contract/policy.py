@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
+from atoll.wire.contract.call import RuntimeCall, json_call, json_reader
 from atoll.wire.http.unreadable import UNREADABLE
 
 MAX_POLICY_BYTES = 4 * 1024 * 1024
@@ -148,6 +149,15 @@ class Policy(_Message, frozen=True, kw_only=True):
     dev: bool = False
 
 
+class PolicyView(msgspec.Struct, frozen=True):
+    """What a policy may say of itself: names and numbers, no values."""
+
+    revision: int
+    providers: list[str]
+    customs: list[str]
+    network_mode: NetworkMode
+
+
 class _Codec:
     encoder: ClassVar[msgspec.json.Encoder] = msgspec.json.Encoder()
     decoder: ClassVar[msgspec.json.Decoder[Policy]] = msgspec.json.Decoder(Policy)
@@ -165,3 +175,13 @@ def decode_policy(body: bytes) -> Policy:
     except UNREADABLE as error:
         # Its message names types and paths, never values.
         raise BadPolicy(f"this is no policy: {error}") from None
+
+
+def put_policy(policy: Policy) -> RuntimeCall[PolicyView]:
+    """Replace the runtime's policy."""
+    return RuntimeCall("PUT", "/policy", json_reader(PolicyView), body=encode_policy(policy))
+
+
+def get_policy() -> RuntimeCall[PolicyView]:
+    """Return which policy the runtime lives by."""
+    return json_call("GET", "/policy", PolicyView)

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from atoll.ports.runtime import RuntimeReply
+from atoll.services.terminals.runtime_reply import RuntimeReply
 from atoll.surfaces.http.body.answers import NO_CONTENT, Json, no_content
 
 

@@ -3,26 +3,28 @@
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from atoll.surfaces.http.body.answers import Json, no_content
+from atoll.surfaces.http.body.contract import shown
 from atoll.surfaces.http.body.fields import SandboxRef
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.body.runtime_answer import passed
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
-from atoll.surfaces.http.terminals.runtime_bodies import ProcessList
+from atoll.wire.contract.execs import LeftList
 
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}/processes", tags=["exec"], route_class=JsonRoute)
 
 
-@router.get("", response_model=ProcessList, responses=problems(404, 409, 502))
+@router.get("", response_model=shown(LeftList), responses=problems(404, 409, 502))
 async def list_processes(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
     """Return the processes that commands and terminals left running when they ended, at most 200.
 
     The response also has the resources of the sandbox's runtime.
     """
-    return passed(await atoll.execs.left_running(caller, sandbox))
+    return Json(await atoll.execs.left_running(caller, sandbox))
 
 
 @router.delete("", status_code=204, responses=problems(404, 409, 502))
 async def end_processes(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
     """Kill these processes. Running commands and terminals stay."""
-    return passed(await atoll.execs.end_left_running(caller, sandbox))
+    await atoll.execs.end_left_running(caller, sandbox)
+    return no_content()

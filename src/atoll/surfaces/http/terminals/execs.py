@@ -5,19 +5,20 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
+from atoll.surfaces.http.body.answers import Json, no_content
+from atoll.surfaces.http.body.contract import request_body, shown
 from atoll.surfaces.http.body.fields import ItemId, SandboxRef
-from atoll.surfaces.http.body.json_body import JsonRoute, RawBody, bounded
-from atoll.surfaces.http.body.runtime_answer import passed
+from atoll.surfaces.http.body.json_body import JsonRoute, bounded
 from atoll.surfaces.http.body.streams import NDJSON, Forwarded
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals.runtime_bodies import (
     ExecBody,
-    ExecList,
-    ExecView,
     SignalBody,
     stream_of,
 )
+from atoll.wire.contract import execs
+from atoll.wire.contract.files import CREATED
 
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}/exec", tags=["exec"], route_class=JsonRoute)
 
@@ -38,13 +39,13 @@ Offset = Annotated[int | None, Query(ge=0, le=2**53)]
 
 @router.post(
     "",
-    response_model=ExecView,
+    response_model=shown(execs.ExecWithOutput),
     responses={
         200: {
             "description": "The command has ended; or its stream, when that was accepted.",
             "content": {NDJSON: {"schema": {"type": "string", "format": "binary"}}},
         },
-        201: {"model": ExecView, "description": "Started in the background."},
+        201: {"model": shown(execs.ExecWithOutput), "description": "Started in the background."},
         **_FAILURES,
     },
 )
@@ -54,7 +55,6 @@ async def run_command(
     *,
     sandbox: SandboxRef,
     body: ExecBody,
-    raw: RawBody,
     accept: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Response:
     """Run a command.
@@ -62,23 +62,25 @@ async def run_command(
     It waits for the end, or with `background` answers at once. With `Accept: application/x-ndjson`
     the output comes as it is written.
     """
+    command = request_body(body, execs.ExecBody)
     if NDJSON in accept.lower() and not body.background:
-        return Forwarded(atoll.execs.stream(caller, sandbox, raw), media_type=NDJSON)
-    return passed(await atoll.execs.run(caller, sandbox, raw))
+        return Forwarded(atoll.execs.stream(caller, sandbox, command), media_type=NDJSON)
+    started = await atoll.execs.run(caller, sandbox, command)
+    return Json(started, CREATED if body.background else 200)
 
 
-@router.get("", response_model=ExecList, responses=_FAILURES)
+@router.get("", response_model=shown(execs.ExecList), responses=_FAILURES)
 async def list_commands(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
     """Return the commands that run, and those that ended lately; without their output."""
-    return passed(await atoll.execs.list(caller, sandbox))
+    return Json(await atoll.execs.list(caller, sandbox))
 
 
-@router.get("/{command}", response_model=ExecView, responses=_FAILURES)
+@router.get("/{command}", response_model=shown(execs.ExecWithOutput), responses=_FAILURES)
 async def get_command(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, command: ItemId
 ) -> Response:
     """Return one command with its output so far."""
-    return passed(await atoll.execs.get(caller, sandbox, command))
+    return Json(await atoll.execs.get(caller, sandbox, command))
 
 
 @router.delete("/{command}", **_DONE)
@@ -90,7 +92,8 @@ async def forget_command(
     A running command is killed with all it started; processes that an ended one left running live
     on.
     """
-    return passed(await atoll.execs.forget(caller, sandbox, command))
+    await atoll.execs.forget(caller, sandbox, command)
+    return no_content()
 
 
 @router.get(
@@ -125,8 +128,9 @@ async def write_stdin(
     request: Request,
 ) -> Response:
     """Write raw bytes to a command's standard input."""
-    body = bounded(request, MAX_STDIN_BYTES)
-    return passed(await atoll.execs.stdin(caller, sandbox, command, body=body, close=close))
+    data = bounded(request, MAX_STDIN_BYTES)
+    await atoll.execs.stdin(caller, sandbox, command, data=data, close=close)
+    return no_content()
 
 
 @router.post("/{command}/signal", **_DONE)
@@ -137,8 +141,8 @@ async def signal_command(
     sandbox: SandboxRef,
     command: ItemId,
     body: SignalBody,
-    raw: RawBody,
 ) -> Response:
     """Signal a command and all its descendants."""
-    del body
-    return passed(await atoll.execs.signal(caller, sandbox, command, body=raw))
+    wanted = request_body(body, execs.SignalBody)
+    await atoll.execs.signal(caller, sandbox, command, body=wanted)
+    return no_content()

@@ -6,28 +6,26 @@ Paths go to the runtime unchanged; it opens them inside, beneath the workspace.
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
+import msgspec
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
 from atoll.domain.errors import Invalid
-from atoll.ports.runtime import RuntimeReply
-from atoll.surfaces.http.body.answers import Json
+from atoll.surfaces.http.body.answers import Json, no_content
+from atoll.surfaces.http.body.contract import request_body, shown
 from atoll.surfaces.http.body.fields import SandboxRef
 from atoll.surfaces.http.body.form_files import store_files
-from atoll.surfaces.http.body.json_body import JsonRoute, RawBody, bounded
-from atoll.surfaces.http.body.runtime_answer import passed
+from atoll.surfaces.http.body.json_body import JsonRoute, bounded
 from atoll.surfaces.http.body.streams import BYTES, SSE, Forwarded
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals.runtime_bodies import (
-    EntryPage,
-    EntryView,
     MkdirBody,
     MoveBody,
-    TotalView,
-    UnpackedView,
     stream_of,
 )
+from atoll.wire.contract import files
+from atoll.wire.contract.files import CREATED, Written
 
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}/files", tags=["files"], route_class=JsonRoute)
 
@@ -58,6 +56,12 @@ Secrets = Annotated[
 ]
 
 
+class Uploaded(msgspec.Struct, frozen=True):
+    """Files that a form brought, in its order."""
+
+    entries: tuple[files.FileEntry, ...]
+
+
 def _place(path: str, path_b64: str | None) -> dict[str, str | None]:
     """Return the path in the runtime's terms. Raises `Invalid` when neither parameter names one."""
     if not path and not path_b64:
@@ -78,7 +82,7 @@ def _query(**said: object) -> tuple[tuple[str, str], ...]:
     )
 
 
-@router.get("", response_model=EntryPage, responses=_FAILURES)
+@router.get("", response_model=shown(files.EntryPage), responses=_FAILURES)
 async def list_files(
     atoll: Atoll,
     caller: Caller,
@@ -91,10 +95,10 @@ async def list_files(
 ) -> Response:
     """Return a page of a directory, by name."""
     query = _query(path=path, path_b64=path_b64, cursor=cursor, limit=limit)
-    return passed(await atoll.files.list(caller, sandbox, query))
+    return Json(await atoll.files.list(caller, sandbox, query))
 
 
-@router.get("/stat", response_model=EntryView, responses=_FAILURES)
+@router.get("/stat", response_model=shown(files.FileEntry), responses=_FAILURES)
 async def stat_file(
     atoll: Atoll,
     caller: Caller,
@@ -104,10 +108,10 @@ async def stat_file(
     path_b64: ExactPath = None,
 ) -> Response:
     """Return one entry; a link is not followed."""
-    return passed(await atoll.files.stat(caller, sandbox, _query(**_place(path, path_b64))))
+    return Json(await atoll.files.stat(caller, sandbox, _query(**_place(path, path_b64))))
 
 
-@router.get("/total", response_model=TotalView, responses=_FAILURES)
+@router.get("/total", response_model=shown(files.FileTotal), responses=_FAILURES)
 async def total_files(
     atoll: Atoll,
     caller: Caller,
@@ -118,7 +122,7 @@ async def total_files(
 ) -> Response:
     """Return the size of a tree, before it is packed: no content is read."""
     query = _query(path=path, path_b64=path_b64)
-    return passed(await atoll.files.total(caller, sandbox, query))
+    return Json(await atoll.files.total(caller, sandbox, query))
 
 
 @router.get(
@@ -154,8 +158,8 @@ async def read_file(
 
 @router.put(
     "/content",
-    response_model=EntryView,
-    responses={201: {"model": EntryView, "description": "A new file."}, **_FAILURES},
+    response_model=shown(files.FileEntry),
+    responses={201: {"model": shown(files.FileEntry), "description": "A new file."}, **_FAILURES},
     openapi_extra=_upload(BYTES),
 )
 async def write_file(
@@ -173,8 +177,9 @@ async def write_file(
 ) -> Response:
     """Write a file whole or not at all."""
     query = _query(**_place(path, path_b64), mode=mode, parents=parents)
-    body = bounded(request, MAX_UPLOAD_BYTES)
-    return passed(await atoll.files.write(caller, sandbox, query, body=body))
+    data = bounded(request, MAX_UPLOAD_BYTES)
+    written = await atoll.files.write(caller, sandbox, query, data=data)
+    return Json(written.entry, CREATED if written.new else 200)
 
 
 async def write_form(
@@ -184,16 +189,16 @@ async def write_form(
 
     Files that were complete stay when a later one is refused.
     """
-    replies: list[RuntimeReply] = []
+    stored: list[Written] = []
 
     async def store(name: str, content: AsyncIterator[bytes]) -> None:
         path = f"{directory.removesuffix('/')}/{name}" if directory else name
         query = _query(path=path, parents=True)
-        replies.append(await atoll.files.write(caller, sandbox, query, body=content))
+        stored.append(await atoll.files.write(caller, sandbox, query, data=content))
 
     await store_files(bounded(request, MAX_UPLOAD_BYTES), boundary, store)
-    entries = b",".join(reply.body for reply in replies)
-    return Json(b'{"entries":[%b]}' % entries, max(reply.status for reply in replies))
+    brought = Uploaded(tuple(one.entry for one in stored))
+    return Json(brought, CREATED if any(one.new for one in stored) else 200)
 
 
 @router.delete("", status_code=204, responses=_FAILURES)
@@ -208,25 +213,26 @@ async def remove_file(
 ) -> Response:
     """Delete a file, a link or a directory."""
     query = _query(**_place(path, path_b64), recursive=recursive)
-    return passed(await atoll.files.remove(caller, sandbox, query))
+    await atoll.files.remove(caller, sandbox, query)
+    return no_content()
 
 
-@router.post("/mkdir", status_code=201, response_model=EntryView, responses=_FAILURES)
+@router.post("/mkdir", status_code=201, response_model=shown(files.FileEntry), responses=_FAILURES)
 async def make_directory(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: MkdirBody, raw: RawBody
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: MkdirBody
 ) -> Response:
     """Make a directory."""
-    del body
-    return passed(await atoll.files.mkdir(caller, sandbox, raw))
+    wanted = request_body(body, files.MkdirBody)
+    return Json(await atoll.files.mkdir(caller, sandbox, wanted), CREATED)
 
 
-@router.post("/move", response_model=EntryView, responses=_FAILURES)
+@router.post("/move", response_model=shown(files.FileEntry), responses=_FAILURES)
 async def move_file(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: MoveBody, raw: RawBody
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: MoveBody
 ) -> Response:
     """Rename a file or directory."""
-    del body
-    return passed(await atoll.files.move(caller, sandbox, raw))
+    wanted = request_body(body, files.MoveBody)
+    return Json(await atoll.files.move(caller, sandbox, wanted))
 
 
 @router.get(
@@ -251,7 +257,10 @@ async def pack_files(
 
 
 @router.put(
-    "/archive", response_model=UnpackedView, responses=_FAILURES, openapi_extra=_upload(TAR)
+    "/archive",
+    response_model=shown(files.Unpacked),
+    responses=_FAILURES,
+    openapi_extra=_upload(TAR),
 )
 async def unpack_files(
     atoll: Atoll,
@@ -263,10 +272,9 @@ async def unpack_files(
     request: Request,
 ) -> Response:
     """Extract a tar beneath a directory."""
-    body = bounded(request, MAX_UPLOAD_BYTES)
-    return passed(
-        await atoll.files.unpack(caller, sandbox, _query(path=path, path_b64=path_b64), body=body)
-    )
+    query = _query(path=path, path_b64=path_b64)
+    data = bounded(request, MAX_UPLOAD_BYTES)
+    return Json(await atoll.files.unpack(caller, sandbox, query, data=data))
 
 
 @router.get(

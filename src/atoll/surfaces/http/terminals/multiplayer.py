@@ -13,6 +13,7 @@ from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.domain.terminal.softlock import Strictness
 from atoll.services.terminals.runtime_reply import renamed
 from atoll.surfaces.http.body.answers import Json, instant, no_content
+from atoll.surfaces.http.body.contract import shown
 from atoll.surfaces.http.body.fields import ItemId, Shown, Waiting
 from atoll.surfaces.http.body.form_files import form_boundary
 from atoll.surfaces.http.body.json_body import JsonRoute, RawBody
@@ -23,15 +24,12 @@ from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals import files
 from atoll.surfaces.http.terminals.runtime_bodies import (
-    EntryPage,
-    EntryView,
     TerminalBody,
     TerminalFields,
-    UnpackedView,
-    UploadedView,
     stream_of,
 )
 from atoll.surfaces.http.terminals.terminals import seat
+from atoll.wire.contract import files as contract
 
 router = APIRouter(prefix="/sessions", tags=["multiplayer"], route_class=JsonRoute)
 
@@ -141,7 +139,7 @@ async def attach_pty(
     await seat(socket, atoll.terminals, caller, sandbox=session, terminal=pty)
 
 
-@router.get("/{session}/files", response_model=EntryPage, responses=_FAILURES)
+@router.get("/{session}/files", response_model=shown(contract.EntryPage), responses=_FAILURES)
 async def list_session_files(
     atoll: Atoll,
     caller: Caller,
@@ -185,8 +183,11 @@ async def read_session_file(
 
 @router.put(
     "/{session}/file",
-    response_model=EntryView,
-    responses={201: {"model": EntryView, "description": "A new file."}, **_FAILURES},
+    response_model=shown(contract.FileEntry),
+    responses={
+        201: {"model": shown(contract.FileEntry), "description": "A new file."},
+        **_FAILURES,
+    },
     openapi_extra=_BYTES_IN,
 )
 async def write_session_file(
@@ -213,9 +214,12 @@ async def remove_session_file(
 
 @router.post(
     "/{session}/upload",
-    response_model=EntryView | UnpackedView | UploadedView,
+    response_model=shown(contract.FileEntry) | shown(contract.Unpacked) | shown(files.Uploaded),
     responses={
-        201: {"model": EntryView | UploadedView, "description": "A new file."},
+        201: {
+            "model": shown(contract.FileEntry) | shown(files.Uploaded),
+            "description": "A new file.",
+        },
         **_FAILURES,
     },
     openapi_extra=_ANY_UPLOAD_IN,

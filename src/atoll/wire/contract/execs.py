@@ -1,0 +1,156 @@
+"""Execs: commands in a sandbox, their output, and the processes they left running."""
+
+from collections.abc import AsyncIterator
+from typing import Literal
+
+import msgspec
+
+from atoll.wire.contract.call import (
+    NDJSON,
+    Query,
+    RequestBody,
+    RuntimeCall,
+    bytes_call,
+    done_call,
+    json_call,
+    read_bytes,
+    read_nothing,
+)
+from atoll.wire.contract.own_usage import OwnUsage
+
+OUTPUT_BYTES = 10 * 1024 * 1024
+
+
+class ExecBody(RequestBody):
+    """The body of `POST /execs`: `argv`, or `shell` for a line; `stdin` in base64, `timeout` in
+    seconds."""
+
+    argv: list[str] | None = None
+    shell: str | None = None
+    cwd: str | None = None
+    env: dict[str, str] = msgspec.field(default_factory=dict)
+    stdin: str | None = None
+    timeout: float | None = None
+    background: bool = False
+    max_output_bytes: int = OUTPUT_BYTES
+    reap: bool = False
+
+
+class SignalBody(RequestBody):
+    """`{"signal":"INT"}`; the `SIG` in front may be there."""
+
+    signal: str
+
+
+class ExecRecord(msgspec.Struct, frozen=True):
+    """One command without its output."""
+
+    exec_id: str
+    argv: tuple[str, ...]
+    cwd: str
+    state: Literal["running", "exited"]
+    exit_code: int | None
+    signal: str | None
+    timed_out: bool
+    started_at: str
+    ended_at: str | None
+    stdout_bytes: int
+    stderr_bytes: int
+    truncated: bool
+
+
+class ExecWithOutput(ExecRecord, frozen=True):
+    """One command with what is kept of its output, base64."""
+
+    stdout: str
+    stderr: str
+
+
+class ExecList(msgspec.Struct, frozen=True):
+    """The sandbox's commands."""
+
+    execs: tuple[ExecRecord, ...]
+
+
+class Chunk(msgspec.Struct, frozen=True):
+    """A line of the stream: bytes of one stream from `offset`, base64."""
+
+    stream: str
+    offset: int
+    data: str
+
+
+class Last(msgspec.Struct, frozen=True):
+    """The last line of the stream."""
+
+    exit: ExecRecord
+
+
+class LeftRecord(msgspec.Struct, frozen=True):
+    """One process: its pid inside, and the start of its command line, which it chose itself."""
+
+    pid: int
+    command: str
+
+
+class LeftList(msgspec.Struct, frozen=True):
+    """Processes left running; `more` when there are more than are listed. `runtime` is what the
+    sandbox's own runtime takes, outside the wall; null where nobody counts it."""
+
+    processes: tuple[LeftRecord, ...]
+    more: bool
+    runtime: OwnUsage | None = None
+
+
+def run_exec(body: ExecBody) -> RuntimeCall[ExecWithOutput]:
+    """Run a command, to its end unless it is in the background."""
+    return json_call("POST", "/execs", ExecWithOutput, body=body)
+
+
+def stream_exec(body: ExecBody) -> RuntimeCall[bytes]:
+    """Run a command and follow it: lines of `Chunk`, then `Last`."""
+    encoded = msgspec.json.encode(body)
+    return RuntimeCall("POST", "/execs", read_bytes, headers=(("Accept", NDJSON),), body=encoded)
+
+
+def list_execs() -> RuntimeCall[ExecList]:
+    """List commands without their output."""
+    return json_call("GET", "/execs", ExecList)
+
+
+def get_exec(exec_id: str) -> RuntimeCall[ExecWithOutput]:
+    """Return one command with its output so far."""
+    return json_call("GET", f"/execs/{exec_id}", ExecWithOutput)
+
+
+def follow_exec(exec_id: str, query: Query) -> RuntimeCall[bytes]:
+    """Follow a command's output from the offsets `stdout` and `stderr`, as `stream_exec`."""
+    return bytes_call(f"/execs/{exec_id}/output", query=query)
+
+
+def feed_exec(
+    exec_id: str, data: bytes | AsyncIterator[bytes], *, close: bool
+) -> RuntimeCall[None]:
+    """Write to a command's input; `close` ends it."""
+    query = (("close", "true"),) if close else ()
+    return RuntimeCall("POST", f"/execs/{exec_id}/stdin", read_nothing, query, body=data)
+
+
+def signal_exec(exec_id: str, body: SignalBody) -> RuntimeCall[None]:
+    """Signal a command and all its descendants."""
+    return done_call("POST", f"/execs/{exec_id}/signal", body=body)
+
+
+def forget_exec(exec_id: str) -> RuntimeCall[None]:
+    """Forget a command; one that runs is killed first."""
+    return done_call("DELETE", f"/execs/{exec_id}")
+
+
+def list_left_running() -> RuntimeCall[LeftList]:
+    """List what programs that ended have left."""
+    return json_call("GET", "/processes", LeftList)
+
+
+def end_left_running() -> RuntimeCall[None]:
+    """Kill what programs that ended have left."""
+    return done_call("DELETE", "/processes")

@@ -1,0 +1,78 @@
+"""The runtime's journal, its health, and the requests a person decides."""
+
+from typing import Literal
+
+import msgspec
+
+from atoll.wire.contract.call import RequestBody, RuntimeCall, done_call, json_call
+
+
+class JournalEntry(msgspec.Struct, frozen=True):
+    """One thing that happened; `at` is RFC 3339 UTC."""
+
+    n: int
+    at: str
+    kind: str
+    payload: dict[str, object]
+
+
+class JournalPage(msgspec.Struct, frozen=True):
+    """Entries after the one asked for; `last` is the newest number given out, `dropped` counts
+    entries that fell off unacknowledged."""
+
+    entries: list[JournalEntry]
+    last: int
+    dropped: int = 0
+
+
+class AckBody(RequestBody):
+    """The body of `POST /journal/ack`."""
+
+    n: int
+
+
+class HealthRecord(msgspec.Struct, frozen=True):
+    """The answer of `GET /health`."""
+
+    sandbox_id: str
+    generation: int
+    version: str
+    pid: int
+    started_at: str
+    sessions: int
+    execs: int
+    attached: int
+    idle_seconds: float
+    unused_seconds: float | None = None
+
+
+class DecideBody(RequestBody):
+    """The body of `POST /asks/{id}`."""
+
+    decision: Literal["allow", "deny"]
+
+
+def read_journal(
+    after: int, *, limit: int, away_seconds: int, wait_seconds: int = 0
+) -> RuntimeCall[JournalPage]:
+    """Read entries above `after`; with `wait_seconds`, wait that long for something urgent.
+    `away_seconds` is how long terminals wait for their drivers once nobody reads any more."""
+    waiting = (("wait", str(wait_seconds)),) if wait_seconds else ()
+    away = ("away", str(away_seconds))
+    query = (("after", str(after)), ("limit", str(limit)), away, *waiting)
+    return json_call("GET", "/journal", JournalPage, query=query)
+
+
+def acknowledge(n: int) -> RuntimeCall[None]:
+    """Forget entries up to `n`."""
+    return done_call("POST", "/journal/ack", body=AckBody(n=n))
+
+
+def check_health() -> RuntimeCall[HealthRecord]:
+    """Return how the runtime is."""
+    return json_call("GET", "/health", HealthRecord)
+
+
+def decide_ask(ask_id: str, decision: Literal["allow", "deny"]) -> RuntimeCall[None]:
+    """Decide a request that waits in the runtime."""
+    return done_call("POST", f"/asks/{ask_id}", body=DecideBody(decision=decision))

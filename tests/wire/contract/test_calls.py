@@ -1,0 +1,100 @@
+"""The requests of the runtime contract, and how their answers are read."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from atoll.wire.contract import execs, files, journal, policy, terminals
+from atoll.wire.contract.call import RuntimeCall
+
+HERE = (("path", "a"),)
+
+CALLS: list[tuple[RuntimeCall[Any], str]] = [
+    (execs.run_exec(execs.ExecBody(shell="ls")), 'POST /execs {"shell":"ls"}'),
+    (execs.stream_exec(execs.ExecBody(argv=["ls"])), 'POST /execs {"argv":["ls"]}'),
+    (execs.list_execs(), "GET /execs"),
+    (execs.get_exec("e_1"), "GET /execs/e_1"),
+    (execs.follow_exec("e_1", (("stdout", "5"),)), "GET /execs/e_1/output?stdout=5"),
+    (execs.feed_exec("e_1", b"x", close=True), "POST /execs/e_1/stdin?close=true x"),
+    (execs.feed_exec("e_1", b"x", close=False), "POST /execs/e_1/stdin x"),
+    (
+        execs.signal_exec("e_1", execs.SignalBody(signal="INT")),
+        'POST /execs/e_1/signal {"signal":"INT"}',
+    ),
+    (execs.forget_exec("e_1"), "DELETE /execs/e_1"),
+    (execs.list_left_running(), "GET /processes"),
+    (execs.end_left_running(), "DELETE /processes"),
+    (files.list_files(HERE), "GET /files?path=a"),
+    (files.stat_file(HERE), "GET /files/stat?path=a"),
+    (files.total_files(HERE), "GET /files/total?path=a"),
+    (files.read_file(HERE), "GET /files/content?path=a"),
+    (files.write_file(HERE, b"x"), "PUT /files/content?path=a x"),
+    (files.remove_file(HERE), "DELETE /files?path=a"),
+    (files.make_directory(files.MkdirBody(path="a")), 'POST /files/mkdir {"path":"a"}'),
+    (
+        files.move_file(files.MoveBody(source="a", to="b")),
+        'POST /files/move {"from":"a","to":"b"}',
+    ),
+    (files.pack_files(HERE), "GET /files/archive?path=a"),
+    (files.unpack_files(HERE, b"x"), "PUT /files/archive?path=a x"),
+    (files.watch_files(HERE), "GET /files/watch?path=a"),
+    (
+        journal.read_journal(3, limit=5, away_seconds=9),
+        "GET /journal?after=3&limit=5&away=9",
+    ),
+    (
+        journal.read_journal(3, limit=5, away_seconds=9, wait_seconds=2),
+        "GET /journal?after=3&limit=5&away=9&wait=2",
+    ),
+    (journal.acknowledge(3), 'POST /journal/ack {"n":3}'),
+    (journal.check_health(), "GET /health"),
+    (journal.decide_ask("a_1", "deny"), 'POST /asks/a_1 {"decision":"deny"}'),
+    (policy.put_policy(policy.Policy(revision=2)), "PUT /policy"),
+    (policy.get_policy(), "GET /policy"),
+    (terminals.list_terminals(), "GET /sessions"),
+    (
+        terminals.open_terminal(terminals.OpenBody(), principal="p"),
+        "POST /sessions?principal=p {}",
+    ),
+    (terminals.get_terminal("t_1"), "GET /sessions/t_1"),
+    (terminals.close_terminal("t_1"), "DELETE /sessions/t_1"),
+    (terminals.close_terminal("t_1", grace_seconds=2.0), "DELETE /sessions/t_1?grace=2"),
+    (
+        terminals.resize_terminal("t_1", terminals.ResizeBody(cols=1, rows=2)),
+        'POST /sessions/t_1/resize {"cols":1,"rows":2}',
+    ),
+    (
+        terminals.signal_terminal("t_1", execs.SignalBody(signal="INT")),
+        'POST /sessions/t_1/signal {"signal":"INT"}',
+    ),
+    (
+        terminals.say_farewell(terminals.FarewellBody(reason="r", guest_reason="g")),
+        'POST /farewell {"reason":"r","guest_reason":"g"}',
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "expected"), CALLS)
+def test_request_is_spelled_as_the_contract_has_it(call: RuntimeCall[Any], expected: str) -> None:
+    query = "&".join("=".join(pair) for pair in call.query)
+    line = f"{call.method} {call.path}" + (f"?{query}" if query else "")
+    if isinstance(call.body, bytes) and call.path != "/policy":
+        line += f" {call.body.decode()}"
+    assert line == expected
+
+
+def test_headers_ask_for_lines_and_for_a_part() -> None:
+    streamed = execs.stream_exec(execs.ExecBody(argv=["ls"]))
+    assert streamed.headers == (("Accept", "application/x-ndjson"),)
+    assert files.read_file(HERE, byte_range="bytes=1-").headers == (("Range", "bytes=1-"),)
+
+
+def test_answers_are_read_as_their_kind() -> None:
+    entry = files.FileEntry("a", "a", "file", 1, "0644", "2026-01-01T00:00:00Z")
+    written = files.write_file(HERE, b"x")
+    assert written.read(201, msgspec.json.encode(entry)) == files.Written(entry, new=True)
+    assert written.read(200, msgspec.json.encode(entry)) == files.Written(entry, new=False)
+    assert execs.list_execs().read(200, b'{"execs":[]}') == execs.ExecList(())
+    assert files.pack_files(HERE).read(200, b"tar") == b"tar"
+    assert execs.forget_exec("e_1").read(204, b"") is None  # type: ignore[func-returns-value]
