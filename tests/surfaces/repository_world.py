@@ -23,8 +23,8 @@ from atoll.adapters.storage.store import Settings as StoreSettings
 from atoll.adapters.storage.store import open_store, sqlite_url
 from atoll.adapters.vaults.in_memory import InMemoryVault
 from atoll.adapters.workspaces.empty import HostAgents
+from atoll.client.client import Client
 from atoll.client.server import find_server
-from atoll.client.transport import Api
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
@@ -103,7 +103,7 @@ class RepositoryWorld:
     url: str
     token: str
     home: Path
-    api: Api
+    api: Client
     shelf: Shelf
     boxes: Boxes
 
@@ -170,5 +170,5 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
         stack.callback(background.cancel)
         url = await stack.enter_async_context(served(app))
         environ = {"ATOLL_URL": url, "ATOLL_TOKEN": token, "ATOLL_HOME": str(home)}
-        api = Api(lambda: find_server(environ))
+        api = Client(lambda: find_server(environ))
         yield RepositoryWorld(url, token, home, api, shelf, boxes)

@@ -64,7 +64,7 @@ async def test_remote_fetched_then_worked_on_then_pulled(
     bare_copy(tree, tmp_path / "srv" / "o" / "r.git")
     async with git_server(tmp_path / "srv") as server:
         asked = post("repositories", "fetch", value={"repo_url": f"{server.url}/o/r"})
-        stored = await asyncio.to_thread(atoll.api.call, asked)
+        stored = await asyncio.to_thread(atoll.api.transport.call, asked)
         assert [ref.text("name") for ref in stored.children("refs")] == ["refs/heads/main"]
         sandbox = await made(atoll, repo_url=f"{server.url}/o/r", branch="fix")
     assert sandbox["name"] == "r-fix"
@@ -119,7 +119,7 @@ async def test_unpulled_work_of_several_repositories_and_beside_them_is_told(
         "cd ../deep/b; echo x > x; git add x; git stash -q; cd ../..; rm -rf broken/.git; touch t"
     )
     path = at("sandboxes", str(sandbox["name"]), "unpulled")
-    places = (await asyncio.to_thread(atoll.api.call, Call("GET", path))).value["places"]
+    places = (await asyncio.to_thread(atoll.api.transport.call, Call("GET", path))).value["places"]
     assert isinstance(places, list)
     a, b, beside = places
     assert (a["path"], a["commits"], a["subject"]) == ("/workspace/a", 2, "second")
@@ -129,13 +129,13 @@ async def test_unpulled_work_of_several_repositories_and_beside_them_is_told(
     assert "broken/README.md" in beside["untracked"] or len(beside["untracked"]) > 1
     # A commit that is outside no longer counts, nor what it stands on.
     marked = post("sandboxes", str(sandbox["name"]), "pulled", value={"commit": a["tip"]})
-    await asyncio.to_thread(atoll.api.call, marked)
-    places = (await asyncio.to_thread(atoll.api.call, Call("GET", path))).value["places"]
+    await asyncio.to_thread(atoll.api.transport.call, marked)
+    places = (await asyncio.to_thread(atoll.api.transport.call, Call("GET", path))).value["places"]
     assert isinstance(places, list) and places[0]["commits"] == 0
     for refused in ({"repo": 4, "commit": a["tip"]}, {"commit": "main"}):
         with pytest.raises(Invalid):
             call = post("sandboxes", str(sandbox["name"]), "pulled", value=refused)
-            await asyncio.to_thread(atoll.api.call, call)
+            await asyncio.to_thread(atoll.api.transport.call, call)
 
 
 async def test_local_checkout_uploaded_twice_sends_only_what_is_new(
@@ -328,11 +328,11 @@ async def test_upload_that_is_wrong_is_refused_and_leaves_nothing(
 async def test_fetch_of_a_hostile_address_is_invalid(atoll: RepositoryWorld, url: str) -> None:
     with pytest.raises(Invalid) as caught:
         asked = post("repositories", "fetch", value={"repo_url": url})
-        await asyncio.to_thread(atoll.api.call, asked)
+        await asyncio.to_thread(atoll.api.transport.call, asked)
     assert caught.value.field == "repo_url"
 
 
 async def test_fetch_of_a_private_address_is_forbidden(atoll: RepositoryWorld) -> None:
     with pytest.raises((Forbidden, AtollError), match="not a public address"):
         asked = post("repositories", "fetch", value={"repo_url": "https://169.254.169.254/o/r"})
-        await asyncio.to_thread(atoll.api.call, asked)
+        await asyncio.to_thread(atoll.api.transport.call, asked)

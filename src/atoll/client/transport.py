@@ -107,7 +107,7 @@ class Stream:
             yield line.rstrip(b"\r\n")
 
 
-class Api:
+class Transport:
     """The control plane's HTTP API. Every method raises the classes of `atoll.domain.errors`."""
 
     def __init__(self, locate: Callable[[], Server]) -> None:

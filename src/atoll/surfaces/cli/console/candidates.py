@@ -23,7 +23,7 @@ def listed(kind: str, *names: str, query: Query = ()) -> Candidates:
 
     def rows(invocation: Invocation) -> Iterable[str]:
         call = Call("GET", at(kind), query, timeout=COMPLETION_SECONDS)
-        for row in invocation.api().call(call).children(kind):
+        for row in invocation.api().transport.call(call).children(kind):
             yield next(filter(None, (row.text(name) for name in names)), "")
 
     return _quietly(rows)
@@ -34,7 +34,7 @@ def profiles() -> Candidates:
 
     def names(invocation: Invocation) -> Iterable[str]:
         call = Call("GET", at("profiles"), timeout=COMPLETION_SECONDS)
-        found = invocation.api().call(call).children("profiles")
+        found = invocation.api().transport.call(call).children("profiles")
         return [row.text("id").removeprefix("profile.") for row in found]
 
     return _quietly(names)

@@ -18,7 +18,8 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 from atoll.client.answer import Answer, Json, answer
-from atoll.client.transport import Api, Call, at, post
+from atoll.client.client import Client
+from atoll.client.transport import Call, at, post
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.surfaces.cli.attach.guard import Guarded
 
@@ -41,7 +42,7 @@ def piped() -> bool:
 class Following:
     """One exec followed to its end."""
 
-    def __init__(self, api: Api, sandbox: str, exec_id: str, *, quiet: bool) -> None:
+    def __init__(self, api: Client, sandbox: str, exec_id: str, *, quiet: bool) -> None:
         """`quiet` keeps the output for `captured` instead of writing it."""
         self._api = api
         self._place = ("sandboxes", sandbox, "exec", exec_id)
@@ -70,7 +71,7 @@ class Following:
         finally:
             if forget:
                 with suppress(AtollError):
-                    self._api.call(Call("DELETE", at(*self._place)))
+                    self._api.transport.call(Call("DELETE", at(*self._place)))
 
     def _to_the_end(self) -> Answer:
         deadline = time.monotonic() + PATIENCE_SECONDS
@@ -96,7 +97,7 @@ class Following:
         query = tuple((name, str(offset)) for name, offset in self._offsets.items())
         wanted = (("Accept", "application/x-ndjson"),)
         call = Call("GET", at(*self._place, "output"), query, wanted, timeout=None)
-        with self._api.open(call) as stream:
+        with self._api.transport.open(call) as stream:
             for line in stream.lines():
                 ended = self._take(line)
                 if ended is not None:
@@ -137,8 +138,8 @@ class Following:
         with suppress(AtollError):
             while data := os.read(0, STDIN_BYTES):
                 # No timeout: a command that does not read holds its input back.
-                self._api.call(Call("POST", path, body=data, timeout=None))
-            self._api.call(Call("POST", path, (("close", "true"),), body=b""))
+                self._api.transport.call(Call("POST", path, body=data, timeout=None))
+            self._api.transport.call(Call("POST", path, (("close", "true"),), body=b""))
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
@@ -160,4 +161,4 @@ class Following:
 
     def _signal(self, word: str) -> None:
         with suppress(AtollError):
-            self._api.call(post(*self._place, "signal", value={"signal": word}))
+            self._api.transport.call(post(*self._place, "signal", value={"signal": word}))

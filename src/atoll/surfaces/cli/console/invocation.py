@@ -10,7 +10,7 @@ import click
 from atoll.client.server import find_server, home_of
 
 if TYPE_CHECKING:  # `atoll --help` must not pay for loading what it never uses
-    from atoll.client.transport import Api
+    from atoll.client.client import Client
     from atoll.ports.host import Host
 
 
@@ -26,11 +26,11 @@ class Invocation:
         """`$ATOLL_HOME` or its default."""
         return home_of(self.environ)
 
-    def api(self) -> "Api":
+    def api(self) -> "Client":
         """The API client; connects at the first request."""
-        from atoll.client.transport import Api
+        from atoll.client.client import Client
 
-        return Api(lambda: find_server(self.environ))
+        return Client(lambda: find_server(self.environ))
 
 
 pass_invocation = click.make_pass_decorator(Invocation)

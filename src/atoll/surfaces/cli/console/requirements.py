@@ -3,8 +3,10 @@
 import base64
 import binascii
 
-from atoll.client.answer import Answer, Json
-from atoll.client.transport import Api, post
+from atoll.client.answer import Json
+from atoll.client.client import Client
+from atoll.client.shapes import Sandbox
+from atoll.client.transport import post
 from atoll.domain.errors import AtollError
 from atoll.domain.repository.requirement import SCRIPT, Requirement, question, read_answer
 from atoll.surfaces.cli.console.output import note
@@ -12,10 +14,10 @@ from atoll.surfaces.cli.console.output import note
 SECONDS = 10
 
 
-def tell_requirements(api: Api, sandbox: Answer) -> None:
+def tell_requirements(api: Client, sandbox: Sandbox) -> None:
     """One line for each repository that seems to want something. Knowing less is no failure."""
-    for repo in sandbox.children("repos"):
-        path = repo.text("path")
+    for repo in sandbox.repos:
+        path = repo.path
         try:
             found = _ask(api, sandbox, path)
         except AtollError:
@@ -25,10 +27,10 @@ def tell_requirements(api: Api, sandbox: Answer) -> None:
             note(f"{path} seems to want {words}")
 
 
-def _ask(api: Api, sandbox: Answer, path: str) -> tuple[Requirement, ...]:
+def _ask(api: Client, sandbox: Sandbox, path: str) -> tuple[Requirement, ...]:
     argv = ["/bin/sh", "-c", SCRIPT, "atoll", *question(path)]
     wish: dict[str, Json] = {"argv": argv, "cwd": "/workspace", "stdin": "", "timeout": SECONDS}
-    ended = api.call(post("sandboxes", sandbox.text("sandbox_id"), "exec", value=wish))
+    ended = api.transport.call(post("sandboxes", sandbox.sandbox_id, "exec", value=wish))
     try:
         said = base64.b64decode(ended.text("stdout"), validate=True)
     except binascii.Error:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from atoll.client.answer import Answer
-from atoll.client.transport import Api, get
+from atoll.client.client import Client
+from atoll.client.shapes import Sandbox
 from atoll.domain.errors import NotFound
 from atoll.surfaces.cli.console.invocation import Invocation
 from atoll.surfaces.cli.console.memory import recall
@@ -15,30 +15,30 @@ from atoll.surfaces.cli.console.waiting import name_of
 ENDED = ("expired", "failed", "destroying", "destroyed")
 
 
-def select(invocation: Invocation, api: Api, name: str | None, *, last: bool = False) -> Answer:
+def select(invocation: Invocation, api: Client, name: str | None, *, last: bool = False) -> Sandbox:
     """The sandbox. Raises `NotFound`, and a usage error when nothing says which is meant."""
     if name and last:
         raise click.UsageError("Give a NAME or --last, not both.")
     if name:
-        return api.call(get("sandboxes", name))
+        return api.sandboxes.get(name)
     memory = recall(invocation.environ)
     if last:
         if not memory.last:
             raise NotFound("no sandbox was used from here yet: see `atoll list`")
-        return api.call(get("sandboxes", memory.last))
+        return api.sandboxes.get(memory.last)
     here = memory.of_folder(Path.cwd())
     if not here:
         return _only(api)
-    mine = api.call(get("sandboxes", here))
+    mine = api.sandboxes.get(here)
     # An ended one is meant only where nothing goes on beside it.
-    return _only(api, mine) if mine.text("state") in ENDED else mine
+    return _only(api, mine) if mine.state in ENDED else mine
 
 
-def _only(api: Api, ended: Answer | None = None) -> Answer:
+def _only(api: Client, ended: Sandbox | None = None) -> Sandbox:
     """The single sandbox that has not ended, else `ended`, else the single one there is; with
     several, the person is asked, or has to say."""
-    found = list(api.pages(get("sandboxes"), "sandboxes"))
-    living = [sandbox for sandbox in found if sandbox.text("state") not in ENDED]
+    found = list(api.sandboxes.list())
+    living = [sandbox for sandbox in found if sandbox.state not in ENDED]
     if not living and ended is not None:
         return ended
     found = living or found
@@ -52,7 +52,7 @@ def _only(api: Api, ended: Answer | None = None) -> Answer:
     raise click.UsageError(f"This folder has no sandbox of its own. Name one of: {names}")
 
 
-def row_of(sandbox: Answer) -> str:
+def row_of(sandbox: Sandbox) -> str:
     """A sandbox as a line to choose by."""
-    words = (name_of(sandbox), sandbox.text("state"), sandbox.text("agent"))
+    words = (name_of(sandbox), sandbox.state, sandbox.agent)
     return "  ".join(word for word in words if word)

@@ -2,8 +2,8 @@
 
 import time
 
-from atoll.client.answer import Answer
-from atoll.client.transport import Api, get
+from atoll.client.client import Client
+from atoll.client.shapes import Sandbox
 from atoll.domain.errors import Failed, Unavailable
 from atoll.surfaces.cli.console.progress import Progress
 
@@ -13,49 +13,48 @@ STEP_SECONDS = 1
 MAX_WAIT_SECONDS = 900.0
 
 
-def wait_ready(api: Api, sandbox: Answer, *, title: str, again: bool = False) -> Answer:
+def wait_ready(api: Client, sandbox: Sandbox, *, title: str, again: bool = False) -> Sandbox:
     """Wait until the sandbox is ready or active. Of one that comes up `again`, what its log says of
     earlier times is not told. Raises `Failed` with its reason when it ends otherwise,
     `Unavailable` (code `timeout`) after a quarter of an hour."""
-    reference = sandbox.text("sandbox_id")
-    since = sandbox.text("updated_at") if again else ""
+    reference = sandbox.sandbox_id
+    since = sandbox.updated_at if again else ""
     deadline = time.monotonic() + MAX_WAIT_SECONDS
     told = 0
     with Progress(title) as progress:
-        while sandbox.text("state") in COMING:
+        while sandbox.state in COMING:
             if time.monotonic() > deadline:
                 raise Unavailable(
-                    f"{name_of(sandbox)} is still {sandbox.text('state')}: see "
+                    f"{name_of(sandbox)} is still {sandbox.state}: see "
                     f"`atoll logs {name_of(sandbox)}`",
                     code="timeout",
                 )
-            asked = (("wait", "ready"), ("timeout", str(STEP_SECONDS)))
-            sandbox = api.call(get("sandboxes", reference, query=asked))
-            if progress.due or sandbox.text("state") == "failed":
+            sandbox = api.sandboxes.get(reference, wait_seconds=STEP_SECONDS)
+            if progress.due or sandbox.state == "failed":
                 lines = log_lines(api, reference, since=since)
                 progress.tell(lines[told:])
                 told = len(lines)
-        if sandbox.text("state") not in LIVE:
-            reason = sandbox.text("reason", "no reason was given")
-            raise Failed(f"{name_of(sandbox)} is {sandbox.text('state')}: {reason}")
+        if sandbox.state not in LIVE:
+            reason = sandbox.reason or "no reason was given"
+            raise Failed(f"{name_of(sandbox)} is {sandbox.state}: {reason}")
     return sandbox
 
 
-def log_lines(api: Api, reference: str, *, since: str = "") -> list[str]:
+def log_lines(api: Client, reference: str, *, since: str = "") -> list[str]:
     """Return the provisioning log so far, from `since` on (RFC 3339, as the API spells times)."""
-    answered = api.call(get("sandboxes", reference, "logs"))
-    return [line.text("text") for line in answered.children("lines") if line.text("at") >= since]
+    answered = api.sandboxes.log(reference)
+    return [line.text for line in answered.lines if line.at >= since]
 
 
-def end_notice(sandbox: Answer) -> str:
+def end_notice(sandbox: Sandbox) -> str:
     """What to say of a sandbox that ends soon; empty for any other."""
-    if not sandbox.flag("ends_soon"):
+    if not sandbox.ends_soon:
         return ""
     name = name_of(sandbox)
-    until = sandbox.text("expires_at")
+    until = sandbox.expires_at
     return f"{name} ends at {until}: `atoll extend-ttl {name} 4h` gives it more time"
 
 
-def name_of(sandbox: Answer) -> str:
+def name_of(sandbox: Sandbox) -> str:
     """What a person calls it."""
-    return sandbox.text("name") or sandbox.text("sandbox_id")
+    return sandbox.name or sandbox.sandbox_id

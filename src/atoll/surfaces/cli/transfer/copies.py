@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from atoll.client.transport import Api
+from atoll.client.client import Client
 from atoll.domain.errors import LimitReached
 from atoll.surfaces.cli.commands.work.cp import Place, send
 
@@ -42,7 +42,7 @@ def read_copy(text: str) -> Copied:
     return Copied(source.absolute(), there)
 
 
-def send_copies(api: Api, sandbox: str, copies: list[Copied]) -> None:
+def send_copies(api: Client, sandbox: str, copies: list[Copied]) -> None:
     """Send each, in order."""
     for one in copies:
         send(api, str(one.source), Place(sandbox, one.target))

@@ -17,8 +17,10 @@ from pathlib import Path
 
 import msgspec
 
-from atoll.client.answer import Answer, Json
-from atoll.client.transport import Api, Call, at
+from atoll.client.answer import Json
+from atoll.client.client import Client
+from atoll.client.shapes import Sandbox
+from atoll.client.transport import Call, at
 from atoll.domain.errors import AtollError, Conflict, Invalid, LimitReached
 from atoll.surfaces.cli.commands.work.cp import StreamFile, total_of
 from atoll.surfaces.cli.console.invocation import Invocation
@@ -69,11 +71,11 @@ class Keeping:
     quiet: bool = False
 
 
-def keep_before(invocation: Invocation, sandbox: Answer, keeping: Keeping) -> Record | None:
+def keep_before(invocation: Invocation, sandbox: Sandbox, keeping: Keeping) -> Record | None:
     """Write a sandbox's files and new commits down before something takes them away, and print
     where. Raises the error of what failed, saying that nothing was taken away. None where there
     never was a workspace."""
-    if sandbox.text("state") == "failed" and not sandbox.text("ready_at"):
+    if sandbox.state == "failed" and not sandbox.ready_at:
         return None
     try:
         record = _kept(invocation, sandbox, keeping)
@@ -87,14 +89,14 @@ def keep_before(invocation: Invocation, sandbox: Answer, keeping: Keeping) -> Re
     return record
 
 
-def _kept(invocation: Invocation, sandbox: Answer, keeping: Keeping) -> Record:
-    sandbox_id = sandbox.text("sandbox_id")
+def _kept(invocation: Invocation, sandbox: Sandbox, keeping: Keeping) -> Record:
+    sandbox_id = sandbox.sandbox_id
     query = (("path", ""), *((("secrets", "allow"),) if keeping.with_secrets else ()))
     archive = Call("GET", at("sandboxes", sandbox_id, "files", "archive"), query)
     bundle = at("sandboxes", sandbox_id, "bundle")
     bundles = tuple(
         (number, Call("GET", bundle, (("repo", str(number)), ("all", "true"))))
-        for number in range(len(sandbox.children("repos")))
+        for number in range(len(sandbox.repos))
     )
     source = Source(archive, total_of(invocation.api(), sandbox_id, "."), bundles)
     return write_down(invocation, name_of(sandbox), source, to=keeping.to)
@@ -180,8 +182,8 @@ def _fresh(target: Path) -> Iterator[Path]:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def _fill(api: Api, archive: Call, tree: Path, notices: Notices) -> None:
-    with api.open(archive) as stream:
+def _fill(api: Client, archive: Call, tree: Path, notices: Notices) -> None:
+    with api.transport.open(archive) as stream:
         unpack(io.BufferedReader(StreamFile(stream), CHUNK_BYTES), tree, notices.left_out)
         # An archive that was cut off behind its last file is noticed only here.
         for _ in iter(stream.read, b""):
@@ -189,11 +191,11 @@ def _fill(api: Api, archive: Call, tree: Path, notices: Notices) -> None:
     disarm_repositories(tree, notices)
 
 
-def _bundle(api: Api, call: Call, file: Path, number: int) -> tuple[int, Path] | None:
+def _bundle(api: Client, call: Call, file: Path, number: int) -> tuple[int, Path] | None:
     """The bundle's file, or None where there is no new commit (or no repository any more)."""
     asked = Call(call.method, call.path, call.query, call.headers, timeout=BUNDLE_SECONDS)
     try:
-        with api.open(asked) as stream, file.open("xb") as out:
+        with api.transport.open(asked) as stream, file.open("xb") as out:
             write_sparse(out, iter(stream.read, b""), Room(file.parent))
     except Conflict as error:
         if error.code != "nothing_new":

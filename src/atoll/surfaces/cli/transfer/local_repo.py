@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.client.answer import Answer
-from atoll.client.transport import Api, Call, at, post
+from atoll.client.client import Client
+from atoll.client.transport import Call, at, post
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.repository.branch import read_branch
 from atoll.domain.repository.repository import plain_name, read_remote
@@ -81,7 +82,7 @@ def describe(path: Path) -> LocalRepo:
 
 
 def upload(
-    api: Api,
+    api: Client,
     checkout: LocalRepo | Path,
     *,
     also: str | None = None,
@@ -106,13 +107,13 @@ def upload(
             if say is not None:
                 say(f"sending {branch} of {repo.root}")
             body = _bundle(git, branch, have)
-        stored = api.call(_put(repo, branch, commit, body=body))
+        stored = api.transport.call(_put(repo, branch, commit, body=body))
     return stored
 
 
-def _have(api: Api, git: LocalGit, repo: LocalRepo, commit: str) -> list[str]:
+def _have(api: Client, git: LocalGit, repo: LocalRepo, commit: str) -> list[str]:
     asked = post("repositories", "local", repo.key, "have", value={"tips": _tips(git, commit)})
-    return api.call(asked).texts("have")
+    return api.transport.call(asked).texts("have")
 
 
 def _put(repo: LocalRepo, branch: str, commit: str, *, body: bytes | Iterator[bytes]) -> Call:

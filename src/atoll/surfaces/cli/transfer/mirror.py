@@ -21,7 +21,8 @@ from pathlib import Path
 import msgspec
 
 from atoll.client.answer import Json
-from atoll.client.transport import Api, Call, at
+from atoll.client.client import Client
+from atoll.client.transport import Call, at
 from atoll.domain.errors import Conflict, Invalid, NotFound
 from atoll.domain.files.outgoing_file import Verdict, judge, repositories
 from atoll.surfaces.cli.commands.work.cp import StreamFile, total_of
@@ -67,20 +68,20 @@ class Brought:
         }
 
 
-def send_mirror(api: Api, environ: Mapping[str, str], sandbox_id: str, root: Path) -> list[str]:
+def send_mirror(api: Client, environ: Mapping[str, str], sandbox_id: str, root: Path) -> list[str]:
     """Send the folder, and remember it. Returns what was left out."""
     kept = Kept(str(root), scan(root))
     left_out: list[str] = []
     headers = (("Content-Type", "application/x-tar"),)
     path = at("sandboxes", sandbox_id, "files", "archive")
     body = pack(root, left_out, without=GIT)
-    api.call(Call("PUT", path, (("path", "."),), headers, body))
+    api.transport.call(Call("PUT", path, (("path", "."),), headers, body))
     _remember(environ, sandbox_id, kept)
     return left_out
 
 
 def bring_back(
-    api: Api,
+    api: Client,
     environ: Mapping[str, str],
     sandbox_id: str,
     *,
@@ -171,11 +172,11 @@ def _digest(name: str, at_: int) -> str:
         return hashlib.file_digest(file, "blake2b").hexdigest()
 
 
-def _download(api: Api, sandbox_id: str, fresh: Path) -> None:
+def _download(api: Client, sandbox_id: str, fresh: Path) -> None:
     whole = total_of(api, sandbox_id, ".")
     Room(fresh).admit(whole, "what this sandbox holds")
     path = at("sandboxes", sandbox_id, "files", "archive")
-    with api.open(Call("GET", path, (("path", "."),), (("Accept", "*/*"),))) as stream:
+    with api.transport.open(Call("GET", path, (("path", "."),), (("Accept", "*/*"),))) as stream:
         unpack(io.BufferedReader(StreamFile(stream), CHUNK_BYTES), fresh, [])
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.client.answer import Json
-from atoll.client.transport import Api
+from atoll.client.client import Client
 from atoll.domain.repository.repository import is_path, read_remote
 from atoll.surfaces.cli.console.output import note
 from atoll.surfaces.cli.console.plan import Plan
@@ -23,7 +23,7 @@ class Origin:
     folder: Path | None = None
 
 
-def origins(api: Api, plan: Plan) -> list[Origin]:
+def origins(api: Client, plan: Plan) -> list[Origin]:
     """Every repository of the plan, sent where it is a checkout. Raises `Invalid` for what is
     neither an address nor a checkout."""
     found = []
@@ -45,7 +45,7 @@ def read_spec(spec: str) -> tuple[str, str | None, str | None]:
     return repo, branch or None, start or None
 
 
-def _origin(api: Api, repo: str, *, branch: str | None, from_branch: str | None) -> Origin:
+def _origin(api: Client, repo: str, *, branch: str | None, from_branch: str | None) -> Origin:
     wish: dict[str, Json] = {"branch": branch, "from_branch": from_branch}
     if not is_path(repo):
         # The server judges whether it may be dialled; here only what is no address ends.

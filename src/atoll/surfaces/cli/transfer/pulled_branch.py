@@ -10,7 +10,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.client.transport import Api, Call, at, post
+from atoll.client.client import Client
+from atoll.client.transport import Call, at, post
 from atoll.domain.errors import Conflict, Failed, Forbidden, Invalid
 from atoll.domain.repository.branch import branch_of_ref, read_branch
 from atoll.surfaces.cli.transfer.judged_commit import judge_commit
@@ -51,7 +52,7 @@ class Pulled:
 
 
 def pull(
-    api: Api, sandbox: str, checkout: Path, *, wanted: Wanted, into: str | None = None
+    api: Client, sandbox: str, checkout: Path, *, wanted: Wanted, into: str | None = None
 ) -> Pulled:
     """Bring one branch of a sandbox into `into` (its own name when None) of `checkout`. Raises
     `Conflict` with code `nothing_new` when there is nothing to bring, and as `take_in`."""
@@ -61,22 +62,24 @@ def pull(
     return pulled
 
 
-def _say_pulled(api: Api, sandbox: str, repo: int, commit: str) -> None:
+def _say_pulled(api: Client, sandbox: str, repo: int, commit: str) -> None:
     """Tell the server, so that these commits no longer count as work that would be lost. A guest
     of a shared sandbox may pull, but what is lost is its owner's to judge."""
     with suppress(Forbidden):
-        api.call(post("sandboxes", sandbox, "pulled", value={"repo": repo, "commit": commit}))
+        api.transport.call(
+            post("sandboxes", sandbox, "pulled", value={"repo": repo, "commit": commit})
+        )
 
 
 @contextmanager
-def fetched_bundle(api: Api, sandbox: str, wanted: Wanted) -> Iterator[Path]:
+def fetched_bundle(api: Client, sandbox: str, wanted: Wanted) -> Iterator[Path]:
     """A sandbox's new commits as a bundle in a temporary file, gone when the context ends."""
     branch = ((("branch", wanted.branch),)) if wanted.branch else ()
     query = (("repo", str(wanted.repo)), *branch)
     call = Call("GET", at("sandboxes", sandbox, "bundle"), query, timeout=BUNDLE_SECONDS)
     with tempfile.TemporaryDirectory(prefix="atoll-pull-") as folder:
         file = Path(folder) / "pulled.bundle"
-        with api.open(call) as stream, file.open("wb") as target:
+        with api.transport.open(call) as stream, file.open("wb") as target:
             write_sparse(target, iter(stream.read, b""), Room(file.parent))
         yield file
 

@@ -7,8 +7,9 @@ below `atoll/saved/`; the working tree stays as it is.
 import tempfile
 from pathlib import Path
 
-from atoll.client.answer import Answer
-from atoll.client.transport import Api, Call, at, get
+from atoll.client.client import Client
+from atoll.client.shapes import Kept
+from atoll.client.transport import Call, at
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.repository.branch import branch_of_ref, read_branch
 from atoll.surfaces.cli.console.output import note, say
@@ -26,28 +27,27 @@ from atoll.surfaces.cli.transfer.sparse import Room, write_sparse
 WORKTREE = "worktree"
 
 
-def saved_of(api: Api, sandbox: str) -> list[Answer]:
+def saved_of(api: Client, sandbox: str) -> list[Kept]:
     """What was saved of a sandbox, named by name or id, newest first."""
     return [
         one
-        for one in api.call(get("kept")).children("kept")
-        if one.value.get("generation") is not None
-        and sandbox in (one.text("sandbox_name"), one.text("sandbox_id"))
+        for one in api.kept.list().kept
+        if one.value.get("generation") is not None and sandbox in (one.sandbox_name, one.sandbox_id)
     ]
 
 
-def bring_saved(api: Api, sandbox: str, checkout: Path, *, wanted: Wanted) -> list[Pulled]:
+def bring_saved(api: Client, sandbox: str, checkout: Path, *, wanted: Wanted) -> list[Pulled]:
     """Fetch all saved work of one of a sandbox's repositories. Raises `Conflict` when the checkout
     lacks its base or it holds a repository, `Failed` when a branch of that name is another's."""
     return [
         pulled
         for one in saved_of(api, sandbox)
-        if str(wanted.repo) in one.texts("bundles")
+        if str(wanted.repo) in one.bundles
         for pulled in _bring(api, one, LocalGit(checkout), wanted)
     ]
 
 
-def tell_saved(sandbox: str, found: list[Answer], brought: list[Pulled]) -> None:
+def tell_saved(sandbox: str, found: list[Kept], brought: list[Pulled]) -> None:
     """Print each branch with the command that shows it, and where whole trees are."""
     for one in brought:
         say(f"{one.branch} is at {one.commit[:12]}")
@@ -58,25 +58,25 @@ def tell_saved(sandbox: str, found: list[Answer], brought: list[Pulled]) -> None
         if one.flagged:
             note(f"  look at these first; they can run something here: {', '.join(one.flagged)}")
     for kept in found:
-        if kept.flag("tree"):
-            generation = kept.number("generation")
-            note(f"the whole tree of generation {generation}: atoll kept {kept.text('kept_id')}")
+        if kept.tree:
+            generation = kept.generation
+            note(f"the whole tree of generation {generation}: atoll kept {kept.kept_id}")
     if not found:
         note(f"nothing was saved of {sandbox}: only `atoll recreate` saves work")
 
 
-def _bring(api: Api, saved: Answer, git: LocalGit, wanted: Wanted) -> list[Pulled]:
+def _bring(api: Client, saved: Kept, git: LocalGit, wanted: Wanted) -> list[Pulled]:
     call = Call(
         "GET",
-        at("kept", saved.text("kept_id"), "bundle"),
+        at("kept", saved.kept_id, "bundle"),
         (("repo", str(wanted.repo)),),
         timeout=BUNDLE_SECONDS,
     )
     with tempfile.TemporaryDirectory(prefix="atoll-pull-") as folder:
         file = Path(folder) / "saved.bundle"
-        with api.open(call) as stream, file.open("wb") as target:
+        with api.transport.open(call) as stream, file.open("wb") as target:
             write_sparse(target, iter(stream.read, b""), Room(file.parent))
-        place = f"atoll/saved/{saved.text('sandbox_name')}/{saved.number('generation')}"
+        place = f"atoll/saved/{saved.sandbox_name}/{saved.generation}"
         return _take_in(git, file, place, allowed=wanted.repositories)
 
 

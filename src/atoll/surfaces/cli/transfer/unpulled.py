@@ -9,8 +9,8 @@ from enum import Enum
 
 import click
 
-from atoll.client.answer import Answer
-from atoll.client.transport import Api, get
+from atoll.client.client import Client
+from atoll.client.shapes import Sandbox, UnpulledPlace
 from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.output import clean, confirmed, note
 from atoll.surfaces.cli.console.waiting import name_of
@@ -34,7 +34,7 @@ class Work:
     """The work in one sandbox; `unknown` says why it cannot be told."""
 
     name: str
-    places: tuple[Answer, ...] = ()
+    places: tuple[UnpulledPlace, ...] = ()
     unknown: str = ""
 
     def __bool__(self) -> bool:
@@ -47,18 +47,18 @@ class Work:
         return f"{self.name} holds what is not outside: {'; '.join(map(_summary, self.places))}"
 
 
-def look(api: Api, sandbox: Answer) -> Work:
+def look(api: Client, sandbox: Sandbox) -> Work:
     """The work in a sandbox that nobody has outside."""
     name = name_of(sandbox)
-    if sandbox.text("state") in NOTHING_THERE:
+    if sandbox.state in NOTHING_THERE:
         return Work(name)
-    if sandbox.text("state") == "failed" and not sandbox.text("ready_at"):
+    if sandbox.state == "failed" and not sandbox.ready_at:
         return Work(name)
     try:
-        found = api.call(get("sandboxes", sandbox.text("sandbox_id"), "unpulled"))
+        found = api.sandboxes.unpulled(sandbox.sandbox_id)
     except AtollError as error:
         return Work(name, unknown=error.message)
-    return Work(name, tuple(found.children("places")))
+    return Work(name, tuple(found.places))
 
 
 def tell(work: Work) -> None:
@@ -67,12 +67,12 @@ def tell(work: Work) -> None:
         return
     note(str(work))
     for place in work.places:
-        changed, untracked = place.texts("changed"), place.texts("untracked")
+        changed, untracked = place.changed, place.untracked
         named = [f"changed    {path}" for path in changed]
         named += [f"untracked  {path}" for path in untracked]
         for line in named[:SHOWN]:
             note(f"  {line}")
-        left = len(named) - len(named[:SHOWN]) + place.number("more")
+        left = len(named) - len(named[:SHOWN]) + place.more
         if left:
             note(f"  … and {left} more")
 
@@ -120,20 +120,20 @@ def _unasked(question: str, works: list[Work], *, keep: bool, saved: bool) -> Ch
     return Choice.LOSE if confirmed(question, yes=False) else Choice.LEAVE
 
 
-def _summary(place: Answer) -> str:
+def _summary(place: UnpulledPlace) -> str:
     said = []
-    commits, stashes = place.number("commits"), place.number("stashes")
+    commits, stashes = place.commits, place.stashes
     if commits:
-        subject = f" ({place.text('subject')})" if place.text("subject") else ""
-        said.append(f"{_count(commits, 'commit')} up to {place.text('tip')[:12]}{subject}")
+        subject = f" ({place.subject})" if place.subject else ""
+        said.append(f"{_count(commits, 'commit')} up to {place.tip[:12]}{subject}")
     if stashes:
         said.append(_count(stashes, "stash", "stashes"))
-    for kind in ("changed", "untracked"):
-        if number := len(place.texts(kind)):
-            said.append(f"{_count(number, 'file')} {kind}")
-    if more := place.number("more"):
+    for kind, files in (("changed", place.changed), ("untracked", place.untracked)):
+        if files:
+            said.append(f"{_count(len(files), 'file')} {kind}")
+    if more := place.more:
         said.append(f"{more} more")
-    return f"{place.text('path')}: {', '.join(said)}"
+    return f"{place.path}: {', '.join(said)}"
 
 
 def _count(number: int, noun: str, several: str = "") -> str:

@@ -10,7 +10,8 @@ from typing import ParamSpec, TypeVar
 import click
 
 from atoll.client.answer import Answer
-from atoll.client.transport import Api, Call, get, post
+from atoll.client.client import Client
+from atoll.client.transport import Call, get, post
 from atoll.domain.errors import Conflict, Invalid
 from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -47,7 +48,7 @@ def start(
 ) -> None:
     """Start an agent in a sandbox; AGENT is the sandbox's own if left out."""
     api = invocation.api()
-    wanted = agent or api.call(get("sandboxes", name)).text("agent")
+    wanted = agent or api.sandboxes.get(name).agent
     if not wanted:
         raise Invalid(f"{name} has no agent of its own: name one", field="agent")
     body = {
@@ -59,7 +60,7 @@ def start(
     if isinstance(wish["prompt"], str):
         body["prompt"] = wish["prompt"]
     try:
-        started = api.call(post("sandboxes", name, "agents", value=body))
+        started = api.transport.call(post("sandboxes", name, "agents", value=body))
     except Invalid as problem:
         if problem.code != "no_such_program":
             raise
@@ -149,7 +150,7 @@ def cards(
     api = invocation.api()
     which = _which(api, name, agent_id).text("id")
     query = (("since", str(since)),)
-    page = api.call(get("sandboxes", name, "terminals", which, "cards", query=query))
+    page = api.transport.call(get("sandboxes", name, "terminals", which, "cards", query=query))
     if as_json:
         show_json(page.value)
         return
@@ -180,7 +181,7 @@ def answer(
     which = _which(api, name, agent_id).text("id")
     value = {key: words for key, words in said.items() if words is not None}
     path = ("sandboxes", name, "terminals", which, "cards", card, "answer")
-    done = api.call(post(*path, value=value))
+    done = api.transport.call(post(*path, value=value))
     if as_json:
         show_json(done.value)
     else:
@@ -191,27 +192,27 @@ CONTROLS = (start, pause, resume, interrupt, stop, ask, cards, answer)
 """The commands beside those of `agent` itself."""
 
 
-def _act(api: Api, name: str, agent_id: str | None, *, action: str, as_json: bool) -> None:
+def _act(api: Client, name: str, agent_id: str | None, *, action: str, as_json: bool) -> None:
     which = _which(api, name, agent_id).text("id")
     call = post("sandboxes", name, "terminals", which, "agent", value={"action": action})
     patient = Call(call.method, call.path, call.query, call.headers, call.body, STOP_SECONDS)
-    _show(api.call(patient), as_json=as_json)
+    _show(api.transport.call(patient), as_json=as_json)
 
 
-def _asked(api: Api, call: Call, *, waits: bool) -> Answer:
+def _asked(api: Client, call: Call, *, waits: bool) -> Answer:
     """Send a prompt, again and again while that can help."""
     while True:
         try:
-            return api.call(call)
+            return api.transport.call(call)
         except Conflict as problem:
             if not waits or problem.code not in _WORTH_WAITING:
                 raise
         time.sleep(ASK_AGAIN_SECONDS)
 
 
-def _which(api: Api, name: str, wanted: str | None) -> Answer:
+def _which(api: Client, name: str, wanted: str | None) -> Answer:
     """The agent meant: by id or name, else the only one that has not ended."""
-    agents = api.call(get("sandboxes", name, "agents")).children("agents")
+    agents = api.transport.call(get("sandboxes", name, "agents")).children("agents")
     if wanted is not None:
         found = [one for one in agents if wanted in (one.text("id"), one.text("agent"))]
         if not found:

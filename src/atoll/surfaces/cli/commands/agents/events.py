@@ -6,7 +6,8 @@ import time
 import click
 
 from atoll.client.answer import Answer, answer
-from atoll.client.transport import Api, Call, Stream, at, get
+from atoll.client.client import Client
+from atoll.client.transport import Call, Stream, at, get
 from atoll.domain.errors import Unavailable
 from atoll.surfaces.cli.console.event_line import event_line
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -50,7 +51,7 @@ def command(
         return
     place = ("latest", "true") if after is None else ("after", str(after))
     asked = (*query, place, ("limit", str(limit)))
-    answered = api.call(get("events", query=asked))
+    answered = api.transport.call(get("events", query=asked))
     if after is not None and answered.value.get("gap") is not None:
         _note_gap(answered.child("gap"))
     if as_json:
@@ -65,13 +66,13 @@ def _note_gap(gap: Answer) -> None:
     note(f"atoll: some events after position {after} and up to {to} are no longer kept")
 
 
-def _stream(api: Api, text: str) -> str:
+def _stream(api: Client, text: str) -> str:
     if ":" in text or text == "auth":
         return text
-    return f"sandbox:{api.call(get('sandboxes', text)).text('sandbox_id')}"
+    return f"sandbox:{api.sandboxes.get(text).sandbox_id}"
 
 
-def _follow(api: Api, query: tuple[tuple[str, str], ...], last: str, *, as_json: bool) -> None:
+def _follow(api: Client, query: tuple[tuple[str, str], ...], last: str, *, as_json: bool) -> None:
     """Over as many connections as it takes; each goes on after the last event shown."""
     told = False
     while True:
@@ -79,7 +80,7 @@ def _follow(api: Api, query: tuple[tuple[str, str], ...], last: str, *, as_json:
         headers = (("Accept", "text/event-stream"), *place)
         call = Call("GET", at("events", "stream"), query, headers, timeout=SILENCE_SECONDS)
         try:
-            with api.open(call) as stream:
+            with api.transport.open(call) as stream:
                 told = False
                 last = _read(stream, last, as_json=as_json)
         except Unavailable as error:

@@ -4,7 +4,6 @@ import time
 
 import click
 
-from atoll.client.transport import get
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import say, show_json
@@ -21,13 +20,13 @@ POLL_SECONDS = 0.5
 def command(invocation: Invocation, name: str, *, follow: bool, as_json: bool) -> None:
     """Show how a sandbox was made, step by step."""
     api = invocation.api()
-    sandbox_id = api.call(get("sandboxes", name)).text("sandbox_id")
+    sandbox_id = api.sandboxes.get(name).sandbox_id
     told = 0
     while True:
         # Asked before the lines are read, so that the last lines are not missed.
-        state = api.call(get("sandboxes", sandbox_id)).text("state") if follow else ""
-        answered = api.call(get("sandboxes", sandbox_id, "logs"))
-        lines = answered.children("lines")
+        state = api.sandboxes.get(sandbox_id).state if follow else ""
+        answered = api.sandboxes.log(sandbox_id)
+        lines = answered.lines
         if as_json and not follow:
             show_json(answered.value)
             return
@@ -35,7 +34,7 @@ def command(invocation: Invocation, name: str, *, follow: bool, as_json: bool) -
             if as_json:
                 show_json(line.value)
             else:
-                say(f"{line.text('at')}  {line.text('text')}")
+                say(f"{line.at}  {line.text}")
         told = len(lines)
         if state not in COMING:
             return

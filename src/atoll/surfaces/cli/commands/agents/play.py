@@ -70,7 +70,7 @@ def _opened(invocation: Invocation, recording: str) -> BinaryIO:
         except OSError as error:
             raise Failed(f"{recording} cannot be read: {error.strerror}") from error
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
-    with invocation.api().open(get("sandboxes", name, "recordings", wanted)) as stream:
+    with invocation.api().transport.open(get("sandboxes", name, "recordings", wanted)) as stream:
         while data := stream.read():
             file.write(data)
     file.seek(0)

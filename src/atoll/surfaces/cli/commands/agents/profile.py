@@ -26,7 +26,7 @@ def command() -> None:
 @pass_invocation
 def list_(invocation: Invocation, *, as_json: bool) -> None:
     """List the profiles."""
-    answered = invocation.api().call(get("profiles"))
+    answered = invocation.api().transport.call(get("profiles"))
     if as_json:
         show_json(answered.value)
     else:
@@ -52,7 +52,7 @@ def _row(profile: Answer) -> tuple[str, ...]:
 def show(invocation: Invocation, profile: str, *, version: str | None, as_json: bool) -> None:
     """Show one profile as YAML."""
     query = (("version", version),) if version else ()
-    answered = invocation.api().call(get("profiles", profile, query=query))
+    answered = invocation.api().transport.call(get("profiles", profile, query=query))
     if as_json:
         show_json(answered.value)
         return
@@ -76,7 +76,7 @@ def save(invocation: Invocation, file: Path, *, as_json: bool) -> None:
     profile = read_profile(text)
     headers = (("Content-Type", "application/yaml"),)
     call = Call("PUT", at("profiles", profile.id), (), headers, text.encode())
-    answered = invocation.api().call(call)
+    answered = invocation.api().transport.call(call)
     if as_json:
         show_json(answered.value)
     else:
@@ -94,7 +94,7 @@ def delete(invocation: Invocation, profile: str, *, version: str | None, yes: bo
     if not confirmed(f"Delete {what}?", yes=yes):
         raise click.exceptions.Exit(FAILED)
     query = (("version", version),) if version else ()
-    invocation.api().call(Call("DELETE", at("profiles", profile), query))
+    invocation.api().transport.call(Call("DELETE", at("profiles", profile), query))
     say(f"deleted {what}")
 
 

@@ -9,7 +9,8 @@ from typing import BinaryIO
 import click
 
 from atoll.client.answer import Answer
-from atoll.client.transport import Api, Call, at, get, post
+from atoll.client.client import Client
+from atoll.client.transport import Call, at, get, post
 from atoll.domain.errors import Conflict, Failed, NotFound
 from atoll.surfaces.cli.attach.guard import Guarded
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -53,20 +54,20 @@ def command(
     elif export is not None:
         _export(api, name, export, output)
     elif delete is not None:
-        api.call(Call("DELETE", at("sandboxes", name, "recordings", delete)))
+        api.transport.call(Call("DELETE", at("sandboxes", name, "recordings", delete)))
         note(f"{delete} is deleted")
     else:
         _switch(api, name, terminal, stop=stop, as_json=as_json)
 
 
-def the_terminal(api: Api, name: str, wanted: str | None, *, recorded: bool = False) -> str:
+def the_terminal(api: Client, name: str, wanted: str | None, *, recorded: bool = False) -> str:
     """The terminal that is meant: the one named, else the only one that runs (and is recorded).
     Raises `NotFound`, `Conflict`."""
     if wanted is not None:
         return wanted
     found = [
         each.text("terminal_id")
-        for each in api.call(get("sandboxes", name, "terminals")).children("terminals")
+        for each in api.transport.call(get("sandboxes", name, "terminals")).children("terminals")
         if each.text("state") == "running" and (not recorded or each.value.get("recording"))
     ]
     if not found:
@@ -76,10 +77,10 @@ def the_terminal(api: Api, name: str, wanted: str | None, *, recorded: bool = Fa
     return found[0]
 
 
-def _switch(api: Api, name: str, wanted: str | None, *, stop: bool, as_json: bool) -> None:
+def _switch(api: Client, name: str, wanted: str | None, *, stop: bool, as_json: bool) -> None:
     terminal = the_terminal(api, name, wanted, recorded=stop)
     place = ("sandboxes", name, "terminals", terminal, "recording")
-    told = api.call(Call("DELETE", at(*place)) if stop else post(*place))
+    told = api.transport.call(Call("DELETE", at(*place)) if stop else post(*place))
     recording = told.text("recording_id")
     if as_json:
         show_json(told.value)
@@ -91,8 +92,8 @@ def _switch(api: Api, name: str, wanted: str | None, *, stop: bool, as_json: boo
         say(recording)
 
 
-def _list(api: Api, name: str, *, as_json: bool) -> None:
-    told = api.call(get("sandboxes", name, "recordings"))
+def _list(api: Client, name: str, *, as_json: bool) -> None:
+    told = api.transport.call(get("sandboxes", name, "recordings"))
     if as_json:
         show_json(told.value)
         return
@@ -108,10 +109,10 @@ def _row(each: Answer) -> tuple[str, ...]:
     return (*(each.text(word) for word in words), shown, str(each.number("bytes") // 1024 + 1))
 
 
-def _export(api: Api, name: str, recording: str, output: str | None) -> None:
+def _export(api: Client, name: str, recording: str, output: str | None) -> None:
     call = get("sandboxes", name, "recordings", recording)
     try:
-        with api.open(call) as stream, _opened(output) as file:
+        with api.transport.open(call) as stream, _opened(output) as file:
             while data := stream.read():
                 file.write(data)
     except FileExistsError as error:

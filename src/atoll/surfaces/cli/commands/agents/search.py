@@ -38,7 +38,7 @@ def command(
         ("match_case", "true" if match_case else "false"),
         *((("terminal", terminal),) if terminal else ()),
     )
-    told = invocation.api().call(get("sandboxes", name, "search", query=query))
+    told = invocation.api().transport.call(get("sandboxes", name, "search", query=query))
     found = told.children("matches")
     if as_json:
         show_json(told.value)

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from atoll.client.answer import Json
-from atoll.client.transport import get
 from atoll.ports.host import Finding
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -42,20 +41,20 @@ def command(invocation: Invocation, name: str | None, *, home: str | None, as_js
 
 
 def _sandbox(invocation: Invocation, name: str, *, as_json: bool) -> None:
-    found = invocation.api().call(get("sandboxes", name, "safety"))
+    found = invocation.api().sandboxes.safety(name)
     if as_json:
         show_json(found.value)
         return
-    for layer in found.children("layers"):
-        state = "off" if not layer.flag("in_force") else "ok"
-        if state == "ok" and layer.flag("bypassable"):
+    for layer in found.layers:
+        state = "off" if not layer.in_force else "ok"
+        if state == "ok" and layer.bypassable:
             state = "soft"
-        what = f"{layer.number('number')} {layer.text('name')}"
-        click.echo(f"{painted(state, 6)}{clean(what):<22}{clean(layer.text('text'))}")
-    for part in found.children("wall"):
-        state = "off" if not part.flag("in_force") else "soft" if part.flag("weakened") else "ok"
-        click.echo(f"{painted(state, 6)}{clean(part.text('name')):<22}{clean(part.text('text'))}")
-    for note in found.texts("degraded"):
+        what = f"{layer.number} {layer.name}"
+        click.echo(f"{painted(state, 6)}{clean(what):<22}{clean(layer.text)}")
+    for part in found.wall:
+        state = "off" if not part.in_force else "soft" if part.weakened else "ok"
+        click.echo(f"{painted(state, 6)}{clean(part.name):<22}{clean(part.text)}")
+    for note in found.degraded:
         click.echo(f"{painted('warn', 6)}{'wall':<22}{clean(note)}")
 
 

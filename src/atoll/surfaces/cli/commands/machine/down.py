@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
+from atoll.client.client import Client
 from atoll.client.server import find_server
-from atoll.client.transport import Api, get, post
 from atoll.domain.errors import Conflict, Forbidden, NotFound, Unauthenticated, Unavailable
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -30,19 +30,18 @@ def command(invocation: Invocation, *, home: str | None, yes: bool) -> None:
         raise click.exceptions.Exit(FAILED)
     with suppress(Unavailable, Unauthenticated, Forbidden):
         # No control plane, or not ours to ask: then the machine alone ends what runs.
-        _stop_all(Api(lambda: find_server({"ATOLL_HOME": str(place)})))
+        _stop_all(Client(lambda: find_server({"ATOLL_HOME": str(place)})))
     invocation.host().down(place)
 
 
-def _stop_all(api: Api) -> None:
+def _stop_all(api: Client) -> None:
     """Stop what runs, so that it is `stopped` and not `failed` after the next `atoll up`."""
-    live = tuple(("state", state) for state in LIVE)
-    found = list(api.pages(get("sandboxes", query=live), "sandboxes"))
-    running = [row.text("sandbox_id") for row in found if row.text("state") in LIVE]
+    found = api.sandboxes.list(states=LIVE)
+    running = [row.sandbox_id for row in found if row.state in LIVE]
     with Progress(f"stopping {len(running)} sandboxes") as progress:
-        for wait in ("false", "true"):
+        for wait in (False, True):
             # Asked of all first, then waited for one by one: they stop side by side.
             for sandbox_id in running:
                 with suppress(Conflict, NotFound):
-                    api.call(post("sandboxes", sandbox_id, "stop", query=(("wait", wait),)))
+                    api.sandboxes.stop(sandbox_id, wait=wait)
                 progress.tell()

@@ -4,7 +4,8 @@ import time
 
 import click
 
-from atoll.client.transport import Api, Call
+from atoll.client.client import Client
+from atoll.client.transport import Call
 from atoll.domain.duration import parse_duration
 from atoll.domain.errors import Unauthenticated, Unavailable
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -31,9 +32,9 @@ def command(invocation: Invocation, *, timeout: str) -> None:
     say(api.server.url)
 
 
-def _answers(api: Api) -> bool:
+def _answers(api: Client) -> bool:
     try:
-        with api.open(Call("GET", "/readyz", timeout=ANSWER_SECONDS)):
+        with api.transport.open(Call("GET", "/readyz", timeout=ANSWER_SECONDS)):
             return True
     except (Unavailable, Unauthenticated):
         # Unauthenticated: its token file is not there yet.

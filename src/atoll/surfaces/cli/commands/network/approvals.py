@@ -2,8 +2,7 @@
 
 import click
 
-from atoll.client.answer import Answer
-from atoll.client.transport import get
+from atoll.client.shapes import Approval
 from atoll.surfaces.cli.commands.work.list import age
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
@@ -17,25 +16,25 @@ from atoll.surfaces.cli.console.output import note, say, show_json
 def command(invocation: Invocation, *, everything: bool, as_json: bool) -> None:
     """List what sandboxes ask for."""
     query = () if everything else (("state", "pending"),)
-    answered = invocation.api().call(get("approvals", query=query))
+    answered = invocation.api().approvals.list(query=query)
     if as_json:
         show_json(answered.value)
         return
-    found = answered.children("approvals")
+    found = answered.approvals
     for approval in found:
         show(approval)
     if not found:
         note("nothing waits for you")
 
 
-def show(approval: Answer) -> None:
+def show(approval: Approval) -> None:
     """One question as every surface shows it."""
-    times = approval.number("times")
+    times = approval.times
     again = f", asked {times} times" if times > 1 else ""
-    say(f"{approval.text('approval_id')}  {approval.text('state')}{_since(approval)}{again}")
-    for line in approval.texts("lines"):
+    say(f"{approval.approval_id}  {approval.state}{_since(approval)}{again}")
+    for line in approval.lines:
         say(f"  {line}")
 
 
-def _since(approval: Answer) -> str:
-    return f", {age(approval.text('asked_at'))} ago"
+def _since(approval: Approval) -> str:
+    return f", {age(approval.asked_at)} ago"

@@ -9,7 +9,6 @@ import sys
 import click
 
 from atoll.client.answer import Json
-from atoll.client.transport import get, post
 from atoll.domain.errors import Forbidden
 from atoll.surfaces.cli.commands.network.approvals import show
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -38,15 +37,15 @@ def command(
     if not sys.stdin.isatty():
         raise Forbidden("approving needs a person at a terminal: run it in one, or use the page")
     api = invocation.api()
-    asked = api.call(get("approvals", approval))
+    asked = api.approvals.get(approval)
     show(asked)
-    confirmation = api.call(post("approvals", approval, "confirmation"))
-    note(f"To say yes ({reach}), type: {confirmation.text('words')}")
+    confirmation = api.approvals.confirmation(approval)
+    note(f"To say yes ({reach}), type: {confirmation.words}")
     words = click.prompt("Words", default="", show_default=False, err=True)
-    body: dict[str, Json] = {"for": reach, "shown": asked.text("digest"), "words": words or "-"}
+    body: dict[str, Json] = {"for": reach, "shown": asked.digest, "words": words or "-"}
     if ttl is not None:
         body["ttl"] = ttl
-    answered = api.call(post("approvals", approval, "approve", value=body))
+    answered = api.approvals.approve(approval, body)
     if as_json:
         show_json(answered.value)
     else:

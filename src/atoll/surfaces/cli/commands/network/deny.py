@@ -2,7 +2,6 @@
 
 import click
 
-from atoll.client.transport import post
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import approval_argument, json_option
 from atoll.surfaces.cli.console.output import say, show_json
@@ -17,7 +16,7 @@ def command(invocation: Invocation, approval: str, *, as_json: bool) -> None:
 
     The same is not asked again for a quarter of an hour.
     """
-    answered = invocation.api().call(post("approvals", approval, "deny"))
+    answered = invocation.api().approvals.deny(approval)
     if as_json:
         show_json(answered.value)
     else:

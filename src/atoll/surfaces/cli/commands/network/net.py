@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import click
 
-from atoll.client.answer import Answer, Json
-from atoll.client.transport import get, put
+from atoll.client.answer import Json
+from atoll.client.shapes import Network, Rule
 from atoll.domain.profile.profile import NetworkMode
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
@@ -32,19 +32,19 @@ def command() -> None:
 @pass_invocation
 def show(invocation: Invocation, name: str, *, as_json: bool) -> None:
     """Show a sandbox's network mode and rules."""
-    found = invocation.api().call(get("sandboxes", name, "network"))
+    found = invocation.api().sandboxes.network(name)
     if as_json:
         show_json(found.value)
         return
-    click.echo(f"{'mode':<12}{clean(found.text('mode'))}")
+    click.echo(f"{'mode':<12}{clean(found.mode)}")
     for label, texts in (
-        ("host ports", found.texts("host_ports")),
-        ("ranges", found.texts("ranges")),
-        ("denied", found.texts("denied")),
+        ("host ports", found.host_ports),
+        ("ranges", found.ranges),
+        ("denied", found.denied),
     ):
         if texts:
             click.echo(f"{label:<12}{clean(', '.join(texts))}")
-    rows = [_row(rule) for rule in found.children("rules")]
+    rows = [_row(rule) for rule in found.rules]
     if rows:
         show_table(("HOST", "PORTS", "REQUESTS", "FROM"), rows)
 
@@ -60,8 +60,8 @@ def allow(invocation: Invocation, name: str, *, hosts: tuple[str, ...], as_json:
     HOST is a name, *.name for one more label, name:port, http://name/path or preset:NAME.
     """
     found = _switch(invocation, name, {"allow": list(hosts)}, as_json=as_json)
-    if found.text("mode") != NetworkMode.LIMITED and not as_json:
-        say(f"note: its mode is {found.text('mode')}; rules of hosts count in limited")
+    if found.mode != NetworkMode.LIMITED and not as_json:
+        say(f"note: its mode is {found.mode}; rules of hosts count in limited")
 
 
 @command.command("deny")
@@ -113,16 +113,16 @@ def mode(
 
 def _switch(
     invocation: Invocation, name: str, change: Mapping[str, Json], *, as_json: bool
-) -> Answer:
-    found = invocation.api().call(put("sandboxes", name, "network", value=change))
+) -> Network:
+    found = invocation.api().sandboxes.change_network(name, change)
     if as_json:
         show_json(found.value)
     else:
-        count = len(found.children("rules"))
-        say(f"{clean(name)}: {found.text('mode')}, {count} rule{'' if count == 1 else 's'}")
+        count = len(found.rules)
+        say(f"{clean(name)}: {found.mode}, {count} rule{'' if count == 1 else 's'}")
     return found
 
 
-def _row(rule: Answer) -> tuple[str, ...]:
-    requests = " ".join([*rule.texts("methods"), *rule.texts("paths")])
-    return (rule.text("host"), ",".join(rule.texts("ports")), requests or "-", rule.text("origin"))
+def _row(rule: Rule) -> tuple[str, ...]:
+    requests = " ".join([*rule.methods, *rule.paths])
+    return (rule.host, ",".join(rule.ports), requests or "-", rule.origin)

@@ -2,7 +2,6 @@
 
 import click
 
-from atoll.client.transport import post
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import approval_argument, json_option
 from atoll.surfaces.cli.console.output import say, show_json
@@ -17,7 +16,7 @@ def command(invocation: Invocation, approval: str, *, as_json: bool) -> None:
 
     At once, also from what streams because of it.
     """
-    answered = invocation.api().call(post("approvals", approval, "revoke"))
+    answered = invocation.api().approvals.revoke(approval)
     if as_json:
         show_json(answered.value)
     else:

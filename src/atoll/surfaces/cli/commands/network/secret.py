@@ -5,8 +5,8 @@ import sys
 
 import click
 
-from atoll.client.answer import Answer, Json
-from atoll.client.transport import Call, at, get, post
+from atoll.client.answer import Json
+from atoll.client.shapes import Secret
 from atoll.domain.errors import Invalid
 from atoll.domain.secrets.secret import Purpose, Use, look_alikes, read_place
 from atoll.surfaces.cli.console import candidates
@@ -66,12 +66,12 @@ def set_(invocation: Invocation, /, name: str, *, as_json: bool, yes: bool, **sa
             raise click.exceptions.Exit(FAILED)
         body["look_alike"] = True
     body["value"] = _value(name)
-    answered = invocation.api().call(_put(name, body))
+    answered = invocation.api().secrets.set(name, body)
     if as_json:
         show_json(answered.value)
         return
     say(f"set {_spoken(answered)}")
-    if not answered.flag("broker_protected"):
+    if not answered.broker_protected:
         note(f"{name} can be read by everything in the sandboxes that have it")
 
 
@@ -80,11 +80,11 @@ def set_(invocation: Invocation, /, name: str, *, as_json: bool, yes: bool, **sa
 @pass_invocation
 def list_(invocation: Invocation, *, as_json: bool) -> None:
     """List the secrets, without their values."""
-    answered = invocation.api().call(get("secrets"))
+    answered = invocation.api().secrets.list()
     if as_json:
         show_json(answered.value)
         return
-    rows = [_row(secret) for secret in answered.children("secrets")]
+    rows = [_row(secret) for secret in answered.secrets]
     if rows:
         show_table(("NAME", "FOR", "ENV", "SCOPE", "VERSION", "ENDS IN", "FINGERPRINT"), rows)
     else:
@@ -98,8 +98,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
 @pass_invocation
 def rotate(invocation: Invocation, name: str, *, scope: str | None, as_json: bool) -> None:
     """Give NAME another value, in every running sandbox at once."""
-    call = post("secrets", name, "rotate", value={"value": _value(name)}, query=_query(scope))
-    answered = invocation.api().call(call)
+    answered = invocation.api().secrets.rotate(name, _value(name), scope=scope)
     if as_json:
         show_json(answered.value)
     else:
@@ -115,17 +114,8 @@ def remove(invocation: Invocation, name: str, *, scope: str | None, yes: bool) -
     """Remove NAME, from every running sandbox at once."""
     if not confirmed(f"Remove the secret {name}?", yes=yes):
         raise click.exceptions.Exit(FAILED)
-    invocation.api().call(Call("DELETE", at("secrets", name), _query(scope)))
+    invocation.api().secrets.delete(name, scope=scope)
     say(f"removed {name}")
-
-
-def _put(name: str, body: dict[str, Json]) -> Call:
-    sent = post("secrets", name, value=body)
-    return Call("PUT", sent.path, (), sent.headers, sent.body)
-
-
-def _query(scope: str | None) -> tuple[tuple[str, str], ...]:
-    return (("scope", scope),) if scope else ()
 
 
 def _body(said: dict[str, object]) -> dict[str, Json]:
@@ -183,21 +173,21 @@ def _value(name: str) -> str:
     return value
 
 
-def _spoken(secret: Answer) -> str:
-    tail = secret.text("last4")
+def _spoken(secret: Secret) -> str:
+    tail = secret.last4
     ends = f", ends in {tail}" if tail else ""
-    return f"{secret.text('name')} (version {secret.number('version')}{ends})"
+    return f"{secret.name} (version {secret.version}{ends})"
 
 
-def _row(secret: Answer) -> tuple[str, ...]:
-    exposed = "" if secret.flag("broker_protected") else " EXPOSED"
-    about = secret.text("provider") or secret.text("remote") or ", ".join(secret.texts("hosts"))
+def _row(secret: Secret) -> tuple[str, ...]:
+    exposed = "" if secret.broker_protected else " EXPOSED"
+    about = secret.provider or secret.remote or ", ".join(secret.hosts)
     return (
-        secret.text("name"),
-        " ".join(filter(None, (secret.text("kind"), about))) + exposed,
-        secret.text("env") or "-",
-        secret.text("scope"),
-        str(secret.number("version")),
-        secret.text("last4") or "-",
-        secret.text("fingerprint")[:12],
+        secret.name,
+        " ".join(filter(None, (secret.kind, about))) + exposed,
+        secret.env or "-",
+        secret.scope,
+        str(secret.version),
+        secret.last4 or "-",
+        secret.fingerprint[:12],
     )

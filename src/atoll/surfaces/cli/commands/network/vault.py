@@ -2,7 +2,6 @@
 
 import click
 
-from atoll.client.transport import post
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import say, show_json
@@ -21,8 +20,8 @@ def rotate_master(invocation: Invocation, *, as_json: bool) -> None:
 
     Backups of the database made before need the old master.key: keep it with them.
     """
-    answered = invocation.api().call(post("vault", "rotate-master"))
+    answered = invocation.api().secrets.rotate_master()
     if as_json:
         show_json(answered.value)
     else:
-        say(f"{answered.number('secrets')} secrets are under {answered.text('key_id')} now")
+        say(f"{answered.secrets} secrets are under {answered.key_id} now")

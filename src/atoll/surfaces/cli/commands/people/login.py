@@ -17,7 +17,7 @@ from atoll.surfaces.cli.console.output import note, say, show_json
 def command(invocation: Invocation, *, browse: bool, as_json: bool) -> None:
     """Print a new login link for the page."""
     api = invocation.api()
-    answered = api.call(Call("POST", "/auth/tickets"))
+    answered = api.transport.call(Call("POST", "/auth/tickets"))
     link = _link(answered, api.server.url)
     if as_json:
         show_json(answered.value)

@@ -2,8 +2,8 @@
 
 import click
 
-from atoll.client.answer import Answer, Json
-from atoll.client.transport import Call, at, get, post
+from atoll.client.answer import Json
+from atoll.client.shapes import Share
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import duration, json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import note, say, show_json, show_table
@@ -49,13 +49,13 @@ def new(
 ) -> None:
     """Make a link and print it, this once."""
     wish: dict[str, Json] = {"role": role, "ttl": ttl, "terminal_id": terminal, "name": label}
-    made = invocation.api().call(post("sandboxes", name, "shares", value=wish))
+    made = invocation.api().shares.create(name, wish)
     if as_json:
         show_json(made.value)
         return
-    say(made.text("link"))
+    say(made.link)
     may = "watch and type" if role == "controller" else "watch"
-    note(f"whoever has it may {may} until {made.text('expires_at')}; it is not shown again")
+    note(f"whoever has it may {may} until {made.expires_at}; it is not shown again")
 
 
 @command.command("list")
@@ -64,11 +64,11 @@ def new(
 @pass_invocation
 def list_(invocation: Invocation, name: str, *, as_json: bool) -> None:
     """List the living links of a sandbox."""
-    answered = invocation.api().call(get("sandboxes", name, "shares"))
+    answered = invocation.api().shares.list(name)
     if as_json:
         show_json(answered.value)
     else:
-        rows = [_row(share) for share in answered.children("shares")]
+        rows = [_row(share) for share in answered.shares]
         show_table(("LINK", "ROLE", "TERMINAL", "GUESTS", "EXPIRES", "LABEL"), rows)
 
 
@@ -80,16 +80,16 @@ def remove(invocation: Invocation, name: str, links: tuple[str, ...]) -> None:
     """Revoke links; their guests are gone within 5 seconds."""
     api = invocation.api()
     for link in links:
-        api.call(Call("DELETE", at("sandboxes", name, "shares", link)))
+        api.shares.revoke(name, link)
         note(f"revoked {link}")
 
 
-def _row(share: Answer) -> tuple[str, ...]:
+def _row(share: Share) -> tuple[str, ...]:
     return (
-        share.text("share_id"),
-        share.text("role"),
-        share.text("terminal_id", "all"),
-        str(share.number("guests")),
-        share.text("expires_at"),
-        share.text("name", "-") or "-",
+        share.share_id,
+        share.role,
+        share.terminal_id or "all",
+        str(share.guests),
+        share.expires_at,
+        share.name or "-",
     )

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 import click
 
-from atoll.client.answer import Answer, Json
-from atoll.client.transport import Api, get, post
+from atoll.client.answer import Json
+from atoll.client.client import Client
+from atoll.client.shapes import Sandbox
+from atoll.client.transport import get, post
 from atoll.domain.errors import AtollError, Conflict, NotFound
 from atoll.surfaces.cli.attach.attachment import Attachment
 from atoll.surfaces.cli.attach.control_key import DEFAULT as CONTROL_KEY
@@ -89,14 +91,14 @@ def command(
     raise click.exceptions.Exit(sit(invocation, sandbox, sitting, tty=tty))
 
 
-def awake(api: Api, sandbox: Answer) -> Answer:
+def awake(api: Client, sandbox: Sandbox) -> Sandbox:
     """The sandbox, started when it was stopped, and ready. Raises `Conflict`, `Failed`."""
-    state = sandbox.text("state")
+    state = sandbox.state
     if state == "stopped":
         note(f"{name_of(sandbox)} is stopped: starting it")
-        sandbox = api.call(post("sandboxes", sandbox.text("sandbox_id"), "start"))
+        sandbox = api.sandboxes.start(sandbox.sandbox_id)
     elif state not in (*LIVE, *COMING):
-        reason = sandbox.text("reason")
+        reason = sandbox.reason
         name = name_of(sandbox)
         kept = state in ("failed", "expired")
         start = f"`atoll start {name}` brings it up with its files, " if kept else ""
@@ -107,14 +109,14 @@ def awake(api: Api, sandbox: Answer) -> Answer:
     return wait_ready(api, sandbox, title=f"waiting for {name_of(sandbox)}", again=True)
 
 
-def sit(invocation: Invocation, sandbox: Answer, sitting: Sitting, *, tty: RawTty) -> int:
+def sit(invocation: Invocation, sandbox: Sandbox, sitting: Sitting, *, tty: RawTty) -> int:
     """Sit down until it is over; returns the exit code. The tty is as before afterwards."""
     # Loaded only now: the WebSocket client takes longer to load than most commands to run.
     from atoll.surfaces.cli.attach.connection import Target
     from atoll.surfaces.cli.attach.session import Seat
 
     api = invocation.api()
-    sandbox_id = sandbox.text("sandbox_id")
+    sandbox_id = sandbox.sandbox_id
     remember(invocation.environ, sandbox_id)
     terminal, fresh = _terminal(api, sandbox, sitting, tty.size)
     target = Target(sandbox_id, terminal, name_of(sandbox))
@@ -139,40 +141,40 @@ def sit(invocation: Invocation, sandbox: Answer, sitting: Sitting, *, tty: RawTt
 
 
 def _terminal(
-    api: Api, sandbox: Answer, sitting: Sitting, size: tuple[int, int]
+    api: Client, sandbox: Sandbox, sitting: Sitting, size: tuple[int, int]
 ) -> tuple[str, bool]:
     """The terminal's id, and whether it was opened just now."""
-    sandbox_id = sandbox.text("sandbox_id")
+    sandbox_id = sandbox.sandbox_id
     if sitting.terminal:
-        api.call(get("sandboxes", sandbox_id, "terminals", sitting.terminal))
+        api.transport.call(get("sandboxes", sandbox_id, "terminals", sitting.terminal))
         return sitting.terminal, False
     if not sitting.new:
-        listed = api.call(get("sandboxes", sandbox_id, "terminals")).children("terminals")
+        listed = api.transport.call(get("sandboxes", sandbox_id, "terminals")).children("terminals")
         running = [row for row in listed if row.text("state") == "running"]
         if running:
             # The one started last: what this person most likely left.
             latest = max(running, key=lambda row: row.text("started_at"))
             return latest.text("terminal_id"), False
     wish: dict[str, Json] = {"cols": size[0], "rows": size[1]}
-    agent = sandbox.text("agent")
+    agent = sandbox.agent
     if agent and not sitting.new:
         wish["agent"] = agent
-    opened = api.call(post("sandboxes", sandbox_id, "terminals", value=wish))
+    opened = api.transport.call(post("sandboxes", sandbox_id, "terminals", value=wish))
     return opened.text("terminal_id"), True
 
 
-def _gone(api: Api, sandbox_id: str, name: str) -> str:
+def _gone(api: Client, sandbox_id: str, name: str) -> str:
     """Why the sandbox cannot be gone on with; empty while it can, or nobody can say."""
     try:
-        sandbox = api.call(get("sandboxes", sandbox_id))
+        sandbox = api.sandboxes.get(sandbox_id)
     except NotFound:
         return f"{name} is gone"
     except AtollError:
         return ""
-    state = sandbox.text("state")
+    state = sandbox.state
     if state in (*LIVE, *COMING):
         return ""
-    reason = sandbox.text("reason")
+    reason = sandbox.reason
     return f"{name} is {state}{': ' + reason if reason else ''}"
 
 

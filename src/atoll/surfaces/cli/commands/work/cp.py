@@ -14,7 +14,8 @@ from pathlib import Path, PurePosixPath
 import click
 
 from atoll.client.answer import Answer, Json
-from atoll.client.transport import Api, Call, Stream, at, get, post
+from atoll.client.client import Client
+from atoll.client.transport import Call, Stream, at, get, post
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.files.outgoing_file import Verdict, judge
 from atoll.domain.size import spelled_size
@@ -76,39 +77,43 @@ def _place(text: str) -> Place | None:
     return Place(found[1], found[2]) if found else None
 
 
-def _kind(api: Api, place: Place) -> str:
+def _kind(api: Client, place: Place) -> str:
     """`file`, `dir`, `symlink`, `other`, or empty when there is nothing."""
     entry = _entry(api, place)
     return "" if entry is None else entry.text("type")
 
 
-def _entry(api: Api, place: Place) -> Answer | None:
+def _entry(api: Client, place: Place) -> Answer | None:
     """What is there, None when there is nothing."""
     try:
-        return api.call(get("sandboxes", place.sandbox, "files", "stat", query=_path(place)))
+        return api.transport.call(
+            get("sandboxes", place.sandbox, "files", "stat", query=_path(place))
+        )
     except NotFound as error:
         if _no_such_file(api, place):
             return None
         raise error
 
 
-def _no_such_file(api: Api, place: Place) -> bool:
+def _no_such_file(api: Client, place: Place) -> bool:
     """Whether it is the file that is missing, not the sandbox (which raises `NotFound`)."""
-    api.call(get("sandboxes", place.sandbox))
+    api.sandboxes.get(place.sandbox)
     return True
 
 
-def total_of(api: Api, sandbox: str, path: str) -> int:
+def total_of(api: Client, sandbox: str, path: str) -> int:
     """Return the bytes that a folder's files claim, known before any of them is sent."""
     query = (("path", path or "."),)
-    return api.call(get("sandboxes", sandbox, "files", "total", query=query)).number("bytes")
+    return api.transport.call(get("sandboxes", sandbox, "files", "total", query=query)).number(
+        "bytes"
+    )
 
 
 def _path(place: Place) -> tuple[tuple[str, str], ...]:
     return (("path", place.path or "."),)
 
 
-def _fetch(api: Api, place: Place, target: str, *, said: tuple[tuple[str, str], ...]) -> int:
+def _fetch(api: Client, place: Place, target: str, *, said: tuple[tuple[str, str], ...]) -> int:
     entry = _entry(api, place)
     if entry is None:
         raise NotFound(f"{place.sandbox} holds no {place.path!r}")
@@ -123,7 +128,7 @@ def _fetch(api: Api, place: Place, target: str, *, said: tuple[tuple[str, str], 
         (*_path(place), *said),
         (("Accept", "*/*"),),
     )
-    with api.open(call) as stream:
+    with api.transport.open(call) as stream:
         if landing is None:
             out = Guarded(sys.stdout.buffer)
             for data in iter(stream.read, b""):
@@ -203,7 +208,7 @@ class StreamFile(io.RawIOBase):
         return len(data)
 
 
-def send(api: Api, source: str, place: Place) -> int:
+def send(api: Client, source: str, place: Place) -> int:
     """Copy a file or folder of this machine (or `-`, stdin) to a place; how many files."""
     if source == PIPE:
         _put(api, place, iter(lambda: os.read(0, CHUNK_BYTES), b""), mode=0o644)
@@ -225,20 +230,20 @@ def send(api: Api, source: str, place: Place) -> int:
     return 1
 
 
-def _put(api: Api, place: Place, data: Iterator[bytes], *, mode: int) -> None:
+def _put(api: Client, place: Place, data: Iterator[bytes], *, mode: int) -> None:
     query = (*_path(place), ("mode", f"{mode:o}"), ("parents", "true"))
     headers = (("Content-Type", "application/octet-stream"),)
     path = at("sandboxes", place.sandbox, "files", "content")
-    api.call(Call("PUT", path, query, headers, data))
+    api.transport.call(Call("PUT", path, query, headers, data))
 
 
-def _send_folder(api: Api, folder: Path, place: Place) -> int:
+def _send_folder(api: Client, folder: Path, place: Place) -> int:
     wish: dict[str, Json] = {"path": place.path, "parents": True}
-    api.call(post("sandboxes", place.sandbox, "files", "mkdir", value=wish))
+    api.transport.call(post("sandboxes", place.sandbox, "files", "mkdir", value=wish))
     headers = (("Content-Type", "application/x-tar"),)
     path = at("sandboxes", place.sandbox, "files", "archive")
     left_out: list[str] = []
-    answered = api.call(Call("PUT", path, _path(place), headers, pack(folder, left_out)))
+    answered = api.transport.call(Call("PUT", path, _path(place), headers, pack(folder, left_out)))
     _say_left_out(left_out)
     return answered.number("files")
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import click
 
-from atoll.client.answer import Answer, Json
-from atoll.client.transport import Api, get, post
+from atoll.client.answer import Json
+from atoll.client.client import Client
+from atoll.client.shapes import Sandbox
 from atoll.domain.errors import NotFound
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -46,7 +47,7 @@ def command(
     """
     api = invocation.api()
     # All are looked up before anyone is asked: a misspelled name destroys nothing.
-    found = [api.call(get("sandboxes", name)) for name in names] or _chosen(api)
+    found = [api.sandboxes.get(name) for name in names] or _chosen(api)
     if to is not None and len(found) > 1:
         raise click.UsageError("--to takes the files of one sandbox: name one.")
     keeping = Keeping(to, with_secrets, quiet=as_json)
@@ -61,20 +62,19 @@ def command(
     ended: list[Json] = []
     for sandbox in found:
         kept = keep_before(invocation, sandbox, keeping) if choice is Choice.KEEP else None
-        call = post("sandboxes", sandbox.text("sandbox_id"), "destroy", query=(("wait", "true"),))
-        answered = api.call(call)
+        answered = api.sandboxes.destroy(sandbox.sandbox_id)
         ended.append({**answered.value, **({"kept": kept.value()} if kept else {})})
         if not as_json:
-            say(f"{name_of(answered)} is {answered.text('state')}")
+            say(f"{name_of(answered)} is {answered.state}")
     if as_json:
         show_json({"sandboxes": ended})
 
 
-def _chosen(api: Api) -> list[Answer]:
+def _chosen(api: Client) -> list[Sandbox]:
     """Those a person chooses from the list. Raises a usage error when nobody can be asked."""
     if not can_ask():
         raise click.UsageError("Missing argument 'NAME...'.")
-    there = list(api.pages(get("sandboxes"), "sandboxes"))
+    there = list(api.sandboxes.list())
     if not there:
         raise NotFound("there is no sandbox")
     chosen = pick_several("Destroy which (numbers)", [row_of(sandbox) for sandbox in there])

@@ -3,7 +3,7 @@
 import click
 
 from atoll.client.answer import Answer, Json
-from atoll.client.transport import Call, at, get, post
+from atoll.client.transport import get, post
 from atoll.domain.duration import parse_duration
 from atoll.surfaces.cli.commands.work.attach import signal_number
 from atoll.surfaces.cli.console.exits import FAILED, SIGNALLED, TIMEOUT
@@ -48,11 +48,11 @@ def command(
 ) -> None:
     """Run one command in a sandbox."""
     if _only_reap(argv, line, follow=follow, reap=reap):
-        invocation.api().call(Call("DELETE", at("sandboxes", name, "processes")))
+        invocation.api().sandboxes.end_processes(name)
         return
     api = invocation.api()
     if follow is not None:
-        started, feed = api.call(get("sandboxes", name, "exec", follow)), False
+        started, feed = api.transport.call(get("sandboxes", name, "exec", follow)), False
     else:
         feed = piped() and not background
         wish = _wish(argv, line, cwd=cwd, env=env, timeout=timeout)
@@ -60,7 +60,7 @@ def command(
             wish["reap"] = True
         if not feed:
             wish["stdin"] = ""
-        started = api.call(post("sandboxes", name, "exec", value=wish))
+        started = api.transport.call(post("sandboxes", name, "exec", value=wish))
     if background:
         show_json(started.value) if as_json else say(started.text("exec_id"))
         return

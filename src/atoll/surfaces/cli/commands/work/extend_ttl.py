@@ -2,7 +2,6 @@
 
 import click
 
-from atoll.client.transport import post
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import duration, json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import say, show_json
@@ -19,10 +18,10 @@ def command(invocation: Invocation, name: str, ttl: str, *, as_json: bool) -> No
 
     TTL is a duration such as 90s, 15m, 4h or 2d. More than fits is refused with what fits.
     """
-    sandbox = invocation.api().call(post("sandboxes", name, "extend_ttl", value={"ttl": ttl}))
+    sandbox = invocation.api().sandboxes.extend_ttl(name, ttl)
     if as_json:
         show_json(sandbox.value)
     else:
-        kept = sandbox.text("retained_until")
-        until = f"is kept until {kept}" if kept else f"lives until {sandbox.text('expires_at')}"
+        kept = sandbox.retained_until
+        until = f"is kept until {kept}" if kept else f"lives until {sandbox.expires_at}"
         say(f"{name_of(sandbox)} {until}")

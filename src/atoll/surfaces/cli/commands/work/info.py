@@ -4,8 +4,8 @@ from contextlib import suppress
 
 import click
 
-from atoll.client.answer import Answer
-from atoll.client.transport import Api, get
+from atoll.client.client import Client
+from atoll.client.shapes import Isolation, Processes, Repo, Sandbox, Setup
 from atoll.domain.errors import AtollError
 from atoll.domain.sandbox.interior import MIB
 from atoll.surfaces.cli.commands.work.list import age
@@ -34,110 +34,103 @@ def command(invocation: Invocation, name: str | None, *, as_json: bool) -> None:
         show_json({**sandbox.value, **inside, "runtime_usage": left.value.get("runtime")})
         return
     click.echo(f"{'name':<{WIDTH}}{clean(name_of(sandbox))}")
-    click.echo(f"{'state':<{WIDTH}}{painted(clean(sandbox.text('state')))}{_reason(sandbox)}")
+    click.echo(f"{'state':<{WIDTH}}{painted(clean(sandbox.state))}{_reason(sandbox)}")
     for label, text in [*_lines(sandbox), *_processes(left), ("runtime", _usage(left))]:
         if text:
             click.echo(f"{label:<{WIDTH}}{clean(text)}")
 
 
-def _left_running(api: Api, sandbox: Answer) -> Answer:
+def _left_running(api: Client, sandbox: Sandbox) -> Processes:
     """What programs that ended have left; empty where nothing runs or answers."""
-    if sandbox.text("state") in RUNNING:
+    if sandbox.state in RUNNING:
         with suppress(AtollError):
-            return api.call(get("sandboxes", sandbox.text("sandbox_id"), "processes"))
-    return Answer({})
+            return api.sandboxes.processes(sandbox.sandbox_id)
+    return Processes({})
 
 
-def _processes(left: Answer) -> list[tuple[str, str]]:
-    lines = [
-        ("left running", f"{each.text('command')} (pid {each.number('pid')})")
-        for each in left.children("processes")
-    ]
-    return [*lines, ("", "and more")] if left.flag("more") else lines
+def _processes(left: Processes) -> list[tuple[str, str]]:
+    lines = [("left running", f"{each.command} (pid {each.pid})") for each in left.processes]
+    return [*lines, ("", "and more")] if left.more else lines
 
 
-def _usage(left: Answer) -> str:
+def _usage(left: Processes) -> str:
     """Return what its runtime, outside the wall, takes and may take; empty where it is unknown."""
     if left.value.get("runtime") is None:
         return ""
-    usage = left.child("runtime")
-    parts = [(usage.number("memory_bytes") // MIB, "most_memory_bytes", MIB, "MiB")]
+    usage = left.runtime
+    parts = [f"{usage.memory_bytes // MIB}{_most(usage.most_memory_bytes // MIB)} MiB"]
     if usage.value.get("tasks") is not None:
-        parts.append((usage.number("tasks"), "most_tasks", 1, "tasks"))
-    return ", ".join(
-        f"{taken}{_most(usage, most, unit=unit)} {noun}" for taken, most, unit, noun in parts
-    )
+        parts.append(f"{usage.tasks}{_most(usage.most_tasks)} tasks")
+    return ", ".join(parts)
 
 
-def _most(usage: Answer, name: str, *, unit: int) -> str:
-    return "" if usage.value.get(name) is None else f" of {usage.number(name) // unit}"
+def _most(bound: int) -> str:
+    return f" of {bound}" if bound else ""
 
 
-def _reason(sandbox: Answer) -> str:
-    reason = sandbox.text("reason")
+def _reason(sandbox: Sandbox) -> str:
+    reason = sandbox.reason
     return f"  ({clean(reason)})" if reason else ""
 
 
-def _lines(sandbox: Answer) -> list[tuple[str, str]]:
-    profile = sandbox.child("profile")
-    generation = sandbox.number("generation")
+def _lines(sandbox: Sandbox) -> list[tuple[str, str]]:
+    profile = sandbox.profile
+    generation = sandbox.generation
     lines = [
-        ("id", sandbox.text("sandbox_id")),
+        ("id", sandbox.sandbox_id),
         ("generation", str(generation) if generation > 1 else ""),
-        ("profile", f"{profile.text('id')} {profile.text('version')}".strip()),
-        ("agent", sandbox.text("agent")),
+        ("profile", f"{profile.id} {profile.version}".strip()),
+        ("agent", sandbox.agent),
         ("may run", _catalogue(sandbox)),
-        ("backend", sandbox.text("extension")),
-        ("wall", _wall(sandbox.child("isolation"))),
-        ("network", sandbox.text("network_mode")),
-        ("created", _moment(sandbox.text("created_at"))),
-        ("last active", _moment(sandbox.text("last_active_at"))),
-        ("expires", sandbox.text("expires_at")),
+        ("backend", sandbox.extension),
+        ("wall", _wall(sandbox.isolation)),
+        ("network", sandbox.network_mode),
+        ("created", _moment(sandbox.created_at)),
+        ("last active", _moment(sandbox.last_active_at)),
+        ("expires", sandbox.expires_at),
         ("ends soon", end_notice(sandbox)),
-        ("kept until", sandbox.text("retained_until")),
+        ("kept until", sandbox.retained_until),
     ]
-    lines += [("missing", note) for note in sandbox.child("isolation").texts("degraded")]
-    lines += [
-        ("exposed", f"{name}: its value is inside") for name in sandbox.texts("exposed_secrets")
-    ]
-    lines += _instructions(sandbox.child("setup_metadata"))
-    lines += [("repository", _repository(repo)) for repo in sandbox.children("repos")]
+    lines += [("missing", note) for note in sandbox.isolation.degraded]
+    lines += [("exposed", f"{name}: its value is inside") for name in sandbox.exposed_secrets]
+    lines += _instructions(sandbox.setup_metadata)
+    lines += [("repository", _repository(repo)) for repo in sandbox.repos]
     return lines
 
 
-def _instructions(setup: Answer) -> list[tuple[str, str]]:
+def _instructions(setup: Setup) -> list[tuple[str, str]]:
     """The first line of the agent's instructions, and whether an agent has them."""
-    words = setup.text("instructions").strip()
-    source = setup.text("instructions_ref")
+    words = setup.instructions.strip()
+    source = setup.instructions_ref
     if not words:
         return [("told first", f"{source}, not read yet")] if source else []
     first, _, rest = words.partition("\n")
     shown = first[:_SHOWN] + (" …" if rest or len(first) > _SHOWN else "")
     origin = f" (from {source})" if source else ""
-    given = "" if setup.flag("instructed") else "; no agent has it yet"
+    given = "" if setup.instructed else "; no agent has it yet"
     return [("told first", f"{shown}{origin}{given}")]
 
 
-def _catalogue(sandbox: Answer) -> str:
+def _catalogue(sandbox: Sandbox) -> str:
     """Return the agents it is limited to; empty where it has all of the installation's."""
     if sandbox.value.get("agent_catalogue") is None:
         return ""
-    return ", ".join(sandbox.texts("agent_catalogue")) or "no agent"
+    return ", ".join(sandbox.agent_catalogue) or "no agent"
 
 
-def _wall(isolation: Answer) -> str:
+def _wall(isolation: Isolation) -> str:
     if not isolation.value:
         return ""
-    weak = ", WEAK: a limit that protects this machine is missing" if isolation.flag("weak") else ""
-    uid = isolation.number("host_uid")
+    weak = ", WEAK: a limit that protects this machine is missing" if isolation.weak else ""
+    uid = isolation.host_uid
     owner = f", host uid {uid}" if uid else ""
-    return f"{isolation.text('level')} ({isolation.text('mechanism')}{owner}){weak}"
+    return f"{isolation.level} ({isolation.mechanism}{owner}){weak}"
 
 
-def _repository(repo: Answer) -> str:
-    where = repo.text("repo_url") or repo.text("key")
-    source = f" from {repo.text('from_branch')}" if repo.text("from_branch") else ""
-    return f"{where} branch {repo.text('branch')}{source} at {repo.text('path')}"
+def _repository(repo: Repo) -> str:
+    where = repo.repo_url or repo.key
+    source = f" from {repo.from_branch}" if repo.from_branch else ""
+    return f"{where} branch {repo.branch}{source} at {repo.path}"
 
 
 def _moment(at: str) -> str:

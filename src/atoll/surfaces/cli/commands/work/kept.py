@@ -4,8 +4,9 @@ from pathlib import Path
 
 import click
 
-from atoll.client.answer import Answer, Json
-from atoll.client.transport import Call, at, get
+from atoll.client.answer import Json
+from atoll.client.shapes import Kept
+from atoll.client.transport import Call, at
 from atoll.domain.errors import Invalid
 from atoll.surfaces.cli.commands.work.list import age
 from atoll.surfaces.cli.console.candidates import listed
@@ -37,7 +38,7 @@ def command(invocation: Invocation, *, kept_id: str | None, to: Path | None, as_
         return
     if to is not None:
         raise click.UsageError("--to needs the ID of what to fetch.")
-    there = invocation.api().call(get("kept")).children("kept")
+    there = invocation.api().kept.list().kept
     here = records(invocation.environ)
     if as_json:
         local: list[Json] = [{"name": one.name, "at": one.at, **one.value()} for one in here]
@@ -50,17 +51,17 @@ def command(invocation: Invocation, *, kept_id: str | None, to: Path | None, as_
 
 
 def _fetch(invocation: Invocation, kept_id: str, to: Path | None, *, as_json: bool) -> None:
-    kept = invocation.api().call(get("kept", kept_id))
-    if not kept.flag("tree"):
-        named = kept.text("sandbox_name")
+    kept = invocation.api().kept.get(kept_id)
+    if not kept.tree:
+        named = kept.sandbox_name
         raise Invalid(f"{kept_id} is saved work of {named}: `atoll pull {named} --saved` brings it")
-    numbers = [int(number) for number in kept.texts("bundles")]
+    numbers = [int(number) for number in kept.bundles]
     bundles = tuple(
         (number, Call("GET", at("kept", kept_id, "bundle"), (("repo", str(number)),)))
         for number in numbers
     )
-    source = Source(Call("GET", at("kept", kept_id, "archive")), kept.number("bytes"), bundles)
-    record = write_down(invocation, kept.text("sandbox_name"), source, to=to)
+    source = Source(Call("GET", at("kept", kept_id, "archive")), kept.bytes, bundles)
+    record = write_down(invocation, kept.sandbox_name, source, to=to)
     if as_json:
         show_json(record.value())
         return
@@ -68,11 +69,11 @@ def _fetch(invocation: Invocation, kept_id: str, to: Path | None, *, as_json: bo
         say(f"wrote {path}")
 
 
-def _row_there(kept: Answer) -> tuple[str, ...]:
-    size = str(-(-kept.number("bytes") // 2**20))
-    where = f"server: {kept.text('path')}"
-    name, kept_id = kept.text("sandbox_name"), kept.text("kept_id")
-    return name, kept_id, age(kept.text("kept_at")), size, where
+def _row_there(kept: Kept) -> tuple[str, ...]:
+    size = str(-(-kept.bytes // 2**20))
+    where = f"server: {kept.path}"
+    name, kept_id = kept.sandbox_name, kept.kept_id
+    return name, kept_id, age(kept.kept_at), size, where
 
 
 def _row_here(record: Record) -> tuple[str, ...]:

@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import click
 
-from atoll.client.answer import Answer
-from atoll.client.transport import get
+from atoll.client.shapes import Sandbox
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option
 from atoll.surfaces.cli.console.output import note, show_json, show_table
@@ -18,8 +17,7 @@ from atoll.surfaces.cli.console.waiting import end_notice, name_of
 @pass_invocation
 def command(invocation: Invocation, *, states: tuple[str, ...], as_json: bool) -> None:
     """List the sandboxes."""
-    wanted = tuple(("state", state) for state in states)
-    found = list(invocation.api().pages(get("sandboxes", query=wanted), "sandboxes"))
+    found = list(invocation.api().sandboxes.list(states=states))
     if as_json:
         show_json({"sandboxes": [row.value for row in found], "next": None})
     elif found:
@@ -30,25 +28,25 @@ def command(invocation: Invocation, *, states: tuple[str, ...], as_json: bool) -
         note("no sandboxes: make one with `atoll new`")
 
 
-def _row(sandbox: Answer) -> tuple[str, ...]:
-    metadata = sandbox.child("metadata")
-    repository = metadata.text("repo_url").rsplit("/", 1)[-1].removesuffix(".git")
-    branch = metadata.text("branch")
+def _row(sandbox: Sandbox) -> tuple[str, ...]:
+    metadata = sandbox.metadata
+    repository = metadata.repo_url.rsplit("/", 1)[-1].removesuffix(".git")
+    branch = metadata.branch
     return (
         name_of(sandbox),
         _state(sandbox),
-        age(sandbox.text("created_at")),
-        sandbox.child("profile").text("id").removeprefix("profile."),
-        sandbox.text("agent", "-"),
+        age(sandbox.created_at),
+        sandbox.profile.id.removeprefix("profile."),
+        sandbox.agent or "-",
         f"{repository}@{branch}" if repository and branch else repository or "-",
     )
 
 
-def _state(sandbox: Answer) -> str:
-    marks = ["exposed"] if sandbox.texts("exposed_secrets") else []
-    if sandbox.flag("ends_soon"):
+def _state(sandbox: Sandbox) -> str:
+    marks = ["exposed"] if sandbox.exposed_secrets else []
+    if sandbox.ends_soon:
         marks.append("ends soon")
-    return sandbox.text("state") + (f" ({', '.join(marks)})" if marks else "")
+    return sandbox.state + (f" ({', '.join(marks)})" if marks else "")
 
 
 def age(at: str) -> str:

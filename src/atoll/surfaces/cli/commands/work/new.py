@@ -5,8 +5,9 @@ from pathlib import Path
 
 import click
 
-from atoll.client.answer import Answer, Json
-from atoll.client.transport import Api, Call, post
+from atoll.client.answer import Json
+from atoll.client.client import Client
+from atoll.client.shapes import Sandbox
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.sandbox.instructions import REPO
 from atoll.surfaces.cli.commands.work.exec import variables
@@ -170,9 +171,9 @@ def _check_places(plan: Plan, *, no_wait: bool) -> None:
         read_copy(text)
 
 
-def _fill(invocation: Invocation, plan: Plan, made: Answer) -> None:
+def _fill(invocation: Invocation, plan: Plan, made: Sandbox) -> None:
     """Put into a sandbox that is ready what this machine sends itself."""
-    api, sandbox_id = invocation.api(), made.text("sandbox_id")
+    api, sandbox_id = invocation.api(), made.sandbox_id
     if plan.mirror is not None:
         from atoll.surfaces.cli.transfer.mirror import send_mirror
 
@@ -184,7 +185,7 @@ def _fill(invocation: Invocation, plan: Plan, made: Answer) -> None:
 
 def _made(
     invocation: Invocation, plan: Plan, *, name: str | None, save_as: str | None, private: bool
-) -> Answer:
+) -> Sandbox:
     if plan.sparse and plan.repo is None:
         raise click.UsageError("--sparse needs a REPO of which to lay out less.")
     # Kept first: an odd name is told before anything is sent, and `--last` may try again.
@@ -247,17 +248,15 @@ def _seat(plan: Plan, found: list[Origin]) -> str | None:
 
 
 def _create(
-    invocation: Invocation, api: Api, wish: dict[str, Json], *, folder: Path | None
-) -> Answer:
-    request = post("sandboxes", value=wish)
+    invocation: Invocation, api: Client, wish: dict[str, Json], *, folder: Path | None
+) -> Sandbox:
     # One key for this run: were the request repeated on its way, one sandbox comes of it.
-    headers = (*request.headers, ("Idempotency-Key", uuid.uuid4().hex))
-    made = api.call(Call("POST", request.path, (), headers, request.body))
-    remember(invocation.environ, made.text("sandbox_id"), folder=folder)
+    made = api.sandboxes.create(wish, idempotency_key=uuid.uuid4().hex)
+    remember(invocation.environ, made.sandbox_id, folder=folder)
     return made
 
 
-def _ready(api: Api, made: Answer) -> Answer:
+def _ready(api: Client, made: Sandbox) -> Sandbox:
     name = name_of(made)
     try:
         ready = wait_ready(api, made, title=f"making {name}")
@@ -271,7 +270,7 @@ def _ready(api: Api, made: Answer) -> Answer:
         raise
 
 
-def _sit(invocation: Invocation, made: Answer) -> None:
+def _sit(invocation: Invocation, made: Sandbox) -> None:
     from atoll.surfaces.cli.attach.detach import DetachKeys
     from atoll.surfaces.cli.attach.rawtty import RawTty
     from atoll.surfaces.cli.commands.work.attach import Sitting, sit

@@ -11,7 +11,8 @@ from pathlib import Path, PurePosixPath
 
 import click
 
-from atoll.client.transport import Api, Call, at, get
+from atoll.client.client import Client
+from atoll.client.transport import Call, at
 from atoll.domain.errors import Conflict, Failed, Invalid
 from atoll.domain.network.forwarded_port import MOST_PORT, read_port
 from atoll.surfaces.cli.commands.work.cp import Place, send
@@ -54,15 +55,13 @@ def _forward(invocation: Invocation, name: str, port: int, local: int) -> None:
     from atoll.client.server import find_server
     from atoll.surfaces.cli.transfer.forward import Forward
 
-    sandbox = invocation.api().call(get("sandboxes", name))
-    forward = Forward(
-        lambda: find_server(invocation.environ), sandbox.text("sandbox_id"), port, note
-    )
+    sandbox = invocation.api().sandboxes.get(name)
+    forward = Forward(lambda: find_server(invocation.environ), sandbox.sandbox_id, port, note)
 
     def listening(host: str, where: int) -> None:
         say(f"http://{host}:{where}")
         sys.stdout.flush()
-        note(f"port {port} of {sandbox.text('name')}; Ctrl-C ends it")
+        note(f"port {port} of {sandbox.name}; Ctrl-C ends it")
 
     try:
         asyncio.run(forward.run(local, listening))
@@ -70,10 +69,12 @@ def _forward(invocation: Invocation, name: str, port: int, local: int) -> None:
         return
 
 
-def _content(api: Api, place: Place) -> bytes:
+def _content(api: Client, place: Place) -> bytes:
     path = at("sandboxes", place.sandbox, "files", "content")
     data = bytearray()
-    with api.open(Call("GET", path, (("path", place.path),), (("Accept", "*/*"),))) as stream:
+    with api.transport.open(
+        Call("GET", path, (("path", place.path),), (("Accept", "*/*"),))
+    ) as stream:
         while piece := stream.read():
             data += piece
             if len(data) > MAX_FILE_BYTES:
@@ -100,7 +101,7 @@ def _show(invocation: Invocation, data: bytes) -> None:
     subprocess.run(pager, input=data, check=False, env=env)
 
 
-def _edit(invocation: Invocation, api: Api, place: Place) -> None:
+def _edit(invocation: Invocation, api: Client, place: Place) -> None:
     editor = shlex.split(
         invocation.environ.get("VISUAL") or invocation.environ.get("EDITOR") or "vi"
     )

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import click
 
-from atoll.client.answer import Answer, Json
-from atoll.client.transport import Call, at, get, post
+from atoll.client.answer import Json
+from atoll.client.shapes import Sandbox
 from atoll.domain.duration import parse_duration
 from atoll.surfaces.cli.commands.work.list import age, seconds_since
 from atoll.surfaces.cli.console.exits import FAILED
@@ -43,9 +43,8 @@ def command(
         return
     states = (*OVER, "stopped") if stopped else OVER
     api = invocation.api()
-    query = tuple(("state", state) for state in states)
-    rows = api.pages(get("sandboxes", query=query), "sandboxes")
-    found = [row for row in rows if row.text("state") in states and _idle(row) >= least]
+    rows = api.sandboxes.list(states=states)
+    found = [row for row in rows if row.state in states and _idle(row) >= least]
     if not found:
         _show(found, as_json=as_json)
         return
@@ -56,10 +55,7 @@ def command(
         return
     if not confirmed(f"Destroy these {len(found)}? Work that was not pulled is lost.", yes=yes):
         raise click.exceptions.Exit(FAILED)
-    gone = [
-        api.call(post("sandboxes", row.text("sandbox_id"), "destroy", query=(("wait", "true"),)))
-        for row in found
-    ]
+    gone = [api.sandboxes.destroy(row.sandbox_id) for row in found]
     _show(gone, as_json=as_json)
 
 
@@ -75,13 +71,9 @@ class Manner:
 def _prune_kept(invocation: Invocation, least: int, manner: Manner) -> None:
     """Delete kept worktrees of the server and of this machine."""
     api = invocation.api()
-    there = [
-        one
-        for one in api.call(get("kept")).children("kept")
-        if (seconds_since(one.text("kept_at")) or 0) >= least
-    ]
+    there = [one for one in api.kept.list().kept if (seconds_since(one.kept_at) or 0) >= least]
     here = [one for one in records(invocation.environ) if (seconds_since(one.at) or 0) >= least]
-    paths = [*(f"server: {one.text('path')}" for one in there), *(one.path for one in here)]
+    paths = [*(f"server: {one.path}" for one in there), *(one.path for one in here)]
     if not paths:
         note("nothing to prune")
     elif not manner.as_json:
@@ -91,13 +83,13 @@ def _prune_kept(invocation: Invocation, least: int, manner: Manner) -> None:
         if not confirmed(f"Delete these {len(paths)} for good?", yes=manner.yes):
             raise click.exceptions.Exit(FAILED)
         for one in there:
-            api.call(Call("DELETE", at("kept", one.text("kept_id"))))
+            api.kept.delete(one.kept_id)
         forget(invocation.environ, here)
     if manner.as_json:
         show_json({"kept": list(paths)})
 
 
-def _show(found: list[Answer], *, as_json: bool, quiet: bool = False) -> None:
+def _show(found: list[Sandbox], *, as_json: bool, quiet: bool = False) -> None:
     if as_json:
         values: list[Json] = [sandbox.value for sandbox in found]
         show_json({"sandboxes": values})
@@ -116,9 +108,9 @@ def _seconds(text: str) -> int:
         raise click.BadParameter(str(problem), param_hint="--older-than") from problem
 
 
-def _idle(sandbox: Answer) -> int:
-    return seconds_since(sandbox.text("updated_at")) or 0
+def _idle(sandbox: Sandbox) -> int:
+    return seconds_since(sandbox.updated_at) or 0
 
 
-def _row(sandbox: Answer) -> tuple[str, str, str]:
-    return name_of(sandbox), sandbox.text("state"), age(sandbox.text("updated_at"))
+def _row(sandbox: Sandbox) -> tuple[str, str, str]:
+    return name_of(sandbox), sandbox.state, age(sandbox.updated_at)

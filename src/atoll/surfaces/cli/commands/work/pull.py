@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from atoll.client.answer import Json
-from atoll.client.transport import Api, get
+from atoll.client.client import Client
 from atoll.domain.errors import Conflict
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
@@ -58,9 +58,9 @@ def command(
         wanted = Wanted(repo, repositories=with_repositories)
         _bring_saved(api, name, checkout or Path(), wanted=wanted, as_json=as_json)
         return
-    sandbox = api.call(get("sandboxes", name))
-    if sandbox.child("workspace").text("mode") == "mirror":
-        mirror = sandbox.text("sandbox_id")
+    sandbox = api.sandboxes.get(name)
+    if sandbox.workspace.mode == "mirror":
+        mirror = sandbox.sandbox_id
         _bring_back(invocation, mirror, into=checkout, force=force, as_json=as_json)
         return
     try:
@@ -77,11 +77,11 @@ def command(
         _tell(pulled)
 
 
-def _bring_saved(api: Api, name: str, checkout: Path, *, wanted: Wanted, as_json: bool) -> None:
+def _bring_saved(api: Client, name: str, checkout: Path, *, wanted: Wanted, as_json: bool) -> None:
     found = saved_of(api, name)
     brought = bring_saved(api, name, checkout, wanted=wanted)
     if as_json:
-        whole: list[Json] = [one.text("kept_id") for one in found if one.flag("tree")]
+        whole: list[Json] = [one.kept_id for one in found if one.tree]
         show_json({"saved": [_value(one) for one in brought], "trees": whole})
     else:
         tell_saved(name, found, brought)

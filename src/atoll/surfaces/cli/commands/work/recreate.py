@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from atoll.client.answer import Answer
-from atoll.client.transport import Api, get, post
+from atoll.client.client import Client
+from atoll.client.shapes import Sandbox
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import (
@@ -39,7 +39,7 @@ def command(
 ) -> None:
     """Make a sandbox afresh under the same id, saving its work first."""
     api = invocation.api()
-    sandbox = api.call(get("sandboxes", name))
+    sandbox = api.sandboxes.get(name)
     keeping = Keeping(to, with_secrets, quiet=as_json)
     work = look(api, sandbox)
     tell(work)
@@ -49,23 +49,23 @@ def command(
         raise click.exceptions.Exit(FAILED)
     if choice is Choice.KEEP:
         keep_before(invocation, sandbox, keeping)
-    asked = api.call(post("sandboxes", sandbox.text("sandbox_id"), "recreate"))
+    asked = api.sandboxes.recreate(sandbox.sandbox_id)
     ready = wait_ready(api, asked, title=f"recreating {name_of(asked)}", again=True)
     if as_json:
         show_json(ready.value)
     else:
-        say(f"{name_of(ready)} is {ready.text('state')}, generation {ready.number('generation')}")
+        say(f"{name_of(ready)} is {ready.state}, generation {ready.generation}")
         if work:
             say(f"What it held is saved: atoll pull {name_of(ready)} --saved")
         _tell_saved(api, ready)
 
 
-def _tell_saved(api: Api, ready: Answer) -> None:
-    before = ready.number("generation") - 1
-    for one in saved_of(api, ready.text("sandbox_id")):
-        if one.number("generation") == before:
-            if one.texts("bundles"):
+def _tell_saved(api: Client, ready: Sandbox) -> None:
+    before = ready.generation - 1
+    for one in saved_of(api, ready.sandbox_id):
+        if one.generation == before:
+            if one.bundles:
                 note(f"its work was saved: atoll pull {name_of(ready)} --saved")
-            if one.flag("tree"):
-                note(f"its whole tree was kept: atoll kept {one.text('kept_id')}")
+            if one.tree:
+                note(f"its whole tree was kept: atoll kept {one.kept_id}")
             return

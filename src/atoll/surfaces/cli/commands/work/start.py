@@ -3,8 +3,10 @@ their agents with the conversations."""
 
 import click
 
-from atoll.client.answer import Answer, Json
-from atoll.client.transport import Api, get, post
+from atoll.client.answer import Json
+from atoll.client.client import Client
+from atoll.client.shapes import Sandbox
+from atoll.client.transport import get, post
 from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.memory import remember
@@ -30,30 +32,30 @@ def command(
     Agents that ran when they stopped go on in the conversations they had."""
     api = invocation.api()
     query = () if resume_agent is None else (("resume_agents", str(resume_agent).lower()),)
-    asked = [api.call(post("sandboxes", name, "start", query=query)) for name in names]
+    asked = [api.sandboxes.start(name, query=query) for name in names]
     ready: list[Json] = []
     for sandbox in asked:
         up = wait_ready(api, sandbox, title=f"starting {name_of(sandbox)}", again=True)
-        remember(invocation.environ, up.text("sandbox_id"))
+        remember(invocation.environ, up.sandbox_id)
         ready.append(up.value)
         agents = _agents(api, up, own=bool(resume_agent))
         if not as_json:
             going = f", {', '.join(agents)} with it" if agents else ""
-            say(f"{name_of(up)} is {up.text('state')}{going}")
+            say(f"{name_of(up)} is {up.state}{going}")
     if as_json:
         show_json({"sandboxes": ready})
 
 
-def _agents(api: Api, up: Answer, *, own: bool) -> list[str]:
+def _agents(api: Client, up: Sandbox, *, own: bool) -> list[str]:
     """The agents that went on; with `own` and none, its own is opened in its last conversation."""
-    where = ("sandboxes", up.text("sandbox_id"), "agents")
+    where = ("sandboxes", up.sandbox_id, "agents")
     try:
-        listed = api.call(get(*where)).children("agents")
+        listed = api.transport.call(get(*where)).children("agents")
     except AtollError:
         # The sandbox is up, which is what was asked for; this would only have been told.
         return []
     running = [one.text("agent") for one in listed if one.text("agent_state") != "stopped"]
-    if running or not own or not up.text("agent"):
+    if running or not own or not up.agent:
         return running
-    wish: dict[str, Json] = {"agent": up.text("agent"), "resume": True}
-    return [api.call(post(*where, value=wish)).text("agent")]
+    wish: dict[str, Json] = {"agent": up.agent, "resume": True}
+    return [api.transport.call(post(*where, value=wish)).text("agent")]

@@ -3,7 +3,6 @@
 import click
 
 from atoll.client.answer import Json
-from atoll.client.transport import get, post
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandboxes_argument
 from atoll.surfaces.cli.console.output import say, show_json
@@ -20,10 +19,10 @@ def command(invocation: Invocation, names: tuple[str, ...], *, as_json: bool) ->
     api = invocation.api()
     stopped: list[Json] = []
     for name in names:
-        tell(look(api, api.call(get("sandboxes", name))))
-        sandbox = api.call(post("sandboxes", name, "stop", query=(("wait", "true"),)))
+        tell(look(api, api.sandboxes.get(name)))
+        sandbox = api.sandboxes.stop(name, wait=True)
         stopped.append(sandbox.value)
         if not as_json:
-            say(f"{name_of(sandbox)} is {sandbox.text('state')}")
+            say(f"{name_of(sandbox)} is {sandbox.state}")
     if as_json:
         show_json({"sandboxes": stopped})

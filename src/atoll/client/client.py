@@ -1,0 +1,30 @@
+"""The client of the HTTP API, with a noun for each area.
+
+Blocking, and light to load: it needs the standard library only. What streams, and what has
+no noun here, goes through `transport`.
+"""
+
+from collections.abc import Callable
+
+from atoll.client.access import Approvals, Secrets
+from atoll.client.sandboxes import KeptFiles, Sandboxes, Shares
+from atoll.client.server import Server
+from atoll.client.transport import Transport
+
+
+class Client:
+    """One control plane. Every call raises the classes of `atoll.domain.errors`."""
+
+    def __init__(self, locate: Callable[[], Server]) -> None:
+        """`locate` is called at each request: a restarted server may have another port."""
+        self.transport = Transport(locate)
+        self.sandboxes = Sandboxes(self.transport)
+        self.shares = Shares(self.transport)
+        self.kept = KeptFiles(self.transport)
+        self.secrets = Secrets(self.transport)
+        self.approvals = Approvals(self.transport)
+
+    @property
+    def server(self) -> Server:
+        """The server as of now. Raises what `find_server` raises."""
+        return self.transport.server

@@ -1,0 +1,135 @@
+"""Sandboxes over the API: their life, what they may reach, and what is kept of them."""
+
+from collections.abc import Iterator, Mapping
+
+from atoll.client.answer import Json
+from atoll.client.shapes import (
+    Kept,
+    KeptList,
+    Log,
+    Network,
+    Processes,
+    Safety,
+    Sandbox,
+    Share,
+    ShareList,
+    Unpulled,
+)
+from atoll.client.transport import Call, Pairs, Transport, at, get, post, put
+
+
+class Sandboxes:
+    """The sandboxes of an installation; `name` is a sandbox's name or its id.
+
+    Every method raises the classes of `atoll.domain.errors`.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def get(self, name: str, *, wait_seconds: int = 0) -> Sandbox:
+        """Return a sandbox, after waiting at most so long until it is ready."""
+        wait = (("wait", "ready"), ("timeout", str(wait_seconds))) if wait_seconds else ()
+        return self._sandbox(get("sandboxes", name, query=wait))
+
+    def list(self, *, states: tuple[str, ...] = ()) -> Iterator[Sandbox]:
+        """Yield the sandboxes, those in one of `states` when any is given."""
+        query = tuple(("state", state) for state in states)
+        for found in self._transport.pages(get("sandboxes", query=query), "sandboxes"):
+            yield Sandbox(found.value)
+
+    def create(self, wish: Mapping[str, Json], *, idempotency_key: str) -> Sandbox:
+        """Create a sandbox. Repeated with the same key within a day, it is the same one."""
+        request = post("sandboxes", value=wish)
+        headers = (*request.headers, ("Idempotency-Key", idempotency_key))
+        return self._sandbox(Call("POST", request.path, (), headers, request.body))
+
+    def start(self, name: str, *, query: Pairs = ()) -> Sandbox:
+        """Start a sandbox that stopped, expired or failed; returns before it is ready."""
+        return self._sandbox(post("sandboxes", name, "start", query=query))
+
+    def stop(self, name: str, *, wait: bool) -> Sandbox:
+        """Stop what runs in a sandbox, and keep its workspace."""
+        query = (("wait", "true" if wait else "false"),)
+        return self._sandbox(post("sandboxes", name, "stop", query=query))
+
+    def recreate(self, name: str) -> Sandbox:
+        """Make a sandbox afresh under the same id; returns before it is ready."""
+        return self._sandbox(post("sandboxes", name, "recreate"))
+
+    def destroy(self, name: str) -> Sandbox:
+        """Destroy a sandbox, and wait until it is gone."""
+        return self._sandbox(post("sandboxes", name, "destroy", query=(("wait", "true"),)))
+
+    def extend_ttl(self, name: str, ttl: str) -> Sandbox:
+        """Give a sandbox more time, such as `2h`."""
+        return self._sandbox(post("sandboxes", name, "extend_ttl", value={"ttl": ttl}))
+
+    def log(self, name: str) -> Log:
+        """Return the provisioning log so far."""
+        return Log(self._transport.call(get("sandboxes", name, "logs")).value)
+
+    def processes(self, name: str) -> Processes:
+        """Return what commands left running, and what the runtime takes."""
+        return Processes(self._transport.call(get("sandboxes", name, "processes")).value)
+
+    def end_processes(self, name: str) -> None:
+        """End what commands left running."""
+        self._transport.call(Call("DELETE", at("sandboxes", name, "processes")))
+
+    def unpulled(self, name: str) -> Unpulled:
+        """Return the work that lies only in the sandbox."""
+        return Unpulled(self._transport.call(get("sandboxes", name, "unpulled")).value)
+
+    def safety(self, name: str) -> Safety:
+        """Return what protects a sandbox."""
+        return Safety(self._transport.call(get("sandboxes", name, "safety")).value)
+
+    def network(self, name: str) -> Network:
+        """Return what a sandbox may reach."""
+        return Network(self._transport.call(get("sandboxes", name, "network")).value)
+
+    def change_network(self, name: str, change: Mapping[str, Json]) -> Network:
+        """Change what a sandbox may reach."""
+        return Network(self._transport.call(put("sandboxes", name, "network", value=change)).value)
+
+    def _sandbox(self, call: Call) -> Sandbox:
+        return Sandbox(self._transport.call(call).value)
+
+
+class Shares:
+    """The share links of a sandbox."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, name: str) -> ShareList:
+        """Return the links that still work."""
+        return ShareList(self._transport.call(get("sandboxes", name, "shares")).value)
+
+    def create(self, name: str, wish: Mapping[str, Json]) -> Share:
+        """Make a link; only this answer has the link itself."""
+        return Share(self._transport.call(post("sandboxes", name, "shares", value=wish)).value)
+
+    def revoke(self, name: str, link: str) -> None:
+        """Revoke a link; its guests are gone within 5 seconds."""
+        self._transport.call(Call("DELETE", at("sandboxes", name, "shares", link)))
+
+
+class KeptFiles:
+    """What the server keeps of sandboxes that were destroyed or recreated."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self) -> KeptList:
+        """Return everything kept."""
+        return KeptList(self._transport.call(get("kept")).value)
+
+    def get(self, kept_id: str) -> Kept:
+        """Return one record of what was kept."""
+        return Kept(self._transport.call(get("kept", kept_id)).value)
+
+    def delete(self, kept_id: str) -> None:
+        """Delete what was kept."""
+        self._transport.call(Call("DELETE", at("kept", kept_id)))

@@ -1,0 +1,276 @@
+"""What the API sends, as far as a client reads it: one shape for each schema of its document.
+
+`docs/openapi.json` is the contract; a test compares each shape with the schema it names.
+"""
+
+from atoll.client import fields
+from atoll.client.fields import Shape
+
+
+class ProfileName(Shape):
+    """The profile of a sandbox."""
+
+    id = fields.text()
+    version = fields.text()
+
+
+class Isolation(Shape):
+    """How a sandbox is isolated; schema `IsolationView`."""
+
+    level = fields.text()
+    mechanism = fields.text()
+    host_uid = fields.number()
+    weak = fields.flag()
+    degraded = fields.texts()
+
+
+class Repo(Shape):
+    """A repository of a sandbox; schema `RepoView`."""
+
+    path = fields.text()
+    key = fields.text()
+    repo_url = fields.text()
+    branch = fields.text()
+    from_branch = fields.text()
+
+
+class Setup(Shape):
+    """The words for a sandbox's first agent; schema `SetupView`."""
+
+    instructions = fields.text()
+    instructions_ref = fields.text()
+    instructed = fields.flag()
+
+
+class Workspace(Shape):
+    """How a sandbox holds its workspace; schema `WorkspaceView`."""
+
+    mode = fields.text()
+
+
+class Metadata(Shape):
+    """The first repository of a sandbox; schema `MetadataView`."""
+
+    repo_url = fields.text()
+    branch = fields.text()
+
+
+class Sandbox(Shape):
+    """A sandbox; schema `SandboxView`."""
+
+    sandbox_id = fields.text()
+    name = fields.text()
+    state = fields.text()
+    generation = fields.number()
+    reason = fields.text()
+    profile = fields.one(ProfileName)
+    extension = fields.text()
+    agent = fields.text()
+    agent_catalogue = fields.texts()
+    network_mode = fields.text()
+    isolation = fields.one(Isolation)
+    metadata = fields.one(Metadata)
+    setup_metadata = fields.one(Setup)
+    workspace = fields.one(Workspace)
+    repos = fields.many(Repo)
+    exposed_secrets = fields.texts()
+    created_at = fields.text()
+    ready_at = fields.text()
+    updated_at = fields.text()
+    last_active_at = fields.text()
+    expires_at = fields.text()
+    retained_until = fields.text()
+    ends_soon = fields.flag()
+
+
+class LogLine(Shape):
+    """A line of a provisioning log; schema `LogLineView`."""
+
+    at = fields.text()
+    text = fields.text()
+
+
+class Log(Shape):
+    """A provisioning log; schema `LogView`."""
+
+    lines = fields.many(LogLine)
+
+
+class Layer(Shape):
+    """A layer of protection; schema `LayerView`."""
+
+    number = fields.number()
+    name = fields.text()
+    text = fields.text()
+    in_force = fields.flag()
+    bypassable = fields.flag()
+
+
+class WallPart(Shape):
+    """A part of the wall; schema `PartView`."""
+
+    name = fields.text()
+    text = fields.text()
+    in_force = fields.flag()
+    weakened = fields.flag()
+
+
+class Safety(Shape):
+    """What protects one sandbox; schema `SafetyView`."""
+
+    layers = fields.many(Layer)
+    wall = fields.many(WallPart)
+    degraded = fields.texts()
+
+
+class Process(Shape):
+    """A process left running; schema `ProcessView`."""
+
+    pid = fields.number()
+    command = fields.text()
+
+
+class Usage(Shape):
+    """What a runtime takes; schema `RuntimeUsage`."""
+
+    memory_bytes = fields.number()
+    most_memory_bytes = fields.number()
+    tasks = fields.number()
+    most_tasks = fields.number()
+
+
+class Processes(Shape):
+    """What commands left running; schema `ProcessList`."""
+
+    processes = fields.many(Process)
+    more = fields.flag()
+    runtime = fields.one(Usage)
+
+
+class Rule(Shape):
+    """A network rule; schema `RuleView`."""
+
+    host = fields.text()
+    ports = fields.texts()
+    methods = fields.texts()
+    paths = fields.texts()
+    origin = fields.text()
+
+
+class Network(Shape):
+    """What a sandbox may reach; schema `NetworkView`."""
+
+    mode = fields.text()
+    rules = fields.many(Rule)
+    denied = fields.texts()
+    host_ports = fields.texts()
+    ranges = fields.texts()
+
+
+class UnpulledPlace(Shape):
+    """Work nobody pulled, of a repository or beside them all; schema `UnpulledPlaceView`."""
+
+    path = fields.text()
+    commits = fields.number()
+    tip = fields.text()
+    subject = fields.text()
+    stashes = fields.number()
+    changed = fields.texts()
+    untracked = fields.texts()
+    more = fields.number()
+
+
+class Unpulled(Shape):
+    """Work that lies only in a sandbox; schema `UnpulledView`."""
+
+    places = fields.many(UnpulledPlace)
+
+
+class Kept(Shape):
+    """Files kept of a sandbox that was destroyed or recreated; schema `KeptView`."""
+
+    kept_id = fields.text()
+    sandbox_id = fields.text()
+    sandbox_name = fields.text()
+    generation = fields.number()
+    tree = fields.flag()
+    bundles = fields.texts()
+    bytes = fields.number()
+    path = fields.text()
+    kept_at = fields.text()
+
+
+class KeptList(Shape):
+    """Everything kept; schema `KeptList`."""
+
+    kept = fields.many(Kept)
+
+
+class Share(Shape):
+    """A share link; schema `MadeView`, whose `link` is only in the answer that makes it."""
+
+    share_id = fields.text()
+    role = fields.text()
+    terminal_id = fields.text()
+    guests = fields.number()
+    expires_at = fields.text()
+    name = fields.text()
+    link = fields.text()
+
+
+class ShareList(Shape):
+    """The share links of a sandbox; schema `ShareList`."""
+
+    shares = fields.many(Share)
+
+
+class Approval(Shape):
+    """A request for approval; schema `ApprovalView`."""
+
+    approval_id = fields.text()
+    state = fields.text()
+    lines = fields.texts()
+    digest = fields.text()
+    times = fields.number()
+    asked_at = fields.text()
+
+
+class ApprovalList(Shape):
+    """Requests for approval; schema `ApprovalList`."""
+
+    approvals = fields.many(Approval)
+
+
+class Confirmation(Shape):
+    """The words a person repeats to approve; schema `ConfirmationView`."""
+
+    words = fields.text()
+
+
+class Secret(Shape):
+    """A secret without its value; schema `SecretView`."""
+
+    name = fields.text()
+    kind = fields.text()
+    scope = fields.text()
+    version = fields.number()
+    fingerprint = fields.text()
+    last4 = fields.text()
+    provider = fields.text()
+    hosts = fields.texts()
+    remote = fields.text()
+    env = fields.text()
+    broker_protected = fields.flag()
+
+
+class SecretList(Shape):
+    """The secrets; schema `SecretList`."""
+
+    secrets = fields.many(Secret)
+
+
+class Rotated(Shape):
+    """Secrets sealed again under a new key; schema `RotatedView`."""
+
+    key_id = fields.text()
+    secrets = fields.number()
