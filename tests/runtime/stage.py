@@ -22,7 +22,7 @@ from atoll.runtime.journal.control_plane import ControlPlane
 from atoll.runtime.journal.journal import Journal
 from atoll.runtime.parts import Parts
 from atoll.runtime.recordings.recordings import Recordings
-from atoll.runtime.recordings.shelf import Bounds, Shelf
+from atoll.runtime.recordings.shelf import Bounds, RecordingStore
 from atoll.runtime.spawners.local import local
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminals import Defaults, Terminals
@@ -145,7 +145,7 @@ async def runtime(
             execs = Execs(spawner, env=ENV, cwd=str(work), journal=journal, tasks=tasks)
             parts.terminals, parts.execs, parts.journal = terminals, execs, journal
             parts.agents = Agents(spawner, agents, terminals, journal=journal, tasks=tasks)
-            recordings = Recordings(Shelf(home / "rec", bounds), journal=journal, **more)
+            recordings = Recordings(RecordingStore(home / "rec", bounds), journal=journal, **more)
             parts.recordings, terminals.opened = recordings, recordings.opened
             parts.control_plane = ControlPlane(terminals.resume)
             terminals.held_until = parts.control_plane.held_until

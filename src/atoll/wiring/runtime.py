@@ -41,7 +41,7 @@ from atoll.runtime.policy.policy import StandingPolicy
 from atoll.runtime.policy.redactions import Redactions
 from atoll.runtime.ports import Ports
 from atoll.runtime.recordings.recordings import Recordings
-from atoll.runtime.recordings.shelf import Bounds, Shelf
+from atoll.runtime.recordings.shelf import Bounds, RecordingStore
 from atoll.runtime.settling import Settling
 from atoll.runtime.spawners.init import InitSpawner
 from atoll.runtime.tasks import Tasks
@@ -153,7 +153,7 @@ def _fill(
     parts.own_usage = boot.own_usage
     journal.noted = activity.noted
     parts.policy = StandingPolicy()
-    parts.policy.heed(parts.redactions.heed)
+    parts.policy.subscribe(parts.redactions.apply)
     make_stage = parts.redactions.stream
     _fill_terminals(parts, boot, spawner, tasks=tasks, stack=stack)
     parts.agents = Agents(
@@ -174,7 +174,7 @@ def _fill(
         make_stage=make_stage,
     )
     stack.callback(parts.execs.close)
-    parts.policy.heed(parts.execs.heed)
+    parts.policy.subscribe(parts.execs.apply)
 
     def changed(path: str) -> None:
         activity.touch()
@@ -196,12 +196,12 @@ def _fill_terminals(
     parts.control_plane = ControlPlane(parts.terminals.resume)
     parts.terminals.held_until = parts.control_plane.held_until
     stack.callback(parts.terminals.hang_up)
-    shelf = Shelf(boot.journal_dir / "recordings", Bounds())
+    shelf = RecordingStore(boot.journal_dir / "recordings", Bounds())
     parts.recordings = Recordings(shelf, journal=journal, make_stage=make_stage)
     stack.callback(parts.recordings.close)
     parts.terminals.opened = parts.recordings.opened
-    parts.policy.heed(parts.terminals.heed)
-    parts.policy.heed(parts.recordings.heed)
+    parts.policy.subscribe(parts.terminals.apply)
+    parts.policy.subscribe(parts.recordings.apply)
 
 
 async def _serve_egress(
@@ -209,7 +209,7 @@ async def _serve_egress(
 ) -> None:
     """The egress proxy on its listeners; without rules it refuses everything, and says so."""
     egress = Egress(boot.sandbox_id, audit)
-    parts.policy.heed(egress.apply)
+    parts.policy.subscribe(egress.apply)
     sudo = Sudo(boot.zygote, parts.journal.append)
     stack.callback(sudo.close)
     endpoint = ApprovalEndpoint(parts.asks, lambda: parts.policy.current.commands, sudo)

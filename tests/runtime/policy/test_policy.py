@@ -1,4 +1,4 @@
-"""The policy a runtime lives by: whole, never older, and heard by whoever heeds it."""
+"""The policy a runtime lives by: whole, never older, and applied by whoever heeds it."""
 
 import pytest
 
@@ -7,12 +7,12 @@ from atoll.runtime.policy.policy import StandingPolicy
 from atoll.wire.contract.policy import Network, Policy
 
 
-def test_policy_replaced_is_heard_at_once() -> None:
+def test_policy_replaced_is_applied_at_once() -> None:
     standing = StandingPolicy()
-    heard: list[int] = []
-    standing.heed(lambda policy: heard.append(policy.revision))
+    applied: list[int] = []
+    standing.subscribe(lambda policy: applied.append(policy.revision))
     standing.replace(Policy(revision=3))
-    assert heard == [0, 3]
+    assert applied == [0, 3]
 
 
 def test_policy_of_the_same_revision_may_be_sent_again() -> None:

@@ -203,7 +203,7 @@ async def test_recording_that_is_full_ends_and_stays_readable() -> None:
             again = await recording_of(rt, terminal)
             await rt.call("DELETE", f"/sessions/{terminal}/recording")
             assert again != recording
-        rt.recordings.heed(Policy(record=True))
+        rt.recordings.apply(Policy(record=True))
         third = rt.terminals.get(await rt.open("sh", "-c", "read a"))
         assert third.recording is not None
         assert third.recording.principal == "profile"

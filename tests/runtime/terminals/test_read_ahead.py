@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from atoll.runtime.terminals.read_ahead import look_for
+from atoll.runtime.terminals.read_ahead import poll_for
 
 
 @pytest.fixture
@@ -24,19 +24,19 @@ def test_piece_that_is_looked_for_can_be_read_without_waiting(ends: tuple[int, i
     os.write(slave, b"x" * 4000)
     held = b""
     while len(held) < 4000:
-        look_for(4000 - len(held), master)
+        poll_for(4000 - len(held), master)
         held += os.read(master, 4096)
     assert held == b"x" * 4000
 
 
 def test_piece_that_does_not_come_is_not_waited_for(ends: tuple[int, int]) -> None:
     master, slave = ends
-    look_for(1, master)
+    poll_for(1, master)
     os.write(slave, b"a little")
-    look_for(4095, master)
+    poll_for(4095, master)
     assert os.read(master, 4096) == b"a little"
 
 
 def test_terminal_that_cannot_be_looked_at_says_so() -> None:
     with pytest.raises(OSError, match="Bad file descriptor"):
-        look_for(1, 10**6)
+        poll_for(1, 10**6)

@@ -6,7 +6,7 @@ import pytest
 
 from atoll.domain.terminal.size import Size
 from atoll.domain.terminal.turn import Act, Change, Party, Role
-from atoll.runtime.terminals.control_audit import Ledger
+from atoll.runtime.terminals.control_audit import ControlAudit
 from atoll.wire.attach import (
     ControlExpired,
     ControlState,
@@ -388,11 +388,11 @@ async def test_flood_of_requests_is_paced_and_hides_nobody_who_types() -> None:
 
 async def test_ledger_beyond_its_budget_keeps_what_was_typed_for_later() -> None:
     entries: list[tuple[str, dict]] = []
-    ledger = Ledger("t_1", lambda kind, payload: entries.append((kind, dict(payload))))
+    audit = ControlAudit("t_1", lambda kind, payload: entries.append((kind, dict(payload))))
     party = Party("bob", "Bob", "b", Role.CONTROLLER)
     for epoch in range(1000):
-        ledger.typed(party, 3)
-        ledger.changed(Change(Act.GRANTED, epoch, party))
+        audit.typed(party, 3)
+        audit.changed(Change(Act.GRANTED, epoch, party))
     assert len(entries) < 700
-    ledger.close()
+    audit.close()
     assert sum(one["bytes"] for kind, one in entries if kind == "terminal.input") == 3000

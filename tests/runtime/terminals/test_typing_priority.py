@@ -6,34 +6,34 @@ import pty
 import tty
 
 from atoll.runtime.terminals.master import Master
-from atoll.runtime.terminals.typing_priority import TYPING_SECONDS, Courtesy
+from atoll.runtime.terminals.typing_priority import TYPING_SECONDS, TypingPriority
 from tests.runtime.stage import runtime
 
 
-async def test_courtesy_is_owed_by_all_but_the_terminal_typed_at() -> None:
-    courtesy = Courtesy()
-    assert not courtesy.owed("a")
-    courtesy.typed("a")
-    assert not courtesy.owed("a")
-    assert courtesy.owed("b")
+async def test_typing_throttles_all_but_the_terminal_typed_at() -> None:
+    typing_priority = TypingPriority()
+    assert not typing_priority.throttles("a")
+    typing_priority.typed("a")
+    assert not typing_priority.throttles("a")
+    assert typing_priority.throttles("b")
 
 
-async def test_courtesy_of_two_that_are_typed_at_is_owed_by_both() -> None:
-    courtesy = Courtesy()
+async def test_typing_at_two_terminals_throttles_both() -> None:
+    typing_priority = TypingPriority()
     for terminal in ("a", "b", "a", "a"):
-        courtesy.typed(terminal)
-    assert courtesy.owed("a")
-    assert courtesy.owed("b")
+        typing_priority.typed(terminal)
+    assert typing_priority.throttles("a")
+    assert typing_priority.throttles("b")
 
 
-async def test_courtesy_ends_when_nobody_has_typed_for_a_while() -> None:
-    courtesy = Courtesy()
-    courtesy.typed("a")
-    courtesy._last_until -= TYPING_SECONDS
-    assert not courtesy.owed("b")
+async def test_typing_priority_ends_when_nobody_has_typed_for_a_while() -> None:
+    typing_priority = TypingPriority()
+    typing_priority.typed("a")
+    typing_priority._last_until -= TYPING_SECONDS
+    assert not typing_priority.throttles("b")
 
 
-async def test_master_that_gives_way_reads_every_byte_in_order() -> None:
+async def test_throttled_master_reads_every_byte_in_order() -> None:
     own, inside = pty.openpty()
     tty.setraw(inside)
     sent = b"".join(b"%d," % n for n in range(30_000))
@@ -49,7 +49,7 @@ async def test_master_that_gives_way_reads_every_byte_in_order() -> None:
         on_data=take,
         on_turn=lambda: None,
         on_hangup=lambda: None,
-        gives_way=lambda: True,
+        throttled=lambda: True,
     )
     master.resume()
     writing = asyncio.to_thread(_write_all, inside, sent)
@@ -70,7 +70,7 @@ async def test_flood_beside_a_typist_reaches_its_viewer_whole() -> None:
             for n in range(20):
                 await typist.type(b"%d\n" % n)
                 await typist.until_bytes(b"%d\r\n%d\r\n" % (n, n))
-            assert rt.terminals.get(flood).courtesy.owed(flood)
+            assert rt.terminals.get(flood).typing_priority.throttles(flood)
             await seat.until_bytes(b"END")
             assert bytes(seat.seen[2:-3]) == b"".join(b"%d\r\n" % n for n in range(1, 100_001))
 

@@ -4,12 +4,12 @@ import asyncio
 
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
-from atoll.services.journals.journal_poll import LATELY, LOOK_SECONDS
+from atoll.services.journals.journal_poll import LATELY, POLL_SECONDS
 from tests.services.journals.test_journals import entry
 from tests.services.scene import Scene, scene
 
 
-async def turns(s: Scene, count: int, seconds: float = LOOK_SECONDS) -> int:
+async def turns(s: Scene, count: int, seconds: float = POLL_SECONDS) -> int:
     """Let that much time pass; how often a runtime was asked to tell of urgent things."""
     before = len(s.runtime.calls)
     for _ in range(count):

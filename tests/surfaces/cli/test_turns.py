@@ -7,9 +7,9 @@ import pytest
 
 from atoll.client.answer import answer
 from atoll.domain.errors import Invalid
-from atoll.surfaces.cli.attach.attachment import Attachment, Denied, Turned
+from atoll.surfaces.cli.attach.attachment import Attachment, InputDenied, Turned
 from atoll.surfaces.cli.attach.control_key import ControlKey
-from atoll.surfaces.cli.attach.turns import GRANT, REQUEST, REVOKE, Seen, read_turn
+from atoll.surfaces.cli.attach.turns import GRANT, REQUEST, REVOKE, TurnView, read_turn
 
 ANN = {"principal": "person", "name": "Ann", "client": "a", "role": "owner"}
 BOB = {"principal": "guest_1", "name": "Bob", "client": "b", "role": "controller"}
@@ -27,7 +27,7 @@ def state(driver: object, waiting: tuple = (), watchers: tuple = (ANN, BOB), **m
     }
 
 
-def seen(frame: dict, client: str) -> Seen:
+def seen(frame: dict, client: str) -> TurnView:
     return read_turn(answer(frame), client)
 
 
@@ -95,11 +95,11 @@ def test_client_id_is_the_one_the_server_gave() -> None:
     assert ("read_only", "true") in attachment.query(80, 24)
     other = {**BOB, "client": "c_other"}
     assert attachment.on_text(json.dumps(state(other))) == [
-        Turned(Seen(drives=True, driver="Bob", shared=True))
+        Turned(TurnView(drives=True, driver="Bob", shared=True))
     ]
 
 
 def test_refused_input_is_told_with_its_reason() -> None:
     attachment = Attachment("c", fresh=True)
     frame = {"type": "input_refused", "reason": "not_driver", "message": "…"}
-    assert attachment.on_text(json.dumps(frame)) == [Denied("not_driver", "…")]
+    assert attachment.on_text(json.dumps(frame)) == [InputDenied("not_driver", "…")]

@@ -15,18 +15,18 @@ from atoll.domain.terminal.softlock import AgentState, Work
 from atoll.ports.runtime_boot import Agent, Machine
 from atoll.ports.spawner import Process, Spawner
 from atoll.runtime.agents.lines import Program, lines
-from atoll.runtime.agents.lock import Hold, Watching
-from atoll.runtime.agents.machine import Talking, conversation
-from atoll.runtime.agents.orders import Instructions, Order
-from atoll.runtime.agents.register import Arrival, Register
+from atoll.runtime.agents.lock import AgentLock, RunningWatch
+from atoll.runtime.agents.machine import MachineChannel, make_conversation
+from atoll.runtime.agents.orders import AgentOrder, Instructions
+from atoll.runtime.agents.register import AgentRegister, AgentStart
 from atoll.runtime.agents.screen import Screen
-from atoll.runtime.agents.session import Driven, Identity
-from atoll.runtime.agents.tui import Means, Watch, ear_path
+from atoll.runtime.agents.session import AgentSession, Identity
+from atoll.runtime.agents.tui import AgentWatch, WatchSources, report_pipe_path
 from atoll.runtime.clock import timestamp
 from atoll.runtime.journal.journal import Journal
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminal import Terminal
-from atoll.runtime.terminals.terminals import Terminals, Wish, fresh_id
+from atoll.runtime.terminals.terminals import TerminalRequest, Terminals, fresh_id
 
 log = logging.getLogger("atoll.runtime")
 
@@ -38,15 +38,15 @@ TUI, MACHINE = "tui", "machine"
 
 
 @dataclass(frozen=True, slots=True)
-class _Starting:
+class _MachineStart:
     """A machine that is about to start, and who waits for it."""
 
     identity: Identity
     protocol: str
     terms: Terms
     program: Program
-    arrival: Arrival
-    started: asyncio.Future[Driven]
+    arrival: AgentStart
+    started: asyncio.Future[AgentSession]
 
 
 class Agents:
@@ -68,38 +68,38 @@ class Agents:
         self._journal = journal
         self._tasks = tasks
         self._clean = clean
-        self._register = Register(spawner, journal, tasks)
+        self._register = AgentRegister(spawner, journal, tasks)
         self._instructions = Instructions(journal)
-        self._driven: dict[str, Driven] = {}
+        self._sessions: dict[str, AgentSession] = {}
         self._screens: dict[str, Screen] = {}
 
     @property
     def working(self) -> bool:
         """Whether an agent is at its turn."""
-        locks = (driven.lock for driven in self._driven.values())
+        locks = (session.lock for session in self._sessions.values())
         return any(
             lock.work is Work.WORKING and lock.state is not AgentState.STOPPED for lock in locks
         )
 
-    def all(self) -> list[Driven]:
+    def all(self) -> list[AgentSession]:
         """Every agent that can be looked at, oldest first."""
         self._prune()
-        return list(self._driven.values())
+        return list(self._sessions.values())
 
-    def get(self, agent_id: str) -> Driven:
+    def get(self, agent_id: str) -> AgentSession:
         """One agent. Raises `NotFound`, also for a terminal that is no agent's."""
         self._prune()
-        found = self._driven.get(agent_id)
+        found = self._sessions.get(agent_id)
         if found is None:
             raise NotFound(f"no agent runs as {agent_id[:80]}; list them, or open one")
         return found
 
-    def cards_of(self, session_id: str) -> Driven | Screen:
+    def cards_of(self, session_id: str) -> AgentSession | Screen:
         """Whose cards a session has: its agent's, or what its screen says. Raises `NotFound`."""
         self._prune()
-        driven = self._driven.get(session_id)
-        if driven is not None:
-            return driven
+        session = self._sessions.get(session_id)
+        if session is not None:
+            return session
         terminal = self._terminals.get(session_id)
         screen = self._screens.get(session_id)
         if screen is None:
@@ -107,37 +107,43 @@ class Agents:
             terminal.observers.append(screen)
         return screen
 
-    async def open_at_terminal(self, name: str, wish: Wish, order: Order | None = None) -> Terminal:
+    async def open_at_terminal(
+        self, name: str, wish: TerminalRequest, order: AgentOrder | None = None
+    ) -> Terminal:
         """Start an agent on a new terminal, below a leader that is no shell. Raises `Invalid`,
         `LimitReached`, `Unavailable`."""
         if wish.argv is not None:
             raise Invalid("name an agent or an argv, not both", field="agent")
-        with self._instructions.once(order or Order()) as given:
+        with self._instructions.once(order or AgentOrder()) as given:
             return await self._open_at_terminal(self._find(name), wish, given)
 
-    async def _open_at_terminal(self, agent: Agent, wish: Wish, order: Order) -> Terminal:
+    async def _open_at_terminal(
+        self, agent: Agent, wish: TerminalRequest, order: AgentOrder
+    ) -> Terminal:
         terminal_id = fresh_id()
         argv = _at_terminal(agent, order)
         env = {**dict(agent.env), **wish.env}
         identity = Identity(terminal_id, agent.name, TUI, timestamp(), order.softlock)
         watching = self._watching(identity, agent)
         if watching is not None:
-            ear = ear_path(terminal_id)
-            told = {one.variable: ear + one.suffix for one in agent.watch_files if one.variable}
-            env = {**told, **env, "ATOLL_EAR": ear}
+            pipe = report_pipe_path(terminal_id)
+            reported = {
+                one.variable: pipe + one.suffix for one in agent.watch_files if one.variable
+            }
+            env = {**reported, **env, "ATOLL_EAR": pipe}
             await watching.ready()
         named = wish.name or agent.name
-        dressed = replace(wish, argv=argv, env=env, name=named, id=terminal_id, lead=True)
+        request = replace(wish, argv=argv, env=env, name=named, id=terminal_id, lead=True)
         try:
-            terminal = await self._terminals.open(dressed)
+            terminal = await self._terminals.open(request)
         except AtollError:
             if watching is not None:
                 watching.cancel()
             raise
-        driven = self._seat(identity, terminal, watching)
+        session = self._connect(identity, terminal, watching)
         self._register.arrived(
-            driven,
-            Arrival(
+            session,
+            AgentStart(
                 wish.name,
                 wish.cwd,
                 wish.creator,
@@ -148,29 +154,29 @@ class Agents:
         if agent.prompt_argv is not None:
             self._instructions.received(identity, order)
         elif order.instructions:
-            instructing = self._instruct(driven, order, order.instructions)
+            instructing = self._instruct(session, order, order.instructions)
             self._tasks.spawn(instructing, f"instructions of {terminal_id}")
         return terminal
 
-    async def _instruct(self, driven: Driven, order: Order, instructions: str) -> None:
+    async def _instruct(self, session: AgentSession, order: AgentOrder, instructions: str) -> None:
         """Type the instructions to an agent that takes no prompt as an argument."""
         try:
-            await driven.ask(instructions)
+            await session.ask(instructions)
         except AtollError as error:
             self._instructions.release(order)
-            log.warning("agent %s has no instructions: %s", driven.identity.id, error.message)
+            log.warning("agent %s has no instructions: %s", session.identity.id, error.message)
         else:
-            self._instructions.received(driven.identity, order)
+            self._instructions.received(session.identity, order)
 
     async def open_machine(
         self,
         name: str,
-        order: Order,
+        order: AgentOrder,
         *,
         cwd: str | None,
         env: Mapping[str, str],
         by: str | None = None,
-    ) -> Driven:
+    ) -> AgentSession:
         """Start an agent in its machine mode. Raises `Invalid` when it has none, and what the
         spawner raises."""
         agent = self._find(name)
@@ -181,12 +187,12 @@ class Agents:
             raise LimitReached(f"{MAX_MACHINES} agents run as machines here; stop one first")
         where = cwd or self._terminals.cwd
         known = {**dict(self._terminals.environment), **dict(agent.env), **env}
-        start = _Starting(
+        start = _MachineStart(
             Identity(spell("g", os.urandom(ID_ENTROPY_BYTES)), agent.name, MACHINE, timestamp()),
             agent.machine.protocol,
             Terms(where, ask=order.ask, resume=order.resume, conversation=order.conversation),
             Program(_as_machine(agent.name, agent.machine, order), tuple(known.items()), where),
-            Arrival(
+            AgentStart(
                 cwd=cwd,
                 by=by,
                 asks=order.ask,
@@ -195,13 +201,13 @@ class Agents:
             ),
             asyncio.get_running_loop().create_future(),
         )
-        self._tasks.spawn(self._talk(start), f"agent {start.identity.id}")
-        driven = await start.started
+        self._tasks.spawn(self._run_machine(start), f"agent {start.identity.id}")
+        session = await start.started
         with self._instructions.once(order) as given:
             if given.first_prompt:
-                await driven.ask(given.first_prompt)
-            self._instructions.received(driven.identity, given)
-        return driven
+                await session.ask(given.first_prompt)
+            self._instructions.received(session.identity, given)
+        return session
 
     def _find(self, name: str) -> Agent:
         """The agent called so. A sandbox has one version of an agent mounted, whichever its
@@ -213,42 +219,44 @@ class Agents:
         known = ", ".join(agent.name for agent in self._known) or "none"
         raise Invalid(f"this sandbox has no agent {name[:80]!r}; it has: {known}", field="agent")
 
-    def _watching(self, identity: Identity, agent: Agent) -> Watching | None:
+    def _watching(self, identity: Identity, agent: Agent) -> RunningWatch | None:
         """Begin to listen for an agent that can be made to tell of its turns."""
         if not _tells(agent):
             return None
         program = Program((), self._terminals.environment, "/")
-        means = Means(agent.transcript, agent.watch_files)
-        watch = Watch(identity.id, self._spawner, program, means)
+        means = WatchSources(agent.transcript, agent.watch_files)
+        watch = AgentWatch(identity.id, self._spawner, program, means)
         watch.on_conversation = self._register.converses
-        return Watching(watch, self._tasks.spawn(watch.run(), f"watch {identity.id}"))
+        return RunningWatch(watch, self._tasks.spawn(watch.run(), f"watch {identity.id}"))
 
-    def _seat(self, identity: Identity, terminal: Terminal, watching: Watching | None) -> Driven:
+    def _connect(
+        self, identity: Identity, terminal: Terminal, watching: RunningWatch | None
+    ) -> AgentSession:
         """Bring lock, cards and terminal together."""
-        driven = self._make(identity, terminal.process)
-        Hold(driven, terminal, watching)
+        session = self._make(identity, terminal.process)
+        AgentLock(session, terminal, watching)
         if watching is not None:
-            watching.watch.attend(driven)
-        self._driven[identity.id] = driven
-        return driven
+            watching.watch.follow(session)
+        self._sessions[identity.id] = session
+        return session
 
-    def _make(self, identity: Identity, process: Process) -> Driven:
-        return Driven(identity, process, record=self._journal.append, clean=self._clean)
+    def _make(self, identity: Identity, process: Process) -> AgentSession:
+        return AgentSession(identity, process, record=self._journal.append, clean=self._clean)
 
-    async def _talk(self, start: _Starting) -> None:
+    async def _run_machine(self, start: _MachineStart) -> None:
         """One machine, from its start to its end."""
         try:
-            talk = conversation(start.protocol, start.terms)
-            async with lines(self._spawner, start.program, spoken_to=True) as program:
-                driven = self._make(start.identity, program.process)
-                driven.watched = True
-                talking = Talking(driven, talk, program, self._register.converses)
-                driven.way = talking
-                talking.begin()
-                self._driven[start.identity.id] = driven
-                self._register.arrived(driven, start.arrival)
-                start.started.set_result(driven)
-                await talking.run()
+            conversation = make_conversation(start.protocol, start.terms)
+            async with lines(self._spawner, start.program, with_input=True) as program:
+                session = self._make(start.identity, program.process)
+                session.watched = True
+                channel = MachineChannel(session, conversation, program, self._register.converses)
+                session.channel = channel
+                channel.begin()
+                self._sessions[start.identity.id] = session
+                self._register.arrived(session, start.arrival)
+                start.started.set_result(session)
+                await channel.run()
         except AtollError as error:
             if start.started.done():
                 raise
@@ -260,16 +268,16 @@ class Agents:
         for session_id in [one for one in self._screens if TerminalId(one) not in here]:
             del self._screens[session_id]
         ended = []
-        for agent_id, driven in list(self._driven.items()):
-            if driven.identity.mode == TUI and TerminalId(agent_id) not in here:
-                del self._driven[agent_id]
-            elif driven.identity.mode == MACHINE and not _lives(driven):
+        for agent_id, session in list(self._sessions.items()):
+            if session.identity.mode == TUI and TerminalId(agent_id) not in here:
+                del self._sessions[agent_id]
+            elif session.identity.mode == MACHINE and not _lives(session):
                 ended.append(agent_id)
         for agent_id in ended[:-KEPT_MACHINES]:
-            del self._driven[agent_id]
+            del self._sessions[agent_id]
 
 
-def _at_terminal(agent: Agent, order: Order) -> tuple[str, ...]:
+def _at_terminal(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
     """The argv at a terminal."""
     argv = _begun(agent, order) + agent.watch_argv
     if agent.prompt_argv is None and order.prompt:
@@ -279,7 +287,7 @@ def _at_terminal(agent: Agent, order: Order) -> tuple[str, ...]:
     return (*argv, *agent.prompt_argv, order.first_prompt)
 
 
-def _begun(agent: Agent, order: Order) -> tuple[str, ...]:
+def _begun(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
     """Its argv for the conversation it is to have."""
     if order.conversation is not None:
         if not agent.conversation_argv:
@@ -297,7 +305,7 @@ def _tells(agent: Agent) -> bool:
     return bool(agent.watch_argv or agent.watch_files or agent.transcript)
 
 
-def _otherwise(agent: Agent, order: Order) -> Otherwise:
+def _otherwise(agent: Agent, order: AgentOrder) -> Otherwise:
     """How one at a terminal goes on while its conversation is not known: one that names it as
     soon as something is said has none."""
     if _tells(agent) and not order.resume:
@@ -305,14 +313,14 @@ def _otherwise(agent: Agent, order: Order) -> Otherwise:
     return Otherwise.LAST if agent.resume_argv else Otherwise.NEVER
 
 
-def _machine_otherwise(machine: Machine, order: Order) -> Otherwise:
+def _machine_otherwise(machine: Machine, order: AgentOrder) -> Otherwise:
     """The same for a machine: one that can go on by a name names its conversation, too."""
     if machine.conversation_argv is None:
         return Otherwise.NEVER
     return Otherwise.LAST if order.resume else Otherwise.AFRESH
 
 
-def _as_machine(name: str, machine: Machine, order: Order) -> tuple[str, ...]:
+def _as_machine(name: str, machine: Machine, order: AgentOrder) -> tuple[str, ...]:
     """The argv of its machine mode."""
     argv = machine.argv if order.ask else (*machine.argv, *machine.allow_argv)
     if order.conversation is None:
@@ -327,5 +335,5 @@ def _no_such_return(name: str) -> Invalid:
     return Invalid(f"{name} cannot go on with a conversation by its id", field="conversation")
 
 
-def _lives(driven: Driven) -> bool:
-    return driven.lock.state is not AgentState.STOPPED
+def _lives(session: AgentSession) -> bool:
+    return session.lock.state is not AgentState.STOPPED

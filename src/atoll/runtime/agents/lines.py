@@ -27,7 +27,7 @@ class Program:
 
 
 class Lines:
-    """A running program. `said` are its lines."""
+    """A running program. `read_lines` yields its lines."""
 
     def __init__(self, process: Process, out: asyncio.StreamReader, into: int | None) -> None:
         self.process = process
@@ -36,7 +36,7 @@ class Lines:
         self._waiting = bytearray()
         self._loop = asyncio.get_running_loop()
 
-    async def said(self) -> AsyncIterator[bytes]:
+    async def read_lines(self) -> AsyncIterator[bytes]:
         """Each whole line without its end, until nobody can write one any more."""
         rest = b""
         passing = False
@@ -49,7 +49,7 @@ class Lines:
             if len(rest) > MAX_LINE_BYTES:
                 rest, passing = b"", True
 
-    def tell(self, data: bytes) -> bool:
+    def write(self, data: bytes) -> bool:
         """Write to its standard input, all of it or nothing: False when too much waits already
         for a program that reads none."""
         if self._into is None or len(self._waiting) + len(data) > MAX_WAITING_BYTES:
@@ -60,7 +60,7 @@ class Lines:
             self._loop.add_writer(self._into, self._write)
         return True
 
-    def hush(self) -> None:
+    def close_input(self) -> None:
         """Close its standard input."""
         if self._into is not None:
             self._loop.remove_writer(self._into)
@@ -82,13 +82,13 @@ class Lines:
 
 @asynccontextmanager
 async def lines(
-    spawner: Spawner, program: Program, *, spoken_to: bool = False
+    spawner: Spawner, program: Program, *, with_input: bool = False
 ) -> AsyncIterator[Lines]:
-    """Run it for the length of the block; afterwards nothing of it is left. With `spoken_to` its
+    """Run it for the length of the block; afterwards nothing of it is left. With `with_input` its
     standard input is a pipe, otherwise empty. Raises what `Spawner.spawn` does."""
     out, theirs_out = os.pipe()
     null = os.open(os.devnull, os.O_RDWR)
-    their_in, into = os.pipe() if spoken_to else (os.dup(null), None)
+    their_in, into = os.pipe() if with_input else (os.dup(null), None)
     try:
         spec = ProcessSpec(program.argv, program.env, program.cwd, their_in, theirs_out, null)
         process = await spawner.spawn(spec)
@@ -113,5 +113,5 @@ async def lines(
         yield running
     finally:
         transport.close()
-        running.hush()
+        running.close_input()
         await process.signal(SIGKILL, tree=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from atoll.domain.terminal.size import Size
 from atoll.domain.terminal.softlock import AgentState, Work
 from atoll.domain.terminal.turn import Role
-from atoll.runtime.agents.session import Driven
-from atoll.runtime.agents.tui import AGENT, EAR_SECONDS, Typing, Watch
+from atoll.runtime.agents.session import AgentSession
+from atoll.runtime.agents.tui import AGENT, REPORT_PIPE_SECONDS, AgentWatch, TuiChannel
 from atoll.runtime.terminals.observer import Author
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.wire.attach import AgentStateChanged, Exited
@@ -16,16 +16,16 @@ LAST_WORDS_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Watching:
+class RunningWatch:
     """A watch and the task it runs in."""
 
-    watch: Watch
+    watch: AgentWatch
     task: asyncio.Task[None]
 
     async def ready(self) -> None:
         """Wait until it listens, or cannot."""
         try:
-            async with asyncio.timeout(EAR_SECONDS):
+            async with asyncio.timeout(REPORT_PIPE_SECONDS):
                 await self.watch.listening.wait()
         except TimeoutError:
             return
@@ -35,50 +35,52 @@ class Watching:
         self.task.cancel()
 
 
-class Hold:
+class AgentLock:
     """Puts the agent's lock on its terminal and stays between them. Satisfies `Observer`."""
 
-    def __init__(self, driven: Driven, terminal: Terminal, watching: Watching | None) -> None:
-        self._driven = driven
+    def __init__(
+        self, session: AgentSession, terminal: Terminal, watching: RunningWatch | None
+    ) -> None:
+        self._session = session
         self._terminal = terminal
         self._watching = watching
-        self._typing = Typing(terminal, driven)
-        driven.way = self._typing
-        driven.on_state = self.changed
+        self._channel = TuiChannel(terminal, session)
+        session.channel = self._channel
+        session.on_state = self.changed
         terminal.lock = self.reason
-        terminal.greeting = driven.state()
+        terminal.greeting = session.state()
         terminal.observers.append(self)
 
     def reason(self, role: Role, keys: bytes) -> str | None:
         """Why somebody of this role may not type these keys now."""
-        return self._driven.lock.refusal_of(keys, owner=role is Role.OWNER)
+        return self._session.lock.refusal_of(keys, owner=role is Role.OWNER)
 
     def changed(self, state: AgentStateChanged) -> None:
         """The agent's state is another: whoever watches is told, control follows."""
-        terminal, lock = self._terminal, self._driven.lock
+        terminal, lock = self._terminal, self._session.lock
         terminal.greeting = state
         terminal.tell(state)
         if lock.state is AgentState.RUNNING and lock.work is Work.WORKING:
-            terminal.control.agent_takes(self._driven.identity.name)
-            self._typing.works()
+            terminal.control.agent_takes(self._session.identity.name)
+            self._channel.works()
         else:
             terminal.control.agent_yields()
 
     def showed(self, data: bytes) -> None:
         """Output. Cards come from what the agent says of itself, not from its screen."""
-        self._typing.drew()
+        self._channel.drew()
 
     def typed(self, author: Author, data: bytes) -> None:
         """Input that was accepted. Within a turn that asks it is an answer, and no draft."""
-        if author != AGENT and not self._driven.lock.asking:
-            self._typing.typed(data)
+        if author != AGENT and not self._session.lock.asking:
+            self._channel.typed(data)
 
     def resized(self, size: Size) -> None:
         """Another size."""
 
     def ended(self, ending: Exited) -> None:
         """The leader ended as its job did."""
-        self._driven.ended()
+        self._session.ended()
         if self._watching is not None:
             # Its last words may still be on their way.
             loop = asyncio.get_running_loop()

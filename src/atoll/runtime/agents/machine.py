@@ -14,14 +14,14 @@ from atoll.domain.agent.lenient_json import Message
 from atoll.domain.agent.readers import CONVERSATIONS
 from atoll.domain.errors import Conflict, Invalid
 from atoll.runtime.agents.lines import Lines
-from atoll.runtime.agents.session import Driven
+from atoll.runtime.agents.session import AgentSession
 from atoll.runtime.execs.ends import end_of
 from atoll.wire.http.unreadable import UNREADABLE
 
 log = logging.getLogger("atoll.runtime")
 
 
-def conversation(protocol: str, terms: Terms) -> Conversation:
+def make_conversation(protocol: str, terms: Terms) -> Conversation:
     """The conversation of a protocol. Raises `Invalid` for one nobody speaks."""
     maker = CONVERSATIONS.get(protocol)
     if maker is None:
@@ -29,29 +29,29 @@ def conversation(protocol: str, terms: Terms) -> Conversation:
     return maker(terms)
 
 
-class Talking:
+class MachineChannel:
     """A `Way` over one conversation."""
 
     def __init__(
         self,
-        driven: Driven,
-        talk: Conversation,
+        session: AgentSession,
+        conversation: Conversation,
         program: Lines,
-        on_conversation: Callable[[Driven, str], None],
+        on_conversation: Callable[[AgentSession, str], None],
     ) -> None:
         """`on_conversation` is told which one it has, with the agent's own name for it."""
-        self._driven = driven
+        self._session = session
         self._on_conversation = on_conversation
-        self._talk = talk
+        self._conversation = conversation
         self._program = program
 
     def begin(self) -> None:
         """Introduce ourselves. Raises `Invalid` for terms the agent cannot be started on."""
-        self._do(self._talk.begin())
+        self._do(self._conversation.begin())
 
     async def run(self) -> None:
         """Speak until the agent ends."""
-        async for line in self._program.said():
+        async for line in self._program.read_lines():
             try:
                 message = msgspec.json.decode(line)
             except UNREADABLE:
@@ -59,35 +59,35 @@ class Talking:
             if isinstance(message, dict):
                 self._heard(message)
         end = end_of(await self._program.process.wait())
-        if (end.code or end.signal) and not self._driven.stopping:
+        if (end.code or end.signal) and not self._session.stopping:
             how = f"signal {end.signal}" if end.signal else f"exit status {end.code}"
             card = Draft("ended", Kind.STATUS, State.FAILED, title="The agent ended", text=how)
-            self._driven.heard((card,))
-        self._driven.ended()
+            self._session.heard((card,))
+        self._session.ended()
 
     async def ask(self, words: str) -> None:
         """Give it a prompt."""
-        self._do(self._talk.ask(words))
+        self._do(self._conversation.ask(words))
 
     async def interrupt(self) -> bool:
         """Break off the turn."""
-        self._do(self._talk.interrupt())
+        self._do(self._conversation.interrupt())
         return True
 
     async def answer(self, card: Card, option: str | None, words: str | None) -> None:
         """Answer what it asked."""
-        self._do(self._talk.answer(card, option, words))
+        self._do(self._conversation.answer(card, option, words))
 
     def _heard(self, message: Message) -> None:
         try:
-            self._do(self._talk.take(message))
+            self._do(self._conversation.take(message))
         except Conflict as error:
-            log.warning("agent %s: %s", self._driven.identity.id, error.message)
+            log.warning("agent %s: %s", self._session.identity.id, error.message)
 
     def _do(self, step: Step) -> None:
         for line in step.send:
-            if not self._program.tell(msgspec.json.encode(line) + b"\n"):
+            if not self._program.write(msgspec.json.encode(line) + b"\n"):
                 raise Conflict("the agent does not read what it is told: stop it", code="deaf")
-        self._driven.heard(step.said)
+        self._session.heard(step.said)
         if step.conversation:
-            self._on_conversation(self._driven, step.conversation)
+            self._on_conversation(self._session, step.conversation)

@@ -14,7 +14,7 @@ from atoll.runtime.journal.journal import Journal
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class AgentOrder:
     """How an agent is to be started: with a first `prompt`, going on with its last conversation
     (`resume`) or with one by its id, asking before it acts (`ask`; machines only: at a terminal
     its own settings count). `softlock` says whom the lock stops while it works; `instructions`
@@ -43,7 +43,7 @@ class Instructions:
         self._claimed: set[int] = set()
 
     @contextmanager
-    def once(self, order: Order) -> Iterator[Order]:
+    def once(self, order: AgentOrder) -> Iterator[AgentOrder]:
         """Yield the order, without instructions that another agent has. An error within leaves
         them to the next agent."""
         if order.instructions_id in self._claimed:
@@ -57,12 +57,12 @@ class Instructions:
             self.release(order)
             raise
 
-    def release(self, order: Order) -> None:
+    def release(self, order: AgentOrder) -> None:
         """The agent did not receive them: the next one does."""
         if order.instructions_id is not None:
             self._claimed.discard(order.instructions_id)
 
-    def received(self, identity: Identity, order: Order) -> None:
+    def received(self, identity: Identity, order: AgentOrder) -> None:
         """Record that an agent has them."""
         if order.instructions_id is None:
             return

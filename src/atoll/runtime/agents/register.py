@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from atoll.domain.agent.resumable import Otherwise, is_conversation
 from atoll.domain.errors import AtollError, Unavailable
 from atoll.ports.spawner import Spawner
-from atoll.runtime.agents.session import Driven
+from atoll.runtime.agents.session import AgentSession
 from atoll.runtime.journal.journal import Journal
 from atoll.runtime.tasks import Tasks
 
@@ -18,7 +18,7 @@ log = logging.getLogger("atoll.runtime")
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class AgentStart:
     """How an agent was opened: `name`, `cwd` and `by` as they were wished. `otherwise`: how it
     goes on while its conversation is not known."""
 
@@ -30,7 +30,7 @@ class Arrival:
     conversation: str | None = None
 
 
-class Register:
+class AgentRegister:
     """Written once at an agent's start, at its end, and when its conversation is another."""
 
     def __init__(self, spawner: Spawner, journal: Journal, tasks: Tasks) -> None:
@@ -39,9 +39,9 @@ class Register:
         self._tasks = tasks
         self._conversations: dict[str, str | None] = {}
 
-    def arrived(self, driven: Driven, how: Arrival) -> None:
+    def arrived(self, session: AgentSession, how: AgentStart) -> None:
         """It runs; from now on its end is heard of."""
-        identity = driven.identity
+        identity = session.identity
         entry: dict[str, object] = {
             "id": identity.id,
             "agent": identity.name,
@@ -59,11 +59,11 @@ class Register:
         entry |= {key: value for key, value in chosen.items() if value is not None}
         self._conversations[identity.id] = how.conversation
         self._journal.append("agent.started", entry)
-        driven.on_end = self._left
+        session.on_end = self._left
 
-    def converses(self, driven: Driven, conversation: str) -> None:
+    def converses(self, session: AgentSession, conversation: str) -> None:
         """It named the conversation it has."""
-        identity = driven.identity
+        identity = session.identity
         known = self._conversations.get(identity.id)
         if conversation == known or not is_conversation(conversation):
             return
@@ -71,14 +71,14 @@ class Register:
         entry = {"id": identity.id, "agent": identity.name, "conversation": conversation}
         self._journal.append("agent.conversation", entry)
 
-    def _left(self, driven: Driven) -> None:
-        self._conversations.pop(driven.identity.id, None)
-        if driven.stopping:
-            self._note(driven, "stopped")
+    def _left(self, session: AgentSession) -> None:
+        self._conversations.pop(session.identity.id, None)
+        if session.stopping:
+            self._note(session, "stopped")
         else:
-            self._tasks.spawn(self._ended(driven), f"end of {driven.identity.id}")
+            self._tasks.spawn(self._ended(session), f"end of {session.identity.id}")
 
-    async def _ended(self, driven: Driven) -> None:
+    async def _ended(self, session: AgentSession) -> None:
         """By itself, or because everything did?"""
         try:
             os.close(await self._spawner.open_file(".", os.O_RDONLY | os.O_DIRECTORY))
@@ -86,9 +86,9 @@ class Register:
             return
         except AtollError as error:
             log.info("whether the sandbox stands is not known: %s", error.message)
-        self._note(driven, "ended")
+        self._note(session, "ended")
 
-    def _note(self, driven: Driven, why: str) -> None:
-        identity = driven.identity
+    def _note(self, session: AgentSession, why: str) -> None:
+        identity = session.identity
         entry = {"id": identity.id, "agent": identity.name, "why": why}
         self._journal.append("agent.ended", entry)

@@ -1,6 +1,6 @@
 """One agent: its lock, its cards, its processes, and everybody who is told of them.
 
-How an agent is spoken to differs by its mode; that is a `Way` (`tui`, `machine`).
+How an agent is spoken to differs by its mode; that is a `AgentChannel` (`tui`, `machine`).
 """
 
 import asyncio
@@ -76,7 +76,7 @@ class Identity:
     softlock: Strictness = Strictness.OWNER
 
 
-class Way(Protocol):
+class AgentChannel(Protocol):
     """How this agent is spoken to. Everything raises `Conflict` when it cannot be done now."""
 
     async def ask(self, words: str) -> None:
@@ -92,7 +92,7 @@ class Way(Protocol):
         ...
 
 
-class Driven:
+class AgentSession:
     """See the file's head. Listeners are called after every change and must not block."""
 
     def __init__(
@@ -104,10 +104,10 @@ class Driven:
         self.watched = False
         self.listened = False
         """Whether something will report its turns; `watched` once something did."""
-        self.way: Way | None = None
+        self.channel: AgentChannel | None = None
         self.listeners: set[Callable[[], None]] = set()
         self.on_state: Callable[[AgentStateChanged], None] = lambda _: None
-        self.on_end: Callable[[Driven], None] = lambda _: None
+        self.on_end: Callable[[AgentSession], None] = lambda _: None
         self._process = process
         self._record = record
         self._budget = AuditBudget(asyncio.get_running_loop().time())
@@ -115,7 +115,7 @@ class Driven:
         self._began_at = ""
         self._over_at, self._over_as = identity.started_at, State.DONE
         self._closing: asyncio.TimerHandle | None = None
-        self._told: AgentStateChanged | None = None
+        self._announced: AgentStateChanged | None = None
         self._overrun = Alarm(self._tick)
 
     def shown(self) -> AgentRecord:
@@ -157,7 +157,7 @@ class Driven:
 
     def ended(self) -> None:
         """Its process is gone."""
-        self._let_be()
+        self._cancel_closing()
         self._overrun.cancel()
         if self.lock.stopped():
             for card in self.cards.all():
@@ -218,7 +218,7 @@ class Driven:
         refusal = self.lock.refusal
         if refusal is not None:
             raise Conflict(REASONS[refusal], code=refusal)
-        await self._spoken_to().ask(words)
+        await self._require_channel().ask(words)
         if self.listened:
             self._supposed("asked")
 
@@ -227,7 +227,7 @@ class Driven:
         self._alive()
         if self.lock.state is AgentState.PAUSED:
             raise Conflict(REASONS[Locked.PAUSED], code=Locked.PAUSED)
-        if not await self._spoken_to().interrupt():
+        if not await self._require_channel().interrupt():
             raise Conflict("this agent has no way to be interrupted: pause or stop it")
         if self.lock.ended():
             self._announce("interrupted")
@@ -244,7 +244,7 @@ class Driven:
             raise Conflict(
                 "this question can be answered at the agent's terminal only", code="not_answerable"
             )
-        await self._spoken_to().answer(card, option, words)
+        await self._require_channel().answer(card, option, words)
         return self.cards.get(card_id) or card
 
     def put(self, draft: Draft) -> None:
@@ -309,7 +309,7 @@ class Driven:
         ]
 
     def _close_soon(self) -> None:
-        self._let_be()
+        self._cancel_closing()
         if self._overdue():
             loop = asyncio.get_running_loop()
             self._closing = loop.call_later(WRITING_SECONDS, self._close)
@@ -320,7 +320,7 @@ class Driven:
             self._put(Draft(card.id, card.kind, self._over_as), timestamp())
         self._tell()
 
-    def _let_be(self) -> None:
+    def _cancel_closing(self) -> None:
         if self._closing is not None:
             self._closing.cancel()
             self._closing = None
@@ -328,8 +328,8 @@ class Driven:
     def _announce(self, reason: str) -> None:
         """Tell of the lock if it is not as it was told, and of the cards."""
         state = self.state()
-        if state != self._told:
-            self._told = state
+        if state != self._announced:
+            self._announced = state
             self.on_state(state)
             turn = {"agent_state": state.agent_state, "turn": state.turn, "why": reason}
             self._write("agent.state", turn)
@@ -356,10 +356,10 @@ class Driven:
                 f"the agent {self.identity.name} has ended; start it again", code="agent_stopped"
             )
 
-    def _spoken_to(self) -> Way:
-        if self.way is None:
+    def _require_channel(self) -> AgentChannel:
+        if self.channel is None:
             raise Conflict(f"the agent {self.identity.name} cannot be spoken to")
-        return self.way
+        return self.channel
 
 
 def _tells_of_turns(said: Said) -> bool:

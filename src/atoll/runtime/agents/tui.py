@@ -23,7 +23,7 @@ from atoll.domain.terminal.draft import HalfTyped
 from atoll.ports.runtime_boot import WatchFile
 from atoll.ports.spawner import Spawner
 from atoll.runtime.agents.lines import Program, lines
-from atoll.runtime.agents.session import Driven
+from atoll.runtime.agents.session import AgentSession
 from atoll.runtime.terminals.observer import Author
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.wire.http.unreadable import UNREADABLE
@@ -49,32 +49,32 @@ PASTE, PASTED = b"\x1b[200~", b"\x1b[201~"
 BRACKETED_PASTE = 2004
 SWITCH_SECONDS = 1.0
 """A hook may name another transcript at most this often."""
-EAR_SECONDS = 5.0
+REPORT_PIPE_SECONDS = 5.0
 FORGET_SECONDS = 2.0
 MAX_PROMPT = 64 * 1024
 _UNTYPED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_EAR_SCRIPT = """
-umask 077; ear=$1; shift
-while [ $# -gt 1 ]; do printf %s "$2" >"$ear$1" || exit; shift 2; done
-mkfifo "$ear" && echo && exec cat <>"$ear"
+_REPORT_PIPE_SCRIPT = """
+umask 077; pipe=$1; shift
+while [ $# -gt 1 ]; do printf %s "$2" >"$pipe$1" || exit; shift 2; done
+mkfifo "$pipe" && echo && exec cat <>"$pipe"
 """
 _LISTS = ".jsonl"
-"""What an agent that has no transcript of its own writes one to, beside its ear."""
+"""What an agent that has no transcript of its own writes one to, beside its report pipe."""
 AGENT = Author("agent", "agent", "agent")
 """The author of what Atoll types for whoever asks an agent."""
 
 
-def ear_path(terminal_id: str) -> str:
+def report_pipe_path(terminal_id: str) -> str:
     """The pipe inside that the hooks of this terminal write to."""
     return f"/tmp/.atoll-{terminal_id}"  # noqa: S108  # inside the sandbox
 
 
-class Typing:
+class TuiChannel:
     """A `Way`: prompts are pasted, Escape interrupts, questions are answered by people."""
 
-    def __init__(self, terminal: Terminal, driven: Driven) -> None:
+    def __init__(self, terminal: Terminal, session: AgentSession) -> None:
         self._terminal = terminal
-        self._driven = driven
+        self._session = session
         self._drawn = asyncio.Event()
         self._working = asyncio.Event()
         self._line = HalfTyped()
@@ -129,18 +129,20 @@ class Typing:
             self._drawn.clear()
             self._type(ENTER)
             heard = await self._heard(reported=reported)
-            if heard or self._driven.lock.refusal or self._line.characters:
+            if heard or self._session.lock.refusal or self._line.characters:
                 return
 
     async def _heard(self, *, reported: bool) -> bool:
         """Return whether the Enter arrived. With `reported`, an agent that is listened to reports
         a turn: what it draws may be a prompt that it read late, with the Enter as a part of it."""
-        driven = self._driven
-        if not (reported and driven.listened):
+        session = self._session
+        if not (reported and session.listened):
             return await self._draws(HEARD_SECONDS)
-        if await _within(REPORT_SECONDS if driven.watched else FIRST_REPORT_SECONDS, self._working):
+        if await _within(
+            REPORT_SECONDS if session.watched else FIRST_REPORT_SECONDS, self._working
+        ):
             return True
-        return not driven.watched and self._drawn.is_set()
+        return not session.watched and self._drawn.is_set()
 
     def _check_line(self) -> None:
         if self._line.characters:
@@ -180,19 +182,21 @@ async def _within(seconds: float, event: asyncio.Event) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class WatchSources:
     """By what an agent is watched: who reads its transcript, and the files that make it tell."""
 
     reader: str = ""
     files: tuple[WatchFile, ...] = ()
 
 
-class Watch:
+class AgentWatch:
     """Reads one agent's hooks and transcript until it is cancelled."""
 
-    def __init__(self, terminal_id: str, spawner: Spawner, program: Program, means: Means) -> None:
-        self._ear = ear_path(terminal_id)
-        self._driven: Driven | None = None
+    def __init__(
+        self, terminal_id: str, spawner: Spawner, program: Program, means: WatchSources
+    ) -> None:
+        self._pipe = report_pipe_path(terminal_id)
+        self._session: AgentSession | None = None
         self._spawner = spawner
         self._program = program
         self._means = means
@@ -201,13 +205,13 @@ class Watch:
         self._named = ""
         self._switched = -SWITCH_SECONDS
         self._conversed = -SWITCH_SECONDS
-        self.on_conversation: Callable[[Driven, str], None] = lambda _, __: None
+        self.on_conversation: Callable[[AgentSession, str], None] = lambda _, __: None
         self.listening = asyncio.Event()
 
-    def attend(self, driven: Driven) -> None:
+    def follow(self, session: AgentSession) -> None:
         """Tell this one of what is heard from now on."""
-        self._driven = driven
-        driven.listened = True
+        self._session = session
+        session.listened = True
 
     async def run(self) -> None:
         """Listen and follow. An image without the few programs this takes is not watched."""
@@ -217,17 +221,17 @@ class Watch:
                 await self._listen()
                 follower.cancel()
         except* AtollError as errors:
-            log.warning("%s: the agent is not watched: %s", self._ear, errors.exceptions)
+            log.warning("%s: the agent is not watched: %s", self._pipe, errors.exceptions)
         finally:
             self.listening.set()
-            await self._forget()
+            await self._remove_files()
 
-    async def _forget(self) -> None:
+    async def _remove_files(self) -> None:
         """Remove the pipe, as far as there still is anybody to do it."""
         with contextlib.suppress(AtollError, TimeoutError):
             async with asyncio.timeout(FORGET_SECONDS):
-                beside = [self._ear + one.suffix for one in self._means.files]
-                gone = self._run("rm", "-f", self._ear, self._ear + _LISTS, *beside)
+                beside = [self._pipe + one.suffix for one in self._means.files]
+                gone = self._run("rm", "-f", self._pipe, self._pipe + _LISTS, *beside)
                 async with lines(self._spawner, gone) as removal:
                     await removal.process.wait()
 
@@ -235,20 +239,20 @@ class Watch:
         files = [
             word
             for one in self._means.files
-            for word in (one.suffix, one.content.replace("{ear}", self._ear))
+            for word in (one.suffix, one.content.replace("{ear}", self._pipe))
         ]
-        listener = self._run("sh", "-c", _EAR_SCRIPT, "sh", self._ear, *files)
-        async with lines(self._spawner, listener) as ear:
-            async for line in ear.said():
+        listener = self._run("sh", "-c", _REPORT_PIPE_SCRIPT, "sh", self._pipe, *files)
+        async with lines(self._spawner, listener) as reports:
+            async for line in reports.read_lines():
                 self.listening.set()
                 heard = self._hooks.read(line.decode("utf-8", "replace"))
                 if heard is not None:
                     self._take(heard)
 
     def _take(self, heard: Heard) -> None:
-        if self._driven is not None:
-            self._driven.watched = True
-            self._driven.heard(heard.said)
+        if self._session is not None:
+            self._session.watched = True
+            self._session.heard(heard.said)
         now = asyncio.get_running_loop().time()
         self._converse(heard.conversation, now)
         named = heard.transcript
@@ -261,10 +265,10 @@ class Watch:
 
     def _converse(self, conversation: str | None, now: float) -> None:
         """The hooks named the conversation: passed on at most so often, since every hook does."""
-        if self._driven is None or conversation is None or now < self._conversed + SWITCH_SECONDS:
+        if self._session is None or conversation is None or now < self._conversed + SWITCH_SECONDS:
             return
         self._conversed = now
-        self.on_conversation(self._driven, conversation)
+        self.on_conversation(self._session, conversation)
 
     async def _follow(self) -> None:
         """Follow the transcript the hooks named last."""
@@ -279,15 +283,15 @@ class Watch:
         cards = TRANSCRIPTS.get(self._means.reader, CodexRolloutCards)()
         tail = self._run("tail", "-n", "+1", "-F", "--", path)
         async with lines(self._spawner, tail) as transcript:
-            async for line in transcript.said():
+            async for line in transcript.read_lines():
                 try:
                     message = msgspec.json.decode(line)
                 except UNREADABLE:
                     continue
-                if isinstance(message, dict) and self._driven is not None:
+                if isinstance(message, dict) and self._session is not None:
                     stamp = message.get("timestamp")
                     at = stamp if isinstance(stamp, str) and len(stamp) < 40 else None
-                    self._driven.heard(cards.take(message), turns=False, at=at)
+                    self._session.heard(cards.take(message), turns=False, at=at)
 
     def _run(self, *argv: str) -> Program:
         return Program(argv, self._program.env, "/")

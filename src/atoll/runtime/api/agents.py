@@ -10,8 +10,8 @@ from atoll.domain.agent.resumable import is_conversation
 from atoll.domain.errors import Invalid
 from atoll.domain.terminal.size import clamp
 from atoll.domain.terminal.softlock import Strictness
-from atoll.runtime.agents.orders import Order
-from atoll.runtime.agents.session import AgentRecord, Driven, forbid_viewers
+from atoll.runtime.agents.orders import AgentOrder
+from atoll.runtime.agents.session import AgentRecord, AgentSession, forbid_viewers
 from atoll.runtime.agents.stopping import Gaps
 from atoll.runtime.api.cards import page, stream_cards
 from atoll.runtime.api.requests import (
@@ -23,7 +23,7 @@ from atoll.runtime.api.requests import (
     read_json,
 )
 from atoll.runtime.parts import Parts
-from atoll.runtime.terminals.terminals import Wish
+from atoll.runtime.terminals.terminals import TerminalRequest
 
 RING_BYTES = 256 * 1024
 MAX_GAP_SECONDS = 10.0
@@ -101,7 +101,7 @@ class _Handlers:
         forbid_viewers(request.query.get("role", ""))
         body = await read_json(request, OpenAgentBody)
         prompt = None if body.prompt is None else check_prompt(body.prompt)
-        order = Order(
+        order = AgentOrder(
             prompt,
             body.resume,
             body.permissions == "ask",
@@ -114,10 +114,10 @@ class _Handlers:
         self._parts.activity.touch()
         if body.mode == "machine":
             cwd = None if body.cwd is None else check_cwd(body.cwd)
-            driven = await self._parts.agents.open_machine(
+            session = await self._parts.agents.open_machine(
                 body.agent, order, cwd=cwd, env=check_env(body.env or {}), by=principal
             )
-            return answer(driven.shown(), 201)
+            return answer(session.shown(), 201)
         wish = _wish(body, principal)
         terminal = await self._parts.agents.open_at_terminal(body.agent, wish, order)
         return answer(self._parts.agents.get(terminal.spec.id).shown(), 201)
@@ -131,18 +131,18 @@ class _Handlers:
     async def act(self, request: web.Request) -> web.Response:
         forbid_viewers(request.query.get("role", ""))
         body = await read_json(request, ActionBody)
-        driven = self._agent(request)
+        session = self._agent(request)
         self._parts.activity.touch()
-        await _act(driven, body)
-        return answer(driven.shown())
+        await _act(session, body)
+        return answer(session.shown())
 
     async def ask(self, request: web.Request) -> web.Response:
         forbid_viewers(request.query.get("role", ""))
         body = await read_json(request, AskBody)
-        driven = self._agent(request)
+        session = self._agent(request)
         self._parts.activity.touch()
-        await driven.ask(check_prompt(body.prompt))
-        return answer(driven.shown(), 202)
+        await session.ask(check_prompt(body.prompt))
+        return answer(session.shown(), 202)
 
     async def cards(self, request: web.Request) -> web.StreamResponse:
         if request.headers.get("Upgrade", "").lower() == "websocket":
@@ -153,29 +153,29 @@ class _Handlers:
     async def answer_card(self, request: web.Request) -> web.Response:
         forbid_viewers(request.query.get("role", ""))
         body = await read_json(request, AnswerBody)
-        driven = self._agent(request)
+        session = self._agent(request)
         self._parts.activity.touch()
         words = None if body.text is None else check_prompt(body.text)
-        return answer(await driven.answer(request.match_info["card"], body.option, words))
+        return answer(await session.answer(request.match_info["card"], body.option, words))
 
-    def _agent(self, request: web.Request) -> Driven:
+    def _agent(self, request: web.Request) -> AgentSession:
         return self._parts.agents.get(request.match_info["id"])
 
 
-async def _act(driven: Driven, body: ActionBody) -> None:
+async def _act(session: AgentSession, body: ActionBody) -> None:
     match body.action:
         case "pause":
-            await driven.pause()
+            await session.pause()
         case "resume":
-            await driven.resume()
+            await session.resume()
         case "stop":
-            await driven.stop(_gaps(body.gaps))
+            await session.stop(_gaps(body.gaps))
         case "interrupt":
-            await driven.interrupt()
+            await session.interrupt()
         case "start":
-            driven.take()
+            session.take()
         case "yield":
-            driven.give()
+            session.give()
 
 
 def _gaps(seconds: list[float] | None) -> Gaps:
@@ -201,8 +201,8 @@ def _conversation(body: OpenAgentBody) -> str | None:
     )
 
 
-def _wish(body: OpenAgentBody, creator: str | None) -> Wish:
-    return Wish(
+def _wish(body: OpenAgentBody, creator: str | None) -> TerminalRequest:
+    return TerminalRequest(
         argv=None,
         cwd=None if body.cwd is None else check_cwd(body.cwd),
         env=check_env(body.env or {}),

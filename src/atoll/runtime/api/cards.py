@@ -14,7 +14,7 @@ from atoll.domain.agent.card import VERSION, Card
 from atoll.domain.errors import Invalid, NotFound
 from atoll.runtime.agents.agents import Agents
 from atoll.runtime.agents.screen import Screen
-from atoll.runtime.agents.session import AgentRecord, Driven
+from atoll.runtime.agents.session import AgentRecord, AgentSession
 from atoll.runtime.api.requests import query_flag, query_integer
 from atoll.runtime.terminals.viewers.connection import Connection
 from atoll.runtime.terminals.viewers.viewer import CLOSE_UNKNOWN
@@ -41,7 +41,7 @@ class CardsPage(msgspec.Struct, frozen=True, tag_field="type", tag="cards"):
     v: int = VERSION
 
 
-def page(source: Driven | Screen, since: int, *, most: int | None = None) -> CardsPage:
+def page(source: AgentSession | Screen, since: int, *, most: int | None = None) -> CardsPage:
     """What changed after `since`; all of it when that number is none of this log's."""
     log = source.cards
     reset = since <= 0 or since > log.seq
@@ -51,7 +51,7 @@ def page(source: Driven | Screen, since: int, *, most: int | None = None) -> Car
         # A page is a stretch of changes, or asking for the next one would miss some.
         found = sorted(sorted(found, key=lambda card: card.seq)[:most], key=lambda card: card.n)
     seq = max(card.seq for card in found) if more else log.seq
-    agent = source.shown() if isinstance(source, Driven) else None
+    agent = source.shown() if isinstance(source, AgentSession) else None
     return CardsPage(found, seq, reset, more, log.dropped, agent)
 
 
@@ -77,7 +77,9 @@ async def stream_cards(request: web.Request, agents: Agents) -> web.StreamRespon
 class _Reader:
     """One connection."""
 
-    def __init__(self, source: Driven | Screen, connection: Connection, *, heartbeat: bool) -> None:
+    def __init__(
+        self, source: AgentSession | Screen, connection: Connection, *, heartbeat: bool
+    ) -> None:
         self._source = source
         self._heartbeat = heartbeat
         self._connection = connection

@@ -18,7 +18,7 @@ from atoll.runtime.api.requests import (
     signal_number,
 )
 from atoll.runtime.execs.exec import Exec
-from atoll.runtime.execs.execs import Wish
+from atoll.runtime.execs.execs import ExecRequest
 from atoll.runtime.parts import Parts
 from atoll.wire.contract.call import NDJSON
 from atoll.wire.contract.execs import (
@@ -127,14 +127,14 @@ async def _stream(
     return response
 
 
-def _wish(body: ExecBody) -> Wish:
+def _wish(body: ExecBody) -> ExecRequest:
     if body.timeout is not None and not 0 < body.timeout <= MAX_TIMEOUT_SECONDS:
         raise Invalid(
             f"timeout must be over 0 and up to {MAX_TIMEOUT_SECONDS:g} seconds", field="timeout"
         )
     if not 0 <= body.max_output_bytes <= MAX_OUTPUT_BYTES:
         raise Invalid(f"max_output_bytes must be 0 to {MAX_OUTPUT_BYTES}", field="max_output_bytes")
-    return Wish(
+    return ExecRequest(
         argv=_argv(body),
         cwd=None if body.cwd is None else check_cwd(body.cwd),
         env=check_env(body.env),

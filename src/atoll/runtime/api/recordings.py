@@ -13,7 +13,7 @@ from atoll.runtime.parts import Parts
 from atoll.runtime.recordings.shelf import Recording
 from atoll.runtime.terminals.observer import Author
 from atoll.runtime.terminals.search import MAX_MATCHES, Wanted, ring_lines, search
-from atoll.runtime.terminals.viewers.arrival import read_arrival
+from atoll.runtime.terminals.viewers.arrival import read_attach_request
 
 CAST = "application/x-asciicast"
 PIECE_BYTES = 64 * 1024
@@ -79,7 +79,7 @@ class _Handlers:
 
     async def start(self, request: web.Request) -> web.Response:
         terminal = self._parts.terminals.get(request.match_info["id"])
-        arrival = read_arrival(request)
+        arrival = read_attach_request(request)
         author = Author(arrival.principal, arrival.name, "")
         return answer(self._parts.recordings.start(terminal, author), 201)
 

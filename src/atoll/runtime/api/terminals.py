@@ -7,7 +7,7 @@ from aiohttp import web
 from atoll.domain.errors import Invalid
 from atoll.domain.terminal.size import clamp
 from atoll.domain.terminal.softlock import Strictness
-from atoll.runtime.agents.orders import Order
+from atoll.runtime.agents.orders import AgentOrder
 from atoll.runtime.api.cards import stream_cards
 from atoll.runtime.api.requests import (
     answer,
@@ -20,9 +20,9 @@ from atoll.runtime.api.requests import (
 )
 from atoll.runtime.parts import Parts
 from atoll.runtime.terminals.record import TerminalRecord
-from atoll.runtime.terminals.terminals import Wish
+from atoll.runtime.terminals.terminals import TerminalRequest
 from atoll.runtime.terminals.viewers.attach import attach
-from atoll.runtime.terminals.viewers.handover import seat
+from atoll.runtime.terminals.viewers.handover import hand_over
 from atoll.wire.contract.execs import SignalBody
 
 RING_BYTES = 256 * 1024
@@ -78,7 +78,7 @@ def routes(parts: Parts) -> list[web.RouteDef]:
         web.post("/sessions/{id}/resize", handlers.resize),
         web.post("/sessions/{id}/signal", handlers.signal),
         web.get("/sessions/{id}/attach", handlers.attach),
-        web.get("/sessions/{id}/seat", handlers.seat),
+        web.get("/sessions/{id}/seat", handlers.hand_over),
         web.post("/farewell", handlers.farewell),
     ]
 
@@ -95,7 +95,7 @@ class _Handlers:
         creator = request.query.get("principal")
         wish = _wish(body, creator)
         if body.agent is not None:
-            order = Order(
+            order = AgentOrder(
                 softlock=body.softlock or Strictness.OWNER,
                 instructions=body.instructions,
                 instructions_id=body.instructions_id,
@@ -141,8 +141,8 @@ class _Handlers:
             return await stream_cards(request, self._parts.agents)
         return await attach(request, self._parts.terminals, self._parts.activity)
 
-    async def seat(self, request: web.Request) -> web.StreamResponse:
-        return await seat(request, self._parts)
+    async def hand_over(self, request: web.Request) -> web.StreamResponse:
+        return await hand_over(request, self._parts)
 
 
 def _check_agents_own(body: OpenBody) -> None:
@@ -154,14 +154,14 @@ def _check_agents_own(body: OpenBody) -> None:
         check_prompt(body.instructions)
 
 
-def _wish(body: OpenBody, creator: str | None) -> Wish:
+def _wish(body: OpenBody, creator: str | None) -> TerminalRequest:
     low, high = RING_BOUNDS
     if not low <= body.ring_bytes <= high:
         raise Invalid(f"ring_bytes must be {low} to {high}", field="ring_bytes")
     name = body.name
     if name is not None and not (0 < len(name) <= MAX_NAME and name.isprintable()):
         raise Invalid(f"name must be 1 to {MAX_NAME} printable characters", field="name")
-    return Wish(
+    return TerminalRequest(
         argv=None if body.argv is None else check_argv(body.argv),
         cwd=None if body.cwd is None else check_cwd(body.cwd),
         env=check_env(body.env),

@@ -31,7 +31,7 @@ KEPT_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ExecRequest:
     """A program somebody wants run; None takes the sandbox's own."""
 
     argv: tuple[str, ...]
@@ -83,7 +83,7 @@ class Execs:
         """How many have not ended."""
         return len(self._execs) - len(self._finished)
 
-    def heed(self, policy: Policy) -> None:
+    def apply(self, policy: Policy) -> None:
         """Give what is started from now on the policy's variables."""
         self._policy_env = dict(policy.env)
 
@@ -98,7 +98,7 @@ class Execs:
             raise NotFound(f"there is no exec {exec_id} here; finished ones are kept for a while")
         return found
 
-    async def start(self, wish: Wish) -> Exec:
+    async def start(self, wish: ExecRequest) -> Exec:
         """Start a program. Raises `Invalid`, `LimitReached`, `Unavailable`."""
         if self.running + self._starting >= MAX_RUNNING:
             raise LimitReached(f"{MAX_RUNNING} execs run in this sandbox; wait for one to end")
@@ -188,7 +188,7 @@ class Execs:
             )
             return await self._spawner.spawn(wanted), pipes
 
-    def _spec(self, wish: Wish) -> ExecSpec:
+    def _spec(self, wish: ExecRequest) -> ExecSpec:
         return ExecSpec(
             id=ExecId(spell("x", os.urandom(ID_ENTROPY_BYTES))),
             argv=wish.argv,

@@ -13,13 +13,13 @@ Listener = Callable[[Policy], None]
 
 
 class StandingPolicy:
-    """`current` is what holds now; listeners are called in order, in the same breath."""
+    """`current` is what holds now; listeners are called in order, before `replace` returns."""
 
     def __init__(self) -> None:
         self.current = Policy()
         self._listeners: list[Listener] = []
 
-    def heed(self, listener: Listener) -> None:
+    def subscribe(self, listener: Listener) -> None:
         """Call `listener` now with what holds, and with every later policy."""
         self._listeners.append(listener)
         listener(self.current)

@@ -24,7 +24,7 @@ class Redactions:
         self.lexicon = Lexicon()
         self._know(self._floor)
 
-    def heed(self, policy: Policy) -> None:
+    def apply(self, policy: Policy) -> None:
         """Know the secrets of a new policy, whether it names them for redaction or for use."""
         named = {each.value for each in policy.redacted}
         keys = {each.value for each in policy.providers}

@@ -21,7 +21,7 @@ from atoll.wire.terminal import asciicast
 from atoll.wire.terminal.asciicast import Event
 from atoll.wire.terminal.modes import preamble
 
-HUSHED = b"*"
+HIDDEN = b"*"
 SIGNAL_EXIT = 128
 
 Stopped = Callable[[str], None]
@@ -82,9 +82,9 @@ class Recorder:
             self._typed.end()
             self._author = author
             self._event(asciicast.USER, msgspec.json.encode(author).decode())
-        if self._terminal.hushed:
+        if self._terminal.echo_off:
             self._typed.end()
-            self._keep_typed(HUSHED)
+            self._keep_typed(HIDDEN)
         else:
             self._typed.feed(data)
 

@@ -13,7 +13,7 @@ from atoll.domain.errors import AtollError, Failed, NotFound
 from atoll.runtime.clock import timestamp
 from atoll.runtime.journal.journal import Journal
 from atoll.runtime.recordings.recorder import Recorder
-from atoll.runtime.recordings.shelf import RUNNING, Recording, Shelf
+from atoll.runtime.recordings.shelf import RUNNING, Recording, RecordingStore
 from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.terminals.observer import Author
 from atoll.runtime.terminals.terminal import Terminal
@@ -49,7 +49,7 @@ class Recordings:
     """Recordings by id, and which terminal is being recorded."""
 
     def __init__(
-        self, shelf: Shelf, *, journal: Journal, make_stage: MakeStage = PassThrough
+        self, shelf: RecordingStore, *, journal: Journal, make_stage: MakeStage = PassThrough
     ) -> None:
         self._shelf = shelf
         self._journal = journal
@@ -57,7 +57,7 @@ class Recordings:
         self._running: dict[str, _Running] = {}
         self._always = False
 
-    def heed(self, policy: Policy) -> None:
+    def apply(self, policy: Policy) -> None:
         """Record every terminal that is opened from now on, or none."""
         self._always = policy.record
 

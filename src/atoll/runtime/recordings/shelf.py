@@ -16,7 +16,7 @@ from atoll.domain.ids import ID_ENTROPY_BYTES, spell
 from atoll.wire.http.unreadable import UNREADABLE
 
 RECORDING_BYTES = 64 * 1024 * 1024
-SHELF_BYTES = 256 * 1024 * 1024
+STORE_BYTES = 256 * 1024 * 1024
 MAX_RECORDINGS = 64
 ROOM_BYTES = 1024 * 1024
 """A recording that could not keep even this much is not begun."""
@@ -30,7 +30,7 @@ class Bounds:
     """Bytes of one recording and of all, and how many there may be."""
 
     recording_bytes: int = RECORDING_BYTES
-    shelf_bytes: int = SHELF_BYTES
+    shelf_bytes: int = STORE_BYTES
     recordings: int = MAX_RECORDINGS
 
 
@@ -53,7 +53,7 @@ class Recording(msgspec.Struct, frozen=True):
     rows: int = 24
 
 
-class Shelf:
+class RecordingStore:
     """Reads its folder when it is first asked for something."""
 
     def __init__(self, folder: Path, bounds: Bounds) -> None:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from atoll.domain.terminal.turn import Act, Change, Party, Refusal, Turn
 from atoll.runtime.alarm import Alarm
-from atoll.runtime.terminals.control_audit import Ledger
+from atoll.runtime.terminals.control_audit import ControlAudit
 from atoll.wire.attach import ControlExpired, ControlState, Member, ServerMessage
 
 _EXPIRED = {Act.IDLED: "idle", Act.LAPSED: "grace"}
@@ -33,10 +33,10 @@ class Control:
     `held_until` gives, for the time a driver left, how long its grace is held because the control
     plane is away; None while it is there."""
 
-    def __init__(self, turn: Turn, room: Room, ledger: Ledger) -> None:
+    def __init__(self, turn: Turn, room: Room, audit: ControlAudit) -> None:
         self.turn = turn
-        self._room = room
-        self._ledger = ledger
+        self._on_room = room
+        self._audit = audit
         self._loop = asyncio.get_running_loop()
         self._alarm = Alarm(self._tick)
         self.held_until: Callable[[float], float | None] = lambda _: None
@@ -97,7 +97,7 @@ class Control:
 
     def typed(self, party: Party, count: int) -> None:
         """So many bytes of this client's went to the program."""
-        self._ledger.typed(party, count)
+        self._audit.typed(party, count)
 
     def agent_takes(self, name: str) -> None:
         """The agent inside works, until `agent_yields`."""
@@ -112,7 +112,7 @@ class Control:
     def close(self) -> None:
         """The terminal has ended: no more time passes, and everything is written down."""
         self._closed = True
-        self._ledger.close()
+        self._audit.close()
         self._alarm.cancel()
 
     @property
@@ -130,19 +130,19 @@ class Control:
         driver = None if self.turn.driver is None else self.turn.driver.client
         if driver != self._driver:
             self._driver = driver
-            self._room.driven(driver)
+            self._on_room.driven(driver)
         state = self.state()
         if state != self._shown:
             self._shown = state
-            self._room.tell(state)
+            self._on_room.tell(state)
         self._alarm.set(None if self._closed else self.turn.deadline)
 
     def _announce(self, change: Change) -> None:
         if not self._closed:
-            self._ledger.changed(change)
+            self._audit.changed(change)
         reason = _EXPIRED.get(change.act)
         if reason is not None and change.party is not None:
-            self._room.tell(ControlExpired(change.party.principal, change.party.client, reason))
+            self._on_room.tell(ControlExpired(change.party.principal, change.party.client, reason))
 
     def _hold(self) -> None:
         """Hold the grace of a driver who left, where the control plane is away."""

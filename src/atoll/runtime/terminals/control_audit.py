@@ -1,4 +1,6 @@
-"""Who had control of a terminal and who typed how much there, for the journal; never what.
+"""The audit of control and typing at one terminal, for the journal.
+
+Records who had control and who typed how many bytes, never which.
 
 Typing is summed up over a turn, a minute at most, so that a fast typist costs a line a minute.
 What the budget has no room for waits in its sum: nothing typed goes unattributed.
@@ -25,7 +27,7 @@ class _Sum:
     count: int = 0
 
 
-class Ledger:
+class ControlAudit:
     """The entries of one terminal. Changes of control beyond a budget are only counted, as
     `unrecorded`; sums of typing wait, one a client that typed and is not written down yet."""
 
@@ -39,7 +41,7 @@ class Ledger:
         self._timer: asyncio.TimerHandle | None = None
 
     def changed(self, change: Change) -> None:
-        """Control changed; what was typed until then is written down first."""
+        """Record a change of control, after what was typed until then."""
         self._write_sums()
         missed = self._changes.take(self._loop.time())
         if missed is None:
@@ -54,7 +56,7 @@ class Ledger:
         self._record("terminal.control", {"id": self._id, **entry})
 
     def typed(self, party: Party, count: int) -> None:
-        """`count` bytes were accepted from this client."""
+        """Count `count` bytes accepted from this client."""
         known = self._sums.get(party)
         if known is None:
             known = self._sums[party] = _Sum(party, timestamp())
@@ -63,7 +65,7 @@ class Ledger:
             self._timer = self._loop.call_later(SUM_SECONDS, self._write_sums)
 
     def close(self) -> None:
-        """The end: write down everything that is not yet."""
+        """Record every sum that is still open."""
         self._write_sums(last=True)
 
     def _write_sums(self, *, last: bool = False) -> None:

@@ -1,9 +1,8 @@
 """The master side of a PTY on the event loop: reading, typing, size and signals.
 
-At most 32 KiB a loop turn keep a flooding terminal from starving its neighbours, and half of
-that while it gives way. The kernel gives them in pieces and needs its time for each: so each is
-handed on as it comes, and the next is ready when that is done, or soon (`lookout`). What the bytes
-mean is not known here.
+Reads at most 32 KiB a loop turn, so that a flooding terminal does not starve its neighbours, and
+half of that while it is throttled. The kernel gives small pieces and needs time for each, so each
+is passed on as it comes, and the next is read ahead (`read_ahead`).
 """
 
 import asyncio
@@ -15,7 +14,7 @@ import termios
 from collections.abc import Callable
 
 from atoll.domain.terminal.size import Size
-from atoll.runtime.terminals.read_ahead import look_for
+from atoll.runtime.terminals.read_ahead import poll_for
 from atoll.runtime.terminals.waiting import Taken, WaitingInput
 
 READ_BYTES = 32 * 1024
@@ -23,7 +22,7 @@ PACED_BYTES = 16 * 1024
 FULL_PIECE = 4095
 """All a terminal holds (Linux's N_TTY_BUF_SIZE, less one): after so much there may be more."""
 PACE_SECONDS = 0.001
-"""A terminal that gives way rests so long after each `PACED_BYTES`."""
+"""A throttled terminal rests so long after each `PACED_BYTES`."""
 HUNG_RETRY_SECONDS = 0.2
 TIOCSIG = 0x40045436
 """Signals the foreground process group, from outside its pid namespace too (tty_ioctl(2),
@@ -33,7 +32,7 @@ Linux's pty_signal: INT, QUIT and TSTP only)."""
 class Master:
     """Owns the descriptor. `on_data` gets output piece by piece, and `on_turn` is told when there
     is no more of it for now; `on_hangup` each time no process holds the other side: a process
-    inside may open it again, so reading is tried again. `gives_way` says whether reading has to
+    inside may open it again, so reading is tried again. `throttled` returns whether reading must
     leave time for others. `taking`: a turn of reading is under way."""
 
     def __init__(
@@ -43,7 +42,7 @@ class Master:
         on_data: Callable[[bytes], None],
         on_turn: Callable[[], None],
         on_hangup: Callable[[], None],
-        gives_way: Callable[[], bool],
+        throttled: Callable[[], bool],
     ) -> None:
         os.set_blocking(fd, False)
         self._fd = fd
@@ -51,7 +50,7 @@ class Master:
         self._on_data = on_data
         self._on_turn = on_turn
         self._on_hangup = on_hangup
-        self._gives_way = gives_way
+        self._throttled = throttled
         self._taken = 0
         self._taken_since = 0.0
         self._loop = asyncio.get_running_loop()
@@ -62,12 +61,12 @@ class Master:
 
     @property
     def closed(self) -> bool:
-        """Whether the descriptor is gone."""
+        """Return whether the descriptor is closed."""
         return self._fd < 0
 
     @property
-    def hushed(self) -> bool:
-        """Whether the line discipline takes lines and echoes none of them."""
+    def echo_off(self) -> bool:
+        """Return whether the line discipline reads lines without echoing them."""
         if self.closed:
             return False
         local: int = termios.tcgetattr(self._fd)[3]
@@ -127,9 +126,9 @@ class Master:
         os.close(fd)
 
     def _read(self) -> None:
-        giving_way = self._gives_way()
+        throttled = self._throttled()
         try:
-            count = self._take_turn(giving_way=giving_way)
+            count = self._take_turn(throttled=throttled)
         except BlockingIOError:
             return
         except OSError as error:
@@ -137,7 +136,7 @@ class Master:
                 raise
             count = 0
         if count:
-            if giving_way:
+            if throttled:
                 self._pace(count)
             self._on_turn()
             return
@@ -146,9 +145,9 @@ class Master:
         self._retry = self._loop.call_later(HUNG_RETRY_SECONDS, self.resume)
         self._on_hangup()
 
-    def _take_turn(self, *, giving_way: bool) -> int:
+    def _take_turn(self, *, throttled: bool) -> int:
         """How many bytes one turn took. Raises `OSError` when there are none, as read(2) does."""
-        most = PACED_BYTES if giving_way else READ_BYTES
+        most = PACED_BYTES if throttled else READ_BYTES
         piece = os.read(self._fd, most)
         count = len(piece)
         self.taking = True
@@ -156,8 +155,8 @@ class Master:
             self._on_data(piece)
             while len(piece) >= FULL_PIECE <= most - count:
                 try:
-                    if not giving_way:
-                        look_for(FULL_PIECE, self._fd)
+                    if not throttled:
+                        poll_for(FULL_PIECE, self._fd)
                     piece = os.read(self._fd, most - count)
                 except OSError:
                     # It says so again at the next turn.

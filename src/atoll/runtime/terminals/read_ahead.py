@@ -1,9 +1,9 @@
-"""Looking for the next piece of a flood before it is asked for.
+"""Read-ahead for a terminal that floods.
 
-read(2) of a PTY sleeps until the kernel's worker has filled it, even where it shall not block
-(Linux: n_tty_read waits in tty_buffer_flush_work), and to be woken takes longer than the worker
-does. So the next piece is looked for instead, for a few times as long as one takes. Whoever waits
-for this core has it between two looks: the worker may be among them, and so may a viewer.
+read(2) of a PTY sleeps until the kernel's worker has filled it, even on a non-blocking descriptor
+(Linux: n_tty_read waits in tty_buffer_flush_work), and waking up takes longer than the worker
+does. So the next piece is polled for, for a few times as long as one takes. Between two polls the
+core is free for others: the worker may be among them, and so may a viewer.
 """
 
 import fcntl
@@ -12,14 +12,14 @@ import termios
 from array import array
 from time import monotonic
 
-LOOK_SECONDS = 0.0002
-"""Where others take the core for longer than that, sleeping is as good."""
+POLL_SECONDS = 0.0002
+"""The longest poll: where others take the core for longer, sleeping is as good."""
 
 
-def look_for(count: int, fd: int) -> None:
-    """Return when so many bytes are there to be read, or do not come. Raises `OSError`."""
+def poll_for(count: int, fd: int) -> None:
+    """Return when `count` bytes can be read, or the time is over. Raises `OSError`."""
     held = array("i", [0])
-    until = monotonic() + LOOK_SECONDS
+    until = monotonic() + POLL_SECONDS
     while monotonic() < until:
         fcntl.ioctl(fd, termios.FIONREAD, held)
         if held[0] >= count:

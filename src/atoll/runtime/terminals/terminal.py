@@ -19,13 +19,13 @@ from atoll.runtime.alarm import Alarm
 from atoll.runtime.execs.ends import End, end_of
 from atoll.runtime.stage import Flow, Stage
 from atoll.runtime.terminals.control import Control
-from atoll.runtime.terminals.control_audit import Ledger, Record
+from atoll.runtime.terminals.control_audit import ControlAudit, Record
 from atoll.runtime.terminals.marks import Marks
 from atoll.runtime.terminals.master import Master
 from atoll.runtime.terminals.observer import Author, Observer
 from atoll.runtime.terminals.record import TerminalRecord, TerminalSpec
 from atoll.runtime.terminals.sizing import Sizing
-from atoll.runtime.terminals.typing_priority import Courtesy
+from atoll.runtime.terminals.typing_priority import TypingPriority
 from atoll.runtime.terminals.viewers.viewer import CLOSE_SANDBOX_ENDED, CLOSE_SUPERSEDED, Viewer
 from atoll.runtime.terminals.waiting import Taken
 from atoll.wire.attach import (
@@ -56,9 +56,9 @@ class Terminal:
     """Lives from a spawned process to `close`. `on_left` is called each time a viewer has left.
     `lock` gives the reason why a client may not type these keys now, None while it may;
     `observers` are told of everything that passes, `marks` first; `greeting`, and `recording`
-    while there is one, are told to each who joins; `courtesy` is the runtime's; `record` writes
+    while there is one, are sent to each who joins; `record` writes
     who had control and who typed into the journal.
-    `hushed`, kept while there is a recording: what was typed last went to a program that showed
+    `echo_off`, kept while there is a recording: what was typed last went to a program that showed
     nothing of it, as one does that asks for a password."""
 
     def __init__(self, spec: TerminalSpec, master_fd: int, process: Process, stage: Stage) -> None:
@@ -73,11 +73,11 @@ class Terminal:
         self.marks = marks.log
         self.observers: list[Observer] = [marks]
         self.recording: Recorded | None = None
-        self.hushed = False
+        self.echo_off = False
         self.greeting: ServerMessage | None = None
         self.record: Record = lambda _kind, _payload: None
-        ledger = Ledger(spec.id, lambda kind, payload: self.record(kind, payload))
-        self.control = Control(Turn(spec.creator), self, ledger)
+        audit = ControlAudit(spec.id, lambda kind, payload: self.record(kind, payload))
+        self.control = Control(Turn(spec.creator), self, audit)
         self._process = process
         self._flow = Flow(stage, self._keep)
         levels = watermarks(spec.ring_bytes)
@@ -92,13 +92,13 @@ class Terminal:
         self._sizing = Sizing(self._set_size)
         self._drained = asyncio.Event()
         self._ended = asyncio.Event()
-        self.courtesy = Courtesy()
+        self.typing_priority = TypingPriority()
         self._master = Master(
             master_fd,
             on_data=self._flow.feed,
             on_turn=self._show,
             on_hangup=self._hung_up,
-            gives_way=lambda: self.courtesy.owed(spec.id),
+            throttled=lambda: self.typing_priority.throttles(spec.id),
         )
         self._master.resume()
 
@@ -155,7 +155,7 @@ class Terminal:
 
     def leave(self, viewer: Viewer) -> None:
         """Unseat a viewer, unless its client is here by a newer connection."""
-        if not self.seats(viewer):
+        if not self.is_newest(viewer):
             return
         del self._viewers[viewer.client]
         self._wishes.pop(viewer.client, None)
@@ -164,7 +164,7 @@ class Terminal:
         self._settle()
         self.on_left(self)
 
-    def seats(self, viewer: Viewer) -> bool:
+    def is_newest(self, viewer: Viewer) -> bool:
         """Whether this connection is its client's newest."""
         return self._viewers.get(viewer.client) is viewer
 
@@ -203,7 +203,7 @@ class Terminal:
         """Keystrokes: None when they went to the program, else why they did not. Answers of an
         emulator count only from the driver: every viewer's would answer, and none of them
         typed. They pass a lock, and keep nobody's turn alive."""
-        if not self.seats(viewer):
+        if not self.is_newest(viewer):
             return InputRefused("superseded", "this client is here by a newer connection")
         if is_reply(data):
             if not self.drives(viewer):
@@ -214,7 +214,7 @@ class Terminal:
             return InputRefused("ended", "the terminal has ended")
         if not self._write(data, viewer.input_taken):
             return InputRefused("input_full", "the program reads no input; this was dropped")
-        self.courtesy.typed(self.spec.id)
+        self.typing_priority.typed(self.spec.id)
         self.control.typed(viewer.party, len(data))
         for observer in self.observers:
             observer.typed(Author.of(viewer.party), data)
@@ -232,7 +232,7 @@ class Terminal:
     def _write(self, data: bytes, taken: Taken) -> bool:
         if self.recording is not None:
             # Asked before the program can answer: it may show lines again as soon as it has this.
-            self.hushed = self._master.hushed
+            self.echo_off = self._master.echo_off
         return self._master.write(data, taken)
 
     def _refusal(self, viewer: Viewer, keys: bytes) -> InputRefused | None:

@@ -21,7 +21,7 @@ from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.marks import NONCE_VARIABLE
 from atoll.runtime.terminals.record import TerminalSpec
 from atoll.runtime.terminals.terminal import Terminal
-from atoll.runtime.terminals.typing_priority import Courtesy
+from atoll.runtime.terminals.typing_priority import TypingPriority
 from atoll.wire.contract.policy import Policy
 
 MAX_TERMINALS = 64
@@ -32,7 +32,7 @@ TERMINAL_ENV = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class TerminalRequest:
     """A terminal somebody wants. None takes the sandbox's own, the shell or an id nobody has.
     `creator` is the principal who asks. With `lead` the program is the foreground job of a
     leader that is no shell."""
@@ -80,7 +80,7 @@ class Terminals:
         self.held_until: Callable[[float], float | None] = lambda _: None
         self._terminals: dict[TerminalId, Terminal] = {}
         self._opening = 0
-        self._courtesy = Courtesy()
+        self._typing_priority = TypingPriority()
         self._closed: OrderedDict[str, None] = OrderedDict()
         self._policy_env: Mapping[str, str] = {}
         self._reapers: dict[TerminalId, asyncio.TimerHandle] = {}
@@ -101,7 +101,7 @@ class Terminals:
         """How many viewers watch, over all terminals."""
         return sum(terminal.viewers for terminal in self._terminals.values())
 
-    def heed(self, policy: Policy) -> None:
+    def apply(self, policy: Policy) -> None:
         """Give what is opened from now on the policy's variables."""
         self._policy_env = dict(policy.env)
 
@@ -116,7 +116,7 @@ class Terminals:
             raise NotFound(f"there is no terminal {terminal_id} here; list them, or open one")
         return terminal
 
-    async def open(self, wish: Wish) -> Terminal:
+    async def open(self, wish: TerminalRequest) -> Terminal:
         """Start a program on a new terminal. Raises `Invalid`, `LimitReached`, `Unavailable`."""
         if self.running + self._opening >= MAX_TERMINALS:
             raise LimitReached(f"{MAX_TERMINALS} terminals run in this sandbox; close one first")
@@ -129,7 +129,7 @@ class Terminals:
             self._opening -= 1
         terminal = Terminal(spec, pty.master, process, self._make_stage())
         terminal.on_left = self._linger
-        terminal.courtesy = self._courtesy
+        terminal.typing_priority = self._typing_priority
         terminal.record = self._journal.append
         terminal.control.held_until = self.held_until
         self._terminals[spec.id] = terminal
@@ -186,7 +186,7 @@ class Terminals:
         finally:
             os.close(pty.slave)
 
-    def _spec(self, wish: Wish) -> TerminalSpec:
+    def _spec(self, wish: TerminalRequest) -> TerminalSpec:
         argv = wish.argv or self._defaults.shell
         nonce = secrets.token_hex(NONCE_BYTES)
         return TerminalSpec(

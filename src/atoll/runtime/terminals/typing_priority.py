@@ -1,18 +1,18 @@
-"""Who gives way on a busy runtime: a terminal that floods, to a person who types at another.
+"""Typing priority: a terminal that floods is throttled while a person types at another.
 
-A flood takes all the processor there is, and an echo would wait for its turn behind it. So
-while somebody types, the flood of every other terminal is read at a measured pace, some ten
-MB a second; its program waits, and nothing is lost. Who types decides nothing else.
+A flood takes all the processor there is, and the echo of a key would wait behind it. So while
+somebody types, every other terminal's flood is read at about ten MB a second; its program waits,
+and nothing is lost.
 """
 
 import asyncio
 
 TYPING_SECONDS = 1.0
-"""So long after a key its typist counts as typing."""
+"""How long after a key its sender counts as typing."""
 
 
-class Courtesy:
-    """Shared by the terminals of one runtime; each is known by its id."""
+class TypingPriority:
+    """The typing priority among the terminals of one runtime, by their ids."""
 
     __slots__ = ("_last", "_last_until", "_loop", "_others_until")
 
@@ -23,12 +23,12 @@ class Courtesy:
         self._others_until = 0.0
 
     def typed(self, terminal: str) -> None:
-        """Somebody typed at this one."""
+        """Note that somebody typed at this terminal."""
         if terminal != self._last:
             self._last, self._others_until = terminal, self._last_until
         self._last_until = self._loop.time() + TYPING_SECONDS
 
-    def owed(self, terminal: str) -> bool:
-        """Whether this one has to give way to somebody who types at another."""
+    def throttles(self, terminal: str) -> bool:
+        """Return whether this terminal is throttled: somebody types at another."""
         until = self._others_until if terminal == self._last else self._last_until
         return until > self._loop.time()

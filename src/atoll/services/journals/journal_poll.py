@@ -18,7 +18,7 @@ from atoll.services.sandboxes.provisioning import Provisioning
 from atoll.services.sandboxes.transitions import Transitions
 from atoll.services.secrets.policies import Policies
 
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.5
 """Between two looks at who is to be attended."""
 
 PAUSE_SECONDS = 0.25
@@ -63,7 +63,7 @@ class Attendance:
                 elif sandbox.state in RUNNING and sandbox_id not in self._attended:
                     self._attended.add(sandbox_id)
                     tasks.create_task(self._attend(sandbox_id))
-            await self._pause(LOOK_SECONDS)
+            await self._pause(POLL_SECONDS)
 
     def _wanted(self) -> set[SandboxId]:
         return self._policies.askers.union(self._journals.stirred(LATELY))

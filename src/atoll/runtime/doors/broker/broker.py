@@ -225,7 +225,7 @@ async def serve_broker(
     the block. Takes the sockets over and closes them."""
     async with Tasks() as tasks:
         broker = Broker(parts, tasks)
-        policy.heed(broker.apply)
+        policy.subscribe(broker.apply)
         tasks.spawn(broker.sweep(), "broker sweep")
         try:
             async with serve(broker.protocol, doors):

@@ -23,7 +23,7 @@ _PRINCIPAL = re.compile(r"[A-Za-z0-9._:@-]{1,128}")
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class AttachRequest:
     """One attach. `since` is the first byte wanted, `wish` the size (None: none is wished), and
     `expires` when this client must go, in seconds since 1970; `marks` that it wants them pushed,
     and `heartbeat` that it wants to see that the connection is alive."""
@@ -40,7 +40,7 @@ class Arrival:
     heartbeat: bool
 
 
-def read_arrival(request: web.Request) -> Arrival:
+def read_attach_request(request: web.Request) -> AttachRequest:
     """The query of an attach. Raises `Invalid` with the field."""
     principal = request.query.get("principal", SOMEBODY)
     if not _PRINCIPAL.fullmatch(principal):
@@ -50,7 +50,7 @@ def read_arrival(request: web.Request) -> Arrival:
         raise Invalid("client must be 1 to 64 letters, digits, . _ : or -", field="client")
     since = query_integer(request, "since", -1)
     expires = query_integer(request, "expires", 0)
-    return Arrival(
+    return AttachRequest(
         principal=principal,
         name=_name(request, principal),
         client=client,

@@ -16,9 +16,9 @@ from atoll.domain.terminal.turn import Party, Refusal
 from atoll.runtime.health import Activity
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.runtime.terminals.terminals import Terminals
-from atoll.runtime.terminals.viewers.arrival import Arrival, fresh_client, read_arrival
+from atoll.runtime.terminals.viewers.arrival import AttachRequest, fresh_client, read_attach_request
 from atoll.runtime.terminals.viewers.connection import Connection
-from atoll.runtime.terminals.viewers.upgraded import UpgradedConnection
+from atoll.runtime.terminals.viewers.upgraded import UpgradedLink
 from atoll.runtime.terminals.viewers.viewer import (
     CLOSE_EXPIRED,
     CLOSE_FAILED,
@@ -58,7 +58,7 @@ async def attach(
     request: web.Request, terminals: Terminals, activity: Activity
 ) -> web.StreamResponse:
     """`WS /sessions/{id}/attach`. Raises `Invalid` before the upgrade for a bad query."""
-    arrival = read_arrival(request)
+    attach_request = read_attach_request(request)
     connection = Connection(request)
     if not connection.possible:
         raise Invalid("attach is a WebSocket: send an upgrade request")
@@ -71,14 +71,14 @@ async def attach(
     if terminal.viewers >= MAX_VIEWERS:
         raise LimitReached(f"{MAX_VIEWERS} viewers watch this terminal; close one first")
     await connection.accept()
-    client = terminal.client_for(arrival.principal, arrival.client, fresh_client())
-    party = Party(arrival.principal, arrival.name, client, arrival.role)
-    viewer = Viewer(party, UpgradedConnection(connection), terminal)
-    await Sitting(terminal, viewer, activity).serve(arrival)
+    client = terminal.client_for(attach_request.principal, attach_request.client, fresh_client())
+    party = Party(attach_request.principal, attach_request.name, client, attach_request.role)
+    viewer = Viewer(party, UpgradedLink(connection), terminal)
+    await AttachSession(terminal, viewer, activity).serve(attach_request)
     return connection.response
 
 
-class Sitting:
+class AttachSession:
     """One connection from its start message to its close."""
 
     def __init__(self, terminal: Terminal, viewer: Viewer, activity: Activity) -> None:
@@ -88,16 +88,16 @@ class Sitting:
         self._activity = activity
         self._turns_from, self._turns = asyncio.get_running_loop().time(), 0
 
-    async def serve(self, arrival: Arrival) -> None:
+    async def serve(self, attach_request: AttachRequest) -> None:
         """Send and receive until either side ends it."""
         try:
-            await self._begin(arrival)
+            await self._begin(attach_request)
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._ping())]
-                if arrival.heartbeat:
+                if attach_request.heartbeat:
                     tasks.append(group.create_task(self._beat()))
-                if arrival.expires is not None:
-                    tasks.append(group.create_task(self._expire(arrival.expires)))
+                if attach_request.expires is not None:
+                    tasks.append(group.create_task(self._expire(attach_request.expires)))
                 try:
                     await self._link.run()
                 finally:
@@ -114,9 +114,9 @@ class Sitting:
             self._terminal.leave(self._viewer)
             self._viewer.leave()
 
-    async def _begin(self, arrival: Arrival) -> None:
+    async def _begin(self, attach_request: AttachRequest) -> None:
         """Decide where this client's bytes begin, seat it, and say so."""
-        since = arrival.since
+        since = attach_request.since
         viewer, scrollback = self._viewer, self._terminal.scrollback
         preamble, lost = b"", None
         if since is not None and scrollback.start <= since <= scrollback.end:
@@ -129,11 +129,13 @@ class Sitting:
             if since is not None and since < cut.offset:
                 lost = Resync(since, cut.offset, pack(preamble))
         exact = not preamble
-        viewer.guest = arrival.expires is not None
-        viewer.marked = self._terminal.marks.seq if arrival.marks else None
-        self._terminal.join(viewer, viewer.cursor, wish=arrival.wish, take=arrival.take)
+        viewer.guest = attach_request.expires is not None
+        viewer.marked = self._terminal.marks.seq if attach_request.marks else None
+        self._terminal.join(
+            viewer, viewer.cursor, wish=attach_request.wish, take=attach_request.take
+        )
         await self._link.opened()
-        self._link.attend(self._heard, viewer.pump)
+        self._link.start(self._receive, viewer.pump)
         start = self._start(b"" if lost else preamble, lost)
         viewer.begin(start, *(() if lost is None else (lost,)))
         if not exact:
@@ -158,7 +160,7 @@ class Sitting:
         clock = asyncio.get_running_loop().time
         while not self._link.closed:
             await asyncio.sleep(PING_SECONDS)
-            if clock() - self._link.heard_at > PING_SECONDS * MISSED_PONGS:
+            if clock() - self._link.received_at > PING_SECONDS * MISSED_PONGS:
                 await self._link.close(CLOSE_SILENT, "no pong")
             elif self._link.roomy:
                 # A peer that reads nothing is not asked; its silence ends it above.
@@ -175,7 +177,7 @@ class Sitting:
         await asyncio.sleep(max(0.0, expires - time.time()))
         await self._link.close(CLOSE_EXPIRED, "expired")
 
-    def _heard(self, opcode: Opcode, data: bytes) -> None:
+    def _receive(self, opcode: Opcode, data: bytes) -> None:
         """One message of the client's."""
         try:
             if opcode is Opcode.BINARY:
@@ -211,7 +213,7 @@ class Sitting:
     def _do(self, said: ClientMessage) -> Refusal | None:
         """What a message asks for; why not, when it is refused."""
         viewer = self._viewer
-        if not self._terminal.seats(viewer):
+        if not self._terminal.is_newest(viewer):
             return Refusal("superseded", "this client is here by a newer connection")
         match said:
             case Ack(offset):

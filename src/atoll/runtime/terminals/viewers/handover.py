@@ -1,10 +1,9 @@
-"""A seat at a terminal for a client whose own connection is handed over
-(docs/program/runtime-contract.md).
+"""Handover of a client's own connection to a terminal (docs/program/runtime-contract.md).
 
-The control plane asks on its unix socket and is answered 101; once the client has its seat one
-byte says so. Then the control plane finishes the client's handshake and passes its socket with
-SCM_RIGHTS (unix(7)): nothing but frames passes on it here. What it asked on stays as the tether:
-its word closes the client, and its end too: nobody stays for whom no control plane answers.
+The control plane sends a request on its unix socket and receives 101. One byte reports that the
+client has joined the terminal. The control plane then finishes the client's handshake and passes
+its socket with SCM_RIGHTS (unix(7)), on which only frames travel. The request's connection stays
+open as the handover socket: a close code on it ends the client, and so does its end.
 """
 
 import asyncio
@@ -18,69 +17,71 @@ from aiohttp import web
 from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.terminal.turn import Party
 from atoll.runtime.parts import Parts
-from atoll.runtime.terminals.viewers.arrival import fresh_client, read_arrival
-from atoll.runtime.terminals.viewers.attach import MAX_VIEWERS, Sitting
-from atoll.runtime.terminals.viewers.socket_link import HandedConnection
+from atoll.runtime.terminals.viewers.arrival import fresh_client, read_attach_request
+from atoll.runtime.terminals.viewers.attach import MAX_VIEWERS, AttachSession
+from atoll.runtime.terminals.viewers.socket_link import SocketLink
 from atoll.runtime.terminals.viewers.viewer import Viewer
 
 PROTOCOL = "atoll-seat"
 HAND_OVER_SECONDS = 10.0
-MAX_WORDS = 256
-CLOSE_UNTETHERED = 1013
-NEVER_CAME = CLOSE_UNTETHERED, "the client never came"
+MAX_CLOSE_BYTES = 256
+CLOSE_NO_CONTROL_PLANE = 1013
+NEVER_CAME = CLOSE_NO_CONTROL_PLANE, "the client never came"
 
 
-async def seat(request: web.Request, parts: Parts) -> web.StreamResponse:
+async def hand_over(request: web.Request, parts: Parts) -> web.StreamResponse:
     """`GET /sessions/{id}/seat`. Raises `Invalid`, `NotFound` and `LimitReached` before 101."""
-    arrival = read_arrival(request)
+    attach_request = read_attach_request(request)
     terminal = parts.terminals.get(request.match_info["id"])
     asked = request.transport
     upgrades = request.headers.get("Upgrade") == PROTOCOL
     own = None if asked is None else asked.get_extra_info("socket")
     if not upgrades or asked is None or own is None or own.family != socket.AF_UNIX:
-        raise Invalid(f"a seat is given on a unix socket, by an upgrade to {PROTOCOL}")
+        raise Invalid(f"a handover needs a unix socket and an upgrade to {PROTOCOL}")
     if terminal.viewers >= MAX_VIEWERS:
         raise LimitReached(f"{MAX_VIEWERS} viewers watch this terminal; close one first")
     # What comes next is no HTTP, and holds a descriptor that only recvmsg(2) takes.
     asked.pause_reading()
     response = web.StreamResponse(status=101, headers={"Upgrade": PROTOCOL})
     response.force_close()
-    tether = _Tether(socket.socket(fileno=os.dup(own.fileno())), parts.control_plane.cut)
+    handover = _HandoverSocket(socket.socket(fileno=os.dup(own.fileno())), parts.control_plane.cut)
     try:
         await response.prepare(request)
-        connection = HandedConnection(tether.announce)
-        client = terminal.client_for(arrival.principal, arrival.client, fresh_client())
-        party = Party(arrival.principal, arrival.name, client, arrival.role)
-        sitting = Sitting(terminal, Viewer(party, connection, terminal), parts.activity)
-        await _held(sitting.serve(arrival), connection, tether)
+        connection = SocketLink(handover.announce)
+        client = terminal.client_for(
+            attach_request.principal, attach_request.client, fresh_client()
+        )
+        party = Party(attach_request.principal, attach_request.name, client, attach_request.role)
+        session = AttachSession(terminal, Viewer(party, connection, terminal), parts.activity)
+        await _serve(session.serve(attach_request), connection, handover)
     finally:
-        tether.close()
+        handover.close()
     return response
 
 
-async def _held(
-    sitting: Coroutine[None, None, None], connection: HandedConnection, tether: "_Tether"
+async def _serve(
+    session: Coroutine[None, None, None], connection: SocketLink, handover: "_HandoverSocket"
 ) -> None:
-    """Serve until the sitting is over; the tether may end it."""
+    """Serve until the session is over, or the control plane closes it."""
 
-    async def heed() -> None:
-        handed = await tether.handed()
+    async def close_on_request() -> None:
+        handed = await handover.receive_socket()
         if handed is None:
             await connection.close(*NEVER_CAME)
         else:
             connection.take(handed)
-            await connection.close(*await tether.word())
+            await connection.close(*await handover.receive_close())
 
     async with asyncio.TaskGroup() as group:
-        heeding = group.create_task(heed())
-        await sitting
+        closing = group.create_task(close_on_request())
+        await session
         await connection.close(1000, "")
-        heeding.cancel()
+        closing.cancel()
 
 
-class _Tether:
-    """The control plane's end of one seat, as a descriptor of our own. `cut` is called when that
-    end is gone without a reason."""
+class _HandoverSocket:
+    """The control plane's connection for one handover, as a descriptor of our own. Calls `cut`
+    when it ends without a close code."""
 
     def __init__(self, own: socket.socket, cut: Callable[[], None]) -> None:
         own.setblocking(False)
@@ -88,8 +89,8 @@ class _Tether:
         self._cut = cut
         self._loop = asyncio.get_running_loop()
 
-    async def handed(self) -> socket.socket | None:
-        """The client's socket, None when the control plane changed its mind."""
+    async def receive_socket(self) -> socket.socket | None:
+        """Return the client's socket, or None when the control plane sends none in time."""
         with contextlib.suppress(TimeoutError, OSError):
             async with asyncio.timeout(HAND_OVER_SECONDS):
                 await self._readable()
@@ -103,22 +104,22 @@ class _Tether:
         return None
 
     def announce(self) -> None:
-        """The client has its seat."""
+        """Report that the client has joined."""
         with contextlib.suppress(OSError):
             self._own.send(b"\1")
 
-    async def word(self) -> tuple[int, str]:
-        """Why the client must go: a code in two bytes, and a reason."""
+    async def receive_close(self) -> tuple[int, str]:
+        """Wait for the close code, two bytes, and the reason to close the client with."""
         said = b""
         with contextlib.suppress(OSError):
-            said = await self._loop.sock_recv(self._own, MAX_WORDS)
+            said = await self._loop.sock_recv(self._own, MAX_CLOSE_BYTES)
         if len(said) < 2:
             self._cut()
-            return CLOSE_UNTETHERED, "the control plane is gone; come back"
+            return CLOSE_NO_CONTROL_PLANE, "the control plane is gone; come back"
         return int.from_bytes(said[:2], "big"), said[2:].decode("utf-8", "replace")
 
     def close(self) -> None:
-        """Let go."""
+        """Close the socket."""
         self._own.close()
 
     async def _readable(self) -> None:
@@ -131,7 +132,7 @@ class _Tether:
 
 
 def _connection(fd: int) -> socket.socket | None:
-    """What was handed over, as a socket; None, and closed, when that is nothing of the kind."""
+    """Return the descriptor as a socket; close it and return None when it is none."""
     try:
         return socket.socket(fileno=fd)
     except OSError:

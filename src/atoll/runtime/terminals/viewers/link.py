@@ -15,7 +15,7 @@ MAX_FRAME_BYTES = 256 * 1024
 CLOSE_SECONDS = 3.0
 """So long a closed connection may take to end politely."""
 
-Heard = Callable[[Opcode, bytes], None]
+OnMessage = Callable[[Opcode, bytes], None]
 """Gets each text or binary message, whole; a text is UTF-8."""
 
 
@@ -33,11 +33,11 @@ class Link(Protocol):
         ...
 
     @property
-    def heard_at(self) -> float:
+    def received_at(self) -> float:
         """When the client last gave a sign of life, on the loop's clock."""
         ...
 
-    def attend(self, heard: Heard, room: Callable[[], None]) -> None:
+    def start(self, on_message: OnMessage, on_room: Callable[[], None]) -> None:
         """Whom to tell of messages, and of being `roomy` again; before this nothing is read."""
         ...
 

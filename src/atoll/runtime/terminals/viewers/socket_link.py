@@ -1,7 +1,7 @@
 """A client's own connection, handed to the runtime once the control plane let it in.
 
 A client has its seat before its connection is here. That is upgraded to a WebSocket already, so
-nothing but frames passes. What it may do and how long it may stay is said by its tether
+nothing but frames passes. What it may do and how long it may stay is said by its control
 (`runtime.terminals.viewers.handover`). The socket is read and written without a transport between:
 a frame is with the kernel when `send` returns.
 """
@@ -11,7 +11,7 @@ import socket
 from collections.abc import Callable, Sequence
 from itertools import islice
 
-from atoll.runtime.terminals.viewers.link import CLOSE_SECONDS, MAX_FRAME_BYTES, Heard
+from atoll.runtime.terminals.viewers.link import CLOSE_SECONDS, MAX_FRAME_BYTES, OnMessage
 from atoll.wire.http.ws_frames import (
     CLOSE_TEXT,
     BadStream,
@@ -27,7 +27,7 @@ MESSAGES = 32
 """So many are looked at in one turn of the loop, so that no client starves the others."""
 
 
-class HandedConnection:
+class SocketLink:
     """`runtime.terminals.viewers.link.Link` over a socket of its own."""
 
     def __init__(self, announce: Callable[[], None]) -> None:
@@ -46,9 +46,9 @@ class HandedConnection:
         """The socket is closed."""
         self._closing = False
         self._patience: asyncio.TimerHandle | None = None
-        self.heard_at = self._loop.time()
-        self._heard: Heard
-        self._room: Callable[[], None]
+        self.received_at = self._loop.time()
+        self._on_message: OnMessage
+        self._on_room: Callable[[], None]
 
     @property
     def closed(self) -> bool:
@@ -78,9 +78,9 @@ class HandedConnection:
         if self._closing:
             raise ConnectionResetError("the client is gone")
 
-    def attend(self, heard: Heard, room: Callable[[], None]) -> None:
+    def start(self, on_message: OnMessage, on_room: Callable[[], None]) -> None:
         """Read from now on."""
-        self._heard, self._room = heard, room
+        self._on_message, self._on_room = on_message, on_room
         if not self._gone.is_set():
             self._loop.add_reader(self._fd, self._readable)
 
@@ -123,7 +123,7 @@ class HandedConnection:
         if not data:
             self._break()
             return
-        self.heard_at = self._loop.time()
+        self.received_at = self._loop.time()
         self._hear(data)
 
     def _hear(self, data: bytes) -> None:
@@ -153,7 +153,7 @@ class HandedConnection:
                 if message.opcode is Opcode.TEXT and not _is_text(message.data):
                     raise BadStream(CLOSE_TEXT, "a text frame is not UTF-8")
                 if not self._closing:
-                    self._heard(message.opcode, message.data)
+                    self._on_message(message.opcode, message.data)
             case Opcode.PING if self._unsent:
                 # Only the newest has to be answered (RFC 6455 §5.5.3): one waits at most.
                 self._pong = message.data
@@ -202,7 +202,7 @@ class HandedConnection:
         elif pong is not None:
             self.send(Opcode.PONG, pong)
         if self.roomy:
-            self._room()
+            self._on_room()
 
     # The end.
 

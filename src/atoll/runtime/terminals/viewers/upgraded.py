@@ -11,13 +11,13 @@ from collections.abc import Callable
 from aiohttp import WSMessage, WSMsgType
 
 from atoll.runtime.terminals.viewers.connection import Connection
-from atoll.runtime.terminals.viewers.link import CLOSE_SECONDS, Heard
+from atoll.runtime.terminals.viewers.link import CLOSE_SECONDS, OnMessage
 from atoll.wire.http.ws_frames import Opcode
 
 Goodbye = tuple[int, str]
 
 
-class UpgradedConnection:
+class UpgradedLink:
     """`runtime.terminals.viewers.link.Link` over a `Connection` that was accepted."""
 
     def __init__(self, connection: Connection) -> None:
@@ -32,9 +32,9 @@ class UpgradedConnection:
         self._running = False
         self._goodbye: Goodbye | None = None
         self._patience: asyncio.TimerHandle | None = None
-        self.heard_at = self._loop.time()
-        self._heard: Heard
-        self._room: Callable[[], None]
+        self.received_at = self._loop.time()
+        self._on_message: OnMessage
+        self._on_room: Callable[[], None]
 
     @property
     def closed(self) -> bool:
@@ -49,9 +49,9 @@ class UpgradedConnection:
     async def opened(self) -> None:
         """It is open since it was accepted."""
 
-    def attend(self, heard: Heard, room: Callable[[], None]) -> None:
+    def start(self, on_message: OnMessage, on_room: Callable[[], None]) -> None:
         """Whom to tell."""
-        self._heard, self._room = heard, room
+        self._on_message, self._on_room = on_message, on_room
 
     def send(self, opcode: Opcode, data: bytes) -> None:
         """Put one frame down; the task in `run` sends it."""
@@ -93,7 +93,7 @@ class UpgradedConnection:
 
     async def _hear(self) -> None:
         while (message := await self._connection.receive()) is not None:
-            self.heard_at = self._loop.time()
+            self.received_at = self._loop.time()
             self._take(message)
         self._quiet.set()
 
@@ -126,13 +126,13 @@ class UpgradedConnection:
             pong, self._pong = self._pong, None
             self.send(Opcode.PONG, pong)
         if self.roomy:
-            self._room()
+            self._on_room()
 
     def _take(self, message: WSMessage) -> None:
         if message.type == WSMsgType.BINARY:
-            self._heard(Opcode.BINARY, message.data)
+            self._on_message(Opcode.BINARY, message.data)
         elif message.type == WSMsgType.TEXT:
-            self._heard(Opcode.TEXT, message.data.encode())
+            self._on_message(Opcode.TEXT, message.data.encode())
         elif message.type == WSMsgType.PING and self._unsent:
             # Only the newest has to be answered (RFC 6455 §5.5.3): one waits at most.
             self._pong = message.data

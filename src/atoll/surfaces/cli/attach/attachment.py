@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from atoll.client.answer import Answer, answer
 from atoll.domain.errors import AtollError, Failed
-from atoll.surfaces.cli.attach.turns import Seen, read_turn
+from atoll.surfaces.cli.attach.turns import TurnView, read_turn
 
 ACK_EVERY_BYTES = 65536
 _HARD_RESET = b"\x1bc"
@@ -50,11 +50,11 @@ class Retitle:
 class Turned:
     """Somebody came, went, asks or drives: `turn` is as it now is."""
 
-    turn: Seen
+    turn: TurnView
 
 
 @dataclass(frozen=True, slots=True)
-class Denied:
+class InputDenied:
     """What was typed did not reach the program; `reason` is the server's word for why, and
     `message` its sentence."""
 
@@ -84,7 +84,7 @@ class Exited:
     signal: str | None
 
 
-Input: TypeAlias = Denied | InputWindow | InputTaken
+Input: TypeAlias = InputDenied | InputWindow | InputTaken
 Instruction: TypeAlias = Write | Clear | Send | Retitle | Turned | Exited | Input
 
 
@@ -189,7 +189,7 @@ class Attachment:
 def _input(kind: str, frame: Answer) -> Input:
     if kind == "input_taken":
         return InputTaken(frame.number("bytes"))
-    return Denied(frame.text("reason"), frame.text("message"))
+    return InputDenied(frame.text("reason"), frame.text("message"))
 
 
 def _exited(frame: Answer) -> Exited:

@@ -15,9 +15,9 @@ from atoll.domain.errors import AtollError, Unavailable
 from atoll.surfaces.cli.attach.attachment import (
     Attachment,
     Clear,
-    Denied,
     Exited,
     Input,
+    InputDenied,
     InputTaken,
     InputWindow,
     Instruction,
@@ -32,7 +32,7 @@ from atoll.surfaces.cli.attach.detach import DetachKeys
 from atoll.surfaces.cli.attach.ending import Detached, Ended, Ending, Lost, Signalled
 from atoll.surfaces.cli.attach.outgoing import FRAME_BYTES, Outgoing
 from atoll.surfaces.cli.attach.rawtty import RawTty
-from atoll.surfaces.cli.attach.turns import Seen
+from atoll.surfaces.cli.attach.turns import TurnView
 from atoll.surfaces.cli.console.exits import CONFLICT, NOT_AUTHORISED, NOT_FOUND, exit_code
 from atoll.surfaces.cli.console.output import clean
 
@@ -52,7 +52,7 @@ StillThere = Callable[[], Awaitable[str]]
 """Asks the API whether the sandbox still runs: a reason why not, or an empty string."""
 
 
-class Seat:
+class AttachClient:
     """One attach, from the first connection to the detach, the exit or the end."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Seat:
         self._output = asyncio.Event()
         self._notice = ""
         self._key = key or ControlKey()
-        self._turn = Seen()
+        self._turn = TurnView()
         self._title = ""
         self._ahead: bytearray | None = bytearray()
         self._outgoing = Outgoing()
@@ -77,7 +77,7 @@ class Seat:
         """Sit until it is over. Leaves the raw mode to the caller's `with`."""
         loop = asyncio.get_running_loop()
         self._ending = loop.create_future()
-        self._hear_signals(loop)
+        self._handle_signals(loop)
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [
@@ -101,7 +101,7 @@ class Seat:
         if self._ending is not None and not self._ending.done():
             self._ending.set_result(ending)
 
-    def _hear_signals(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _handle_signals(self, loop: asyncio.AbstractEventLoop) -> None:
         for number in _ENDING_SIGNALS:
             loop.add_signal_handler(number, self._end, Signalled(number))
         self._resized = asyncio.Event()
@@ -194,7 +194,7 @@ class Seat:
                 closed, spoke = Closed(), False
                 if not isinstance(error, Unavailable):
                     self._end(Lost(error.message, exit_code(error)))
-            self._judge(closed)
+            self._check_close(closed)
             if closed.status or closed.code:
                 await self._ask(still_there)
             if closed.status == 404:
@@ -243,8 +243,8 @@ class Seat:
                     await asyncio.to_thread(self._tty.clear)
                 case Send(text):
                     await self._send(text)
-                case Denied() | InputWindow() | InputTaken():
-                    await self._heed(instruction)
+                case InputDenied() | InputWindow() | InputTaken():
+                    await self._handle_input(instruction)
                 case Retitle() | Turned():
                     await self._show(instruction)
                 case Exited(code, number):
@@ -256,7 +256,7 @@ class Seat:
             self._output.set()
             await self._perform(self._attachment.shown(len(data)))
 
-    async def _heed(self, told: Input) -> None:
+    async def _handle_input(self, told: Input) -> None:
         """What became of the input."""
         match told:
             case InputWindow(window):
@@ -266,7 +266,7 @@ class Seat:
                 self._outgoing.taken(total)
                 if stuck:
                     await self._hide_notice()
-            case Denied(reason, message):
+            case InputDenied(reason, message):
                 await self._deny(reason, message)
 
     async def _show(self, news: Retitle | Turned) -> None:
@@ -277,7 +277,7 @@ class Seat:
             case Turned(turn):
                 await self._take_turn(turn)
 
-    async def _take_turn(self, turn: Seen) -> None:
+    async def _take_turn(self, turn: TurnView) -> None:
         """Somebody else drives, or we do: the title says so, and the corner no longer."""
         began = turn.drives and not self._turn.drives
         self._turn = turn
@@ -297,7 +297,7 @@ class Seat:
             shown = clean(f"[{said}] {self._title}" if said else self._title).encode()
             await asyncio.to_thread(self._tty.write, b"\x1b]2;" + shown + b"\a")
 
-    def _judge(self, closed: Closed) -> None:
+    def _check_close(self, closed: Closed) -> None:
         """End where trying again cannot help."""
         name = self._target.name
         if closed.code == 1000:

@@ -16,7 +16,7 @@ REVOKE = json.dumps({"type": "revoke_control"})
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class TurnView:
     """The turn as it now is, for the client this seat is. `shared`: somebody else is here who
     may type."""
 
@@ -71,13 +71,13 @@ class Seen:
         return REVOKE if self.drives else None
 
 
-def read_turn(frame: Answer, client: str) -> Seen:
+def read_turn(frame: Answer, client: str) -> TurnView:
     """A `control_state` frame, as the client `client` sees it."""
     driver = None if frame.value.get("driver") is None else frame.child("driver")
     waiting, watchers = frame.children("waiting"), frame.children("watchers")
     others = [one for one in watchers if one.text("client") != client]
     me = next((one for one in watchers if one.text("client") == client), None)
-    return Seen(
+    return TurnView(
         drives=driver is not None and driver.text("client") == client,
         driver=None if driver is None else _name(driver),
         away=frame.value.get("away") is True,

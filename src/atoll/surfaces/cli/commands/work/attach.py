@@ -27,7 +27,7 @@ from atoll.surfaces.cli.console.waiting import COMING, LIVE, end_notice, name_of
 
 
 @dataclass(frozen=True, slots=True)
-class Sitting:
+class AttachOptions:
     """What is wanted: a terminal by id, a new one for sure, or whichever runs; to watch only, or
     to drive at once."""
 
@@ -84,11 +84,11 @@ def command(
     if read_only and take:
         raise click.UsageError("Give --read-only or --take, not both.")
     key = ControlKey(control_key)
-    sitting = Sitting(DetachKeys(detach_keys), terminal, new, read_only, take, key)
+    options = AttachOptions(DetachKeys(detach_keys), terminal, new, read_only, take, key)
     tty = RawTty(clipboard=clipboard)
     api = invocation.api()
     sandbox = awake(api, select(invocation, api, name, last=last))
-    raise click.exceptions.Exit(sit(invocation, sandbox, sitting, tty=tty))
+    raise click.exceptions.Exit(attach_terminal(invocation, sandbox, options, tty=tty))
 
 
 def awake(api: Client, sandbox: Sandbox) -> Sandbox:
@@ -109,22 +109,24 @@ def awake(api: Client, sandbox: Sandbox) -> Sandbox:
     return wait_ready(api, sandbox, title=f"waiting for {name_of(sandbox)}", again=True)
 
 
-def sit(invocation: Invocation, sandbox: Sandbox, sitting: Sitting, *, tty: RawTty) -> int:
+def attach_terminal(
+    invocation: Invocation, sandbox: Sandbox, options: AttachOptions, *, tty: RawTty
+) -> int:
     """Sit down until it is over; returns the exit code. The tty is as before afterwards."""
     # Loaded only now: the WebSocket client takes longer to load than most commands to run.
     from atoll.surfaces.cli.attach.connection import Target
-    from atoll.surfaces.cli.attach.session import Seat
+    from atoll.surfaces.cli.attach.session import AttachClient
 
     api = invocation.api()
     sandbox_id = sandbox.sandbox_id
     remember(invocation.environ, sandbox_id)
-    terminal, fresh = _terminal(api, sandbox, sitting, tty.size)
+    terminal, fresh = _terminal(api, sandbox, options, tty.size)
     target = Target(sandbox_id, terminal, name_of(sandbox))
     attachment = Attachment(
         f"cli-{secrets.token_hex(8)}",
         fresh=fresh,
-        read_only=sitting.read_only,
-        take=sitting.take,
+        read_only=options.read_only,
+        take=options.take,
     )
 
     async def still_there() -> str:
@@ -133,22 +135,22 @@ def sit(invocation: Invocation, sandbox: Sandbox, sitting: Sitting, *, tty: RawT
     if soon := end_notice(sandbox):
         note(soon)
     with tty:
-        seat = Seat(target, tty, attachment, key=sitting.control)
-        ending = asyncio.run(seat.run(lambda: api.server, sitting.keys, still_there=still_there))
-    if seat.lost_bytes:
-        note(f"atoll: {seat.lost_bytes} bytes that you typed or pasted went nowhere")
+        session = AttachClient(target, tty, attachment, key=options.control)
+        ending = asyncio.run(session.run(lambda: api.server, options.keys, still_there=still_there))
+    if session.lost_bytes:
+        note(f"atoll: {session.lost_bytes} bytes that you typed or pasted went nowhere")
     return _farewell(ending, target.name)
 
 
 def _terminal(
-    api: Client, sandbox: Sandbox, sitting: Sitting, size: tuple[int, int]
+    api: Client, sandbox: Sandbox, options: AttachOptions, size: tuple[int, int]
 ) -> tuple[str, bool]:
     """The terminal's id, and whether it was opened just now."""
     sandbox_id = sandbox.sandbox_id
-    if sitting.terminal:
-        api.transport.call(get("sandboxes", sandbox_id, "terminals", sitting.terminal))
-        return sitting.terminal, False
-    if not sitting.new:
+    if options.terminal:
+        api.transport.call(get("sandboxes", sandbox_id, "terminals", options.terminal))
+        return options.terminal, False
+    if not options.new:
         listed = api.transport.call(get("sandboxes", sandbox_id, "terminals")).children("terminals")
         running = [row for row in listed if row.text("state") == "running"]
         if running:
@@ -157,7 +159,7 @@ def _terminal(
             return latest.text("terminal_id"), False
     wish: dict[str, Json] = {"cols": size[0], "rows": size[1]}
     agent = sandbox.agent
-    if agent and not sitting.new:
+    if agent and not options.new:
         wish["agent"] = agent
     opened = api.transport.call(post("sandboxes", sandbox_id, "terminals", value=wish))
     return opened.text("terminal_id"), True

@@ -1,4 +1,4 @@
-"""`atoll new`: one command from a repository to a seat at its terminal."""
+"""`atoll new`: one command from a repository to its terminal."""
 
 import uuid
 from pathlib import Path
@@ -273,7 +273,9 @@ def _ready(api: Client, made: Sandbox) -> Sandbox:
 def _sit(invocation: Invocation, made: Sandbox) -> None:
     from atoll.surfaces.cli.attach.detach import DetachKeys
     from atoll.surfaces.cli.attach.rawtty import RawTty
-    from atoll.surfaces.cli.commands.work.attach import Sitting, sit
+    from atoll.surfaces.cli.commands.work.attach import AttachOptions, attach_terminal
 
     say(f"{name_of(made)} is ready; leave it with {DetachKeys().spelled}")
-    raise click.exceptions.Exit(sit(invocation, made, Sitting(DetachKeys()), tty=RawTty()))
+    raise click.exceptions.Exit(
+        attach_terminal(invocation, made, AttachOptions(DetachKeys()), tty=RawTty())
+    )
