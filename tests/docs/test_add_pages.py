@@ -1,0 +1,223 @@
+"""The pages `docs/change/add-*.md`, followed: each test adds what its page shows to a copy of the
+package, touches the files that the page names and no other, and finds the new thing working."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.places import ROOT
+
+SOURCE = ROOT / "src" / "atoll"
+LEFT_OUT = shutil.ignore_patterns("__pycache__", "static", "bin")
+SECONDS = 120
+
+
+def blocks(page: str, language: str = "python") -> list[str]:
+    """The page's pieces of code."""
+    text = (ROOT / "docs" / "change" / page).read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """A copy of the package that may be changed."""
+
+    top: Path
+
+    @property
+    def package(self) -> Path:
+        return self.top / "atoll"
+
+    def add(self, path: str, text: str) -> None:
+        place = self.package / path
+        assert not place.exists()
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(text)
+
+    def insert(self, path: str, after: str, text: str) -> None:
+        place = self.package / path
+        before, found, rest = place.read_text().partition(after)
+        assert found, f"{path} holds no {after!r}"
+        place.write_text(f"{before}{found}\n{text}{rest}")
+
+    def touched(self) -> set[str]:
+        """What differs from the package."""
+        files = [path for path in self.package.rglob("*.py") if path.is_file()]
+        named = {str(path.relative_to(self.package)): path for path in files}
+        return {
+            name
+            for name, path in named.items()
+            if not (SOURCE / name).exists() or (SOURCE / name).read_bytes() != path.read_bytes()
+        }
+
+    def run(self, *argv: str) -> str:
+        """What Python prints in this copy."""
+        done = subprocess.run(
+            [sys.executable, "-B", *argv],
+            env={**os.environ, "PYTHONPATH": str(self.top)},
+            cwd=self.top,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def passes(self, test: str) -> None:
+        """Run one test module as its author would."""
+        (self.top / "pytest.ini").write_text("[pytest]\nasyncio_mode = auto\n")
+        (self.top / "test_mine.py").write_text(test)
+        assert re.search(r"\d+ passed", self.run("-m", "pytest", "-q", "-p", "no:cacheprovider"))
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Scratch:
+    shutil.copytree(SOURCE, tmp_path / "atoll", ignore=LEFT_OUT)
+    return Scratch(tmp_path)
+
+
+def row(*, transcript: str) -> str:
+    """The page's agent under another name."""
+    (text,) = blocks("add-an-agent.md")
+    text = text.replace('name="codex"', 'name="mine"').replace('command="codex"', 'command="mine"')
+    text = text.replace('(".codex",)', '(".mine",)')
+    text = text.replace('transcript="codex"', f'transcript="{transcript}"')
+    imports = "from atoll.domain.agent.agent import Agent, Machine, Package, Seed, WatchFile"
+    return f'"""Mine."""\n\n{imports}\n\n_CONFIG = _HOOKS = ""\n\n{text}'
+
+
+def test_data_only_agent_is_one_file(scratch: Scratch) -> None:
+    scratch.add("domain/agent/catalogue/mine.py", row(transcript="codex"))
+    assert scratch.touched() == {"domain/agent/catalogue/mine.py"}
+    said = scratch.run(
+        "-c",
+        "from pathlib import Path\n"
+        "from atoll.adapters.agents.shelf import LayerShelf\n"
+        "from atoll.domain.agent.registry import AGENT_STATE, find\n"
+        "from atoll.wiring.pod import _all_agents\n"
+        "print(find('mine').command, ('mine', '.mine') in AGENT_STATE)\n"
+        "print(any(one.agent.name == 'mine' for one in LayerShelf(Path('none')).list()))\n"
+        "print(any(one.name == 'mine' for one in _all_agents()))\n",
+    )
+    assert said.split() == ["mine", "True", "True", "True"]
+
+
+def test_agent_with_readers_of_its_own_is_three_files(scratch: Scratch) -> None:
+    scratch.add("domain/agent/catalogue/mine.py", row(transcript="mine"))
+    scratch.add("domain/agent/mine/__init__.py", '"""Mine."""\n')
+    scratch.add(
+        "domain/agent/mine/cards.py",
+        "class Cards:\n    def take(self, message):\n        return []\n\n\n"
+        "TRANSCRIPTS = {'mine': Cards}\n",
+    )
+    assert len(scratch.touched()) == 3
+    said = scratch.run(
+        "-c",
+        "from atoll.domain.agent.registry import find\n"
+        "from atoll.runtime.agents.tui import TRANSCRIPTS\n"
+        "print(TRANSCRIPTS[find('mine').transcript]().take({}))\n",
+    )
+    assert said.strip() == "[]"
+
+
+def test_command_is_a_file_and_a_line(scratch: Scratch) -> None:
+    file, line = blocks("add-a-command.md")
+    place = file.splitlines()[0].removeprefix("# ")
+    scratch.add(place, file)
+    scratch.insert("surfaces/cli/command_table.py", '    "people": {', f"        {line.rstrip()}")
+    assert scratch.touched() == {place, "surfaces/cli/command_table.py"}
+    call = (
+        "import sys\nfrom atoll.surfaces.cli.command_table import run\n"
+        "sys.exit(run({}, {{}}, None))"
+    )
+    assert scratch.run("-c", call.format(["hello", "Ada"])) == "Hello, Ada.\n"
+    assert "Greet somebody." in scratch.run("-c", call.format(["--help"]))
+
+
+def test_event_is_a_line(scratch: Scratch) -> None:
+    (block,) = blocks("add-an-event.md")
+    note, line = block.splitlines()
+    scratch.insert("domain/event.py", "KINDS: Mapping[str, Kind] = dict(\n    (", f"        {line}")
+    assert scratch.touched() == {"domain/event.py"} == {note.split(":")[0].removeprefix("# ")}
+    said = scratch.run(
+        "-c", "from atoll.domain.event import KINDS; print(sorted(KINDS['lamp.switched'].fields))"
+    )
+    assert said.strip() == "['lamp_id', 'on']"
+
+
+def test_extension_is_a_package_of_its_own(scratch: Scratch) -> None:
+    page, *_ = blocks("add-an-extension.md")
+    (group,) = blocks("add-an-extension.md", "toml")
+    names = re.findall(r"def (\w+)\(self", page)
+    assert len(names) == 6, "the page says six methods"
+    # The page's class has no bodies: here each method does what the fake's does.
+    bodies = "".join(f"Mine.{name} = InMemory.{name}\n" for name in [*names, "__init__"])
+    rest = "".join(f"Mine.{name} = InMemory.{name}\n" for name in ("_stumble", "lives", "die"))
+    (scratch.top / "mine").mkdir()
+    (scratch.top / "mine" / "__init__.py").write_text("")
+    (scratch.top / "mine" / "extension.py").write_text(
+        "from atoll.adapters.extensions.in_memory import InMemory\n"
+        + page.partition("class TestMine")[0].replace(
+            "from atoll.testing import ExtensionContract", ""
+        )
+        + bodies
+        + rest
+        + "Mine._handle = lambda self, sandbox, generation: Handle(sandbox, generation, self.name)"
+        + "\n\ndef make(setup):\n    return Mine()\n"
+    )
+    info = scratch.top / "mine-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        group.replace("project.entry-points.", "").replace('"', "")
+    )
+    scratch.passes(
+        "import pytest\nfrom atoll.testing import ExtensionContract\n"
+        "from mine.extension import Mine\n\n\n"
+        "class TestMine(ExtensionContract):\n"
+        "    @pytest.fixture\n    async def extension(self):\n        return Mine()\n\n"
+        "    async def kill(self, extension, handle):\n"
+        "        extension.die(handle.sandbox_id)\n"
+    )
+    said = scratch.run(
+        "-c",
+        "from contextlib import AsyncExitStack\nfrom pathlib import Path\n"
+        "from atoll.ports.extension import ExtensionSetup\n"
+        "from atoll.wiring.control.extensions import load_extensions\n"
+        "print(*load_extensions(ExtensionSetup(Path('/h'), 't'), (), AsyncExitStack()))\n",
+    )
+    assert said.split() == ["ext.mine"]
+    assert scratch.touched() == set()
+
+
+def test_port_is_a_file_a_suite_and_its_name(scratch: Scratch) -> None:
+    port, suite = blocks("add-a-port.md")
+    for text in (port, suite):
+        scratch.add(text.splitlines()[0].removeprefix("# "), text)
+    scratch.insert(
+        "testing/__init__.py",
+        "if TYPE_CHECKING:",
+        "    from atoll.testing.contracts.lamp import LampContract",
+    )
+    scratch.insert("testing/__init__.py", "__all__ = [", '    "LampContract",')
+    scratch.insert("testing/__init__.py", "_MODULES = {", '        "LampContract": "lamp",')
+    assert scratch.touched() == {
+        "ports/lamp.py",
+        "testing/contracts/lamp.py",
+        "testing/__init__.py",
+    }
+    scratch.passes(
+        "import pytest\nfrom atoll.testing import LampContract\n\n\n"
+        "class Fake:\n    on = False\n\n"
+        "    async def switch(self, *, on):\n        self.on = on\n\n"
+        "    async def shines(self):\n        return self.on\n\n\n"
+        "class TestFake(LampContract):\n"
+        "    @pytest.fixture\n    def lamp(self):\n        return Fake()\n"
+    )
