@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from atoll.domain.approvals.approval import Approval, Verdict
+from atoll.domain.approvals.approval import Approval, ApprovalState
 from atoll.domain.event import Event, EventDraft, Gap
 from atoll.domain.event_retention import Removal, StreamSpan
 from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId, SecretId, ShareId
@@ -88,7 +88,7 @@ class ApprovalQuery:
 
     org_id: OrgId
     owner: PrincipalId
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[ApprovalState, ...] = ()
     limit: int = 100
 
 

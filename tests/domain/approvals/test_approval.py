@@ -11,12 +11,12 @@ from atoll.domain.approvals.approval import (
     MAX_WORDS,
     ONCE_LIFE,
     Approval,
+    ApprovalGrant,
+    ApprovalState,
     Asker,
     CommandAsk,
-    Reach,
+    GrantScope,
     SecretAsk,
-    Verdict,
-    Yes,
     check_command,
     denied,
     digest,
@@ -46,16 +46,22 @@ OPEN = Approval(
 COMMAND = replace(OPEN, ask=CommandAsk(("rm", "-rf", "x"), "/workspace"))
 
 
-def yes(reach: Reach = Reach.SANDBOX, *, ttl: timedelta | None = None, of: Approval = OPEN) -> Yes:
-    return Yes(reach, ttl, digest(of))
+def yes(
+    reach: GrantScope = GrantScope.SANDBOX, *, ttl: timedelta | None = None, of: Approval = OPEN
+) -> ApprovalGrant:
+    return ApprovalGrant(reach, ttl, digest(of))
 
 
 def test_yes_is_bound_to_what_was_shown() -> None:
     said = granted(OPEN, yes(), by="me", now=NOW)
-    assert (said.verdict, said.reach, said.until) == (Verdict.GRANTED, Reach.SANDBOX, None)
+    assert (said.verdict, said.reach, said.until) == (
+        ApprovalState.GRANTED,
+        GrantScope.SANDBOX,
+        None,
+    )
     assert holds(said, LATER)
     with pytest.raises(Conflict) as caught:
-        granted(OPEN, Yes(Reach.ONCE, None, "0" * 64), by="me", now=NOW)
+        granted(OPEN, ApprovalGrant(GrantScope.ONCE, None, "0" * 64), by="me", now=NOW)
     assert caught.value.code == "not_as_shown"
 
 
@@ -87,7 +93,7 @@ def test_digest_covers_what_was_cut_off() -> None:
 
 
 def test_once_and_long_times_are_bounded() -> None:
-    assert granted(OPEN, yes(Reach.ONCE), by="me", now=NOW).until == NOW + ONCE_LIFE
+    assert granted(OPEN, yes(GrantScope.ONCE), by="me", now=NOW).until == NOW + ONCE_LIFE
     short = granted(OPEN, yes(ttl=timedelta(seconds=5)), by="me", now=NOW)
     assert short.until == NOW + timedelta(seconds=5)
     assert not holds(short, NOW + timedelta(seconds=5))
@@ -96,13 +102,18 @@ def test_once_and_long_times_are_bounded() -> None:
 
 
 def test_command_is_approved_once_only() -> None:
-    assert granted(COMMAND, yes(Reach.ONCE, of=COMMAND), by="me", now=NOW).reach is Reach.ONCE
+    assert (
+        granted(COMMAND, yes(GrantScope.ONCE, of=COMMAND), by="me", now=NOW).reach
+        is GrantScope.ONCE
+    )
     with pytest.raises(Invalid):
         granted(COMMAND, yes(of=COMMAND), by="me", now=NOW)
 
 
-@pytest.mark.parametrize("verdict", [one for one in Verdict if one is not Verdict.PENDING])
-def test_decided_is_decided(verdict: Verdict) -> None:
+@pytest.mark.parametrize(
+    "verdict", [one for one in ApprovalState if one is not ApprovalState.PENDING]
+)
+def test_decided_is_decided(verdict: ApprovalState) -> None:
     done = replace(OPEN, verdict=verdict)
     for act in (
         lambda: granted(done, yes(), by="me", now=NOW),
@@ -116,7 +127,7 @@ def test_decided_is_decided(verdict: Verdict) -> None:
 def test_old_question_cannot_be_decided() -> None:
     with pytest.raises(Conflict, match="too old"):
         granted(OPEN, yes(), by="me", now=LATER)
-    assert denied(replace(OPEN, until=None), by="me", now=LATER).verdict is Verdict.DENIED
+    assert denied(replace(OPEN, until=None), by="me", now=LATER).verdict is ApprovalState.DENIED
 
 
 def test_no_keeps_the_question_away_for_a_while() -> None:
@@ -130,7 +141,7 @@ def test_no_keeps_the_question_away_for_a_while() -> None:
 def test_yes_can_be_taken_back_once() -> None:
     given_ = granted(OPEN, yes(), by="me", now=NOW)
     back = revoked(given_, reason="enough", now=NOW)
-    assert (back.verdict, back.reason) == (Verdict.REVOKED, "enough")
+    assert (back.verdict, back.reason) == (ApprovalState.REVOKED, "enough")
     assert not holds(back, NOW)
     for other in (back, OPEN):
         with pytest.raises(Conflict):
@@ -139,8 +150,8 @@ def test_yes_can_be_taken_back_once() -> None:
 
 def test_change_overtakes_what_is_open_or_granted() -> None:
     given_ = granted(OPEN, yes(), by="me", now=NOW)
-    assert overtaken(OPEN, reason="x", now=NOW).verdict is Verdict.EXPIRED
-    assert overtaken(given_, reason="x", now=NOW).verdict is Verdict.REVOKED
+    assert overtaken(OPEN, reason="x", now=NOW).verdict is ApprovalState.EXPIRED
+    assert overtaken(given_, reason="x", now=NOW).verdict is ApprovalState.REVOKED
     no = denied(OPEN, by="me", now=NOW)
     assert overtaken(no, reason="x", now=NOW) is no
 

@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 from atoll.domain.broker.passage import (
     DECIDING,
     Asked,
+    BrokerSecret,
     Headers,
     Origin,
     Passage,
     Refusal,
-    Secret,
     judge,
     judge_custom,
 )
@@ -208,7 +208,9 @@ def test_judge_default_ports_follow_the_scheme() -> None:
     )
 
 
-def custom(secret: Secret, url: str = "https://api.example/v1?a=1", **more: object) -> Passage:
+def custom(
+    secret: BrokerSecret, url: str = "https://api.example/v1?a=1", **more: object
+) -> Passage:
     asked = Asked("POST", "/broker/custom/S", "", (("Authorization", "own"), ("X-T", "own")))
     verdict = judge_custom(secret, read_target(url), asked, approved=True, dev=False)
     assert isinstance(verdict, Passage)
@@ -216,16 +218,16 @@ def custom(secret: Secret, url: str = "https://api.example/v1?a=1", **more: obje
 
 
 def test_judge_custom_is_sent_as_its_record_says() -> None:
-    bearer = custom(Secret("S", "value-123"))
+    bearer = custom(BrokerSecret("S", "value-123"))
     assert ("Authorization", "Bearer value-123") in bearer.headers
     assert bearer.origin == Origin("https", "api.example", 443, judged=True)
     assert bearer.door == "/broker/custom/S?target=https://api.example"
-    header = custom(Secret("S", "value-123", "header", "X-T"))
+    header = custom(BrokerSecret("S", "value-123", "header", "X-T"))
     assert [v for n, v in header.headers if n == "X-T"] == ["value-123"]
-    query = custom(Secret("S", "v/1", "query", "a"))
+    query = custom(BrokerSecret("S", "v/1", "query", "a"))
     assert (query.target, query.masks) == ("/v1?a=v%2F1", ("v/1", "v%2F1"))
-    assert custom(Secret("S", "v", "query", "k")).target == "/v1?a=1&k=v"
-    basic = custom(Secret("S", "pass", "basic", "user"))
+    assert custom(BrokerSecret("S", "v", "query", "k")).target == "/v1?a=1&k=v"
+    basic = custom(BrokerSecret("S", "pass", "basic", "user"))
     assert ("Authorization", "Basic dXNlcjpwYXNz") in basic.headers
     assert basic.masks == ("pass", "dXNlcjpwYXNz")
     assert ("Authorization", "own") not in (*bearer.headers, *basic.headers)
@@ -234,7 +236,7 @@ def test_judge_custom_is_sent_as_its_record_says() -> None:
 def test_judge_custom_unapproved_says_exactly_what_the_contract_says() -> None:
     target = read_target("https://API.example.com/v1/chat")
     verdict = judge_custom(
-        Secret("MY_API_KEY", "v"), target, Asked("POST", "/"), approved=False, dev=False
+        BrokerSecret("MY_API_KEY", "v"), target, Asked("POST", "/"), approved=False, dev=False
     )
     assert isinstance(verdict, Refusal)
     assert (verdict.status, verdict.error, verdict.fields) == (
@@ -253,13 +255,17 @@ def test_judge_custom_unapproved_says_exactly_what_the_contract_says() -> None:
     ],
 )
 def test_judge_custom_odd_requests_are_refused(url: str, asked: Asked, status: int) -> None:
-    verdict = judge_custom(Secret("S", "v"), read_target(url), asked, approved=True, dev=False)
+    verdict = judge_custom(
+        BrokerSecret("S", "v"), read_target(url), asked, approved=True, dev=False
+    )
     assert isinstance(verdict, Refusal) and verdict.status == status
 
 
 def test_judge_custom_plain_http_to_loopback_is_judged_as_such() -> None:
     target = read_target("http://127.0.0.1:9/x", dev=True)
-    verdict = judge_custom(Secret("S", "v"), target, Asked("GET", "/"), approved=True, dev=True)
+    verdict = judge_custom(
+        BrokerSecret("S", "v"), target, Asked("GET", "/"), approved=True, dev=True
+    )
     assert isinstance(verdict, Passage)
     assert verdict.origin == Origin("http", "127.0.0.1", 9, judged=True, loopback=True)
 

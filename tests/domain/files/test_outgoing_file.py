@@ -2,7 +2,7 @@
 
 import pytest
 
-from atoll.domain.files.outgoing_file import Verdict, aside, judge, repositories
+from atoll.domain.files.outgoing_file import FileDecision, aside, judge, repositories
 
 NOTHING: frozenset[str] = frozenset()
 BARE = ["x/HEAD", "x/objects", "x/refs"]
@@ -37,11 +37,11 @@ def test_folder_with_the_entries_of_a_repository_is_found(
     ],
 )  # fmt: skip
 def test_repository_and_all_in_it_stays_inside(path: str) -> None:
-    assert judge(path, repositories(BARE)) is Verdict.STAYS
+    assert judge(path, repositories(BARE)) is FileDecision.STAYS
 
 
 def test_tree_that_is_a_repository_stays_wholly() -> None:
-    assert judge("a/b", repositories(["HEAD", "objects", "refs"])) is Verdict.STAYS
+    assert judge("a/b", repositories(["HEAD", "objects", "refs"])) is FileDecision.STAYS
 
 
 @pytest.mark.parametrize(
@@ -59,15 +59,15 @@ def test_tree_that_is_a_repository_stays_wholly() -> None:
     ],
 )  # fmt: skip
 def test_file_that_runs_by_itself_is_named(path: str) -> None:
-    assert judge(path, NOTHING) is Verdict.FLAGGED
+    assert judge(path, NOTHING) is FileDecision.FLAGGED
 
 
 @pytest.mark.parametrize(
     "path", ["src/a.py", "README.md", "github/x", "HEAD", "vscode/tasks.json", "a.git/b", "x/envrc"]
 )
 def test_plain_file_is_not_named_unless_it_may_be_run(path: str) -> None:
-    assert judge(path, NOTHING) is Verdict.PLAIN
-    assert judge(path, NOTHING, executable=True) is Verdict.FLAGGED
+    assert judge(path, NOTHING) is FileDecision.PLAIN
+    assert judge(path, NOTHING, executable=True) is FileDecision.FLAGGED
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from atoll.domain.ids import (
     ShareId,
     TerminalId,
 )
-from atoll.domain.people.principal import ActorKind, Seat
+from atoll.domain.people.principal import ActorKind, GuestAccess
 from atoll.domain.people.share import (
     MAX_NAME,
     Guest,
@@ -32,7 +32,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 OWNER = PrincipalId("p")
 
 
-def seat(terminal: TerminalId | None) -> Seat:
+def seat(terminal: TerminalId | None) -> GuestAccess:
     guest = Guest(GuestId("gu_abcdef"), ShareId("sh_a"), PERSONAL_ORG, OWNER, "Ann", "m", NOW)
     share = Share(
         ShareId("sh_a"), PERSONAL_ORG, OWNER, SandboxId("sb_a"), terminal, Role.CONTROLLER,

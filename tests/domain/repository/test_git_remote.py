@@ -3,7 +3,7 @@ import pytest
 from atoll.domain.broker.passage import Asked, Passage, Refusal
 from atoll.domain.repository.git_remote import (
     ZERO,
-    Remote,
+    BrokerRemote,
     git_environment,
     judge_git,
     judge_update,
@@ -15,7 +15,7 @@ REMOTE = read_remote(URL, "token-123", ("agent/*", "refs/tags/v1"))
 SHA = "a" * 40
 
 
-def ask(method: str, path: str, query: str = "", remote: Remote = REMOTE) -> object:
+def ask(method: str, path: str, query: str = "", remote: BrokerRemote = REMOTE) -> object:
     return judge_git((remote,), Asked(method, path, query, (("Authorization", "own"),)))
 
 

@@ -201,7 +201,7 @@ def test_driving_under_any_stimuli_pauses_only_for_a_seated_driver_and_never_wit
 
 
 def stimulate(state: Driving, kind: str, client: str, *, amount: int, now: float) -> None:
-    if kind == "driven" and client not in state._seats:
+    if kind == "driven" and client not in state._progress:
         return
     acts = {
         "joined": lambda: state.joined(client, min(amount, state.end), now),

@@ -8,14 +8,14 @@ from atoll.domain.approvals.approval import (
     COOLDOWN,
     MAX_PENDING,
     Approval,
-    Reach,
-    Verdict,
-    Yes,
+    ApprovalGrant,
+    ApprovalState,
+    GrantScope,
     digest,
 )
 from atoll.domain.errors import AtollError, Conflict, Forbidden, LimitReached, NotFound
 from atoll.domain.ids import PrincipalId, ShareId
-from atoll.domain.people.principal import LOCAL_PERSON, ActorKind, Seat
+from atoll.domain.people.principal import LOCAL_PERSON, ActorKind, GuestAccess
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import Purpose, Secret, Use
 from atoll.domain.terminal.turn import Role
@@ -89,11 +89,11 @@ async def collected(s: Scene) -> None:
 
 async def asked(s: Scene) -> list[Approval]:
     await collected(s)
-    return list(await s.approvals.list(LOCAL_PERSON, verdicts=(Verdict.PENDING,)))
+    return list(await s.approvals.list(LOCAL_PERSON, verdicts=(ApprovalState.PENDING,)))
 
 
-def yes(approval: Approval, reach: Reach = Reach.SANDBOX) -> Yes:
-    return Yes(reach, None, digest(approval))
+def yes(approval: Approval, reach: GrantScope = GrantScope.SANDBOX) -> ApprovalGrant:
+    return ApprovalGrant(reach, None, digest(approval))
 
 
 async def test_question_becomes_an_approval_and_a_yes_reaches_the_runtime() -> None:
@@ -103,7 +103,7 @@ async def test_question_becomes_an_approval_and_a_yes_reaches_the_runtime() -> N
         (one,) = await asked(s)
         assert one.asker.sandbox_id == box.id
         said = await s.approvals.approve(LOCAL_PERSON, one.id, yes(one))
-        assert said.verdict is Verdict.GRANTED
+        assert said.verdict is ApprovalState.GRANTED
         (told,) = policies(s)[-1].approvals
         assert (told.approval_id, told.secret_id, told.host, told.port, told.once, told.until) == (
             one.id, secret.id, HOST, 443, False, None,
@@ -123,12 +123,12 @@ async def test_yes_once_is_marked_and_used_up() -> None:
         box, secret = await begun(s)
         wants(s, secret)
         (one,) = await asked(s)
-        await s.approvals.approve(LOCAL_PERSON, one.id, yes(one, Reach.ONCE))
+        await s.approvals.approve(LOCAL_PERSON, one.id, yes(one, GrantScope.ONCE))
         (told,) = policies(s)[-1].approvals
         assert told.once and told.until is not None
         s.runtime.journal.append(entry(2, "approval.used", {"approval_id": one.id}))
         await collected(s)
-        assert (await s.approvals.get(LOCAL_PERSON, one.id)).verdict is Verdict.USED
+        assert (await s.approvals.get(LOCAL_PERSON, one.id)).verdict is ApprovalState.USED
         await s.sandboxes.changed(box.org_id, None)
         assert policies(s)[-1].approvals == ()
 
@@ -136,7 +136,7 @@ async def test_yes_once_is_marked_and_used_up() -> None:
 async def test_yes_reaches_other_sandboxes_only_when_it_says_so() -> None:
     async with scene() as s:
         _, secret = await begun(s)
-        for reach, count in ((Reach.SANDBOX, 1), (Reach.ORGANIZATION, 2)):
+        for reach, count in ((GrantScope.SANDBOX, 1), (GrantScope.ORGANIZATION, 2)):
             wants(s, secret, host=f"{reach}.example.com")
             (one,) = await asked(s)
             await s.approvals.approve(LOCAL_PERSON, one.id, yes(one, reach))
@@ -223,17 +223,17 @@ async def test_question_nobody_answers_expires() -> None:
         runs(s, "make", "deploy")
         (one,) = await asked(s)
         s.clock.turn(700)
-        assert await s.approvals.list(LOCAL_PERSON, verdicts=(Verdict.PENDING,)) == []
+        assert await s.approvals.list(LOCAL_PERSON, verdicts=(ApprovalState.PENDING,)) == []
         with pytest.raises(Conflict):
-            await s.approvals.approve(LOCAL_PERSON, one.id, yes(one, Reach.ONCE))
+            await s.approvals.approve(LOCAL_PERSON, one.id, yes(one, GrantScope.ONCE))
         assert "approval.expired" in await s.kinds(box)
         del secret
 
 
-def _seat(approval: Approval) -> Seat:
+def _seat(approval: Approval) -> GuestAccess:
     """A guest's, at the very sandbox that asks."""
     asker = approval.asker
-    return Seat(
+    return GuestAccess(
         approval.org_id,
         approval.owner,
         ShareId("sh_1"),
@@ -281,7 +281,7 @@ async def test_words_are_good_once_for_one_question_and_one_person() -> None:
                 words=given.words,
             )
         said = await s.approvals.approve(TOKEN, first.id, yes(first), words=given.words.upper())
-        assert said.verdict is Verdict.GRANTED
+        assert said.verdict is ApprovalState.GRANTED
         with pytest.raises(AtollError):
             await s.approvals.approve(TOKEN, first.id, yes(first), words=given.words)
 
@@ -312,7 +312,7 @@ async def test_changed_secret_voids_what_was_asked_and_granted() -> None:
         await s.approvals.approve(LOCAL_PERSON, first.id, yes(first))
         await s.secrets.rotate(LOCAL_PERSON, "K", KEY + "2")
         verdicts = {one.id: one.verdict for one in await s.approvals.list(LOCAL_PERSON)}
-        assert verdicts == {first.id: Verdict.REVOKED, second.id: Verdict.EXPIRED}
+        assert verdicts == {first.id: ApprovalState.REVOKED, second.id: ApprovalState.EXPIRED}
         assert policies(s)[-1].approvals == ()
         with pytest.raises(Conflict):
             await s.approvals.approve(LOCAL_PERSON, second.id, yes(second))
@@ -337,7 +337,7 @@ async def test_two_hundred_answers_racing_a_change_leave_one_truth() -> None:
         done = await asyncio.gather(*(attempt(number) for number in range(200)))
         assert sum(isinstance(each, Approval) for each in done) <= 1
         now = await s.approvals.get(LOCAL_PERSON, one.id)
-        assert now.verdict in (Verdict.REVOKED, Verdict.DENIED, Verdict.EXPIRED)
+        assert now.verdict in (ApprovalState.REVOKED, ApprovalState.DENIED, ApprovalState.EXPIRED)
         await s.sandboxes.changed(box.org_id, None)
         assert policies(s)[-1].approvals == ()
         assert policies(s)[-1].customs[0].version == 2
@@ -349,8 +349,8 @@ async def test_command_is_allowed_once_and_the_runtime_told() -> None:
         s.runtime.answers["POST", "/asks/ask_c"] = (204, None)
         runs(s, "make", "deploy\x1b[2J")
         (one,) = await asked(s)
-        said = await s.approvals.approve(LOCAL_PERSON, one.id, yes(one, Reach.ONCE))
-        assert said.verdict is Verdict.USED
+        said = await s.approvals.approve(LOCAL_PERSON, one.id, yes(one, GrantScope.ONCE))
+        assert said.verdict is ApprovalState.USED
         bodies = [call.body for call in s.runtime.calls if call.path == "/asks/ask_c"]
         assert bodies == [b'{"decision":"allow"}']
 
@@ -361,9 +361,9 @@ async def test_command_nobody_waits_for_is_not_allowed() -> None:
         runs(s, "make")
         (one,) = await asked(s)
         with pytest.raises(Conflict) as caught:
-            await s.approvals.approve(LOCAL_PERSON, one.id, yes(one, Reach.ONCE))
+            await s.approvals.approve(LOCAL_PERSON, one.id, yes(one, GrantScope.ONCE))
         assert caught.value.code == "nobody_waits"
-        assert (await s.approvals.get(LOCAL_PERSON, one.id)).verdict is Verdict.EXPIRED
+        assert (await s.approvals.get(LOCAL_PERSON, one.id)).verdict is ApprovalState.EXPIRED
 
 
 async def test_command_denied_a_moment_ago_is_denied_again() -> None:
@@ -386,7 +386,7 @@ async def test_yes_for_a_time_ends() -> None:
         box, secret = await begun(s)
         wants(s, secret)
         (one,) = await asked(s)
-        short = Yes(Reach.SANDBOX, timedelta(seconds=5), digest(one))
+        short = ApprovalGrant(GrantScope.SANDBOX, timedelta(seconds=5), digest(one))
         await s.approvals.approve(LOCAL_PERSON, one.id, short)
         assert policies(s)[-1].approvals
         s.clock.turn(5)

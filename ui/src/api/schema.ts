@@ -96,6 +96,11 @@ export interface components {
             readonly approvals: readonly components["schemas"]["ApprovalView"][];
         };
         /**
+         * @description The state of an approval. Only `pending` can be decided, only `granted` revoked.
+         * @enum {string}
+         */
+        readonly ApprovalState: "pending" | "granted" | "used" | "denied" | "revoked" | "expired";
+        /**
          * @description A request and its decision. `until`: when a pending one expires, a grant ends, or a denied
          *     one may be requested again.
          */
@@ -105,14 +110,14 @@ export interface components {
             readonly decided_at: string | null;
             readonly decided_by: string | null;
             readonly digest: string;
-            readonly for: components["schemas"]["Reach"] | null;
+            readonly for: components["schemas"]["GrantScope"] | null;
             /** @enum {string} */
             readonly kind: "secret" | "command";
             readonly lines: readonly string[];
             readonly reason: string | null;
             readonly sandbox_id: string;
             readonly sandbox_name: string;
-            readonly state: components["schemas"]["Verdict"];
+            readonly state: components["schemas"]["ApprovalState"];
             readonly subject: components["schemas"]["SubjectView"];
             readonly times: number;
             readonly until: string | null;
@@ -125,7 +130,7 @@ export interface components {
          */
         readonly ApproveBody: {
             /** @default once */
-            readonly for?: components["schemas"]["Reach"];
+            readonly for?: components["schemas"]["GrantScope"];
             readonly shown: string;
             readonly ttl?: (number | string) | null;
             readonly words?: string | null;
@@ -412,6 +417,11 @@ export interface components {
             readonly after: number;
             readonly to: number;
         };
+        /**
+         * @description The scope of a grant: one request, this sandbox, or every sandbox that has the secret.
+         * @enum {string}
+         */
+        readonly GrantScope: "once" | "sandbox" | "organization";
         /** @description The secret of a link, and the name that its visitor wants. */
         readonly GuestBody: {
             readonly name?: string | null;
@@ -802,11 +812,6 @@ export interface components {
          * @enum {string}
          */
         readonly Purpose: "provider" | "custom" | "env" | "git";
-        /**
-         * @description The scope of a grant: one request, this sandbox, or every sandbox that has the secret.
-         * @enum {string}
-         */
-        readonly Reach: "once" | "sandbox" | "organization";
         /** @description The address at which its runtime answers. */
         readonly ReachabilityView: {
             readonly runtime: string;
@@ -1219,11 +1224,6 @@ export interface components {
         readonly ValueBody: {
             readonly value: string;
         };
-        /**
-         * @description The state of an approval. Only `pending` can be decided, only `granted` revoked.
-         * @enum {string}
-         */
-        readonly Verdict: "pending" | "granted" | "used" | "denied" | "revoked" | "expired";
         /** @description The workspace's mode and access; what is left out takes the profile's value. */
         readonly WorkspaceBody: {
             readonly access?: components["schemas"]["Access"] | null;

@@ -41,7 +41,7 @@ export type SetSecret = Omit<Schemas['NewSecretBody'], 'name'>;
 export type RecordingInfo = Schemas['RecordingView'];
 /** One line a search found, in a terminal or at a moment of a recording. */
 export type Found = Schemas['MatchView'];
-export type Reach = Schemas['Reach'];
+export type Reach = Schemas['GrantScope'];
 export type Approval = Schemas['ApprovalView'];
 export type NetworkRule = Schemas['RuleView'];
 export type Network = Schemas['NetworkView'];

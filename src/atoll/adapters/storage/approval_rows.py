@@ -6,11 +6,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from atoll.adapters.storage.moments import to_us
 from atoll.adapters.storage.tables import approvals
-from atoll.domain.approvals.approval import Approval, SecretAsk, Verdict
+from atoll.domain.approvals.approval import Approval, ApprovalState, SecretAsk
 from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
 from atoll.ports.store import ApprovalQuery
 
-_OPEN = (Verdict.PENDING.value, Verdict.GRANTED.value, Verdict.DENIED.value)
+_OPEN = (ApprovalState.PENDING.value, ApprovalState.GRANTED.value, ApprovalState.DENIED.value)
 
 
 _decoder = msgspec.json.Decoder(Approval)

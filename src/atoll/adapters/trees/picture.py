@@ -44,7 +44,7 @@ class LayerFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class ImageContents:
     """An image. `digest` is its manifest's, None for an image without one."""
 
     layers: tuple[LayerFile, ...]
@@ -112,7 +112,7 @@ def read_document(data: bytes, kind: type[_T]) -> _T:
 
 
 @contextmanager
-def opened(source: Path, machine: str) -> Iterator[Picture]:
+def opened(source: Path, machine: str) -> Iterator[ImageContents]:
     """Open the image at `source` for this kind of machine, with its files open meanwhile.
 
     Raises `Invalid` for what is no image, `Failed` when it contradicts itself.
@@ -129,11 +129,11 @@ def opened(source: Path, machine: str) -> Iterator[Picture]:
         yield _from_file(fd, source, machine)
 
 
-def _from_file(fd: int, source: Path, machine: str) -> Picture:
+def _from_file(fd: int, source: Path, machine: str) -> ImageContents:
     whole = Stretch(fd, 0, os.fstat(fd).st_size)
     members = _members(fd)
     if members is None or not ({"manifest.json", "index.json"} & members.keys()):
-        return Picture((LayerFile(whole),))
+        return ImageContents((LayerFile(whole),))
 
     def file(name: str) -> Stretch:
         if name not in members:
@@ -181,7 +181,7 @@ def _folder_files(folder: Path, held: ExitStack) -> Files:
     return file
 
 
-def _from_layout(file: Files, machine: str) -> Picture:
+def _from_layout(file: Files, machine: str) -> ImageContents:
     index = read_document(document(file("index.json")), Manifest)
     chosen = choose(index.manifests, machine)
     manifest, digest = _manifest(file, chosen, machine)
@@ -190,7 +190,7 @@ def _from_layout(file: Files, machine: str) -> Picture:
         LayerFile(_sized(file(_place(each.digest)), each), each.digest, diff_id)
         for each, diff_id in zip(manifest.layers, _diff_ids(manifest, config), strict=True)
     )
-    return Picture(layers, digest, _env(config))
+    return ImageContents(layers, digest, _env(config))
 
 
 def _manifest(file: Files, wanted: Descriptor, machine: str) -> tuple[Manifest, str]:
@@ -214,7 +214,7 @@ def choose(manifests: tuple[Descriptor, ...], machine: str) -> Descriptor:
     raise Invalid(f"the image is not for {architecture} machines; it has: {have}")
 
 
-def _from_saved(file: Files) -> Picture:
+def _from_saved(file: Files) -> ImageContents:
     saved = read_document(document(file("manifest.json")), tuple[_Saved, ...])
     if len(saved) != 1:
         raise Invalid(f"the archive holds {len(saved)} images: save one at a time")
@@ -228,7 +228,7 @@ def _from_saved(file: Files) -> Picture:
         LayerFile(file(name), None, diff_id)
         for name, diff_id in zip(saved[0].layers, config.rootfs.diff_ids, strict=True)
     )
-    return Picture(layers, f"sha256:{hashlib.sha256(raw).hexdigest()}", _env(config))
+    return ImageContents(layers, f"sha256:{hashlib.sha256(raw).hexdigest()}", _env(config))
 
 
 def _place(digest: str) -> str:

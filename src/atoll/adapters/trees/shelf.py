@@ -21,7 +21,7 @@ from atoll.adapters.trees import registry
 from atoll.adapters.trees.confine import confined
 from atoll.adapters.trees.found import OCI, FoundTrees, is_folder, is_tree, place_of, tree_of
 from atoll.adapters.trees.index import Entry, changed, read_index
-from atoll.adapters.trees.picture import Picture, opened
+from atoll.adapters.trees.picture import ImageContents, opened
 from atoll.adapters.trees.unpack import MIB, Caps, Unpacked, unpack
 from atoll.domain.errors import AtollError, Conflict, Failed, Forbidden, NotFound
 from atoll.domain.sandbox.image import hex_of, is_tree_name, read_reference, read_tree_name
@@ -132,7 +132,7 @@ class TreeShelf:
             self._bury(place)  # its origin is unknown
         return None
 
-    def _lay(self, picture: Picture, place: Path, report: Report) -> Entry:
+    def _lay(self, picture: ImageContents, place: Path, report: Report) -> Entry:
         size = sum(layer.stretch.size for layer in picture.layers)
         report(f"unpacking {size / MIB:.0f} MiB in layers: {len(picture.layers)}")
         making = Path(tempfile.mkdtemp(prefix=MAKING, dir=self.folder))
@@ -147,7 +147,7 @@ class TreeShelf:
         report(f"{done.files} files, {done.bytes / MIB:.0f} MiB")
         return Entry(picture.digest, done.bytes, done.files, picture.env, done.left_out)
 
-    def _unpacked(self, picture: Picture, tree: Path) -> Unpacked:
+    def _unpacked(self, picture: ImageContents, tree: Path) -> Unpacked:
         uid = self.take_uid()
         folder = os.open(tree, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:

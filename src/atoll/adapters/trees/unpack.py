@@ -19,7 +19,7 @@ from typing import Protocol
 
 import msgspec
 
-from atoll.adapters.trees.picture import LayerFile, Picture
+from atoll.adapters.trees.picture import ImageContents, LayerFile
 from atoll.domain.errors import Failed, Invalid, LimitReached
 
 MIB = 2**20
@@ -45,7 +45,7 @@ class Unpacked(msgspec.Struct, frozen=True):
     left_out: int = 0
 
 
-def unpack(picture: Picture, caps: Caps) -> Unpacked:
+def unpack(picture: ImageContents, caps: Caps) -> Unpacked:
     """Fill the current root. Raises `Invalid` (unsafe names), `Failed` (damaged), `LimitReached`,
     `OSError`."""
     work = _Work(caps)

@@ -39,7 +39,7 @@ ENDING_EVENTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class HookReport:
     """The content of one message.
 
     `transcript` is an absolute path inside. `conversation` names the conversation once something
@@ -59,7 +59,7 @@ class Hooks:
         self._asked = 0
         self._asking = False
 
-    def read(self, line: str) -> Heard | None:
+    def read(self, line: str) -> HookReport | None:
         """Return the meaning of a hook's message; None for an unknown one."""
         event = _EVENT.search(line)
         if event is None:
@@ -68,7 +68,7 @@ class Hooks:
         path = _TRANSCRIPT.search(before)
         transcript = _plain(path[1]) if path is not None and path[1].startswith("/") else None
         said = self._said(event[1], after)
-        return Heard(event[1], transcript, said, _conversation(event[1], before, after))
+        return HookReport(event[1], transcript, said, _conversation(event[1], before, after))
 
     def _said(self, event: str, rest: str) -> tuple[Said, ...]:
         tool = _TOOL.search(rest)

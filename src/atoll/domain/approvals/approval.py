@@ -35,7 +35,7 @@ MAX_PENDING = 20
 """The number of pending requests of one sandbox; further ones are dropped, not queued."""
 
 
-class Verdict(StrEnum):
+class ApprovalState(StrEnum):
     """The state of an approval. Only `pending` can be decided, only `granted` revoked."""
 
     PENDING = "pending"
@@ -46,7 +46,7 @@ class Verdict(StrEnum):
     EXPIRED = "expired"
 
 
-class Reach(StrEnum):
+class GrantScope(StrEnum):
     """The scope of a grant: one request, this sandbox, or every sandbox that has the secret."""
 
     ONCE = "once"
@@ -97,8 +97,8 @@ class Approval:
     ask: SecretAsk | CommandAsk
     asked_at: datetime
     until: datetime | None
-    verdict: Verdict = Verdict.PENDING
-    reach: Reach | None = None
+    verdict: ApprovalState = ApprovalState.PENDING
+    reach: GrantScope | None = None
     decided_at: datetime | None = None
     decided_by: str | None = None
     reason: str | None = None
@@ -106,11 +106,11 @@ class Approval:
 
 
 @dataclass(frozen=True, slots=True)
-class Yes:
+class ApprovalGrant:
     """A person's grant: its scope, its duration (None: the scope's own), and the digest of what was
     shown."""
 
-    reach: Reach
+    reach: GrantScope
     ttl: timedelta | None
     shown: str
 
@@ -168,7 +168,7 @@ def same_question(one: Approval, other: Approval) -> bool:
     )
 
 
-def granted(approval: Approval, yes: Yes, *, by: str, now: datetime) -> Approval:
+def granted(approval: Approval, yes: ApprovalGrant, *, by: str, now: datetime) -> Approval:
     """Return the approval after a grant. Raises `Conflict` when it is not pending or not what was
     shown, `Invalid` for a scope it cannot have."""
     _check_open(approval, now)
@@ -177,12 +177,12 @@ def granted(approval: Approval, yes: Yes, *, by: str, now: datetime) -> Approval
             f"What you were shown is not what {approval.id} asks: look at it again.",
             code="not_as_shown",
         )
-    if isinstance(approval.ask, CommandAsk) and yes.reach is not Reach.ONCE:
+    if isinstance(approval.ask, CommandAsk) and yes.reach is not GrantScope.ONCE:
         raise Invalid("a command is approved once, as it was shown", field="for")
-    ttl = ONCE_LIFE if yes.ttl is None and yes.reach is Reach.ONCE else yes.ttl
+    ttl = ONCE_LIFE if yes.ttl is None and yes.reach is GrantScope.ONCE else yes.ttl
     return replace(
         approval,
-        verdict=Verdict.GRANTED,
+        verdict=ApprovalState.GRANTED,
         reach=yes.reach,
         until=None if ttl is None else now + min(ttl, MAX_TTL),
         decided_at=now,
@@ -196,7 +196,7 @@ def denied(approval: Approval, *, by: str, now: datetime) -> Approval:
     _check_open(approval, now)
     return replace(
         approval,
-        verdict=Verdict.DENIED,
+        verdict=ApprovalState.DENIED,
         until=now + COOLDOWN,
         decided_at=now,
         decided_by=by,
@@ -205,36 +205,43 @@ def denied(approval: Approval, *, by: str, now: datetime) -> Approval:
 
 def revoked(approval: Approval, *, reason: str, now: datetime) -> Approval:
     """Return the approval after its revocation. Raises `Conflict` when it is not granted."""
-    if approval.verdict is not Verdict.GRANTED:
+    if approval.verdict is not ApprovalState.GRANTED:
         raise Conflict(f"{approval.id} is {approval.verdict}: only a granted one can be revoked.")
-    return replace(approval, verdict=Verdict.REVOKED, reason=reason, until=now)
+    return replace(approval, verdict=ApprovalState.REVOKED, reason=reason, until=now)
 
 
 def overtaken(approval: Approval, *, reason: str, now: datetime) -> Approval:
     """Return the approval after its subject changed or its time ran out; any that is not pending or
     granted is unchanged."""
     match approval.verdict:
-        case Verdict.PENDING:
-            return replace(approval, verdict=Verdict.EXPIRED, reason=reason, until=now)
-        case Verdict.GRANTED:
-            return replace(approval, verdict=Verdict.REVOKED, reason=reason, until=now)
-        case Verdict.USED | Verdict.DENIED | Verdict.REVOKED | Verdict.EXPIRED:  # pragma: no branch
+        case ApprovalState.PENDING:
+            return replace(approval, verdict=ApprovalState.EXPIRED, reason=reason, until=now)
+        case ApprovalState.GRANTED:
+            return replace(approval, verdict=ApprovalState.REVOKED, reason=reason, until=now)
+        case (
+            ApprovalState.USED
+            | ApprovalState.DENIED
+            | ApprovalState.REVOKED
+            | ApprovalState.EXPIRED
+        ):  # pragma: no branch
             return approval
 
 
 def holds(approval: Approval, now: datetime) -> bool:
     """Report whether a grant is still valid."""
-    return approval.verdict is Verdict.GRANTED and not _over(approval, now)
+    return approval.verdict is ApprovalState.GRANTED and not _over(approval, now)
 
 
 def late(approval: Approval, now: datetime) -> bool:
     """Report whether it ran out without a decision."""
-    return approval.verdict is Verdict.PENDING and _over(approval, now)
+    return approval.verdict is ApprovalState.PENDING and _over(approval, now)
 
 
 def silences(approval: Approval, now: datetime) -> bool:
     """Report whether it suppresses the same request: it is pending, or was denied recently."""
-    return approval.verdict in (Verdict.PENDING, Verdict.DENIED) and not _over(approval, now)
+    return approval.verdict in (ApprovalState.PENDING, ApprovalState.DENIED) and not _over(
+        approval, now
+    )
 
 
 def check_command(argv: Sequence[str], cwd: str) -> CommandAsk:
@@ -245,7 +252,7 @@ def check_command(argv: Sequence[str], cwd: str) -> CommandAsk:
 
 
 def _check_open(approval: Approval, now: datetime) -> None:
-    if approval.verdict is not Verdict.PENDING:
+    if approval.verdict is not ApprovalState.PENDING:
         raise Conflict(f"{approval.id} is {approval.verdict} already.", code="already_decided")
     if late(approval, now):
         raise Conflict(f"{approval.id} is too old to be decided.", code="already_decided")

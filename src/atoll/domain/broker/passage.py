@@ -125,7 +125,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Secret:
+class BrokerSecret:
     """A custom secret and how it is sent: `slot_name` is the header's or parameter's name, or the
     user of `basic`; `headers` are further ones allowed with it."""
 
@@ -174,7 +174,7 @@ def judge(upstream: Upstream, asked: Asked) -> Passage | Refusal:
 
 
 def judge_custom(
-    secret: Secret, target: Target, asked: Asked, *, approved: bool, dev: bool
+    secret: BrokerSecret, target: Target, asked: Asked, *, approved: bool, dev: bool
 ) -> Passage | Refusal:
     """Decide a request that sends a custom secret to `target`. `approved` is a person's approval
     for this secret, host and port; without it nothing of the request leaves."""
@@ -298,7 +298,7 @@ def _protocols(asked: Asked, provider: Provider) -> str:
     return ", ".join(one for one in offered if one in provider.subprotocols)
 
 
-def _credentials(secret: Secret) -> Headers:
+def _credentials(secret: BrokerSecret) -> Headers:
     if secret.slot == "bearer":
         return (("Authorization", f"Bearer {secret.value}"),)
     if secret.slot == "header":
@@ -308,7 +308,7 @@ def _credentials(secret: Secret) -> Headers:
     return ()
 
 
-def _spellings(secret: Secret) -> tuple[str, ...]:
+def _spellings(secret: BrokerSecret) -> tuple[str, ...]:
     """Return the outgoing secret in every spelling that an echo could return."""
     forms = [secret.value]
     if secret.slot == "query":

@@ -17,7 +17,7 @@ ASIDE: Final = ".kept"
 it."""
 
 
-class Verdict(Enum):
+class FileDecision(Enum):
     """The decision on a file: it stays inside, goes and is reported, or goes."""
 
     STAYS = "stays"
@@ -129,7 +129,7 @@ def aside(path: str, found: frozenset[str]) -> str | None:
     return f"HEAD{ASIDE}" if name == "head" and folder in found else None
 
 
-def judge(path: str, found: frozenset[str], *, executable: bool = False) -> Verdict:
+def judge(path: str, found: frozenset[str], *, executable: bool = False) -> FileDecision:
     """Decide on a file.
 
     `found` are the `repositories` of its tree. `executable`: it may be run, and was not there
@@ -138,9 +138,9 @@ def judge(path: str, found: frozenset[str], *, executable: bool = False) -> Verd
     parts = plain_path(path).split("/")
     above = ("/".join(parts[:count]) for count in range(len(parts) + 1))
     if not _GIT_NAMES.isdisjoint(parts) or not found.isdisjoint(above):
-        return Verdict.STAYS
+        return FileDecision.STAYS
     name = parts[-1]
     runs = name in _RUN_BY_THEMSELVES or name.endswith((*_ENDINGS, *_CONFIGURED))
     if executable or runs or not _FOLDERS.isdisjoint(parts[:-1]):
-        return Verdict.FLAGGED
-    return Verdict.PLAIN
+        return FileDecision.FLAGGED
+    return FileDecision.PLAIN

@@ -24,7 +24,7 @@ class ActorKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class GuestAccess:
     """The only right of a guest: a role at the terminals (or one terminal) of one sandbox that
     belongs to `owner` of `org_id`, until it ends."""
 
@@ -57,7 +57,7 @@ class Principal:
     kind: ActorKind
     interactive: bool = False
     name: str = ""
-    seat: Seat | None = None
+    seat: GuestAccess | None = None
 
 
 LOCAL_PERSON = Principal(PERSONAL_ORG, PrincipalId("person"), ActorKind.PERSON, interactive=True)

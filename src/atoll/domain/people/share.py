@@ -18,7 +18,7 @@ from atoll.domain.ids import (
     ShareId,
     TerminalId,
 )
-from atoll.domain.people.principal import ActorKind, Principal, Seat
+from atoll.domain.people.principal import ActorKind, GuestAccess, Principal
 from atoll.domain.terminal.turn import Role
 
 MAX_SHARES = 32
@@ -105,7 +105,7 @@ def principal_of(guest: Guest, share: Share) -> Principal:
     It belongs to an organization that owns nothing, so every ownership check finds that nothing is
     the guest's.
     """
-    seat = Seat(
+    seat = GuestAccess(
         org_id=share.org_id,
         owner=share.owner,
         share_id=share.id,

@@ -20,7 +20,7 @@ ZERO = "0" * 40
 
 
 @dataclass(frozen=True, slots=True)
-class Remote:
+class BrokerRemote:
     """A repository, and the ref patterns a push may change (`refs/heads/agent/*`; `*` stands for
     anything below). Without patterns no push is allowed."""
 
@@ -29,16 +29,20 @@ class Remote:
     push: tuple[str, ...] = ()
 
 
-def read_remote(url: str, token: str, push: tuple[str, ...], *, dev: bool = False) -> Remote:
+def read_remote(url: str, token: str, push: tuple[str, ...], *, dev: bool = False) -> BrokerRemote:
     """Return a remote by its https URL, with or without `.git`. Raises `ValueError`."""
     target = read_target(url, dev=dev)
     path = target.path.rstrip("/").removesuffix(".git").rstrip("/")
     if target.query or not path or plain_path(path) is not None:
         raise ValueError("a remote is https://host/path")
-    return Remote(Target(target.scheme, target.host, target.port, path, ""), token, tuple(push))
+    return BrokerRemote(
+        Target(target.scheme, target.host, target.port, path, ""), token, tuple(push)
+    )
 
 
-def judge_git(remotes: tuple[Remote, ...], asked: Asked) -> tuple[Remote, Passage] | Refusal:
+def judge_git(
+    remotes: tuple[BrokerRemote, ...], asked: Asked
+) -> tuple[BrokerRemote, Passage] | Refusal:
     """Decide a request for `/git/{host}{path}`; `asked.path` begins with the host."""
     none = Refusal(404, "unknown_remote", "no such remote here; ask the owner to allow it")
     refusal = plain_path(asked.path)
@@ -70,7 +74,7 @@ def judge_git(remotes: tuple[Remote, ...], asked: Asked) -> tuple[Remote, Passag
     return none
 
 
-def judge_update(remote: Remote, old: str, new: str, ref: str) -> str | None:
+def judge_update(remote: BrokerRemote, old: str, new: str, ref: str) -> str | None:
     """Return why a push may not move `ref` from `old` to `new`; None when it may."""
     if not _REF.fullmatch(ref) or ".." in ref or ref.endswith((".lock", ".")):
         return "this ref's name is not allowed"

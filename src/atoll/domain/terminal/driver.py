@@ -41,7 +41,7 @@ def watermarks(ring_bytes: int) -> Watermarks:
 
 
 @dataclass(slots=True)
-class Seat:
+class ClientProgress:
     """A client's progress.
 
     `since` is when its silence began to count. `trusted`: its backlog may pause the output, since
@@ -66,24 +66,24 @@ class Driving:
     end: int = 0
     driver: str | None = None
     paused: bool = False
-    _seats: dict[str, Seat] = field(default_factory=dict)
+    _progress: dict[str, ClientProgress] = field(default_factory=dict)
 
     def joined(self, client: str, offset: int, now: float) -> None:
         """Record that a client attached and has everything before `offset`. A driver that comes
         back keeps the right to pause."""
-        seat = self._seats.get(client)
-        if seat is None:
-            self._seats[client] = Seat(offset, now)
+        progress = self._progress.get(client)
+        if progress is None:
+            self._progress[client] = ClientProgress(offset, now)
         else:
-            seat.acked, seat.since, seat.left = offset, now, False
+            progress.acked, progress.since, progress.left = offset, now, False
         self._settle(now)
 
     def left(self, client: str, now: float) -> None:
         """Record that a client's connection is gone."""
         if client != self.driver:
-            self._seats.pop(client, None)
+            self._progress.pop(client, None)
             return
-        self._seats[client].left = True
+        self._progress[client].left = True
         self._settle(now)
 
     def driven(self, client: str | None, now: float) -> None:
@@ -91,11 +91,11 @@ class Driving:
         that is not attached."""
         if client == self.driver:
             return
-        before = self._driving_seat()
+        before = self._driver_progress()
         if self.driver is not None and before is not None and before.left:
-            del self._seats[self.driver]
+            del self._progress[self.driver]
         if client is not None:
-            self._seats[client].since = now
+            self._progress[client].since = now
         self.driver = client
         self._settle(now)
 
@@ -106,19 +106,19 @@ class Driving:
         Repeating one is allowed, but only progress counts; otherwise a client could hold the output
         for ever.
         """
-        seat = self._seats.get(client)
-        if seat is None or not seat.acked <= offset <= self.end:
+        progress = self._progress.get(client)
+        if progress is None or not progress.acked <= offset <= self.end:
             return False
-        if offset > seat.acked:
-            seat.acked, seat.since, seat.trusted = offset, now, True
+        if offset > progress.acked:
+            progress.acked, progress.since, progress.trusted = offset, now, True
             self._settle(now)
         return True
 
     def skipped(self, client: str, offset: int) -> None:
         """Record that a client was resynced: what it missed is no backlog any more."""
-        seat = self._seats.get(client)
-        if seat is not None:
-            seat.acked = max(seat.acked, offset)
+        progress = self._progress.get(client)
+        if progress is not None:
+            progress.acked = max(progress.acked, offset)
 
     def produced(self, end: int, now: float) -> None:
         """Record that output reaches up to `end`."""
@@ -128,40 +128,40 @@ class Driving:
     def tick(self, now: float) -> None:
         """Take the right to pause from a driver that has gone silent. One whose connection is gone
         keeps it until its turn is over."""
-        seat = self._driving_seat()
-        if seat is None or seat.left:
+        progress = self._driver_progress()
+        if progress is None or progress.left:
             return
-        if self.paused and now >= seat.since + STALL_SECONDS:
-            seat.trusted = False
+        if self.paused and now >= progress.since + STALL_SECONDS:
+            progress.trusted = False
         self._settle(now)
 
     @property
     def deadline(self) -> float | None:
         """The time at which `tick` is due next; None while it is not."""
-        seat = self._driving_seat()
-        if seat is None or seat.left:
+        progress = self._driver_progress()
+        if progress is None or progress.left:
             return None
-        return seat.since + STALL_SECONDS if self.paused else None
+        return progress.since + STALL_SECONDS if self.paused else None
 
     @property
     def present(self) -> bool:
         """True if somebody drives and is connected."""
-        seat = self._driving_seat()
-        return seat is not None and not seat.left
+        progress = self._driver_progress()
+        return progress is not None and not progress.left
 
-    def _driving_seat(self) -> Seat | None:
-        return None if self.driver is None else self._seats[self.driver]
+    def _driver_progress(self) -> ClientProgress | None:
+        return None if self.driver is None else self._progress[self.driver]
 
     def _settle(self, now: float) -> None:
         """Bring `paused` in line with the driver's backlog."""
-        seat = self._driving_seat()
-        if seat is None or not seat.trusted:
+        progress = self._driver_progress()
+        if progress is None or not progress.trusted:
             self.paused = False
             return
-        backlog = self.end - seat.acked
+        backlog = self.end - progress.acked
         if self.paused:
             self.paused = backlog > self.marks.low
         elif backlog >= self.marks.high:
             self.paused = True
             # Silence counts from the mark, not from an acknowledgement long before it.
-            seat.since = now
+            progress.since = now

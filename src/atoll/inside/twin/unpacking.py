@@ -23,7 +23,7 @@ def do_untar(root: int, path: bytes, values: dict[bytes, bytes]) -> int:
     max_files = int(values.get(b"--max-files", b"1000000"))
     max_bytes = int(values.get(b"--max-bytes", str(1 << 40).encode()))
     files = size = 0
-    place = Place(base)
+    place = ExtractDirectory(base)
     try:
         with tarfile.open(fileobj=sys.stdin.buffer, mode="r|", errors="surrogateescape") as archive:
             for info in archive:
@@ -39,7 +39,7 @@ def do_untar(root: int, path: bytes, values: dict[bytes, bytes]) -> int:
     return 0
 
 
-class Place:
+class ExtractDirectory:
     """The directory of the last file. Most files lie in or below the directory of the one before;
     otherwise a deep tree would be walked from its top for every name."""
 
@@ -60,7 +60,7 @@ class Place:
         return at
 
 
-def _extract(archive: tarfile.TarFile, info: tarfile.TarInfo, place: "Place") -> None:
+def _extract(archive: tarfile.TarFile, info: tarfile.TarInfo, place: "ExtractDirectory") -> None:
     parts = _parts(os.fsencode(info.name))
     if parts is None:
         raise Denied(UNSAFE, "the archive holds an absolute name or one with '..'")

@@ -16,7 +16,7 @@ import msgspec
 
 from atoll.domain.agent.card import Card
 from atoll.domain.agent.codex.files import CodexRolloutCards
-from atoll.domain.agent.hooks import Heard, Hooks
+from atoll.domain.agent.hooks import HookReport, Hooks
 from atoll.domain.agent.readers import TRANSCRIPTS
 from atoll.domain.errors import AtollError, Conflict
 from atoll.domain.terminal.draft import HalfTyped
@@ -249,7 +249,7 @@ class AgentWatch:
                 if heard is not None:
                     self._take(heard)
 
-    def _take(self, heard: Heard) -> None:
+    def _take(self, heard: HookReport) -> None:
         if self._session is not None:
             self._session.watched = True
             self._session.heard(heard.said)

@@ -16,10 +16,10 @@ from typing import Literal
 
 from atoll.domain.approvals.approval import (
     Approval,
+    ApprovalGrant,
+    ApprovalState,
     CommandAsk,
     SecretAsk,
-    Verdict,
-    Yes,
     denied,
     digest,
     granted,
@@ -72,7 +72,7 @@ class Approvals:
         self._issued: OrderedDict[ApprovalId, _Issued] = OrderedDict()
 
     async def list(
-        self, caller: Principal, *, verdicts: tuple[Verdict, ...] = (), limit: int = 100
+        self, caller: Principal, *, verdicts: tuple[ApprovalState, ...] = (), limit: int = 100
     ) -> Sequence[Approval]:
         """The newest first, those the caller decides."""
         query = ApprovalQuery(caller.org_id, caller.id, verdicts, max(1, min(limit, MAX_PAGE)))
@@ -84,7 +84,7 @@ class Approvals:
                 drafts, found = await sweep(rows, self._transitions, found)
                 if drafts:
                     await rows.events.append(drafts)
-        wanted = verdicts or tuple(Verdict)
+        wanted = verdicts or tuple(ApprovalState)
         return [one for one in found if one.verdict in wanted]
 
     async def get(self, caller: Principal, approval_id: str) -> Approval:
@@ -98,7 +98,7 @@ class Approvals:
         _check_person(caller)
         approval = await self.get(caller, approval_id)
         now = self._transitions.clock.now()
-        if approval.verdict is not Verdict.PENDING or late(approval, now):
+        if approval.verdict is not ApprovalState.PENDING or late(approval, now):
             raise Conflict(f"{approval.id} is not open any more.", code="already_decided")
         words = "-".join("".join(secrets.choice(_SYLLABLES) for _ in range(2)) for _ in range(2))
         made = Confirmation(words, digest(approval), now + CONFIRMATION_LIFE)
@@ -109,7 +109,7 @@ class Approvals:
         return made
 
     async def approve(
-        self, caller: Principal, approval_id: str, yes: Yes, *, words: str | None = None
+        self, caller: Principal, approval_id: str, yes: ApprovalGrant, *, words: str | None = None
     ) -> Approval:
         """Say yes to exactly what was shown. Raises `Forbidden` for whoever is not a person at
         a browser or a terminal, `Conflict` (decided, changed, or not as shown)."""
@@ -123,7 +123,7 @@ class Approvals:
             if _stale(approval, secret):
                 after = overtaken(approval, reason="The secret was changed.", now=now)
             await self._keep(rows, after, actor=caller)
-        if after.verdict is not Verdict.GRANTED:
+        if after.verdict is not ApprovalState.GRANTED:
             raise Conflict(
                 f"The secret that {approval.id} asks for was changed meanwhile: it has to ask "
                 "again.",
@@ -151,7 +151,7 @@ class Approvals:
         return await self._carry_out(after, caller)
 
     def _check_presence(
-        self, caller: Principal, approval: Approval, yes: Yes, words: str | None
+        self, caller: Principal, approval: Approval, yes: ApprovalGrant, words: str | None
     ) -> None:
         """A browser's person is present; a token's proves it by the words of this question."""
         if caller.interactive:
@@ -195,7 +195,7 @@ class Approvals:
     async def _answer(self, approval: Approval, caller: Principal) -> Approval:
         """Once, as a command is asked: a yes is used up by telling it."""
         decision: Literal["allow", "deny"] = (
-            "allow" if approval.verdict is Verdict.GRANTED else "deny"
+            "allow" if approval.verdict is ApprovalState.GRANTED else "deny"
         )
         try:
             sandbox = await self._sandboxes.get(caller, approval.asker.sandbox_id)
@@ -205,13 +205,15 @@ class Approvals:
             if decision == "deny":
                 return approval
             now, reason = self._transitions.clock.now(), "Its asker was gone."
-            await self._settle(replace(approval, verdict=Verdict.EXPIRED, reason=reason, until=now))
+            await self._settle(
+                replace(approval, verdict=ApprovalState.EXPIRED, reason=reason, until=now)
+            )
             raise Conflict(
                 f"Nobody waits for {approval.id} any more ({err.message}): nothing was run.",
                 code="nobody_waits",
             ) from err
         if decision == "allow":
-            return await self._settle(replace(approval, verdict=Verdict.USED))
+            return await self._settle(replace(approval, verdict=ApprovalState.USED))
         return approval
 
     async def _settle(self, approval: Approval) -> Approval:

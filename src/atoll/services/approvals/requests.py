@@ -17,10 +17,10 @@ from atoll.domain.approvals.approval import (
     COMMAND_LIFE,
     MAX_PENDING,
     Approval,
+    ApprovalState,
     Asker,
     CommandAsk,
     SecretAsk,
-    Verdict,
     check_command,
     late,
     overtaken,
@@ -136,9 +136,9 @@ class Asks:
             return Taken()
         approval = await rows.approvals.get(sandbox.org_id, ApprovalId(told.approval_id))
         mine = approval is not None and approval.asker.sandbox_id == sandbox.id
-        if approval is None or not mine or approval.verdict is not Verdict.GRANTED:
+        if approval is None or not mine or approval.verdict is not ApprovalState.GRANTED:
             return Taken()
-        after = replace(approval, verdict=Verdict.USED)
+        after = replace(approval, verdict=ApprovalState.USED)
         await rows.approvals.put(after)
         return Taken((approval_event(self._transitions, after, actor=SYSTEM),))
 
@@ -192,15 +192,15 @@ class Asks:
         for other in others:
             if not same_question(other, approval) or not silences(other, now):
                 continue
-            if command and other.verdict is Verdict.PENDING:
+            if command and other.verdict is ApprovalState.PENDING:
                 continue  # another process waits for an answer of its own
-            if other.verdict is Verdict.PENDING:
+            if other.verdict is ApprovalState.PENDING:
                 await rows.approvals.put(replace(other, times=other.times + 1))
             return Taken(call=_no(approval) if command else None)
         pending = sum(
             1
             for other in others
-            if other.verdict is Verdict.PENDING
+            if other.verdict is ApprovalState.PENDING
             and other.asker.sandbox_id == approval.asker.sandbox_id
         )
         if pending < MAX_PENDING:

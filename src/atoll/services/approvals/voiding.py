@@ -3,7 +3,13 @@
 Also the one place that says how an approval becomes an event.
 """
 
-from atoll.domain.approvals.approval import Approval, CommandAsk, SecretAsk, Verdict, overtaken
+from atoll.domain.approvals.approval import (
+    Approval,
+    ApprovalState,
+    CommandAsk,
+    SecretAsk,
+    overtaken,
+)
 from atoll.domain.event import EventDraft, Json, sandbox_stream
 from atoll.domain.people.principal import Principal
 from atoll.domain.secrets.secret import Secret
@@ -30,9 +36,9 @@ async def void_approvals(
 def approval_event(transitions: Transitions, approval: Approval, *, actor: Principal) -> EventDraft:
     """The event that says where an approval now stands (not that it was asked)."""
     extra: dict[str, Json] = {}
-    if approval.verdict in (Verdict.GRANTED, Verdict.DENIED):
+    if approval.verdict in (ApprovalState.GRANTED, ApprovalState.DENIED):
         extra["until"] = None if approval.until is None else approval.until.isoformat()
-    if approval.verdict is Verdict.GRANTED:
+    if approval.verdict is ApprovalState.GRANTED:
         extra["reach"] = approval.reach
     return EventDraft(
         id=transitions.identifiers.event(),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import msgspec
 import structlog
 
-from atoll.domain.approvals.approval import Approval, Reach, SecretAsk, holds
+from atoll.domain.approvals.approval import Approval, GrantScope, SecretAsk, holds
 from atoll.domain.broker.provider import PLACEHOLDER_PREFIX, PROVIDERS, broker_environment
 from atoll.domain.errors import AtollError, Conflict, Failed, Invalid
 from atoll.domain.ids import SandboxId, SecretId
@@ -291,12 +291,12 @@ def _grant(approval: Approval, ask: SecretAsk) -> Approved:
         host=ask.host,
         port=ask.port,
         until=None if approval.until is None else approval.until.timestamp(),
-        once=approval.reach is Reach.ONCE,
+        once=approval.reach is GrantScope.ONCE,
     )
 
 
 def _reaches(approval: Approval, sandbox: Sandbox) -> bool:
-    return approval.reach is Reach.ORGANIZATION or approval.asker.sandbox_id == sandbox.id
+    return approval.reach is GrantScope.ORGANIZATION or approval.asker.sandbox_id == sandbox.id
 
 
 def _current(secret: Secret | None, ask: SecretAsk) -> bool:

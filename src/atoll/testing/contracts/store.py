@@ -17,7 +17,14 @@ from datetime import timedelta
 
 import pytest
 
-from atoll.domain.approvals.approval import Approval, Asker, CommandAsk, Reach, SecretAsk, Verdict
+from atoll.domain.approvals.approval import (
+    Approval,
+    ApprovalState,
+    Asker,
+    CommandAsk,
+    GrantScope,
+    SecretAsk,
+)
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import (
     PERSONAL_ORG,
@@ -297,8 +304,10 @@ class StoreContract(EventLogContract):
 
     async def test_approvals_are_found_by_who_decides_and_by_what_they_are_about(self) -> None:
         one, command = approval(1), replace(approval(2), ask=CommandAsk(("a", "b"), "/"))
-        other = replace(approval(3, owner=OTHER), verdict=Verdict.GRANTED, reach=Reach.ONCE)
-        done = replace(approval(4), verdict=Verdict.EXPIRED, until=None)
+        other = replace(
+            approval(3, owner=OTHER), verdict=ApprovalState.GRANTED, reach=GrantScope.ONCE
+        )
+        done = replace(approval(4), verdict=ApprovalState.EXPIRED, until=None)
         async with self.opened() as store, store.begin() as rows:
             for each in (one, command, other, done, replace(one, times=7)):
                 await rows.approvals.put(each)
@@ -307,7 +316,7 @@ class StoreContract(EventLogContract):
             assert await rows.approvals.get(OrgId("else"), one.id) is None
             page = await rows.approvals.page(ApprovalQuery(PERSONAL_ORG, OWNER))
             assert [each.id for each in page] == [done.id, command.id, one.id]
-            pending = ApprovalQuery(PERSONAL_ORG, OWNER, (Verdict.PENDING,), limit=1)
+            pending = ApprovalQuery(PERSONAL_ORG, OWNER, (ApprovalState.PENDING,), limit=1)
             assert await rows.approvals.page(pending) == [command]
             mine = await rows.approvals.open(
                 PERSONAL_ORG, sandbox_id=SandboxId("sb_none"), owner=OWNER

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import unquote
 
-from atoll.domain.broker.passage import Secret
+from atoll.domain.broker.passage import BrokerSecret
 from atoll.domain.broker.provider import PROVIDERS, Upstream, safe_base_url
 from atoll.domain.network.host import Target
-from atoll.domain.repository.git_remote import Remote, read_remote
+from atoll.domain.repository.git_remote import BrokerRemote, read_remote
 from atoll.wire.contract.policy import Approved, CustomSecret, Policy
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}")
@@ -45,7 +45,7 @@ class Credentials:
     upstreams: Mapping[str, Upstream] = field(default_factory=dict)
     customs: Mapping[str, CustomSecret] = field(default_factory=dict)
     approvals: tuple[Approved, ...] = ()
-    remotes: tuple[Remote, ...] = ()
+    remotes: tuple[BrokerRemote, ...] = ()
     dev: bool = False
     no_fetch: frozenset[str] = frozenset()
 
@@ -114,12 +114,12 @@ def read_credentials(
     )
 
 
-def make_secret(custom: CustomSecret) -> Secret:
+def make_secret(custom: CustomSecret) -> BrokerSecret:
     """Return a custom secret as the domain's rules take it."""
-    return Secret(custom.name, custom.value, custom.slot, custom.slot_name, custom.headers)
+    return BrokerSecret(custom.name, custom.value, custom.slot, custom.slot_name, custom.headers)
 
 
-def make_remote_ref(remote: Remote) -> CredentialRef:
+def make_remote_ref(remote: BrokerRemote) -> CredentialRef:
     """Return the reference to a git remote's credential."""
     return CredentialRef("git", _address(remote))
 
@@ -133,11 +133,11 @@ def read_target_query(query: str) -> str | None:
     return text if "://" in text.partition("?")[0] else unquote(text)
 
 
-def _address(remote: Remote) -> str:
+def _address(remote: BrokerRemote) -> str:
     return f"{remote.target.scheme}://{remote.target.authority}{remote.target.path}"
 
 
-def _read_remotes(policy: Policy) -> tuple[Remote, ...]:
+def _read_remotes(policy: Policy) -> tuple[BrokerRemote, ...]:
     found = []
     for one in policy.remotes:
         try:

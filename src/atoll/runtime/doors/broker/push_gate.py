@@ -5,14 +5,14 @@ that git can report the reason for each ref.
 """
 
 from atoll.domain.broker.passage import Refusal
-from atoll.domain.repository.git_remote import Remote, judge_update
+from atoll.domain.repository.git_remote import BrokerRemote, judge_update
 from atoll.wire.git.receive_pack import BadPush, CommandReader, refusal
 
 
 class PushGate:
     """The gate of one request to `git-receive-pack`."""
 
-    def __init__(self, remote: Remote) -> None:
+    def __init__(self, remote: BrokerRemote) -> None:
         self._remote = remote
         self._reader = CommandReader()
         self._held: list[bytes] = []

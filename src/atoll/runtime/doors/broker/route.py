@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from atoll.domain.broker.passage import Passage
 from atoll.domain.broker.price import PRICES
 from atoll.domain.redaction.literals import Literals
-from atoll.domain.repository.git_remote import Remote
+from atoll.domain.repository.git_remote import BrokerRemote
 from atoll.runtime.doors.broker.credentials import CredentialRef
 from atoll.runtime.doors.broker.request import BrokerRequest
 from atoll.runtime.doors.broker.response import ResponsePlans
@@ -32,7 +32,7 @@ class BrokerRoute:
     keys: Literals = field(repr=False)
     costs: bool
     plans: ResponsePlans
-    pushed: Remote | None = field(default=None, repr=False)
+    pushed: BrokerRemote | None = field(default=None, repr=False)
     judged: bool = False
 
     def render_head(self, request: BrokerRequest) -> bytes:
@@ -51,7 +51,7 @@ def make_route(
     request: BrokerRequest,
     passage: Passage,
     credential: CredentialRef,
-    pushed: Remote | None = None,
+    pushed: BrokerRemote | None = None,
 ) -> BrokerRoute:
     """Return the route of a passage for requests of this shape."""
     shape = request.shape

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.domain.errors import Invalid
-from atoll.domain.files.outgoing_file import ASIDE, Verdict, aside, judge, repositories
+from atoll.domain.files.outgoing_file import ASIDE, FileDecision, aside, judge, repositories
 from atoll.surfaces.cli.console.output import note
 
 SHOWN = 10
@@ -45,7 +45,7 @@ def take_repositories_out(tree: Path, notices: Notices) -> None:
             "commits, and `atoll cp NAME:PATH -` its files as tar"
         )
     for path, mode in entries(tree):
-        if judge(path, found) is Verdict.STAYS:
+        if judge(path, found) is FileDecision.STAYS:
             notices.stayed.append(path)
             _remove(tree / path)
         elif _is_flagged(path, found, mode):
@@ -82,7 +82,7 @@ def entries(tree: Path) -> Iterator[tuple[str, int]]:
 def _is_flagged(path: str, found: frozenset[str], mode: int) -> bool:
     program = stat.S_ISREG(mode) and bool(mode & 0o111)
     verdict = judge(path, found, executable=program)
-    return verdict is Verdict.FLAGGED and not stat.S_ISDIR(mode)
+    return verdict is FileDecision.FLAGGED and not stat.S_ISDIR(mode)
 
 
 def _rename(path: Path, name: str) -> None:

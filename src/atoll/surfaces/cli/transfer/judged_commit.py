@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from atoll.domain.errors import Conflict
-from atoll.domain.files.outgoing_file import Verdict, judge, repositories
+from atoll.domain.files.outgoing_file import FileDecision, judge, repositories
 from atoll.surfaces.cli.transfer.local_git import LocalGit
 from atoll.surfaces.cli.transfer.sparse import Room
 
@@ -36,7 +36,8 @@ def judge_commit(
     return tuple(
         change.path
         for change in changes
-        if judge(change.path, frozenset(), executable=_is_new_program(change)) is Verdict.FLAGGED
+        if judge(change.path, frozenset(), executable=_is_new_program(change))
+        is FileDecision.FLAGGED
     )
 
 
@@ -76,7 +77,7 @@ def _check(
     ).split("\0")  # fmt: skip
     touched = {path.lstrip("\n") for path in on_the_way} | {change.path for change in changes}
     found = repositories((*whole, *touched))
-    inside = sorted(path for path in touched if path and judge(path, found) is Verdict.STAYS)
+    inside = sorted(path for path in touched if path and judge(path, found) is FileDecision.STAYS)
     if inside:
         more = f" and {len(inside) - SHOWN} more" if len(inside) > SHOWN else ""
         raise Conflict(

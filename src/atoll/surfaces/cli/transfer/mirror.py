@@ -24,7 +24,7 @@ from atoll.client.answer import Json
 from atoll.client.client import Client
 from atoll.client.transport import Call, at
 from atoll.domain.errors import Conflict, Invalid, NotFound
-from atoll.domain.files.outgoing_file import Verdict, judge, repositories
+from atoll.domain.files.outgoing_file import FileDecision, judge, repositories
 from atoll.surfaces.cli.commands.work.cp import StreamFile, total_of
 from atoll.surfaces.cli.console.memory import state_file
 from atoll.surfaces.cli.transfer.arrived_tree import Notices
@@ -126,7 +126,7 @@ def bring_back(
 def _staying(changed: set[str], fresh: Path, root: Path) -> set[str]:
     # What is here already and what comes may make a repository together.
     found = repositories((*_paths(fresh), *_paths(root)))
-    return {path for path in changed if judge(path, found) is Verdict.STAYS}
+    return {path for path in changed if judge(path, found) is FileDecision.STAYS}
 
 
 def _paths(root: Path) -> Iterator[str]:
@@ -139,7 +139,7 @@ def _paths(root: Path) -> Iterator[str]:
 
 def _is_flagged(path: str, theirs: Tree, ours: Tree) -> bool:
     program = theirs[path].startswith("x") and not ours.get(path, "").startswith("x")
-    return judge(path, frozenset(), executable=program) is Verdict.FLAGGED
+    return judge(path, frozenset(), executable=program) is FileDecision.FLAGGED
 
 
 def scan(root: Path) -> Tree:

@@ -14,11 +14,11 @@ from starlette.responses import Response
 
 from atoll.domain.approvals.approval import (
     Approval,
+    ApprovalGrant,
+    ApprovalState,
     CommandAsk,
-    Reach,
+    GrantScope,
     SecretAsk,
-    Verdict,
-    Yes,
     digest,
     shown_lines,
     spelled_out,
@@ -32,7 +32,7 @@ from atoll.surfaces.http.server.problems import problems
 router = APIRouter(prefix="/v1/approvals", tags=["approvals"], route_class=JsonRoute)
 
 ApprovalId = Annotated[str, Path(min_length=1, max_length=100)]
-States = Annotated[list[Verdict], Query(description="Only these states; may be repeated.")]
+States = Annotated[list[ApprovalState], Query(description="Only these states; may be repeated.")]
 
 
 class ApproveBody(Body):
@@ -42,7 +42,7 @@ class ApproveBody(Body):
     from a terminal. `ttl` None: as long as the scope itself.
     """
 
-    reach: Annotated[Reach, Field(alias="for")] = Reach.ONCE
+    reach: Annotated[GrantScope, Field(alias="for")] = GrantScope.ONCE
     ttl: Seconds | None = None
     shown: Annotated[str, Field(min_length=64, max_length=64, strict=True)]
     words: Word | None = None
@@ -66,14 +66,14 @@ class ApprovalView(Shown):
 
     approval_id: str
     kind: Literal["secret", "command"]
-    state: Verdict
+    state: ApprovalState
     sandbox_id: str
     sandbox_name: str
     subject: SubjectView
     lines: list[str]
     digest: str
     times: int
-    reach: Annotated[Reach | None, Field(alias="for")]
+    reach: Annotated[GrantScope | None, Field(alias="for")]
     asked_at: str
     until: str | None
     decided_at: str | None
@@ -129,7 +129,7 @@ async def approve(
 ) -> Response:
     """Approve exactly what was shown."""
     ttl = None if body.ttl is None else timedelta(seconds=int(body.ttl))
-    yes = Yes(body.reach, ttl, body.shown)
+    yes = ApprovalGrant(body.reach, ttl, body.shown)
     return Json(_view(await atoll.approvals.approve(caller, approval, yes, words=body.words)))
 
 

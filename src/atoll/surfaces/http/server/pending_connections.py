@@ -18,7 +18,7 @@ MAX_NEAR: Final = 256
 MAX_KNOWN: Final = 512
 
 
-class Guest(Protocol):
+class PendingConnection(Protocol):
     """A connection that can be closed."""
 
     def give_up(self) -> None:
@@ -29,44 +29,46 @@ class Crowd:
     """The connections of one server. Those of this machine (loopback, unix sockets) are `near`."""
 
     def __init__(self) -> None:
-        self._near: dict[Guest, None] = {}
-        self._far: dict[Guest, str] = {}
-        self._of: defaultdict[str, dict[Guest, None]] = defaultdict(dict)
-        self._known: set[Guest] = set()
+        self._near: dict[PendingConnection, None] = {}
+        self._far: dict[PendingConnection, str] = {}
+        self._of: defaultdict[str, dict[PendingConnection, None]] = defaultdict(dict)
+        self._known: set[PendingConnection] = set()
 
-    def enter(self, guest: Guest, address: str | None) -> None:
+    def enter(self, connection: PendingConnection, address: str | None) -> None:
         """Count a new connection; `address` is None for a unix socket. May close another."""
         if address is None or _is_near(address):
             self._bound(self._near, MAX_NEAR)
-            self._near[guest] = None
+            self._near[connection] = None
             return
         self._bound(self._of[address], MAX_OF_ADDRESS)
         self._bound(self._far, MAX_FAR)
-        self._far[guest] = address
-        self._of[address][guest] = None
+        self._far[connection] = address
+        self._of[address][connection] = None
 
-    def know(self, guest: Guest) -> bool:
+    def know(self, connection: PendingConnection) -> bool:
         """Record that a request on it was authenticated: it is counted separately, as long as there
         is room. Returns whether it is known now."""
-        if guest not in self._known and len(self._known) < MAX_KNOWN:
-            self.leave(guest)
-            self._known.add(guest)
-        return guest in self._known
+        if connection not in self._known and len(self._known) < MAX_KNOWN:
+            self.leave(connection)
+            self._known.add(connection)
+        return connection in self._known
 
-    def leave(self, guest: Guest) -> None:
+    def leave(self, connection: PendingConnection) -> None:
         """Remove a connection that is closed or handed over. Repeating it is harmless."""
-        self._near.pop(guest, None)
-        self._known.discard(guest)
-        address = self._far.pop(guest, None)
+        self._near.pop(connection, None)
+        self._known.discard(connection)
+        address = self._far.pop(connection, None)
         if address is not None:
             of_address = self._of[address]
-            del of_address[guest]
+            del of_address[connection]
             if not of_address:
                 del self._of[address]
 
-    def _bound(self, guests: "dict[Guest, None] | dict[Guest, str]", most: int) -> None:
-        if len(guests) >= most:
-            oldest = next(iter(guests))
+    def _bound(
+        self, connections: "dict[PendingConnection, None] | dict[PendingConnection, str]", most: int
+    ) -> None:
+        if len(connections) >= most:
+            oldest = next(iter(connections))
             self.leave(oldest)
             oldest.give_up()
 

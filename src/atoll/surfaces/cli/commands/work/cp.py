@@ -17,7 +17,7 @@ from atoll.client.answer import Answer, Json
 from atoll.client.client import Client
 from atoll.client.transport import Call, Stream, at, get, post
 from atoll.domain.errors import Invalid, NotFound
-from atoll.domain.files.outgoing_file import Verdict, judge
+from atoll.domain.files.outgoing_file import FileDecision, judge
 from atoll.domain.size import spelled_size
 from atoll.surfaces.cli.attach.guard import Guarded
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -140,7 +140,7 @@ def _fetch(api: Client, place: Place, target: str, *, said: tuple[tuple[str, str
 def _check(place: Place, landing: Path, *, size: int) -> None:
     """Report a large size, and raise `LimitReached` where it does not fit, `Invalid` for a part of
     a repository's own folder: git here would run what its settings name."""
-    if judge(place.path, frozenset()) is Verdict.STAYS:
+    if judge(place.path, frozenset()) is FileDecision.STAYS:
         raise Invalid(
             f"{place.path} belongs to a git repository, which never leaves as one: `atoll pull` "
             "brings its commits, and `-` in place of a path prints its bytes"
@@ -149,7 +149,7 @@ def _check(place: Place, landing: Path, *, size: int) -> None:
     Room(landing.parent).admit(size, what)
     if size >= TOLD_BYTES:
         note(f"{what} is {spelled_size(size)} large")
-    if judge(landing.name, frozenset()) is Verdict.FLAGGED and size:
+    if judge(landing.name, frozenset()) is FileDecision.FLAGGED and size:
         Notices(flagged=[landing.name]).tell()
 
 
