@@ -16,11 +16,11 @@ from aiohttp import web
 from atoll.ports.runtime_boot import Agent
 from atoll.runtime.agents.agents import Agents
 from atoll.runtime.api.app import build
+from atoll.runtime.api.parts import Parts
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.health import Activity
 from atoll.runtime.journal.control_plane import ControlPlane
 from atoll.runtime.journal.journal import Journal
-from atoll.runtime.parts import Parts
 from atoll.runtime.recordings.recordings import Recordings
 from atoll.runtime.recordings.shelf import Bounds, RecordingStore
 from atoll.runtime.spawners.local import local

@@ -22,6 +22,7 @@ from atoll.domain.errors import Invalid
 from atoll.ports.runtime_boot import RuntimeBoot, Stand
 from atoll.runtime.agents.agents import Agents
 from atoll.runtime.api.app import build
+from atoll.runtime.api.parts import Parts
 from atoll.runtime.doors.approvals.command_requests import CommandRequests
 from atoll.runtime.doors.approvals.endpoint import ApprovalEndpoint
 from atoll.runtime.doors.broker.broker import BrokerParts, serve_broker
@@ -36,7 +37,6 @@ from atoll.runtime.health import Activity
 from atoll.runtime.idle_end import IdleEnd
 from atoll.runtime.journal.control_plane import ControlPlane
 from atoll.runtime.journal.journal import Journal
-from atoll.runtime.parts import Parts
 from atoll.runtime.policy.policy import StandingPolicy
 from atoll.runtime.policy.redactions import Redactions
 from atoll.runtime.ports import Ports

@@ -15,10 +15,10 @@ from atoll.domain.errors import Unavailable
 from atoll.ports.spawner import Leftovers, Process, ProcessSpec, Pty
 from atoll.runtime.agents.agents import Agents
 from atoll.runtime.api.app import build
+from atoll.runtime.api.parts import Parts
 from atoll.runtime.execs.execs import Execs
 from atoll.runtime.health import Activity
 from atoll.runtime.journal.journal import Journal
-from atoll.runtime.parts import Parts
 from atoll.runtime.tasks import Tasks
 from atoll.runtime.terminals.terminals import Defaults, Terminals
 from atoll.wire.terminal.scrollback import MIN_CAPACITY, Scrollback

@@ -17,9 +17,9 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from atoll.inside.program import init_binary
 from atoll.runtime.api.files import routes
+from atoll.runtime.api.parts import Parts
 from atoll.runtime.api.problems import problems
 from atoll.runtime.files.files import Files
-from atoll.runtime.parts import Parts
 from atoll.runtime.spawners.local import local
 
 INITS = [

@@ -14,6 +14,7 @@ from atoll.runtime.agents.orders import AgentOrder
 from atoll.runtime.agents.session import AgentRecord, AgentSession, forbid_viewers
 from atoll.runtime.agents.stopping import Gaps
 from atoll.runtime.api.cards import page, stream_cards
+from atoll.runtime.api.parts import Parts
 from atoll.runtime.api.requests import (
     answer,
     check_cwd,
@@ -22,7 +23,6 @@ from atoll.runtime.api.requests import (
     query_integer,
     read_json,
 )
-from atoll.runtime.parts import Parts
 from atoll.runtime.terminals.terminals import TerminalRequest
 
 RING_BYTES = 256 * 1024

@@ -14,6 +14,7 @@ from atoll.runtime.api.agents import routes as agent_routes
 from atoll.runtime.api.approvals import routes as ask_routes
 from atoll.runtime.api.execs import routes as exec_routes
 from atoll.runtime.api.files import routes as file_routes
+from atoll.runtime.api.parts import Parts
 from atoll.runtime.api.policy import routes as policy_routes
 from atoll.runtime.api.ports import routes as port_routes
 from atoll.runtime.api.problems import problems
@@ -21,7 +22,6 @@ from atoll.runtime.api.recordings import routes as reading_routes
 from atoll.runtime.api.requests import MAX_JSON_BYTES, answer, query_integer, read_json
 from atoll.runtime.api.terminals import routes as terminal_routes
 from atoll.runtime.health import Counts
-from atoll.runtime.parts import Parts
 from atoll.wire.contract.journal import AckBody
 
 JOURNAL_PAGE = 200

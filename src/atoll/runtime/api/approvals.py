@@ -3,9 +3,9 @@
 import msgspec
 from aiohttp import web
 
+from atoll.runtime.api.parts import Parts
 from atoll.runtime.api.requests import answer, read_json
 from atoll.runtime.doors.approvals.command_requests import CommandRequest
-from atoll.runtime.parts import Parts
 from atoll.wire.contract.journal import DecideBody
 
 

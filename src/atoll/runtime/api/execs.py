@@ -7,6 +7,7 @@ import msgspec
 from aiohttp import web
 
 from atoll.domain.errors import Invalid
+from atoll.runtime.api.parts import Parts
 from atoll.runtime.api.requests import (
     answer,
     check_argv,
@@ -19,7 +20,6 @@ from atoll.runtime.api.requests import (
 )
 from atoll.runtime.execs.exec import Exec
 from atoll.runtime.execs.execs import ExecRequest
-from atoll.runtime.parts import Parts
 from atoll.wire.contract.call import NDJSON
 from atoll.wire.contract.execs import (
     ExecBody,

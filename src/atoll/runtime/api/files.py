@@ -15,12 +15,12 @@ from aiohttp import web
 
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.files.workspace_path import named_path, workspace_path
+from atoll.runtime.api.exit import Exit
+from atoll.runtime.api.parts import Parts
 from atoll.runtime.api.requests import answer, query_flag, query_integer, read_json
 from atoll.runtime.files.content import Content
-from atoll.runtime.files.exit import Exit
 from atoll.runtime.files.files import MAX_PAGE, Change
 from atoll.runtime.files.tool import Tool
-from atoll.runtime.parts import Parts
 from atoll.wire.contract.files import EntryPage, MkdirBody, MoveBody
 
 CHUNK_BYTES = 256 * 1024

@@ -3,8 +3,8 @@
 from aiohttp import web
 
 from atoll.domain.errors import Invalid
+from atoll.runtime.api.parts import Parts
 from atoll.runtime.api.requests import answer
-from atoll.runtime.parts import Parts
 from atoll.wire.contract.policy import (
     MAX_POLICY_BYTES,
     BadPolicy,

@@ -14,7 +14,7 @@ from aiohttp import WSMsgType, web
 
 from atoll.domain.errors import Invalid
 from atoll.domain.network.forwarded_port import read_port
-from atoll.runtime.parts import Parts
+from atoll.runtime.api.parts import Parts
 
 CHUNK_BYTES = 64 * 1024
 MAX_FRAME_BYTES = 2**20

@@ -8,12 +8,12 @@ from aiohttp import web
 from atoll.domain.errors import Invalid
 from atoll.domain.terminal.mark import Mark
 from atoll.domain.terminal.search_pattern import read_pattern
+from atoll.runtime.api.attach_request import read_attach_request
+from atoll.runtime.api.parts import Parts
 from atoll.runtime.api.requests import answer, query_flag, query_integer
-from atoll.runtime.parts import Parts
+from atoll.runtime.recordings.search import MAX_MATCHES, Wanted, ring_lines, search
 from atoll.runtime.recordings.shelf import Recording
 from atoll.runtime.terminals.observer import Author
-from atoll.runtime.terminals.search import MAX_MATCHES, Wanted, ring_lines, search
-from atoll.runtime.terminals.viewers.arrival import read_attach_request
 
 CAST = "application/x-asciicast"
 PIECE_BYTES = 64 * 1024

@@ -9,6 +9,8 @@ from atoll.domain.terminal.size import clamp
 from atoll.domain.terminal.softlock import Strictness
 from atoll.runtime.agents.orders import AgentOrder
 from atoll.runtime.api.cards import stream_cards
+from atoll.runtime.api.handover import hand_over
+from atoll.runtime.api.parts import Parts
 from atoll.runtime.api.requests import (
     answer,
     check_argv,
@@ -18,11 +20,9 @@ from atoll.runtime.api.requests import (
     read_json,
     signal_number,
 )
-from atoll.runtime.parts import Parts
 from atoll.runtime.terminals.record import TerminalRecord
 from atoll.runtime.terminals.terminals import TerminalRequest
 from atoll.runtime.terminals.viewers.attach import attach
-from atoll.runtime.terminals.viewers.handover import hand_over
 from atoll.wire.contract.execs import SignalBody
 
 RING_BYTES = 256 * 1024

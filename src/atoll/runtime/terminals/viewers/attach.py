@@ -13,10 +13,10 @@ from aiohttp import web
 from atoll.domain.errors import Invalid, LimitReached, NotFound
 from atoll.domain.terminal.size import clamp
 from atoll.domain.terminal.turn import Party, Refusal
+from atoll.runtime.api.attach_request import AttachRequest, fresh_client, read_attach_request
 from atoll.runtime.health import Activity
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.runtime.terminals.terminals import Terminals
-from atoll.runtime.terminals.viewers.arrival import AttachRequest, fresh_client, read_attach_request
 from atoll.runtime.terminals.viewers.connection import Connection
 from atoll.runtime.terminals.viewers.upgraded import UpgradedLink
 from atoll.runtime.terminals.viewers.viewer import (

@@ -2,7 +2,7 @@
 
 A client has its seat before its connection is here. That is upgraded to a WebSocket already, so
 nothing but frames passes. What it may do and how long it may stay is said by its control
-(`runtime.terminals.viewers.handover`). The socket is read and written without a transport between:
+(`runtime.api.handover`). The socket is read and written without a transport between:
 a frame is with the kernel when `send` returns.
 """
 

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from atoll.domain.errors import Conflict, Invalid
 from atoll.domain.redaction.detector import Detector
-from atoll.runtime.parts import Parts
+from atoll.runtime.api.parts import Parts
 
 
 class Exit:

@@ -16,8 +16,8 @@ from aiohttp import web
 
 from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.terminal.turn import Party
-from atoll.runtime.parts import Parts
-from atoll.runtime.terminals.viewers.arrival import fresh_client, read_attach_request
+from atoll.runtime.api.attach_request import fresh_client, read_attach_request
+from atoll.runtime.api.parts import Parts
 from atoll.runtime.terminals.viewers.attach import MAX_VIEWERS, AttachSession
 from atoll.runtime.terminals.viewers.socket_link import SocketLink
 from atoll.runtime.terminals.viewers.viewer import Viewer
