@@ -16,7 +16,7 @@ from aiohttp import web
 
 from atoll.domain.errors import Invalid, LimitReached
 from atoll.domain.terminal.turn import Party
-from atoll.runtime.api.attach_request import fresh_client, read_attach_request
+from atoll.runtime.api.attach import fresh_client, read_attach_request
 from atoll.runtime.api.parts import Parts
 from atoll.runtime.terminals.viewers.attach import MAX_VIEWERS, AttachSession
 from atoll.runtime.terminals.viewers.socket_link import SocketLink

@@ -8,7 +8,7 @@ from aiohttp import web
 from atoll.domain.errors import Invalid
 from atoll.domain.terminal.mark import Mark
 from atoll.domain.terminal.search_pattern import read_pattern
-from atoll.runtime.api.attach_request import read_attach_request
+from atoll.runtime.api.attach import read_attach_request
 from atoll.runtime.api.parts import Parts
 from atoll.runtime.api.requests import answer, query_flag, query_integer
 from atoll.runtime.recordings.search import MAX_MATCHES, Wanted, ring_lines, search

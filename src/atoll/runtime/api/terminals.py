@@ -8,6 +8,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.terminal.size import clamp
 from atoll.domain.terminal.softlock import Strictness
 from atoll.runtime.agents.orders import AgentOrder
+from atoll.runtime.api.attach import attach
 from atoll.runtime.api.cards import stream_cards
 from atoll.runtime.api.handover import hand_over
 from atoll.runtime.api.parts import Parts
@@ -22,7 +23,6 @@ from atoll.runtime.api.requests import (
 )
 from atoll.runtime.terminals.record import TerminalRecord
 from atoll.runtime.terminals.terminals import TerminalRequest
-from atoll.runtime.terminals.viewers.attach import attach
 from atoll.wire.contract.execs import SignalBody
 
 RING_BYTES = 256 * 1024

@@ -1,29 +1,22 @@
-"""A WebSocket on a terminal: the handshake, the frames a client sends, and silence.
+"""An attach session: one client's WebSocket at a terminal, from its start message to its close.
 
-Sending is `viewer`'s. This is told what the client says, each message as it comes, and ends the
-connection for the reasons of the contract.
+Handles the frames a client sends, and ends the connection for the reasons of the contract. Sending
+is `viewer`'s.
 """
 
 import asyncio
 import logging
 import time
+from dataclasses import dataclass
 
-from aiohttp import web
-
-from atoll.domain.errors import Invalid, LimitReached, NotFound
-from atoll.domain.terminal.size import clamp
-from atoll.domain.terminal.turn import Party, Refusal
-from atoll.runtime.api.attach_request import AttachRequest, fresh_client, read_attach_request
+from atoll.domain.terminal.size import Size, clamp
+from atoll.domain.terminal.turn import Refusal, Role
 from atoll.runtime.health import Activity
 from atoll.runtime.terminals.terminal import Terminal
-from atoll.runtime.terminals.terminals import Terminals
-from atoll.runtime.terminals.viewers.connection import Connection
-from atoll.runtime.terminals.viewers.upgraded import UpgradedLink
 from atoll.runtime.terminals.viewers.viewer import (
     CLOSE_EXPIRED,
     CLOSE_FAILED,
     CLOSE_SILENT,
-    CLOSE_UNKNOWN,
     INPUT_WINDOW_BYTES,
     Viewer,
 )
@@ -54,28 +47,22 @@ TURNS_PER_SECOND = 10
 """Frames about control one connection may send: each may be told to every viewer."""
 
 
-async def attach(
-    request: web.Request, terminals: Terminals, activity: Activity
-) -> web.StreamResponse:
-    """`WS /sessions/{id}/attach`. Raises `Invalid` before the upgrade for a bad query."""
-    attach_request = read_attach_request(request)
-    connection = Connection(request)
-    if not connection.possible:
-        raise Invalid("attach is a WebSocket: send an upgrade request")
-    try:
-        terminal = terminals.get(request.match_info["id"])
-    except NotFound:
-        await connection.accept()
-        await connection.close(CLOSE_UNKNOWN, "no such session")
-        return connection.response
-    if terminal.viewers >= MAX_VIEWERS:
-        raise LimitReached(f"{MAX_VIEWERS} viewers watch this terminal; close one first")
-    await connection.accept()
-    client = terminal.client_for(attach_request.principal, attach_request.client, fresh_client())
-    party = Party(attach_request.principal, attach_request.name, client, attach_request.role)
-    viewer = Viewer(party, UpgradedLink(connection), terminal)
-    await AttachSession(terminal, viewer, activity).serve(attach_request)
-    return connection.response
+@dataclass(frozen=True, slots=True)
+class AttachRequest:
+    """One attach. `since` is the first byte wanted, `wish` the size (None: none is wished), and
+    `expires` when this client must go, in seconds since 1970; `marks` that it wants them pushed,
+    and `heartbeat` that it wants to see that the connection is alive."""
+
+    principal: str
+    name: str
+    client: str
+    role: Role
+    since: int | None
+    wish: Size | None
+    take: bool
+    expires: float | None
+    marks: bool
+    heartbeat: bool
 
 
 class AttachSession:

@@ -1,20 +1,25 @@
-"""What an attach says of itself in its query: who comes, from where on, and wanting what.
+"""`WS /sessions/{id}/attach`: its query, and the upgrade to a WebSocket.
 
-`principal`, `name`, `role` and `expires` are the control plane's word, which alone can reach
-a runtime; everything else is the client's own and is believed for no more than it asks.
+`principal`, `name`, `role` and `expires` come from the control plane, which alone can reach a
+runtime. Everything else is the client's own, and grants it nothing.
 """
 
 import os
 import re
-from dataclasses import dataclass
 
 from aiohttp import web
 
-from atoll.domain.errors import Invalid
+from atoll.domain.errors import Invalid, LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, spell
 from atoll.domain.terminal.size import Size, clamp
-from atoll.domain.terminal.turn import Role
+from atoll.domain.terminal.turn import Party, Role
 from atoll.runtime.api.requests import query_flag, query_integer
+from atoll.runtime.health import Activity
+from atoll.runtime.terminals.terminals import Terminals
+from atoll.runtime.terminals.viewers.attach import MAX_VIEWERS, AttachRequest, AttachSession
+from atoll.runtime.terminals.viewers.connection import Connection
+from atoll.runtime.terminals.viewers.upgraded import UpgradedLink
+from atoll.runtime.terminals.viewers.viewer import CLOSE_UNKNOWN, Viewer
 
 SOMEBODY = "person"
 MAX_NAME = 64
@@ -22,26 +27,32 @@ _CLIENT = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 _PRINCIPAL = re.compile(r"[A-Za-z0-9._:@-]{1,128}")
 
 
-@dataclass(frozen=True, slots=True)
-class AttachRequest:
-    """One attach. `since` is the first byte wanted, `wish` the size (None: none is wished), and
-    `expires` when this client must go, in seconds since 1970; `marks` that it wants them pushed,
-    and `heartbeat` that it wants to see that the connection is alive."""
-
-    principal: str
-    name: str
-    client: str
-    role: Role
-    since: int | None
-    wish: Size | None
-    take: bool
-    expires: float | None
-    marks: bool
-    heartbeat: bool
+async def attach(
+    request: web.Request, terminals: Terminals, activity: Activity
+) -> web.StreamResponse:
+    """Serve `WS /sessions/{id}/attach`. Raises `Invalid` before the upgrade for a bad query."""
+    attach_request = read_attach_request(request)
+    connection = Connection(request)
+    if not connection.possible:
+        raise Invalid("attach is a WebSocket: send an upgrade request")
+    try:
+        terminal = terminals.get(request.match_info["id"])
+    except NotFound:
+        await connection.accept()
+        await connection.close(CLOSE_UNKNOWN, "no such session")
+        return connection.response
+    if terminal.viewers >= MAX_VIEWERS:
+        raise LimitReached(f"{MAX_VIEWERS} viewers watch this terminal; close one first")
+    await connection.accept()
+    client = terminal.client_for(attach_request.principal, attach_request.client, fresh_client())
+    party = Party(attach_request.principal, attach_request.name, client, attach_request.role)
+    viewer = Viewer(party, UpgradedLink(connection), terminal)
+    await AttachSession(terminal, viewer, activity).serve(attach_request)
+    return connection.response
 
 
 def read_attach_request(request: web.Request) -> AttachRequest:
-    """The query of an attach. Raises `Invalid` with the field."""
+    """Read the query of an attach. Raises `Invalid` with the field."""
     principal = request.query.get("principal", SOMEBODY)
     if not _PRINCIPAL.fullmatch(principal):
         raise Invalid("principal must be 1 to 128 letters, digits or ._:@-", field="principal")
@@ -65,7 +76,7 @@ def read_attach_request(request: web.Request) -> AttachRequest:
 
 
 def fresh_client() -> str:
-    """A client id nobody has."""
+    """Make a new client id."""
     return spell("c", os.urandom(ID_ENTROPY_BYTES))
 
 
