@@ -32,7 +32,7 @@ from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Events
 from atoll.services.library.profiles import Profiles
 from atoll.services.sandboxes.admission import Settings
-from atoll.services.sandboxes.sandboxes import Sandboxes, Surroundings
+from atoll.services.sandboxes.sandboxes import Sandboxes, SandboxPorts
 from atoll.services.secrets.secrets import Secrets
 from atoll.testing.virtual_clock import VirtualClock
 from atoll.wire.contract.call import RuntimeCall
@@ -230,7 +230,7 @@ async def opened(
             for number, text in enumerate((BARE, IDLING, RESTING, BELONGING, FOREIGN, STRICT))
         }
         profiles = Profiles(store, bus, clock=clock, identifiers=ids, bundled=documents)
-        around = Surroundings(
+        ports = SandboxPorts(
             store,
             bus,
             clock,
@@ -241,7 +241,7 @@ async def opened(
             vault,
             workspaces,
         )
-        sandboxes = Sandboxes(around, profiles, settings=Settings(max_sandboxes), identifiers=ids)
+        sandboxes = Sandboxes(ports, profiles, settings=Settings(max_sandboxes), identifiers=ids)
         events = Events(store, bus, clock=clock, identifiers=ids)
         secrets = Secrets(sandboxes.transitions, sandboxes, vault=vault, masters=vault)
         approvals = Approvals(sandboxes.transitions, sandboxes)

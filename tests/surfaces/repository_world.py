@@ -36,7 +36,7 @@ from atoll.services.library.repositories import Repositories
 from atoll.services.library.saved_work import Keeping, SavedWork
 from atoll.services.library.workspaces import Workspaces
 from atoll.services.people.logins import Logins
-from atoll.services.sandboxes.sandboxes import Sandboxes, Surroundings
+from atoll.services.sandboxes.sandboxes import Sandboxes, SandboxPorts
 from atoll.services.sandboxes.sandboxes import Settings as SandboxSettings
 from atoll.surfaces.http.sandboxes import repositories
 from atoll.surfaces.http.server.app import create_app
@@ -130,7 +130,7 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
         keeping = Keeping(KeptFolder(home / "kept"), clock, identifiers, timedelta(days=30))
         profiles = Profiles(store, bus, clock=clock, identifiers=identifiers, bundled=bundled())
         vault = InMemoryVault()
-        around = Surroundings(
+        ports = SandboxPorts(
             store,
             bus,
             clock,
@@ -142,7 +142,7 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
             SavedWork(workspaces, keeping),
         )
         sandboxes = Sandboxes(
-            around,
+            ports,
             profiles,
             settings=SandboxSettings(allow_loopback_repositories=True),
             identifiers=identifiers,
@@ -162,7 +162,7 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
             workspaces,
             keeping,
         )
-        core = Core(sandboxes, profiles, events, logins, vault, around.extensions, kept)
+        core = Core(sandboxes, profiles, events, logins, vault, ports.extensions, kept)
         services = services_over(core, repos, readiness=ready)
         app = create_app(services, more=(repositories.router,))
         group = await stack.enter_async_context(asyncio.TaskGroup())

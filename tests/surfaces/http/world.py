@@ -42,7 +42,7 @@ from atoll.services.library.saved_work import Keeping
 from atoll.services.library.workspaces import Workspaces
 from atoll.services.people.logins import Logins
 from atoll.services.sandboxes.admission import Settings as SandboxSettings
-from atoll.services.sandboxes.sandboxes import Sandboxes, Surroundings
+from atoll.services.sandboxes.sandboxes import Sandboxes, SandboxPorts
 from atoll.surfaces.http.sandboxes import repositories
 from atoll.surfaces.http.server.app import create_app
 from atoll.surfaces.http.server.context import Services
@@ -385,7 +385,7 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
         extension = OneRuntime(folder / "rt.sock")
         profiles = Profiles(store, bus, clock=clock, identifiers=identifiers, bundled=bundled())
         vault = EnvelopeVault(lambda: [MasterKey(b"m" * 32)])
-        around = Surroundings(
+        ports = SandboxPorts(
             store,
             bus,
             clock,
@@ -397,7 +397,7 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
             EmptyWorkspaces(),
         )
         sandboxes = Sandboxes(
-            around,
+            ports,
             profiles,
             settings=SandboxSettings(max_sandboxes=max_sandboxes),
             identifiers=identifiers,
@@ -418,7 +418,7 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
             workspaces,
             Keeping(KeptFolder(folder / "kept"), clock, identifiers, timedelta(days=30)),
         )
-        core = Core(sandboxes, profiles, events, logins, vault, around.extensions, kept)
+        core = Core(sandboxes, profiles, events, logins, vault, ports.extensions, kept)
         services = services_over(core, repos, readiness=_ready)
         app = create_app(services, more=(repositories.router,))
         group = await stack.enter_async_context(asyncio.TaskGroup())

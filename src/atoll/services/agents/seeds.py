@@ -32,12 +32,12 @@ done
 )
 
 
-async def plant(client: RuntimeClient, seeds: tuple[Seed, ...]) -> None:
+async def write_seeds(client: RuntimeClient, seeds: tuple[Seed, ...]) -> None:
     """Write each seed whose file is absent. Raises `Failed` with what the shell said."""
     await _write(client, seeds, "keep")
 
 
-async def lay(client: RuntimeClient, files: tuple[Seed, ...]) -> None:
+async def write_files(client: RuntimeClient, files: tuple[Seed, ...]) -> None:
     """Write each file, also over one that is there. Raises `Failed` with what the shell said."""
     for at in range(0, len(files), AT_ONCE):
         await _write(client, files[at : at + AT_ONCE], "replace")

@@ -187,7 +187,7 @@ class Approvals:
         match approval.ask:
             case SecretAsk():
                 # A yes may count in sandboxes of everybody who has the secret.
-                await self._sandboxes.changed(approval.org_id, None)
+                await self._sandboxes.push_policies(approval.org_id, None)
                 return approval
             case CommandAsk():  # pragma: no branch - the cases are all
                 return await self._answer(approval, caller)

@@ -1,7 +1,7 @@
-"""Asks: what runtimes report as asked, taken in as approvals a person can decide.
+"""Approval requests that runtimes report, stored as approvals for a person to decide.
 
-All of it was written beside a sandbox about what happened inside, so nothing is believed: a
-secret must be one the sandbox has, in its present version, and a host must be spelled as one.
+Programs inside cause these entries, so nothing in them is trusted: a secret must be in the
+sandbox's scope, in its current version, and a host must be in canonical spelling.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -36,7 +36,7 @@ from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import Purpose, in_scope
 from atoll.ports import Transaction
 from atoll.services.approvals.voiding import approval_event, approval_words
-from atoll.services.journals.agent_actors import asking_agent
+from atoll.services.journals.agent_actors import requesting_agent
 from atoll.services.sandboxes.transitions import Transitions
 from atoll.services.secrets.policies import whose
 from atoll.wire.contract.call import RuntimeCall
@@ -46,15 +46,15 @@ _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """What a journal entry became: events for the log, and a call the runtime is owed."""
+class JournalOutcome:
+    """Result of handling a journal entry: events for the log, and a call to make to the runtime."""
 
     drafts: tuple[EventDraft, ...] = ()
     call: RuntimeCall[None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ReportedEntry:
     """One entry of a runtime's journal."""
 
     n: int
@@ -62,8 +62,8 @@ class Heard:
     payload: Mapping[str, object]
 
 
-Taker = Callable[[Transaction, Sandbox, Heard], Awaitable[Taken]]
-"""Takes in one kind of entry, in the transaction that moves the journal's mark."""
+EntryHandler = Callable[[Transaction, Sandbox, ReportedEntry], Awaitable[JournalOutcome]]
+"""Handles one kind of entry, in the transaction that moves the journal's mark."""
 
 _Id = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
 
@@ -91,61 +91,66 @@ class _Used(msgspec.Struct):
     approval_id: str
 
 
-class Asks:
-    """Takers of the journal kinds `approval.asked` and `approval.used`."""
+class ApprovalRequests:
+    """Handlers of the journal kinds `approval.asked` and `approval.used`."""
 
     def __init__(self, transitions: Transitions) -> None:
         self._transitions = transitions
 
     @property
-    def takers(self) -> Mapping[str, Taker]:
-        """By kind."""
+    def handlers(self) -> Mapping[str, EntryHandler]:
+        """The handlers by kind of entry."""
         return {"approval.asked": self.asked, "approval.used": self.used}
 
-    async def asked(self, rows: Transaction, sandbox: Sandbox, heard: Heard) -> Taken:
-        """A question: a new approval, unless the same is open or was denied a moment ago."""
+    async def asked(
+        self, rows: Transaction, sandbox: Sandbox, entry: ReportedEntry
+    ) -> JournalOutcome:
+        """Store a new approval, unless the same is open or was denied a moment ago."""
         try:
-            told = msgspec.convert(heard.payload, _Asked)
+            told = msgspec.convert(entry.payload, _Asked)
             owner, ask = await self._read(rows, sandbox, told)
         except (msgspec.ValidationError, Invalid, ValueError) as err:
             _log.warning("ask_refused", sandbox=sandbox.id, reason=str(err)[:200])
-            return Taken()
+            return JournalOutcome()
         approval = self._approval(sandbox, told, owner=owner, ask=ask)
         others = await rows.approvals.open(sandbox.org_id, sandbox_id=sandbox.id, owner=owner)
         expired, others = await sweep(rows, self._transitions, others)
         refused = await self._silenced(rows, approval, others)
         if refused is not None:
-            return Taken(expired, refused.call)
+            return JournalOutcome(expired, refused.call)
         await rows.approvals.put(approval)
         asked = replace(
             approval_event(
                 self._transitions,
                 approval,
-                actor=asking_agent(await rows.sandboxes.get(sandbox.id) or sandbox),
+                actor=requesting_agent(await rows.sandboxes.get(sandbox.id) or sandbox),
             ),
             event_type="approval.asked",
-            payload={**approval_words(approval), "generation": sandbox.generation, "n": heard.n},
+            payload={**approval_words(approval), "generation": sandbox.generation, "n": entry.n},
         )
-        return Taken((*expired, asked))
+        return JournalOutcome((*expired, asked))
 
-    async def used(self, rows: Transaction, sandbox: Sandbox, heard: Heard) -> Taken:
-        """A yes for one request was used up."""
+    async def used(
+        self, rows: Transaction, sandbox: Sandbox, entry: ReportedEntry
+    ) -> JournalOutcome:
+        """Mark an approval that was granted for one request as used."""
         try:
-            told = msgspec.convert(heard.payload, _Used)
+            told = msgspec.convert(entry.payload, _Used)
         except msgspec.ValidationError:
-            return Taken()
+            return JournalOutcome()
         approval = await rows.approvals.get(sandbox.org_id, ApprovalId(told.approval_id))
         mine = approval is not None and approval.asker.sandbox_id == sandbox.id
         if approval is None or not mine or approval.verdict is not ApprovalState.GRANTED:
-            return Taken()
+            return JournalOutcome()
         after = replace(approval, verdict=ApprovalState.USED)
         await rows.approvals.put(after)
-        return Taken((approval_event(self._transitions, after, actor=SYSTEM),))
+        return JournalOutcome((approval_event(self._transitions, after, actor=SYSTEM),))
 
     async def _read(
         self, rows: Transaction, sandbox: Sandbox, told: _Asked
     ) -> tuple[PrincipalId, SecretAsk | CommandAsk]:
-        """Who decides, and what is asked. Raises `Invalid`, `ValueError`, `ValidationError`."""
+        """Return who decides, and the subject. Raises `Invalid`, `ValueError`,
+        `ValidationError`."""
         if told.kind == "command":
             command = msgspec.convert(told.subject, _CommandSubject)
             return sandbox.owner, check_command(command.argv, command.cwd)
@@ -185,8 +190,8 @@ class Asks:
 
     async def _silenced(
         self, rows: Transaction, approval: Approval, others: list[Approval]
-    ) -> Taken | None:
-        """Why this question is not put, or None."""
+    ) -> JournalOutcome | None:
+        """Return the outcome of a request that no person is to see; None where one is."""
         now = self._transitions.clock.now()
         command = isinstance(approval.ask, CommandAsk)
         for other in others:
@@ -196,7 +201,7 @@ class Asks:
                 continue  # another process waits for an answer of its own
             if other.verdict is ApprovalState.PENDING:
                 await rows.approvals.put(replace(other, times=other.times + 1))
-            return Taken(call=_no(approval) if command else None)
+            return JournalOutcome(call=_no(approval) if command else None)
         pending = sum(
             1
             for other in others
@@ -206,14 +211,14 @@ class Asks:
         if pending < MAX_PENDING:
             return None
         _log.warning("asks_flood", sandbox=approval.asker.sandbox_id, pending=pending)
-        return Taken(call=_no(approval) if command else None)
+        return JournalOutcome(call=_no(approval) if command else None)
 
 
 async def sweep(
     rows: Transaction, transitions: Transitions, approvals: list[Approval]
 ) -> tuple[tuple[EventDraft, ...], list[Approval]]:
-    """Close what was open for too long: the events to append, and all approvals as they now
-    are. The caller appends."""
+    """Close approvals that were open for too long. Returns the events, which the caller appends,
+    and all approvals as they now are."""
     now = transitions.clock.now()
     drafts: list[EventDraft] = []
     left: list[Approval] = []

@@ -1,4 +1,4 @@
-"""Agents as actors: which events of a runtime's journal tell of what an agent did itself."""
+"""Agents as actors of the events in a runtime's journal."""
 
 from collections.abc import Mapping
 
@@ -8,11 +8,11 @@ from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 
 _OWN_STATES = frozenset({"the agent", "asked", "no prompt", "ended"})
-"""Why its state changed, where nobody but the agent changed it. "asked": it took up a prompt."""
+"""Reasons of state changes that the agent made itself. "asked": it accepted a prompt."""
 
 
 def acting_agent(sandbox: Sandbox, kind: str, payload: Mapping[str, Json]) -> Principal | None:
-    """The agent that did what an event of this kind tells of; None where somebody else did.
+    """Return the agent that caused an event of this kind; None where it had another cause.
     The runtime wrote the entry, so its id is no claim from inside."""
     match kind:
         case "agent.tool" | "agent.conversation":
@@ -27,9 +27,9 @@ def acting_agent(sandbox: Sandbox, kind: str, payload: Mapping[str, Json]) -> Pr
     return _agent(sandbox, agent_id) if own and isinstance(agent_id, str) else None
 
 
-def asking_agent(sandbox: Sandbox) -> Principal:
-    """Who raised an ask from inside. Which process it was is not known outside: the agent where
-    one runs, the sandbox's agents together, by its id, where several do, else Atoll."""
+def requesting_agent(sandbox: Sandbox) -> Principal:
+    """Return the actor of an approval request. Its process is not known outside: it is the agent
+    where one runs, the sandbox's id where several run, else Atoll."""
     match sandbox.agents:
         case ():
             return SYSTEM

@@ -1,6 +1,6 @@
-"""What a runtime's journal tells of its agents, read into the lifecycle's words.
+"""Reports about agents in a runtime's journal, as stimuli of the sandbox's lifecycle.
 
-Entries that do not fit mean nothing here; whether they become events is the journal's business.
+Entries that do not match are ignored here; `journals` decides which become events.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class _Instructed(msgspec.Struct):
     instructions_id: int
 
 
-class _Sat(msgspec.Struct):
+class _Started(msgspec.Struct):
     id: _Id
     agent: Annotated[str, msgspec.Meta(max_length=256)]
     mode: Annotated[str, msgspec.Meta(max_length=16)]
@@ -49,16 +49,16 @@ class _Sat(msgspec.Struct):
     softlock: Strictness = Strictness.OWNER
 
 
-def read_word(kind: str, payload: Mapping[str, object]) -> AgentWord | Instructed | None:
-    """The word in an entry; None for one that is none."""
+def read_report(kind: str, payload: Mapping[str, object]) -> AgentWord | Instructed | None:
+    """Return the report in an entry; None where the entry is not one."""
     try:
         match kind:
             case "agent.started":
-                sat = msgspec.convert(payload, _Sat)
-                return AgentSat(msgspec.convert(sat, AgentSeat, from_attributes=True))
+                started = msgspec.convert(payload, _Started)
+                return AgentSat(msgspec.convert(started, AgentSeat, from_attributes=True))
             case "agent.conversation":
-                told = msgspec.convert(payload, _Conversed)
-                return AgentConversed(told.id, told.conversation)
+                report = msgspec.convert(payload, _Conversed)
+                return AgentConversed(report.id, report.conversation)
             case "agent.instructed":
                 return Instructed(msgspec.convert(payload, _Instructed).instructions_id)
             case "agent.ended":

@@ -1,8 +1,8 @@
-"""Attendance: hears at once when something inside asks for a person's word, or is refused anew.
+"""Long polling of journals, so that approval requests and refusals arrive at once.
 
-Attended are sandboxes that can ask, and those where something went on lately: each by one
-request that its runtime answers when there is something urgent. All the others' journals are
-collected now and then, as ever.
+It polls sandboxes that can request approvals and those with recent activity: each with one
+request that its runtime answers when an entry is urgent. `services.sandboxes.backend_watch`
+collects all other journals at intervals.
 """
 
 import asyncio
@@ -19,25 +19,26 @@ from atoll.services.sandboxes.transitions import Transitions
 from atoll.services.secrets.policies import Policies
 
 POLL_SECONDS = 0.5
-"""Between two looks at who is to be attended."""
+"""Between two decisions about which sandboxes to poll."""
 
 PAUSE_SECONDS = 0.25
-"""Between two requests to one runtime: a flood of questions costs no more than this."""
+"""Between two requests to one runtime: a flood of approval requests costs no more than this."""
 
 WAIT_SECONDS = 45
-"""How long a runtime holds a request without news; below the client's limit of a minute."""
+"""How long a runtime holds a request without an urgent entry; below the client's limit of a
+minute."""
 
 LATELY = timedelta(minutes=10)
-"""A sandbox in which nothing went on for longer costs no request."""
+"""A sandbox without activity for longer is not polled."""
 
 AFTER_SILENCE_SECONDS = 5.0
-"""Before a runtime that did not answer is asked again."""
+"""Before a retry at a runtime that did not answer."""
 
 _log = structlog.get_logger(__name__)
 
 
-class Attendance:
-    """Bounded by the number of running sandboxes."""
+class JournalPoll:
+    """One task for each polled sandbox."""
 
     def __init__(
         self,
@@ -51,42 +52,42 @@ class Attendance:
         self._provisioning = provisioning
         self._policies = policies
         self._journals = journals
-        self._attended: set[SandboxId] = set()
+        self._polled: set[SandboxId] = set()
 
     async def run(self, tasks: asyncio.TaskGroup) -> None:
-        """Attend whoever can ask, for ever."""
+        """Poll until cancelled."""
         while True:
             for sandbox_id in self._wanted():
                 sandbox = self._transitions.directory.known_by(sandbox_id)
                 if sandbox is None or sandbox.state not in RUNNING | {State.PROVISIONING}:
-                    self._policies.askers.discard(sandbox_id)
-                elif sandbox.state in RUNNING and sandbox_id not in self._attended:
-                    self._attended.add(sandbox_id)
-                    tasks.create_task(self._attend(sandbox_id))
+                    self._policies.requesters.discard(sandbox_id)
+                elif sandbox.state in RUNNING and sandbox_id not in self._polled:
+                    self._polled.add(sandbox_id)
+                    tasks.create_task(self._poll(sandbox_id))
             await self._pause(POLL_SECONDS)
 
     def _wanted(self) -> set[SandboxId]:
-        return self._policies.askers.union(self._journals.stirred(LATELY))
+        return self._policies.requesters.union(self._journals.active_within(LATELY))
 
-    async def _attend(self, sandbox_id: SandboxId) -> None:
+    async def _poll(self, sandbox_id: SandboxId) -> None:
         try:
             while sandbox_id in self._wanted():
                 sandbox = self._transitions.directory.known_by(sandbox_id)
                 if sandbox is None or sandbox.state not in RUNNING:
                     return
-                await self._hear(sandbox)
+                await self._wait_and_collect(sandbox)
         except Exception:  # noqa: BLE001 - the task's root
-            _log.exception("attendance_broke", sandbox=sandbox_id)
+            _log.exception("journal_poll_broke", sandbox=sandbox_id)
         finally:
-            self._attended.discard(sandbox_id)
+            self._polled.discard(sandbox_id)
 
-    async def _hear(self, sandbox: Sandbox) -> None:
+    async def _wait_and_collect(self, sandbox: Sandbox) -> None:
         try:
             client = self._provisioning.client(sandbox)
             if await self._journals.wait(sandbox, client, WAIT_SECONDS):
                 await self._journals.collect(sandbox, client)
         except AtollError as err:
-            _log.info("attendance_paused", sandbox=sandbox.id, reason=err.message)
+            _log.info("journal_poll_paused", sandbox=sandbox.id, reason=err.message)
             await self._pause(AFTER_SILENCE_SECONDS)
         await self._pause(PAUSE_SECONDS)
 

@@ -1,8 +1,8 @@
-"""Journals: what happened in runtimes, taken into the event log exactly once.
+"""Journals of runtimes, copied into the event log exactly once.
 
-A runtime keeps a bounded journal on disk, also while no control plane is there. Entries
-are numbered; the mark of the last one taken in is stored with the events themselves, so
-a crash between storing and acknowledging repeats nothing.
+A runtime keeps a bounded journal on disk, also while no control plane runs. Entries are
+numbered. The number of the last copied one is stored with the events themselves, so a crash
+between storing and acknowledging repeats nothing.
 """
 
 import contextlib
@@ -19,9 +19,9 @@ from atoll.domain.ids import PrincipalId, SandboxId
 from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import RuntimeClient, Transaction
-from atoll.services.approvals.requests import Heard, Taken, Taker
+from atoll.services.approvals.requests import EntryHandler, JournalOutcome, ReportedEntry
 from atoll.services.journals.agent_actors import acting_agent
-from atoll.services.journals.agent_reports import read_word
+from atoll.services.journals.agent_reports import read_report
 from atoll.services.sandboxes.transitions import Transitions
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.journal import JournalEntry, JournalPage, acknowledge, read_journal
@@ -38,7 +38,7 @@ REMEMBERED_ACTORS = 10_000
 _NOT_LOGGED = frozenset({"runtime.began", "runtime.stopped"})
 """What a runtime notes for whoever reads its journal: the sandbox's own transition tells it."""
 
-_SEATED = ("terminal.input", "terminal.control")
+_BY_PERSON = ("terminal.input", "terminal.control")
 
 _log = structlog.get_logger(__name__)
 
@@ -50,36 +50,37 @@ class Journals:
     def __init__(
         self,
         transitions: Transitions,
-        takers: Mapping[str, Taker] | None = None,
+        handlers: Mapping[str, EntryHandler] | None = None,
         *,
         away_seconds: int = 120,
     ) -> None:
-        """`takers` take in the kinds that are more than an event. `away_seconds` is what each
+        """`handlers` handle the kinds that are more than an event. `away_seconds` is what each
         runtime is told: how long it waits for drivers while its journal has no reader."""
         self._transitions = transitions
         self._away_seconds = away_seconds
-        self._takers = takers or {}
+        self._handlers = handlers or {}
         self._actors: OrderedDict[tuple[str, str], Principal] = OrderedDict()
-        self._stirred: dict[SandboxId, datetime] = {}
+        self._active_since: dict[SandboxId, datetime] = {}
 
-    def stir(self, sandbox_id: SandboxId) -> None:
-        """Something goes on in it."""
-        self._stirred[sandbox_id] = self._transitions.clock.now()
+    def note_activity(self, sandbox_id: SandboxId) -> None:
+        """Remember that something happens in this sandbox now."""
+        self._active_since[sandbox_id] = self._transitions.clock.now()
 
-    def stirred(self, within: timedelta) -> list[SandboxId]:
-        """Where something went on lately; forgets the others."""
+    def active_within(self, within: timedelta) -> list[SandboxId]:
+        """Return the sandboxes with activity in that time; forget the others."""
         since = self._transitions.clock.now() - within
-        self._stirred = {one: at for one, at in self._stirred.items() if at >= since}
-        return [*self._stirred]
+        self._active_since = {one: at for one, at in self._active_since.items() if at >= since}
+        return [*self._active_since]
 
     def remember(self, sandbox: Sandbox, thing_id: str, actor: Principal) -> None:
-        """`actor` began this terminal or exec. The oldest fall out beyond 10 000."""
+        """Remember that `actor` started this terminal or exec. Keeps the newest 10 000."""
         self._actors[(sandbox.id, thing_id)] = actor
         if len(self._actors) > REMEMBERED_ACTORS:
             self._actors.popitem(last=False)
 
     async def collect(self, sandbox: Sandbox, client: RuntimeClient) -> int:
-        """Take in what is new; how many events that made. Raises `Unavailable`, `Failed`."""
+        """Copy new entries into the log. Returns how many events that made. Raises `Unavailable`,
+        `Failed`."""
         store = self._transitions.store
         async with store.read() as rows:
             after = await rows.logs.collected(sandbox.id, sandbox.generation)
@@ -108,8 +109,8 @@ class Journals:
         return await client.call(call)
 
     async def wait(self, sandbox: Sandbox, client: RuntimeClient, seconds: int) -> bool:
-        """Whether something urgent stands in the journal; returns as soon as it does, and after
-        `seconds` at the latest. Raises `Unavailable`, `Failed`."""
+        """Wait until the journal has an urgent entry, at most `seconds`. Returns whether it has.
+        Raises `Unavailable`, `Failed`."""
         async with self._transitions.store.read() as rows:
             after = await rows.logs.collected(sandbox.id, sandbox.generation)
         page = await self._page(client, after, wait=seconds, limit=1)
@@ -118,35 +119,39 @@ class Journals:
     async def _store(
         self, sandbox: Sandbox, entries: list[JournalEntry]
     ) -> tuple[int, tuple[RuntimeCall[None], ...]]:
-        """Store the entries beyond the mark, as it is inside this very transaction; how many
-        events that made, and what the runtime is to be told."""
+        """Store the entries beyond the mark, which is read in the same transaction. Returns how
+        many events that made, and the calls to make to the runtime."""
         calls: list[RuntimeCall[None]] = []
         async with self._transitions.store.begin() as rows:
             mark = await rows.logs.collected(sandbox.id, sandbox.generation)
             fresh = [entry for entry in entries if entry.n > mark]
             drafts: list[EventDraft] = []
             for entry in fresh:
-                taken = await self._take(rows, sandbox, entry)
-                drafts += taken.drafts
-                calls += () if taken.call is None else (taken.call,)
+                outcome = await self._handle(rows, sandbox, entry)
+                drafts += outcome.drafts
+                calls += () if outcome.call is None else (outcome.call,)
             if drafts:
                 await rows.events.append(drafts)
-                self.stir(sandbox.id)
+                self.note_activity(sandbox.id)
             if fresh:
                 await rows.logs.set_collected(sandbox, fresh[-1].n)
         if drafts:
             self._transitions.bus.announce((sandbox_stream(sandbox.id),))
         return len(drafts), tuple(calls)
 
-    async def _take(self, rows: Transaction, sandbox: Sandbox, entry: JournalEntry) -> Taken:
-        taker = self._takers.get(entry.kind)
-        if taker is not None:
-            return await taker(rows, sandbox, Heard(entry.n, _instant(entry), entry.payload))
-        word = read_word(entry.kind, entry.payload)
-        if word is not None:
-            await self._transitions.within(rows, sandbox, word)
+    async def _handle(
+        self, rows: Transaction, sandbox: Sandbox, entry: JournalEntry
+    ) -> JournalOutcome:
+        handler = self._handlers.get(entry.kind)
+        if handler is not None:
+            return await handler(
+                rows, sandbox, ReportedEntry(entry.n, _instant(entry), entry.payload)
+            )
+        report = read_report(entry.kind, entry.payload)
+        if report is not None:
+            await self._transitions.apply_within(rows, sandbox, report)
         draft = self._draft(sandbox, entry)
-        return Taken() if draft is None else Taken((draft,))
+        return JournalOutcome() if draft is None else JournalOutcome((draft,))
 
     def _draft(self, sandbox: Sandbox, entry: JournalEntry) -> EventDraft | None:
         if entry.kind in _NOT_LOGGED:
@@ -163,7 +168,7 @@ class Journals:
             return None
         thing = payload.get("id")
         actor = (
-            _typist(sandbox, kind, payload)
+            _attached_person(sandbox, kind, payload)
             or acting_agent(sandbox, kind.name, payload)
             or self._actors.get((sandbox.id, str(thing)), SYSTEM)
         )
@@ -187,11 +192,11 @@ def _instant(entry: JournalEntry) -> datetime:
         raise Failed(f"The journal's entry {entry.n} bears no time.") from err
 
 
-def _typist(sandbox: Sandbox, kind: Kind, payload: Mapping[str, Json]) -> Principal | None:
-    """Who sat at the terminal the entry tells of: the runtime has that from us. Entries of other
-    kinds hold what was said inside, and are believed nothing of the sort."""
+def _attached_person(sandbox: Sandbox, kind: Kind, payload: Mapping[str, Json]) -> Principal | None:
+    """Return who was attached to the entry's terminal, as this control plane told the runtime.
+    Entries of other kinds hold what a program inside wrote, so their claims count for nothing."""
     principal = payload.get("principal")
-    if kind.name not in _SEATED or not isinstance(principal, str):
+    if kind.name not in _BY_PERSON or not isinstance(principal, str):
         return None
     by = payload.get("by")
     who = by if isinstance(by, str) else principal
@@ -199,7 +204,7 @@ def _typist(sandbox: Sandbox, kind: Kind, payload: Mapping[str, Json]) -> Princi
 
 
 def _payload(sandbox: Sandbox, entry: JournalEntry, kind: Kind) -> dict[str, Json]:
-    """The entry's own fields as far as the kind knows them, under ours."""
+    """Return the entry's fields that its kind knows, and ours, which take precedence."""
     told: dict[str, Json] = entry.payload  # type: ignore[assignment]
     if len(msgspec.json.encode(told)) > MAX_PAYLOAD_BYTES:
         told = {"id": told.get("id")}

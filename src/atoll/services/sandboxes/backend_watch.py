@@ -1,7 +1,7 @@
-"""The watch: what lives in the backends, compared with what is written down.
+"""Comparison of the environments in the backends with the sandboxes in the store.
 
-At the start it adopts what an earlier control plane left, then hears of deaths as they
-happen, and now and then takes in the journals of what runs.
+At the start it adopts what an earlier control plane left. Then it receives ends as they happen,
+and collects the journals of running sandboxes at intervals.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ from atoll.services.sandboxes.reconciler import Reconciler
 from atoll.services.sandboxes.transitions import Transitions
 
 AGAIN_SECONDS = 1.0
-"""Before a backend that did not answer is asked again."""
+"""Before a retry at a backend that did not answer."""
 
 SOON_SECONDS = 0.5
-"""Between activity in a sandbox and taking in its journal."""
+"""Between activity in a sandbox and the collection of its journal."""
 
 SWEEP_SECONDS = 10.0
 """Between two looks at the journals of everything that runs."""
@@ -41,8 +41,8 @@ _LOST = "Its runtime is gone, and no control plane was there to see why."
 _log = structlog.get_logger(__name__)
 
 
-class Watch:
-    """Looks after what runs, for as long as `run` does."""
+class BackendWatch:
+    """Watch over every backend for as long as `run` runs."""
 
     def __init__(
         self,
@@ -56,15 +56,15 @@ class Watch:
         self._provisioning = provisioning
         self._reconciler = reconciler
         self._journals = journals
-        self._heard: set[SandboxId] = set()
+        self._active: set[SandboxId] = set()
         self._adopted = asyncio.Event()
 
     async def run(self, tasks: asyncio.TaskGroup) -> None:
-        """Adopt, then watch every backend and the journals for ever."""
+        """Adopt, then watch every backend and the journals until cancelled."""
         await self._adopt()
         self._adopted.set()
         for extension in self._provisioning.extensions.values():
-            tasks.create_task(self._deaths(extension))
+            tasks.create_task(self._follow_ends(extension))
             tasks.create_task(self._surveys(extension))
         await self._sweep()
 
@@ -72,12 +72,12 @@ class Watch:
         """Return once what an earlier control plane left is known."""
         await self._adopted.wait()
 
-    def heard(self, sandbox: Sandbox) -> None:
-        """Something goes on in it: its journal is worth a look soon."""
-        self._heard.add(sandbox.id)
+    def note_activity(self, sandbox: Sandbox) -> None:
+        """Have the journal of an active sandbox collected soon."""
+        self._active.add(sandbox.id)
 
     async def _adopt(self) -> None:
-        """Know all that is not destroyed, and go on with whatever was interrupted."""
+        """Load all sandboxes that are not destroyed, and continue interrupted work."""
         async with self._transitions.store.read() as rows:
             sandboxes = await rows.sandboxes.unfinished()
         for sandbox in sandboxes:
@@ -103,14 +103,14 @@ class Watch:
                 ):
                     self._reconciler.follow(sandbox, ())
 
-    async def _deaths(self, extension: Extension) -> None:
-        """Hear of deaths; whenever the line was down, compare everything first."""
+    async def _follow_ends(self, extension: Extension) -> None:
+        """Apply ends as they happen; compare everything first after each interruption."""
         while True:
             try:
                 await self._compare(extension)
                 async for ended in extension.ended():
                     _log.warning("sandbox_ended", sandbox=ended.sandbox_id, reason=ended.reason)
-                    await self._tell(ended.sandbox_id, Broke(ended.generation, ended.reason))
+                    await self._apply(ended.sandbox_id, Broke(ended.generation, ended.reason))
             except AtollError as err:
                 _log.warning("extension_unwatched", extension=extension.name, reason=err.message)
             except Exception:  # noqa: BLE001 - the task's root
@@ -118,7 +118,7 @@ class Watch:
             await self._pause(AGAIN_SECONDS)
 
     async def _surveys(self, extension: Extension) -> None:
-        """Compare now and then, too: a backend may have started anew without telling."""
+        """Compare at intervals, because a backend may restart without an event."""
         while True:
             await self._pause(SURVEY_SECONDS)
             try:
@@ -140,7 +140,7 @@ class Watch:
             if handle is None and sandbox.state in RUNNING:
                 if not self._reconciler.busy(sandbox.id):
                     reason = await _why_ended(extension, sandbox.id)
-                    await self._tell(sandbox.id, Broke(sandbox.generation, reason))
+                    await self._apply(sandbox.id, Broke(sandbox.generation, reason))
             elif handle is not None and sandbox.state in KEPT | {State.STOPPED}:
                 await self._end_again(sandbox.id)
         await self._reap(extension, alive.values())
@@ -158,7 +158,7 @@ class Watch:
             self._reconciler.follow(sandbox, (over,))
 
     async def _reap(self, extension: Extension, strangers: Iterable[Handle]) -> None:
-        """End what nobody has written down. One that was made a moment ago is read anew."""
+        """Tear down environments without a sandbox. Reads the store again, for new ones."""
         for handle in strangers:
             async with self._transitions.store.read() as rows:
                 sandbox = await rows.sandboxes.get(handle.sandbox_id)
@@ -166,25 +166,25 @@ class Watch:
                 _log.warning("orphan_reaped", sandbox=handle.sandbox_id)
                 await extension.teardown(handle, keep_state=False)
 
-    async def _tell(self, sandbox_id: SandboxId, stimulus: Broke) -> None:
+    async def _apply(self, sandbox_id: SandboxId, stimulus: Broke) -> None:
         try:
             await self._reconciler.apply(sandbox_id, stimulus)
         except NotFound:
             _log.info("stranger_ended", sandbox=sandbox_id)
 
     async def _sweep(self) -> None:
-        """Take in journals: soon where something was heard, now and then everywhere."""
+        """Take in journals: soon after activity, at intervals everywhere."""
         next_full = self._transitions.clock.now()
         while True:
             now = self._transitions.clock.now()
             full = now >= next_full
             if full:
                 next_full = now + timedelta(seconds=SWEEP_SECONDS)
-            heard, self._heard = self._heard, set()
+            active, self._active = self._active, set()
             running = [
                 sandbox
                 for sandbox in self._transitions.directory.known()
-                if sandbox.state in RUNNING and (full or sandbox.id in heard)
+                if sandbox.state in RUNNING and (full or sandbox.id in active)
             ]
             for start in range(0, len(running), AT_ONCE):
                 async with asyncio.TaskGroup() as tasks:
@@ -208,6 +208,6 @@ class Watch:
 
 
 async def _why_ended(extension: Extension, sandbox_id: SandboxId) -> str:
-    """What the backend says about an end that nobody saw."""
+    """Return the backend's reason of an end while nobody watched."""
     known = isinstance(extension, Obituaries) and await extension.why_ended(sandbox_id)
     return known or _LOST

@@ -33,8 +33,8 @@ from atoll.ports import (
 )
 from atoll.services.agents.instructions import check_instructions, resolve_instructions
 from atoll.services.agents.resumption import resume_agents
-from atoll.services.agents.seeds import lay, plant
-from atoll.services.sandboxes.start_folder import stand_at
+from atoll.services.agents.seeds import write_files, write_seeds
+from atoll.services.sandboxes.start_folder import check_start_folder
 from atoll.services.secrets.policies import Policies
 from atoll.wire.contract.journal import check_health
 
@@ -58,9 +58,9 @@ class Layers:
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
-    """What a bring-up made: how to reach it, its repositories as they were laid out, and the
-    instructions read from them, if any were."""
+class Provisioned:
+    """Result of a bring-up: how to reach the sandbox, its repositories as laid out, and the
+    instructions read from them, if any."""
 
     attachment: Attachment
     repos: tuple[SandboxRepo, ...]
@@ -115,7 +115,7 @@ class Provisioning:
             Reachability(attachment.address, attachment.isolation, attachment.token)
         )
 
-    async def bring_up(self, sandbox: Sandbox, report: Report, *, fresh: bool) -> Brought:
+    async def bring_up(self, sandbox: Sandbox, report: Report, *, fresh: bool) -> Provisioned:
         """Provision, wait for the runtime, lay out the workspace."""
         extension = self.extension(sandbox)
         # A secret that is missing is said before anything starts.
@@ -144,13 +144,13 @@ class Provisioning:
         if sandbox.profile.workspace.access is Access.READ_WRITE:
             repos = await self._workspaces.prepare(sandbox, client, report)
             sandbox = replace(sandbox, repos=repos)
-        await stand_at(sandbox, client)
+        await check_start_folder(sandbox, client)
         instructions = await resolve_instructions(sandbox, client)
         await self._furnish(sandbox, client, report, mechanism=reach.isolation.mechanism)
         await resume_agents(sandbox, client, report)
         report("Ready.")
         attachment = Attachment(handle.data, reach.address, reach.token, reach.isolation)
-        return Brought(attachment, sandbox.repos, instructions)
+        return Provisioned(attachment, sandbox.repos, instructions)
 
     def _check_wall(self, isolation: Isolation) -> None:
         """Raises `Failed` before anything of the caller's ran behind a wall not good enough."""
@@ -166,9 +166,9 @@ class Provisioning:
     ) -> None:
         """Configuration of agents, and in the log what who comes in finds."""
         config = await self._configs.config_for(sandbox.name) if self._configs else ()
-        await lay(client, config)
+        await write_files(client, config)
         if sandbox.agent:
-            await plant(client, self._agents.known(sandbox.agent).seeds)
+            await write_seeds(client, self._agents.known(sandbox.agent).seeds)
         if mechanism in MECHANISMS:
             for line in entry_steps(dict(self._env(sandbox)), [file.path for file in config]):
                 report(line)

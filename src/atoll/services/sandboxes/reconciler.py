@@ -36,7 +36,7 @@ from atoll.services.sandboxes.deadlines import Deadlines
 from atoll.services.sandboxes.maintenance import Maintenance
 from atoll.services.sandboxes.provisioning import Provisioning
 from atoll.services.sandboxes.transitions import Transitions, Work
-from atoll.services.sandboxes.work_queues import Lanes
+from atoll.services.sandboxes.work_queues import WorkQueues
 from atoll.wire.contract.terminals import FarewellBody, say_farewell
 
 RETRY_SECONDS = 5.0
@@ -65,7 +65,7 @@ class Reconciler:
         self._provisioning = provisioning
         self._journals = journals
         self._maintenance = maintenance
-        self._lanes = Lanes(self._perform, self._ran_empty)
+        self._work_queues = WorkQueues(self._perform, self._ran_empty)
         self._deadlines = Deadlines(transitions.clock)
         self._tasks: asyncio.TaskGroup | None = None
         self._followed: set[SandboxId] = set()
@@ -75,7 +75,7 @@ class Reconciler:
     async def run(self, tasks: asyncio.TaskGroup) -> None:
         """Begin working in `tasks`, and watch the deadlines for ever."""
         self._tasks = tasks
-        self._lanes.open(tasks)
+        self._work_queues.open(tasks)
         await self._deadlines.run(lambda sandbox_id: self._begin(self._look_at, sandbox_id))
 
     async def apply(
@@ -93,7 +93,7 @@ class Reconciler:
         else:
             self._followed.add(sandbox.id)
         self._deadlines.set(sandbox.id, deadline(sandbox))
-        self._lanes.submit(sandbox, work)
+        self._work_queues.submit(sandbox, work)
 
     def follows(self, sandbox_id: SandboxId) -> bool:
         """Whether this process already sees to it: what began here needs no adoption."""
@@ -101,7 +101,7 @@ class Reconciler:
 
     def busy(self, sandbox_id: SandboxId) -> bool:
         """Whether something decided for this sandbox is still being done."""
-        return self._lanes.busy(sandbox_id)
+        return self._work_queues.busy(sandbox_id)
 
     def maintains(self, sandbox_id: SandboxId) -> bool:
         """Whether it is up only for somebody to read what it keeps."""

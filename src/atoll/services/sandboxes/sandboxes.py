@@ -45,14 +45,14 @@ from atoll.ports import (
     WorkSaver,
     WorkspacePreparer,
 )
-from atoll.services.approvals.requests import Asks
+from atoll.services.approvals.requests import ApprovalRequests
 from atoll.services.identifiers import Identifiers
-from atoll.services.journals.journal_poll import Attendance
+from atoll.services.journals.journal_poll import JournalPoll
 from atoll.services.journals.journals import Journals
 from atoll.services.journals.pruning import EventPruning
 from atoll.services.library.profiles import Profiles
 from atoll.services.sandboxes.admission import Admission, Settings
-from atoll.services.sandboxes.backend_watch import Watch
+from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.clients import SandboxClient, explained
 from atoll.services.sandboxes.cursors import read_cursor, spell_cursor
 from atoll.services.sandboxes.maintenance import Maintenance
@@ -61,14 +61,14 @@ from atoll.services.sandboxes.provisioning import Layers, Provisioning
 from atoll.services.sandboxes.reconciler import Reconciler
 from atoll.services.sandboxes.transitions import Transitions
 from atoll.services.secrets.policies import DoorRules, Policies
-from atoll.services.secrets.policy_push import Deliveries
+from atoll.services.secrets.policy_push import PolicyPush
 
 MAX_PAGE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """The ports sandboxes live on, gathered by the wiring."""
+class SandboxPorts:
+    """The ports that sandboxes use."""
 
     store: Store
     bus: Bus
@@ -99,46 +99,46 @@ class Sandboxes:
 
     def __init__(
         self,
-        around: Surroundings,
+        ports: SandboxPorts,
         profiles: Profiles,
         *,
         settings: Settings,
         identifiers: Identifiers,
     ) -> None:
-        self._store, self._bus = around.store, around.bus
-        self._metadata = Metadata(around.store, around.metadata)
+        self._store, self._bus = ports.store, ports.bus
+        self._metadata = Metadata(ports.store, ports.metadata)
         self._transitions = Transitions(
-            around.store,
-            around.bus,
-            clock=around.clock,
+            ports.store,
+            ports.bus,
+            clock=ports.clock,
             identifiers=identifiers,
             changed=self._metadata.note,
         )
-        policies = Policies(self._transitions, around.vault, around.rules)
-        self._provisioning = _provisioning(around, policies, settings)
-        self._deliveries = Deliveries(self._transitions, self._provisioning, policies)
+        policies = Policies(self._transitions, ports.vault, ports.rules)
+        self._provisioning = _provisioning(ports, policies, settings)
+        self._policy_push = PolicyPush(self._transitions, self._provisioning, policies)
         self._admission = Admission(
             self._transitions,
             profiles,
-            extensions=around.extensions,
-            agents=around.agents,
-            workspaces=around.workspaces,
+            extensions=ports.extensions,
+            agents=ports.agents,
+            workspaces=ports.workspaces,
             settings=settings,
         )
-        takers = Asks(self._transitions).takers
-        self._journals = Journals(self._transitions, takers, away_seconds=settings.away_seconds)
-        self._attendance = Attendance(
+        handlers = ApprovalRequests(self._transitions).handlers
+        self._journals = Journals(self._transitions, handlers, away_seconds=settings.away_seconds)
+        self._journal_poll = JournalPoll(
             self._transitions, self._provisioning, policies=policies, journals=self._journals
         )
-        self._pruning = EventPruning(around.store, around.clock, settings.events)
-        self._maintenance = Maintenance(self._provisioning, around.clock)
+        self._pruning = EventPruning(ports.store, ports.clock, settings.events)
+        self._maintenance = Maintenance(self._provisioning, ports.clock)
         self._reconciler = Reconciler(
             self._transitions,
             self._provisioning,
             journals=self._journals,
             maintenance=self._maintenance,
         )
-        self._watch = Watch(
+        self._backend_watch = BackendWatch(
             self._transitions,
             self._provisioning,
             reconciler=self._reconciler,
@@ -152,15 +152,15 @@ class Sandboxes:
             self._maintenance.run(tasks)
             tasks.create_task(self._metadata.run())
             tasks.create_task(self._reconciler.run(tasks))
-            tasks.create_task(self._watch.run(tasks))
-            await self._watch.adopted()
-            tasks.create_task(self._deliveries.run())
-            tasks.create_task(self._attendance.run(tasks))
+            tasks.create_task(self._backend_watch.run(tasks))
+            await self._backend_watch.adopted()
+            tasks.create_task(self._policy_push.run())
+            tasks.create_task(self._journal_poll.run(tasks))
             tasks.create_task(self._pruning.run())
 
     async def adopted(self) -> None:
         """Return once `run` knows what an earlier control plane left."""
-        await self._watch.adopted()
+        await self._backend_watch.adopted()
 
     async def create(
         self, caller: Principal, wish: CreateSandbox, *, idempotency_key: str | None = None
@@ -169,7 +169,7 @@ class Sandboxes:
         taken, key used for another request), `LimitReached`."""
         sandbox, work = await self._admission.admit(caller, wish, key=idempotency_key)
         if work:
-            self._transitions.spread(sandbox)
+            self._transitions.publish(sandbox)
             self._reconciler.follow(sandbox, work)
         return sandbox
 
@@ -251,7 +251,7 @@ class Sandboxes:
         """Change what it may reach; its runtime knows when this returns, or is told again until
         it does. Raises `Invalid` for a rule that opens too much."""
         sandbox = await self._act(caller, ref, SwitchNetwork(change))
-        await self.changed(sandbox.org_id, sandbox.owner)
+        await self.push_policies(sandbox.org_id, sandbox.owner)
         return sandbox
 
     async def logs(self, caller: Principal, ref: str) -> tuple[LogLine, ...]:
@@ -272,8 +272,8 @@ class Sandboxes:
             raise _not_running(sandbox)
         if activity:
             self._reconciler.touch(sandbox)
-            self._watch.heard(sandbox)
-            self._journals.stir(sandbox.id)
+            self._backend_watch.note_activity(sandbox)
+            self._journals.note_activity(sandbox.id)
         client = self._provisioning.client(sandbox)
         return sandbox, SandboxClient(client, sandbox, lambda: self._look(sandbox))
 
@@ -297,10 +297,10 @@ class Sandboxes:
             else:
                 raise _not_running(sandbox)
 
-    async def changed(self, org_id: OrgId, owner: PrincipalId | None) -> None:
-        """A secret or approval of this owner changed (None: of the whole organization): tell
-        the runtimes it concerns. Returns when they know, at the latest after some seconds."""
-        await self._deliveries.changed(org_id, owner)
+    async def push_policies(self, org_id: OrgId, owner: PrincipalId | None) -> None:
+        """Push policies after a change of this owner (None: of the whole organization). Returns
+        when the runtimes have them, at the latest after some seconds."""
+        await self._policy_push.push_changes(org_id, owner)
 
     @property
     def transitions(self) -> Transitions:
@@ -355,13 +355,13 @@ class Sandboxes:
         return sandbox.state is not State.DESTROYING and not self._reconciler.busy(sandbox.id)
 
 
-def _provisioning(around: Surroundings, policies: Policies, settings: Settings) -> Provisioning:
+def _provisioning(ports: SandboxPorts, policies: Policies, settings: Settings) -> Provisioning:
     return Provisioning(
-        around.extensions,
-        around.clients,
-        workspaces=around.workspaces,
-        saver=around.saver,
-        layers=Layers(around.agents, around.safety, around.configs),
+        ports.extensions,
+        ports.clients,
+        workspaces=ports.workspaces,
+        saver=ports.saver,
+        layers=Layers(ports.agents, ports.safety, ports.configs),
         policies=policies,
         require_isolation=settings.require_isolation,
     )

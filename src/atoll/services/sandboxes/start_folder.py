@@ -1,7 +1,7 @@
-"""The folder that terminals and commands of a sandbox start in, when it is not the workspace.
+"""The directory that terminals and commands of a sandbox start in, other than the workspace.
 
-A misspelled one is told at the first start; one that went away later is made again, so that
-a sandbox whose agent tidied up still opens terminals.
+A misspelled one fails the first start. One that was removed later is made again, so that the
+sandbox still opens terminals.
 """
 
 from atoll.domain.errors import Failed
@@ -13,7 +13,7 @@ from atoll.services.terminals.scripts import Script, run_inside
 _ABSENT = 3
 
 # $1 folder  $2 "yes" at the first start
-_STAND = Script(
+_CHECK = Script(
     "look for the start folder",
     r"""
 cd -- "$1" 2> /dev/null && exit 0
@@ -24,12 +24,12 @@ mkdir -p -- "$1"
 )
 
 
-async def stand_at(sandbox: Sandbox, client: RuntimeClient) -> None:
+async def check_start_folder(sandbox: Sandbox, client: RuntimeClient) -> None:
     """Make sure processes can start there. Raises `Failed` naming the folder."""
     if sandbox.cwd == WORKSPACE:
         return
     first = "yes" if sandbox.ready_at is None else "no"
-    outcome = await run_inside(client, _STAND, (sandbox.cwd, first))
+    outcome = await run_inside(client, _CHECK, (sandbox.cwd, first))
     if outcome.code == _ABSENT:
         raise Failed(f"{sandbox.cwd} is no folder of this sandbox: nothing can start there.")
     if outcome.code:

@@ -1,4 +1,4 @@
-"""Transitions: one stimulus, one transaction, its events, and the word spread.
+"""Transitions: one stimulus, one transaction, its events, and their announcement.
 
 The only place that calls `domain.sandbox.lifecycle.step` and stores what it decides.
 """
@@ -48,7 +48,7 @@ class Transitions:
         actor: Principal = SYSTEM,
         lines: Sequence[LogLine] = (),
     ) -> tuple[Sandbox, tuple[Work, ...]]:
-        """The sandbox as it then is, and what is to be done. `lines` join its log. Raises
+        """Apply a stimulus. Returns the sandbox and the work to do. `lines` join its log. Raises
         `NotFound`, and `Conflict` when its state does not allow the act."""
         async with self.store.begin() as rows:
             before = await rows.sandboxes.get(sandbox_id)
@@ -61,12 +61,12 @@ class Transitions:
                 await rows.sandboxes.update(after)
             decided = ((after, one) for one in instructions)
             work = await self.append(rows, decided, actor=actor)
-        self.spread(after)
+        self.publish(after)
         return after, work
 
-    async def within(self, rows: Transaction, sandbox: Sandbox, stimulus: Stimulus) -> None:
-        """The same inside a transaction of somebody else's, for what decides nothing to be done
-        and has no event of its own."""
+    async def apply_within(self, rows: Transaction, sandbox: Sandbox, stimulus: Stimulus) -> None:
+        """Apply a stimulus in the caller's transaction. For stimuli that cause no work and no
+        event."""
         before = await rows.sandboxes.get(sandbox.id)
         if before is None:
             return
@@ -96,8 +96,8 @@ class Transitions:
             await rows.events.append(drafts)
         return tuple(work)
 
-    def spread(self, sandbox: Sandbox) -> None:
-        """Tell whoever waits that this sandbox is worth another look."""
+    def publish(self, sandbox: Sandbox) -> None:
+        """Announce a changed sandbox to all that wait for it."""
         self.directory.put(sandbox)
         self._changed(sandbox)
         self.bus.announce((sandbox_stream(sandbox.id),))

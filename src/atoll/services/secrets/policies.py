@@ -1,4 +1,4 @@
-"""Policies: what a runtime is told of its sandbox's secrets, approvals and network.
+"""Policies of runtimes: their sandbox's secrets, approvals and network.
 
 Each is composed anew from the store and set whole. Values are opened here, go to the runtime,
 and are kept nowhere. A value that does not open is left out, so its door stays closed.
@@ -73,7 +73,7 @@ class _Opened:
 
 class Policies:
     """Composes and sets policies. `changes` counts what was changed since this process began;
-    `askers` are the sandboxes whose policy lets them ask for a person's word."""
+    `requesters` are the sandboxes whose policy lets them request approvals."""
 
     def __init__(self, transitions: Transitions, vault: Vault, rules: DoorRules) -> None:
         self._transitions = transitions
@@ -81,7 +81,7 @@ class Policies:
         self._rules = rules
         self._revision = 0
         self._told: set[SandboxId] = set()
-        self.askers: set[SandboxId] = set()
+        self.requesters: set[SandboxId] = set()
         self.changes = 0
 
     async def compose(self, sandbox: Sandbox) -> Composed:
@@ -133,14 +133,14 @@ class Policies:
         await self._mark_exposed(sandbox, composed)
         self._told.add(sandbox.id)
         if composed.policy.customs or composed.policy.commands.operator:
-            self.askers.add(sandbox.id)
+            self.requesters.add(sandbox.id)
         else:
-            self.askers.discard(sandbox.id)
+            self.requesters.discard(sandbox.id)
         try:
             await _send(client, composed)
         except Conflict:
             # The runtime was told by a clock that went further than ours.
-            self._revision = max(self._revision, await _standing(client))
+            self._revision = max(self._revision, await _revision_of(client))
             await _send(client, await self.compose(sandbox))
 
     async def mask(self, client: RuntimeClient, sandbox: Sandbox) -> None:
@@ -324,13 +324,13 @@ def _variables(one: _Opened) -> dict[str, str]:
         if secret.exposed and provider.key_env:
             found[provider.key_env] = one.value
     if use.variable is not None:
-        found[use.variable] = one.value if secret.exposed else _stand_in(secret)
+        found[use.variable] = one.value if secret.exposed else _placeholder(secret)
         if use.purpose is Purpose.CUSTOM:
             found[f"{use.variable}_BROKER_URL"] = f"{BROKER}/custom/{secret.name}"
     return found
 
 
-def _stand_in(secret: Secret) -> str:
+def _placeholder(secret: Secret) -> str:
     return f"{PLACEHOLDER_PREFIX}{secret.name}-no-value-inside"
 
 
@@ -338,6 +338,6 @@ async def _send(client: RuntimeClient, composed: Composed) -> None:
     await client.call(put_policy(composed.policy))
 
 
-async def _standing(client: RuntimeClient) -> int:
-    """Return the revision a runtime lives by."""
+async def _revision_of(client: RuntimeClient) -> int:
+    """Return the revision of a runtime's policy."""
     return (await client.call(get_policy())).revision

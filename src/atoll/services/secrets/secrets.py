@@ -111,7 +111,7 @@ class Secrets:
                     return before.secret
             secret = self._made(caller, before, name=name, scope=scope, use=use)
             secret = await self._keep(rows, caller, secret, value=value, kind="secret.set")
-        await self._spread(secret)
+        await self._publish(secret)
         return secret
 
     async def rotate(
@@ -132,7 +132,7 @@ class Secrets:
             now = self._transitions.clock.now()
             newer = replace(secret, version=secret.version + 1, updated_at=now)
             secret = await self._keep(rows, caller, newer, value=value, kind="secret.rotated")
-        await self._spread(secret)
+        await self._publish(secret)
         return secret
 
     async def remove(self, caller: Principal, ref: str, *, scope: str | None = None) -> None:
@@ -143,7 +143,7 @@ class Secrets:
             secret = await self._find(rows, caller, ref, scope=wanted)
             _check_owner(caller, secret)
             await self._drop(rows, caller, secret)
-        await self._spread(secret)
+        await self._publish(secret)
 
     async def rotate_master(self, caller: Principal) -> Rotated:
         """Make a new master key, put every value under it, forget the old ones. A crash in
@@ -285,10 +285,10 @@ class Secrets:
         )
         await rows.events.append((draft,))
 
-    async def _spread(self, secret: Secret) -> None:
+    async def _publish(self, secret: Secret) -> None:
         self._transitions.bus.announce((f"secret:{secret.id}",))
         shared = secret.scope == ORGANIZATION_SCOPE
-        await self._sandboxes.changed(secret.org_id, None if shared else secret.owner)
+        await self._sandboxes.push_policies(secret.org_id, None if shared else secret.owner)
 
 
 def _check_person(caller: Principal) -> None:

@@ -43,7 +43,7 @@ from atoll.services.library.saved_work import Keeping, SavedWork
 from atoll.services.library.workspaces import Workspaces
 from atoll.services.people.logins import Logins
 from atoll.services.sandboxes.admission import Settings as SandboxSettings
-from atoll.services.sandboxes.sandboxes import Sandboxes, Surroundings
+from atoll.services.sandboxes.sandboxes import Sandboxes, SandboxPorts
 from atoll.services.secrets.policies import DoorRules
 from atoll.surfaces.http.server.context import Readiness, Services
 from atoll.wire.zygote import messages as wire
@@ -83,7 +83,7 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Services]:
         workspaces = Workspaces(shelf, ground.clock)
         vault = await asyncio.to_thread(open_vault, settings, os.environ)
         keeping = await _keeping(settings, ground)
-        around = _surroundings(
+        ports = _ports(
             settings,
             ground,
             _Trees(workspaces, SavedWork(workspaces, keeping)),
@@ -92,7 +92,7 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Services]:
         )
         profiles = _profiles(ground, settings.home / "profiles")
         rules, ids = _rules(settings), ground.identifiers
-        sandboxes = Sandboxes(around, profiles, settings=rules, identifiers=ids)
+        sandboxes = Sandboxes(ports, profiles, settings=rules, identifiers=ids)
         events = Events(store, ground.bus, clock=ground.clock, identifiers=ground.identifiers)
         logins = await _logins(settings.home, ground.clock, events)
         repositories = Repositories(
@@ -103,7 +103,7 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Services]:
             allow_loopback=settings.allow_loopback_remotes,
         )
         kept = KeptWorktrees(sandboxes, workspaces, keeping)
-        core = Core(sandboxes, profiles, events, logins, vault, around.extensions, kept)
+        core = Core(sandboxes, profiles, events, logins, vault, ports.extensions, kept)
         yield services_over(core, repositories, readiness=_readiness(store, sandboxes))
 
 
@@ -118,17 +118,17 @@ def _rules(settings: ControlSettings) -> SandboxSettings:
     )
 
 
-def _surroundings(
+def _ports(
     settings: ControlSettings,
     ground: _Ground,
     trees: _Trees,
     *,
     vault: EnvelopeVault,
     stack: AsyncExitStack,
-) -> Surroundings:
+) -> SandboxPorts:
     clients = HttpRuntimeClients()
     stack.push_async_callback(clients.close)
-    return Surroundings(
+    return SandboxPorts(
         store=ground.store,
         bus=ground.bus,
         clock=ground.clock,
