@@ -33,6 +33,7 @@ from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
+from atoll.services.application import Application
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Events, Note
 from atoll.services.library.kept import KeptWorktrees
@@ -45,7 +46,6 @@ from atoll.services.sandboxes.admission import Settings as SandboxSettings
 from atoll.services.sandboxes.sandboxes import Sandboxes, SandboxPorts
 from atoll.surfaces.http.sandboxes import repositories
 from atoll.surfaces.http.server.app import create_app
-from atoll.surfaces.http.server.context import Services
 from atoll.surfaces.http.server.guard import PAGE_KEY
 from atoll.wiring.control import openapi
 from atoll.wiring.control.use_cases import Core, services_over
@@ -347,7 +347,7 @@ class World:
     runtime: ScriptedRuntime
     logins: Logins
     clock: TurnedClock
-    services: Services
+    services: Application
 
     @property
     def host(self) -> str:

@@ -34,6 +34,7 @@ from atoll.domain.agent.agent import named
 from atoll.domain.agent.registry import allowed
 from atoll.domain.people.principal import Principal
 from atoll.ports.extension import ExtensionSetup
+from atoll.services.application import Application, Readiness
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Events, Note
 from atoll.services.library.kept import KeptWorktrees
@@ -45,7 +46,6 @@ from atoll.services.people.logins import Logins
 from atoll.services.sandboxes.admission import Settings as SandboxSettings
 from atoll.services.sandboxes.sandboxes import Sandboxes, SandboxPorts
 from atoll.services.secrets.policies import DoorRules
-from atoll.surfaces.http.server.context import Readiness, Services
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.control.extensions import load_extensions
 from atoll.wiring.control.settings import ControlSettings, event_retention
@@ -73,7 +73,7 @@ class _Trees:
 
 
 @asynccontextmanager
-async def assembled(settings: ControlSettings) -> AsyncIterator[Services]:
+async def assembled(settings: ControlSettings) -> AsyncIterator[Application]:
     """Every service of a control plane. Raises `Failed`, `Unavailable` with what is missing."""
     async with AsyncExitStack() as stack:
         url = settings.database_url or sqlite_url(settings.home / "atoll.db")

@@ -10,9 +10,9 @@ from typing import cast
 
 from fastapi import FastAPI
 
+from atoll.services.application import Application
 from atoll.surfaces.http.sandboxes import repositories
 from atoll.surfaces.http.server.app import create_app
-from atoll.surfaces.http.server.context import Services
 from atoll.surfaces.http.server.openapi import document
 
 LINE_CHARACTERS = 100
@@ -27,7 +27,7 @@ class _NoServices:
 
 def routes_only() -> FastAPI:
     """Return the app of every router, without services: for its document, never to be served."""
-    return create_app(cast(Services, _NoServices()), more=(repositories.router,))
+    return create_app(cast(Application, _NoServices()), more=(repositories.router,))
 
 
 def text() -> str:

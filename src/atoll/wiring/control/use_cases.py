@@ -10,6 +10,7 @@ from typing import Protocol
 
 from atoll.ports import Extension, Masters, Vault
 from atoll.services.agents.agents import Agents
+from atoll.services.application import Application, Readiness
 from atoll.services.approvals.approvals import Approvals
 from atoll.services.journals.events import Events
 from atoll.services.library.kept import KeptWorktrees
@@ -25,7 +26,6 @@ from atoll.services.terminals.execs import Execs
 from atoll.services.terminals.files import Files
 from atoll.services.terminals.recordings import Recordings
 from atoll.services.terminals.terminals import Terminals
-from atoll.surfaces.http.server.context import Readiness, Services
 
 
 class OwnVault(Vault, Masters, Protocol):
@@ -45,11 +45,11 @@ class Core:
     kept: KeptWorktrees
 
 
-def services_over(core: Core, repositories: Repositories, *, readiness: Readiness) -> Services:
+def services_over(core: Core, repositories: Repositories, *, readiness: Readiness) -> Application:
     """The services of a control plane."""
     sandboxes, transitions = core.sandboxes, core.sandboxes.transitions
     terminals = Terminals(sandboxes)
-    return Services(
+    return Application(
         sandboxes=sandboxes,
         terminals=terminals,
         recordings=Recordings(sandboxes, terminals),

@@ -22,6 +22,7 @@ from atoll.domain.sandbox.sandbox import (
     State,
 )
 from atoll.domain.terminal.softlock import Strictness
+from atoll.services.application import Application
 from atoll.surfaces.http.body.answers import Json, instant
 from atoll.surfaces.http.body.fields import (
     Address,
@@ -35,7 +36,7 @@ from atoll.surfaces.http.body.fields import (
 )
 from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.sandboxes.view import SandboxView, sandbox_view
-from atoll.surfaces.http.server.context import Atoll, Caller, Services
+from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
 
 router = APIRouter(prefix="/v1/sandboxes", tags=["sandboxes"], route_class=JsonRoute)
@@ -254,7 +255,7 @@ async def create_sandbox(
 
 
 async def create(
-    atoll: Services, caller: Principal, body: CreateBody, *, wait: Wait, key: str | None
+    atoll: Application, caller: Principal, body: CreateBody, *, wait: Wait, key: str | None
 ) -> tuple[Sandbox, int]:
     """Return a new sandbox, after the requested wait, and the status to answer with."""
     made = await atoll.sandboxes.create(caller, body.wish(), idempotency_key=key)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fastapi import APIRouter, FastAPI
 
+from atoll.services.application import Application
 from atoll.surfaces.http.agents import agents
 from atoll.surfaces.http.network import approvals, networks, secrets
 from atoll.surfaces.http.people import events, logins, shares
@@ -20,7 +21,6 @@ from atoll.surfaces.http.sandboxes import (
     unpulled,
 )
 from atoll.surfaces.http.server import health, openapi, page, problems
-from atoll.surfaces.http.server.context import Services
 from atoll.surfaces.http.server.guard import LOOPBACK_NAMES, Guard, Names
 from atoll.surfaces.http.terminals import execs, files, multiplayer, ports, recordings, terminals
 
@@ -37,7 +37,7 @@ class Frontage:
 
 
 def create_app(
-    services: Services,
+    services: Application,
     frontage: Frontage | None = None,
     *,
     lifespan: Lifespan | None = None,

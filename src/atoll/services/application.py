@@ -1,0 +1,52 @@
+"""The use cases of a control plane, as every surface receives them.
+
+No surface is known here; `wiring.control.graph` builds the services.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from atoll.ports.extension import Extension
+from atoll.services.agents.agents import Agents
+from atoll.services.approvals.approvals import Approvals
+from atoll.services.journals.events import Events
+from atoll.services.library.kept import KeptWorktrees
+from atoll.services.library.profiles import Profiles
+from atoll.services.library.repositories import Repositories
+from atoll.services.library.unpulled import Unpulled
+from atoll.services.people.logins import Logins
+from atoll.services.people.shares import Shares
+from atoll.services.sandboxes.consumers import Consumers
+from atoll.services.sandboxes.sandboxes import Sandboxes
+from atoll.services.secrets.secrets import Secrets
+from atoll.services.terminals.execs import Execs
+from atoll.services.terminals.files import Files
+from atoll.services.terminals.recordings import Recordings
+from atoll.services.terminals.terminals import Terminals
+
+Readiness = Callable[[], Awaitable[str | None]]
+"""The reason why the server is not ready yet, or None when it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """All use cases of one control plane; made once in `wiring`."""
+
+    sandboxes: Sandboxes
+    terminals: Terminals
+    recordings: Recordings
+    agents: Agents
+    consumers: Consumers
+    shares: Shares
+    execs: Execs
+    files: Files
+    unpulled: Unpulled
+    kept: KeptWorktrees
+    profiles: Profiles
+    events: Events
+    logins: Logins
+    extensions: Mapping[str, Extension]
+    readiness: Readiness
+    secrets: Secrets
+    approvals: Approvals
+    repositories: Repositories
