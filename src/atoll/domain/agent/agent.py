@@ -32,10 +32,12 @@ _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+!_-]{0,63}\Z")
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """The package that holds the program. `programs` are patterns below the installed folder, best
-    first; the first that exists becomes `bin/<command>` of the layer. `version` is the pinned one,
-    `about_mib` what it takes once installed (0: not known). `needs` are programs of the sandbox's
-    own root that it runs on."""
+    """The package that holds the program.
+
+    `programs` are patterns below the installed directory, best first; the first that exists becomes
+    `bin/<command>` of the layer. `version` is the pinned one, `about_mib` its installed size (0:
+    not known). `needs` are programs of the sandbox's own root that it requires.
+    """
 
     registry: Registry
     name: str
@@ -83,9 +85,9 @@ class Agent:
     `argv` starts it at a terminal, `task_argv` runs one prompt (appended) and ends, `resume_argv`
     resumes its last conversation, `conversation_argv` the one whose id is appended.
 
-    `providers` are the model providers it can use through the broker. `state` are folders below the
-    home that outlive a stop, `transcripts` a pattern below the home. `aliases` are other names
-    people type, `hint` says how to get it where Atoll cannot install it. `watch_argv` or
+    `providers` are the model providers it can use through the broker. `state` are directories below
+    the home that outlive a stop, `transcripts` a pattern below the home. `aliases` are other names
+    people type, `hint` tells how to get it where Atoll cannot install it. `watch_argv` or
     `watch_files` make the agent at a terminal report its turns (`domain.agent.hooks`), `transcript`
     names the reader of the file it then writes; `prompt_argv` comes before a first prompt (None: it
     takes none). `machine` is the mode in which programs drive it.

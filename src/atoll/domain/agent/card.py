@@ -70,7 +70,7 @@ class Draft(msgspec.Struct, frozen=True):
 
 class Card(msgspec.Struct, frozen=True):
     """A card as readers get it. `n` is its place in the order, from 1; `seq` the place of this
-    revision among all changes; `rev` counts its revisions. `cut` says that text was too long."""
+    revision among all changes; `rev` counts its revisions. `cut`: the text was too long."""
 
     seq: int
     n: int

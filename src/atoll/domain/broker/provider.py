@@ -27,11 +27,11 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A vendor. `header` and `scheme` make the credential line (`Authorization: Bearer KEY`).
-    Rules list inference only: keys, accounts, files, and other people's jobs are not reachable
-    from a sandbox. `key_env` and `base_env` are what the vendor's SDK reads, the latter with
-    `base_path` behind the broker's address; empty where the SDK must be told in code.
-    `subprotocols` are the WebSocket subprotocols that are no credentials."""
+    """A vendor. `header` and `scheme` make the credential line (`Authorization: Bearer KEY`). Rules
+    list inference only: keys, accounts, files, and other people's jobs are not reachable from a
+    sandbox. `key_env` and `base_env` are what the vendor's SDK reads, the latter with `base_path`
+    behind the broker's address; empty where the SDK must be configured in code. `subprotocols` are
+    the WebSocket subprotocols that are no credentials."""
 
     name: str
     upstream: str

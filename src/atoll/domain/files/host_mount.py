@@ -29,9 +29,8 @@ _GRANT = re.compile(r"[0-9a-f]{32}")
 @dataclass(frozen=True, slots=True)
 class HostMount:
     """A mount of the host's `source` at `target`, read-only unless `writable`. `grant` names the
-    person's consent, a file in the home; empty where the settings allow the directory. `private`
-    says that a person agreed to show one that holds keys or logins
-    (`domain.files.private_folder`)."""
+    person's consent, a file in the home; empty where the settings allow the directory. `private`: a
+    person agreed to show a directory with keys or logins (`domain.files.private_folder`)."""
 
     source: str
     target: str

@@ -47,7 +47,7 @@ PRIVATE: tuple[Range, ...] = tuple(
 class EgressRule:
     """An allowed destination. `host` is canonical, or `*.name` for exactly one more label.
     `methods` and `paths` (prefixes of whole segments) bind plain HTTP; empty allows all. `origin`
-    says who wrote the rule: `profile`, `preset:pypi`, `owner`."""
+    names who wrote the rule: `profile`, `preset:pypi`, `owner`."""
 
     host: str
     ports: tuple[int, ...] = (443,)

@@ -45,7 +45,7 @@ KEPT = frozenset({State.EXPIRED, State.FAILED})
 class RepoWish:
     """A requested repository: a remote URL, or `key` of one uploaded before (a local checkout).
     `branch` None makes a new one, `from_branch` None starts at the remote's head. `sparse` names
-    the folders to lay out; none are all. `path` is its place in the workspace."""
+    the directories to lay out; none are all. `path` is its place in the workspace."""
 
     repo_url: str
     branch: str | None = None
@@ -57,7 +57,7 @@ class RepoWish:
 
 @dataclass(frozen=True, slots=True)
 class SandboxRepo:
-    """A repository of a sandbox: `path` is where its tree lies inside. `sparse` are folders
+    """A repository of a sandbox: `path` is where its tree lies inside. `sparse` are directories
     relative to that; the files beside and above them are laid out too (git's cone mode).
     `began_from` is the branch that a new one began from, once that is known."""
 

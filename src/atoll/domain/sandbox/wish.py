@@ -34,9 +34,9 @@ _PATTERN = re.compile(r"""[*?\[\]!#"'\\]""")
 class Circumstances:
     """The facts that a request cannot contain.
 
-    They are the principal, the time, the names taken, a free id, whether repositories on this
-    machine's loopback may be named (development only), and the host directories below which anybody
-    may mount.
+    They are the principal, the time, the names taken, and a free id. They also tell whether
+    repositories on this machine's loopback may be named (development only), and below which host
+    directories anybody may mount.
     """
 
     caller: Principal

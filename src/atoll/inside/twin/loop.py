@@ -205,7 +205,7 @@ class Init:
             os._exit(0)
 
     def reap(self) -> None:
-        """Look, forget, then reap: a pid is never used again while it is still in use here."""
+        """Look, forget, then reap: the kernel must not reuse a pid that is still known here."""
         while True:
             try:
                 seen = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)

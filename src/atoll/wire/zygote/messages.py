@@ -71,7 +71,7 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HostMount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A folder of the host's inside: see `domain.files.host_mount`."""
+    """A directory of the host's inside: see `domain.files.host_mount`."""
 
     source: AbsolutePath
     target: AbsolutePath

@@ -321,7 +321,7 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 
 def _tell_known(scope: Scope) -> None:
-    """Tell the server, where it supports that, that the client of the connection has a
+    """Report to the server, where it supports that, that the client of the connection has a
     credential."""
     known = scope.get("extensions", {}).get(KNOWN)
     if known is not None:
