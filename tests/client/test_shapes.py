@@ -1,9 +1,10 @@
 import json
+import re
 from typing import Any
 
 import pytest
 
-from atoll.client import fields, shapes
+from atoll.client import fields, shapes, terminal_shapes
 from atoll.client.fields import Field, Shape
 from atoll.domain.errors import Failed
 from tests.places import ROOT
@@ -11,14 +12,18 @@ from tests.places import ROOT
 SCHEMAS = json.loads((ROOT / "docs" / "openapi.json").read_text())["components"]["schemas"]
 SHAPES = [
     found
-    for found in vars(shapes).values()
-    if isinstance(found, type) and issubclass(found, Shape) and found is not Shape
+    for found in {**vars(shapes), **vars(terminal_shapes)}.values()
+    if isinstance(found, type)
+    and issubclass(found, Shape)
+    and found not in {Shape, terminal_shapes.Payload}
 ]
 
 
 def _schema(shape: type[Shape]) -> dict[str, Any]:
-    named = [word for word in (shape.__doc__ or "").split("`") if word in SCHEMAS]
-    schema: dict[str, Any] = SCHEMAS[named[0] if named else shape.__name__]
+    found = re.search(r"schema `(\w+)`", shape.__doc__ or "")
+    name = found[1] if found else shape.__name__
+    assert name in SCHEMAS, f"openapi.json has no schema {name}: does {shape.__name__} follow it?"
+    schema: dict[str, Any] = SCHEMAS[name]
     return schema
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from atoll.client.access import Approvals, Secrets
 from atoll.client.sandboxes import KeptFiles, Sandboxes, Shares
 from atoll.client.server import Server
+from atoll.client.terminals import Agents, Execs, Files, Terminals
 from atoll.client.transport import Transport
 
 
@@ -19,6 +20,10 @@ class Client:
         """`locate` is called at each request: a restarted server may have another port."""
         self.transport = Transport(locate)
         self.sandboxes = Sandboxes(self.transport)
+        self.terminals = Terminals(self.transport)
+        self.agents = Agents(self.transport)
+        self.execs = Execs(self.transport)
+        self.files = Files(self.transport)
         self.shares = Shares(self.transport)
         self.kept = KeptFiles(self.transport)
         self.secrets = Secrets(self.transport)

@@ -8,7 +8,7 @@ from atoll.client.fields import Shape
 
 
 class ProfileName(Shape):
-    """The profile of a sandbox."""
+    """The profile of a sandbox; schema `ProfileName`."""
 
     id = fields.text()
     version = fields.text()
@@ -124,14 +124,14 @@ class Safety(Shape):
 
 
 class Process(Shape):
-    """A process left running; schema `ProcessView`."""
+    """A process left running; schema `LeftView`."""
 
     pid = fields.number()
     command = fields.text()
 
 
 class Usage(Shape):
-    """What a runtime takes; schema `RuntimeUsage`."""
+    """What a runtime takes; schema `OwnUsage`."""
 
     memory_bytes = fields.number()
     most_memory_bytes = fields.number()
@@ -140,7 +140,7 @@ class Usage(Shape):
 
 
 class Processes(Shape):
-    """What commands left running; schema `ProcessList`."""
+    """What commands left running; schema `LeftList`."""
 
     processes = fields.many(Process)
     more = fields.flag()

@@ -1,11 +1,11 @@
-from atoll.client.answer import answer
+from atoll.client.terminal_shapes import Event
 from atoll.surfaces.cli.console.event_line import event_line
 
 
 def test_event_line_of_merged_refusals_says_how_many_however_long_the_rest_is() -> None:
     payload = {"sandbox_id": "sb_1", "host": "a.example", "detail": "d" * 300, "times": 59}
     line = event_line(
-        answer(
+        Event(
             {
                 "at": "2026-01-01T12:00:00Z",
                 "stream": "sandbox:sb_1",

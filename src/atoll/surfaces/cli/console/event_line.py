@@ -5,25 +5,26 @@ Programs read `--json`; this leaves out what every line would repeat, and what i
 
 import json
 
-from atoll.client.answer import Answer, Json
+from atoll.client.answer import Json
+from atoll.client.terminal_shapes import Event, Payload
 
 MAX_DETAIL = 240
 _REPEATED = frozenset({"sandbox_id", "generation", "n", "state"})
 _APART = _REPEATED | {"times"}
 
 
-def event_line(event: Answer) -> str:
+def event_line(event: Event) -> str:
     """`at  stream  kind  actor  [N times]  [reason]  [key=value …]`."""
-    actor, times = event.child("actor"), event.child("payload").value.get("times")
-    who = f"{actor.text('kind')}:{actor.text('id')}"
-    words = [event.text("at"), event.text("stream"), event.text("event_type"), who]
+    actor, times = event.actor, event.payload.value.get("times")
+    who = f"{actor.kind}:{actor.id}"
+    words = [event.at, event.stream, event.event_type, who]
     # First, since what is long is cut at its end.
     words += [f"{times} times"] if isinstance(times, int) else []
-    words += [more for more in (event.text("reason"), _details(event.child("payload"))) if more]
+    words += [more for more in (event.reason, _details(event.payload)) if more]
     return "  ".join(words)
 
 
-def _details(payload: Answer) -> str:
+def _details(payload: Payload) -> str:
     pairs: list[str] = []
     for key, value in payload.value.items():
         if key in _APART:

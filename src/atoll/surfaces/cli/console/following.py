@@ -17,8 +17,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-from atoll.client.answer import Answer, Json, answer
+from atoll.client.answer import Json, answer
 from atoll.client.client import Client
+from atoll.client.terminal_shapes import Exec
 from atoll.client.transport import Call, at, post
 from atoll.domain.errors import AtollError, Failed, Unavailable
 from atoll.surfaces.cli.attach.guard import Guarded
@@ -58,7 +59,7 @@ class Following:
         kept = self._kept or {}
         return {name: base64.b64encode(data).decode() for name, data in kept.items()}
 
-    def run(self, *, feed: bool, forget: bool) -> Answer:
+    def run(self, *, feed: bool, forget: bool) -> Exec:
         """Follow until it ended; returns the exec. With `feed` our stdin becomes its. With
         `forget` the runtime drops it afterwards (and kills it when we cannot go on).
         Raises `Unavailable` after half a minute without a server."""
@@ -73,7 +74,7 @@ class Following:
                 with suppress(AtollError):
                     self._api.transport.call(Call("DELETE", at(*self._place)))
 
-    def _to_the_end(self) -> Answer:
+    def _to_the_end(self) -> Exec:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             before = sum(self._offsets.values())
@@ -93,7 +94,7 @@ class Following:
                 )
             time.sleep(PAUSE_SECONDS)
 
-    def _listen(self) -> Answer | None:
+    def _listen(self) -> Exec | None:
         query = tuple((name, str(offset)) for name, offset in self._offsets.items())
         wanted = (("Accept", "application/x-ndjson"),)
         call = Call("GET", at(*self._place, "output"), query, wanted, timeout=None)
@@ -104,13 +105,13 @@ class Following:
                     return ended
         return None
 
-    def _take(self, line: bytes) -> Answer | None:
+    def _take(self, line: bytes) -> Exec | None:
         if not line:
             return None
         try:
             record = answer(json.loads(line))
             if "exit" in record.value:
-                return record.child("exit")
+                return Exec(record.child("exit").value)
             name = record.text("stream")
             data = base64.b64decode(record.text("data"), validate=True)
         except (ValueError, binascii.Error) as problem:

@@ -6,7 +6,6 @@ import binascii
 from atoll.client.answer import Json
 from atoll.client.client import Client
 from atoll.client.shapes import Sandbox
-from atoll.client.transport import post
 from atoll.domain.errors import AtollError
 from atoll.domain.repository.requirement import SCRIPT, Requirement, question, read_answer
 from atoll.surfaces.cli.console.output import note
@@ -30,9 +29,9 @@ def tell_requirements(api: Client, sandbox: Sandbox) -> None:
 def _ask(api: Client, sandbox: Sandbox, path: str) -> tuple[Requirement, ...]:
     argv = ["/bin/sh", "-c", SCRIPT, "atoll", *question(path)]
     wish: dict[str, Json] = {"argv": argv, "cwd": "/workspace", "stdin": "", "timeout": SECONDS}
-    ended = api.transport.call(post("sandboxes", sandbox.sandbox_id, "exec", value=wish))
+    ended = api.execs.run(sandbox.sandbox_id, wish)
     try:
-        said = base64.b64decode(ended.text("stdout"), validate=True)
+        said = base64.b64decode(ended.stdout, validate=True)
     except binascii.Error:
         return ()
     return read_answer(said.decode("ascii", "replace"))

@@ -5,13 +5,13 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import ParamSpec, TypeVar
 
 import click
 
-from atoll.client.answer import Answer
 from atoll.client.client import Client
-from atoll.client.transport import Call, get, post
+from atoll.client.terminal_shapes import Agent, Card
 from atoll.domain.errors import Conflict, Invalid
 from atoll.surfaces.cli.console import candidates
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -60,7 +60,7 @@ def start(
     if isinstance(wish["prompt"], str):
         body["prompt"] = wish["prompt"]
     try:
-        started = api.transport.call(post("sandboxes", name, "agents", value=body))
+        started = api.agents.start(name, body)
     except Invalid as problem:
         if problem.code != "no_such_program":
             raise
@@ -132,9 +132,9 @@ def ask(
 ) -> None:
     """Give an agent that waits a prompt. On a line somebody has half typed it is refused."""
     api = invocation.api()
-    which = _which(api, name, agent_id).text("id")
-    call = post("sandboxes", name, "terminals", which, "ask", value={"prompt": prompt})
-    _show(_asked(api, call, waits=waits), as_json=as_json)
+    which = _which(api, name, agent_id).id
+    asked = partial(api.agents.ask, name, which, prompt)
+    _show(_asked(asked, waits=waits), as_json=as_json)
 
 
 @click.command("cards")
@@ -148,13 +148,12 @@ def cards(
 ) -> None:
     """Show what an agent did, card by card."""
     api = invocation.api()
-    which = _which(api, name, agent_id).text("id")
-    query = (("since", str(since)),)
-    page = api.transport.call(get("sandboxes", name, "terminals", which, "cards", query=query))
+    which = _which(api, name, agent_id).id
+    page = api.agents.cards(name, which, since=since)
     if as_json:
         show_json(page.value)
         return
-    for card in page.children("cards"):
+    for card in page.cards:
         say(_line(card))
 
 
@@ -178,10 +177,9 @@ def answer(
 ) -> None:
     """Answer what an agent asks on a card."""
     api = invocation.api()
-    which = _which(api, name, agent_id).text("id")
+    which = _which(api, name, agent_id).id
     value = {key: words for key, words in said.items() if words is not None}
-    path = ("sandboxes", name, "terminals", which, "cards", card, "answer")
-    done = api.transport.call(post(*path, value=value))
+    done = api.agents.answer(name, which, card, value)
     if as_json:
         show_json(done.value)
     else:
@@ -193,55 +191,52 @@ CONTROLS = (start, pause, resume, interrupt, stop, ask, cards, answer)
 
 
 def _act(api: Client, name: str, agent_id: str | None, *, action: str, as_json: bool) -> None:
-    which = _which(api, name, agent_id).text("id")
-    call = post("sandboxes", name, "terminals", which, "agent", value={"action": action})
-    patient = Call(call.method, call.path, call.query, call.headers, call.body, STOP_SECONDS)
-    _show(api.transport.call(patient), as_json=as_json)
+    which = _which(api, name, agent_id).id
+    done = api.agents.act(name, which, action=action, seconds=STOP_SECONDS)
+    _show(done, as_json=as_json)
 
 
-def _asked(api: Client, call: Call, *, waits: bool) -> Answer:
+def _asked(ask_once: Callable[[], Agent], *, waits: bool) -> Agent:
     """Send a prompt, again and again while that can help."""
     while True:
         try:
-            return api.transport.call(call)
+            return ask_once()
         except Conflict as problem:
             if not waits or problem.code not in _WORTH_WAITING:
                 raise
         time.sleep(ASK_AGAIN_SECONDS)
 
 
-def _which(api: Client, name: str, wanted: str | None) -> Answer:
+def _which(api: Client, name: str, wanted: str | None) -> Agent:
     """The agent meant: by id or name, else the only one that has not ended."""
-    agents = api.transport.call(get("sandboxes", name, "agents")).children("agents")
+    agents = api.agents.list(name).agents
     if wanted is not None:
-        found = [one for one in agents if wanted in (one.text("id"), one.text("agent"))]
+        found = [one for one in agents if wanted in (one.id, one.agent)]
         if not found:
             raise Conflict(f"no agent of {name} is {wanted}: see `atoll info {name}`")
         return found[-1]
-    alive = [one for one in agents if one.text("agent_state") != "stopped"] or agents[-1:]
+    alive = [one for one in agents if one.agent_state != "stopped"] or agents[-1:]
     if not alive:
         raise Conflict(f"no agent runs in {name}: `atoll agent start {name}` starts one")
     if len(alive) > 1:
-        listed = ", ".join(f"{one.text('id')} ({one.text('agent')})" for one in alive)
+        listed = ", ".join(f"{one.id} ({one.agent})" for one in alive)
         raise Conflict(f"{name} has several agents: name one by --id: {listed}")
     return alive[0]
 
 
-def _show(agent: Answer, *, as_json: bool) -> None:
+def _show(agent: Agent, *, as_json: bool) -> None:
     if as_json:
         show_json(agent.value)
         return
-    known = agent.text("agent_state") == "running" and agent.value.get("watched") is not False
-    turn = f", {agent.text('turn')}" if known else ""
-    say(f"{agent.text('agent')} {agent.text('id')} is {agent.text('agent_state')}{turn}")
+    known = agent.agent_state == "running" and agent.value.get("watched") is not False
+    turn = f", {agent.turn}" if known else ""
+    say(f"{agent.agent} {agent.id} is {agent.agent_state}{turn}")
 
 
-def _line(card: Answer) -> str:
+def _line(card: Card) -> str:
     """One card on one line, with its options when it waits."""
-    words = " ".join(filter(None, (card.text("title"), card.text("text"))))
-    line = (
-        f"{card.text('id')}  {card.text('kind')}  {card.text('state')}  {' '.join(words.split())}"
-    )
-    options = ", ".join(one.text("id") for one in card.children("options"))
-    asks = f"  [{options}]" if card.text("state") == "pending" and options else ""
+    words = " ".join(filter(None, (card.title, card.text)))
+    line = f"{card.id}  {card.kind}  {card.state}  {' '.join(words.split())}"
+    options = ", ".join(one.id for one in card.options)
+    asks = f"  [{options}]" if card.state == "pending" and options else ""
     return line[:_CARD_LINE].rstrip() + asks

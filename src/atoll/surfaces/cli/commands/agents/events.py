@@ -5,8 +5,9 @@ import time
 
 import click
 
-from atoll.client.answer import Answer, answer
+from atoll.client.answer import answer
 from atoll.client.client import Client
+from atoll.client.terminal_shapes import Event, EventPage, Gap
 from atoll.client.transport import Call, Stream, at, get
 from atoll.domain.errors import Unavailable
 from atoll.surfaces.cli.console.event_line import event_line
@@ -51,18 +52,18 @@ def command(
         return
     place = ("latest", "true") if after is None else ("after", str(after))
     asked = (*query, place, ("limit", str(limit)))
-    answered = api.transport.call(get("events", query=asked))
+    answered = EventPage(api.transport.call(get("events", query=asked)).value)
     if after is not None and answered.value.get("gap") is not None:
-        _note_gap(answered.child("gap"))
+        _note_gap(answered.gap)
     if as_json:
         show_json(answered.value)
         return
-    for event in answered.children("events"):
+    for event in answered.events:
         say(event_line(event))
 
 
-def _note_gap(gap: Answer) -> None:
-    after, to = gap.number("after"), gap.number("to")
+def _note_gap(gap: Gap) -> None:
+    after, to = gap.after, gap.to
     note(f"atoll: some events after position {after} and up to {to} are no longer kept")
 
 
@@ -116,8 +117,8 @@ def _read(stream: Stream, last: str, *, as_json: bool) -> str:
 def _show(kind: str, data: bytes, *, as_json: bool) -> None:
     event = answer(json.loads(data))
     if kind == "gap":
-        _note_gap(event)
+        _note_gap(Gap(event.value))
     elif as_json:
         click.echo(json.dumps(event.value))
     else:
-        say(event_line(event))
+        say(event_line(Event(event.value)))

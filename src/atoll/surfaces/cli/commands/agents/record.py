@@ -8,9 +8,9 @@ from typing import BinaryIO
 
 import click
 
-from atoll.client.answer import Answer
 from atoll.client.client import Client
-from atoll.client.transport import Call, at, get, post
+from atoll.client.terminal_shapes import Recording
+from atoll.client.transport import get
 from atoll.domain.errors import Conflict, Failed, NotFound
 from atoll.surfaces.cli.attach.guard import Guarded
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
@@ -54,7 +54,7 @@ def command(
     elif export is not None:
         _export(api, name, export, output)
     elif delete is not None:
-        api.transport.call(Call("DELETE", at("sandboxes", name, "recordings", delete)))
+        api.terminals.delete_recording(name, delete)
         note(f"{delete} is deleted")
     else:
         _switch(api, name, terminal, stop=stop, as_json=as_json)
@@ -66,9 +66,9 @@ def the_terminal(api: Client, name: str, wanted: str | None, *, recorded: bool =
     if wanted is not None:
         return wanted
     found = [
-        each.text("terminal_id")
-        for each in api.transport.call(get("sandboxes", name, "terminals")).children("terminals")
-        if each.text("state") == "running" and (not recorded or each.value.get("recording"))
+        each.terminal_id
+        for each in api.terminals.list(name).terminals
+        if each.state == "running" and (not recorded or each.recording)
     ]
     if not found:
         raise NotFound(f"no terminal of {name} {'is being recorded' if recorded else 'runs'}")
@@ -79,9 +79,9 @@ def the_terminal(api: Client, name: str, wanted: str | None, *, recorded: bool =
 
 def _switch(api: Client, name: str, wanted: str | None, *, stop: bool, as_json: bool) -> None:
     terminal = the_terminal(api, name, wanted, recorded=stop)
-    place = ("sandboxes", name, "terminals", terminal, "recording")
-    told = api.transport.call(Call("DELETE", at(*place)) if stop else post(*place))
-    recording = told.text("recording_id")
+    switch = api.terminals.stop_recording if stop else api.terminals.record
+    told = switch(name, terminal)
+    recording = told.recording_id
     if as_json:
         show_json(told.value)
     elif stop:
@@ -93,20 +93,21 @@ def _switch(api: Client, name: str, wanted: str | None, *, stop: bool, as_json: 
 
 
 def _list(api: Client, name: str, *, as_json: bool) -> None:
-    told = api.transport.call(get("sandboxes", name, "recordings"))
+    told = api.terminals.recordings(name)
     if as_json:
         show_json(told.value)
         return
-    rows = [_row(each) for each in told.children("recordings")]
+    rows = [_row(each) for each in told.recordings]
     heads = ("RECORDING", "TERMINAL", "NAME", "STATE", "BY", "STARTED", "SECONDS", "KIB")
     show_table(heads, rows)
 
 
-def _row(each: Answer) -> tuple[str, ...]:
-    words = ("recording_id", "terminal_id", "name", "state", "by", "started_at")
+def _row(each: Recording) -> tuple[str, ...]:
     seconds = each.value.get("seconds")
     shown = f"{seconds:.0f}" if isinstance(seconds, int | float) else ""
-    return (*(each.text(word) for word in words), shown, str(each.number("bytes") // 1024 + 1))
+    size = str(each.bytes // 1024 + 1)
+    place = (each.recording_id, each.terminal_id, each.name)
+    return (*place, each.state, each.by, each.started_at, shown, size)
 
 
 def _export(api: Client, name: str, recording: str, output: str | None) -> None:

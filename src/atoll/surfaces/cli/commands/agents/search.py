@@ -2,8 +2,7 @@
 
 import click
 
-from atoll.client.answer import Answer
-from atoll.client.transport import get
+from atoll.client.terminal_shapes import Match
 from atoll.surfaces.cli.console.exits import FAILED
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
@@ -38,26 +37,26 @@ def command(
         ("match_case", "true" if match_case else "false"),
         *((("terminal", terminal),) if terminal else ()),
     )
-    told = invocation.api().transport.call(get("sandboxes", name, "search", query=query))
-    found = told.children("matches")
+    told = invocation.api().terminals.search(name, query)
+    found = told.matches
     if as_json:
         show_json(told.value)
     else:
         for match in found:
             say(_line(match))
-        if told.value.get("complete") is not True:
+        if not told.complete:
             note("there is more: narrow the search, or raise --limit")
     if not found:
         raise click.exceptions.Exit(FAILED)
 
 
-def _line(match: Answer) -> str:
+def _line(match: Match) -> str:
     """Where it is, what ran there, and the line."""
     seconds = match.value.get("seconds")
     if isinstance(seconds, int | float):
-        where = f"{match.text('recording_id')} {int(seconds) // 60}:{int(seconds) % 60:02d}"
+        where = f"{match.recording_id} {int(seconds) // 60}:{int(seconds) % 60:02d}"
     else:
-        where = f"{match.text('terminal_id')} @{match.number('offset')}"
+        where = f"{match.terminal_id} @{match.offset}"
     ran = match.value.get("command")
     during = f" [{ran[:60]}]" if isinstance(ran, str) and ran else ""
-    return f"{where}{during}  {match.text('text')}"
+    return f"{where}{during}  {match.text}"

@@ -9,7 +9,6 @@ import click
 from atoll.client.answer import Json
 from atoll.client.client import Client
 from atoll.client.shapes import Sandbox
-from atoll.client.transport import get, post
 from atoll.domain.errors import AtollError, Conflict, NotFound
 from atoll.surfaces.cli.attach.attachment import Attachment
 from atoll.surfaces.cli.attach.control_key import DEFAULT as CONTROL_KEY
@@ -148,21 +147,21 @@ def _terminal(
     """The terminal's id, and whether it was opened just now."""
     sandbox_id = sandbox.sandbox_id
     if options.terminal:
-        api.transport.call(get("sandboxes", sandbox_id, "terminals", options.terminal))
+        api.terminals.get(sandbox_id, options.terminal)
         return options.terminal, False
     if not options.new:
-        listed = api.transport.call(get("sandboxes", sandbox_id, "terminals")).children("terminals")
-        running = [row for row in listed if row.text("state") == "running"]
+        listed = api.terminals.list(sandbox_id).terminals
+        running = [row for row in listed if row.state == "running"]
         if running:
             # The one started last: what this person most likely left.
-            latest = max(running, key=lambda row: row.text("started_at"))
-            return latest.text("terminal_id"), False
+            latest = max(running, key=lambda row: row.started_at)
+            return latest.terminal_id, False
     wish: dict[str, Json] = {"cols": size[0], "rows": size[1]}
     agent = sandbox.agent
     if agent and not options.new:
         wish["agent"] = agent
-    opened = api.transport.call(post("sandboxes", sandbox_id, "terminals", value=wish))
-    return opened.text("terminal_id"), True
+    opened = api.terminals.open(sandbox_id, wish)
+    return opened.terminal_id, True
 
 
 def _gone(api: Client, sandbox_id: str, name: str) -> str:

@@ -13,9 +13,9 @@ from pathlib import Path, PurePosixPath
 
 import click
 
-from atoll.client.answer import Answer, Json
 from atoll.client.client import Client
-from atoll.client.transport import Call, Stream, at, get, post
+from atoll.client.terminal_shapes import Entry
+from atoll.client.transport import Call, Stream, at
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.files.outgoing_file import FileDecision, judge
 from atoll.domain.size import spelled_size
@@ -80,15 +80,13 @@ def _place(text: str) -> Place | None:
 def _kind(api: Client, place: Place) -> str:
     """`file`, `dir`, `symlink`, `other`, or empty when there is nothing."""
     entry = _entry(api, place)
-    return "" if entry is None else entry.text("type")
+    return "" if entry is None else entry.type
 
 
-def _entry(api: Client, place: Place) -> Answer | None:
+def _entry(api: Client, place: Place) -> Entry | None:
     """What is there, None when there is nothing."""
     try:
-        return api.transport.call(
-            get("sandboxes", place.sandbox, "files", "stat", query=_path(place))
-        )
+        return api.files.stat(place.sandbox, place.path or ".")
     except NotFound as error:
         if _no_such_file(api, place):
             return None
@@ -103,10 +101,7 @@ def _no_such_file(api: Client, place: Place) -> bool:
 
 def total_of(api: Client, sandbox: str, path: str) -> int:
     """Return the bytes that a folder's files claim, known before any of them is sent."""
-    query = (("path", path or "."),)
-    return api.transport.call(get("sandboxes", sandbox, "files", "total", query=query)).number(
-        "bytes"
-    )
+    return api.files.total(sandbox, path or ".").bytes
 
 
 def _path(place: Place) -> tuple[tuple[str, str], ...]:
@@ -117,10 +112,10 @@ def _fetch(api: Client, place: Place, target: str, *, said: tuple[tuple[str, str
     entry = _entry(api, place)
     if entry is None:
         raise NotFound(f"{place.sandbox} holds no {place.path!r}")
-    kind = entry.text("type")
+    kind = entry.type
     landing = None if target == PIPE else _landing(target, place)
     if landing is not None:
-        whole = total_of(api, place.sandbox, place.path) if kind == "dir" else entry.number("size")
+        whole = total_of(api, place.sandbox, place.path) if kind == "dir" else entry.size
         _check(place, landing, size=whole)
     call = Call(
         "GET",
@@ -231,21 +226,16 @@ def send(api: Client, source: str, place: Place) -> int:
 
 
 def _put(api: Client, place: Place, data: Iterator[bytes], *, mode: int) -> None:
-    query = (*_path(place), ("mode", f"{mode:o}"), ("parents", "true"))
-    headers = (("Content-Type", "application/octet-stream"),)
-    path = at("sandboxes", place.sandbox, "files", "content")
-    api.transport.call(Call("PUT", path, query, headers, data))
+    api.files.write(place.sandbox, place.path or ".", data, mode=mode)
 
 
 def _send_folder(api: Client, folder: Path, place: Place) -> int:
-    wish: dict[str, Json] = {"path": place.path, "parents": True}
-    api.transport.call(post("sandboxes", place.sandbox, "files", "mkdir", value=wish))
-    headers = (("Content-Type", "application/x-tar"),)
-    path = at("sandboxes", place.sandbox, "files", "archive")
+    api.files.make_directory(place.sandbox, place.path)
     left_out: list[str] = []
-    answered = api.transport.call(Call("PUT", path, _path(place), headers, pack(folder, left_out)))
+    archive = pack(folder, left_out)
+    unpacked = api.files.unpack(place.sandbox, place.path or ".", archive)
     _say_left_out(left_out)
-    return answered.number("files")
+    return unpacked.files
 
 
 def _say_left_out(names: list[str]) -> None:

@@ -2,11 +2,11 @@
 
 import click
 
-from atoll.client.answer import Answer, Json
-from atoll.client.transport import get, post
+from atoll.client.answer import Json
+from atoll.client.terminal_shapes import Exec
 from atoll.domain.duration import parse_duration
 from atoll.surfaces.cli.commands.work.attach import signal_number
-from atoll.surfaces.cli.console.exits import FAILED, SIGNALLED, TIMEOUT
+from atoll.surfaces.cli.console.exits import SIGNALLED, TIMEOUT
 from atoll.surfaces.cli.console.following import Following, piped
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
@@ -52,7 +52,7 @@ def command(
         return
     api = invocation.api()
     if follow is not None:
-        started, feed = api.transport.call(get("sandboxes", name, "exec", follow)), False
+        started, feed = api.execs.get(name, follow), False
     else:
         feed = piped() and not background
         wish = _wish(argv, line, cwd=cwd, env=env, timeout=timeout)
@@ -60,11 +60,11 @@ def command(
             wish["reap"] = True
         if not feed:
             wish["stdin"] = ""
-        started = api.transport.call(post("sandboxes", name, "exec", value=wish))
+        started = api.execs.run(name, wish)
     if background:
-        show_json(started.value) if as_json else say(started.text("exec_id"))
+        show_json(started.value) if as_json else say(started.exec_id)
         return
-    following = Following(api, name, started.text("exec_id"), quiet=as_json)
+    following = Following(api, name, started.exec_id, quiet=as_json)
     ended = following.run(feed=feed, forget=follow is None)
     if as_json:
         show_json({**ended.value, **following.captured()})
@@ -118,13 +118,13 @@ def variables(pairs: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _code(ended: Answer) -> int:
-    if ended.flag("truncated"):
+def _code(ended: Exec) -> int:
+    if ended.truncated:
         note("atoll: output beyond 64 MiB was dropped: write it to a file inside, then `atoll cp`")
-    if ended.flag("timed_out"):
+    if ended.timed_out:
         note("atoll: the command ran out of time and was ended")
         return TIMEOUT
-    signal = ended.text("signal")
+    signal = ended.signal
     if signal:
         return SIGNALLED + signal_number(signal)
-    return ended.number("exit_code", FAILED)
+    return ended.exit_code

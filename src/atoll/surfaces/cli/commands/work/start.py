@@ -6,7 +6,6 @@ import click
 from atoll.client.answer import Json
 from atoll.client.client import Client
 from atoll.client.shapes import Sandbox
-from atoll.client.transport import get, post
 from atoll.domain.errors import AtollError
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.memory import remember
@@ -48,14 +47,13 @@ def command(
 
 def _agents(api: Client, up: Sandbox, *, own: bool) -> list[str]:
     """The agents that went on; with `own` and none, its own is opened in its last conversation."""
-    where = ("sandboxes", up.sandbox_id, "agents")
     try:
-        listed = api.transport.call(get(*where)).children("agents")
+        listed = api.agents.list(up.sandbox_id).agents
     except AtollError:
         # The sandbox is up, which is what was asked for; this would only have been told.
         return []
-    running = [one.text("agent") for one in listed if one.text("agent_state") != "stopped"]
+    running = [one.agent for one in listed if one.agent_state != "stopped"]
     if running or not own or not up.agent:
         return running
     wish: dict[str, Json] = {"agent": up.agent, "resume": True}
-    return [api.transport.call(post(*where, value=wish)).text("agent")]
+    return [api.agents.start(up.sandbox_id, wish).agent]

@@ -1,0 +1,159 @@
+"""What the API sends of the inside of a sandbox: terminals, agents, commands, files, events."""
+
+from atoll.client import fields
+from atoll.client.fields import Shape
+
+
+class Terminal(Shape):
+    """A terminal; schema `TerminalView`."""
+
+    terminal_id = fields.text()
+    state = fields.text()
+    started_at = fields.text()
+    recording = fields.flag()
+
+
+class TerminalList(Shape):
+    """The terminals of a sandbox; schema `TerminalList`."""
+
+    terminals = fields.many(Terminal)
+
+
+class Agent(Shape):
+    """An agent in a sandbox; schema `AgentView`."""
+
+    id = fields.text()
+    agent = fields.text()
+    agent_state = fields.text()
+    turn = fields.text()
+
+
+class AgentList(Shape):
+    """The agents of a sandbox; schema `AgentList`."""
+
+    agents = fields.many(Agent)
+
+
+class Option(Shape):
+    """An answer a card offers; schema `OptionView`."""
+
+    id = fields.text()
+
+
+class Card(Shape):
+    """A card of an agent; schema `CardView`."""
+
+    id = fields.text()
+    kind = fields.text()
+    state = fields.text()
+    title = fields.text()
+    text = fields.text()
+    options = fields.many(Option)
+
+
+class Cards(Shape):
+    """A page of cards; schema `CardsView`."""
+
+    cards = fields.many(Card)
+
+
+class Recording(Shape):
+    """A recording of a terminal; schema `RecordingView`."""
+
+    recording_id = fields.text()
+    terminal_id = fields.text()
+    name = fields.text()
+    state = fields.text()
+    by = fields.text()
+    started_at = fields.text()
+    bytes = fields.number()
+
+
+class RecordingList(Shape):
+    """The recordings of a sandbox; schema `RecordingList`."""
+
+    recordings = fields.many(Recording)
+
+
+class Match(Shape):
+    """A line that a search found; schema `MatchView`."""
+
+    terminal_id = fields.text()
+    recording_id = fields.text()
+    offset = fields.number()
+    text = fields.text()
+
+
+class Matches(Shape):
+    """What a search found; schema `Matches`."""
+
+    matches = fields.many(Match)
+    complete = fields.flag()
+
+
+class Exec(Shape):
+    """A command that was run, with its output if asked for; schema `ExecWithOutput`."""
+
+    exec_id = fields.text()
+    signal = fields.text()
+    stdout = fields.text()
+    truncated = fields.flag()
+    timed_out = fields.flag()
+    exit_code = fields.number(default=1)
+
+
+class Entry(Shape):
+    """A file or directory; schema `FileEntry`."""
+
+    type = fields.text()
+    size = fields.number()
+
+
+class Total(Shape):
+    """The size of a directory; schema `FileTotal`."""
+
+    bytes = fields.number()
+
+
+class Unpacked(Shape):
+    """The files an upload wrote; schema `Unpacked`."""
+
+    files = fields.number()
+
+
+class Actor(Shape):
+    """The person, agent or automation that caused an event; schema `ActorView`."""
+
+    kind = fields.text()
+    id = fields.text()
+
+
+class Payload(Shape):
+    """The details of an event, which depend on its type; the contract leaves them open."""
+
+    __slots__ = ()
+
+
+class Event(Shape):
+    """An event; schema `EventView`."""
+
+    at = fields.text()
+    stream = fields.text()
+    event_type = fields.text()
+    actor = fields.one(Actor)
+    reason = fields.text()
+    payload = fields.one(Payload)
+
+
+class Gap(Shape):
+    """Events that are no longer kept; schema `GapView`."""
+
+    after = fields.number()
+    to = fields.number()
+
+
+class EventPage(Shape):
+    """A page of events; schema `EventPage`."""
+
+    events = fields.many(Event)
+    gap = fields.one(Gap)

@@ -1,0 +1,152 @@
+"""The inside of sandboxes over the API: terminals, agents, recordings, commands and files."""
+
+from collections.abc import Iterable, Mapping
+
+from atoll.client.answer import Json
+from atoll.client.terminal_shapes import (
+    Agent,
+    AgentList,
+    Card,
+    Cards,
+    Entry,
+    Exec,
+    Matches,
+    Recording,
+    RecordingList,
+    Terminal,
+    TerminalList,
+    Total,
+    Unpacked,
+)
+from atoll.client.transport import ANSWER_SECONDS, Call, Pairs, Transport, at, get, post
+
+
+class Terminals:
+    """The terminals of a sandbox, and what was recorded of them."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, name: str) -> TerminalList:
+        """Return the terminals of a sandbox."""
+        return TerminalList(self._transport.call(get("sandboxes", name, "terminals")).value)
+
+    def get(self, name: str, terminal: str) -> Terminal:
+        """Return one terminal."""
+        return Terminal(self._transport.call(get("sandboxes", name, "terminals", terminal)).value)
+
+    def open(self, name: str, wish: Mapping[str, Json]) -> Terminal:
+        """Open a terminal."""
+        return Terminal(
+            self._transport.call(post("sandboxes", name, "terminals", value=wish)).value
+        )
+
+    def search(self, name: str, query: Pairs) -> Matches:
+        """Find lines in terminals and recordings."""
+        return Matches(self._transport.call(get("sandboxes", name, "search", query=query)).value)
+
+    def record(self, name: str, terminal: str) -> Recording:
+        """Start a recording; everybody at the terminal sees that."""
+        place = ("sandboxes", name, "terminals", terminal, "recording")
+        return Recording(self._transport.call(post(*place)).value)
+
+    def stop_recording(self, name: str, terminal: str) -> Recording:
+        """Stop a recording."""
+        place = ("sandboxes", name, "terminals", terminal, "recording")
+        return Recording(self._transport.call(Call("DELETE", at(*place))).value)
+
+    def recordings(self, name: str) -> RecordingList:
+        """Return the recordings of a sandbox."""
+        return RecordingList(self._transport.call(get("sandboxes", name, "recordings")).value)
+
+    def delete_recording(self, name: str, recording: str) -> None:
+        """Delete a recording."""
+        self._transport.call(Call("DELETE", at("sandboxes", name, "recordings", recording)))
+
+
+class Agents:
+    """The agents of a sandbox. An agent's id is that of its terminal."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, name: str) -> AgentList:
+        """Return the agents of a sandbox, in the order of their starts."""
+        return AgentList(self._transport.call(get("sandboxes", name, "agents")).value)
+
+    def start(self, name: str, wish: Mapping[str, Json]) -> Agent:
+        """Start an agent."""
+        return Agent(self._transport.call(post("sandboxes", name, "agents", value=wish)).value)
+
+    def act(self, name: str, agent: str, *, action: str, seconds: float = ANSWER_SECONDS) -> Agent:
+        """Pause, resume, interrupt or stop an agent, waiting at most `seconds`."""
+        call = post("sandboxes", name, "terminals", agent, "agent", value={"action": action})
+        patient = Call(call.method, call.path, call.query, call.headers, call.body, seconds)
+        return Agent(self._transport.call(patient).value)
+
+    def ask(self, name: str, agent: str, prompt: str) -> Agent:
+        """Give an agent a prompt. Raises `Conflict` while it takes none."""
+        call = post("sandboxes", name, "terminals", agent, "ask", value={"prompt": prompt})
+        return Agent(self._transport.call(call).value)
+
+    def cards(self, name: str, agent: str, *, since: int) -> Cards:
+        """Return the cards that changed after `since`."""
+        query = (("since", str(since)),)
+        call = get("sandboxes", name, "terminals", agent, "cards", query=query)
+        return Cards(self._transport.call(call).value)
+
+    def answer(self, name: str, agent: str, card: str, wish: Mapping[str, Json]) -> Card:
+        """Answer a card."""
+        place = ("sandboxes", name, "terminals", agent, "cards", card, "answer")
+        return Card(self._transport.call(post(*place, value=wish)).value)
+
+
+class Execs:
+    """Commands run in sandboxes."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def get(self, name: str, exec_id: str) -> Exec:
+        """Return a command that was run."""
+        return Exec(self._transport.call(get("sandboxes", name, "exec", exec_id)).value)
+
+    def run(self, name: str, wish: Mapping[str, Json]) -> Exec:
+        """Run a command; with `background` in `wish` it returns once it is started."""
+        return Exec(self._transport.call(post("sandboxes", name, "exec", value=wish)).value)
+
+
+class Files:
+    """Files of sandboxes. What streams to this side goes through `transport`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def stat(self, name: str, path: str) -> Entry:
+        """Return what is at a path. Raises `NotFound`."""
+        call = get("sandboxes", name, "files", "stat", query=(("path", path),))
+        return Entry(self._transport.call(call).value)
+
+    def total(self, name: str, path: str) -> Total:
+        """Return the size of a directory."""
+        call = get("sandboxes", name, "files", "total", query=(("path", path),))
+        return Total(self._transport.call(call).value)
+
+    def make_directory(self, name: str, path: str) -> None:
+        """Make a directory and its parents."""
+        wish: dict[str, Json] = {"path": path, "parents": True}
+        self._transport.call(post("sandboxes", name, "files", "mkdir", value=wish))
+
+    def write(self, name: str, path: str, data: Iterable[bytes], *, mode: int) -> None:
+        """Write a file, and make its parents."""
+        query = (("path", path), ("mode", f"{mode:o}"), ("parents", "true"))
+        headers = (("Content-Type", "application/octet-stream"),)
+        place = at("sandboxes", name, "files", "content")
+        self._transport.call(Call("PUT", place, query, headers, data))
+
+    def unpack(self, name: str, path: str, archive: Iterable[bytes]) -> Unpacked:
+        """Unpack a tar archive below a path."""
+        headers = (("Content-Type", "application/x-tar"),)
+        place = at("sandboxes", name, "files", "archive")
+        call = Call("PUT", place, (("path", path),), headers, archive)
+        return Unpacked(self._transport.call(call).value)
