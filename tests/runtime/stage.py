@@ -141,14 +141,23 @@ async def runtime(
             defaults = Defaults(("/bin/sh",), ENV, str(work))
             more: Mapping = {} if make_stage is None else {"make_stage": make_stage}
             parts = Parts()
-            terminals = Terminals(spawner, defaults, journal=journal, tasks=tasks, **more)
+            recordings = Recordings(RecordingStore(home / "rec", bounds), journal=journal, **more)
+            control_plane = ControlPlane()
+            terminals = Terminals(
+                spawner,
+                defaults,
+                journal=journal,
+                tasks=tasks,
+                on_open=recordings.opened,
+                held_until=control_plane.held_until,
+                **more,
+            )
+            control_plane.subscribe(terminals.resume)
             execs = Execs(spawner, env=ENV, cwd=str(work), journal=journal, tasks=tasks)
             parts.terminals, parts.execs, parts.journal = terminals, execs, journal
             parts.agents = Agents(spawner, agents, terminals, journal=journal, tasks=tasks)
-            recordings = Recordings(RecordingStore(home / "rec", bounds), journal=journal, **more)
-            parts.recordings, terminals.opened = recordings, recordings.opened
-            parts.control_plane = ControlPlane(terminals.resume)
-            terminals.held_until = parts.control_plane.held_until
+            parts.recordings = recordings
+            parts.control_plane = control_plane
             parts.activity = Activity("sb_test", 1)
             app = build(parts, token=token)
             runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)

@@ -190,16 +190,21 @@ def _fill_terminals(
     """Terminals, and what may be kept of them."""
     journal, make_stage = parts.journal, parts.redactions.stream
     defaults = Defaults(boot.shell, boot.env, boot.cwd)
-    parts.terminals = Terminals(
-        spawner, defaults, journal=journal, tasks=tasks, make_stage=make_stage
-    )
-    parts.control_plane = ControlPlane(parts.terminals.resume)
-    parts.terminals.held_until = parts.control_plane.held_until
-    stack.callback(parts.terminals.hang_up)
+    control_plane = parts.control_plane = ControlPlane()
     shelf = RecordingStore(boot.journal_dir / "recordings", Bounds())
     parts.recordings = Recordings(shelf, journal=journal, make_stage=make_stage)
+    parts.terminals = Terminals(
+        spawner,
+        defaults,
+        journal=journal,
+        tasks=tasks,
+        make_stage=make_stage,
+        on_open=parts.recordings.opened,
+        held_until=control_plane.held_until,
+    )
+    control_plane.subscribe(parts.terminals.resume)
+    stack.callback(parts.terminals.hang_up)
     stack.callback(parts.recordings.close)
-    parts.terminals.opened = parts.recordings.opened
     parts.policy.subscribe(parts.terminals.apply)
     parts.policy.subscribe(parts.recordings.apply)
 

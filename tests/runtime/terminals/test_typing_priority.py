@@ -70,7 +70,7 @@ async def test_flood_beside_a_typist_reaches_its_viewer_whole() -> None:
             for n in range(20):
                 await typist.type(b"%d\n" % n)
                 await typist.until_bytes(b"%d\r\n%d\r\n" % (n, n))
-            assert rt.terminals.get(flood).typing_priority.throttles(flood)
+            assert rt.terminals.typing_priority.throttles(flood)
             await seat.until_bytes(b"END")
             assert bytes(seat.seen[2:-3]) == b"".join(b"%d\r\n" % n for n in range(1, 100_001))
 

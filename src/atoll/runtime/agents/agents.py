@@ -234,7 +234,7 @@ class Agents:
     ) -> AgentSession:
         """Bring lock, cards and terminal together."""
         session = self._make(identity, terminal.process)
-        AgentLock(session, terminal, watching)
+        AgentLock(session, terminal, watching).install()
         if watching is not None:
             watching.watch.follow(session)
         self._sessions[identity.id] = session
@@ -251,7 +251,7 @@ class Agents:
                 session = self._make(start.identity, program.process)
                 session.watched = True
                 channel = MachineChannel(session, conversation, program, self._register.converses)
-                session.channel = channel
+                session.connect(channel)
                 channel.begin()
                 self._sessions[start.identity.id] = session
                 self._register.arrived(session, start.arrival)

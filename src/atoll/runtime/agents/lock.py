@@ -36,7 +36,7 @@ class RunningWatch:
 
 
 class AgentLock:
-    """Puts the agent's lock on its terminal and stays between them. Satisfies `Observer`."""
+    """The lock an agent puts on its terminal, from `install` on. Satisfies `Observer`."""
 
     def __init__(
         self, session: AgentSession, terminal: Terminal, watching: RunningWatch | None
@@ -45,10 +45,12 @@ class AgentLock:
         self._terminal = terminal
         self._watching = watching
         self._channel = TuiChannel(terminal, session)
-        session.channel = self._channel
-        session.on_state = self.changed
-        terminal.lock = self.reason
-        terminal.greeting = session.state()
+
+    def install(self) -> None:
+        """Connect the agent's session and its terminal."""
+        session, terminal = self._session, self._terminal
+        session.connect(self._channel, on_state=self.changed)
+        terminal.install_lock(self.reason, session.state())
         terminal.observers.append(self)
 
     def reason(self, role: Role, keys: bytes) -> str | None:

@@ -104,9 +104,9 @@ class AgentSession:
         self.watched = False
         self.listened = False
         """Whether something will report its turns; `watched` once something did."""
-        self.channel: AgentChannel | None = None
+        self._channel: AgentChannel | None = None
         self.listeners: set[Callable[[], None]] = set()
-        self.on_state: Callable[[AgentStateChanged], None] = lambda _: None
+        self._on_state: Callable[[AgentStateChanged], None] = lambda _: None
         self.on_end: Callable[[AgentSession], None] = lambda _: None
         self._process = process
         self._record = record
@@ -117,6 +117,13 @@ class AgentSession:
         self._closing: asyncio.TimerHandle | None = None
         self._announced: AgentStateChanged | None = None
         self._overrun = Alarm(self._tick)
+
+    def connect(
+        self, channel: AgentChannel, *, on_state: Callable[[AgentStateChanged], None] | None = None
+    ) -> None:
+        """Speak to the agent by `channel`, and call `on_state` at each change of its state."""
+        self._channel = channel
+        self._on_state = on_state or self._on_state
 
     def shown(self) -> AgentRecord:
         """The contract's view of it."""
@@ -330,7 +337,7 @@ class AgentSession:
         state = self.state()
         if state != self._announced:
             self._announced = state
-            self.on_state(state)
+            self._on_state(state)
             turn = {"agent_state": state.agent_state, "turn": state.turn, "why": reason}
             self._write("agent.state", turn)
         self._tell()
@@ -357,9 +364,9 @@ class AgentSession:
             )
 
     def _require_channel(self) -> AgentChannel:
-        if self.channel is None:
+        if self._channel is None:
             raise Conflict(f"the agent {self.identity.name} cannot be spoken to")
-        return self.channel
+        return self._channel
 
 
 def _tells_of_turns(said: Said) -> bool:

@@ -11,13 +11,18 @@ from atoll.domain.terminal.contact import Contact
 
 
 class ControlPlane:
-    """Calls `on_return` when the control plane asks for the journal after an absence."""
+    """The control plane's presence. Calls its listeners when the control plane asks for the journal
+    after an absence."""
 
-    def __init__(self, on_return: Callable[[], None]) -> None:
-        self._on_return = on_return
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[], None]] = []
         self._contact = Contact()
         self._transports: dict[int, asyncio.BaseTransport] = {}
         self._count = 0
+
+    def subscribe(self, listener: Callable[[], None]) -> None:
+        """Call `listener` after every absence."""
+        self._listeners.append(listener)
 
     def asked(self, transport: asyncio.BaseTransport, away_seconds: float) -> None:
         """The control plane reads the journal on this connection. `away_seconds` is how long
@@ -28,7 +33,8 @@ class ControlPlane:
             self._count += 1
             self._transports[self._count] = transport
             if self._contact.asked(self._count):
-                self._on_return()
+                for listener in self._listeners:
+                    listener()
 
     def cut(self) -> None:
         """The control plane's end of a client's seat is gone without a reason."""

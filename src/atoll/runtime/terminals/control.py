@@ -16,6 +16,9 @@ from atoll.wire.attach import ControlExpired, ControlState, Member, ServerMessag
 _EXPIRED = {Act.IDLED: "idle", Act.LAPSED: "grace"}
 
 
+HeldUntil = Callable[[float], float | None]
+
+
 class Room(Protocol):
     """The terminal this is about."""
 
@@ -30,16 +33,23 @@ class Room(Protocol):
 
 class Control:
     """One terminal's turn on the event loop. Call `close` when the terminal has ended.
-    `held_until` gives, for the time a driver left, how long its grace is held because the control
+    `held_until` returns, for the time a driver left, how long its grace is held because the control
     plane is away; None while it is there."""
 
-    def __init__(self, turn: Turn, room: Room, audit: ControlAudit) -> None:
+    def __init__(
+        self,
+        turn: Turn,
+        room: Room,
+        audit: ControlAudit,
+        *,
+        held_until: HeldUntil,
+    ) -> None:
         self.turn = turn
         self._on_room = room
         self._audit = audit
         self._loop = asyncio.get_running_loop()
         self._alarm = Alarm(self._tick)
-        self.held_until: Callable[[float], float | None] = lambda _: None
+        self.held_until = held_until
         self._shown: ControlState | None = None
         self._driver: str | None = None
         self._closed = False

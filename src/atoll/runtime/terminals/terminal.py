@@ -10,7 +10,9 @@ import contextlib
 import logging
 import signal
 from collections.abc import Callable
+from dataclasses import dataclass
 
+from atoll.domain.ids import TerminalId
 from atoll.domain.terminal.driver import Driving, watermarks
 from atoll.domain.terminal.size import Size, nudged
 from atoll.domain.terminal.turn import Role, Turn
@@ -18,7 +20,7 @@ from atoll.ports.spawner import Process
 from atoll.runtime.alarm import Alarm
 from atoll.runtime.execs.ends import End, end_of
 from atoll.runtime.stage import Flow, Stage
-from atoll.runtime.terminals.control import Control
+from atoll.runtime.terminals.control import Control, HeldUntil
 from atoll.runtime.terminals.control_audit import ControlAudit, Record
 from atoll.runtime.terminals.marks import Marks
 from atoll.runtime.terminals.master import Master
@@ -52,22 +54,39 @@ Lock = Callable[[Role, bytes], str | None]
 _AT_THE_FOREGROUND = (signal.SIGINT, signal.SIGQUIT)
 
 
-class Terminal:
-    """Lives from a spawned process to `close`. `on_left` is called each time a viewer has left.
-    `lock` gives the reason why a client may not type these keys now, None while it may;
-    `observers` are told of everything that passes, `marks` first; `greeting`, and `recording`
-    while there is one, are sent to each who joins; `record` writes
-    who had control and who typed into the journal.
-    `echo_off`, kept while there is a recording: what was typed last went to a program that showed
-    nothing of it, as one does that asks for a password."""
+@dataclass(frozen=True, slots=True)
+class TerminalContext:
+    """The runtime around a terminal. `record` writes into the journal who had control and who
+    typed; `held_until` is `Control`'s; `on_left` is called each time a viewer has left."""
 
-    def __init__(self, spec: TerminalSpec, master_fd: int, process: Process, stage: Stage) -> None:
+    typing_priority: TypingPriority
+    record: Record
+    held_until: HeldUntil
+    on_left: Callable[[TerminalId], None]
+
+
+class Terminal:
+    """A terminal from its spawned process to `close`.
+
+    `lock` returns why a client may not type these keys now, None while it may; `observers` receive
+    everything that passes, `marks` first; `greeting`, and `recording` while there is one, are sent
+    to each who joins. `echo_off`, kept while there is a recording: what was typed last went to a
+    program that showed nothing of it, as one does that reads a password."""
+
+    def __init__(
+        self,
+        spec: TerminalSpec,
+        master_fd: int,
+        process: Process,
+        *,
+        stage: Stage,
+        context: TerminalContext,
+    ) -> None:
         self.spec = spec
         self.size = spec.size
         self.scrollback = Scrollback(spec.ring_bytes)
         self.end: End | None = None
         self.ending: Exited | None = None
-        self.on_left: Callable[[Terminal], None] = lambda _: None
         self.lock: Lock = lambda _role, _keys: None
         marks = Marks(spec.nonce)
         self.marks = marks.log
@@ -75,9 +94,9 @@ class Terminal:
         self.recording: Recorded | None = None
         self.echo_off = False
         self.greeting: ServerMessage | None = None
-        self.record: Record = lambda _kind, _payload: None
-        audit = ControlAudit(spec.id, lambda kind, payload: self.record(kind, payload))
-        self.control = Control(Turn(spec.creator), self, audit)
+        self._context = context
+        audit = ControlAudit(spec.id, context.record)
+        self.control = Control(Turn(spec.creator), self, audit, held_until=context.held_until)
         self._process = process
         self._flow = Flow(stage, self._keep)
         levels = watermarks(spec.ring_bytes)
@@ -92,13 +111,12 @@ class Terminal:
         self._sizing = Sizing(self._set_size)
         self._drained = asyncio.Event()
         self._ended = asyncio.Event()
-        self.typing_priority = TypingPriority()
         self._master = Master(
             master_fd,
             on_data=self._flow.feed,
             on_turn=self._show,
             on_hangup=self._hung_up,
-            throttled=lambda: self.typing_priority.throttles(spec.id),
+            throttled=lambda: context.typing_priority.throttles(spec.id),
         )
         self._master.resume()
 
@@ -162,7 +180,7 @@ class Terminal:
         self._driving.left(viewer.client, self._loop.time())
         self.control.leave(viewer.client)
         self._settle()
-        self.on_left(self)
+        self._context.on_left(self.spec.id)
 
     def is_newest(self, viewer: Viewer) -> bool:
         """Whether this connection is its client's newest."""
@@ -214,7 +232,7 @@ class Terminal:
             return InputRefused("ended", "the terminal has ended")
         if not self._write(data, viewer.input_taken):
             return InputRefused("input_full", "the program reads no input; this was dropped")
-        self.typing_priority.typed(self.spec.id)
+        self._context.typing_priority.typed(self.spec.id)
         self.control.typed(viewer.party, len(data))
         for observer in self.observers:
             observer.typed(Author.of(viewer.party), data)
@@ -276,6 +294,11 @@ class Terminal:
             return
         self._master.resize(nudged(self.size))
         self._nudge = self._loop.call_later(NUDGE_SECONDS, self._unnudge)
+
+    def install_lock(self, lock: Lock, greeting: ServerMessage) -> None:
+        """Refuse keys for which `lock` returns a reason; send `greeting` to each who joins."""
+        self.lock = lock
+        self.greeting = greeting
 
     def recorded(self, message: Recorded) -> None:
         """A recording began, or ended: tell everybody, and who comes while it goes on."""

@@ -18,9 +18,10 @@ from atoll.runtime.clock import timestamp
 from atoll.runtime.journal.journal import Journal
 from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.tasks import Tasks
+from atoll.runtime.terminals.control import HeldUntil
 from atoll.runtime.terminals.marks import NONCE_VARIABLE
 from atoll.runtime.terminals.record import TerminalSpec
-from atoll.runtime.terminals.terminal import Terminal
+from atoll.runtime.terminals.terminal import Terminal, TerminalContext
 from atoll.runtime.terminals.typing_priority import TypingPriority
 from atoll.wire.contract.policy import Policy
 
@@ -59,8 +60,7 @@ class Defaults:
 
 class Terminals:
     """All terminals, by id. `make_stage` gives each terminal its own output transform;
-    `opened` is called with each new one before anything of its output has come; `held_until` is
-    what `Control` asks."""
+    `on_open` is called with each new one before any of its output; `held_until` is `Control`'s."""
 
     def __init__(
         self,
@@ -70,17 +70,21 @@ class Terminals:
         journal: Journal,
         tasks: Tasks,
         make_stage: MakeStage = PassThrough,
+        on_open: Callable[[Terminal], None] = lambda _: None,
+        held_until: HeldUntil = lambda _: None,
     ) -> None:
         self._spawner = spawner
         self._defaults = defaults
         self._journal = journal
         self._tasks = tasks
         self._make_stage = make_stage
-        self.opened: Callable[[Terminal], None] = lambda _: None
-        self.held_until: Callable[[float], float | None] = lambda _: None
+        self._on_open = on_open
         self._terminals: dict[TerminalId, Terminal] = {}
         self._opening = 0
-        self._typing_priority = TypingPriority()
+        self.typing_priority = TypingPriority()
+        self._context = TerminalContext(
+            self.typing_priority, journal.append, held_until, self._viewer_left
+        )
         self._closed: OrderedDict[str, None] = OrderedDict()
         self._policy_env: Mapping[str, str] = {}
         self._reapers: dict[TerminalId, asyncio.TimerHandle] = {}
@@ -127,14 +131,12 @@ class Terminals:
             process = await self._spawn(spec, pty)
         finally:
             self._opening -= 1
-        terminal = Terminal(spec, pty.master, process, self._make_stage())
-        terminal.on_left = self._linger
-        terminal.typing_priority = self._typing_priority
-        terminal.record = self._journal.append
-        terminal.control.held_until = self.held_until
+        terminal = Terminal(
+            spec, pty.master, process, stage=self._make_stage(), context=self._context
+        )
         self._terminals[spec.id] = terminal
         self._journal.append("terminal.opened", _payload(spec))
-        self.opened(terminal)
+        self._on_open(terminal)
         self._tasks.spawn(self._watch(terminal), f"terminal {spec.id}")
         return terminal
 
@@ -214,6 +216,11 @@ class Terminals:
         end = await terminal.watch()
         self._journal.append("terminal.exited", {**_payload(terminal.spec), "exit": end.words()})
         self._linger(terminal)
+
+    def _viewer_left(self, terminal_id: TerminalId) -> None:
+        terminal = self._terminals.get(terminal_id)
+        if terminal is not None:
+            self._linger(terminal)
 
     def _linger(self, terminal: Terminal) -> None:
         """Keep an ended terminal for a while after its last viewer left."""
