@@ -16,17 +16,18 @@ class AgentLayers(Protocol):
     """Knows the agents a host offers."""
 
     async def mounts_for(self, agent: str) -> tuple[Mount, ...]:
-        """The read-only layers of `agent` (`name` or `name@version`). Raises `Invalid` with how
-        to install it when this host does not have it, `Forbidden` when it may not be used."""
+        """Return the read-only layers of `agent` (`name` or `name@version`). Raises `Invalid`
+        with how to install it when this host does not have it, `Forbidden` when it may not be
+        used."""
         ...
 
     def known(self, agent: str) -> Agent:
-        """What is known of `agent`, by name or alias. Raises `Invalid`: no such agent."""
+        """Return what is known of `agent`, by name or alias. Raises `Invalid`: no such agent."""
         ...
 
 
 class AgentConfigs(Protocol):
-    """What a person wants agents of one sandbox to find, beside the seeds."""
+    """Configuration that a person gives the agents of one sandbox, beside the seeds."""
 
     async def config_for(self, name: str) -> tuple[Seed, ...]:
         """Files for the home of the sandbox called `name`, laid over what is there at each
@@ -46,7 +47,7 @@ class Shelved:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One installed version. `new` when it was installed just now, in `seconds`; `bytes` is
+    """An installed version. `new` when it was installed just now, in `seconds`; `bytes` is
     what was written then."""
 
     agent: str
@@ -61,7 +62,7 @@ class AgentShelf(Protocol):
     """The layers of a home. Blocking; never used by a process that serves sandboxes."""
 
     def list(self) -> Sequence[Shelved]:
-        """Every agent Atoll knows."""
+        """Return every agent Atoll knows."""
         ...
 
     def install(

@@ -18,7 +18,7 @@ from atoll.wire.zygote.messages import Agent as RuntimeAgent
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a backend can do. Optional abilities are listed by the name of their protocol."""
+    """The abilities of a backend. Optional abilities are listed by the name of their protocol."""
 
     isolation: IsolationLevel
     regions: tuple[str, ...] = ("local",)
@@ -42,7 +42,7 @@ def _silent(_line: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Provision:
-    """One request to bring an environment up. `(sandbox_id, generation)` is its identity:
+    """A request to bring an environment up. `(sandbox_id, generation)` is its identity:
     repeating it re-attaches to what is there. `fresh` first drops the kept workspace. `cwd` is
     where processes start unless they say otherwise; it may come to be only later. `host_mounts`
     are folders of the host that were allowed: the backend judges them again. `agents` are the names
@@ -88,7 +88,7 @@ class Reachability:
 
 @dataclass(frozen=True, slots=True)
 class CleanupReport:
-    """What a teardown removed, and what it could not (each a sentence)."""
+    """The things a teardown removed, and those it could not (each a sentence)."""
 
     removed: tuple[str, ...] = ()
     leftovers: tuple[str, ...] = ()
@@ -105,10 +105,11 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class ExtensionSetup:
-    """What an extension is made with. `home` is Atoll's directory, `tag` its name in places that
-    several homes of one machine share (labels of containers); `agents` are those that a runtime may
-    start, under every name they answer to; `upstreams` are base URLs of model providers that
-    differ from the usual ones, by provider; `options` are the settings of backends by name."""
+    """The place and settings that an extension is made with. `home` is Atoll's directory, `tag`
+    its name in places that several homes of one machine share (labels of containers); `agents`
+    are those that a runtime may start, under every name they answer to; `upstreams` are base
+    URLs of model providers that differ from the usual ones, by provider; `options` are the
+    settings of backends by name."""
 
     home: Path
     tag: str
@@ -126,7 +127,7 @@ class Extension(Protocol):
         ...
 
     def capabilities(self) -> Capabilities:
-        """What this backend can do here and now."""
+        """Return what this backend can do here and now."""
         ...
 
     async def provision(self, request: Provision) -> Handle:
@@ -143,11 +144,13 @@ class Extension(Protocol):
         ...
 
     async def survey(self) -> list[Handle]:
-        """Everything of ours that lives there: what a restarted control plane adopts or reaps."""
+        """Return everything of ours that lives there: what a restarted control plane adopts or
+        reaps."""
         ...
 
     def ended(self) -> AsyncIterator[Ended]:
-        """Deaths as they happen (within 2 s). Losing one is allowed only if `survey` shows it."""
+        """Yield deaths as they happen (within 2 s). Losing one is allowed only if `survey` shows
+        it."""
         ...
 
 
@@ -170,7 +173,7 @@ class Obituaries(Protocol):
     """Optional ability: to say afterwards why something ended while nobody listened."""
 
     async def why_ended(self, sandbox_id: SandboxId) -> str | None:
-        """The reason of its last end by itself; None when it lives, or nothing is known."""
+        """Return the reason of its last end by itself; None when it lives, or nothing is known."""
         ...
 
 
@@ -200,7 +203,7 @@ class Estimates(Protocol):
     """Optional ability `estimate_cost`."""
 
     def estimate_cost(self, profile: Profile, seconds: int) -> MeterQuote:
-        """What `seconds` of `profile` would cost here."""
+        """Return what `seconds` of `profile` would cost here."""
         ...
 
 

@@ -21,16 +21,16 @@ class Output:
         self.seen = b""
 
     async def until(self, mark: bytes) -> bytes:
-        """Everything seen, once `mark` is in it."""
+        """Return everything seen, once `mark` is in it."""
         return await self._read(lambda: mark in self.seen)
 
     async def lines(self, count: int) -> list[bytes]:
-        """The first `count` whole lines."""
+        """Return the first `count` whole lines."""
         await self._read(lambda: self.seen.count(b"\n") >= count)
         return self.seen.splitlines()[:count]
 
     async def to_end(self) -> bytes:
-        """Everything, once nobody holds the other end."""
+        """Return everything, once nobody holds the other end."""
         return await self._read(lambda: False)
 
     def type(self, keys: bytes) -> None:

@@ -36,18 +36,18 @@ class TestServer:
 
     @property
     def url(self) -> str:
-        """Where it listens, without a slash at the end."""
+        """Return where it listens, without a slash at the end."""
         told: dict[str, str] = json.loads((self.home / "run" / "control.json").read_text())
         return told["url"].rstrip("/")
 
     @property
     def token(self) -> str:
-        """The bearer token of its person."""
+        """Return the bearer token of its person."""
         return (self.home / "token").read_text().strip()
 
     @property
     def log(self) -> Path:
-        """What `atoll up` printed, login links included."""
+        """Return what `atoll up` printed, login links included."""
         return self.home.parent / "up.log"
 
     def start(self, port: int = 0) -> None:
@@ -104,7 +104,7 @@ class TestServer:
 
 
 def atoll_command() -> str:
-    """The `atoll` beside the Python that runs this."""
+    """Return the `atoll` beside the Python that runs this."""
     return str(Path(sys.executable).with_name("atoll"))
 
 
@@ -112,7 +112,7 @@ def atoll_command() -> str:
 def test_server(
     env: Mapping[str, str] | None = None, *, keys: str = "", start: bool = True
 ) -> Iterator[TestServer]:
-    """A server in a throw-away home; `keys` is the text of its `keys.toml`. At the end nothing
+    """Run a server in a throw-away home; `keys` is the text of its `keys.toml`. At the end nothing
     of it is left."""
     parent = Path(tempfile.mkdtemp(prefix="at", dir="/tmp"))
     parent.chmod(0o711)

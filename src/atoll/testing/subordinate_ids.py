@@ -18,7 +18,7 @@ _RANGES = 20_000
 
 
 def range_of(uid: int) -> range:
-    """The range of a test's user: above all uids that Atoll or useradd give out."""
+    """Return the range of a test's user: above all uids that Atoll or useradd give out."""
     first = _FIRST + uid % _RANGES * RANGE
     return range(first, first + RANGE)
 

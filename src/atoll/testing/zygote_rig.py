@@ -43,14 +43,14 @@ class ZygoteRig:
     number: int = 0
 
     def connect(self) -> socket.socket:
-        """A connection of the control plane's."""
+        """Return a connection of the control plane's."""
         link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         link.settimeout(TIMEOUT_SECONDS)
         link.connect(str(self.home.socket))
         return link
 
     def ask(self, request: wire.Request) -> wire.Answer:
-        """One request on a connection of its own, and its answer."""
+        """Send one request on a connection of its own and return the answer."""
         with self.connect() as link:
             self.number += 1
             link.send(wire.encode_request(self.number, request))
@@ -67,7 +67,7 @@ class ZygoteRig:
         return answer.box
 
     def pooled(self) -> dict[str, SandboxRecord]:
-        """The sandboxes that stand ready, by name."""
+        """Return the sandboxes that stand ready, by name."""
         known = {
             path.parent.name: record.load(path)
             for path in self.home.boxes.glob(f"{POOL_PREFIX}*/box.json")
@@ -141,7 +141,7 @@ def zygote_rig(
 def start_zygote(
     home: Path, uid: int, *, pool_size: int = 0, subordinates: bool = False
 ) -> subprocess.Popen[bytes]:
-    """The subprocess, listening."""
+    """Start the subprocess; returns it listening."""
     read, write = os.pipe()
     words = (str(home), str(write), str(uid), str(pool_size), str(int(subordinates)))
     process = subprocess.Popen(
@@ -156,7 +156,8 @@ def start_zygote(
 
 
 def main() -> None:
-    """The subprocess: drops to the uid after its imports, which may lie in a private home."""
+    """Run the subprocess: it drops to the uid after its imports, which may lie in a private
+    home."""
     kernel.forbid_cores()
     home = Path(sys.argv[1])
     ready_fd, uid, pool_size, subordinates = map(int, sys.argv[2:])

@@ -1,1 +1,1 @@
-"""What Atoll knows about each coding agent: data and hooks, one file each."""
+"""Agents on this machine: their installation, their layers and people's configuration."""

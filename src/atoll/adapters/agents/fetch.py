@@ -36,7 +36,7 @@ Headway = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """Who hears how it goes: `headway` often, else `report` now and then."""
+    """The receivers of progress: `headway` often, else `report` now and then."""
 
     report: Report
     headway: Headway | None = None
@@ -47,7 +47,7 @@ class Telling:
         return TELL_EVERY_SECONDS if self.headway is None else DRAW_EVERY_SECONDS
 
     def tell(self, what: str, seconds: float, *, laid: int, expected: int) -> None:
-        """How far it is."""
+        """Report how far it is."""
         if self.headway is not None:
             self.headway(laid, expected)
             return
@@ -57,7 +57,7 @@ class Telling:
 
 @dataclass(frozen=True, slots=True)
 class _Fetching:
-    """One package on its way into a folder."""
+    """A package that is being fetched into a folder."""
 
     package: Package
     into: Path
@@ -65,7 +65,7 @@ class _Fetching:
 
     @property
     def expected(self) -> int:
-        """Bytes that it will be, as far as known."""
+        """Return the bytes it will take, as far as known."""
         return self.package.about_mib * MIB
 
 
@@ -150,7 +150,7 @@ def _run(argv: list[str], *, what: str, fetching: _Fetching) -> None:
 
 
 def _size(folder: Path) -> int:
-    """Bytes of the files below, while others come and go."""
+    """Return the bytes of the files below, while others come and go."""
     total = 0
     for place, _folders, files in os.walk(folder):
         for name in files:
@@ -160,7 +160,7 @@ def _size(folder: Path) -> int:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """With everything it started, when it is still going on."""
+    """End it with everything it started, if it still runs."""
     if process.poll() is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -31,8 +31,8 @@ def install(
     *,
     headway: Headway | None = None,
 ) -> Layer:
-    """The layer of `version` (None: the pinned one), made now if it is not there. Raises what
-    `ports.agents.AgentShelf.install` says."""
+    """Return the layer of `version` (None: the pinned one), made now if it is not there. Raises
+    what `ports.agents.AgentShelf.install` says."""
     package = agent.package
     if package is None:
         raise Invalid(f"Atoll cannot install {agent.name}: {agent.hint}", field="agent")
@@ -125,7 +125,7 @@ def locked(folder: Path, agent: Agent) -> Iterator[None]:
 
 
 def _own(place: Path) -> None:
-    """A folder of ours, passable by everyone. Programs in one of somebody else's could be
+    """Make a directory of ours, passable by everyone. Programs in one of somebody else's could be
     exchanged under our hands."""
     try:
         place.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,8 @@ def versions(folder: Path, agent: Agent) -> tuple[str, ...]:
 
 
 def layer(folder: Path, agent: Agent, version: str | None = None) -> Path | None:
-    """The layer of `version`, of the default one when it is None; None when it is not there."""
+    """Return the layer of `version`, of the default one when it is None; None when it is not
+    there."""
     there = versions(folder, agent)
     if version is None:
         return folder / agent.name / there[0] if there else None

@@ -71,7 +71,7 @@ class LayerShelf:
 
 
 def _mounted(agent: Agent, place: Path) -> bool:
-    """Whether any process we may look at has the layer mounted. Field 4 of mountinfo is the
+    """Return whether any process we may look at has the layer mounted. Field 4 of mountinfo is the
     folder within its file system, field 5 where it is seen (proc_pid_mountinfo(5))."""
     below = f"/{agent.name}/{place.name}"
     for text in _mount_tables():
@@ -84,7 +84,7 @@ def _mounted(agent: Agent, place: Path) -> bool:
 
 
 def _mount_tables() -> Iterator[str]:
-    """One text for each mount namespace that can be looked into."""
+    """Yield one text for each mount namespace that can be read."""
     seen: set[str] = set()
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():

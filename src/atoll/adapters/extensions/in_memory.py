@@ -70,12 +70,12 @@ class InMemory:
         self._stirred.set()
 
     def lives(self, sandbox_id: SandboxId) -> bool:
-        """Whether it runs."""
+        """Return whether it runs."""
         place = self._places.get(sandbox_id)
         return place is not None and place.live
 
     def kept(self, sandbox_id: SandboxId) -> bool:
-        """Whether its state is there, running or not."""
+        """Return whether its state is there, running or not."""
         return sandbox_id in self._places
 
     def _stumble(self, point: Point) -> None:
@@ -89,7 +89,7 @@ class InMemory:
         return NAME
 
     def capabilities(self) -> Capabilities:
-        """No wall at all."""
+        """Return what it can do: no wall at all."""
         return Capabilities(isolation=IsolationLevel.NONE)
 
     async def provision(self, request: Provision) -> Handle:
@@ -134,7 +134,7 @@ class InMemory:
         return CleanupReport(tuple(removed))
 
     async def survey(self) -> list[Handle]:
-        """What lives."""
+        """Return every environment that lives."""
         self._stumble(Point.SURVEY)
         return [
             self._handle(sandbox_id, place.generation)
@@ -143,7 +143,7 @@ class InMemory:
         ]
 
     async def ended(self) -> AsyncIterator[Ended]:
-        """Deaths made by `die`, for ever."""
+        """Yield the deaths made by `die`, for ever."""
         while True:
             while self._deaths:
                 yield self._deaths.pop(0)

@@ -20,7 +20,7 @@ EVER = datetime.min.replace(tzinfo=UTC)
 
 
 def draft(number: int, *, stream: str = "auth", owner: PrincipalId = OWNER) -> EventDraft:
-    """A login event."""
+    """Return a login event."""
     return EventDraft(
         id=EventId(f"ev_{stream}_{owner}_{number}"),
         stream=stream,
@@ -58,7 +58,7 @@ async def remove(
 
 
 async def kept(store: Store, stream: str) -> list[int]:
-    """The numbers of a stream's events."""
+    """Return the numbers of a stream's events."""
     async with store.read() as rows:
         page = await rows.events.page(EventQuery(PERSONAL_ORG, OWNER, stream))
     return [event.seq for event in page]
@@ -76,7 +76,7 @@ class EventLogContract:
     """Events are numbered without gaps, and what is removed is known to have been there."""
 
     def opened(self) -> AbstractAsyncContextManager[Store]:
-        """An empty store, closed on leaving."""
+        """Return an empty store, closed on leaving."""
         raise AssertionError("a contract class says how its store is opened")
 
     async def test_events_are_numbered_by_stream_and_over_all(self) -> None:

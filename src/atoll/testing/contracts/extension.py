@@ -1,4 +1,4 @@
-"""What every Extension must do, as tests its author runs.
+"""The contract of an Extension, as tests its author runs.
 
 Subclass `ExtensionContract` in a test module (pytest-asyncio, auto mode), give a fixture
 `extension`, and override `kill` so that the suite can end an environment behind its back:
@@ -26,7 +26,7 @@ class ExtensionContract:
     """Idempotent provision, honest readiness, idempotent teardown, survey, deaths in time."""
 
     def profile(self) -> Profile:
-        """A profile the backend can build; override where the default does not fit."""
+        """Return a profile the backend can build; override where the default does not fit."""
         return Profile(id="profile.shell", version="1.0.0")
 
     async def kill(self, extension: Extension, handle: Handle) -> None:
@@ -34,7 +34,7 @@ class ExtensionContract:
         raise NotImplementedError("override kill() in your subclass of ExtensionContract")
 
     def request(self, generation: int = 1, sandbox_id: SandboxId | None = None) -> Provision:
-        """A request for a new sandbox."""
+        """Return a request for a new sandbox."""
         return Provision(
             sandbox_id=sandbox_id or SandboxId(spell("sb", os.urandom(10))),
             generation=generation,

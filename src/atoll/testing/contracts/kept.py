@@ -1,4 +1,4 @@
-"""What every shelf of kept worktrees promises; authors of one run this against it.
+"""The contract of a KeptShelf, as tests its author runs.
 
 Subclass `KeptShelfContract` in a test module and give it the fixture `shelf`.
 """
@@ -22,7 +22,7 @@ async def pieces(*parts: bytes) -> AsyncIterator[bytes]:
 
 
 def worktree(kept_id: str, *, minutes: int = 0) -> KeptWorktree:
-    """A record of a worktree kept so many minutes after the first."""
+    """Return a record of a worktree kept so many minutes after the first."""
     at = NOW + timedelta(minutes=minutes)
     owner, sandbox = PrincipalId("person"), SandboxId("sb_1")
     return KeptWorktree(kept_id, PERSONAL_ORG, owner, sandbox, "box", at, at + timedelta(days=1))

@@ -14,7 +14,7 @@ NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 class LoginBooksContract:
-    """One book, replaced as a whole, there after a restart."""
+    """A single book, replaced as a whole, there after a restart."""
 
     def reopened(self, books: LoginBooks) -> LoginBooks:
         """Return the books as a restarted control plane opens them."""

@@ -11,7 +11,7 @@ ONE, OTHER = SandboxId("sb_one"), SandboxId("sb_other")
 
 
 class MetadataFilesContract:
-    """One document for each sandbox, replaced whole; everything may be repeated."""
+    """A document for each sandbox, replaced whole; everything may be repeated."""
 
     def read(self, files: MetadataFiles, sandbox_id: SandboxId) -> bytes:
         """Return a document as other tools find it."""

@@ -1,4 +1,4 @@
-"""What every Spawner must do: a suite that authors subclass.
+"""The contract of a Spawner: a suite that authors subclass.
 
 It tests the port's promises with real processes; what only one implementation promises
 (how its init is reached, what its wall refuses) belongs in that one's own tests.
@@ -20,7 +20,7 @@ OF_THE_C_LIBRARY = 1 << 31 | 1 << 32
 
 
 async def until_named(spawner: Spawner, command: str) -> Leftovers:
-    """What was left running, once each of it has become `command`."""
+    """Return what was left running, once each of it has become `command`."""
     async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             left = await spawner.left_running()

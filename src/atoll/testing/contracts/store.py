@@ -1,4 +1,4 @@
-"""What every Store must do, as a test class to inherit from.
+"""The contract of a Store, as a test class to inherit from.
 
 ```python
 class TestMine(StoreContract):
@@ -56,7 +56,7 @@ from atoll.testing.contracts.event_log import NOW, OTHER, OWNER, EventLogContrac
 
 
 def sandbox(name: str, *, owner: PrincipalId = OWNER, number: int = 0) -> Sandbox:
-    """A ready sandbox with something in every field that is not plain text."""
+    """Return a ready sandbox with something in every field that is not plain text."""
     at = NOW + timedelta(microseconds=number)
     isolation = Isolation(IsolationLevel.CONTAINER, "test", ("memory: none",), host_uid=7)
     return Sandbox(
@@ -79,7 +79,7 @@ def sandbox(name: str, *, owner: PrincipalId = OWNER, number: int = 0) -> Sandbo
 
 
 def share(name: str, *, number: int = 0) -> Share:
-    """A link of a minute, and `number` microseconds, to one terminal."""
+    """Return a link of a minute, and `number` microseconds, to one terminal."""
     at = NOW + timedelta(microseconds=number)
     return Share(
         id=ShareId(name),
@@ -109,7 +109,7 @@ def guest(name: str, share_id: str) -> Guest:
 
 
 def secret(name: str, *, owner: PrincipalId = OWNER, scope: str = "person") -> Secret:
-    """A custom secret with something in every field."""
+    """Return a custom secret with something in every field."""
     return Secret(
         id=SecretId(f"sec_{owner}_{name}"),
         org_id=PERSONAL_ORG,
@@ -127,7 +127,7 @@ def secret(name: str, *, owner: PrincipalId = OWNER, scope: str = "person") -> S
 
 
 def approval(number: int, *, owner: PrincipalId = OWNER) -> Approval:
-    """A pending question about a secret."""
+    """Return a pending question about a secret."""
     return Approval(
         id=ApprovalId(f"ap_{number}"),
         org_id=PERSONAL_ORG,
@@ -143,7 +143,7 @@ class StoreContract(EventLogContract):
     """Inherit, and say how an empty store is opened."""
 
     def opened(self) -> AbstractAsyncContextManager[Store]:
-        """An empty store, closed on leaving."""
+        """Return an empty store, closed on leaving."""
         raise AssertionError("a contract class says how its store is opened")
 
     async def test_sandbox_comes_back_as_it_was(self) -> None:

@@ -1,4 +1,4 @@
-"""What every Vault must do, as a test class to inherit from: say in `vault` how one is made."""
+"""The contract of a Vault, as a test class to inherit from: say in `vault` how one is made."""
 
 from dataclasses import replace
 from typing import Protocol
@@ -20,7 +20,7 @@ class VaultContract:
     """Inherit, and say how a vault is made."""
 
     def vault(self) -> KeyedVault:
-        """A new vault with one master key of its own."""
+        """Return a new vault with one master key of its own."""
         raise AssertionError("a contract class says how its vault is made")
 
     def test_value_comes_back_for_its_binding(self) -> None:

@@ -58,7 +58,7 @@ class Untagged:
     refused: AtollError | None = None
 
     async def blocks(self) -> AsyncIterator[bytes]:
-        """The tar as the daemon may read it. Raises `Invalid` at the first odd entry."""
+        """Yield the tar as the daemon may read it. Raises `Invalid` at the first odd entry."""
         found = untagged(self.archive)
         try:
             while block := await asyncio.to_thread(next, found, b""):
@@ -69,7 +69,8 @@ class Untagged:
 
 
 def untagged(archive: BinaryIO) -> Iterator[bytes]:
-    """The blocks of a saved image's tar, which may be packed, without names. Raises `Invalid`."""
+    """Yield the blocks of a saved image's tar, which may be packed, without names. Raises
+    `Invalid`."""
     held = io.BytesIO()
     for piece in _pieces(archive):
         held.write(piece)

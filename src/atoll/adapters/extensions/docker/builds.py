@@ -45,7 +45,7 @@ class Builds:
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def image(self, name: str, report: Report, *, again: bool = False) -> Image:
-        """The image of the folder `name` as it is now; built unless it is there already, or
+        """Return the image of the folder `name` as it is now; built unless it is there already, or
         `again`. Raises `Invalid` (what may not be asked), `Forbidden` (a base that is not
         allowed), `LimitReached`, `Failed` with the daemon's words, `Unavailable`."""
         place = self.folder / checked_name(name)
@@ -133,7 +133,7 @@ class Builds:
         return removed
 
     async def tags(self, name: str) -> list[str]:
-        """The images built of `name`, newest first."""
+        """Return the images built of `name`, newest first."""
         repository = f"{REPOSITORY}/{checked_name(name)}"
         found = await self.engine.images(repository)
         found.sort(key=lambda one: one.created, reverse=True)
@@ -142,7 +142,7 @@ class Builds:
 
 
 def checked_name(name: str) -> str:
-    """A name of a folder that is also one of an image. Raises `Invalid`."""
+    """Return a name of a folder that is also one of an image. Raises `Invalid`."""
     if len(name) > _MAX_NAME or not _NAME.fullmatch(name):
         raise Invalid(
             f"{name[:80]!r} cannot name a folder to build: lower-case letters, digits, and single "
@@ -154,14 +154,14 @@ def checked_name(name: str) -> str:
 
 @dataclass(slots=True)
 class _Told:
-    """What a build prints, a line at a time and not without end."""
+    """The output of a build, a line at a time and bounded."""
 
     name: str
     report: Report
     _lines: int = 0
 
     def hear(self, text: str) -> None:
-        """A piece of output; a terminal's redrawn line counts as its last state."""
+        """Take a piece of output; a terminal's redrawn line counts as its last state."""
         for line in text.split("\n"):
             shown = line.rpartition("\r")[2].strip()
             if not shown:

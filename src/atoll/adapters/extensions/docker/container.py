@@ -1,4 +1,4 @@
-"""What the Engine is asked to build: one hardened container, as its create call's body.
+"""The create call of one hardened container, as the Engine's API takes it.
 
 It names every limit, mount and mask; it asks nothing and starts nothing. The places inside
 are those of `domain.sandbox.interior`, so an agent finds what it finds behind bubblewrap.
@@ -58,7 +58,7 @@ READ_ONLY_PATHS = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sys
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One container. `memory_bytes` bounds memory and swap together."""
+    """A container to be made. `memory_bytes` bounds memory and swap together."""
 
     picture: Picture
     awaited: Awaited
@@ -140,7 +140,7 @@ class _Container(_Words, frozen=True):
 
 
 def body(plan: Plan) -> bytes:
-    """The JSON of `POST /containers/create`."""
+    """Return the JSON of `POST /containers/create`."""
     uid = plan.awaited.box.host_uid
     return msgspec.json.encode(
         _Container(
@@ -209,8 +209,8 @@ def _mounts(plan: Plan) -> Iterator[_Bind]:
 
 
 def _memory_places(plan: Plan, uid: int) -> dict[str, str]:
-    """Where is written to memory. Folders on the way to an agent's state are places of their
-    own: the Engine would make them root's."""
+    """Return the places that are written to memory. Folders on the way to an agent's state are
+    places of their own: the Engine would make them root's."""
     places = {place: (mode, size) for place, mode, size in SCRATCH}
     home = places[HOME]
     if plan.bare:

@@ -30,22 +30,22 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Containers:
-    """Those labelled with `tag`. Raises what `Engine` raises."""
+    """The containers labelled with `tag`. Raises what `Engine` raises."""
 
     engine: Engine
     tag: str
 
     @property
     def label(self) -> str:
-        """What all of them carry."""
+        """Return the label that all of them carry."""
         return f"{HOME_LABEL}={self.tag}"
 
     def name(self, sandbox_id: str) -> str:
-        """What the Engine calls the one of a sandbox."""
+        """Return the name of a sandbox's container."""
         return f"{self.tag}-{sandbox_id}"
 
     def labels(self, sandbox_id: str, generation: int) -> tuple[tuple[str, str], ...]:
-        """Whose a container is."""
+        """Return the labels that say whose a container is."""
         return (
             (HOME_LABEL, self.tag),
             (SANDBOX_LABEL, sandbox_id),
@@ -53,7 +53,7 @@ class Containers:
         )
 
     async def all(self) -> list[Listed]:
-        """Every one, running or not."""
+        """Return every container, running or not."""
         return await self.engine.containers(self.label)
 
     async def run(self, sandbox_id: str, generation: int, *, body: bytes) -> None:

@@ -40,13 +40,13 @@ class _Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """What `.dockerignore` leaves out."""
+    """The paths that `.dockerignore` leaves out."""
 
     patterns: tuple[_Pattern, ...] = ()
 
     def __call__(self, path: str) -> bool:
-        """Whether `path` (relative, `/` between) is left out: the last pattern that fits it or
-        a folder above it decides."""
+        """Return whether `path` (relative, `/` between) is left out: the last pattern that fits
+        it or a folder above it decides."""
         above = [path, *(str(p) for p in Path(path).parents if str(p) != ".")]
         out = False
         for pattern in self.patterns:
@@ -56,7 +56,7 @@ class Ignored:
 
     @property
     def keeps_some(self) -> bool:
-        """Whether a file of a folder that is left out may be wanted all the same."""
+        """Return whether a file of a folder that is left out may be wanted all the same."""
         return any(pattern.keeps for pattern in self.patterns)
 
 
@@ -94,7 +94,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def recipe_of(folder: Path) -> str:
-    """The Dockerfile of a folder. Raises `Invalid`, `OSError`."""
+    """Return the Dockerfile of a folder. Raises `Invalid`, `OSError`."""
     recipe = folder / RECIPE
     if not stat.S_ISREG(recipe.lstat().st_mode if recipe.exists() else 0):
         raise Invalid(f"{folder} has no file {RECIPE}", field="image")
@@ -154,7 +154,7 @@ def _ignored(folder: Path) -> Ignored:
 
 
 def _walk(folder: Path, below: str, ignored: Ignored) -> Iterator[str]:
-    """Everything to be packed, in an order that is always the same."""
+    """Yield everything to be packed, in an order that is always the same."""
     with os.scandir(folder / below) as found:
         entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
@@ -189,7 +189,7 @@ def _add(tar: tarfile.TarFile, folder: Path, path: str) -> None:
 
 
 def _inner(path: str, target: str) -> str:
-    """A link's target, when it stays in the folder."""
+    """Return a link's target, when it stays in the folder."""
     end = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
     if target.startswith("/") or end == ".." or end.startswith("../"):
         raise Invalid(f"the link {path} leads out of its folder, to {target[:80]!r}", field="image")

@@ -97,7 +97,7 @@ def read_recipe(text: str, known: Callable[[str], bool]) -> Recipe:
 
 
 def check_triggers(image: str, triggers: list[str]) -> None:
-    """What an image makes whoever builds on it do (`ONBUILD`): the same is refused."""
+    """Check what an image makes those who build on it do (`ONBUILD`): the same is refused."""
     for trigger in triggers:
         try:
             reading = _Reading(lambda _: False, stages=[""])
@@ -112,7 +112,8 @@ def check_triggers(image: str, triggers: list[str]) -> None:
 
 
 def allowed(image: str, patterns: tuple[str, ...] | None) -> bool:
-    """Whether an image may be built on: `*` in a pattern stands for anything. None allows all."""
+    """Return whether an image may be built on: `*` in a pattern stands for anything. None allows
+    all."""
     return patterns is None or any(fnmatchcase(image, pattern) for pattern in patterns)
 
 
@@ -152,7 +153,7 @@ def _check_characters(number: int, line: str, *, comment: bool) -> None:
 
 
 def _directive(number: int, line: str) -> bool:
-    """Whether more may follow. Raises `Invalid` for another escape character than ours."""
+    """Return whether more may follow. Raises `Invalid` for another escape character than ours."""
     found = _DIRECTIVE.fullmatch(line.strip())
     if found is None:
         return False
@@ -213,7 +214,7 @@ def _from(reading: _Reading, line: int, rest: str) -> str:
 
 
 def _copy(reading: _Reading, line: int, rest: str) -> str:
-    """A stage is told to the daemon by its number: where it knows no such name, as for the stage
+    """Name a stage to the daemon by its number: where it knows no such name, as for the stage
     that is being built, it would fetch an image of that name."""
     flags = list(_flags(rest))
     for number, flag in enumerate(flags):
@@ -229,7 +230,7 @@ def _copy(reading: _Reading, line: int, rest: str) -> str:
 
 
 def _stage(reading: _Reading, name: str) -> int | None:
-    """The number of the stage that `name` stands for."""
+    """Return the number of the stage that `name` stands for."""
     if _NUMBER.fullmatch(name):
         return int(name) if int(name) < len(reading.stages) else None
     found = [number for number, stage in enumerate(reading.stages) if stage == name.lower()]
@@ -272,7 +273,7 @@ def _flags(rest: str) -> Iterator[str]:
 
 
 def _without(rest: str, count: int) -> str:
-    """The rest behind so many words."""
+    """Return the rest behind so many words."""
     return re.sub(rf"\A(?:[ \t]*[^ \t]+){{{count}}}[ \t]*", "", rest)
 
 

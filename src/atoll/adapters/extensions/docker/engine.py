@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 
 class _Words(msgspec.Struct, rename="pascal"):
-    """What we read of the Engine: names in its own spelling, unknown ones skipped."""
+    """A part of the Engine's answers: names in its own spelling, unknown ones skipped."""
 
 
 class Version(_Words):
@@ -67,13 +67,13 @@ class Info(_Words):
     cores: int = msgspec.field(name="NCPU", default=0)
 
     def has(self, option: str) -> bool:
-        """Whether a security option is on (`seccomp`, `rootless`, `userns`, `apparmor`)."""
+        """Return whether a security option is on (`seccomp`, `rootless`, `userns`, `apparmor`)."""
         named = (each.split(",")[0] for each in self.security_options or ())
         return f"name={option}" in named
 
 
 class ImageConfig(_Words):
-    """What an image wants of its containers."""
+    """The settings that an image brings for its containers."""
 
     env: list[str] | None = None
     volumes: dict[str, msgspec.Raw] | None = None
@@ -88,7 +88,7 @@ class Image(_Words):
 
 
 class ListedImage(_Words):
-    """One image in a list. `created` is in seconds since 1970."""
+    """An image in a list. `created` is in seconds since 1970."""
 
     id: str
     created: int = 0
@@ -120,7 +120,7 @@ class ContainerLabels(_Words):
 
 
 class Inspected(_Words):
-    """One container."""
+    """A container as the Engine inspects it."""
 
     id: str
     state: ContainerState
@@ -128,7 +128,7 @@ class Inspected(_Words):
 
 
 class Listed(_Words):
-    """One container in a list."""
+    """A container in a list."""
 
     id: str
     names: list[str]
@@ -152,7 +152,7 @@ class ProgressDetail(msgspec.Struct):
 
 
 class Progress(msgspec.Struct, rename="camel"):
-    """One line of a pull, load, import or build."""
+    """A line of a pull, load, import or build."""
 
     status: str = ""
     stream: str = ""
@@ -163,7 +163,7 @@ class Progress(msgspec.Struct, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class Building:
-    """One build: the image's name, the tar of the folder, and whether steps done before are
+    """A build: the image's name, the tar of the folder, and whether steps done before are
     done again."""
 
     tag: str
@@ -172,7 +172,7 @@ class Building:
 
 
 def socket_path(host: str) -> Path:
-    """The socket of a `docker_host`. Raises `Invalid` for anything but `unix:///path`."""
+    """Return the socket of a `docker_host`. Raises `Invalid` for anything but `unix:///path`."""
     if not host.startswith("unix:///"):
         raise Invalid(
             f"docker_host is {host[:80]!r}: only a daemon of this machine, `unix:///path`, can "
@@ -184,7 +184,7 @@ def socket_path(host: str) -> Path:
 
 @dataclass(slots=True)
 class Engine:
-    """One daemon. Every call raises `Unavailable` when it does not answer, else what its
+    """A daemon. Every call raises `Unavailable` when it does not answer, else what its
     refusal stands for (`NotFound`, `Conflict`, `Invalid`, `Failed`)."""
 
     host: str = DEFAULT_HOST
@@ -192,7 +192,7 @@ class Engine:
     _api: str = ""
 
     async def version(self) -> Version:
-        """Who it is. Raises `Failed` for one that is too old."""
+        """Return the daemon's version. Raises `Failed` for one that is too old."""
         found = await self._json("GET", "/version", Version, versioned=False)
         major, _dot, minor = found.api_version.partition(".")
         if (int(major), int(minor)) < OLDEST_API:
@@ -203,18 +203,18 @@ class Engine:
         return found
 
     async def info(self) -> Info:
-        """What it can bound."""
+        """Return what the daemon can bound."""
         return await self._json("GET", "/info", Info)
 
     async def image(self, reference: str) -> Image | None:
-        """The image, None when the daemon has no such."""
+        """Return the image, None when the daemon has no such."""
         try:
             return await self._json("GET", f"/images/{_quoted(reference)}/json", Image)
         except NotFound:
             return None
 
     async def images(self, reference: str) -> list[ListedImage]:
-        """Those with a name like `reference`."""
+        """Return the images with a name like `reference`."""
         query = {"filters": json.dumps({"reference": [reference]})}
         return await self._json("GET", "/images/json", list[ListedImage], query)
 
@@ -280,7 +280,7 @@ class Engine:
         return await self._json("GET", f"/containers/{container}/json", Inspected)
 
     async def containers(self, label: str) -> list[Listed]:
-        """Every container with a label (`key=value`), running or not."""
+        """Return every container with a label (`key=value`), running or not."""
         query = {"all": "1", "filters": json.dumps({"label": [label]})}
         return await self._json("GET", "/containers/json", list[Listed], query)
 
@@ -295,7 +295,7 @@ class Engine:
 
     @asynccontextmanager
     async def events(self, filters: Mapping[str, list[str]]) -> AsyncIterator[aiohttp.StreamReader]:
-        """The daemon's events as lines of JSON, from now on."""
+        """Yield the daemon's events as lines of JSON, from now on."""
         query = {"filters": json.dumps(filters)}
         async with self._answer("GET", "/events", query, seconds=None) as answer:
             yield answer.content
@@ -314,7 +314,7 @@ class Engine:
         *,
         seconds: float | None = STREAM_SECONDS,
     ) -> AsyncIterator[Progress]:
-        """The lines of something long. Raises `Failed` with the daemon's words."""
+        """Yield the lines of something long. Raises `Failed` with the daemon's words."""
         async with self._answer("POST", path, query, archive, seconds=seconds) as answer:
             try:
                 async for line in answer.content:
@@ -394,7 +394,7 @@ class Engine:
 
 
 def _quoted(reference: str) -> str:
-    """A reference as one part of a path: slashes and colons are the Engine's own."""
+    """Return a reference as one part of a path: slashes and colons are the Engine's own."""
     from urllib.parse import quote
 
     return quote(reference, safe="/:@.-_")

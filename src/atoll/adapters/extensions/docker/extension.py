@@ -272,7 +272,7 @@ class Docker:
         return Reachability(address=f"unix:{data['socket']}", isolation=isolation)
 
     async def _lacking(self) -> tuple[str, ...]:
-        """What this daemon's kernel cannot bound; while it is away nobody knows."""
+        """Return what this daemon's kernel cannot bound; while it is away nobody knows."""
         try:
             info = await self._engine.info()
         except AtollError as err:
@@ -302,7 +302,8 @@ class Docker:
         return CleanupReport(removed, answer.leftovers)
 
     async def survey(self) -> list[Handle]:
-        """Every sandbox of ours whose runtime lives. Containers around nobody are removed."""
+        """Return every sandbox of ours whose runtime lives. Containers around nobody are
+        removed."""
         try:
             containers = await self._containers.all()
         except Unavailable as err:
@@ -317,7 +318,7 @@ class Docker:
         return [self._handle(box) for box in boxes if box.runtime_pid]
 
     async def why_ended(self, sandbox_id: SandboxId) -> str | None:
-        """What the zygote wrote down about the end of one that lives no more."""
+        """Return what the zygote wrote down about the end of one that lives no more."""
         box = await self._box(sandbox_id)
         return None if box is None or box.live else box.reason or None
 
@@ -328,8 +329,9 @@ class Docker:
         return None
 
     async def ended(self) -> AsyncIterator[Ended]:
-        """Deaths: those the zygote tells, and those of containers whose runtime did not notice.
-        Raises `Unavailable` when another zygote answers: the old one's dead are told by nobody."""
+        """Yield deaths: those the zygote tells, and those of containers whose runtime did not
+        notice. Raises `Unavailable` when another zygote answers: the old one's dead are told by
+        nobody."""
         while True:
             for told in await self._heard():
                 if told is None:
@@ -339,7 +341,7 @@ class Docker:
                     yield death
 
     async def _heard(self) -> list[wire.Ended | Died | Answers | None]:
-        """What zygote or daemon say next; both may be given up without losing anything."""
+        """Return what zygote or daemon say next; both may be given up without losing anything."""
         async with asyncio.TaskGroup() as tasks:
             waits = (
                 tasks.create_task(self._link.next_end()),
@@ -391,7 +393,7 @@ class Docker:
         return Ended(SandboxId(sandbox_id), box.generation, reason)
 
     def _new(self, death: Ended) -> bool:
-        """Whether this end was not told yet."""
+        """Return whether this end was not told yet."""
         key = (death.sandbox_id, death.generation)
         if key in self._told:
             return False
@@ -419,8 +421,8 @@ class Docker:
 
 
 def _cpu_millis(wanted: float | None, info: docker.Info) -> int | None:
-    """The processor time a container gets, where the daemon can bound it: it refuses to be asked
-    where it cannot, and the sandbox says `degraded` then."""
+    """Return the processor time a container gets, where the daemon can bound it: it refuses to
+    be asked where it cannot, and the sandbox says `degraded` then."""
     if wanted is not None:
         return int(wanted * 1000)
     return default_cpu_millis(info.cores) if info.cpu_cfs_quota and info.cores else None

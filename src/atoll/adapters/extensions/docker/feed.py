@@ -53,7 +53,7 @@ class Feed:
     _absent: bool = False
 
     async def next(self) -> Died | Answers:
-        """The next one. Cancelling it loses nothing."""
+        """Return the next one. Cancelling it loses nothing."""
         while True:
             try:
                 if self._lines is None:

@@ -40,7 +40,7 @@ class Picture:
 
 
 async def find(builds: Builds, wanted: str, report: Report) -> Picture:
-    """The image of a profile. `report` hears what is fetched or built. Raises `Invalid` for
+    """Return the image of a profile. `report` hears what is fetched or built. Raises `Invalid` for
     what can never be one, `Failed` with the daemon's words, `Unavailable`."""
     engine = builds.engine
     if wanted == "host":
@@ -114,13 +114,13 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _key(name: str, found: os.stat_result) -> str:
-    """A tag that changes with the file."""
+    """Return a tag that changes with the file."""
     text = f"{name} {found.st_size} {found.st_mtime_ns}"
     return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 
 def _is_saved(archive: BinaryIO) -> bool:
-    """Whether it is `docker save`'s (or an OCI layout) and not a root tree; rewinds."""
+    """Return whether it is `docker save`'s (or an OCI layout) and not a root tree; rewinds."""
     try:
         with tarfile.open(fileobj=archive, mode="r:*") as tar:
             names = [

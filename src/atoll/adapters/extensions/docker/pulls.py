@@ -26,7 +26,7 @@ Report = Callable[[str], None]
 
 
 def is_reference(text: str) -> bool:
-    """Whether it names an image: repository, tag or digest, as `docker pull` takes it."""
+    """Return whether it names an image: repository, tag or digest, as `docker pull` takes it."""
     return len(text) <= MAX_REFERENCE and _REFERENCE.fullmatch(text) is not None
 
 
@@ -41,7 +41,7 @@ def split_reference(reference: str) -> tuple[str, str]:
 
 
 async def pulled(engine: Engine, wanted: str, report: Report) -> Image:
-    """The image, fetched when the daemon lacks it. Raises `Failed` with the daemon's words,
+    """Return the image, fetched when the daemon lacks it. Raises `Failed` with the daemon's words,
     `Unavailable`."""
     found = await engine.image(wanted)
     if found is None:
@@ -78,7 +78,7 @@ class _Told:
     _said: int = 0
 
     def hear(self, line: Progress) -> None:
-        """One line of the daemon's."""
+        """Take one line of the daemon's output."""
         if line.status == "Downloading" and line.progress_detail.total > 0:
             detail = line.progress_detail
             self._sizes[line.id] = (min(detail.current, detail.total), detail.total)

@@ -113,7 +113,7 @@ def _modes() -> Iterator[_Rule]:
 
 
 def profile_for(machine: str, *, debug: bool = False) -> str:
-    """The profile for `uname -m` as the Engine takes it; with `debug` debuggers work. Raises
+    """Return the profile for `uname -m` as the Engine takes it; with `debug` debuggers work. Raises
     `Failed` elsewhere."""
     architecture = ARCHITECTURES.get(machine)
     if architecture is None:

@@ -81,7 +81,7 @@ class Namespaces:
         return _handle(answer.box)
 
     async def _root(self, request: Provision) -> Tree | None:
-        """The tree that is to be its root; None is the host's."""
+        """Return the tree that is to be its root; None is the host's."""
         image = request.profile.image
         if image == HOST:
             return None
@@ -139,26 +139,26 @@ class Namespaces:
         return CleanupReport(answer.removed, answer.leftovers)
 
     async def survey(self) -> list[Handle]:
-        """Every sandbox whose runtime lives."""
+        """Return every sandbox whose runtime lives."""
         return [_handle(box) async for box in self._link.boxes(WALL) if box.live]
 
     async def why_ended(self, sandbox_id: SandboxId) -> str | None:
-        """What the zygote wrote down about the end of one that lives no more."""
+        """Return what the zygote wrote down about the end of one that lives no more."""
         async for box in self._link.boxes(WALL):
             if box.sandbox_id == sandbox_id:
                 return box.reason or None if not box.live else None
         return None
 
     async def ended(self) -> AsyncIterator[Ended]:
-        """Deaths, as long as one zygote lives. Raises `Unavailable` when another answers: what
-        the old one held has ended, and it told nobody."""
+        """Yield deaths, as long as one zygote lives. Raises `Unavailable` when another answers:
+        what the old one held has ended, and it told nobody."""
         while (death := await self._link.next_end()) is not None:
             if death.wall == WALL:
                 yield Ended(SandboxId(death.sandbox_id), death.generation, death.reason)
         raise Unavailable("the zygote went away and is back: compare what lives")
 
     async def report(self) -> wire.Reported:
-        """What walls the zygote can build here. Raises `Unavailable`."""
+        """Return what walls the zygote can build here. Raises `Unavailable`."""
         answer = await self._link.request(wire.Report(), seconds=ASK_SECONDS)
         if not isinstance(answer, wire.Reported):
             raise Failed(f"the zygote answered a report by {type(answer).__name__}")

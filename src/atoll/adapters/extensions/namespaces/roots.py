@@ -1,4 +1,4 @@
-"""What a root must hold for what is to run in it: looked up by name, and said before it fails."""
+"""Programs that a root must hold for what is to run in it, checked before it fails."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -29,15 +29,15 @@ def check_needs(tree: Tree, mounts: Iterable[Mount]) -> None:
 
 
 def _agent_at(target: str) -> Agent | None:
-    """The agent whose layer is mounted there; None for anything else."""
+    """Return the agent whose layer is mounted there; None for anything else."""
     with suppress(NotFound):
         return find(target.removeprefix(f"{LAYERS}/")) if target.startswith(LAYERS) else None
     return None
 
 
 def has_program(tree: Tree, name: str) -> bool:
-    """Whether a program of this name is where programs are. A link counts, wherever it leads:
-    nothing is opened."""
+    """Return whether a program of this name is where programs are. A link counts, wherever it
+    leads: nothing is opened."""
     brought = dict(tree.env).get("PATH", "").split(":")
     folders = (*FOLDERS, *(word.lstrip("/") for word in brought if word.startswith("/")))
     top = Path(tree.path)
@@ -49,7 +49,7 @@ def has_program(tree: Tree, name: str) -> bool:
 
 
 def shell_of(wanted: tuple[str, ...], root: Tree | None) -> tuple[str, ...]:
-    """The profile's shell; `/bin/sh` where it is the usual one and the image has no bash."""
+    """Return the profile's shell; `/bin/sh` where it is the usual one and the image has no bash."""
     if root is not None and wanted == USUAL_SHELL and not has_program(root, "bash"):
         return PLAIN_SHELL
     return wanted
