@@ -4,6 +4,7 @@ import asyncio
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from atoll.domain.errors import Invalid
@@ -11,6 +12,9 @@ from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox, SetupMetadata
 from atoll.services.agents.agents import Agents
 from atoll.services.terminals.terminals import Terminals
+from atoll.wire.contract.agents import OpenAgentBody
+from atoll.wire.contract.terminals import OpenBody
+from tests.peers.contract import AGENT, SESSION
 from tests.services.journals.test_journals import entry
 from tests.services.scene import Scene, scene
 
@@ -23,9 +27,10 @@ def sent(s: Scene, route: tuple[str, str]) -> list[dict[str, Any]]:
 
 
 async def opened(s: Scene, sandbox: Sandbox, **order: object) -> None:
-    s.runtime.answers.setdefault(AGENTS, (201, {"id": "t_1"}))
+    s.runtime.answers.setdefault(AGENTS, (201, AGENT))
     agents = Agents(s.sandboxes, Terminals(s.sandboxes))
-    await agents.open(LOCAL_PERSON, sandbox.id, json.dumps({"agent": "codex", **order}).encode())
+    body = msgspec.convert({"agent": "codex", **order}, OpenAgentBody)
+    await agents.open(LOCAL_PERSON, sandbox.id, body)
 
 
 @pytest.mark.parametrize(
@@ -50,11 +55,11 @@ async def test_agent_is_as_strict_as_its_sandbox_or_stricter(
 async def test_terminal_of_an_agent_is_strict_where_its_caller_is_and_a_shell_has_no_lock() -> None:
     async with scene() as s:
         made = await s.ready()
-        s.runtime.answers[SESSIONS] = (201, {"session_id": "t_1"})
+        s.runtime.answers[SESSIONS] = (201, SESSION)
         terminals = Terminals(s.sandboxes)
-        await terminals.open(LOCAL_PERSON, made.id, b'{"agent":"codex"}')
-        await terminals.open(LOCAL_PERSON, made.id, b'{"agent":"codex"}', strict=True)
-        await terminals.open(LOCAL_PERSON, made.id, b"", strict=True)
+        await terminals.open(LOCAL_PERSON, made.id, OpenBody(agent="codex"))
+        await terminals.open(LOCAL_PERSON, made.id, OpenBody(agent="codex"), strict=True)
+        await terminals.open(LOCAL_PERSON, made.id, OpenBody(), strict=True)
         assert [body.get("softlock") for body in sent(s, SESSIONS)] == [None, "strict", None]
 
 
@@ -110,7 +115,7 @@ async def test_agent_that_goes_on_gets_none_and_one_that_fails_leaves_them() -> 
         s.runtime.answers[AGENTS] = (422, {"code": "no_such_program", "detail": "not here"})
         with pytest.raises(Invalid):
             await opened(s, made)
-        s.runtime.answers[AGENTS] = (201, {"id": "t_2"})
+        s.runtime.answers[AGENTS] = (201, AGENT)
         await opened(s, made)
         assert given(s) == [False, False, True, True]
         assert sent(s, AGENTS)[0]["conversation"] == "c-1"

@@ -6,6 +6,7 @@ import json
 from atoll.domain.agent.resumable import AgentSeat, Otherwise
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.sandbox.sandbox import Sandbox
+from tests.peers.contract import AGENT
 from tests.services.journals.test_journals import entry
 from tests.services.scene import Scene, scene
 
@@ -40,7 +41,7 @@ async def stopped(s: Scene, journal: list[dict[str, object]], **wish: object) ->
 async def started(s: Scene, sandbox: Sandbox, *, resume_agents: bool | None = None) -> list[object]:
     """The agents a start opens."""
     s.runtime.answers.setdefault(("GET", "/agents"), (200, {"agents": []}))
-    s.runtime.answers.setdefault(("POST", "/agents"), (201, {"id": "t_9"}))
+    s.runtime.answers.setdefault(("POST", "/agents"), (201, AGENT))
     await s.sandboxes.start(LOCAL_PERSON, sandbox.id, resume_agents=resume_agents)
     await s.sandboxes.wait(LOCAL_PERSON, sandbox.id, settled=True)
     calls = [call for call in s.runtime.calls if (call.method, call.path) == ("POST", "/agents")]
@@ -60,13 +61,9 @@ async def test_agents_that_ran_are_opened_in_their_conversations() -> None:
             ("t_4", None),
         ]
         first, second = await started(s, sandbox)
-        common = {"name": None, "permissions": "allow", "resume": False}
-        wished = {"agent": "codex", "mode": "tui", "cwd": "/workspace/a", "conversation": "c-1"}
-        strict = {"softlock": "strict"}
-        assert first == ({"principal": "person"}, {**common, **wished, **strict})
-        wished = {"agent": "claude-code", "mode": "machine", "cwd": None, "conversation": None}
-        lax = {"softlock": "owner", "permissions": "ask"}
-        assert second == ({}, {**common, **wished, **lax})
+        wished = {"agent": "codex", "cwd": "/workspace/a", "conversation": "c-1"}
+        assert first == ({"principal": "person"}, {**wished, "softlock": "strict"})
+        assert second == ({}, {"agent": "claude-code", "mode": "machine", "permissions": "ask"})
         log = await logged(s, sandbox)
         assert "codex goes on in its conversation c-1." in log
         assert "claude-code goes on afresh: nothing had been said to it." in log
@@ -79,7 +76,7 @@ async def test_agent_of_no_known_conversation_takes_up_its_last_one() -> None:
         sandbox = await stopped(s, [entry(1, "agent.started", id="t_1", **CODEX)])
         assert sandbox.agents[0].otherwise is Otherwise.LAST
         ((_, body),) = await started(s, sandbox)
-        assert (body["resume"], body["conversation"]) == (True, None)
+        assert body["resume"] and "conversation" not in body
         assert "codex goes on in its last conversation." in await logged(s, sandbox)
 
 
@@ -115,7 +112,7 @@ async def test_start_that_is_told_not_to_opens_nothing() -> None:
 async def test_start_that_was_broken_off_opens_nothing_twice() -> None:
     async with scene() as s:
         sandbox = await stopped(s, STARTED)
-        s.runtime.answers["GET", "/agents"] = (200, {"agents": [{"id": "t_9"}]})
+        s.runtime.answers["GET", "/agents"] = (200, {"agents": [AGENT]})
         assert await started(s, sandbox) == []
 
 

@@ -5,7 +5,8 @@ from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.services.terminals.execs import Execs
 from atoll.services.terminals.terminals import Terminals
 from atoll.wire.contract.execs import ExecBody
-from tests.peers.contract import EXEC
+from atoll.wire.contract.terminals import OpenBody
+from tests.peers.contract import EXEC, SESSION
 from tests.services.scene import Scene, scene
 
 AT = "2026-01-01T12:00:00Z"
@@ -68,9 +69,9 @@ async def test_hostile_or_unknown_entries_are_left_out() -> None:
 async def test_events_of_a_terminal_name_who_opened_it() -> None:
     async with scene() as s:
         sandbox = await s.ready()
-        s.runtime.answers["POST", "/sessions"] = (201, {"session_id": "t_9"})
+        s.runtime.answers["POST", "/sessions"] = (201, SESSION | {"session_id": "t_9"})
         s.runtime.answers["POST", "/execs"] = (200, EXEC | {"exec_id": "e_9"})
-        await Terminals(s.sandboxes).open(LOCAL_PERSON, sandbox.id, b"{}")
+        await Terminals(s.sandboxes).open(LOCAL_PERSON, sandbox.id, OpenBody())
         await Execs(s.sandboxes).run(LOCAL_PERSON, sandbox.id, ExecBody(argv=["true"]))
         s.runtime.journal = [
             entry(1, "terminal.opened", id="t_9", argv0="bash"),

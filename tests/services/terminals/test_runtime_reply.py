@@ -1,4 +1,3 @@
-import msgspec
 import pytest
 
 from atoll.domain.errors import Invalid, NotFound, Unavailable
@@ -7,26 +6,6 @@ from atoll.services.terminals.execs import Execs
 from atoll.services.terminals.files import Files
 from atoll.services.terminals.terminals import Terminals
 from tests.services.scene import scene
-
-
-async def test_sessions_become_terminals() -> None:
-    async with scene() as s:
-        sandbox = await s.ready()
-        terminals = Terminals(s.sandboxes)
-        s.runtime.answers["GET", "/sessions"] = (
-            200,
-            {"sessions": [{"session_id": "t_1", "title": "session_id"}]},
-        )
-        reply = await terminals.list(LOCAL_PERSON, sandbox.name)
-        assert msgspec.json.decode(reply.body) == {
-            "terminals": [{"terminal_id": "t_1", "title": "session_id"}]
-        }
-        s.runtime.answers["GET", "/sessions/t_1"] = (
-            200,
-            {"session_id": "t_1", "argv": ["sessions"]},
-        )
-        reply = await terminals.get(LOCAL_PERSON, sandbox.id, "t_1")
-        assert msgspec.json.decode(reply.body) == {"terminal_id": "t_1", "argv": ["sessions"]}
 
 
 @pytest.mark.parametrize("bad", ["", "../health", "a/b", "a?b", "x" * 65, "t_1\n", "%2e%2e"])

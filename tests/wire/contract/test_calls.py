@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from atoll.wire.contract import execs, files, journal, policy, terminals
+from atoll.wire.contract import agents, execs, files, journal, policy, recordings, terminals
 from atoll.wire.contract.call import RuntimeCall
 
 HERE = (("path", "a"),)
@@ -72,6 +72,43 @@ CALLS: list[tuple[RuntimeCall[Any], str]] = [
         terminals.say_farewell(terminals.FarewellBody(reason="r", guest_reason="g")),
         'POST /farewell {"reason":"r","guest_reason":"g"}',
     ),
+    (
+        agents.open_agent(agents.OpenAgentBody(agent="codex"), principal="p"),
+        'POST /agents?principal=p {"agent":"codex"}',
+    ),
+    (
+        agents.open_agent(agents.OpenAgentBody(agent="codex"), principal=None),
+        'POST /agents {"agent":"codex"}',
+    ),
+    (agents.list_agents(), "GET /agents"),
+    (agents.get_agent("g_1"), "GET /agents/g_1"),
+    (
+        agents.act_on_agent("g_1", agents.ActionBody(action="pause"), (("role", "owner"),)),
+        'POST /sessions/g_1/agent?role=owner {"action":"pause"}',
+    ),
+    (
+        agents.ask_agent("g_1", agents.AskBody(prompt="x"), ()),
+        'POST /sessions/g_1/ask {"prompt":"x"}',
+    ),
+    (agents.list_cards("g_1", since=4), "GET /sessions/g_1/cards?since=4"),
+    (
+        agents.answer_card("g_1", "c_1", agents.AnswerBody(option="yes"), ()),
+        'POST /sessions/g_1/cards/c_1/answer {"option":"yes"}',
+    ),
+    (
+        recordings.list_marks("t_1", recordings.MarkPage[dict[str, str]], since=4),
+        "GET /sessions/t_1/marks?since=4",
+    ),
+    (recordings.read_text("t_1", since=4), "GET /sessions/t_1/text?since=4"),
+    (
+        recordings.start_recording("t_1", principal="p", name="n"),
+        "POST /sessions/t_1/recording?principal=p&name=n",
+    ),
+    (recordings.stop_recording("t_1"), "DELETE /sessions/t_1/recording"),
+    (recordings.list_recordings(), "GET /recordings"),
+    (recordings.read_recording("r_1"), "GET /recordings/r_1"),
+    (recordings.remove_recording("r_1"), "DELETE /recordings/r_1"),
+    (recordings.search_output((("q", "x"),)), "GET /search?q=x"),
 ]
 
 
@@ -98,3 +135,9 @@ def test_answers_are_read_as_their_kind() -> None:
     assert execs.list_execs().read(200, b'{"execs":[]}') == execs.ExecList(())
     assert files.pack_files(HERE).read(200, b"tar") == b"tar"
     assert execs.forget_exec("e_1").read(204, b"") is None  # type: ignore[func-returns-value]
+
+
+def test_end_of_a_process_is_one_word() -> None:
+    assert terminals.End(signal="KILL").words() == {"signal": "KILL"}
+    assert terminals.End(code=3).words() == {"code": 3}
+    assert terminals.End().words() == {"code": 0}

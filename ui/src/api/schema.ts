@@ -248,6 +248,11 @@ export interface components {
             /** @default {} */
             readonly workspace?: components["schemas"]["WorkspaceBody"];
         };
+        /** @description The end of a process: `{"code":0}` or `{"signal":"KILL"}`. */
+        readonly End: {
+            readonly code?: number | null;
+            readonly signal?: string | null;
+        };
         /** @description The sandboxes that ended with it now. */
         readonly EndedView: {
             readonly sandboxes: readonly components["schemas"]["SandboxView"][];
@@ -326,7 +331,7 @@ export interface components {
         readonly ExecList: {
             readonly execs: readonly components["schemas"]["ExecView"][];
         };
-        /** @description One command without its output. */
+        /** @description A command without its output. */
         readonly ExecView: {
             readonly argv: readonly string[];
             readonly cwd: string;
@@ -342,7 +347,7 @@ export interface components {
             readonly timed_out: boolean;
             readonly truncated: boolean;
         };
-        /** @description One command with what is kept of its output, base64. */
+        /** @description A command with the kept part of its output, base64. */
         readonly ExecWithOutput: {
             readonly argv: readonly string[];
             readonly cwd: string;
@@ -359,11 +364,6 @@ export interface components {
             readonly stdout_bytes: number;
             readonly timed_out: boolean;
             readonly truncated: boolean;
-        };
-        /** @description The end of a process: a code or a signal's name. */
-        readonly ExitView: {
-            readonly code?: number | null;
-            readonly signal?: string | number | null;
         };
         /** @description The time to add. */
         readonly ExtendBody: {
@@ -389,7 +389,7 @@ export interface components {
             readonly repo_url: string;
         };
         /**
-         * @description One directory entry. `size` in bytes, `mode` in octal digits, `mtime` RFC 3339; `target` of
+         * @description A directory entry. `size` in bytes, `mode` in octal digits, `mtime` RFC 3339; `target` of
          *     a link. A name that is not UTF-8 is shown with U+FFFD and given exactly in `name_b64`.
          */
         readonly FileEntry: {
@@ -404,7 +404,7 @@ export interface components {
             readonly type: "file" | "dir" | "symlink" | "other";
         };
         /**
-         * @description What a tree holds. `bytes` are what its files claim, `stored` what they take on the disk:
+         * @description The size of a tree. `bytes` are what its files claim, `stored` what they take on the disk:
          *     sparse files claim more.
          */
         readonly FileTotal: {
@@ -494,15 +494,15 @@ export interface components {
             readonly text: string;
         };
         /**
-         * @description Processes left running; `more` when there are more than are listed. `runtime` is what the
-         *     sandbox's own runtime takes, outside the wall; null where nobody counts it.
+         * @description Processes left running; `more` when there are more than are listed. `runtime` has the
+         *     resources of the sandbox's own runtime, outside the wall; null where nobody counts them.
          */
         readonly LeftList: {
             readonly more: boolean;
             readonly processes: readonly components["schemas"]["LeftView"][];
-            readonly runtime?: components["schemas"]["OwnUsage"] | null;
+            readonly runtime: components["schemas"]["OwnUsage"] | null;
         };
-        /** @description One process: its pid inside, and the start of its command line, which it chose itself. */
+        /** @description A process: its pid inside, and the start of its command line, which it chose itself. */
         readonly LeftView: {
             readonly command: string;
             readonly pid: number;
@@ -528,19 +528,14 @@ export interface components {
             readonly share_id: string;
             readonly terminal_id: string | null;
         };
-        /** @description The marks changed after `since`; the next `since` is `seq`. */
-        readonly MarkPage: {
-            readonly dropped: number;
-            readonly marks: readonly components["schemas"]["MarkView"][];
-            readonly seq: number;
-        };
         /**
-         * @description A command, as the terminal's shell reported it.
+         * @description A command.
          *
-         *     `prompt…output` are the offsets of its prompt and line, `output…end` of its output. `genuine`:
-         *     it came with the terminal's nonce; any program can write the others.
+         *     `n` counts them from 1, `seq` is the place of this revision among all changes. `prompt…output`
+         *     are the offsets of its prompt and line, `output…end` of its output. `exit_code` and `seconds`
+         *     are None while it runs, or when not reported. `genuine`: the terminal's own shell reported it.
          */
-        readonly MarkView: {
+        readonly Mark: {
             readonly command: string;
             readonly cwd: string;
             readonly end: number | null;
@@ -557,11 +552,18 @@ export interface components {
             /** @constant */
             readonly type: "mark";
         };
+        /** @description The marks changed after `since`; the next `since` is `seq`. */
+        readonly MarkPage: {
+            readonly dropped: number;
+            readonly marks: readonly components["schemas"]["Mark"][];
+            readonly seq: number;
+        };
         /**
-         * @description A matching line: at `offset` of a terminal, or at `seconds` of a recording. `at…to` is the
-         *     match in `text`.
+         * @description A matching line. `line` counts from 1 where the search began; `offset` stands in a
+         *     terminal's output, `seconds` in a recording. `at…to` is the match in `text`; `command` ran
+         *     there, when its shell reported it.
          */
-        readonly MatchView: {
+        readonly Match: {
             readonly at: number;
             readonly command: string | null;
             readonly line: number;
@@ -576,7 +578,7 @@ export interface components {
         /** @description The matches; not `complete` when there were more than fit, or too much to search. */
         readonly Matches: {
             readonly complete: boolean;
-            readonly matches: readonly components["schemas"]["MatchView"][];
+            readonly matches: readonly components["schemas"]["Match"][];
         };
         /**
          * @description The caller. `interactive`: a person in a browser, who may approve. `guest` describes a caller
@@ -712,9 +714,9 @@ export interface components {
          */
         readonly OwnUsage: {
             readonly memory_bytes: number;
-            readonly most_memory_bytes?: number | null;
-            readonly most_tasks?: number | null;
-            readonly tasks?: number | null;
+            readonly most_memory_bytes: number | null;
+            readonly most_tasks: number | null;
+            readonly tasks: number | null;
         };
         /** @description A part of the wall itself. `weakened`: this sandbox has it in a weaker form. */
         readonly PartView: {
@@ -775,31 +777,31 @@ export interface components {
         readonly PromptBody: {
             readonly prompt: string;
         };
-        /** @description The session's PTYs. */
+        /** @description The sandbox's terminals. */
         readonly PtyList: {
             readonly ptys: readonly components["schemas"]["PtyView"][];
         };
-        /** @description A PTY. */
+        /**
+         * @description A terminal. `offset` is the end of its output so far, `ring_start` the oldest byte that
+         *     can be replayed; `recording` whether what it shows is being kept.
+         */
         readonly PtyView: {
             readonly argv: readonly string[];
             readonly cols: number;
-            readonly cwd: string | null;
+            readonly cwd: string;
             readonly driver: string | null;
-            readonly exit: components["schemas"]["ExitView"] | null;
-            readonly name: string | null;
+            readonly exit: components["schemas"]["End"] | null;
+            readonly name: string;
             readonly offset: number;
             readonly pty_id: string;
-            /** @default false */
-            readonly recording?: boolean;
+            readonly recording: boolean;
             readonly ring_start: number;
             readonly rows: number;
             readonly started_at: string;
             /** @enum {string} */
             readonly state: "running" | "exited";
-            readonly title: string | null;
+            readonly title: string;
             readonly viewers: number;
-        } & {
-            readonly [key: string]: unknown;
         };
         /** @description Repository number `repo` is outside up to `commit`. */
         readonly PulledBody: {
@@ -818,12 +820,11 @@ export interface components {
             readonly ssh: string | null;
             readonly tunnel: string | null;
         };
-        /** @description The sandbox's recordings, oldest first. */
-        readonly RecordingList: {
-            readonly recordings: readonly components["schemas"]["RecordingView"][];
-        };
-        /** @description A recording. `state` is `recording` while it runs, then why it ended. */
-        readonly RecordingView: {
+        /**
+         * @description A recording. `state` is `recording` while it runs, then why it ended: `stopped`, `ended`
+         *     with its terminal, `full`, or `failed` (the disk, a crash).
+         */
+        readonly Recording: {
             readonly by: string;
             readonly bytes: number;
             readonly cols: number;
@@ -838,6 +839,10 @@ export interface components {
             /** @enum {string} */
             readonly state: "recording" | "stopped" | "ended" | "full" | "failed";
             readonly terminal_id: string;
+        };
+        /** @description The sandbox's recordings, oldest first. */
+        readonly RecordingList: {
+            readonly recordings: readonly components["schemas"]["Recording"][];
         };
         /** @description A branch or tag, by its full name. */
         readonly RefView: {
@@ -1149,33 +1154,33 @@ export interface components {
         readonly TerminalList: {
             readonly terminals: readonly components["schemas"]["TerminalView"][];
         };
-        /** @description A terminal. */
+        /**
+         * @description A terminal. `offset` is the end of its output so far, `ring_start` the oldest byte that
+         *     can be replayed; `recording` whether what it shows is being kept.
+         */
         readonly TerminalView: {
             readonly argv: readonly string[];
             readonly cols: number;
-            readonly cwd: string | null;
+            readonly cwd: string;
             readonly driver: string | null;
-            readonly exit: components["schemas"]["ExitView"] | null;
-            readonly name: string | null;
+            readonly exit: components["schemas"]["End"] | null;
+            readonly name: string;
             readonly offset: number;
-            /** @default false */
-            readonly recording?: boolean;
+            readonly recording: boolean;
             readonly ring_start: number;
             readonly rows: number;
             readonly started_at: string;
             /** @enum {string} */
             readonly state: "running" | "exited";
             readonly terminal_id: string;
-            readonly title: string | null;
+            readonly title: string;
             readonly viewers: number;
-        } & {
-            readonly [key: string]: unknown;
         };
         /**
          * @description A terminal's output as plain text. `from…to` are its offsets; `cut`: the beginning is
          *     lost.
          */
-        readonly TextView: {
+        readonly Text: {
             readonly cut: boolean;
             readonly from: number;
             readonly text: string;
@@ -1191,7 +1196,7 @@ export interface components {
             readonly ticket: string;
             readonly url: string;
         };
-        /** @description What an archive brought. */
+        /** @description The counts of an unpacked archive. */
         readonly Unpacked: {
             readonly bytes: number;
             readonly files: number;
@@ -1216,7 +1221,7 @@ export interface components {
         readonly UnpulledView: {
             readonly places: readonly components["schemas"]["UnpulledPlaceView"][];
         };
-        /** @description Files that a form brought, in its order. */
+        /** @description The files of a form, in its order. */
         readonly Uploaded: {
             readonly entries: readonly components["schemas"]["FileEntry"][];
         };

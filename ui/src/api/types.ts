@@ -38,9 +38,9 @@ export type SecretKind = Schemas['Purpose'];
 export type Secret = Schemas['SecretView'];
 /** A secret to set. The value goes in and never comes out. */
 export type SetSecret = Omit<Schemas['NewSecretBody'], 'name'>;
-export type RecordingInfo = Schemas['RecordingView'];
+export type RecordingInfo = Schemas['Recording'];
 /** One line a search found, in a terminal or at a moment of a recording. */
-export type Found = Schemas['MatchView'];
+export type Found = Schemas['Match'];
 export type Reach = Schemas['GrantScope'];
 export type Approval = Schemas['ApprovalView'];
 export type NetworkRule = Schemas['RuleView'];

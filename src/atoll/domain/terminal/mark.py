@@ -7,6 +7,7 @@ report on, all others are ignored.
 
 from collections import OrderedDict
 from datetime import UTC, datetime
+from typing import Final, Literal
 
 import msgspec
 
@@ -16,7 +17,8 @@ MAX_CHARACTERS = 64 * 1024
 
 MAX_COMMAND = 2000
 MAX_FOLDER = 1024
-RUNNING, DONE = "running", "done"
+RUNNING: Final = "running"
+DONE: Final = "done"
 
 
 class Mark(msgspec.Struct, frozen=True, tag_field="type", tag="mark"):
@@ -29,7 +31,7 @@ class Mark(msgspec.Struct, frozen=True, tag_field="type", tag="mark"):
 
     seq: int
     n: int
-    state: str
+    state: Literal["running", "done"]
     command: str
     cwd: str
     exit_code: int | None

@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import msgspec
-
 from atoll.domain.agent.card import (
     Began,
     Card,
@@ -39,6 +37,7 @@ from atoll.runtime.agents.stopping import Gaps, stop
 from atoll.runtime.alarm import Alarm
 from atoll.runtime.clock import timestamp
 from atoll.wire.attach import AgentStateChanged
+from atoll.wire.contract.agents import AgentRecord
 
 Record = Callable[[str, Mapping[str, object]], object]
 """Writes one journal entry: kind and payload."""
@@ -48,20 +47,6 @@ WRITING_SECONDS = 1.0
 the last of that."""
 _TOOLS = frozenset({Kind.BASH, Kind.TOOL_CALL, Kind.DIFF, Kind.FILE})
 _PREVIEWED = frozenset({Kind.TEXT, Kind.BASH, Kind.TOOL_CALL})
-
-
-class AgentRecord(msgspec.Struct, frozen=True):
-    """An agent as the contract shows it. `watched` says that something tells of its turns."""
-
-    id: str
-    agent: str
-    mode: str
-    agent_state: str
-    turn: str
-    softlock: str
-    watched: bool
-    cards: int
-    started_at: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,6 @@
 """Agents and cards over HTTP: requests to calls, values to answers
 (docs/program/runtime-contract.md)."""
 
-from typing import Literal
-
-import msgspec
 from aiohttp import web
 
 from atoll.domain.agent.resumable import is_conversation
@@ -11,7 +8,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.terminal.size import clamp
 from atoll.domain.terminal.softlock import Strictness
 from atoll.runtime.agents.orders import AgentOrder
-from atoll.runtime.agents.session import AgentRecord, AgentSession, forbid_viewers
+from atoll.runtime.agents.session import AgentSession, forbid_viewers
 from atoll.runtime.agents.stopping import Gaps
 from atoll.runtime.api.cards import page, stream_cards
 from atoll.runtime.api.parts import Parts
@@ -24,57 +21,11 @@ from atoll.runtime.api.requests import (
     read_json,
 )
 from atoll.runtime.terminals.terminals import TerminalRequest
+from atoll.wire.contract.agents import ActionBody, AgentList, AnswerBody, AskBody, OpenAgentBody
+from atoll.wire.contract.terminals import RING_BYTES
 
-RING_BYTES = 256 * 1024
 MAX_GAP_SECONDS = 10.0
 GAPS = 4
-
-Action = Literal["pause", "resume", "stop", "interrupt", "start", "yield"]
-
-
-class OpenAgentBody(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of `POST /agents`."""
-
-    agent: str
-    mode: Literal["tui", "machine"] = "tui"
-    prompt: str | None = None
-    instructions: str | None = None
-    instructions_id: int | None = None
-    resume: bool = False
-    conversation: str | None = None
-    permissions: Literal["allow", "ask"] = "allow"
-    cwd: str | None = None
-    env: dict[str, str] | None = None
-    softlock: Strictness = Strictness.OWNER
-    cols: int = 80
-    rows: int = 24
-    name: str | None = None
-
-
-class ActionBody(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of `POST /sessions/{id}/agent`; `gaps` are for `stop`, in seconds."""
-
-    action: Action
-    gaps: list[float] | None = None
-
-
-class AskBody(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of `POST /sessions/{id}/ask`."""
-
-    prompt: str
-
-
-class AnswerBody(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of `POST /sessions/{id}/cards/{card}/answer`."""
-
-    option: str | None = None
-    text: str | None = None
-
-
-class AgentList(msgspec.Struct):
-    """The answer of `GET /agents`."""
-
-    agents: list[AgentRecord]
 
 
 def routes(parts: Parts) -> list[web.RouteDef]:
@@ -106,7 +57,7 @@ class _Handlers:
             body.resume,
             body.permissions == "ask",
             _conversation(body),
-            body.softlock,
+            Strictness(body.softlock),
             None if body.instructions is None else check_prompt(body.instructions),
             body.instructions_id,
         )

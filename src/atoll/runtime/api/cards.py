@@ -14,11 +14,12 @@ from atoll.domain.agent.card import VERSION, Card
 from atoll.domain.errors import Invalid, NotFound
 from atoll.runtime.agents.agents import Agents
 from atoll.runtime.agents.screen import Screen
-from atoll.runtime.agents.session import AgentRecord, AgentSession
+from atoll.runtime.agents.session import AgentSession
 from atoll.runtime.api.requests import query_flag, query_integer
 from atoll.runtime.terminals.viewers.connection import Connection
 from atoll.runtime.terminals.viewers.viewer import CLOSE_UNKNOWN
 from atoll.wire.attach import Heartbeat, encode
+from atoll.wire.contract.agents import AgentRecord, CardsPage
 
 GATHER_SECONDS = 0.05
 """Changes are gathered this long: a sentence comes in many pieces."""
@@ -28,20 +29,7 @@ PAGE_CARDS = 200
 MAX_READERS = 64
 
 
-class CardsPage(msgspec.Struct, frozen=True, tag_field="type", tag="cards"):
-    """Cards in their order. `reset` says that they are all there are: drop what you had. `more`
-    says that another page follows at once. `seq` is what to ask `since` for next."""
-
-    cards: list[Card]
-    seq: int
-    reset: bool
-    more: bool
-    dropped: int
-    agent: AgentRecord | None
-    v: int = VERSION
-
-
-def page(source: AgentSession | Screen, since: int, *, most: int | None = None) -> CardsPage:
+def page(source: AgentSession | Screen, since: int, *, most: int | None = None) -> CardsPage[Card]:
     """What changed after `since`; all of it when that number is none of this log's."""
     log = source.cards
     reset = since <= 0 or since > log.seq
@@ -52,7 +40,7 @@ def page(source: AgentSession | Screen, since: int, *, most: int | None = None) 
         found = sorted(sorted(found, key=lambda card: card.seq)[:most], key=lambda card: card.n)
     seq = max(card.seq for card in found) if more else log.seq
     agent = source.shown() if isinstance(source, AgentSession) else None
-    return CardsPage(found, seq, reset, more, log.dropped, agent)
+    return CardsPage(found, seq, reset, more, log.dropped, agent, VERSION)
 
 
 async def stream_cards(request: web.Request, agents: Agents) -> web.StreamResponse:

@@ -2,45 +2,19 @@
 
 import os
 
-import msgspec
 from aiohttp import web
 
 from atoll.domain.errors import Invalid
-from atoll.domain.terminal.mark import Mark
 from atoll.domain.terminal.search_pattern import read_pattern
 from atoll.runtime.api.attach import read_attach_request
 from atoll.runtime.api.parts import Parts
 from atoll.runtime.api.requests import answer, query_flag, query_integer
 from atoll.runtime.recordings.search import MAX_MATCHES, Wanted, ring_lines, search
-from atoll.runtime.recordings.shelf import Recording
 from atoll.runtime.terminals.observer import Author
+from atoll.wire.contract.recordings import MarkPage, RecordingList, Text
 
 CAST = "application/x-asciicast"
 PIECE_BYTES = 64 * 1024
-
-
-class MarkPage(msgspec.Struct):
-    """The answer of `GET /sessions/{id}/marks`; ask next with `since` its `seq`."""
-
-    marks: list[Mark]
-    seq: int
-    dropped: int
-
-
-class Text(msgspec.Struct):
-    """The answer of `GET /sessions/{id}/text`: the output from one offset to another, as text.
-    `cut`: what was asked for begins earlier than what is still there."""
-
-    text: str
-    start: int = msgspec.field(name="from")
-    to: int
-    cut: bool
-
-
-class RecordingList(msgspec.Struct):
-    """The answer of `GET /recordings`."""
-
-    recordings: list[Recording]
 
 
 def routes(parts: Parts) -> list[web.RouteDef]:

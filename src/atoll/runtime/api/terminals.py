@@ -1,7 +1,6 @@
 """Terminals over HTTP: requests to calls, and values to answers
 (docs/program/runtime-contract.md)."""
 
-import msgspec
 from aiohttp import web
 
 from atoll.domain.errors import Invalid
@@ -21,50 +20,13 @@ from atoll.runtime.api.requests import (
     read_json,
     signal_number,
 )
-from atoll.runtime.terminals.record import TerminalRecord
 from atoll.runtime.terminals.terminals import TerminalRequest
 from atoll.wire.contract.execs import SignalBody
+from atoll.wire.contract.terminals import FarewellBody, OpenBody, ResizeBody, TerminalList
 
-RING_BYTES = 256 * 1024
 RING_BOUNDS = (64 * 1024, 2 * 1024 * 1024)
 MAX_NAME = 128
 MAX_GRACE_SECONDS = 30.0
-
-
-class OpenBody(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of `POST /sessions`."""
-
-    agent: str | None = None
-    argv: list[str] | None = None
-    cwd: str | None = None
-    env: dict[str, str] = {}
-    cols: int = 80
-    rows: int = 24
-    name: str | None = None
-    ring_bytes: int = RING_BYTES
-    softlock: Strictness | None = None
-    instructions: str | None = None
-    instructions_id: int | None = None
-
-
-class ResizeBody(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of `POST /sessions/{id}/resize`."""
-
-    cols: int
-    rows: int
-
-
-class FarewellBody(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of `POST /farewell`: reasons of at most 120 bytes."""
-
-    reason: str
-    guest_reason: str
-
-
-class SessionList(msgspec.Struct):
-    """The answer of `GET /sessions`."""
-
-    sessions: list[TerminalRecord]
 
 
 def routes(parts: Parts) -> list[web.RouteDef]:
@@ -96,7 +58,7 @@ class _Handlers:
         wish = _wish(body, creator)
         if body.agent is not None:
             order = AgentOrder(
-                softlock=body.softlock or Strictness.OWNER,
+                softlock=Strictness(body.softlock or "owner"),
                 instructions=body.instructions,
                 instructions_id=body.instructions_id,
             )
@@ -107,7 +69,9 @@ class _Handlers:
         return answer(terminal.shown(), 201)
 
     async def list(self, _request: web.Request) -> web.Response:
-        return answer(SessionList([terminal.shown() for terminal in self._parts.terminals.all()]))
+        return answer(
+            TerminalList(tuple(terminal.shown() for terminal in self._parts.terminals.all()))
+        )
 
     async def show(self, request: web.Request) -> web.Response:
         return answer(self._parts.terminals.get(request.match_info["id"]).shown())

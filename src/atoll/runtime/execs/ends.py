@@ -2,20 +2,8 @@
 
 import signal
 
-import msgspec
-
 from atoll.ports.spawner import Exit
-
-
-class End(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a program ended: `{"code":0}` or `{"signal":"KILL"}`."""
-
-    code: int | None = None
-    signal: str | None = None
-
-    def words(self) -> dict[str, int | str]:
-        """The one that is set, by name."""
-        return {"signal": self.signal} if self.signal is not None else {"code": self.code or 0}
+from atoll.wire.contract.terminals import End
 
 
 def end_of(left: Exit) -> End:

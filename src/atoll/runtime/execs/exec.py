@@ -14,11 +14,12 @@ from atoll.ports.spawner import Process
 from atoll.runtime.clock import timestamp
 from atoll.runtime.execs.capture import Capture
 from atoll.runtime.execs.discards import Discards
-from atoll.runtime.execs.ends import End, end_of
+from atoll.runtime.execs.ends import end_of
 from atoll.runtime.execs.feed import Feed
 from atoll.runtime.execs.record import ExecSpec, Outcome, pack
 from atoll.runtime.stage import MakeStage
 from atoll.wire.contract.execs import Chunk, ExecRecord, ExecWithOutput
+from atoll.wire.contract.terminals import End
 
 OUTPUT_GRACE_SECONDS = 0.5
 CHUNK_BYTES = 48 * 1024

@@ -4,7 +4,7 @@ import base64
 from dataclasses import dataclass
 
 from atoll.domain.ids import ExecId
-from atoll.runtime.execs.ends import End
+from atoll.wire.contract.terminals import End
 
 
 @dataclass(frozen=True, slots=True)

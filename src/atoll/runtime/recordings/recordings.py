@@ -13,12 +13,13 @@ from atoll.domain.errors import AtollError, Failed, NotFound
 from atoll.runtime.clock import timestamp
 from atoll.runtime.journal.journal import Journal
 from atoll.runtime.recordings.recorder import Recorder
-from atoll.runtime.recordings.shelf import RUNNING, Recording, RecordingStore
+from atoll.runtime.recordings.shelf import RUNNING, RecordingStore
 from atoll.runtime.stage import MakeStage, PassThrough
 from atoll.runtime.terminals.observer import Author
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.wire.attach import Recorded
 from atoll.wire.contract.policy import Policy
+from atoll.wire.contract.recordings import Recording
 
 log = logging.getLogger("atoll.runtime")
 
@@ -148,7 +149,7 @@ class Recordings:
 def _note(recording_id: str, terminal: Terminal, author: Author) -> Recording:
     return Recording(
         recording_id=recording_id,
-        session_id=terminal.spec.id,
+        terminal_id=terminal.spec.id,
         name=terminal.spec.name,
         state=RUNNING,
         by=author.name,
@@ -161,5 +162,5 @@ def _note(recording_id: str, terminal: Terminal, author: Author) -> Recording:
 
 def _told(note: Recording) -> dict[str, object]:
     """What the journal may know."""
-    told = {"id": note.recording_id, "terminal": note.session_id, "by": note.principal}
+    told = {"id": note.recording_id, "terminal": note.terminal_id, "by": note.principal}
     return {**told, "state": note.state, "bytes": note.bytes}

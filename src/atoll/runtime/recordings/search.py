@@ -10,13 +10,11 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
-import msgspec
-
 from atoll.domain.terminal.search_pattern import Pattern
 from atoll.runtime.recordings.recordings import Recordings
-from atoll.runtime.recordings.shelf import Recording
 from atoll.runtime.terminals.terminal import Terminal
 from atoll.runtime.terminals.terminals import Terminals
+from atoll.wire.contract.recordings import Match, Matches, Recording
 from atoll.wire.terminal import asciicast
 from atoll.wire.terminal.plain import Line, PlainLines
 
@@ -27,37 +25,13 @@ MAX_SHOWN = 300
 """Characters of a line that are shown, around what was found."""
 
 
-class Match(msgspec.Struct, frozen=True):
-    """One line. `line` counts from 1 where the search began; `offset` stands in a terminal's
-    output, `seconds` in a recording. `at…to` is what was found in `text`; `command` is what ran
-    there, when its shell said so."""
-
-    session_id: str
-    name: str
-    recording_id: str | None
-    line: int
-    offset: int | None
-    seconds: float | None
-    text: str
-    at: int
-    to: int
-    command: str | None
-
-
-class Matches(msgspec.Struct):
-    """The answer of `GET /search`."""
-
-    matches: list[Match]
-    complete: bool
-
-
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is looked for, and where: one terminal (`session_id`) or everywhere."""
+    """What is looked for, and where: one terminal (`terminal_id`) or everywhere."""
 
     pattern: Pattern
     limit: int
-    session_id: str | None = None
+    terminal_id: str | None = None
 
 
 async def search(wanted: Wanted, terminals: Terminals, recordings: Recordings) -> Matches:
@@ -79,11 +53,11 @@ async def _everywhere(
     wanted: Wanted, terminals: Terminals, recordings: Recordings
 ) -> AsyncIterator[Match]:
     for terminal in terminals.all():
-        if wanted.session_id in (None, terminal.spec.id):
+        if wanted.terminal_id in (None, terminal.spec.id):
             async for match in _in_ring(wanted.pattern, terminal):
                 yield match
     for recording in reversed(recordings.all()):
-        if wanted.session_id in (None, recording.session_id):
+        if wanted.terminal_id in (None, recording.terminal_id):
             fd = recordings.read(recording.recording_id)
             try:
                 async for match in _in_file(wanted.pattern, recording, fd):
@@ -101,7 +75,7 @@ async def _in_ring(pattern: Pattern, terminal: Terminal) -> AsyncIterator[Match]
             mark = terminal.marks.at(line.offset)
             text, at, to = _shown(line.text, *span)
             yield Match(
-                session_id=terminal.spec.id,
+                terminal_id=terminal.spec.id,
                 name=terminal.spec.name,
                 recording_id=None,
                 line=number,
@@ -146,7 +120,7 @@ async def _in_file(pattern: Pattern, recording: Recording, fd: int) -> AsyncIter
             continue
         text, at, to = _shown(line.text, *span)
         yield Match(
-            session_id=recording.session_id,
+            terminal_id=recording.terminal_id,
             name=recording.name,
             recording_id=recording.recording_id,
             line=number,

@@ -8,11 +8,13 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from atoll.domain.errors import LimitReached, NotFound
 from atoll.domain.ids import ID_ENTROPY_BYTES, spell
+from atoll.wire.contract.recordings import Recording
 from atoll.wire.http.unreadable import UNREADABLE
 
 RECORDING_BYTES = 64 * 1024 * 1024
@@ -22,7 +24,7 @@ ROOM_BYTES = 1024 * 1024
 """A recording that could not keep even this much is not begun."""
 
 _OWNER_ONLY = 0o600
-RUNNING = "recording"
+RUNNING: Final = "recording"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +34,6 @@ class Bounds:
     recording_bytes: int = RECORDING_BYTES
     shelf_bytes: int = STORE_BYTES
     recordings: int = MAX_RECORDINGS
-
-
-class Recording(msgspec.Struct, frozen=True):
-    """One recording as the contract shows it. `state`: `recording` while it runs; then why it
-    ended: `stopped`, `ended` with its terminal, `full`, or `failed` (the disk, a crash)."""
-
-    recording_id: str
-    session_id: str
-    name: str
-    state: str
-    by: str
-    principal: str
-    started_at: str
-    ended_at: str | None = None
-    seconds: float = 0.0
-    bytes: int = 0
-    commands: int = 0
-    cols: int = 80
-    rows: int = 24
 
 
 class RecordingStore:

@@ -18,14 +18,14 @@ from atoll.domain.terminal.size import Size, nudged
 from atoll.domain.terminal.turn import Role, Turn
 from atoll.ports.spawner import Process
 from atoll.runtime.alarm import Alarm
-from atoll.runtime.execs.ends import End, end_of
+from atoll.runtime.execs.ends import end_of
 from atoll.runtime.stage import Flow, Stage
 from atoll.runtime.terminals.control import Control, HeldUntil
 from atoll.runtime.terminals.control_audit import ControlAudit, Record
 from atoll.runtime.terminals.marks import Marks
 from atoll.runtime.terminals.master import Master
 from atoll.runtime.terminals.observer import Author, Observer
-from atoll.runtime.terminals.record import TerminalRecord, TerminalSpec
+from atoll.runtime.terminals.record import TerminalSpec
 from atoll.runtime.terminals.sizing import Sizing
 from atoll.runtime.terminals.typing_priority import TypingPriority
 from atoll.runtime.terminals.viewers.viewer import CLOSE_SANDBOX_ENDED, CLOSE_SUPERSEDED, Viewer
@@ -39,6 +39,7 @@ from atoll.wire.attach import (
     Sized,
     Titled,
 )
+from atoll.wire.contract.terminals import End, TerminalRecord
 from atoll.wire.terminal.query import answer, is_reply
 from atoll.wire.terminal.scrollback import Scrollback
 
@@ -128,7 +129,7 @@ class Terminal:
     def shown(self) -> TerminalRecord:
         """The contract's view of it."""
         return TerminalRecord(
-            session_id=self.spec.id,
+            terminal_id=self.spec.id,
             name=self.spec.name,
             argv=self.spec.argv,
             cwd=self.spec.cwd,

@@ -13,17 +13,13 @@ import msgspec
 from atoll.domain.errors import Forbidden, NotFound
 from atoll.domain.people.principal import Principal
 from atoll.domain.terminal.turn import Role
-from atoll.ports import Channel
+from atoll.ports import Channel, RuntimeClient
 from atoll.services.agents.orders import completed
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.terminals.runtime_reply import (
-    RuntimeReply,
-    checked_id,
-    only,
-    raw_call,
-    read_reply,
-)
+from atoll.services.terminals.runtime_reply import checked_id
 from atoll.services.terminals.terminals import Terminals, credentials
+from atoll.wire.contract import agents
+from atoll.wire.contract.call import Query
 
 FOLLOW_WORDS = ("since", "heartbeat")
 """What a client may say when it follows cards."""
@@ -31,65 +27,66 @@ FOLLOW_WORDS = ("since", "heartbeat")
 _CARD = re.compile(r"[A-Za-z0-9._:-]{1,200}\Z")
 
 
-class _Opened(msgspec.Struct):
-    id: str
-
-
 class Agents:
-    """Replies carry the runtime contract's JSON. Everything raises `NotFound`, `Conflict`,
+    """Values are the runtime contract's. Everything raises `NotFound`, `Conflict`,
     `Forbidden`, `Unavailable`, and what the runtime's problem documents stand for."""
 
     def __init__(self, sandboxes: Sandboxes, terminals: Terminals) -> None:
         self._sandboxes = sandboxes
         self._terminals = terminals
 
-    async def list(self, caller: Principal, ref: str) -> RuntimeReply:
-        """`{"agents": […]}`; a guest of one terminal finds that one's."""
+    async def list(self, caller: Principal, ref: str) -> agents.AgentList:
+        """List agents; a guest of one terminal finds that one's."""
         _, client = await self._terminals.seated(caller, ref)
-        reply = await client.call(raw_call("GET", "/agents"))
-        if caller.seat is not None and caller.seat.terminal_id is not None:
-            return only(reply, "agents", ("id", caller.seat.terminal_id))
-        return reply
+        found = await client.call(agents.list_agents())
+        if caller.seat is None or caller.seat.terminal_id is None:
+            return found
+        return agents.AgentList([one for one in found.agents if one.id == caller.seat.terminal_id])
 
-    async def open(self, caller: Principal, ref: str, body: bytes) -> RuntimeReply:
-        """Start one; `body` is the JSON of `POST /agents`. Counts as activity."""
+    async def open(
+        self, caller: Principal, ref: str, body: agents.OpenAgentBody
+    ) -> agents.AgentRecord:
+        """Start one. Counts as activity."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
-        query = (("principal", caller.id),)
-        call = raw_call("POST", "/agents", query, body=completed(sandbox, body))
-        reply = await client.call(call)
-        opened = read_reply(reply, _Opened)
+        call = agents.open_agent(completed(sandbox, body), principal=caller.id)
+        opened = await client.call(call)
         self._sandboxes.remember_actor(sandbox, opened.id, caller)
-        return reply
+        return opened
 
-    async def get(self, caller: Principal, ref: str, agent_id: str) -> RuntimeReply:
-        """One agent."""
+    async def get(self, caller: Principal, ref: str, agent_id: str) -> agents.AgentRecord:
+        """Return one agent."""
         _, client = await self._terminals.seated(caller, ref, agent_id)
-        path = "/agents/" + checked_id(agent_id, noun="agent")
-        return await client.call(raw_call("GET", path))
+        return await client.call(agents.get_agent(_id(agent_id)))
 
-    async def act(self, caller: Principal, ref: str, agent_id: str, *, body: bytes) -> RuntimeReply:
+    async def act(
+        self, caller: Principal, ref: str, agent_id: str, *, body: agents.ActionBody
+    ) -> agents.AgentRecord:
         """Pause, resume, stop, interrupt it, or say whose turn it is."""
-        return await self._post(caller, ref, agent_id, what="/agent", body=body)
+        client, who = await self._controlled(caller, ref, agent_id)
+        return await client.call(agents.act_on_agent(_id(agent_id), body, who))
 
-    async def ask(self, caller: Principal, ref: str, agent_id: str, *, body: bytes) -> RuntimeReply:
+    async def ask(
+        self, caller: Principal, ref: str, agent_id: str, *, body: agents.AskBody
+    ) -> agents.AgentRecord:
         """Give it a prompt."""
-        return await self._post(caller, ref, agent_id, what="/ask", body=body)
+        client, who = await self._controlled(caller, ref, agent_id)
+        return await client.call(agents.ask_agent(_id(agent_id), body, who))
 
     async def cards(
         self, caller: Principal, ref: str, agent_id: str, *, since: int
-    ) -> RuntimeReply:
-        """The cards that changed after `since`."""
+    ) -> agents.CardsPage[msgspec.Raw]:
+        """List the cards that changed after `since`."""
         _, client = await self._terminals.seated(caller, ref, agent_id)
-        query = (("since", str(since)),)
-        return await client.call(raw_call("GET", _path(agent_id, "/cards"), query))
+        return await client.call(agents.list_cards(_id(agent_id), since=since))
 
     async def answer(
-        self, caller: Principal, ref: str, agent_id: str, *, card: str, body: bytes
-    ) -> RuntimeReply:
+        self, caller: Principal, ref: str, agent_id: str, *, card: str, body: agents.AnswerBody
+    ) -> msgspec.Raw:
         """Answer what a card asks."""
         if not _CARD.match(card):
             raise NotFound("There is no such card here; list them to see which there are.")
-        return await self._post(caller, ref, agent_id, what=f"/cards/{card}/answer", body=body)
+        client, who = await self._controlled(caller, ref, agent_id)
+        return await client.call(agents.answer_card(_id(agent_id), card, body, who))
 
     @asynccontextmanager
     async def follow(
@@ -98,26 +95,23 @@ class Agents:
         ref: str,
         agent_id: str,
         *,
-        query: tuple[tuple[str, str], ...] = (),
+        query: Query = (),
     ) -> AsyncIterator[Channel]:
         """The cards' WebSocket, to be passed through. `query` is the client's own, of
         `FOLLOW_WORDS` only."""
         _, client = await self._terminals.seated(caller, ref, agent_id)
-        async with client.attach(_path(agent_id, "/cards"), query) as channel:
+        async with client.attach(f"/sessions/{_id(agent_id)}/cards", query) as channel:
             yield channel
 
-    async def _post(
-        self, caller: Principal, ref: str, agent_id: str, *, what: str, body: bytes
-    ) -> RuntimeReply:
-        """An act on an agent: who may only look does none."""
+    async def _controlled(
+        self, caller: Principal, ref: str, agent_id: str
+    ) -> tuple[RuntimeClient, Query]:
+        """Return the way to act on an agent, and who acts. Raises `Forbidden` for a viewer."""
         if caller.seat is not None and caller.seat.role is Role.VIEWER:
             raise Forbidden("Your link lets you watch this agent, not control it.")
         sandbox, client = await self._terminals.seated(caller, ref, agent_id)
-        call = raw_call(
-            "POST", _path(agent_id, what), credentials(caller, sandbox), body=body or b"{}"
-        )
-        return await client.call(call)
+        return client, credentials(caller, sandbox)
 
 
-def _path(agent_id: str, what: str) -> str:
-    return "/sessions/" + checked_id(agent_id, noun="agent") + what
+def _id(agent_id: str) -> str:
+    return checked_id(agent_id, noun="agent")

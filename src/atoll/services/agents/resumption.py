@@ -6,17 +6,12 @@ sandbox's log and never keeps the sandbox from starting.
 
 from collections.abc import Callable
 
-import msgspec
-
 from atoll.domain.agent.resumable import AgentSeat, Otherwise
 from atoll.domain.errors import AtollError
 from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.terminal.softlock import Strictness
 from atoll.ports import RuntimeClient
-from atoll.services.terminals.runtime_reply import raw_call, read_reply
-
-
-class _Agents(msgspec.Struct):
-    agents: list[msgspec.Raw]
+from atoll.wire.contract.agents import OpenAgentBody, list_agents, open_agent
 
 
 async def resume_agents(
@@ -26,7 +21,7 @@ async def resume_agents(
     if not sandbox.resuming or not sandbox.agents:
         return
     try:
-        listed = read_reply(await client.call(raw_call("GET", "/agents")), _Agents)
+        listed = await client.call(list_agents())
     except AtollError as error:
         report(f"No agent goes on by itself: {error.message}")
         return
@@ -47,19 +42,17 @@ async def resume_agents(
 
 async def _resume(seat: AgentSeat, client: RuntimeClient) -> None:
     """Raises what the runtime says against it."""
-    body = {
-        "agent": seat.agent,
-        "mode": seat.mode,
-        "name": seat.name,
-        "cwd": seat.cwd,
-        "permissions": "ask" if seat.asks else "allow",
-        "resume": seat.conversation is None and seat.otherwise is Otherwise.LAST,
-        "conversation": seat.conversation,
-        "softlock": seat.softlock,
-    }
-    query = () if seat.by is None else (("principal", seat.by),)
-    call = raw_call("POST", "/agents", query, body=msgspec.json.encode(body))
-    await client.call(call)
+    body = OpenAgentBody(
+        agent=seat.agent,
+        mode="machine" if seat.mode == "machine" else "tui",
+        name=seat.name,
+        cwd=seat.cwd,
+        permissions="ask" if seat.asks else "allow",
+        resume=seat.conversation is None and seat.otherwise is Otherwise.LAST,
+        conversation=seat.conversation,
+        softlock="strict" if seat.softlock is Strictness.STRICT else "owner",
+    )
+    await client.call(open_agent(body, principal=seat.by))
 
 
 def _where(seat: AgentSeat) -> str:

@@ -7,85 +7,90 @@ sandbox that does not run are listed, read, searched and deleted, too; none is b
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TypeVar
 
 from atoll.domain.people.principal import Principal
+from atoll.domain.terminal.mark import Mark
 from atoll.ports import RuntimeStream
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.terminals.runtime_reply import RuntimeReply, checked_id, raw_call, renamed
+from atoll.services.terminals.runtime_reply import checked_id
 from atoll.services.terminals.terminals import Terminals
-from atoll.wire.contract.call import Query, RuntimeCall, bytes_call
+from atoll.wire.contract import recordings
+from atoll.wire.contract.call import Query, RuntimeCall
 
-_WORDS = {"session_id": "terminal_id"}
+T = TypeVar("T")
 
 
 class Recordings:
-    """Replies carry the runtime contract's JSON with the API's words. Everything raises
-    `NotFound`, `Conflict`, `Unavailable`, and what the runtime's problem documents stand for."""
+    """Values are the runtime contract's. Everything raises `NotFound`, `Conflict`,
+    `Unavailable`, and what the runtime's problem documents stand for."""
 
     def __init__(self, sandboxes: Sandboxes, terminals: Terminals) -> None:
         self._sandboxes = sandboxes
         self._terminals = terminals
 
-    async def read_terminal(
-        self, caller: Principal, ref: str, terminal_id: str, *, what: str, query: Query = ()
-    ) -> RuntimeReply:
-        """`what` is `marks` or `text`; a guest of the terminal may have both."""
-        path = f"{_session(terminal_id)}/{what}"
+    async def marks(
+        self, caller: Principal, ref: str, terminal_id: str, *, since: int
+    ) -> recordings.MarkPage[Mark]:
+        """List a terminal's commands; a guest of the terminal may have them."""
+        call = recordings.list_marks(_terminal(terminal_id), recordings.MarkPage[Mark], since=since)
         _, client = await self._terminals.seated(caller, ref, terminal_id)
-        return await client.call(raw_call("GET", path, query))
+        return await client.call(call)
 
-    async def start(self, caller: Principal, ref: str, terminal_id: str) -> RuntimeReply:
+    async def text(
+        self, caller: Principal, ref: str, terminal_id: str, *, since: int
+    ) -> recordings.Text:
+        """Return a terminal's output as text; a guest of the terminal may have it."""
+        call = recordings.read_text(_terminal(terminal_id), since=since)
+        _, client = await self._terminals.seated(caller, ref, terminal_id)
+        return await client.call(call)
+
+    async def start(self, caller: Principal, ref: str, terminal_id: str) -> recordings.Recording:
         """Record a terminal from now on; all who watch it are told by whom."""
-        who = (("principal", str(caller.id)), ("name", caller.name or str(caller.id)))
-        path = f"{_session(terminal_id)}/recording"
-        return await self._call(caller, ref, raw_call("POST", path, who))
+        terminal, name = _terminal(terminal_id), caller.name or caller.id
+        _, client = await self._sandboxes.runtime(caller, ref)
+        call = recordings.start_recording(terminal, principal=caller.id, name=name)
+        return await client.call(call)
 
-    async def stop(self, caller: Principal, ref: str, terminal_id: str) -> RuntimeReply:
+    async def stop(self, caller: Principal, ref: str, terminal_id: str) -> recordings.Recording:
         """Stop recording it."""
-        path = f"{_session(terminal_id)}/recording"
-        return await self._call(caller, ref, raw_call("DELETE", path))
+        call = recordings.stop_recording(_terminal(terminal_id))
+        _, client = await self._sandboxes.runtime(caller, ref)
+        return await client.call(call)
 
-    async def list(self, caller: Principal, ref: str) -> RuntimeReply:
-        """`{"recordings": […]}`, oldest first."""
-        return await self._kept(caller, ref, raw_call("GET", "/recordings"))
+    async def list(self, caller: Principal, ref: str) -> recordings.RecordingList:
+        """List recordings, oldest first."""
+        return await self._kept(caller, ref, recordings.list_recordings())
 
     @asynccontextmanager
     async def read(
         self, caller: Principal, ref: str, recording_id: str
     ) -> AsyncIterator[RuntimeStream]:
-        """Its file: asciicast v3."""
-        path = _recording(recording_id)
+        """Read its file: asciicast v3."""
+        call = recordings.read_recording(_recording(recording_id))
         async with (
             self._sandboxes.reading(caller, ref) as (_, client),
-            client.stream(bytes_call(path)) as answer,
+            client.stream(call) as answer,
         ):
             yield answer
 
-    async def remove(self, caller: Principal, ref: str, recording_id: str) -> RuntimeReply:
+    async def remove(self, caller: Principal, ref: str, recording_id: str) -> None:
         """Delete it for good."""
-        return await self._kept(caller, ref, raw_call("DELETE", _recording(recording_id)))
+        await self._kept(caller, ref, recordings.remove_recording(_recording(recording_id)))
 
-    async def search(self, caller: Principal, ref: str, query: Query) -> RuntimeReply:
-        """Lines of terminals and recordings: `q`, `syntax`, `match_case`, `limit`, `session`."""
-        return await self._kept(caller, ref, raw_call("GET", "/search", query))
+    async def search(self, caller: Principal, ref: str, query: Query) -> recordings.Matches:
+        """Search lines of terminals and recordings."""
+        return await self._kept(caller, ref, recordings.search_output(query))
 
-    async def _kept(
-        self, caller: Principal, ref: str, call: RuntimeCall[RuntimeReply]
-    ) -> RuntimeReply:
-        """Ask for what outlives a stop: the sandbox need not run."""
+    async def _kept(self, caller: Principal, ref: str, call: RuntimeCall[T]) -> T:
+        """Request what outlives a stop: the sandbox need not run."""
         async with self._sandboxes.reading(caller, ref) as (_, client):
-            return renamed(await client.call(call), _WORDS)
-
-    async def _call(
-        self, caller: Principal, ref: str, call: RuntimeCall[RuntimeReply]
-    ) -> RuntimeReply:
-        _, client = await self._sandboxes.runtime(caller, ref)
-        return renamed(await client.call(call), _WORDS)
+            return await client.call(call)
 
 
-def _session(terminal_id: str) -> str:
-    return "/sessions/" + checked_id(terminal_id, noun="terminal")
+def _terminal(terminal_id: str) -> str:
+    return checked_id(terminal_id, noun="terminal")
 
 
 def _recording(recording_id: str) -> str:
-    return "/recordings/" + checked_id(recording_id, noun="recording")
+    return checked_id(recording_id, noun="recording")

@@ -1,13 +1,11 @@
 """Terminals: who may open and watch them, and their words.
 
-A thin forward to the sandbox's runtime, where a terminal is called a session. Frames and
-bodies pass untouched; the events come from the runtime's journal.
+A thin forward to the sandbox's runtime, where a terminal is called a session. Frames pass
+untouched; the events come from the runtime's journal.
 """
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-
-import msgspec
 
 from atoll.domain.errors import Conflict, NotFound
 from atoll.domain.people.principal import ActorKind, Principal
@@ -16,15 +14,10 @@ from atoll.domain.terminal.turn import Role
 from atoll.ports import Channel, RuntimeClient, Tether
 from atoll.services.agents.orders import completed
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.terminals.runtime_reply import (
-    RuntimeReply,
-    checked_id,
-    only,
-    raw_call,
-    read_reply,
-    renamed,
-)
-from atoll.wire.contract.call import RuntimeCall
+from atoll.services.terminals.runtime_reply import checked_id
+from atoll.wire.contract import terminals
+from atoll.wire.contract.call import Query, RuntimeCall
+from atoll.wire.contract.execs import SignalBody
 
 ATTACH_WORDS = frozenset(
     {
@@ -44,66 +37,59 @@ ATTACH_WORDS = frozenset(
 
 GUEST_WORDS = "This sandbox does not run now. Ask whoever invited you."
 
-_WORDS = {"session_id": "terminal_id", "sessions": "terminals"}
-
-
-class _Opened(msgspec.Struct):
-    session_id: str
-
 
 class Terminals:
-    """Replies carry the runtime contract's JSON with the API's words. Everything raises
-    `NotFound`, `Conflict`, `Unavailable`, and what the runtime's problem documents stand for."""
+    """Values are the runtime contract's. Everything raises `NotFound`, `Conflict`,
+    `Unavailable`, and what the runtime's problem documents stand for."""
 
     def __init__(self, sandboxes: Sandboxes) -> None:
         self._sandboxes = sandboxes
 
-    async def list(self, caller: Principal, ref: str) -> RuntimeReply:
-        """`{"terminals": […]}`; a guest of one terminal finds that one."""
+    async def list(self, caller: Principal, ref: str) -> terminals.TerminalList:
+        """List terminals; a guest of one terminal finds that one."""
         _, client = await self.seated(caller, ref)
-        reply = await client.call(raw_call("GET", "/sessions"))
-        if caller.seat is not None and caller.seat.terminal_id is not None:
-            reply = only(reply, "sessions", ("session_id", caller.seat.terminal_id))
-        return renamed(reply, _WORDS)
+        found = await client.call(terminals.list_terminals())
+        if caller.seat is None or caller.seat.terminal_id is None:
+            return found
+        own = caller.seat.terminal_id
+        return terminals.TerminalList(
+            tuple(one for one in found.terminals if one.terminal_id == own)
+        )
 
     async def open(
-        self, caller: Principal, ref: str, body: bytes, *, strict: bool = False
-    ) -> RuntimeReply:
-        """Open one; `body` is the JSON of `POST /sessions`. Counts as activity. `strict`: an
-        agent's lock stops everybody, whatever its sandbox says."""
+        self, caller: Principal, ref: str, body: terminals.OpenBody, *, strict: bool = False
+    ) -> terminals.TerminalRecord:
+        """Open one. Counts as activity. `strict`: an agent's lock stops everybody, whatever its
+        sandbox says."""
         sandbox, client = await self._sandboxes.runtime(caller, ref, activity=True)
-        query = (("principal", caller.id),)
         order = completed(sandbox, body, strict=strict)
-        reply = await client.call(raw_call("POST", "/sessions", query, body=order))
-        opened = read_reply(reply, _Opened)
-        self._sandboxes.remember_actor(sandbox, opened.session_id, caller)
-        return renamed(reply, _WORDS)
+        opened = await client.call(terminals.open_terminal(order, principal=caller.id))
+        self._sandboxes.remember_actor(sandbox, opened.terminal_id, caller)
+        return opened
 
-    async def get(self, caller: Principal, ref: str, terminal_id: str) -> RuntimeReply:
-        """One terminal."""
+    async def get(self, caller: Principal, ref: str, terminal_id: str) -> terminals.TerminalRecord:
+        """Return one terminal."""
         _, client = await self.seated(caller, ref, terminal_id)
-        return renamed(await client.call(raw_call("GET", _path(terminal_id))), _WORDS)
+        return await client.call(terminals.get_terminal(_id(terminal_id)))
 
     async def close(
-        self, caller: Principal, ref: str, terminal_id: str, *, grace: str | None = None
-    ) -> RuntimeReply:
-        """End it and its tree; idempotent. `grace` in seconds, as text."""
-        query = (("grace", grace),) if grace is not None else ()
-        return await self._call(caller, ref, raw_call("DELETE", _path(terminal_id), query))
+        self, caller: Principal, ref: str, terminal_id: str, *, grace_seconds: float | None = None
+    ) -> None:
+        """End it and its tree; idempotent."""
+        call = terminals.close_terminal(_id(terminal_id), grace_seconds=grace_seconds)
+        await self._call(caller, ref, call)
 
     async def resize(
-        self, caller: Principal, ref: str, terminal_id: str, *, body: bytes
-    ) -> RuntimeReply:
-        """Set its size; `body` is `{"cols","rows"}`."""
-        call = raw_call("POST", _path(terminal_id) + "/resize", body=body)
-        return await self._call(caller, ref, call)
+        self, caller: Principal, ref: str, terminal_id: str, *, body: terminals.ResizeBody
+    ) -> None:
+        """Set its size."""
+        await self._call(caller, ref, terminals.resize_terminal(_id(terminal_id), body))
 
     async def signal(
-        self, caller: Principal, ref: str, terminal_id: str, *, body: bytes
-    ) -> RuntimeReply:
-        """Signal it; `body` is `{"signal"}`."""
-        call = raw_call("POST", _path(terminal_id) + "/signal", body=body)
-        return await self._call(caller, ref, call)
+        self, caller: Principal, ref: str, terminal_id: str, *, body: SignalBody
+    ) -> None:
+        """Signal it."""
+        await self._call(caller, ref, terminals.signal_terminal(_id(terminal_id), body))
 
     @asynccontextmanager
     async def attach(
@@ -112,12 +98,12 @@ class Terminals:
         ref: str,
         terminal_id: str,
         *,
-        query: tuple[tuple[str, str], ...] = (),
+        query: Query = (),
     ) -> AsyncIterator[Channel]:
         """The terminal's WebSocket, to be passed through both ways. Watching is no activity:
         the runtime itself counts input. `query` is the client's own, of `ATTACH_WORDS` only;
         who it is and what it may do is added here."""
-        path = _path(terminal_id) + "/attach"
+        path = f"/sessions/{_id(terminal_id)}/attach"
         sandbox, client = await self.seated(caller, ref, terminal_id)
         words = (*_asked(query), *credentials(caller, sandbox))
         async with client.attach(path, words) as channel:
@@ -130,11 +116,11 @@ class Terminals:
         ref: str,
         terminal_id: str,
         *,
-        query: tuple[tuple[str, str], ...] = (),
+        query: Query = (),
     ) -> AsyncIterator[Tether | None]:
         """The same seat for the client's own connection, None where it must be passed through
         `attach`. Judged alike; raises what that does."""
-        path = _path(terminal_id) + "/seat"
+        path = f"/sessions/{_id(terminal_id)}/seat"
         sandbox, client = await self.seated(caller, ref, terminal_id)
         words = (*_asked(query), *credentials(caller, sandbox))
         async with client.tether(path, words) as tether:
@@ -157,19 +143,17 @@ class Terminals:
             # What helps is a command of its owner's.
             raise Conflict(GUEST_WORDS, code=err.code) from err
 
-    async def _call(
-        self, caller: Principal, ref: str, call: RuntimeCall[RuntimeReply]
-    ) -> RuntimeReply:
+    async def _call(self, caller: Principal, ref: str, call: RuntimeCall[None]) -> None:
         _, client = await self._sandboxes.runtime(caller, ref)
-        return renamed(await client.call(call), _WORDS)
+        await client.call(call)
 
 
-def _asked(query: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+def _asked(query: Query) -> Query:
     """Of what a client says of itself, what it may say."""
     return tuple((name, text) for name, text in query if name in ATTACH_WORDS)
 
 
-def credentials(caller: Principal, sandbox: Sandbox) -> tuple[tuple[str, str], ...]:
+def credentials(caller: Principal, sandbox: Sandbox) -> Query:
     """Who attaches, in the runtime's words: it believes these and no others."""
     seat = caller.seat
     if seat is not None:
@@ -183,5 +167,5 @@ def credentials(caller: Principal, sandbox: Sandbox) -> tuple[tuple[str, str], .
     return (*who, ("expires", str(int(seat.expires_at.timestamp()))))
 
 
-def _path(terminal_id: str) -> str:
-    return "/sessions/" + checked_id(terminal_id, noun="terminal")
+def _id(terminal_id: str) -> str:
+    return checked_id(terminal_id, noun="terminal")

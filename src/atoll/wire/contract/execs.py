@@ -43,7 +43,7 @@ class SignalBody(RequestBody):
 
 
 class ExecRecord(msgspec.Struct, frozen=True):
-    """One command without its output."""
+    """A command without its output."""
 
     exec_id: str
     argv: tuple[str, ...]
@@ -60,7 +60,7 @@ class ExecRecord(msgspec.Struct, frozen=True):
 
 
 class ExecWithOutput(ExecRecord, frozen=True):
-    """One command with what is kept of its output, base64."""
+    """A command with the kept part of its output, base64."""
 
     stdout: str
     stderr: str
@@ -87,15 +87,15 @@ class Last(msgspec.Struct, frozen=True):
 
 
 class LeftRecord(msgspec.Struct, frozen=True):
-    """One process: its pid inside, and the start of its command line, which it chose itself."""
+    """A process: its pid inside, and the start of its command line, which it chose itself."""
 
     pid: int
     command: str
 
 
 class LeftList(msgspec.Struct, frozen=True):
-    """Processes left running; `more` when there are more than are listed. `runtime` is what the
-    sandbox's own runtime takes, outside the wall; null where nobody counts it."""
+    """Processes left running; `more` when there are more than are listed. `runtime` has the
+    resources of the sandbox's own runtime, outside the wall; null where nobody counts them."""
 
     processes: tuple[LeftRecord, ...]
     more: bool

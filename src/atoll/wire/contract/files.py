@@ -38,7 +38,7 @@ class MoveBody(RequestBody, rename={"source": "from"}):
 
 
 class FileEntry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One directory entry. `size` in bytes, `mode` in octal digits, `mtime` RFC 3339; `target` of
+    """A directory entry. `size` in bytes, `mode` in octal digits, `mtime` RFC 3339; `target` of
     a link. A name that is not UTF-8 is shown with U+FFFD and given exactly in `name_b64`."""
 
     name: str
@@ -59,7 +59,7 @@ class EntryPage(msgspec.Struct, frozen=True):
 
 
 class FileTotal(msgspec.Struct, frozen=True):
-    """What a tree holds. `bytes` are what its files claim, `stored` what they take on the disk:
+    """The size of a tree. `bytes` are what its files claim, `stored` what they take on the disk:
     sparse files claim more."""
 
     files: int
@@ -68,7 +68,7 @@ class FileTotal(msgspec.Struct, frozen=True):
 
 
 class Unpacked(msgspec.Struct, frozen=True):
-    """What an archive brought."""
+    """The counts of an unpacked archive."""
 
     files: int
     bytes: int

@@ -8,7 +8,7 @@ from atoll.wire.contract.call import RequestBody, RuntimeCall, done_call, json_c
 
 
 class JournalEntry(msgspec.Struct, frozen=True):
-    """One thing that happened; `at` is RFC 3339 UTC."""
+    """An event in the runtime; `at` is RFC 3339 UTC."""
 
     n: int
     at: str
@@ -69,7 +69,7 @@ def acknowledge(n: int) -> RuntimeCall[None]:
 
 
 def check_health() -> RuntimeCall[HealthRecord]:
-    """Return how the runtime is."""
+    """Return the state of the runtime."""
     return json_call("GET", "/health", HealthRecord)
 
 

@@ -150,7 +150,7 @@ class Policy(_Message, frozen=True, kw_only=True):
 
 
 class PolicyView(msgspec.Struct, frozen=True):
-    """What a policy may say of itself: names and numbers, no values."""
+    """The names and numbers of a policy, without values."""
 
     revision: int
     providers: list[str]

@@ -43,14 +43,18 @@ class FarewellBody(RequestBody):
 
 
 class End(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a process ended: a code or a signal's name."""
+    """The end of a process: `{"code":0}` or `{"signal":"KILL"}`."""
 
     code: int | None = None
     signal: str | None = None
 
+    def words(self) -> dict[str, int | str]:
+        """Return the one that is set, by name."""
+        return {"signal": self.signal} if self.signal is not None else {"code": self.code or 0}
+
 
 class TerminalRecord(msgspec.Struct, frozen=True, rename={"terminal_id": "session_id"}):
-    """One terminal. `offset` is the end of its output so far, `ring_start` the oldest byte that
+    """A terminal. `offset` is the end of its output so far, `ring_start` the oldest byte that
     can be replayed; `recording` whether what it shows is being kept."""
 
     terminal_id: str

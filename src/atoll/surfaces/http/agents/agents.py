@@ -20,12 +20,14 @@ from atoll.surfaces.http.agents.bodies import (
     CardView,
     PromptBody,
 )
+from atoll.surfaces.http.body.answers import Json
+from atoll.surfaces.http.body.contract import request_body
 from atoll.surfaces.http.body.fields import ItemId, SandboxRef
-from atoll.surfaces.http.body.json_body import JsonRoute, RawBody
-from atoll.surfaces.http.body.runtime_answer import passed
+from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals.relay import relay
+from atoll.wire.contract import agents
 
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}", tags=["agents"], route_class=JsonRoute)
 
@@ -36,16 +38,16 @@ _MAX_SINCE = 16
 @router.get("/agents", response_model=AgentList, responses=_FAILURES)
 async def list_agents(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
     """Return the sandbox's agents, at terminals and as machines."""
-    return passed(await atoll.agents.list(caller, sandbox))
+    return Json(await atoll.agents.list(caller, sandbox))
 
 
 @router.post("/agents", status_code=201, response_model=AgentView, responses=_FAILURES)
 async def open_agent(
-    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: AgentBody, raw: RawBody
+    atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, body: AgentBody
 ) -> Response:
     """Start an agent at a terminal (`tui`) or driven by programs (`machine`)."""
-    del body
-    return passed(await atoll.agents.open(caller, sandbox, raw))
+    order = request_body(body, agents.OpenAgentBody)
+    return Json(await atoll.agents.open(caller, sandbox, order), 201)
 
 
 @router.get("/agents/{agent}", response_model=AgentView, responses=_FAILURES)
@@ -53,7 +55,7 @@ async def get_agent(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, agent: ItemId
 ) -> Response:
     """Return one agent."""
-    return passed(await atoll.agents.get(caller, sandbox, agent))
+    return Json(await atoll.agents.get(caller, sandbox, agent))
 
 
 @router.post("/terminals/{terminal}/agent", response_model=AgentView, responses=_FAILURES)
@@ -64,12 +66,11 @@ async def act_on_agent(
     sandbox: SandboxRef,
     terminal: ItemId,
     body: ActionBody,
-    raw: RawBody,
 ) -> Response:
     """Pause, resume, interrupt or stop the agent. `start` and `yield` set whose turn it is where
     the agent itself cannot report it."""
-    del body
-    return passed(await atoll.agents.act(caller, sandbox, terminal, body=raw))
+    action = request_body(body, agents.ActionBody)
+    return Json(await atoll.agents.act(caller, sandbox, terminal, body=action))
 
 
 @router.post(
@@ -82,11 +83,10 @@ async def ask_agent(
     sandbox: SandboxRef,
     terminal: ItemId,
     body: PromptBody,
-    raw: RawBody,
 ) -> Response:
     """Give the agent a prompt, in its turn."""
-    del body
-    return passed(await atoll.agents.ask(caller, sandbox, terminal, body=raw))
+    prompt = request_body(body, agents.AskBody)
+    return Json(await atoll.agents.ask(caller, sandbox, terminal, body=prompt), 202)
 
 
 @router.get("/terminals/{terminal}/cards", response_model=CardsView, responses=_FAILURES)
@@ -99,7 +99,7 @@ async def list_cards(
     since: Annotated[int, Query(ge=0, le=2**53, description="A `seq` read before.")] = 0,
 ) -> Response:
     """Return the cards that changed after `since`, in their order."""
-    return passed(await atoll.agents.cards(caller, sandbox, terminal, since=since))
+    return Json(await atoll.agents.cards(caller, sandbox, terminal, since=since))
 
 
 @router.post(
@@ -113,11 +113,10 @@ async def answer_card(
     terminal: ItemId,
     card: Annotated[str, Path(min_length=1, max_length=200)],
     body: AnswerBody,
-    raw: RawBody,
 ) -> Response:
     """Answer the question of a card, by one of its options or in words."""
-    del body
-    return passed(await atoll.agents.answer(caller, sandbox, terminal, card=card, body=raw))
+    given = request_body(body, agents.AnswerBody)
+    return Json(await atoll.agents.answer(caller, sandbox, terminal, card=card, body=given))
 
 
 @router.websocket("/terminals/{terminal}/cards")

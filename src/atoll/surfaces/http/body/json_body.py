@@ -6,9 +6,8 @@ sentence, before any model sees it.
 
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import Depends
 from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -62,14 +61,6 @@ class JsonRoute(APIRoute):
             return await handle(admitted)
 
         return strict
-
-
-async def _raw_of(request: Request) -> bytes:
-    return await request.body()
-
-
-RawBody = Annotated[bytes, Depends(_raw_of)]
-"""A route parameter beside a body: the bytes that were judged, to be forwarded unchanged."""
 
 
 def parse(data: bytes) -> Any:

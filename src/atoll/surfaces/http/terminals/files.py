@@ -57,7 +57,7 @@ Secrets = Annotated[
 
 
 class Uploaded(msgspec.Struct, frozen=True):
-    """Files that a form brought, in its order."""
+    """The files of a form, in its order."""
 
     entries: tuple[files.FileEntry, ...]
 

@@ -11,13 +11,11 @@ from starlette.responses import Response
 
 from atoll.domain.sandbox.sandbox import Sandbox, State
 from atoll.domain.terminal.softlock import Strictness
-from atoll.services.terminals.runtime_reply import renamed
 from atoll.surfaces.http.body.answers import Json, instant, no_content
-from atoll.surfaces.http.body.contract import shown
+from atoll.surfaces.http.body.contract import Words, request_body, shown
 from atoll.surfaces.http.body.fields import ItemId, Shown, Waiting
 from atoll.surfaces.http.body.form_files import form_boundary
-from atoll.surfaces.http.body.json_body import JsonRoute, RawBody
-from atoll.surfaces.http.body.runtime_answer import passed
+from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.body.streams import BYTES
 from atoll.surfaces.http.sandboxes.sandboxes import CreateBody, IdempotencyKey, create
 from atoll.surfaces.http.server.context import Atoll, Caller
@@ -25,18 +23,18 @@ from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals import files
 from atoll.surfaces.http.terminals.runtime_bodies import (
     TerminalBody,
-    TerminalFields,
     stream_of,
 )
 from atoll.surfaces.http.terminals.terminals import seat
 from atoll.wire.contract import files as contract
+from atoll.wire.contract.terminals import OpenBody, TerminalList, TerminalRecord
 
 router = APIRouter(prefix="/sessions", tags=["multiplayer"], route_class=JsonRoute)
 
 SessionRef = Annotated[
     str, Path(description="A session's id or its name.", min_length=1, max_length=200)
 ]
-_WORDS = {"terminal_id": "pty_id", "terminals": "ptys"}
+_WORDS = Words("Pty", (("terminal_id", "pty_id"), ("terminals", "ptys")))
 _FAILURES: dict[int | str, dict[str, Any]] = problems(400, 404, 409, 413, 416, 502)
 _BINARY: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 _BYTES_IN = {"requestBody": {"content": {BYTES: _BINARY}}}
@@ -55,18 +53,6 @@ class SessionView(Shown):
     name: str
     state: State
     created_at: str
-
-
-class PtyView(TerminalFields):
-    """A PTY."""
-
-    pty_id: str
-
-
-class PtyList(Shown):
-    """The session's PTYs."""
-
-    ptys: list[PtyView]
 
 
 @router.post(
@@ -101,34 +87,39 @@ async def end_session(atoll: Atoll, caller: Caller, *, session: SessionRef) -> R
     return no_content()
 
 
-@router.get("/{session}/ptys", response_model=PtyList, responses=_FAILURES)
+@router.get("/{session}/ptys", response_model=_WORDS.shown(TerminalList), responses=_FAILURES)
 async def list_ptys(atoll: Atoll, caller: Caller, *, session: SessionRef) -> Response:
     """Return the session's PTYs."""
-    return passed(renamed(await atoll.terminals.list(caller, session), _WORDS))
+    return _WORDS.answer(await atoll.terminals.list(caller, session))
 
 
-@router.post("/{session}/ptys", status_code=201, response_model=PtyView, responses=_FAILURES)
+@router.post(
+    "/{session}/ptys",
+    status_code=201,
+    response_model=_WORDS.shown(TerminalRecord),
+    responses=_FAILURES,
+)
 async def open_pty(
     atoll: Atoll,
     caller: Caller,
     *,
     session: SessionRef,
     body: TerminalBody | None = None,
-    raw: RawBody,
 ) -> Response:
     """Open a PTY: an agent's, a command's, or the profile's shell.
 
     Nobody can type to its agent while it works, unless the body sets `softlock: owner`.
     """
     strict = body is None or body.softlock is not Strictness.OWNER
-    reply = await atoll.terminals.open(caller, session, raw, strict=strict)
-    return passed(renamed(reply, _WORDS))
+    order = request_body(body, OpenBody)
+    return _WORDS.answer(await atoll.terminals.open(caller, session, order, strict=strict), 201)
 
 
 @router.delete("/{session}/ptys/{pty}", status_code=204, responses=_FAILURES)
 async def close_pty(atoll: Atoll, caller: Caller, *, session: SessionRef, pty: ItemId) -> Response:
     """End a PTY and everything it runs; a second call is not an error."""
-    return passed(await atoll.terminals.close(caller, session, pty))
+    await atoll.terminals.close(caller, session, pty)
+    return no_content()
 
 
 @router.websocket("/{session}/ptys/{pty}/ws")

@@ -6,16 +6,18 @@ The sandbox's runtime holds it; these routes forward requests.
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
-from atoll.surfaces.http.body.fields import ItemId, SandboxRef, Shown
+from atoll.domain.terminal.mark import Mark
+from atoll.surfaces.http.body.answers import Json, no_content
+from atoll.surfaces.http.body.contract import WORDS, shown
+from atoll.surfaces.http.body.fields import ItemId, SandboxRef
 from atoll.surfaces.http.body.json_body import JsonRoute
-from atoll.surfaces.http.body.runtime_answer import passed
 from atoll.surfaces.http.body.streams import Forwarded
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals.runtime_bodies import stream_of
+from atoll.wire.contract import recordings
 
 router = APIRouter(prefix="/v1/sandboxes/{sandbox}", tags=["recordings"], route_class=JsonRoute)
 
@@ -24,145 +26,62 @@ _FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413, 502)
 _SAVED = {"Content-Disposition": "attachment"}
 
 
-class MarkView(Shown):
-    """A command, as the terminal's shell reported it.
-
-    `prompt…output` are the offsets of its prompt and line, `output…end` of its output. `genuine`:
-    it came with the terminal's nonce; any program can write the others.
-    """
-
-    type: Literal["mark"]
-    seq: int
-    n: int
-    state: Literal["running", "done"]
-    command: str
-    cwd: str
-    exit_code: int | None
-    started_at: str
-    seconds: float | None
-    prompt: int
-    output: int
-    end: int | None
-    genuine: bool
-
-
-class MarkPage(Shown):
-    """The marks changed after `since`; the next `since` is `seq`."""
-
-    marks: list[MarkView]
-    seq: int
-    dropped: int
-
-
-class TextView(Shown):
-    """A terminal's output as plain text. `from…to` are its offsets; `cut`: the beginning is
-    lost."""
-
-    model_config = ConfigDict(extra="forbid", validate_by_name=False)
-
-    text: str
-    start: int = Field(alias="from")
-    to: int
-    cut: bool
-
-
-class RecordingView(Shown):
-    """A recording. `state` is `recording` while it runs, then why it ended."""
-
-    recording_id: str
-    terminal_id: str
-    name: str
-    state: Literal["recording", "stopped", "ended", "full", "failed"]
-    by: str
-    principal: str
-    started_at: str
-    ended_at: str | None
-    seconds: float
-    bytes: int
-    commands: int
-    cols: int
-    rows: int
-
-
-class RecordingList(Shown):
-    """The sandbox's recordings, oldest first."""
-
-    recordings: list[RecordingView]
-
-
-class MatchView(Shown):
-    """A matching line: at `offset` of a terminal, or at `seconds` of a recording. `at…to` is the
-    match in `text`."""
-
-    terminal_id: str
-    name: str
-    recording_id: str | None
-    line: int
-    offset: int | None
-    seconds: float | None
-    text: str
-    at: int
-    to: int
-    command: str | None
-
-
-class Matches(Shown):
-    """The matches; not `complete` when there were more than fit, or too much to search."""
-
-    matches: list[MatchView]
-    complete: bool
-
-
 Since = Annotated[int, Query(description="What came after it.", ge=0, le=2**62)]
 
 
-@router.get("/terminals/{terminal}/marks", response_model=MarkPage, responses=_FAILURES)
+@router.get(
+    "/terminals/{terminal}/marks",
+    response_model=shown(recordings.MarkPage[Mark]),
+    responses=_FAILURES,
+)
 async def list_marks(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, terminal: ItemId, since: Since = 0
 ) -> Response:
     """Return the commands that ran at a terminal, as far as its shell reported them."""
-    query = (("since", str(since)),)
-    return passed(
-        await atoll.recordings.read_terminal(caller, sandbox, terminal, what="marks", query=query)
-    )
+    return Json(await atoll.recordings.marks(caller, sandbox, terminal, since=since))
 
 
-@router.get("/terminals/{terminal}/text", response_model=TextView, responses=_FAILURES)
+@router.get(
+    "/terminals/{terminal}/text", response_model=shown(recordings.Text), responses=_FAILURES
+)
 async def read_text(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, terminal: ItemId, since: Since = 0
 ) -> Response:
     """Return a terminal's output as plain text; full-screen programs are left out."""
-    query = (("since", str(since)),)
-    return passed(
-        await atoll.recordings.read_terminal(caller, sandbox, terminal, what="text", query=query)
-    )
+    return Json(await atoll.recordings.text(caller, sandbox, terminal, since=since))
 
 
 @router.post(
     "/terminals/{terminal}/recording",
     status_code=201,
-    response_model=RecordingView,
+    response_model=WORDS.shown(recordings.Recording),
     responses=_FAILURES,
 )
 async def start_recording(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, terminal: ItemId
 ) -> Response:
     """Record a terminal from now on; everybody at it is notified."""
-    return passed(await atoll.recordings.start(caller, sandbox, terminal))
+    return WORDS.answer(await atoll.recordings.start(caller, sandbox, terminal), 201)
 
 
-@router.delete("/terminals/{terminal}/recording", response_model=RecordingView, responses=_FAILURES)
+@router.delete(
+    "/terminals/{terminal}/recording",
+    response_model=WORDS.shown(recordings.Recording),
+    responses=_FAILURES,
+)
 async def stop_recording(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, terminal: ItemId
 ) -> Response:
     """Stop recording a terminal; the recording stays."""
-    return passed(await atoll.recordings.stop(caller, sandbox, terminal))
+    return WORDS.answer(await atoll.recordings.stop(caller, sandbox, terminal))
 
 
-@router.get("/recordings", response_model=RecordingList, responses=_FAILURES)
+@router.get(
+    "/recordings", response_model=WORDS.shown(recordings.RecordingList), responses=_FAILURES
+)
 async def list_recordings(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
     """Return the sandbox's recordings."""
-    return passed(await atoll.recordings.list(caller, sandbox))
+    return WORDS.answer(await atoll.recordings.list(caller, sandbox))
 
 
 @router.get(
@@ -183,10 +102,11 @@ async def delete_recording(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, recording: ItemId
 ) -> Response:
     """Delete a recording for good."""
-    return passed(await atoll.recordings.remove(caller, sandbox, recording))
+    await atoll.recordings.remove(caller, sandbox, recording)
+    return no_content()
 
 
-@router.get("/search", response_model=Matches, responses=_FAILURES)
+@router.get("/search", response_model=WORDS.shown(recordings.Matches), responses=_FAILURES)
 async def search_output(
     atoll: Atoll,
     caller: Caller,
@@ -206,4 +126,4 @@ async def search_output(
     only = () if terminal is None else (("session", terminal),)
     query = (("q", q), ("syntax", syntax), ("match_case", str(match_case).lower()))
     query = (*query, ("limit", str(limit)), *only)
-    return passed(await atoll.recordings.search(caller, sandbox, query))
+    return WORDS.answer(await atoll.recordings.search(caller, sandbox, query))

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictStr, model_validator
 
 from atoll.domain.terminal.softlock import Strictness
-from atoll.surfaces.http.body.fields import Body, Shown, Word
+from atoll.surfaces.http.body.fields import Body, Word
 
 MAX_ARGV = 1000
 MAX_ENV = 1000
@@ -118,50 +118,6 @@ class MoveBody(Body):
     source: Path = Field(alias="from")
     to: Path
     overwrite: StrictBool = False
-
-
-class ExitView(Shown):
-    """The end of a process: a code or a signal's name."""
-
-    code: int | None = None
-    signal: str | int | None = None
-
-
-class TerminalFields(Shown):
-    """A terminal without its id, which two surfaces name differently.
-
-    `offset` is the end of its output so far, `ring_start` the oldest byte that can be replayed;
-    `recording`: its output is kept.
-    """
-
-    model_config = ConfigDict(extra="allow")
-
-    name: str | None
-    argv: list[str]
-    cwd: str | None
-    cols: int
-    rows: int
-    state: Literal["running", "exited"]
-    exit: ExitView | None
-    started_at: str
-    title: str | None
-    offset: int
-    ring_start: int
-    viewers: int
-    driver: str | None
-    recording: bool = False
-
-
-class TerminalView(TerminalFields):
-    """A terminal."""
-
-    terminal_id: str
-
-
-class TerminalList(Shown):
-    """The sandbox's terminals."""
-
-    terminals: list[TerminalView]
 
 
 def stream_of(media_type: str, text: str) -> dict[int | str, dict[str, Any]]:

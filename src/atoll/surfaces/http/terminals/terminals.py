@@ -10,9 +10,10 @@ from starlette.responses import Response
 
 from atoll.domain.people.principal import Principal
 from atoll.services.terminals.terminals import ATTACH_WORDS, Terminals
+from atoll.surfaces.http.body.answers import no_content
+from atoll.surfaces.http.body.contract import WORDS, request_body
 from atoll.surfaces.http.body.fields import ItemId, SandboxRef
-from atoll.surfaces.http.body.json_body import JsonRoute, RawBody
-from atoll.surfaces.http.body.runtime_answer import passed
+from atoll.surfaces.http.body.json_body import JsonRoute
 from atoll.surfaces.http.server.context import Atoll, Caller
 from atoll.surfaces.http.server.problems import problems
 from atoll.surfaces.http.terminals.relay import relay, sit
@@ -20,9 +21,9 @@ from atoll.surfaces.http.terminals.runtime_bodies import (
     SignalBody,
     SizeBody,
     TerminalBody,
-    TerminalList,
-    TerminalView,
 )
+from atoll.wire.contract import execs
+from atoll.wire.contract import terminals as contract
 
 router = APIRouter(
     prefix="/v1/sandboxes/{sandbox}/terminals", tags=["terminals"], route_class=JsonRoute
@@ -33,32 +34,33 @@ _FAILURES: dict[int | str, dict[str, Any]] = problems(404, 409, 413, 502)
 _DONE: dict[str, Any] = {"status_code": 204, "responses": _FAILURES}
 
 
-@router.get("", response_model=TerminalList, responses=_FAILURES)
+@router.get("", response_model=WORDS.shown(contract.TerminalList), responses=_FAILURES)
 async def list_terminals(atoll: Atoll, caller: Caller, *, sandbox: SandboxRef) -> Response:
     """Return the sandbox's terminals."""
-    return passed(await atoll.terminals.list(caller, sandbox))
+    return WORDS.answer(await atoll.terminals.list(caller, sandbox))
 
 
-@router.post("", status_code=201, response_model=TerminalView, responses=_FAILURES)
+@router.post(
+    "", status_code=201, response_model=WORDS.shown(contract.TerminalRecord), responses=_FAILURES
+)
 async def open_terminal(
     atoll: Atoll,
     caller: Caller,
     *,
     sandbox: SandboxRef,
     body: TerminalBody | None = None,
-    raw: RawBody,
 ) -> Response:
     """Open a terminal: an agent's, a command's, or the profile's shell."""
-    del body
-    return passed(await atoll.terminals.open(caller, sandbox, raw))
+    order = request_body(body, contract.OpenBody)
+    return WORDS.answer(await atoll.terminals.open(caller, sandbox, order), 201)
 
 
-@router.get("/{terminal}", response_model=TerminalView, responses=_FAILURES)
+@router.get("/{terminal}", response_model=WORDS.shown(contract.TerminalRecord), responses=_FAILURES)
 async def get_terminal(
     atoll: Atoll, caller: Caller, *, sandbox: SandboxRef, terminal: ItemId
 ) -> Response:
     """Return one terminal; an ended one stays for a minute after its last viewer left."""
-    return passed(await atoll.terminals.get(caller, sandbox, terminal))
+    return WORDS.answer(await atoll.terminals.get(caller, sandbox, terminal))
 
 
 @router.delete("/{terminal}", **_DONE)
@@ -73,8 +75,8 @@ async def close_terminal(
     ] = None,
 ) -> Response:
     """End a terminal and everything it runs; a second call is not an error."""
-    text = None if grace is None else f"{grace:g}"
-    return passed(await atoll.terminals.close(caller, sandbox, terminal, grace=text))
+    await atoll.terminals.close(caller, sandbox, terminal, grace_seconds=grace)
+    return no_content()
 
 
 @router.post("/{terminal}/resize", **_DONE)
@@ -85,11 +87,11 @@ async def resize_terminal(
     sandbox: SandboxRef,
     terminal: ItemId,
     body: SizeBody,
-    raw: RawBody,
 ) -> Response:
     """Set a terminal's size."""
-    del body
-    return passed(await atoll.terminals.resize(caller, sandbox, terminal, body=raw))
+    size = request_body(body, contract.ResizeBody)
+    await atoll.terminals.resize(caller, sandbox, terminal, body=size)
+    return no_content()
 
 
 @router.post("/{terminal}/signal", **_DONE)
@@ -100,11 +102,11 @@ async def signal_terminal(
     sandbox: SandboxRef,
     terminal: ItemId,
     body: SignalBody,
-    raw: RawBody,
 ) -> Response:
     """Send a signal to the terminal's programs."""
-    del body
-    return passed(await atoll.terminals.signal(caller, sandbox, terminal, body=raw))
+    wanted = request_body(body, execs.SignalBody)
+    await atoll.terminals.signal(caller, sandbox, terminal, body=wanted)
+    return no_content()
 
 
 @router.websocket("/{terminal}/attach")

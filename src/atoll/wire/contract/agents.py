@@ -1,0 +1,126 @@
+"""Agents and their cards. An agent at a terminal has the terminal's id."""
+
+from typing import Generic, Literal, TypeVar
+
+import msgspec
+
+from atoll.wire.contract.call import Query, RequestBody, RuntimeCall, json_call
+from atoll.wire.contract.terminals import Softlock
+
+C = TypeVar("C")
+
+Mode = Literal["tui", "machine"]
+Action = Literal["pause", "resume", "stop", "interrupt", "start", "yield"]
+
+
+class OpenAgentBody(RequestBody):
+    """The body of `POST /agents`."""
+
+    agent: str
+    mode: Mode = "tui"
+    prompt: str | None = None
+    instructions: str | None = None
+    instructions_id: int | None = None
+    resume: bool = False
+    conversation: str | None = None
+    permissions: Literal["allow", "ask"] = "allow"
+    cwd: str | None = None
+    env: dict[str, str] | None = None
+    softlock: Softlock = "owner"
+    cols: int = 80
+    rows: int = 24
+    name: str | None = None
+
+
+class ActionBody(RequestBody):
+    """The body of `POST /sessions/{id}/agent`; `gaps` are for `stop`, in seconds."""
+
+    action: Action
+    gaps: list[float] | None = None
+
+
+class AskBody(RequestBody):
+    """The body of `POST /sessions/{id}/ask`."""
+
+    prompt: str
+
+
+class AnswerBody(RequestBody):
+    """The body of `POST /sessions/{id}/cards/{card}/answer`."""
+
+    option: str | None = None
+    text: str | None = None
+
+
+class AgentRecord(msgspec.Struct, frozen=True):
+    """An agent. `id` is its terminal's, where it has one; `turn` says whether it works or waits
+    for its person, `watched` whether anything reports that."""
+
+    id: str
+    agent: str
+    mode: str
+    agent_state: str
+    turn: str
+    softlock: str
+    watched: bool
+    cards: int
+    started_at: str
+
+
+class AgentList(msgspec.Struct, frozen=True):
+    """The sandbox's agents."""
+
+    agents: list[AgentRecord]
+
+
+class CardsPage(msgspec.Struct, Generic[C], frozen=True, tag_field="type", tag="cards"):
+    """Cards in their order. `reset` says that they are all there are: drop what you had. `more`
+    says that another page follows at once. `seq` is what to ask `since` for next."""
+
+    cards: list[C]
+    seq: int
+    reset: bool
+    more: bool
+    dropped: int
+    agent: AgentRecord | None
+    v: int
+
+
+def open_agent(body: OpenAgentBody, *, principal: str | None) -> RuntimeCall[AgentRecord]:
+    """Start an agent in the name of a principal."""
+    query: Query = () if principal is None else (("principal", principal),)
+    return json_call("POST", "/agents", AgentRecord, query=query, body=body)
+
+
+def list_agents() -> RuntimeCall[AgentList]:
+    """List the sandbox's agents."""
+    return json_call("GET", "/agents", AgentList)
+
+
+def get_agent(agent_id: str) -> RuntimeCall[AgentRecord]:
+    """Return one agent."""
+    return json_call("GET", f"/agents/{agent_id}", AgentRecord)
+
+
+def act_on_agent(agent_id: str, body: ActionBody, who: Query) -> RuntimeCall[AgentRecord]:
+    """Control an agent; `who` acts, in the words of an attach."""
+    return json_call("POST", f"/sessions/{agent_id}/agent", AgentRecord, query=who, body=body)
+
+
+def ask_agent(agent_id: str, body: AskBody, who: Query) -> RuntimeCall[AgentRecord]:
+    """Give an agent a prompt."""
+    return json_call("POST", f"/sessions/{agent_id}/ask", AgentRecord, query=who, body=body)
+
+
+def list_cards(agent_id: str, *, since: int) -> RuntimeCall[CardsPage[msgspec.Raw]]:
+    """List the cards that changed after `since`, as they are."""
+    query = (("since", str(since)),)
+    return json_call("GET", f"/sessions/{agent_id}/cards", CardsPage[msgspec.Raw], query=query)
+
+
+def answer_card(
+    agent_id: str, card_id: str, body: AnswerBody, who: Query
+) -> RuntimeCall[msgspec.Raw]:
+    """Answer what a card asks; the answer is the card as it is then."""
+    path = f"/sessions/{agent_id}/cards/{card_id}/answer"
+    return json_call("POST", path, msgspec.Raw, query=who, body=body)
