@@ -402,7 +402,7 @@ def test_help_loads_no_command_and_no_network(environ: dict[str, str]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=30)
     assert done.stderr.decode().strip() == "[]"
-    assert b"Sit down at a sandbox" in done.stdout
+    assert b"Attach to a sandbox" in done.stdout
 
 
 def test_list_loads_no_event_loop(environ: dict[str, str]) -> None:

@@ -21,40 +21,40 @@ if TYPE_CHECKING:
 _COMMANDS = f"{__package__}.commands"
 GROUPS: dict[str, dict[str, str]] = {
     "work": {
-        "new": "Make a sandbox, from a repository if you name one, and sit down in it.",
-        "attach": "Sit down at a sandbox's terminal.",
+        "new": "Create a sandbox, from a repository if you name one, and attach to it.",
+        "attach": "Attach to a sandbox's terminal.",
         "list": "List the sandboxes.",
         "info": "Show everything about one sandbox.",
         "exec": "Run one command in a sandbox.",
         "cp": "Copy files and folders into or out of a sandbox.",
         "open": "Open a file of a sandbox, or forward one of its ports to this machine.",
         "pull": "Bring a sandbox's commits into a branch of your checkout.",
-        "start": "Bring up sandboxes that stopped, expired or failed, with the files they had.",
-        "stop": "End what runs in sandboxes and keep their workspaces.",
-        "recreate": "Make a sandbox afresh under the same id, saving its work first.",
+        "start": "Start sandboxes that stopped, expired or failed, with the files they had.",
+        "stop": "Stop sandboxes and keep their workspaces.",
+        "recreate": "Recreate a sandbox under the same id, saving its work first.",
         "extend-ttl": "Give a sandbox more time, or keep an ended one longer.",
-        "destroy": "Take sandboxes away for good.",
+        "destroy": "Destroy sandboxes for good.",
         "kept": "List what destroyed and recreated sandboxes left, and fetch them from the server.",
-        "prune": "Destroy sandboxes nobody needs any more.",
+        "prune": "Destroy sandboxes that nobody needs any more.",
     },
     "agents": {
-        "agent": "Install the agents of this machine, and drive those in sandboxes.",
+        "agent": "Install the agents of this machine, and control those in sandboxes.",
         "image": "List, import, pull, build and remove roots for sandboxes.",
-        "profile": "Look at, check, save and delete profiles.",
+        "profile": "Show, check, save and delete profiles.",
         "record": "Record a sandbox's terminal from now on.",
         "play": "Play a recording: an asciicast file, or one that lies in a sandbox.",
         "search": "Find lines in terminals, as far back as they reach, and in recordings.",
-        "logs": "Show how a sandbox was made, step by step.",
-        "events": "Show what happened, and follow what happens.",
+        "logs": "Show how a sandbox was created, step by step.",
+        "events": "Show past events, and follow new ones.",
     },
     "network": {
-        "net": "Show and switch what a sandbox may reach.",
+        "net": "Show and change what a sandbox may reach.",
         "secret": "Set, list, rotate and remove secrets.",
-        "vault": "Look after the keys secrets are sealed under.",
-        "approvals": "List what sandboxes ask for.",
-        "approve": "Say yes to what a sandbox asks for.",
-        "deny": "Say no to what a sandbox asks for.",
-        "revoke": "Take back a yes.",
+        "vault": "Manage the keys that encrypt secrets.",
+        "approvals": "List requests for approval.",
+        "approve": "Approve a request.",
+        "deny": "Deny a request.",
+        "revoke": "Revoke an approval.",
     },
     "people": {
         "share": "Share a sandbox's terminals by link.",
@@ -62,8 +62,8 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "machine": {
         "up": "Start Atoll on this machine and print a login link.",
-        "down": "End every sandbox here and Atoll itself.",
-        "doctor": "Say what this machine can isolate, or what protects one sandbox.",
+        "down": "Stop every sandbox on this machine, and Atoll itself.",
+        "doctor": "Report what this machine can isolate, or what protects one sandbox.",
         "wait-up": "Wait until Atoll answers, and print its address.",
         "completion": "Print the completion script of a shell.",
     },
@@ -78,7 +78,7 @@ class Commands(click.Group):
     """A group that loads a command when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order a person meets them."""
+        """Return the commands in the order a person meets them."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -91,7 +91,7 @@ class Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """From the table, without loading anything."""
+        """Write the commands from the table, without loading anything."""
         for group, commands in GROUPS.items():
             with formatter.section(group.capitalize()):
                 formatter.write_dl(list(commands.items()))
@@ -99,7 +99,7 @@ class Commands(click.Group):
     def shell_complete(
         self, ctx: click.Context, incomplete: str
     ) -> "list[click.shell_completion.CompletionItem]":
-        """Names of commands, from the table."""
+        """Return the names of commands, from the table."""
         from click.shell_completion import CompletionItem
 
         found = [name for name in COMMANDS if name.startswith(incomplete)]

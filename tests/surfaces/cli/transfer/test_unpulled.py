@@ -49,7 +49,7 @@ def test_work_is_told_and_nothing_done_where_nobody_can_be_asked(
 ) -> None:
     ran = cli(command, "one")
     assert ran.code == 1
-    assert "one holds what is not outside: /workspace: 2 commits up to 0123456789ab" in ran.err
+    assert "one holds work that was not pulled: /workspace: 2 commits up to 0123456789ab" in ran.err
     assert "mend \\x1b[2Jit), 1 stash, 1 file changed, 12 files untracked, 7 more" in ran.err
     assert "changed    src/a.py" in ran.err and "untracked  new-8" in ran.err
     assert "new-9" not in ran.err and "and 10 more" in ran.err
@@ -69,7 +69,7 @@ def test_work_that_cannot_be_told_counts_as_work(
 ) -> None:
     server.answers["GET /v1/sandboxes/sb_one/unpulled"] = lambda _: problem(409, "gone", "no wall")
     ran = cli("destroy", "one")
-    assert ran.code == 1 and "cannot be told (no wall)" in ran.err
+    assert ran.code == 1 and "cannot be listed (no wall)" in ran.err
     assert not server.requests("POST", DESTROY)
 
 

@@ -40,7 +40,7 @@ class Bar:
         return self._draw if self._terminal else None
 
     def line(self, text: str) -> None:
-        """A line for the person, above the bar."""
+        """Print a line for the person, above the bar."""
         self._erase()
         note(text)
 

@@ -1,4 +1,4 @@
-"""What a shell may complete an argument to: names the server, this home or Atoll itself knows.
+"""Completion candidates: names that the server, this home or Atoll itself knows.
 
 A shell that completes must stay quiet: where names cannot be had, there are none.
 """
@@ -19,7 +19,7 @@ Candidates = Callable[[click.Context, click.Parameter, str], list[CompletionItem
 
 
 def listed(kind: str, *names: str, query: Query = ()) -> Candidates:
-    """What `GET /v1/{kind}` lists, by the first of `names` that an entry has."""
+    """Return candidates of `GET /v1/{kind}`, by the first of `names` that an entry has."""
 
     def rows(invocation: Invocation) -> Iterable[str]:
         call = Call("GET", at(kind), query, timeout=COMPLETION_SECONDS)
@@ -30,7 +30,7 @@ def listed(kind: str, *names: str, query: Query = ()) -> Candidates:
 
 
 def profiles() -> Candidates:
-    """The profiles, by the short form of their ids."""
+    """Return the profiles, by the short form of their ids."""
 
     def names(invocation: Invocation) -> Iterable[str]:
         call = Call("GET", at("profiles"), timeout=COMPLETION_SECONDS)
@@ -41,7 +41,7 @@ def profiles() -> Candidates:
 
 
 def agents() -> Candidates:
-    """The agents Atoll knows, installed or not."""
+    """Return the agents Atoll knows, installed or not."""
 
     def names(invocation: Invocation) -> Iterable[str]:
         shelf = invocation.host().agents(invocation.home.absolute())
@@ -51,7 +51,7 @@ def agents() -> Candidates:
 
 
 def presets() -> Candidates:
-    """What `atoll new --save-as` kept."""
+    """Return the names that `atoll new --save-as` kept."""
 
     def names(invocation: Invocation) -> Iterable[str]:
         # Loaded late: every command offers candidates, and few are ever completed.
@@ -63,7 +63,7 @@ def presets() -> Candidates:
 
 
 def providers() -> Candidates:
-    """The model providers the broker knows."""
+    """Return the model providers the broker knows."""
 
     def names(_invocation: Invocation) -> Iterable[str]:
         from atoll.domain.broker.provider import PROVIDERS

@@ -14,7 +14,7 @@ _APART = _REPEATED | {"times"}
 
 
 def event_line(event: Event) -> str:
-    """`at  stream  kind  actor  [N times]  [reason]  [key=value …]`."""
+    """Return `at  stream  kind  actor  [N times]  [reason]  [key=value …]`."""
     actor, times = event.actor, event.payload.value.get("times")
     who = f"{actor.kind}:{actor.id}"
     words = [event.at, event.stream, event.event_type, who]
@@ -38,7 +38,7 @@ def _details(payload: Payload) -> str:
 
 
 def _spelled(value: Json) -> str:
-    """A word as it is; what would run into its neighbours in quotes."""
+    """Return a word as it is, in quotes what would run into its neighbours."""
     if isinstance(value, list):
         return ",".join(_spelled(one) for one in value)
     if isinstance(value, str) and value and not any(mark in value for mark in ' ="'):

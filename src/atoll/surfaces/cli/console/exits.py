@@ -1,4 +1,4 @@
-"""Which exit code each error has, and what is said with it. The one table of this surface."""
+"""The exit code of each error: the one table of this surface."""
 
 from atoll.domain.errors import (
     AtollError,
@@ -36,7 +36,7 @@ _CODES: tuple[tuple[type[AtollError], int], ...] = (
 
 
 def exit_code(error: AtollError) -> int:
-    """The exit code of an error; a wait that ran out is 124 whatever its class."""
+    """Return the exit code of an error; a wait that ran out is 124 whatever its class."""
     if error.code == "timeout":
         return TIMEOUT
     for kind, code in _CODES:

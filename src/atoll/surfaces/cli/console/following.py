@@ -1,4 +1,4 @@
-"""Following a running exec: its output by offset, its input from a pipe, signals passed on.
+"""Following a running command: output by offset, input from a pipe, signals passed on.
 
 A broken line is picked up at the offsets already written, so a control plane that
 restarts costs a pause and no byte.
@@ -31,7 +31,7 @@ STREAMS = ("stdout", "stderr")
 
 
 def piped() -> bool:
-    """Whether stdin is a pipe, a file or a socket: something to be passed on. A terminal is
+    """Return whether stdin is a pipe, a file or a socket: something to be passed on. A terminal is
     not (that is what `attach` is for)."""
     try:
         mode = os.fstat(0).st_mode
@@ -55,7 +55,7 @@ class Following:
         self._interrupts = 0
 
     def captured(self) -> dict[str, Json]:
-        """`stdout` and `stderr` in base64, as the API writes them; empty unless quiet."""
+        """Return `stdout` and `stderr` in base64, as the API writes them; empty unless quiet."""
         kept = self._kept or {}
         return {name: base64.b64encode(data).decode() for name, data in kept.items()}
 
@@ -134,7 +134,7 @@ class Following:
         self._out[name].write(data)
 
     def _feed(self) -> None:
-        """Our stdin, piece by piece. When the command has ended nobody wants the rest."""
+        """Send our stdin, piece by piece. When the command has ended nobody wants the rest."""
         path = at(*self._place, "stdin")
         with suppress(AtollError):
             while data := os.read(0, STDIN_BYTES):
@@ -152,7 +152,7 @@ class Following:
                 signal.signal(number, handler)
 
     def _pass_on(self, number: int, _frame: FrameType | None) -> None:
-        """The first Ctrl-C is the command's, the second kills it, the third is ours."""
+        """Pass the first Ctrl-C to the command; the second kills it, the third is ours."""
         self._interrupts += 1
         if self._interrupts > 2:
             raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""What a command gets handed: the environment, the API and the host, each made when asked for."""
+"""The context of a command: environment, API client and host, each made on first use."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Invocation:
         return home_of(self.environ)
 
     def api(self) -> "Client":
-        """The API client; connects at the first request."""
+        """Return the API client; connects at the first request."""
         from atoll.client.client import Client
 
         return Client(lambda: find_server(self.environ))

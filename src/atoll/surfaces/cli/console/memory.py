@@ -25,7 +25,7 @@ class Memory:
     folders: Mapping[str, str]
 
     def of_folder(self, folder: Path) -> str:
-        """The sandbox made from `folder` or the nearest folder above it; empty if none."""
+        """Return the sandbox made from `folder` or the nearest folder above it; empty if none."""
         for place in (folder, *folder.parents):
             found = self.folders.get(str(place))
             if found:
@@ -34,7 +34,7 @@ class Memory:
 
 
 def recall(environ: Mapping[str, str]) -> Memory:
-    """What was remembered; nothing when the file is absent or spoiled."""
+    """Return what was remembered; nothing when the file is absent or unreadable."""
     try:
         found = json.loads(_path(environ).read_text())
     except (OSError, ValueError):
@@ -71,7 +71,7 @@ def remember(environ: Mapping[str, str], sandbox_id: str, *, folder: Path | None
 
 
 def state_file(environ: Mapping[str, str], name: str) -> Path:
-    """Where a small file of this person's lies."""
+    """Return the path of a small file of this person's."""
     home = home_of(environ)
     if os.access(home, os.W_OK | os.X_OK):
         return home / name

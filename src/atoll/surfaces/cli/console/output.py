@@ -1,4 +1,4 @@
-"""What the command line prints: JSON, tables, colours, and text that others wrote.
+"""Output of the command line: JSON, tables, colours, and text that others wrote.
 
 Names, reasons and log lines may come from inside a sandbox, so nothing is printed
 before `clean` took every control character out of it. Not for a command's own streams
@@ -31,31 +31,31 @@ _STATE_COLOURS = {
 
 
 def clean(text: str) -> str:
-    """`text` with every character that shows nothing of itself (control, bidi, zero-width,
+    """Return `text` with every character that shows nothing of itself (control, bidi, zero-width,
     blank letters) spelled out as `\\x1b` or `\\u202e`: it can neither move the cursor nor lie."""
     return "".join(code_of(char) if is_unseen(char) else char for char in text)
 
 
 def say(text: str) -> None:
-    """One line on stdout, cleaned."""
+    """Print one line on stdout, cleaned."""
     click.echo(clean(text))
 
 
 def note(text: str) -> None:
-    """One line for the person, on stderr, cleaned. Nobody may be there any more (a terminal
+    """Print one line for the person, on stderr, cleaned. Nobody may be there any more (a terminal
     that hung up); that changes nothing else."""
     with suppress(OSError):
         click.echo(clean(text), err=True)
 
 
 def show_json(value: Json) -> None:
-    """Indented on a terminal, one line otherwise; ASCII only, so no control byte gets out."""
+    """Print JSON, indented on a terminal; ASCII only, so no control byte gets out."""
     indent = 2 if sys.stdout.isatty() else None
     click.echo(json.dumps(value, indent=indent))
 
 
 def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Columns padded to their widest cell; a cell that is a state gets its colour."""
+    """Print columns padded to their widest cell; a cell that is a state gets its colour."""
     table = [[clean(cell) for cell in row] for row in rows]
     widths = [
         max([len(heading), *(len(row[column]) for row in table)])
@@ -68,7 +68,7 @@ def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def painted(word: str, width: int = 0) -> str:
-    """`word` padded to `width`, in the colour of the state it names, on a terminal only."""
+    """Return `word` padded to `width`, on a terminal in the colour of the state it names."""
     colour = _STATE_COLOURS.get(word)
     padded = word.ljust(width)
     if colour is None or not coloured():
@@ -77,7 +77,7 @@ def painted(word: str, width: int = 0) -> str:
 
 
 def coloured() -> bool:
-    """Colours only on a terminal, and never when NO_COLOR is set (no-color.org)."""
+    """Return whether to colour: only on a terminal, and never with NO_COLOR (no-color.org)."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 

@@ -9,12 +9,12 @@ from atoll.surfaces.cli.console.output import clean, note
 
 
 def can_ask() -> bool:
-    """Whether a person can see the question and answer it."""
+    """Return whether a person can see the question and answer it."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def pick(question: str, rows: Sequence[str]) -> int:
-    """The index of the row chosen; the first when they only press Enter."""
+    """Return the index of the row chosen; the first when they only press Enter."""
     _show(rows)
     number: int = click.prompt(
         clean(question), type=click.IntRange(1, len(rows)), default=1, err=True
@@ -23,7 +23,7 @@ def pick(question: str, rows: Sequence[str]) -> int:
 
 
 def pick_several(question: str, rows: Sequence[str]) -> list[int]:
-    """The indices of the rows chosen, at least one, in the order of the list."""
+    """Return the indices of the rows chosen, at least one, in the order of the list."""
     _show(rows)
     while True:
         words = click.prompt(clean(question), err=True).replace(",", " ").split()

@@ -52,7 +52,7 @@ class Plan:
         return replace(other, **{name: value for name, value in said.items() if value})
 
     def anchored(self) -> "Plan":
-        """With paths that mean the same from any folder."""
+        """Return the plan with paths that mean the same from any directory."""
         repo = self.repo
         return replace(
             self,
@@ -72,7 +72,7 @@ class _Kept:
 
 
 def preset(environ: Mapping[str, str], name: str) -> Plan:
-    """The plan saved as `name`. Raises `NotFound` naming those there are."""
+    """Return the plan saved as `name`. Raises `NotFound` with the names there are."""
     kept = _read(environ)
     if name not in kept.presets:
         names = ", ".join(sorted(kept.presets)) or "none; `--save-as NAME` keeps one"
@@ -81,12 +81,12 @@ def preset(environ: Mapping[str, str], name: str) -> Plan:
 
 
 def preset_names(environ: Mapping[str, str]) -> list[str]:
-    """The names `preset` knows."""
+    """Return the names `preset` knows."""
     return sorted(_read(environ).presets)
 
 
 def last_plan(environ: Mapping[str, str]) -> Plan:
-    """What the last `new` was asked. Raises `NotFound` when there was none."""
+    """Return what the last `new` was given. Raises `NotFound` when there was none."""
     plan = _read(environ).last
     if plan is None:
         raise NotFound("no sandbox was made from here yet: say what you want once")

@@ -12,7 +12,7 @@ from atoll.surfaces.cli.console.plan import Plan
 
 
 def asked_plan(invocation: Invocation) -> Plan:
-    """What the person chose; an empty plan when nobody can be asked."""
+    """Return what the person chose; an empty plan when nobody can be asked."""
     if not can_ask():
         return Plan()
     return Plan(repo=_repository(), agent=_agent(invocation))

@@ -14,7 +14,7 @@ SECONDS = 10
 
 
 def tell_requirements(api: Client, sandbox: Sandbox) -> None:
-    """One line for each repository that seems to want something. Knowing less is no failure."""
+    """Print what each repository seems to need. An error only prints less."""
     for repo in sandbox.repos:
         path = repo.path
         try:

@@ -1,4 +1,4 @@
-"""Which sandbox is meant: the one named, the last one, or the one of the current folder."""
+"""The choice of a sandbox: by name, the last one, or that of the current directory."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ ENDED = ("expired", "failed", "destroying", "destroyed")
 
 
 def select(invocation: Invocation, api: Client, name: str | None, *, last: bool = False) -> Sandbox:
-    """The sandbox. Raises `NotFound`, and a usage error when nothing says which is meant."""
+    """Return the sandbox. Raises `NotFound`, and a usage error when nothing says which is meant."""
     if name and last:
         raise click.UsageError("Give a NAME or --last, not both.")
     if name:
@@ -53,6 +53,6 @@ def _only(api: Client, ended: Sandbox | None = None) -> Sandbox:
 
 
 def row_of(sandbox: Sandbox) -> str:
-    """A sandbox as a line to choose by."""
+    """Return a sandbox as a line to choose by."""
     words = (name_of(sandbox), sandbox.state, sandbox.agent)
     return "  ".join(word for word in words if word)

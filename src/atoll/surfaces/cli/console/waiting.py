@@ -1,4 +1,4 @@
-"""Waiting for a sandbox to become what was asked for, and saying meanwhile what happens."""
+"""Waiting until a sandbox is ready, with its log as progress."""
 
 import time
 
@@ -47,7 +47,7 @@ def log_lines(api: Client, reference: str, *, since: str = "") -> list[str]:
 
 
 def end_notice(sandbox: Sandbox) -> str:
-    """What to say of a sandbox that ends soon; empty for any other."""
+    """Return the notice for a sandbox that ends soon; empty for any other."""
     if not sandbox.ends_soon:
         return ""
     name = name_of(sandbox)
@@ -56,5 +56,5 @@ def end_notice(sandbox: Sandbox) -> str:
 
 
 def name_of(sandbox: Sandbox) -> str:
-    """What a person calls it."""
+    """Return the name a person uses for a sandbox."""
     return sandbox.name or sandbox.sandbox_id

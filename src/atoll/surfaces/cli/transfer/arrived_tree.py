@@ -70,7 +70,7 @@ def disarm_repositories(tree: Path, notices: Notices) -> None:
 
 
 def entries(tree: Path) -> Iterator[tuple[str, int]]:
-    """Every entry below the folder with its mode, folders before what they hold; no link is
+    """Yield every entry below the folder with its mode, folders before what they hold; no link is
     followed. What is removed meanwhile is passed over."""
     for folder, names, files in os.walk(tree):
         below = Path(folder).relative_to(tree)

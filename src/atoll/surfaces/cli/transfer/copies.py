@@ -27,7 +27,7 @@ class Copied:
 
 
 def read_copy(text: str) -> Copied:
-    """`HOST:PATH`, PATH in the workspace. Raises a usage error, `LimitReached`."""
+    """Read `HOST:PATH`, PATH in the workspace. Raises a usage error, `LimitReached`."""
     here, colon, there = text.rpartition(":")
     source = Path(here).expanduser()
     if not colon or not here or not there or not source.exists():

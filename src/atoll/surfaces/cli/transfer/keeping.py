@@ -57,7 +57,7 @@ class Record:
     bundles: tuple[str, ...] = ()
 
     def value(self) -> dict[str, Json]:
-        """As JSON."""
+        """Return the record as JSON."""
         return {"path": self.path, "bundles": list(self.bundles)}
 
 
@@ -133,7 +133,7 @@ def write_down(invocation: Invocation, name: str, source: Source, *, to: Path | 
 
 
 def records(environ: Mapping[str, str]) -> list[Record]:
-    """The worktrees written here that are still there, newest first."""
+    """Return the worktrees written here that are still there, newest first."""
     try:
         found = msgspec.json.decode(_path(environ).read_bytes(), type=list[Record])
     except (OSError, *UNREADABLE):
@@ -167,7 +167,7 @@ def _target(environ: Mapping[str, str], name: str, to: Path | None) -> Path:
 
 
 def _taken(target: Path) -> bool:
-    """Whether the folder, or a bundle that belongs beside it, is there."""
+    """Return whether the directory, or a bundle that belongs beside it, is there."""
     beside = target.parent.glob(f"{target.name}.*bundle") if target.parent.is_dir() else iter(())
     return target.exists() or target.is_symlink() or any(True for _ in beside)
 

@@ -47,7 +47,7 @@ class LocalGit:
     folder: Path
 
     def ask(self, *args: str, stdin: bytes = b"") -> str:
-        """The answer as text. Raises `Failed` with git's own words."""
+        """Return the answer as text. Raises `Failed` with git's own words."""
         said = self.try_(*args, stdin=stdin)
         if said.code != 0:
             raise Failed(f"git {args[0]} failed in {self.folder}: {said.why}")

@@ -59,7 +59,7 @@ class Brought:
     notices: Notices = field(default_factory=Notices)
 
     def value(self) -> dict[str, Json]:
-        """As JSON."""
+        """Return the value as JSON."""
         return {
             "written": list(self.written),
             "removed": list(self.removed),
@@ -130,7 +130,7 @@ def _staying(changed: set[str], fresh: Path, root: Path) -> set[str]:
 
 
 def _paths(root: Path) -> Iterator[str]:
-    """Every folder and file, but for what a `.git` holds."""
+    """Yield every directory and file, but for what a `.git` holds."""
     for folder, names, files in os.walk(root):
         names[:] = [name for name in names if name.casefold() != GIT]
         below = os.path.relpath(folder, root)
@@ -204,7 +204,7 @@ def _apply(fresh: Path, root: Path, theirs: Tree, changed: set[str]) -> Brought:
 
 
 def _change(top: int, path: str, kind: str | None, fresh: Path, room: Room) -> None:
-    """One file written, or with `kind` None taken away."""
+    """Write one file, or with `kind` None remove it."""
     name = path.rpartition("/")[2]
     with _parent(top, path, make=kind is not None) as folder:
         if folder is not None and kind is not None:

@@ -33,7 +33,7 @@ class Spec:
     writable: bool
 
     def wish(self, grant: str, *, private: bool) -> dict[str, Json]:
-        """As the API takes it."""
+        """Return the mount as the API takes it."""
         wish: dict[str, Json] = {
             "source": self.source,
             "target": self.target,
@@ -59,7 +59,7 @@ def _listed(top: str, below: str) -> Iterator[tuple[str, bool]]:
 
 
 def read_mount(text: str) -> Spec:
-    """The words of `--mount`. Raises a usage error, `Invalid`, `Forbidden`."""
+    """Read the words of `--mount`. Raises a usage error, `Invalid`, `Forbidden`."""
     words = text.split(":")
     access = words.pop() if len(words) == 3 else "ro"
     if len(words) != 2 or access not in ("ro", "rw") or not all(words):

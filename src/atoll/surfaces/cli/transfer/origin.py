@@ -39,7 +39,7 @@ def origins(api: Client, plan: Plan) -> list[Origin]:
 
 
 def read_spec(spec: str) -> tuple[str, str | None, str | None]:
-    """`REPO[#BRANCH[:FROM]]` taken apart."""
+    """Split `REPO[#BRANCH[:FROM]]`."""
     repo, _, rest = spec.partition("#")
     branch, _, start = rest.partition(":")
     return repo, branch or None, start or None
@@ -65,5 +65,5 @@ def _origin(api: Client, repo: str, *, branch: str | None, from_branch: str | No
 
 
 def said(wish: Mapping[str, Json]) -> dict[str, Json]:
-    """Without what was not said."""
+    """Return the wish without what was not given."""
     return {key: value for key, value in wish.items() if value is not None}

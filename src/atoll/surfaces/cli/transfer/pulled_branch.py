@@ -73,7 +73,7 @@ def _say_pulled(api: Client, sandbox: str, repo: int, commit: str) -> None:
 
 @contextmanager
 def fetched_bundle(api: Client, sandbox: str, wanted: Wanted) -> Iterator[Path]:
-    """A sandbox's new commits as a bundle in a temporary file, gone when the context ends."""
+    """Fetch a sandbox's new commits into a temporary bundle, gone when the context ends."""
     branch = ((("branch", wanted.branch),)) if wanted.branch else ()
     query = (("repo", str(wanted.repo)), *branch)
     call = Call("GET", at("sandboxes", sandbox, "bundle"), query, timeout=BUNDLE_SECONDS)
@@ -132,7 +132,7 @@ def judged(
 
 
 def header_of(bundle: Path) -> BundleHeader:
-    """The header of a bundle the server sent. Raises `Failed`."""
+    """Return the header of a bundle the server sent. Raises `Failed`."""
     with bundle.open("rb") as file:
         start = file.read(MAX_HEADER_BYTES)
     try:

@@ -28,7 +28,7 @@ WORKTREE = "worktree"
 
 
 def saved_of(api: Client, sandbox: str) -> list[Kept]:
-    """What was saved of a sandbox, named by name or id, newest first."""
+    """Return what was saved of a sandbox, named by name or id, newest first."""
     return [
         one
         for one in api.kept.list().kept

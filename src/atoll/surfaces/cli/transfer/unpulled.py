@@ -1,4 +1,4 @@
-"""Work that is lost with a sandbox: told before `stop`, `recreate` and `destroy`, and asked about.
+"""Work that is lost with a sandbox: listed before `stop`, `recreate` and `destroy`.
 
 Names and subjects come from inside a sandbox; `note` cleans what it prints.
 """
@@ -22,7 +22,7 @@ NOTHING_THERE = ("requested", "provisioning", "destroying", "destroyed")
 
 
 class Choice(Enum):
-    """What becomes of a sandbox with work nobody has outside."""
+    """The decision about a sandbox with work nobody pulled."""
 
     LEAVE = "leave"
     LOSE = "lose"
@@ -31,24 +31,26 @@ class Choice(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The work in one sandbox; `unknown` says why it cannot be told."""
+    """The work in one sandbox; `unknown` says why it cannot be listed."""
 
     name: str
     places: tuple[UnpulledPlace, ...] = ()
     unknown: str = ""
 
     def __bool__(self) -> bool:
-        """Whether something may be lost."""
+        """Return whether something may be lost."""
         return bool(self.places or self.unknown)
 
     def __str__(self) -> str:
         if self.unknown:
-            return f"what is in {self.name} and not outside cannot be told ({self.unknown})"
-        return f"{self.name} holds what is not outside: {'; '.join(map(_summary, self.places))}"
+            return f"the work that lies only in {self.name} cannot be listed ({self.unknown})"
+        return (
+            f"{self.name} holds work that was not pulled: {'; '.join(map(_summary, self.places))}"
+        )
 
 
 def look(api: Client, sandbox: Sandbox) -> Work:
-    """The work in a sandbox that nobody has outside."""
+    """Return the work in a sandbox that nobody pulled."""
     name = name_of(sandbox)
     if sandbox.state in NOTHING_THERE:
         return Work(name)
@@ -62,7 +64,7 @@ def look(api: Client, sandbox: Sandbox) -> Work:
 
 
 def tell(work: Work) -> None:
-    """Name commits and files, on stderr."""
+    """Print commits and files, on stderr."""
     if not work:
         return
     note(str(work))

@@ -151,7 +151,7 @@ def test_approvals_show_every_line_and_no_control_character(cli: Cli, server: Sc
 
 def test_nothing_pending_is_said(cli: Cli, server: Scripted) -> None:
     answers(server, "GET /v1/approvals", {"approvals": []})
-    assert "nothing waits" in cli("approvals").err
+    assert "no requests" in cli("approvals").err
 
 
 def test_approve_without_a_person_asks_nothing_of_the_server(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @click.group("agent")
 def command() -> None:
-    """Install the agents of this machine, and drive those in sandboxes."""
+    """Install the agents of this machine, and control those in sandboxes."""
 
 
 @command.command("list")

@@ -28,7 +28,7 @@ _CARD_LINE = 160
 
 
 def agent_option() -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """`--id`: which of a sandbox's agents is meant."""
+    """Return the option `--id`: which of a sandbox's agents is meant."""
     return click.option(
         "--id", "agent_id", default=None, metavar="ID", help="Which agent, by its id or name."
     )
@@ -79,7 +79,7 @@ def start(
 @json_option()
 @pass_invocation
 def pause(invocation: Invocation, name: str, *, agent_id: str | None, as_json: bool) -> None:
-    """Stop an agent's processes where they are."""
+    """Pause an agent's processes."""
     _act(invocation.api(), name, agent_id, action="pause", as_json=as_json)
 
 
@@ -89,7 +89,7 @@ def pause(invocation: Invocation, name: str, *, agent_id: str | None, as_json: b
 @json_option()
 @pass_invocation
 def resume(invocation: Invocation, name: str, *, agent_id: str | None, as_json: bool) -> None:
-    """Let a paused agent go on."""
+    """Resume a paused agent."""
     _act(invocation.api(), name, agent_id, action="resume", as_json=as_json)
 
 
@@ -99,7 +99,7 @@ def resume(invocation: Invocation, name: str, *, agent_id: str | None, as_json: 
 @json_option()
 @pass_invocation
 def interrupt(invocation: Invocation, name: str, *, agent_id: str | None, as_json: bool) -> None:
-    """Break off what an agent does now."""
+    """Interrupt what an agent does now."""
     _act(invocation.api(), name, agent_id, action="interrupt", as_json=as_json)
 
 
@@ -109,7 +109,7 @@ def interrupt(invocation: Invocation, name: str, *, agent_id: str | None, as_jso
 @json_option()
 @pass_invocation
 def stop(invocation: Invocation, name: str, *, agent_id: str | None, as_json: bool) -> None:
-    """End an agent and everything it started."""
+    """Stop an agent and everything it started."""
     _act(invocation.api(), name, agent_id, action="stop", as_json=as_json)
 
 
@@ -117,7 +117,7 @@ def stop(invocation: Invocation, name: str, *, agent_id: str | None, as_json: bo
 @sandbox_argument()
 @click.argument("prompt")
 @agent_option()
-@click.option("--wait", "waits", is_flag=True, help="Wait until it takes a prompt.")
+@click.option("--wait", "waits", is_flag=True, help="Wait until it accepts a prompt.")
 @json_option()
 @pass_invocation
 def ask(
@@ -208,7 +208,7 @@ def _asked(ask_once: Callable[[], Agent], *, waits: bool) -> Agent:
 
 
 def _which(api: Client, name: str, wanted: str | None) -> Agent:
-    """The agent meant: by id or name, else the only one that has not ended."""
+    """Return the agent by id or name, else the only one that has not ended."""
     agents = api.agents.list(name).agents
     if wanted is not None:
         found = [one for one in agents if wanted in (one.id, one.agent)]
@@ -234,7 +234,7 @@ def _show(agent: Agent, *, as_json: bool) -> None:
 
 
 def _line(card: Card) -> str:
-    """One card on one line, with its options when it waits."""
+    """Return one card on one line, with its options when it waits."""
     words = " ".join(filter(None, (card.title, card.text)))
     line = f"{card.id}  {card.kind}  {card.state}  {' '.join(words.split())}"
     options = ", ".join(one.id for one in card.options)

@@ -44,7 +44,7 @@ def command(
     limit: int,
     as_json: bool,
 ) -> None:
-    """Show what happened, and follow what happens."""
+    """Show past events, and follow new ones."""
     api = invocation.api()
     query = (("stream", _stream(api, stream)),) if stream else ()
     if follow:
@@ -74,7 +74,7 @@ def _stream(api: Client, text: str) -> str:
 
 
 def _follow(api: Client, query: tuple[tuple[str, str], ...], last: str, *, as_json: bool) -> None:
-    """Over as many connections as it takes; each goes on after the last event shown."""
+    """Show events over as many connections as it takes; each resumes after the last one shown."""
     told = False
     while True:
         place = (("Last-Event-ID", last),) if last else ()

@@ -18,7 +18,7 @@ POLL_SECONDS = 0.5
 @json_option()
 @pass_invocation
 def command(invocation: Invocation, name: str, *, follow: bool, as_json: bool) -> None:
-    """Show how a sandbox was made, step by step."""
+    """Show how a sandbox was created, step by step."""
     api = invocation.api()
     sandbox_id = api.sandboxes.get(name).sandbox_id
     told = 0

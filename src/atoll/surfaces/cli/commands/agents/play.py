@@ -59,7 +59,7 @@ def command(invocation: Invocation, recording: str, *, speed: float, idle_limit:
 
 
 def _opened(invocation: Invocation, recording: str) -> BinaryIO:
-    """The file, fetched first when it lies in a sandbox."""
+    """Open the file, fetched first when it lies in a sandbox."""
     path = Path(recording)
     name, colon, wanted = recording.partition(":")
     if path.exists() or not colon:
@@ -85,7 +85,7 @@ def _header(file: BinaryIO, recording: str) -> Header:
 
 
 def _events(file: BinaryIO) -> Iterator[Event]:
-    """The events as they are played: in version 2 times count from the start."""
+    """Yield the events as they are played: in version 2 times count from the start."""
     file.seek(0)
     absolute = read_header(file.readline(MAX_LINE_BYTES)).version == 2
     last = 0.0

@@ -18,7 +18,7 @@ MAX_PROFILE_BYTES = 256 * 1024
 
 @click.group("profile")
 def command() -> None:
-    """Look at, check, save and delete profiles."""
+    """Show, check, save and delete profiles."""
 
 
 @command.command("list")
@@ -68,7 +68,7 @@ def show(invocation: Invocation, profile: str, *, version: str | None, as_json: 
 @json_option()
 @pass_invocation
 def save(invocation: Invocation, file: Path, *, as_json: bool) -> None:
-    """Keep the profile in FILE (YAML or JSON; `-` is stdin)."""
+    """Save the profile in FILE (YAML or JSON; `-` is stdin)."""
     text = _read(file)
     from atoll.domain.profile.schema import read_profile
 
@@ -101,7 +101,7 @@ def delete(invocation: Invocation, profile: str, *, version: str | None, yes: bo
 @command.command("validate")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
 def validate(file: Path) -> None:
-    """Say whether FILE is a good profile, without a server."""
+    """Check the profile in FILE, without a server."""
     from atoll.domain.profile.schema import read_profile
 
     profile = read_profile(_read(file))

@@ -61,7 +61,7 @@ def command(
 
 
 def the_terminal(api: Client, name: str, wanted: str | None, *, recorded: bool = False) -> str:
-    """The terminal that is meant: the one named, else the only one that runs (and is recorded).
+    """Return the terminal named, else the only one that runs (and is recorded).
     Raises `NotFound`, `Conflict`."""
     if wanted is not None:
         return wanted
@@ -123,7 +123,7 @@ def _export(api: Client, name: str, recording: str, output: str | None) -> None:
 
 
 def _opened(output: str | None) -> AbstractContextManager[BinaryIO | Guarded]:
-    """Where it goes. A new file is its owner's only: it shows what a terminal showed."""
+    """Open the output. A new file is its owner's only: it shows what a terminal showed."""
     if output is None:
         return nullcontext(Guarded(sys.stdout.buffer))
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC

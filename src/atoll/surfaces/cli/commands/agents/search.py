@@ -51,7 +51,7 @@ def command(
 
 
 def _line(match: Match) -> str:
-    """Where it is, what ran there, and the line."""
+    """Return where the line is, what ran there, and the line."""
     seconds = match.value.get("seconds")
     if isinstance(seconds, int | float):
         where = f"{match.recording_id} {int(seconds) // 60}:{int(seconds) % 60:02d}"

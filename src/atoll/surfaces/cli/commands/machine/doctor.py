@@ -20,7 +20,7 @@ from atoll.surfaces.cli.console.output import clean, painted, show_json
 @json_option()
 @pass_invocation
 def command(invocation: Invocation, name: str | None, *, home: str | None, as_json: bool) -> None:
-    """Say what this machine can isolate, or what protects one sandbox.
+    """Report what this machine can isolate, or what protects one sandbox.
 
     Without NAME it looks at this machine, and exits with 1 when something without which no
     sandbox is safe is missing. With NAME it shows the safety layers of that sandbox.

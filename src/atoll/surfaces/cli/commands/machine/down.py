@@ -21,7 +21,7 @@ from atoll.surfaces.cli.console.waiting import LIVE
 @yes_option()
 @pass_invocation
 def command(invocation: Invocation, *, home: str | None, yes: bool) -> None:
-    """End every sandbox here and Atoll itself.
+    """Stop every sandbox on this machine, and Atoll itself.
 
     Workspaces stay: stopped sandboxes can be started after the next `atoll up`.
     """

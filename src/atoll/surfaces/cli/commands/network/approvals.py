@@ -1,4 +1,4 @@
-"""`atoll approvals`: what sandboxes ask for and wait to hear."""
+"""`atoll approvals`: list requests for approval."""
 
 import click
 
@@ -14,7 +14,7 @@ from atoll.surfaces.cli.console.output import note, say, show_json
 @json_option()
 @pass_invocation
 def command(invocation: Invocation, *, everything: bool, as_json: bool) -> None:
-    """List what sandboxes ask for."""
+    """List requests for approval."""
     query = () if everything else (("state", "pending"),)
     answered = invocation.api().approvals.list(query=query)
     if as_json:
@@ -24,11 +24,11 @@ def command(invocation: Invocation, *, everything: bool, as_json: bool) -> None:
     for approval in found:
         show(approval)
     if not found:
-        note("nothing waits for you")
+        note("no requests are pending")
 
 
 def show(approval: Approval) -> None:
-    """One question as every surface shows it."""
+    """Show one request, as every surface shows it."""
     times = approval.times
     again = f", asked {times} times" if times > 1 else ""
     say(f"{approval.approval_id}  {approval.state}{_since(approval)}{again}")

@@ -33,14 +33,14 @@ from atoll.surfaces.cli.console.output import note, say, show_json
 def command(
     invocation: Invocation, approval: str, *, reach: str, ttl: str | None, as_json: bool
 ) -> None:
-    """Say yes to what a sandbox asks for."""
+    """Approve a request."""
     if not sys.stdin.isatty():
         raise Forbidden("approving needs a person at a terminal: run it in one, or use the page")
     api = invocation.api()
     asked = api.approvals.get(approval)
     show(asked)
     confirmation = api.approvals.confirmation(approval)
-    note(f"To say yes ({reach}), type: {confirmation.words}")
+    note(f"To approve ({reach}), type: {confirmation.words}")
     words = click.prompt("Words", default="", show_default=False, err=True)
     body: dict[str, Json] = {"for": reach, "shown": asked.digest, "words": words or "-"}
     if ttl is not None:

@@ -12,7 +12,7 @@ from atoll.surfaces.cli.console.output import say, show_json
 @json_option()
 @pass_invocation
 def command(invocation: Invocation, approval: str, *, as_json: bool) -> None:
-    """Say no to what a sandbox asks for.
+    """Deny a request.
 
     The same is not asked again for a quarter of an hour.
     """

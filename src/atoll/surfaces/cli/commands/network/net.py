@@ -23,7 +23,7 @@ class _Network(UsualVerb):
 
 @click.group("net", cls=_Network)
 def command() -> None:
-    """Show and switch what a sandbox may reach."""
+    """Show and change what a sandbox may reach."""
 
 
 @command.command("show")

@@ -1,4 +1,4 @@
-"""`atoll revoke`: a person takes back a yes."""
+"""`atoll revoke`: revoke an approval."""
 
 import click
 
@@ -12,7 +12,7 @@ from atoll.surfaces.cli.console.output import say, show_json
 @json_option()
 @pass_invocation
 def command(invocation: Invocation, approval: str, *, as_json: bool) -> None:
-    """Take back a yes.
+    """Revoke an approval.
 
     At once, also from what streams because of it.
     """

@@ -97,7 +97,7 @@ def list_(invocation: Invocation, *, as_json: bool) -> None:
 @json_option()
 @pass_invocation
 def rotate(invocation: Invocation, name: str, *, scope: str | None, as_json: bool) -> None:
-    """Give NAME another value, in every running sandbox at once."""
+    """Rotate the value of NAME, in every running sandbox at once."""
     answered = invocation.api().secrets.rotate(name, _value(name), scope=scope)
     if as_json:
         show_json(answered.value)
@@ -119,7 +119,7 @@ def remove(invocation: Invocation, name: str, *, scope: str | None, yes: bool) -
 
 
 def _body(said: dict[str, object]) -> dict[str, Json]:
-    """The wish as the API takes it; what was not said is left out. Raises `Invalid`."""
+    """Return the body of the request, without what was not given. Raises `Invalid`."""
     kinds = [word for word in ("provider", "custom", "remote") if said[word]]
     if len(kinds) > 1:
         raise Invalid("a secret is for one thing: --provider, --custom or --git")
@@ -139,7 +139,7 @@ def _body(said: dict[str, object]) -> dict[str, Json]:
 
 
 def _with_look_alikes(said: dict[str, object]) -> bool:
-    """Whether hosts have letters beyond ASCII; shows both spellings of each."""
+    """Return whether hosts have letters beyond ASCII; show both spellings of each."""
     hosts, urls = said["hosts"], (said["base_url"], said["remote"])
     use = Use(
         Purpose.CUSTOM,
@@ -154,7 +154,7 @@ def _with_look_alikes(said: dict[str, object]) -> bool:
 
 
 def _value(name: str) -> str:
-    """From a hidden prompt, or all of standard input but one line end at its end."""
+    """Read a hidden prompt, or standard input without one line end at its end."""
     if sys.stdin.isatty():
         prompted: str = click.prompt(f"Value of {name}", hide_input=True, err=True)
         return prompted

@@ -9,7 +9,7 @@ from atoll.surfaces.cli.console.output import say, show_json
 
 @click.group("vault")
 def command() -> None:
-    """Look after the keys secrets are sealed under."""
+    """Manage the keys that encrypt secrets."""
 
 
 @command.command("rotate-master")

@@ -1,4 +1,4 @@
-"""`atoll attach`: choose the sandbox and the terminal, then sit down at it."""
+"""`atoll attach`: choose the sandbox and the terminal, then attach to it."""
 
 import asyncio
 import secrets
@@ -77,7 +77,7 @@ def command(
     control_key: str,
     clipboard: bool,
 ) -> None:
-    """Sit down at a sandbox's terminal."""
+    """Attach to a sandbox's terminal."""
     if terminal and new:
         raise click.UsageError("Give --terminal or --new, not both.")
     if read_only and take:
@@ -111,7 +111,7 @@ def awake(api: Client, sandbox: Sandbox) -> Sandbox:
 def attach_terminal(
     invocation: Invocation, sandbox: Sandbox, options: AttachOptions, *, tty: RawTty
 ) -> int:
-    """Sit down until it is over; returns the exit code. The tty is as before afterwards."""
+    """Attach until the end. Return the exit code; the tty is as before afterwards."""
     # Loaded only now: the WebSocket client takes longer to load than most commands to run.
     from atoll.surfaces.cli.attach.connection import Target
     from atoll.surfaces.cli.attach.session import AttachClient
@@ -144,7 +144,7 @@ def attach_terminal(
 def _terminal(
     api: Client, sandbox: Sandbox, options: AttachOptions, size: tuple[int, int]
 ) -> tuple[str, bool]:
-    """The terminal's id, and whether it was opened just now."""
+    """Return the terminal's id, and whether it was opened just now."""
     sandbox_id = sandbox.sandbox_id
     if options.terminal:
         api.terminals.get(sandbox_id, options.terminal)
@@ -165,7 +165,7 @@ def _terminal(
 
 
 def _gone(api: Client, sandbox_id: str, name: str) -> str:
-    """Why the sandbox cannot be gone on with; empty while it can, or nobody can say."""
+    """Return why the sandbox cannot be attached again; empty while it can, or that is unknown."""
     try:
         sandbox = api.sandboxes.get(sandbox_id)
     except NotFound:

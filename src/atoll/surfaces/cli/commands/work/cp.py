@@ -39,7 +39,7 @@ class Place:
     path: str
 
     def within(self, name: str) -> "Place":
-        """The entry `name` below it."""
+        """Return the entry `name` below it."""
         return Place(self.sandbox, f"{self.path.rstrip('/')}/{name}" if self.path else name)
 
 
@@ -78,13 +78,13 @@ def _place(text: str) -> Place | None:
 
 
 def _kind(api: Client, place: Place) -> str:
-    """`file`, `dir`, `symlink`, `other`, or empty when there is nothing."""
+    """Return `file`, `dir`, `symlink`, `other`, or empty when there is nothing."""
     entry = _entry(api, place)
     return "" if entry is None else entry.type
 
 
 def _entry(api: Client, place: Place) -> Entry | None:
-    """What is there, None when there is nothing."""
+    """Return what is at the place, None when there is nothing."""
     try:
         return api.files.stat(place.sandbox, place.path or ".")
     except NotFound as error:
@@ -94,7 +94,7 @@ def _entry(api: Client, place: Place) -> Entry | None:
 
 
 def _no_such_file(api: Client, place: Place) -> bool:
-    """Whether it is the file that is missing, not the sandbox (which raises `NotFound`)."""
+    """Return whether the file is missing, not the sandbox (which raises `NotFound`)."""
     api.sandboxes.get(place.sandbox)
     return True
 
@@ -149,7 +149,7 @@ def _check(place: Place, landing: Path, *, size: int) -> None:
 
 
 def _landing(target: str, place: Place) -> Path:
-    """As `cp` does: into an existing folder under the source's own name, else that name."""
+    """Return the target as `cp` does: in an existing directory under the source's own name."""
     path = Path(target)
     if path.is_dir():
         name = PurePosixPath(place.path).name

@@ -40,7 +40,7 @@ def command(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Take sandboxes away for good.
+    """Destroy sandboxes for good.
 
     Work that nobody has outside is told first. Its files can be kept: they are written to
     ~/atoll-kept/NAME, with a bundle of the new commits beside them, before anything is destroyed.
@@ -71,7 +71,7 @@ def command(
 
 
 def _chosen(api: Client) -> list[Sandbox]:
-    """Those a person chooses from the list. Raises a usage error when nobody can be asked."""
+    """Return those a person chooses. Raises a usage error when nobody can be asked."""
     if not can_ask():
         raise click.UsageError("Missing argument 'NAME...'.")
     there = list(api.sandboxes.list())

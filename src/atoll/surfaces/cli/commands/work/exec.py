@@ -72,7 +72,7 @@ def command(
 
 
 def _only_reap(argv: tuple[str, ...], line: str | None, *, follow: str | None, reap: bool) -> bool:
-    """Whether --reap stands alone. Raises a usage error unless exactly one thing is asked for."""
+    """Return whether --reap stands alone. Raises a usage error unless one thing is requested."""
     ways = bool(argv) + (line is not None) + (follow is not None)
     if ways > 1 or not (ways or reap):
         raise click.UsageError("Give a command after `--`, or --shell LINE, or --follow EXEC_ID.")
@@ -108,7 +108,7 @@ def _wish(
 
 
 def variables(pairs: tuple[str, ...]) -> dict[str, str]:
-    """`K=V` words as a mapping. Raises a usage error for a word without `=`."""
+    """Return `K=V` words as a mapping. Raises a usage error for a word without `=`."""
     found: dict[str, str] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")

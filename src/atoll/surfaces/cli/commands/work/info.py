@@ -41,7 +41,7 @@ def command(invocation: Invocation, name: str | None, *, as_json: bool) -> None:
 
 
 def _left_running(api: Client, sandbox: Sandbox) -> Processes:
-    """What programs that ended have left; empty where nothing runs or answers."""
+    """Return what ended programs left running; empty where nothing runs or answers."""
     if sandbox.state in RUNNING:
         with suppress(AtollError):
             return api.sandboxes.processes(sandbox.sandbox_id)
@@ -99,7 +99,7 @@ def _lines(sandbox: Sandbox) -> list[tuple[str, str]]:
 
 
 def _instructions(setup: Setup) -> list[tuple[str, str]]:
-    """The first line of the agent's instructions, and whether an agent has them."""
+    """Return the first line of the agent's instructions, and whether an agent has them."""
     words = setup.instructions.strip()
     source = setup.instructions_ref
     if not words:

@@ -50,7 +50,7 @@ def _state(sandbox: Sandbox) -> str:
 
 
 def age(at: str) -> str:
-    """How long ago an RFC 3339 time was, in its largest unit: `3h`; `-` when unknown."""
+    """Return how long ago an RFC 3339 time was, in its largest unit: `3h`; `-` when unknown."""
     since = seconds_since(at)
     if since is None:
         return "-"

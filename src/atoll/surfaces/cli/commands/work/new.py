@@ -108,7 +108,7 @@ def command(
     as_json: bool,
     **words: str | tuple[str, ...] | None,
 ) -> None:
-    """Make a sandbox, from a repository if you name one, and sit down in it.
+    """Create a sandbox, from a repository if you name one, and attach to it.
 
     BRANCH is made from FROM-BRANCH (default: the repository's own) unless it is there already.
     What is said goes before a preset or the last plan.
@@ -228,7 +228,7 @@ def _wish(plan: Plan, name: str | None, found: list[Origin]) -> dict[str, Json]:
 
 
 def _setup(instructions: str) -> dict[str, Json]:
-    """Where the instructions are, or the words of a file here. Raises `Invalid`."""
+    """Return where the instructions are, or the text of a local file. Raises `Invalid`."""
     if instructions.startswith(REPO):
         return {"instructions_ref": instructions}
     try:
@@ -238,7 +238,7 @@ def _setup(instructions: str) -> dict[str, Json]:
 
 
 def _seat(plan: Plan, found: list[Origin]) -> str | None:
-    """Who asks, for profiles with one sandbox a consumer: a person at one repository and branch."""
+    """Return the consumer, for profiles with one sandbox each: a repository and its branch."""
     if not found:
         return plan.mirror
     first = found[0].wish

@@ -36,7 +36,7 @@ def command(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Destroy sandboxes nobody needs any more."""
+    """Destroy sandboxes that nobody needs any more."""
     least = _seconds(older_than)
     if kept:
         _prune_kept(invocation, least, Manner(yes=yes, dry_run=dry_run, as_json=as_json))

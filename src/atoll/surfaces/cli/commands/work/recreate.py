@@ -37,7 +37,7 @@ def command(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Make a sandbox afresh under the same id, saving its work first."""
+    """Recreate a sandbox under the same id, saving its work first."""
     api = invocation.api()
     sandbox = api.sandboxes.get(name)
     keeping = Keeping(to, with_secrets, quiet=as_json)

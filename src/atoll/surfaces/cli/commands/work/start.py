@@ -26,7 +26,7 @@ from atoll.surfaces.cli.console.waiting import name_of, wait_ready
 def command(
     invocation: Invocation, names: tuple[str, ...], *, resume_agent: bool | None, as_json: bool
 ) -> None:
-    """Bring up sandboxes that stopped, expired or failed, with the files they had.
+    """Start sandboxes that stopped, expired or failed, with the files they had.
 
     Agents that ran when they stopped go on in the conversations they had."""
     api = invocation.api()
@@ -46,7 +46,7 @@ def command(
 
 
 def _agents(api: Client, up: Sandbox, *, own: bool) -> list[str]:
-    """The agents that went on; with `own` and none, its own is opened in its last conversation."""
+    """Return the agents that resumed; with `own` and none, start its own agent."""
     try:
         listed = api.agents.list(up.sandbox_id).agents
     except AtollError:

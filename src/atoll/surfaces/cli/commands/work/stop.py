@@ -15,7 +15,7 @@ from atoll.surfaces.cli.transfer.unpulled import look, tell
 @json_option()
 @pass_invocation
 def command(invocation: Invocation, names: tuple[str, ...], *, as_json: bool) -> None:
-    """End what runs in sandboxes and keep their workspaces."""
+    """Stop sandboxes and keep their workspaces."""
     api = invocation.api()
     stopped: list[Json] = []
     for name in names:
