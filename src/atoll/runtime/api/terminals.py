@@ -95,7 +95,7 @@ class _Handlers:
     async def farewell(self, request: web.Request) -> web.Response:
         body = await read_json(request, FarewellBody)
         for terminal in self._parts.terminals.all():
-            terminal.dismiss(body.reason, body.guest_reason)
+            terminal.audience.dismiss(body.reason, body.guest_reason)
         # The journal is collected next, for the last time.
         self._parts.settle_audit()
         return web.Response(status=204)

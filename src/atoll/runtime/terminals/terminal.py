@@ -1,8 +1,8 @@
-"""One terminal: a PTY, its scrollback, the viewers on it and the one who drives.
+"""One terminal: a PTY, its scrollback and the one who drives.
 
-Who drives is `control`'s; `domain.terminal.driver` decides when output waits. The
-program's exit status and the end of its output are two events: a background job may hold
-the terminal open after its leader has gone.
+`audience` holds who watches, `control` who drives; `domain.terminal.driver` decides when output
+waits. The program's exit status and the end of its output are two events: a background job may
+hold the terminal open after its leader has gone.
 """
 
 import asyncio
@@ -20,6 +20,7 @@ from atoll.ports.spawner import Process
 from atoll.runtime.alarm import Alarm
 from atoll.runtime.execs.ends import end_of
 from atoll.runtime.stage import Flow, Stage
+from atoll.runtime.terminals.audience import Audience
 from atoll.runtime.terminals.control import Control, HeldUntil
 from atoll.runtime.terminals.control_audit import ControlAudit, Record
 from atoll.runtime.terminals.marks import Marks
@@ -28,7 +29,7 @@ from atoll.runtime.terminals.observer import Author, Observer
 from atoll.runtime.terminals.record import TerminalSpec
 from atoll.runtime.terminals.sizing import Sizing
 from atoll.runtime.terminals.typing_priority import TypingPriority
-from atoll.runtime.terminals.viewers.viewer import CLOSE_SANDBOX_ENDED, CLOSE_SUPERSEDED, Viewer
+from atoll.runtime.terminals.viewers.viewer import CLOSE_SUPERSEDED, Viewer
 from atoll.runtime.terminals.waiting import Taken
 from atoll.wire.attach import (
     Driven,
@@ -103,8 +104,7 @@ class Terminal:
         levels = watermarks(spec.ring_bytes)
         self.ack_every = levels.ack_every
         self._driving = Driving(levels)
-        self._viewers: dict[str, Viewer] = {}
-        self._wishes: dict[str, Size] = {}
+        self.audience = Audience()
         self._title = ""
         self._loop = asyncio.get_running_loop()
         self._alarm = Alarm(self._tick)
@@ -124,7 +124,7 @@ class Terminal:
     @property
     def viewers(self) -> int:
         """How many connections watch."""
-        return len(self._viewers)
+        return len(self.audience)
 
     def shown(self) -> TerminalRecord:
         """The contract's view of it."""
@@ -141,7 +141,7 @@ class Terminal:
             title=self._title,
             offset=self.scrollback.end,
             ring_start=self.scrollback.start,
-            viewers=len(self._viewers),
+            viewers=len(self.audience),
             driver=self._driving.driver,
             recording=self.recording is not None,
         )
@@ -151,20 +151,19 @@ class Terminal:
     def join(
         self, viewer: Viewer, offset: int, *, wish: Size | None = None, take: bool = False
     ) -> None:
-        """Seat a viewer whose first byte will be `offset`; the same client's older connection
+        """Add a viewer whose first byte will be `offset`; the same client's older connection
         is closed as superseded. `wish` is the size it would like, `take` that it wants control
         now. Raises `ValueError` for a client id that is somebody else's (`client_for`)."""
-        older = self._viewers.pop(viewer.client, None)
-        self._wishes.pop(viewer.client, None)
+        older = self.audience.remove(viewer.client)
         if wish is not None:
-            self._wishes[viewer.client] = wish
+            self.audience.want_size(viewer.client, wish)
         self._driving.joined(viewer.client, offset, self._loop.time())
         self.control.join(viewer.party, take=take)
         if self.drives(viewer):
             self._apply_wish()
         self._settle()
         # Only now among those who are told: its start message will say all this.
-        self._viewers[viewer.client] = viewer
+        self.audience.add(viewer)
         viewer.notify(self.control.state())
         for greeting in (self.greeting, self.recording):
             if greeting is not None:
@@ -173,19 +172,18 @@ class Terminal:
             older.link.end(CLOSE_SUPERSEDED, "superseded")
 
     def leave(self, viewer: Viewer) -> None:
-        """Unseat a viewer, unless its client is here by a newer connection."""
+        """Remove a viewer, unless its client has a newer connection."""
         if not self.is_newest(viewer):
             return
-        del self._viewers[viewer.client]
-        self._wishes.pop(viewer.client, None)
+        self.audience.remove(viewer.client)
         self._driving.left(viewer.client, self._loop.time())
         self.control.leave(viewer.client)
         self._settle()
         self._context.on_left(self.spec.id)
 
     def is_newest(self, viewer: Viewer) -> bool:
-        """Whether this connection is its client's newest."""
-        return self._viewers.get(viewer.client) is viewer
+        """Return whether this connection is its client's newest."""
+        return self.audience.find(viewer.client) is viewer
 
     def drives(self, viewer: Viewer) -> bool:
         """Whether this viewer's client is the driver."""
@@ -266,7 +264,7 @@ class Terminal:
 
     def wish(self, viewer: Viewer, size: Size) -> bool:
         """A viewer would like a size; only the driver's is taken now, others' when they drive."""
-        self._wishes[viewer.client] = size
+        self.audience.want_size(viewer.client, size)
         if not self.drives(viewer):
             return False
         self.resize(size)
@@ -374,8 +372,7 @@ class Terminal:
     def _show(self) -> None:
         """There is no more output for now: show what has come."""
         now, ready = self._loop.time(), self.scrollback.ready
-        for viewer in self._viewers.values():
-            viewer.poke(ready, now)
+        self.audience.poke(ready, now)
         self.scrollback.forget()
         self._settle()
 
@@ -392,8 +389,7 @@ class Terminal:
         self._ended.set()
         for observer in self.observers:
             observer.ended(self.ending)
-        for viewer in self._viewers.values():
-            viewer.pump()
+        self.audience.pump()
 
     # Keeping the driver's state and the world in line.
 
@@ -404,15 +400,9 @@ class Terminal:
         self._apply_wish()
         self._settle()
 
-    def dismiss(self, reason: str, guest_reason: str) -> None:
-        """Close every viewer's connection: the sandbox ends."""
-        for viewer in list(self._viewers.values()):
-            viewer.link.end(CLOSE_SANDBOX_ENDED, guest_reason if viewer.guest else reason)
-
     def tell(self, message: ServerMessage) -> None:
         """Tell everybody who watches."""
-        for viewer in self._viewers.values():
-            viewer.notify(message)
+        self.audience.tell(message)
 
     def _settle(self) -> None:
         if self.end is None:
@@ -427,7 +417,7 @@ class Terminal:
         self._settle()
 
     def _apply_wish(self) -> None:
-        wish = self._wishes.get(self._driving.driver or "")
+        wish = self.audience.wanted_size(self._driving.driver)
         if wish is not None and self.ending is None:
             self.resize(wish)
 

@@ -33,7 +33,8 @@ async def test_pings_of_a_client_that_reads_nothing_wait_as_one() -> None:
     async with runtime() as rt:
         terminal = await rt.open("python3", "-c", FLOOD)
         async with seated(rt, terminal, other("deaf")) as (wire, _):
-            viewer = rt.terminals.get(terminal)._viewers["deaf"]
+            viewer = rt.terminals.get(terminal).audience.find("deaf")
+            assert viewer is not None
             async with seated(rt, terminal, other("reader")) as (reader, _):
                 while viewer.link.roomy:
                     assert (await reader.frame())[0] >= 0
