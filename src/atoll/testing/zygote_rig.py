@@ -1,7 +1,7 @@
-"""A zygote of your own, with a home of its own, for tests of walls.
+"""A zygote with a home of its own, for tests of walls.
 
-`with zygote_rig() as rig:` starts it as a subprocess; leaving ends it and removes the
-home. `python -m atoll.testing.zygote_rig HOME` is that subprocess.
+`with zygote_rig() as rig:` starts it as a subprocess; leaving ends it and removes the home. `python
+-m atoll.testing.zygote_rig HOME` is that subprocess.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ SANDBOX_PROCESSES = 3
 
 @dataclass(slots=True)
 class ZygoteRig:
-    """A running zygote. `uid` is whose it is: 0, or the unprivileged one it was started as."""
+    """Running zygote. `uid` is its owner: 0, or the unprivileged uid it was started as."""
 
     home: Home
     process: subprocess.Popen[bytes]
@@ -43,7 +43,7 @@ class ZygoteRig:
     number: int = 0
 
     def connect(self) -> socket.socket:
-        """Return a connection of the control plane's."""
+        """Open a connection as the control plane does."""
         link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         link.settimeout(TIMEOUT_SECONDS)
         link.connect(str(self.home.socket))
@@ -60,14 +60,14 @@ class ZygoteRig:
                     return answered.answer
 
     def start(self, sandbox_id: str, **more: object) -> wire.Box:
-        """Start a sandbox that must come up."""
+        """Start a sandbox and return it; fails when it does not start."""
         request = wire.Start(sandbox_id, 1, "box", **more)  # type: ignore[arg-type]
         answer = self.ask(request)
         assert isinstance(answer, wire.Started), answer
         return answer.box
 
     def pooled(self) -> dict[str, SandboxRecord]:
-        """Return the sandboxes that stand ready, by name."""
+        """Return the pooled sandboxes that are ready, by name."""
         known = {
             path.parent.name: record.load(path)
             for path in self.home.boxes.glob(f"{POOL_PREFIX}*/box.json")
@@ -77,7 +77,7 @@ class ZygoteRig:
         }
 
     def await_pooled(self, count: int = 1) -> dict[str, SandboxRecord]:
-        """Wait until so many stand ready, and no other is on its way."""
+        """Wait until `count` pooled sandboxes are ready and no other is starting."""
         deadline = time.monotonic() + TIMEOUT_SECONDS
         while time.monotonic() < deadline:
             found = self.pooled()
@@ -85,28 +85,31 @@ class ZygoteRig:
             if len(found) == len(made) == count:
                 return found
             time.sleep(POLL_SECONDS)
-        raise AssertionError(f"{count} spares were awaited; there are {self.pooled()}")
+        raise AssertionError(f"{count} pooled sandboxes were expected; there are {self.pooled()}")
 
     def say(self, box: wire.Box, *packets: str, fds: int = 0, hear: int = 0) -> list[str]:
-        """Have the (tiny) runtime of a sandbox say packets to the zygote, and hear so many."""
+        """Make the (tiny) runtime of a sandbox send packets to the zygote. Returns the `hear`
+        packets it received."""
         heard: list[str] = self._asked(box, {"say": packets, "fds": fds, "hear": hear})["heard"]
         return heard
 
     def inside(self, box: wire.Box, *argv: str) -> tuple[int, str]:
-        """Run a command in a sandbox (with the tiny runtime): (raw wait status, output)."""
+        """Run a command in a sandbox (with the tiny runtime). Returns the raw wait status and the
+        output."""
         answer = self._asked(box, {"argv": argv})
         return answer["status"], answer["output"]
 
     def eat(self, box: wire.Box, mib: int) -> bool:
-        """Have the (tiny) runtime of a sandbox take memory for good; whether it survived that."""
+        """Make the (tiny) runtime of a sandbox allocate memory for good. Returns whether it
+        survived."""
         try:
             return bool(self._asked(box, {"eat": mib})["eaten"] == mib)
         except (ConnectionError, ValueError):
             return False
 
     def run(self, box: wire.Box, source: str, given: object) -> Any:
-        """Have the (tiny) runtime of a sandbox run Python in its own process, with `given`; what
-        it left as `found`."""
+        """Run Python in the (tiny) runtime's own process, with `given`. Returns the value of
+        `found`."""
         return self._asked(box, {"run": source, "given": given})
 
     def _asked(self, box: wire.Box, request: dict[str, Any]) -> Any:
@@ -141,7 +144,7 @@ def zygote_rig(
 def start_zygote(
     home: Path, uid: int, *, pool_size: int = 0, subordinates: bool = False
 ) -> subprocess.Popen[bytes]:
-    """Start the subprocess; returns it listening."""
+    """Start the subprocess and return it once it listens."""
     read, write = os.pipe()
     words = (str(home), str(write), str(uid), str(pool_size), str(int(subordinates)))
     process = subprocess.Popen(
@@ -156,7 +159,7 @@ def start_zygote(
 
 
 def main() -> None:
-    """Run the subprocess: it drops to the uid after its imports, which may lie in a private
+    """Run the subprocess. It drops to the uid after its imports, which may lie in a private
     home."""
     kernel.forbid_cores()
     home = Path(sys.argv[1])

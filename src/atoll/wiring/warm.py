@@ -1,7 +1,7 @@
-"""A rehearsal for the zygote: what every runtime does, done once before the fork.
+"""The warm-up of the zygote: the common work of every runtime, run once before the first fork.
 
-Python writes into the pages of the code it runs for the first time. Done before the fork,
-those pages stay shared by all runtimes: about 1 MiB less for each. No sandbox takes part.
+Python writes to the pages of code that it runs for the first time. After a warm-up those pages stay
+shared by all runtimes, which saves about 1 MiB in each. No sandbox takes part.
 """
 
 import asyncio
@@ -42,35 +42,35 @@ class _Nowhere:
     """A spawner without a sandbox."""
 
     async def spawn(self, spec: ProcessSpec) -> Process:
-        """Refuses."""
+        """Refuse to start a process."""
         raise Unavailable(f"a rehearsal runs nothing, not {spec.argv[0]}")
 
     async def open_pty(self, *, cols: int, rows: int) -> Pty:
-        """Refuses."""
+        """Refuse to open a terminal."""
         raise Unavailable(f"a rehearsal has no terminal of {cols} columns and {rows} rows")
 
     async def open_file(self, path: str, flags: int, mode: int = 0o644) -> int:
-        """Refuses."""
+        """Refuse to open a file."""
         raise Unavailable(f"a rehearsal has no file {path} ({flags:o}, {mode:o})")
 
     def tool(self, *args: str) -> tuple[str, ...]:
-        """Nothing to run."""
+        """Return the arguments unchanged."""
         return args
 
     async def left_running(self) -> Leftovers:
-        """Nothing runs."""
+        """Return that nothing runs."""
         return Leftovers((), more=False)
 
     async def end_left_running(self) -> None:
-        """Nothing runs."""
+        """Do nothing, since nothing runs."""
 
     async def close(self) -> None:
-        """Nothing to end."""
+        """Do nothing, since nothing is open."""
 
 
 def warm_up() -> None:
-    """Rehearse. Call it once, single-threaded, before the first fork and before `gc.freeze`;
-    no event loop, task or descriptor is left. Takes a fraction of a second."""
+    """Run the warm-up. Call it once, single-threaded, before the first fork and before `gc.freeze`.
+    It leaves no event loop, task or descriptor and takes a fraction of a second."""
     with tempfile.TemporaryDirectory(prefix="at") as folder:
         # Not uvloop: libuv opens pipes for the whole process, and a fork that closes what it
         # inherited would break them.

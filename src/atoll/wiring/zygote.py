@@ -1,6 +1,6 @@
-"""The zygote's entry: `python -m atoll.wiring.zygote --home H [--ready-fd N]`.
+"""The zygote's entry point: `python -m atoll.wiring.zygote --home H [--ready-fd N]`.
 
-Loads the runtime it will become and nothing of the control plane. Its log is stderr.
+It loads the runtime that its children become and nothing of the control plane. It logs to stderr.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from atoll.zygote.wall import cgroups
 
 
 def main() -> int:
-    """Run until SIGTERM; 1 with a sentence on stderr when it cannot begin."""
+    """Run until SIGTERM. Returns 1, with the reason on stderr, when the zygote cannot start."""
     kernel.forbid_cores()
     parser = argparse.ArgumentParser(prog="atoll-zygote")
     parser.add_argument("--home", type=Path, required=True)

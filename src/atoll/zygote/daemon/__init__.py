@@ -1,1 +1,1 @@
-"""The zygote as a program: its socket, its verbs, its children."""
+"""The zygote as a program: its socket, its verbs, its child processes."""

@@ -1,4 +1,4 @@
-"""What the zygote says of its sandboxes: records and endings in the words of the wire."""
+"""The zygote's answers about sandboxes: records, errors and exits as messages of the wire."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from atoll.zygote.start.host_resources import HostResources, RendezvousReady
 
 
 def box_answer(host: HostResources, known: SandboxRecord, entry: SandboxEntry | None) -> wire.Box:
-    """A sandbox, which lives where there is an `entry`."""
+    """Return the description of a sandbox; `entry` is None when only its files are kept."""
     return wire.Box(
         sandbox_id=known.sandbox_id,
         generation=known.generation,
@@ -29,7 +29,7 @@ def box_answer(host: HostResources, known: SandboxRecord, entry: SandboxEntry | 
 
 
 def awaited_answer(host: HostResources, entry: SandboxEntry, laid: RendezvousReady) -> wire.Awaited:
-    """What whoever builds a wall must know."""
+    """Return what a container engine must know to build the wall."""
     places, programs = host.home.box(entry.record.sandbox_id), host.programs
     return wire.Awaited(
         box=box_answer(host, entry.record, entry),
@@ -44,12 +44,12 @@ def awaited_answer(host: HostResources, entry: SandboxEntry, laid: RendezvousRea
 
 
 def refusal(error: AtollError) -> wire.Refused:
-    """An error as it goes over the wire."""
+    """Return the answer for an error."""
     return wire.Refused(kind_of(error.default_code), error.message)
 
 
 def kind_of(code: str) -> wire.Kind:
-    """An error's code as the wire knows it."""
+    """Return the wire's name for an error code."""
     for kind in get_args(wire.Kind):
         if kind == code:
             return cast(wire.Kind, kind)
@@ -57,7 +57,7 @@ def kind_of(code: str) -> wire.Kind:
 
 
 def describe_end(status: int) -> str:
-    """How a process ended, as the rest of a sentence."""
+    """Return how a process ended, as the rest of a sentence."""
     code = os.waitstatus_to_exitcode(status)
     if code < 0:
         return f"was killed by {signal.Signals(-code).name}"

@@ -1,7 +1,8 @@
-"""The zygote's children and its one wait: epoll over sockets, pidfds and the end of children.
+"""The zygote's child processes and its event loop: epoll over sockets, pidfds and exits of
+children.
 
-Nothing here knows what a child is for. Everything is a callback on one thread: no task,
-no lock. A child talks back by packets on a socket of its own.
+Nothing here knows the purpose of a child. Everything is a callback on one thread, without tasks or
+locks. A child reports by packets on a socket of its own.
 """
 
 import contextlib
@@ -30,8 +31,8 @@ Packet = Callable[[bytes, list[int]], None]
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A process of ours. `channel` is our end of its socket, closed once it ended; `pidfd` is
-    closed by whoever forked it."""
+    """A child process. `channel` is our end of its socket and is closed when it ends. Whoever
+    forked the child closes `pidfd`."""
 
     pid: int
     pidfd: int
@@ -40,7 +41,7 @@ class Child:
 
 @dataclass(slots=True)
 class Loop:
-    """One epoll loop. Callbacks run to completion; what they raise ends the zygote."""
+    """An epoll loop. Callbacks run to completion; an exception in one ends the zygote."""
 
     _epoll: select.epoll = field(default_factory=select.epoll)
     _ready: dict[int, Callable[[], None]] = field(default_factory=dict)
@@ -60,7 +61,7 @@ class Loop:
         self._writable[fd] = call
 
     def unwatch(self, fd: int) -> None:
-        """No longer watch `fd`; not watching it is fine."""
+        """Stop watching `fd`, if it is watched."""
         self._writable.pop(fd, None)
         if self._ready.pop(fd, None) is not None:
             self._epoll.unregister(fd)
@@ -70,11 +71,12 @@ class Loop:
         self._timers.append((time.monotonic() + seconds, call))
 
     def stop(self) -> None:
-        """Let `run` return."""
+        """Make `run` return."""
         self._stopping = True
 
     def run(self, on_terminate: Callable[[], None]) -> None:
-        """Until `stop`. SIGTERM and SIGINT call `on_terminate`, those that waited blocked, too."""
+        """Run until `stop`. SIGTERM and SIGINT call `on_terminate`, including those that were
+        blocked before."""
         woken, waker = socket.socketpair()
         woken.setblocking(False)
         waker.setblocking(False)
@@ -118,7 +120,8 @@ class Loop:
             item[1]()
 
     def _reap(self) -> None:
-        """Every ended child, and every orphan of a runtime that fell to us as subreaper."""
+        """Wait for every ended child, and for orphans of runtimes that were reparented to this
+        subreaper."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -133,8 +136,8 @@ class Loop:
     def fork(
         self, body: Callable[[socket.socket], None], packet: Packet, ended: Callable[[int], None]
     ) -> Child:
-        """Run `body` in a child with its end of a socket. All packets are delivered before
-        `ended` is called."""
+        """Run `body` in a child with its end of a socket. All packets are delivered before `ended`
+        is called."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         pid = os.fork()
         if pid == 0:
@@ -173,7 +176,8 @@ def _drain(sock: socket.socket) -> None:
 
 
 def _deliver(sock: socket.socket, packet: Packet) -> bool:
-    """One packet; False at the end, without telling: `ended` comes anyway."""
+    """Deliver one packet. Returns False at the end of the stream, without a callback: `ended`
+    follows anyway."""
     data, fds, _flags, _peer = socket.recv_fds(sock, MAX_PACKET_BYTES, MAX_PACKET_FDS)
     for fd in fds:
         os.set_inheritable(fd, False)
@@ -198,7 +202,8 @@ def _be_child(body: Callable[[socket.socket], None], channel: socket.socket) -> 
 
 
 def detach(keep: set[int]) -> None:
-    """In a child: a session of its own, and no descriptor of the zygote's but `keep`."""
+    """Start a session of its own in a child, and close every descriptor of the zygote's but
+    `keep`."""
     os.setsid()
     kernel.close_others({0, 1, 2, *keep})
     os.chdir("/")

@@ -107,7 +107,7 @@ def _checked(call: str, result: int, *names: str) -> int:
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, *, data: str = "") -> None:
-    """mount(2)."""
+    """Call mount(2)."""
     result = _libc.mount(
         os.fsencode(source),
         os.fsencode(target),
@@ -119,7 +119,7 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, *, data: str
 
 
 def unmount(target: str) -> None:
-    """umount2(2), lazily: whoever still uses it keeps it until they are done."""
+    """Call umount2(2) lazily: current users of the mount keep it until they are done."""
     _checked("umount2", _libc.umount2(os.fsencode(target), MNT_DETACH), target)
 
 
@@ -168,12 +168,12 @@ def call(name: str, number: int, *arguments: object) -> int:
 
 
 def unshare(flags: int) -> None:
-    """unshare(2)."""
+    """Call unshare(2)."""
     _checked("unshare", _libc.unshare(flags))
 
 
 def setns(fd: int, kind: int) -> None:
-    """setns(2)."""
+    """Call setns(2)."""
     _checked("setns", _libc.setns(fd, kind))
 
 
@@ -209,18 +209,18 @@ def entered_mounts(namespace: int) -> Iterator[None]:
 
 
 def owner_of_namespace(fd: int) -> int:
-    """A descriptor of the user namespace that owns namespace `fd` (ioctl_ns(2))."""
+    """Return a descriptor of the user namespace that owns namespace `fd` (ioctl_ns(2))."""
     return fcntl.ioctl(fd, _NS_GET_USERNS)
 
 
 def prctl(option: int, value: int) -> None:
-    """prctl(2) with one argument."""
+    """Call prctl(2) with one argument."""
     result = _libc.prctl(option, ctypes.c_ulong(value), *([ctypes.c_ulong(0)] * 3))
     _checked("prctl", result, str(option))
 
 
 def name_process(name: str) -> None:
-    """What `ps` shows as the command's short name (15 bytes)."""
+    """Set the short name of this process that `ps` shows (15 bytes)."""
     _libc.prctl(PR_SET_NAME, name.encode()[:15], 0, 0, 0)
 
 
@@ -233,7 +233,7 @@ def drop_to(uid: int, groups: tuple[int, ...] = ()) -> None:
 
 
 def suspend_root(uid: int) -> None:
-    """Act as `uid` from now on: root is only remembered, until `resume_root` or `drop_to`."""
+    """Act as `uid` from now on. Root stays the saved id until `resume_root` or `drop_to`."""
     os.setgroups([])
     os.setresgid(uid, uid, 0)
     os.setresuid(uid, uid, 0)
@@ -241,17 +241,18 @@ def suspend_root(uid: int) -> None:
 
 
 def resume_root() -> None:
-    """Be root again after `suspend_root`."""
+    """Become root again after `suspend_root`."""
     os.setresuid(0, 0, 0)
     os.setresgid(0, 0, 0)
     _forbid_dumps()
 
 
 def forbid_cores() -> None:
-    """Leave no core of this process and its children, and let only root look into this one.
+    """Forbid core dumps of this process and its children, and let only root inspect this process.
 
-    RLIMIT_CORE counts for children and for what they exec, but not where core_pattern is a pipe;
-    not being dumpable stops that, too, but only until the next exec (core(5), prctl(2)).
+    RLIMIT_CORE applies to children and to programs they exec, but not where core_pattern is a pipe.
+    A process that is not dumpable leaves no core there either, but only until its next exec
+    (core(5), prctl(2)).
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     prctl(PR_SET_DUMPABLE, 0)
@@ -263,15 +264,17 @@ def _forbid_dumps() -> None:
 
 
 def is_dumpable() -> bool:
-    """Whether anybody but root may look into this process, or a core of it be written."""
+    """Return whether a user other than root may inspect this process, or a core of it may be
+    written."""
     state: int = _libc.prctl(PR_GET_DUMPABLE, *([ctypes.c_ulong(0)] * 4))
     return state == 1
 
 
 @contextlib.contextmanager
 def own_files_in_proc() -> Iterator[None]:
-    """Let this process write its own files in /proc: without root, one that is not dumpable may
-    not. Keep it short: until the end another process of this uid may look in."""
+    """Let this process write its own files in /proc, which the kernel denies to an undumpable
+    process without root. Keep it short: until the end another process of this uid may inspect this
+    one."""
     prctl(PR_SET_DUMPABLE, 1)
     try:
         yield
@@ -280,8 +283,8 @@ def own_files_in_proc() -> Iterator[None]:
 
 
 def lock_in_memory(value: bytes | str) -> bool:
-    """Keep the pages of a value that lives as long as this process out of swap and cores. Returns
-    whether the kernel did both. Copies of it that others made are not found."""
+    """Keep the pages of a value that lives as long as this process out of swap and core dumps.
+    Returns whether the kernel did both. Copies made elsewhere are not covered."""
     page = mmap.PAGESIZE
     start = id(value) // page * page
     size = -(-(id(value) + sys.getsizeof(value) - start) // page) * page
@@ -303,25 +306,25 @@ def close_others(keep: set[int]) -> None:
 
 
 def set_no_new_privileges() -> None:
-    """No later exec gains anything by setuid bits or file capabilities."""
+    """Make later execs ignore set-uid bits and file capabilities."""
     prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
 def filter_calls(number: int, instructions: bytes) -> None:
-    """Judge every later system call of this process by a filter, for good; `number` is that of
-    seccomp(2) here. Needs no_new_privs."""
+    """Apply a seccomp filter to every later system call of this process, for good. `number` is the
+    number of seccomp(2) here. Needs no_new_privs."""
     program = _Filter(len(instructions) // 8, instructions)
     reference = ctypes.byref(program)
     call("seccomp", number, _SECCOMP_SET_MODE_FILTER, _SECCOMP_ALL_THREADS, reference)
 
 
 def map_for_reading(fd: int, size: int) -> int:
-    """Where the first `size` bytes of a file are mapped from now on (mmap(2)), privately."""
+    """Map the first `size` bytes of a file privately and return the address (mmap(2))."""
     place = _libc.mmap(None, size, _PROT_READ, _MAP_PRIVATE, fd, 0)
     _checked("mmap", -1 if place == _MAP_FAILED else 0, str(fd))
     return int(place)
 
 
 def advise(place: int, size: int, advice: int) -> None:
-    """madvise(2)."""
+    """Call madvise(2)."""
     _checked("madvise", _libc.madvise(place, size, advice), hex(place))

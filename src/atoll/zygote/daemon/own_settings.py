@@ -1,8 +1,8 @@
 """The settings of `config.toml` that the zygote reads for itself.
 
-It trusts no control plane with them: the file counts only when the home's owner alone can have
-written it. A value that is missing or odd takes its default: the control plane's own reading of
-the file (`wiring.control.settings`) reports what is wrong.
+It trusts no control plane with them: the file counts only when nobody but the home's owner can have
+written it. A missing or invalid value takes its default. The control plane reads the same file
+(`wiring.control.settings`) and reports what is wrong.
 """
 
 import os
@@ -27,8 +27,8 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class OwnSettings:
-    """`mount_roots`, `share_memory`, `low_disk_mb`, `runtime_memory_mb` and `runtime_tasks`
-    (docs/use/settings.md)."""
+    """Settings of the zygote: `mount_roots`, `share_memory`, `low_disk_mb`, `runtime_memory_mb` and
+    `runtime_tasks` (docs/use/settings.md)."""
 
     mount_roots: tuple[str, ...] = ()
     share_memory: bool = False
@@ -38,7 +38,7 @@ class OwnSettings:
 
 
 def read_own_settings(home: Home) -> OwnSettings:
-    """Read them anew. Never raises."""
+    """Read the settings from the file. Never raises."""
     try:
         found = tomllib.loads(read_owned_file(home.root / "config.toml").decode())
     except (OSError, ValueError):
@@ -66,8 +66,7 @@ def _number(found: Any, usual: int, *, least: int = 0) -> int:
 
 
 def read_owned_file(path: Path) -> bytes:
-    """Return a small file that nobody but the zygote's own user can have written. Raises
-    `OSError`."""
+    """Return a small file that only the zygote's own user can have written. Raises `OSError`."""
     fd = os.open(path, _READ)
     try:
         found = os.fstat(fd)

@@ -1,4 +1,4 @@
-"""Unix sockets that one uid alone (and root) may come in by, and who did: mode and SO_PEERCRED."""
+"""Unix sockets that only one uid and root may connect to, by file mode and SO_PEERCRED."""
 
 import os
 import socket
@@ -8,8 +8,8 @@ _CREDENTIALS = struct.Struct("3i")
 
 
 def listen(path: str, owner: int, kind: socket.SocketKind, *, backlog: int) -> socket.socket:
-    """A listening socket, 0600 and `owner`'s from the first moment. Raises OSError, also when
-    something lies there already."""
+    """Return a listening socket with mode 0600 and owner `owner` from the first moment. Raises
+    `OSError`, also when the path exists already."""
     listener = socket.socket(socket.AF_UNIX, kind)
     try:
         old = os.umask(0o177)
@@ -27,7 +27,7 @@ def listen(path: str, owner: int, kind: socket.SocketKind, *, backlog: int) -> s
 
 
 def peer_credentials(connection: socket.socket) -> tuple[int, int]:
-    """Pid and uid of who connected."""
+    """Return the pid and uid of the process that connected."""
     raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     pid, uid, _gid = _CREDENTIALS.unpack(raw)
     return int(pid), int(uid)

@@ -1,7 +1,7 @@
-"""The zygote as a program: claim the home, clear up, lay the programs, serve.
+"""The zygote as a program: claim the home, clean up, install the wall's programs, serve.
 
-`wiring.zygote` calls `run` with the runtime to become; nothing of the control plane is
-loaded in this process.
+`wiring.zygote` calls `run` with the runtime to become. Nothing of the control plane is loaded in
+this process.
 """
 
 import fcntl
@@ -59,19 +59,20 @@ def run(
     starter: int | None = None,
     pool_size: int = POOL_SIZE,
 ) -> None:
-    """Be the zygote of the home at `root` until SIGTERM; `ready` is called once it listens.
-    `machine` is a descriptor of the machine's mount namespace, when ours is another. `starter` is
-    the link to whoever started it: its end without a byte ends the zygote, too. As root up to
-    `pool_size` sandboxes stand ready for the next starts.
+    """Run the zygote of the home at `root` until SIGTERM; call `ready` once it listens.
 
-    Raises `Conflict` when the home has one already, `Failed` with what the host lacks.
+    `machine` is a descriptor of the machine's mount namespace, when this process has another.
+    `starter` is a pipe to the process that started this one: its end without a byte ends the
+    zygote, too. As root a pool of up to `pool_size` sandboxes waits for the next starts.
+
+    Raises `Conflict` when the home has a zygote already, `Failed` with what the host lacks.
     """
     home = Home(root.resolve())
     control_uid = home.root.stat().st_gid if os.geteuid() == 0 else os.geteuid()
     _raise_file_limit()
     _make_folders(home)
     lock = _claim(home)
-    # From here on there is something to put away: who ends us waits until we can.
+    # From here on there is something to clean up: a signal to end waits until the loop runs.
     signal.pthread_sigmask(signal.SIG_BLOCK, TERMINATIONS)
     programs = install(home)
     etc_tree(home.roots)
@@ -124,8 +125,8 @@ def _subordinates(home: Home) -> Subordinates | None:
 
 
 def _watch_starter(loop: Loop, starter: int, withdraw: Callable[[], None]) -> None:
-    """End when the start that this zygote belongs to fails. Its socket goes first, so that the
-    next start makes a zygote of its own."""
+    """End the zygote when the start that it belongs to fails. Its socket is removed first, so that
+    the next start makes a zygote of its own."""
 
     def read() -> None:
         loop.unwatch(starter)
@@ -144,7 +145,7 @@ def _stop_listening(home: Home, server: ZygoteServer, listener: socket.socket) -
 
 
 def _raise_file_limit() -> None:
-    """Each sandbox costs the zygote eight descriptors."""
+    """Raise the limit of open files: each sandbox costs the zygote eight descriptors."""
     _soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(MAX_FILES, most), most))
 
@@ -168,7 +169,7 @@ def _report(host: HostResources) -> wire.Reported:
 
 
 def _claim(home: Home) -> int:
-    """Take the home's lock; waits while a zygote that no longer listens ends."""
+    """Take the home's lock. Waits while a zygote that no longer listens ends."""
     lock = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     deadline = time.monotonic() + CLAIM_SECONDS
     while True:
@@ -184,8 +185,8 @@ def _claim(home: Home) -> int:
 
 
 def _make_folders(home: Home) -> None:
-    """The folders a zygote writes to; as root they are root's own, so that whoever holds the
-    control plane's uid cannot put links where root writes."""
+    """Make the directories that the zygote writes to. As root they belong to root, so that a
+    process with the control plane's uid cannot put links where root writes."""
     mode = traversal_mode()
     home.run.mkdir(mode=mode, exist_ok=True)
     for folder in (home.run / "b", home.boxes, home.engine_mounts, home.roots, home.programs):

@@ -1,7 +1,8 @@
-"""The zygote's door: one SEQPACKET socket, a fixed list of verbs, one answer each.
+"""The zygote's server: one SEQPACKET socket, a fixed list of verbs, one answer to each request.
 
-It keeps root where it has it, so it reads little, believes nothing and does nothing but
-`wire.zygote.messages`'s verbs. Only the control plane's uid and root are heard (SO_PEERCRED).
+The process may hold root, so it reads little, trusts nothing and does nothing but the verbs of
+`wire.zygote.messages`. It accepts connections only from the control plane's uid and root
+(SO_PEERCRED).
 """
 
 import os
@@ -31,7 +32,8 @@ _BACKLOG = 16
 
 @dataclass(slots=True)
 class ZygoteServer:
-    """Hears requests and passes them on. `report` says what the host gives."""
+    """Server that receives requests and dispatches them. `report` returns what the host
+    provides."""
 
     loop: Loop
     boxes: Boxes
@@ -42,12 +44,12 @@ class ZygoteServer:
     _imports: int = 0
 
     def listen(self, listener: socket.socket) -> None:
-        """Hear whoever may connect to `listener`."""
+        """Accept connections on `listener`."""
         listener.setblocking(False)
         self.loop.watch(listener.fileno(), lambda: self._accept(listener))
 
     def unlisten(self, listener: socket.socket) -> None:
-        """Hear nobody new; those connected stay."""
+        """Accept no more connections; open ones stay."""
         self.loop.unwatch(listener.fileno())
         listener.close()
 
@@ -138,12 +140,13 @@ class ZygoteServer:
         os.close(child.pidfd)
 
     def broadcast(self, ended: wire.Ended) -> None:
-        """Push a death to every connected control plane."""
+        """Push the end of a sandbox to every connected control plane."""
         for connection in list(self._connections.values()):
             self._send(connection, 0, ended)
 
     def _send(self, connection: socket.socket, number: int, answer: wire.Answer) -> None:
-        """Answers to whoever hung up are dropped; whoever does not read is hung up on."""
+        """Send an answer. Answers to closed connections are dropped; a peer that does not read is
+        disconnected."""
         fd = connection.fileno()
         if self._connections.get(fd) is not connection:
             return
@@ -178,7 +181,7 @@ class ZygoteServer:
             connection.close()
 
     def serve(self) -> None:
-        """Until SIGTERM; every sandbox is ended then, its files kept."""
+        """Serve until SIGTERM, then end every sandbox and keep its files."""
         # What was loaded so far is shared with every child: the collector must not touch it.
         self.boxes.host.shared_memory.share()
         kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
@@ -186,7 +189,8 @@ class ZygoteServer:
 
 
 def bind(path: str, owner: int) -> socket.socket:
-    """The zygote's listening socket, 0600 and `owner`'s. Raises `Invalid` for a long path."""
+    """Return the zygote's listening socket, with mode 0600 and owner `owner`. Raises `Invalid` for
+    a long path."""
     if len(os.fsencode(path)) > 100:
         raise Invalid(f"{path} is too long for a unix socket: choose a shorter ATOLL_HOME")
     return listen(path, owner, socket.SOCK_SEQPACKET, backlog=_BACKLOG)

@@ -1,7 +1,7 @@
-"""Titles that `ps` shows: `atoll zygote HOME`, `atoll control HOME`, `atoll runtime NAME`.
+"""Process titles that `ps` shows: `atoll zygote HOME`, `atoll control HOME`, `atoll runtime NAME`.
 
-The title overwrites the arguments, so whoever looks for a process by its arguments looks for
-its title, too.
+The title overwrites the arguments, so a search for a process by its arguments must use its title,
+too.
 """
 
 import os
@@ -19,11 +19,12 @@ except ImportError:  # a platform without its wheel: only the short names differ
 
 
 def set_title(kind: str, what: str = "") -> None:
-    """Show this process as `atoll KIND WHAT`, its short name (`ps -o comm`) as `atoll-KIND`."""
+    """Show this process as `atoll KIND WHAT`, with `atoll-KIND` as its short name (`ps -o
+    comm`)."""
     setproctitle(f"atoll {kind} {what}".rstrip())
     kernel.name_process(f"atoll-{kind}")
 
 
 def has_title(command: bytes, kind: str, home: Path) -> bool:
-    """Whether a /proc/PID/cmdline is the title of this kind of process of a home."""
+    """Return whether a /proc/PID/cmdline is the title of this kind of process of a home."""
     return command.rstrip(b"\0") == b"atoll " + kind.encode() + b" " + os.fsencode(home)

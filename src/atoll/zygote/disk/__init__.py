@@ -1,1 +1,1 @@
-"""Disks, images and folders of the host."""
+"""Disks, images and host folders of sandboxes."""

@@ -1,7 +1,7 @@
-"""The free disk that sandboxes share: what their images may still take, and when it is too little.
+"""The free disk space that sandboxes share, and the limit below which none starts.
 
-Images are sparse, so together they may promise more than there is. Nothing is reserved: below the
-low-water mark no sandbox starts, so that those that run keep what is left.
+Images are sparse, so together they may promise more than the disk has. Nothing is reserved: below
+the low-water mark no sandbox starts, so that running ones keep what is left.
 """
 
 import os
@@ -21,8 +21,8 @@ _BLOCK_BYTES = 512
 
 @dataclass(frozen=True, slots=True)
 class DiskSpace:
-    """Bytes of the home's disk: free for Atoll, the mark below which nothing starts, and what
-    images may still take."""
+    """Bytes of the home's disk: `free` for Atoll, the mark `low` below which nothing starts, and
+    `promised`, what images may still take."""
 
     free: int
     low: int
@@ -30,12 +30,12 @@ class DiskSpace:
 
     @property
     def is_low(self) -> bool:
-        """Whether no sandbox starts now."""
+        """True when no sandbox may start now."""
         return self.free < self.low
 
 
 def measure_disk_space(home: Home, low_disk_mb: int) -> DiskSpace:
-    """The room there is now. Raises `OSError`."""
+    """Return the current disk space. Raises `OSError`."""
     disk = os.statvfs(home.boxes)
     size = disk.f_blocks * disk.f_frsize
     low = min(low_disk_mb * MIB, size * LOW_PERCENT // 100)
@@ -43,7 +43,8 @@ def measure_disk_space(home: Home, low_disk_mb: int) -> DiskSpace:
 
 
 def check_disk_space(home: Home, low_disk_mb: int) -> None:
-    """Raises `LimitReached`, and logs it, when too little is left for one more sandbox."""
+    """Check that there is space for one more sandbox. Raises `LimitReached`, and logs it, when
+    there is too little."""
     room = measure_disk_space(home, low_disk_mb)
     if not room.is_low:
         return

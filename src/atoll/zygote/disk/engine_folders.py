@@ -1,7 +1,8 @@
-"""The host's folders lent to a container engine: opened here, attached where only root reaches.
+"""Mounts of host folders for a container engine: opened here, attached where only root can change
+names.
 
-An engine binds by name and follows links on the way, so it is given names that nobody else can
-change. Once the container stands, each of its mounts is compared with what was opened here.
+An engine binds by name and follows links, so it gets names that nobody else can change. Once the
+container runs, each of its mounts is compared with what was opened here.
 """
 
 import errno
@@ -21,8 +22,8 @@ _ALWAYS = kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV
 
 @dataclass(frozen=True, slots=True)
 class EngineFolder:
-    """A folder that waits at `place` to be bound at `target`. `identity` is its device and inode,
-    `attributes` what holds for it and every mount below it."""
+    """A folder attached at `place`, for the engine to bind at `target`. `identity` is its device
+    and inode; `attributes` apply to it and every mount below it."""
 
     place: Path
     target: str
@@ -33,9 +34,9 @@ class EngineFolder:
 def mount_engine_folders(
     mounts: tuple[HostMount, ...], places: BoxPlaces, engine_mounts: EngineMounts
 ) -> tuple[EngineFolder, ...]:
-    """Open and attach each source in the machine's mounts, out of anybody's propagation, until
-    `EngineMounts.unmount`. Raises `Forbidden` without root, `Invalid` for a link on a source's way,
-    `Failed` for a kernel that is too old, `OSError`."""
+    """Open each source and attach it in the machine's mounts, without propagation, until
+    `EngineMounts.unmount`. Raises `Forbidden` without root, `Invalid` for a source with a link in
+    its path, `Failed` for a kernel that is too old, `OSError`."""
     if not mounts:
         return ()
     if os.geteuid() != 0:
@@ -82,9 +83,9 @@ def _attach(source: int, place: Path, attributes: int) -> None:
 
 
 def check_container_folders(pid: int, folders: tuple[EngineFolder, ...]) -> None:
-    """Compare the mounts of the container that `pid` is the init of with what was opened, and set
-    their attributes again, because an engine drops some. Leaves the working directory at `/`.
-    Raises `Failed` when one is another folder or cannot be looked at."""
+    """Compare the mounts of the container whose init is `pid` with what was opened, and set their
+    attributes again, because an engine drops some. Leaves the working directory at `/`. Raises
+    `Failed` when a mount shows another folder or cannot be inspected."""
     if not folders:
         return
     try:
@@ -100,7 +101,7 @@ def check_container_folders(pid: int, folders: tuple[EngineFolder, ...]) -> None
 
 
 def _check(folder: EngineFolder) -> None:
-    """In the container's mounts, where `/` is its root."""
+    """Check one folder, in the container's mount namespace, where `/` is its root."""
     root = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         there = kernel.open_in_root(root, folder.target)

@@ -1,9 +1,10 @@
-"""Lending a sandbox's image to a container engine: mounted in the machine's sight until taken.
+"""Mounts of sandbox images for a container engine, visible to the machine until the container has
+them.
 
-An engine binds folders that it sees in the machine's own mount namespace. So the image is
-mounted there, below a folder of root's alone, and unmounted again once the container has it:
-then the container holds the only mount, which ends with its last process, as behind
-bubblewrap. Nothing here knows of engines.
+An engine binds folders that it sees in the machine's own mount namespace. So the image is mounted
+there, below a directory that only root can enter, and unmounted once the container has it. Then the
+container holds the only mount, which ends with its last process, as with bubblewrap. Nothing here
+depends on a particular engine.
 """
 
 import contextlib
@@ -23,8 +24,9 @@ STATE = "/.atoll/state"
 
 @dataclass(frozen=True, slots=True)
 class EngineMount:
-    """`place` holds `workspace/` and `state/`, as an engine sees it; `identity` is the device and
-    inode of the second, which every sandbox is shown; `degraded` says what it lacks."""
+    """A sandbox's files as an engine sees them: `workspace/` and `state/` below `place`. `identity`
+    is device and inode of `state/`, which every sandbox can see; `degraded` names missing
+    protections."""
 
     place: Path
     identity: tuple[int, int]
@@ -32,26 +34,27 @@ class EngineMount:
 
 
 def engine_mount_at(place: Path, degraded: tuple[str, ...] = ()) -> EngineMount:
-    """What is laid out at `place`."""
+    """Return the engine mount whose files are at `place`."""
     found = (place / "state").stat()
     return EngineMount(place, (found.st_dev, found.st_ino), degraded)
 
 
 @dataclass(frozen=True, slots=True)
 class EngineMounts:
-    """`machine` is a descriptor of the machine's mount namespace; None when it is our own."""
+    """Engine mounts of a home. `machine` is a descriptor of the machine's mount namespace; None
+    when it is our own."""
 
     home: Home
     machine: int | None = None
 
     @property
     def descriptors(self) -> set[int]:
-        """What a child that lends or takes back must keep open."""
+        """Descriptors that a child must keep open to mount or unmount."""
         return set() if self.machine is None else {self.machine}
 
     @contextlib.contextmanager
     def machine_mounts(self) -> Iterator[None]:
-        """Look at the machine's mounts, not at a view of our own. Raises `OSError`."""
+        """Use the machine's mount namespace instead of our own. Raises `OSError`."""
         if self.machine is None:
             yield
             return
@@ -59,8 +62,8 @@ class EngineMounts:
             yield
 
     def unmount(self, places: BoxPlaces) -> None:
-        """Unmount what was lent; whoever took it over keeps it. Nothing lent is fine. Raises
-        `OSError`."""
+        """Unmount a sandbox's files, if they are mounted; a container that bound them keeps them.
+        Raises `OSError`."""
         for place in (places.engine_folders, places.engine_mount):
             if place.exists():
                 with self.machine_mounts():
@@ -68,12 +71,13 @@ class EngineMounts:
                 place.rmdir()
 
     def unmount_all(self) -> None:
-        """What a zygote that is gone had lent, so that nothing of it stays mounted."""
+        """Unmount everything that an earlier zygote left mounted."""
         for place in self.home.engine_mounts.iterdir():
             self.unmount(self.home.box(place.name.removesuffix(FOLDERS_SUFFIX)))
 
     def drop_inherited(self) -> None:
-        """In a mount namespace of our own: hold nothing that was being lent when it was made."""
+        """Unmount engine mounts inherited by a new mount namespace of our own, so that it holds
+        none of them."""
         for place in self.home.engine_mounts.iterdir():
             with contextlib.suppress(OSError):
                 _unmount(place)
@@ -85,8 +89,8 @@ def _unmount(place: Path) -> None:
 
 
 def check_container_files(pid: int, loan: EngineMount, uid: int) -> None:
-    """Check that the container of `pid` has the files that were lent, and that `uid`, whose it
-    is, cannot write beside them. Raises `Failed`."""
+    """Check that the container of `pid` shows the sandbox's files, and that its user `uid` cannot
+    write beside them. Raises `Failed`."""
     try:
         root = os.open(f"/proc/{pid}/root", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -108,8 +112,8 @@ def check_container_files(pid: int, loan: EngineMount, uid: int) -> None:
 
 
 def _found(root: int, path: str) -> os.stat_result:
-    """What lies at `path` below `root`. The image may have put links on the way: none is
-    followed, they raise `OSError`."""
+    """Return the status of `path` below `root`. A link in the path, which the image may contain,
+    raises `OSError`."""
     fd = kernel.open_in_root(root, path)
     try:
         return os.fstat(fd)

@@ -1,8 +1,8 @@
-"""Folders of the host's in a sandbox: allowed, opened without following anything, attached.
+"""Host folders in a sandbox: permission, safe opening, attachment.
 
-The zygote believes no control plane in this: a folder must be granted by a file that only
-the home's owner can write, or lie below one that their settings name. An ordinary user's files
-are shown as the sandbox's own; root's are shown as they are.
+The zygote trusts no control plane here: a folder must be granted by a file that only the home's
+owner can write, or lie below one that the owner's settings name. An ordinary user's files appear as
+the sandbox's own; root's appear as they are.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from atoll.zygote.wall import idmap
 
 
 class MountGrant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A person's consent, kept as `grants/<32 hex digits>` in the home."""
+    """A person's consent to a mount, kept as `grants/<32 hex digits>` in the home."""
 
     source: str
     writable: bool = False
@@ -35,7 +35,7 @@ class MountGrant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def host_mounts(start: Start) -> tuple[HostMount, ...]:
-    """What `start` asks for, in the domain's words."""
+    """Return the mounts that `start` requests, as domain values."""
     return tuple(
         HostMount(one.source, one.target, one.writable, one.grant, one.private)
         for one in start.mounts
@@ -43,7 +43,7 @@ def host_mounts(start: Start) -> tuple[HostMount, ...]:
 
 
 def check_host_mounts(home: Home, start: Start) -> None:
-    """Raises `Invalid`, `Forbidden` for a mount that may not be."""
+    """Check that the requested mounts are allowed. Raises `Invalid`, `Forbidden`."""
     mounts = host_mounts(start)
     if not mounts:
         return
@@ -72,8 +72,8 @@ def _check_grant(home: Home, mount: HostMount) -> None:
 
 
 def check_contents(mounts: tuple[HostMount, ...]) -> None:
-    """Raises `Forbidden` for a folder that holds keys or logins, which nobody agreed to, and
-    `Invalid` for a way with a link in it. Call it in a child: a disk may take its time."""
+    """Check that no folder holds keys or logins without consent. Raises `Forbidden`, or `Invalid`
+    for a path with a link in it. Call it in a child: the disk may be slow."""
     for mount in mounts:
         if mount.private:
             continue
@@ -93,13 +93,13 @@ def _list_entries(top: str, below: str) -> Iterator[tuple[str, bool]]:
 
 
 def attachment_path(places: BoxPlaces, number: int) -> Path:
-    """Where a mount is attached before bubblewrap takes it."""
+    """Return where a mount is attached before bubblewrap binds it."""
     return places.folder / f"host-{number}"
 
 
 def attach_host_mounts(mounts: tuple[HostMount, ...], places: BoxPlaces, *, uid: int) -> None:
-    """With privilege, in a mount namespace of your own: attach each for `uid`. What is mounted
-    below a source is not shown. Raises `Invalid` for a way with a link in it, `OSError`."""
+    """Attach each mount for `uid`, with privilege and in a private mount namespace. Mounts below a
+    source are not shown. Raises `Invalid` for a path with a link in it, `OSError`."""
     for number, mount in enumerate(mounts):
         place = attachment_path(places, number)
         place.mkdir(mode=0o700, exist_ok=True)
@@ -116,7 +116,7 @@ def attach_host_mounts(mounts: tuple[HostMount, ...], places: BoxPlaces, *, uid:
 
 
 def open_source(mount: HostMount) -> int:
-    """A descriptor of the source, no link followed anywhere on its way. Raises `Invalid`."""
+    """Return a descriptor of the source, following no link in its path. Raises `Invalid`."""
     try:
         return open_below(Path("/"), mount.source)
     except AtollError as err:
@@ -128,8 +128,8 @@ def open_source(mount: HostMount) -> int:
 def host_mount_argv(
     mounts: tuple[HostMount, ...], places: BoxPlaces, *, privileged: bool
 ) -> Iterator[str]:
-    """bubblewrap's words for them. Unprivileged they go by descriptors opened here, for the
-    process that will be bwrap."""
+    """Yield bubblewrap's arguments for the mounts. Without privilege they name descriptors opened
+    here, in the process that becomes bwrap."""
     for number, mount in enumerate(mounts):
         kind = "--bind" if mount.writable else "--ro-bind"
         if privileged:

@@ -1,7 +1,7 @@
-"""The /etc of a sandbox whose image is `host`: a few files of ours, a few copies of the host's.
+"""The /etc of a sandbox whose image is `host`: a few files of Atoll's, a few copies of the host's.
 
-Everything else of the root (`/usr` read-only and its symlinks) is bound by `bwrap_argv`.
-One tree serves all sandboxes; it is made anew when one of the copied files changed.
+`bwrap_argv` binds everything else of the root (`/usr` read-only and its symlinks). One tree serves
+all sandboxes; it is made anew when a copied file changed.
 """
 
 import hashlib
@@ -96,12 +96,12 @@ ROOT_LINKS = ("bin", "sbin", "lib", "lib64", "lib32", "libx32")
 
 
 def hosts_text(hostname: str) -> str:
-    """/etc/hosts of one sandbox: localhost and its own name, in both families."""
+    """Return /etc/hosts of one sandbox: localhost and its own name, in both address families."""
     return f"127.0.0.1 localhost {hostname}\n::1 localhost ip6-localhost ip6-loopback {hostname}\n"
 
 
 def etc_tree(roots: Path, host_etc: Path = Path("/etc")) -> Path:
-    """The current tree below `roots`, made when it is not there yet; world-readable."""
+    """Return the current tree below `roots`, world-readable. Makes it when it is missing."""
     tree = roots / _digest(host_etc)
     if not tree.exists():
         roots.mkdir(mode=traversal_mode(), parents=True, exist_ok=True)
@@ -145,7 +145,7 @@ def _fill(tree: Path, host_etc: Path) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """One file or tree; links are kept as links, since what they name is below /usr or /etc."""
+    """Copy one file or tree. Links stay links, since their targets are below /usr or /etc."""
     target.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     if source.is_symlink() and not source.is_dir():
         if source.is_file():
@@ -161,7 +161,8 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _not_for_everyone(folder: str, names: list[str]) -> set[str]:
-    """What the host keeps from other users stays away from sandboxes too."""
+    """Return the names that other users of the host cannot read: sandboxes do not get them
+    either."""
     kept_away = set()
     for name in names:
         mode = (Path(folder) / name).lstat().st_mode

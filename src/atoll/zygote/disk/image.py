@@ -1,8 +1,8 @@
 """A sandbox's disk as root: an ext4 image, copied sparsely from a template and mounted.
 
-Bytes and inodes are bounded by the image. The mount lives in the caller's own mount
-namespace and the loop device clears itself, so both vanish with the last process.
-loop(4): LOOP_CONFIGURE, LO_FLAGS_AUTOCLEAR.
+The image bounds bytes and inodes. The mount is in the caller's own mount namespace and the loop
+device clears itself, so both vanish with the last process. loop(4): LOOP_CONFIGURE,
+LO_FLAGS_AUTOCLEAR.
 """
 
 import errno
@@ -40,17 +40,17 @@ _CHUNK_BYTES = 16 * 2**20
 
 
 def can_mount() -> bool:
-    """Whether loop devices and mkfs.ext4 are here for us."""
+    """Return whether this process has loop devices and mkfs.ext4."""
     return os.access("/dev/loop-control", os.R_OK | os.W_OK) and mkfs() is not None
 
 
 def mkfs() -> str | None:
-    """The path of mkfs.ext4."""
+    """Return the path of mkfs.ext4; None without it."""
     return shutil.which("mkfs.ext4", path="/usr/sbin:/sbin:/usr/bin:/bin")
 
 
 def template(folder: Path, size: int) -> Path:
-    """An empty image of `size` bytes below `folder`, made once. Raises `Failed`."""
+    """Return an empty image of `size` bytes below `folder`, made once. Raises `Failed`."""
     path = folder / f"template-{size}"
     if path.exists():
         return path
@@ -124,7 +124,7 @@ def mount_image(image: Path, place: Path) -> str:
 
 
 def _attach(backing: int) -> tuple[str, int]:
-    """A loop device showing `backing`: (its path, its descriptor)."""
+    """Attach `backing` to a free loop device. Returns its path and its descriptor."""
     control = os.open("/dev/loop-control", os.O_RDWR | os.O_CLOEXEC)
     try:
         for _try in range(_TRIES):
@@ -160,7 +160,7 @@ def _node(number: int) -> str:
 
 
 def loops_of(image: Path) -> list[str]:
-    """The loop devices that still show `image`."""
+    """Return the loop devices that still use `image`."""
     found = []
     for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
         try:

@@ -1,8 +1,8 @@
-"""The folders Atoll itself lives in: its program, its virtual environment and its home.
+"""The directories of Atoll itself: its program, its virtual environment and its home.
 
-None of them is ever shown in a sandbox by a mount, nor a folder above or below one. Folders are
-compared by name, and by device and inode, so that a second name for one (a bind mount) is found;
-a second name for a folder inside one is not, and only root can make it.
+No mount ever shows one of them in a sandbox, nor a directory above or below one. Directories are
+compared by name, and by device and inode, so that a second name for one (a bind mount) is found. A
+second name for a directory inside one is not found, but only root can make it.
 """
 
 import os
@@ -17,8 +17,8 @@ _Identity = tuple[int, int]
 
 
 def own_places(home: Path) -> list[Path]:
-    """The interpreter, its environment, everything importable, and the home; real paths. What may
-    not be looked at counts as being there."""
+    """Return the real paths of the interpreter, its environment, everything importable, and the
+    home. A path that cannot be inspected counts as existing."""
     code = [sys.base_prefix, sys.prefix, str(Path(atoll.__file__).parent), *sys.path]
     executable = Path(sys.executable).resolve().parent
     named = [*(Path(each) for each in code if each), executable, home]
@@ -36,7 +36,7 @@ def _is_missing(path: Path) -> bool:
 
 
 def _outermost(paths: Iterable[Path]) -> list[Path]:
-    """Without what lies below another of them."""
+    """Return the paths that are not below another one."""
     kept: list[Path] = []
     for path in sorted(set(paths), key=lambda each: len(each.parts)):
         if not any(path.is_relative_to(other) for other in kept):
@@ -56,7 +56,8 @@ def own_place_at(source: Path, places: Iterable[Path]) -> Path | None:
 
 
 def _identities(path: Path) -> Iterator[_Identity]:
-    """Device and inode of a folder, then of each above it but the root; none of what is missing."""
+    """Yield device and inode of a directory, then of each directory above it but the root, skipping
+    missing ones."""
     for folder in (path, *path.parents)[:-1]:
         try:
             found = os.lstat(folder)

@@ -1,8 +1,8 @@
-"""The root of a sandbox: the host's `/usr`, or a tree of its own, read-only or with a layer to
-write above it.
+"""The root of a sandbox: the host's `/usr` or a tree of its own, read-only or with a writable
+layer.
 
-With privilege overlays are mounted here, of folders held by descriptor; without it bubblewrap
-is asked for them. What is written lands in the sandbox's own files and inside their quota.
+With privilege overlays are mounted here, from directories held by descriptor; without it bubblewrap
+mounts them. Written data is stored in the sandbox's own files and counts against their quota.
 """
 
 import contextlib
@@ -28,8 +28,8 @@ _SEALED = kernel.MS_NOSUID | kernel.MS_NODEV
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """What is to stand at `target`: `layers`, the topmost first, each below `home` or the host's
-    own; with `writable` a layer of the sandbox's own above them."""
+    """Root to mount at `target`: `layers`, the topmost first, each below the home or the host's
+    own. With `writable` the sandbox has a layer of its own above them."""
 
     target: str
     layers: tuple[Path, ...]
@@ -37,13 +37,13 @@ class Root:
 
     @property
     def whole(self) -> bool:
-        """Whether it is the whole root, not a part of the usual one."""
+        """True for the whole root, and not a part of the usual one."""
         return self.target == "/"
 
 
 def plan_root(home: Home, start: Start, *, privileged: bool) -> tuple[Root | None, tuple[str, ...]]:
-    """What `start` asks for, and what of it is missing here; None is the usual root, the host's
-    and read-only. Raises `Failed` for a tree this kernel cannot show."""
+    """Return the root that `start` requests, and what is missing of it here. None is the usual
+    root, the host's and read-only. Raises `Failed` for a tree that this kernel cannot show."""
     if start.tree is None and not start.overlay:
         return None, ()
     able = privileged or unprivileged_overlays()
@@ -60,19 +60,20 @@ def plan_root(home: Home, start: Start, *, privileged: bool) -> tuple[Root | Non
 
 
 def overlay_path(places: BoxPlaces) -> Path:
-    """Where a sandbox keeps what it wrote above its root: `up`, and the kernel's `work`."""
+    """Return where a sandbox keeps what it wrote above its root: `up`, and the kernel's `work`."""
     return places.mounted / "overlay_path"
 
 
 def root_mount_path(places: BoxPlaces) -> Path:
-    """Where a root is mounted before bubblewrap takes it: in the runtime's mount namespace."""
+    """Return where a root is mounted, in the runtime's mount namespace, before bubblewrap binds
+    it."""
     return places.folder / "root"
 
 
 def mount_root(home: Home, root: Root, places: BoxPlaces, *, uid: int | None) -> tuple[str, ...]:
-    """Make ready what `root_argv` names; `uid` is the sandbox's with privilege, None without.
-    Call it in a mount namespace of your own, once the sandbox's files are open. Returns what
-    is missing, as sentences. Raises `Failed`, `OSError`."""
+    """Prepare what `root_argv` names; `uid` is the sandbox's with privilege, None without. Call it
+    in a private mount namespace, once the sandbox's files are mounted. Returns what is missing, as
+    sentences. Raises `Failed`, `OSError`."""
     if root.writable:
         _make_own_layer(overlay_path(places), uid)
         _check_own_layer(overlay_path(places) / "up", root)
@@ -93,7 +94,7 @@ def mount_root(home: Home, root: Root, places: BoxPlaces, *, uid: int | None) ->
 
 
 def root_argv(root: Root, places: BoxPlaces, *, privileged: bool) -> Iterator[str]:
-    """bubblewrap's words for it."""
+    """Yield bubblewrap's arguments for the root."""
     if privileged:
         yield from ("--bind", str(root_mount_path(places)), root.target)
         return
@@ -112,7 +113,8 @@ def root_argv(root: Root, places: BoxPlaces, *, privileged: bool) -> Iterator[st
 
 
 def _open(home: Home, layer: Path) -> int:
-    """Trees lie in folders of the control plane's: their way is walked without any link."""
+    """Open a layer. Trees are in directories of the control plane's, so no link is followed on the
+    way."""
     if layer.is_relative_to(home.images):
         return open_below(home.root, str(layer))
     return os.open(layer, _FOLDER)
@@ -124,7 +126,7 @@ def _close_later(stack: contextlib.ExitStack, fd: int) -> int:
 
 
 def _make_own_layer(folder: Path, uid: int | None) -> None:
-    """Never written to by what runs inside but through the overlay."""
+    """Make the sandbox's own layer. Processes inside write to it only through the overlay."""
     for path in (folder, folder / "up", folder / "work"):
         path.mkdir(mode=0o755, exist_ok=True)
     if uid is not None:
@@ -133,8 +135,8 @@ def _make_own_layer(folder: Path, uid: int | None) -> None:
 
 
 def _check_own_layer(up: Path, root: Root) -> None:
-    """What was written above may have put a link where something of ours is mounted next time;
-    the kernel keeps it from that, and this is the second lock. Raises `Failed`."""
+    """Check that the own layer has no link where Atoll mounts something at the next start. The
+    kernel prevents that, too; this is a second check. Raises `Failed`."""
     for place in PLACES if root.whole else ():
         at = up
         for part in Path(place).parts:
@@ -161,7 +163,8 @@ def _mount_read_only(root: Root, layers: list[int], places: BoxPlaces) -> None:
 
 
 def _mount_writable(root: Root, layers: list[int], places: BoxPlaces, *, uid: int) -> None:
-    """Every layer but the host's own is shown as the sandbox's, so that it may write there."""
+    """Mount a writable root. Every layer but the host's own appears as the sandbox's, so that it
+    may write there."""
     with contextlib.ExitStack() as held:
         shown = []
         for number, (path, fd) in enumerate(zip(root.layers, layers, strict=True)):
@@ -182,7 +185,8 @@ def _lower(layers: list[int]) -> str:
 
 
 def unprivileged_overlays() -> bool:
-    """Whether bubblewrap can mount an overlay as this user (Linux 5.11), tried by doing so."""
+    """Return whether bubblewrap can mount an overlay as this user (Linux 5.11). Tests it by
+    mounting one."""
     pid = os.fork()
     if pid == 0:
         code = 1

@@ -1,7 +1,7 @@
-"""Opening what the control plane may have turned into something else.
+"""Safe opening of files that the control plane may have replaced.
 
-Its folders can become links, its files pipes, at any moment. A name is walked here once, a
-step at a time; whoever uses what was opened uses what was found.
+Its directories can become links, and its files pipes, at any moment. A path is walked here once,
+one component at a time; later steps use the descriptor that was opened.
 """
 
 import os
@@ -15,8 +15,8 @@ _STEP = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def open_below(top: Path, place: str) -> int:
-    """A descriptor (O_PATH) of the folder `place`, which lies below `top`. Raises `Invalid` when
-    a part of the way is missing, a link, or no folder."""
+    """Return a descriptor (O_PATH) of the folder `place`, which lies below `top`. Raises `Invalid`
+    when a component of the path is missing, a link, or no folder."""
     at = os.open(top, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     for name in Path(place).relative_to(top).parts:
         try:
@@ -33,8 +33,8 @@ def open_below(top: Path, place: str) -> int:
 
 
 def read_plain(path: Path) -> bytes:
-    """The first bytes of a small plain file. Raises `OSError`, also for a link, a pipe or a
-    device, which could make a reader wait for ever or read a file of its own."""
+    """Return the first bytes of a small regular file. Raises `OSError`, also for a link, a pipe or
+    a device, which could block a reader for ever or make it read a file of its own."""
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):

@@ -1,7 +1,7 @@
-"""A sandbox's kept files: the workspace and the agents' state, on an image or in a folder.
+"""A sandbox's kept files: the workspace and the agents' state, on an image or in a directory.
 
-As root an ext4 image bounds them; elsewhere they are plain directories, which is said
-as `degraded: disk`. The layout is the same: `workspace/` and `state/<agent>/`.
+As root an ext4 image bounds them; elsewhere they are plain directories, reported as `degraded:
+disk`. The layout is the same: `workspace/` and `state/<agent>/`.
 """
 
 import os
@@ -20,30 +20,31 @@ KEPT_FOLDER = "disk: its files lie in a plain folder of an earlier version, unbo
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """How this host keeps files. `images` is false where ext4 images cannot be mounted."""
+    """Storage of sandboxes' files on this host. `images` is false where ext4 images cannot be
+    mounted."""
 
     home: Home
     images: bool
     engine_mounts: EngineMounts
 
     def degraded(self) -> tuple[str, ...]:
-        """What is not bounded here."""
+        """Return the limits that are missing here, as sentences."""
         if self.images:
             return ()
         return ("disk: no loop devices for us, the workspace shares the host's disk unbounded",)
 
     def open(self, places: BoxPlaces, *, size: int, uid: int) -> None:
-        """Make or mount the files of a sandbox whose files belong to `uid`.
+        """Make or mount the files of a sandbox, which belong to `uid`.
 
-        Call it in a mount namespace of your own. Raises `Failed`, `OSError`.
+        Call it in a private mount namespace. Raises `Failed`, `OSError`.
         """
         if self.images:
             self._mount(places, places.mounted, size=size)
         _make_folders(places.mounted, uid)
 
     def mount_for_engine(self, places: BoxPlaces, *, size: int, uid: int) -> EngineMount:
-        """The same for files that a container's engine shall take over. Have the engine_mounts take
-        it back once it did. Raises `Failed`, `OSError`."""
+        """Make or mount the files where a container engine can bind them. Call
+        `EngineMounts.unmount` once it did. Raises `Failed`, `OSError`."""
         if self.images and (places.image.exists() or not places.mounted.exists()):
             places.engine_mount.mkdir(mode=0o700, exist_ok=True)
             with self.engine_mounts.machine_mounts():
@@ -51,7 +52,7 @@ class Storage:
                 _make_folders(places.engine_mount, uid)
                 return engine_mount_at(places.engine_mount)
         _make_folders(places.mounted, uid)
-        # It is reached by the mounts of the engine alone, never by a path of the host's.
+        # Only the engine's mounts lead here, never a path of the host.
         places.mounted.chmod(0o700)
         # Files kept from a time when they lay in a folder go on there.
         return engine_mount_at(places.mounted, (KEPT_FOLDER,) if self.images else ())
@@ -94,7 +95,8 @@ def _make_folder(path: Path, uid: int) -> None:
 
 
 def _make_state_folder(state: Path, name: str, uid: int) -> None:
-    """Below `state`, which the agent may write: never follow what it put there."""
+    """Make a folder below `state`, which the agent may write to: follow no link that it put
+    there."""
     parent = os.open(state, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         try:

@@ -1,1 +1,2 @@
-"""Work done for the control plane by other uids."""
+"""Jobs for the control plane and for runtimes: git imports, `sudo` commands, the wall's
+programs."""

@@ -1,7 +1,7 @@
-"""Taking a git bundle in: fixed git, foreign uid, no network, bounded time and size.
+"""The import of a git bundle: fixed git, foreign uid, no network, bounded time and size.
 
-A bundle is made by an agent, so no process with anything to lose reads it. What git
-wrote is handed back only as plain files and folders.
+An agent made the bundle, so no process with anything to lose reads it. What git wrote is returned
+only as plain files and folders.
 """
 
 import contextlib
@@ -64,14 +64,14 @@ _GIT = (
 
 @dataclass(frozen=True, slots=True)
 class BundleImporter:
-    """Where imports happen, and whose the result shall be."""
+    """Importer of bundles below the home's `run/import/`. The results belong to `control_uid`."""
 
     home: Home
     programs: Programs
     control_uid: int
 
     def check(self, request: wire.Import) -> None:
-        """Raises `Invalid` for places an import may not touch."""
+        """Check the paths of a request. Raises `Invalid` for one that an import may not touch."""
         imports, repositories = str(self.home.imports), str(self.home.repositories)
         for path in (request.repo_dir, request.bundle):
             if not beneath(path, imports):
@@ -85,7 +85,8 @@ class BundleImporter:
                 raise Invalid(f"{path} cannot be an alternate: only below {repositories}")
 
     def work(self, request: wire.Import, uid: int | None, channel: socket.socket) -> None:
-        """In a child: run it as `uid` (None stays) and send the answer."""
+        """Run the import as `uid` (None keeps this process's) and send the answer. Call it in a
+        child."""
         detach({channel.fileno()})
         answer: wire.Answer
         try:
@@ -120,10 +121,10 @@ class BundleImporter:
                 _change_owner(repository, uid, self.control_uid)
 
     def _reach(self, place: str, flags: int) -> int:
-        """A descriptor of something of the control plane's below `imports`, with the way to it
-        opened for the foreign uid. Whoever may rename these folders may put links in their
-        place at any moment, so names are walked once, a step at a time, and never again: what
-        changes hands afterwards is what was looked at here. Raises `Failed`, `OSError`."""
+        """Return a descriptor of a file of the control plane's below `imports`, and open the
+        directories on the way for the foreign uid. Whoever may rename these directories may put
+        links in their place at any moment. So the path is walked once, one component at a time, and
+        later steps use the descriptor. Raises `Failed`, `OSError`."""
         *folders, last = Path(place).relative_to(self.home.run).parts
         at = os.open(self.home.run, _FOLDER)
         try:
@@ -211,8 +212,8 @@ class BundleImporter:
 
 
 def _change_owner(tree: int, old: int, new: int) -> None:
-    """Hand a tree over, by descriptors and without following anything. Whatever is no plain
-    file or folder of `old`, or has another name elsewhere, is not handed over: `Failed`."""
+    """Change the owner of a tree, by descriptors and without following links. Raises `Failed` for
+    anything but a plain file or folder of `old` with a single name."""
     count = 0
     for _folder, names, files, at in os.fwalk(".", follow_symlinks=False, dir_fd=tree):
         if os.fstat(at).st_uid not in (old, new):

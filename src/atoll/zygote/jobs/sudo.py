@@ -1,8 +1,8 @@
-"""The verb `sudo`: a runtime asks for one exact command in its own sandbox, seemingly as root.
+"""The verb `sudo`: a runtime requests one exact command in its own sandbox, apparently as root.
 
-Whose sandbox it is says the socket it comes by; which commands may be run says the order the
-sandbox was made by, whatever a runtime believes. What is run is entered by a static program
-(native/init/enter.c) and gets no power that the sandbox's user has not: see there.
+The socket of the request identifies the sandbox. The request that started the sandbox lists the
+allowed commands, whatever its runtime claims. A static program (native/init/enter.c) enters the
+sandbox and runs the command; it gets no power that the sandbox's user lacks.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ MAX_RUNS = 4
 """Of one sandbox at a time."""
 
 MAX_ASKS = 6000
-"""Of one sandbox in a minute, more than a runtime of ours makes: none keeps the zygote busy."""
+"""Requests of one sandbox in a minute, more than an honest runtime makes."""
 
 SECONDS = 3600.0
 NOT_ENTERED = 125
@@ -48,13 +48,13 @@ _SAY, _ENTERING_FDS = 3, (3, 4, 5, 6)
 
 @dataclass(frozen=True, slots=True)
 class SudoCommands:
-    """Runs them. Nothing a runtime says raises here."""
+    """Commands of `sudo`. No message of a runtime raises an error here."""
 
     loop: Loop
     host: HostResources
 
     def handle_packet(self, entry: SandboxEntry, packet: bytes) -> None:
-        """One message of the runtime of `entry`."""
+        """Handle one message of the runtime of `entry`."""
         if entry.sudo_ignored or not self._is_within_rate(entry):
             return
         try:
@@ -77,7 +77,7 @@ class SudoCommands:
         return not entry.sudo_ignored
 
     def _ignore(self, entry: SandboxEntry) -> None:
-        """No runtime of ours speaks like that: it is not listened to any more."""
+        """Ignore a runtime from now on, because ours never send such messages."""
         entry.sudo_ignored = True
         if entry.child is not None:
             self.loop.unwatch(entry.child.channel.fileno())
@@ -91,7 +91,8 @@ class SudoCommands:
             _report_end(entry, wire.CommandEnded(asked.number, NOT_ENTERED, why))
 
     def _checked(self, entry: SandboxEntry, asked: wire.RunCommand) -> Start:
-        """The order of its sandbox, which allows it. Raises an error that says why not."""
+        """Return the request that started the sandbox, if it allows the command. Raises an error
+        with the reason otherwise."""
         start = entry.start
         if start is None or not sudo_allows(start.sudo, asked.argv):
             raise Forbidden("not word for word on the list this sandbox was made with")
@@ -133,7 +134,7 @@ class SudoCommands:
     def _become(
         self, entry: SandboxEntry, start: Start, asked: wire.RunCommand, channel: socket.socket
     ) -> None:
-        """In the child: only a static program goes on from here."""
+        """Become the static program, in the child."""
         try:
             self._exec(entry, start, asked, channel)
         except OSError as err:
@@ -167,7 +168,7 @@ class SudoCommands:
 
 
 def environment(start: Start) -> dict[str, str]:
-    """All that a command of `sudo` finds set."""
+    """Return the whole environment of a `sudo` command."""
     return {
         "PATH": PATH,
         "HOME": "/root",
@@ -183,7 +184,8 @@ def environment(start: Start) -> dict[str, str]:
 
 
 def _limit(start: Start, *, nproc: bool) -> None:
-    """As commands in the sandbox are: the first to go when memory ends, no core files."""
+    """Apply the limits of commands in the sandbox: killed first when memory runs out, no core
+    files."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(OOM_SCORE)
     bound_files(caps(start.limits).files)
@@ -199,14 +201,15 @@ def _run_of(entry: SandboxEntry, number: int, child: Child) -> Child | None:
 
 
 def _pass_signal(child: Child | None, number: int) -> None:
-    """Signals go to the entering program, which knows the command's group; 0 is for SIGKILL."""
+    """Signal the entering program, which knows the command's process group; 0 stands for
+    SIGKILL."""
     if child is not None and number in (0, *wire.SIGNALS):
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(child.pidfd, number or signal.SIGUSR1)
 
 
 def _report_end(entry: SandboxEntry, over: wire.CommandEnded) -> None:
-    """A runtime that does not read, or is gone, is not told."""
+    """Report the end of a command to the runtime, unless it is gone or does not read."""
     if entry.child is not None:
         with contextlib.suppress(OSError):
             entry.child.channel.send(wire.encode(over))

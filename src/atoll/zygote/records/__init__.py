@@ -1,1 +1,1 @@
-"""What the zygote writes down and where things lie."""
+"""The zygote's records: homes, sandboxes, uids."""

@@ -1,7 +1,7 @@
-"""Every sandbox of this home: who lives, who is starting or stopping, whose files are kept.
+"""The sandboxes of a home: running, starting, stopping, or kept as files only.
 
-Decides and keeps the books; children do the work. One sandbox does one thing at a time:
-a request that meets a burial waits for its end.
+This module decides and keeps the records; child processes do the work. A sandbox does one thing at
+a time: a request that meets a stop waits for its end.
 """
 
 import os
@@ -34,11 +34,11 @@ from atoll.zygote.wall import runtime_group
 from atoll.zygote.wall.views import check_tree, check_views
 
 MAX_STARTS = 16
-"""Births at a time; more wait in line, so that none misses its deadline for the others."""
+"""Concurrent starts; more wait in a queue, so that none misses its deadline."""
 
 MAX_WAITING = 1024
 WALL_GRACE_SECONDS = 3.0
-"""For a runtime whose sandbox fell, to write its journal and go."""
+"""Time for a runtime whose sandbox ended to write its journal and exit."""
 
 INIT_GONE = 3
 """How a runtime exits when the sandbox ended under it."""
@@ -46,7 +46,8 @@ INIT_GONE = 3
 
 @dataclass(slots=True)
 class Boxes:
-    """The books. `ended` is told of deaths, `pool_size` sandboxes stand ready at most."""
+    """Sandboxes of a home. `ended` is called when one ends by itself; the pool holds at most
+    `pool_size`."""
 
     starts: Starts
     ended: Callable[[wire.Ended], None]
@@ -67,16 +68,17 @@ class Boxes:
         self.pool = Pool(self.starts, lambda: self._starting > 0, count)
 
     def start(self, request: wire.Start, reply: Reply) -> None:
-        """Answer `Started`, now or once it runs. Raises `Conflict`, `Invalid`, `Unavailable`."""
+        """Answer `Started`, at once or when the sandbox runs. Raises `Conflict`, `Invalid`,
+        `Unavailable`."""
         self._start(StartOrder(request), reply)
 
     def serve(self, request: wire.Serve, reply: Reply) -> None:
-        """Answer `Awaited` once its init may come in, `Started` when it did long ago. Raises
-        what `start` raises."""
+        """Answer `Awaited` once init may connect, or `Started` when the sandbox runs already.
+        Raises the errors of `start`."""
         self._start(StartOrder(request.sandbox, request.seconds), reply)
 
     def await_init(self, request: wire.Await, reply: Reply) -> None:
-        """Answer `Started` once its init came in. Raises `Failed` when nobody waits for it."""
+        """Answer `Started` once init connected. Raises `Failed` when none is expected."""
         entry = self._entries.get(request.sandbox_id)
         if entry is None or entry.record.generation != request.generation:
             why = self.kept.get(request.sandbox_id)
@@ -127,7 +129,7 @@ class Boxes:
             entry.after_stop.append(lambda: self._start_or_refuse(order, reply))
             return
         if entry.maintenance and request.maintenance_seconds is None:
-            # Whoever reads what it kept is let go: it is to run again.
+            # A start takes precedence over a maintenance start, which only reads files.
             entry.after_stop.append(lambda: self._start_or_refuse(order, reply))
             entry.failure = wire.Refused("conflict", f"{request.sandbox_id} was started meanwhile")
             self._begin_stop(entry)
@@ -157,7 +159,7 @@ class Boxes:
     def _begin_start(self, order: StartOrder, reply: Reply) -> None:
         request = order.start
         if request.maintenance_seconds is None:
-            # Whoever only brings home what is kept may do so: that is how room is made.
+            # A maintenance start is allowed on a full disk: pulling files lets a person make space.
             check_disk_space(self.host.home, self.host.settings.low_disk_mb)
         known = self.kept.get(request.sandbox_id)
         if known is None and order.wait_seconds is None and self._start_from_pool(request, reply):
@@ -177,7 +179,8 @@ class Boxes:
         )
 
     def _start_from_pool(self, request: wire.Start, reply: Reply) -> bool:
-        """Whether a spare became this sandbox; then it is there at once."""
+        """Start from the pool, if a pooled sandbox fits; the answer is sent at once. Returns
+        whether one did."""
         entry = self.pool.take(request, self._handle_runtime_end)
         if entry is None:
             return False
@@ -212,7 +215,8 @@ class Boxes:
         self._release_slot(entry)
 
     def _mark_rendezvous_ready(self, entry: SandboxEntry, report: RendezvousReady) -> None:
-        """Its init may come in: whoever builds the wall hears it, and others start."""
+        """Answer the engines that wait to build the wall, and free the slot for other starts
+        meanwhile."""
         if entry.phase is not Phase.STARTING:
             return
         entry.rendezvous = report
@@ -230,7 +234,8 @@ class Boxes:
             self._start_or_refuse(*self._queue.popleft())
 
     def _handle_wall_end(self, entry: SandboxEntry) -> None:
-        """Init is gone and with it everything inside; the runtime hears it by its own socket."""
+        """Give the runtime time to end after init and everything inside did. It notices by its own
+        socket."""
         self.loop.unwatch(entry.inside_pidfds[0])
         if entry.phase is Phase.RUNNING:
             pidfd = entry.pidfd
@@ -261,7 +266,7 @@ class Boxes:
                 )
                 self._begin_stop(entry)
                 if not entry.maintenance:
-                    # The end of a look at what is kept changes nothing for anybody.
+                    # The end of a maintenance start changes no state.
                     self.ended(ended)
             case Phase.STOPPING:
                 pass
@@ -274,7 +279,7 @@ class Boxes:
         return f"the runtime {describe_end(status)}"
 
     def stop(self, sandbox_id: str, reply: Reply, *, keep: bool) -> None:
-        """End a sandbox; without `keep` forget it too. Answers `Cleaned`; idempotent."""
+        """Stop a sandbox; without `keep` remove it, too. Answers `Cleaned`. Idempotent."""
         entry = self._entries.get(sandbox_id)
         if entry is None and (keep or sandbox_id not in self.kept):
             reply(wire.Cleaned())
@@ -317,7 +322,7 @@ class Boxes:
         self._stop_when_done()
 
     def _save_stopped(self, entry: SandboxEntry, *, kept: bool) -> None:
-        """Write down what is left of a sandbox that no longer lives."""
+        """Save the record of a sandbox that stopped, or drop it without `kept`."""
         sandbox_id = entry.record.sandbox_id
         if not kept:
             self.kept.pop(sandbox_id, None)
@@ -346,7 +351,7 @@ class Boxes:
             self.loop.stop()
 
     def page(self, after: str) -> wire.Listed:
-        """One page of all sandboxes by id, living and kept."""
+        """Return one page of all sandboxes by id, running and kept."""
         known = {**self.kept, **{key: entry.record for key, entry in self._entries.items()}}
         ids = sorted(each for each in known if each > after)
         boxes = tuple(self._shown(known[each]) for each in ids[: wire.LIST_PAGE])

@@ -1,4 +1,4 @@
-"""A sandbox that is not just files: what the zygote holds of it, and what it is doing."""
+"""The entry of a sandbox that is not just files: its processes, its phase and its waiters."""
 
 import socket
 from collections.abc import Callable
@@ -14,7 +14,7 @@ Reply = Callable[[wire.Answer], None]
 
 
 class Phase(Enum):
-    """What a sandbox is doing."""
+    """Phase of a sandbox."""
 
     STARTING = "starting"
     RUNNING = "running"
@@ -23,25 +23,30 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class StartOrder:
-    """A sandbox to be brought up; with `wait_seconds` somebody else builds its wall."""
+    """Order to start a sandbox. With `wait_seconds` a container engine builds its wall."""
 
     start: wire.Start
     wait_seconds: int | None = None
 
     @property
     def wall(self) -> wire.Wall:
-        """Who builds it."""
+        """The builder of the wall."""
         return "bubblewrap" if self.wait_seconds is None else "container"
 
 
 @dataclass(slots=True)
 class SandboxEntry:
-    """A sandbox that is not just files. `start_waiters` are the starts it will answer,
-    `stop_waiters` the stops, `after_stop` what happens once it is buried. While a wall of somebody
-    else's is awaited, `rendezvous_waiters` wait to hear that all is `rendezvous`; then its birth is
-    `slot_released`: it takes nobody's turn. `start` is the order it was made by. Once `is_ready`
-    its runtime may ask for commands of `sudo`: `sudo_runs` are under way, `sudo_requests` counts
-    those of a minute, and to a `sudo_ignored` one nobody listens."""
+    """State of a sandbox that has processes, or is about to.
+
+    Replies wait in three lists: `start_waiters` until it runs, `rendezvous_waiters` until init may
+    connect, `stop_waiters` until it stopped. `after_stop` is called then. `rendezvous` is the
+    report that init may connect; from then on `slot_released` is true, because the start no longer
+    counts against the limit of starts. `start` is the request that started it.
+
+    Once `is_ready` the runtime may request commands of `sudo`: `sudo_runs` are running,
+    `sudo_requests` is the current minute and the number of requests in it, and `sudo_ignored` is
+    set for a runtime that sends invalid ones.
+    """
 
     record: SandboxRecord
     phase: Phase
@@ -64,15 +69,15 @@ class SandboxEntry:
 
     @property
     def maintenance(self) -> bool:
-        """Whether it was brought up only to read what it keeps."""
+        """True for a sandbox started only to read its files."""
         return self.start is not None and self.start.maintenance_seconds is not None
 
     @property
     def pid(self) -> int:
-        """Its runtime's; 0 without one."""
+        """Pid of its runtime; 0 without one."""
         return 0 if self.child is None else self.child.pid
 
     @property
     def pidfd(self) -> int | None:
-        """A descriptor of its runtime."""
+        """Pidfd of its runtime."""
         return None if self.child is None else self.child.pidfd

@@ -1,4 +1,4 @@
-"""Where things lie below $ATOLL_HOME, as far as the zygote is concerned. No file is touched."""
+"""The paths below $ATOLL_HOME that the zygote uses. This module touches no file."""
 
 import hashlib
 import os
@@ -6,33 +6,35 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ENGINE_MOUNTS = "lent"
+"""Name of a directory on disk, kept from earlier versions so that the cleanup finds theirs."""
 FOLDERS_SUFFIX = ".folders"
-"""Ends the names of places where the host's folders are lent: never part of an id."""
+"""Suffix of the mount points of host folders for engines: never part of an id."""
 
 POOL_PREFIX = "spare-"
-"""Of the names of sandboxes that are nobody's yet: never an id (`wire.zygote.messages.BoxId`)."""
+"""Prefix of the names of pooled sandboxes: never part of an id (`wire.zygote.messages.BoxId`)."""
 
 
 TRAVERSABLE_MODE = 0o711
-"""Of folders that each sandbox's uid passes through."""
+"""Mode of directories that each sandbox's uid passes through."""
 
 
 def traversal_mode() -> int:
-    """Return the mode of Atoll's own folders. As root, each sandbox's uid passes through them;
-    elsewhere all have the caller's, and nobody else shall reach a file an agent made."""
+    """Return the mode of Atoll's own directories. As root each sandbox's uid must pass through
+    them; elsewhere all have the caller's uid, and no other user may reach an agent's files."""
     return TRAVERSABLE_MODE if os.geteuid() == 0 else 0o700
 
 
 @dataclass(frozen=True, slots=True)
 class BoxPlaces:
-    """The files of one sandbox. `folder` holds what is kept, `run` what lives with a runtime."""
+    """Paths of one sandbox. `folder` holds what is kept, `run` what exists only while a runtime
+    does."""
 
     folder: Path
     run: Path
 
     @property
     def record(self) -> Path:
-        """What is known about the sandbox, for the next zygote."""
+        """The sandbox's record, for the next zygote."""
         return self.folder / "box.json"
 
     @property
@@ -42,19 +44,19 @@ class BoxPlaces:
 
     @property
     def mounted(self) -> Path:
-        """Where the image is mounted, in the runtime's own mount namespace only; rootless,
-        the plain directory that stands for it."""
+        """The image's mount point, in the runtime's own mount namespace only; rootless, the plain
+        directory in its place."""
         return self.folder / "mnt"
 
     @property
     def engine_mount(self) -> Path:
-        """Where the image is mounted in the machine's sight, for as long as a container's engine
-        needs to take it over."""
+        """The image's mount point in the machine's mounts, until the container engine has bound
+        it."""
         return self.folder.parent / ENGINE_MOUNTS / self.folder.name
 
     @property
     def engine_folders(self) -> Path:
-        """Where the host's folders are attached for as long as the image is, by number."""
+        """The mount points of host folders for the engine, by number."""
         return self.engine_mount.with_name(self.folder.name + FOLDERS_SUFFIX)
 
     @property
@@ -64,7 +66,7 @@ class BoxPlaces:
 
     @property
     def etc(self) -> Path:
-        """Files of /etc for a sandbox whose wall somebody else builds."""
+        """Files of /etc for a sandbox whose wall a container engine builds."""
         return self.folder / "etc"
 
     @property
@@ -79,13 +81,13 @@ class BoxPlaces:
 
     @property
     def rendezvous(self) -> Path:
-        """Where an init comes in whose wall somebody else builds; gone once it did."""
+        """The socket that the init of a container connects to; removed once it did."""
         return self.run / "init.sock"
 
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """$ATOLL_HOME."""
+    """Directory of one Atoll, $ATOLL_HOME."""
 
     root: Path
 
@@ -101,17 +103,17 @@ class Home:
 
     @property
     def lock(self) -> Path:
-        """Held by the one zygote of this home."""
+        """The lock file of the home's zygote."""
         return self.boxes / "zygote.lock"
 
     @property
     def log(self) -> Path:
-        """What the zygote and runtimes say on stderr."""
+        """The log of the zygote and of runtimes, their stderr."""
         return self.boxes / "zygote.log"
 
     @property
     def programs(self) -> Path:
-        """bwrap, init and the filter, where foreign uids can reach them."""
+        """The copies of bwrap, init and the filters, where foreign uids can reach them."""
         return self.run / "bin"
 
     @property
@@ -121,18 +123,17 @@ class Home:
 
     @property
     def imports(self) -> Path:
-        """Folders in which bundles are taken in."""
+        """The directories that bundles are imported in."""
         return self.run / "import"
 
     @property
     def boxes(self) -> Path:
-        """One folder per sandbox."""
+        """The directory with one folder per sandbox."""
         return self.root / "boxes"
 
     @property
     def engine_mounts(self) -> Path:
-        """Images and folders of the host's that engines of containers are just taking over, by
-        sandbox."""
+        """The mount points for container engines, by sandbox."""
         return self.boxes / ENGINE_MOUNTS
 
     @property
@@ -152,7 +153,8 @@ class Home:
 
     @property
     def images(self) -> Path:
-        """Trees that are roots of sandboxes; the control plane's and the person's."""
+        """The trees that serve as roots of sandboxes, written by the control plane and the
+        person."""
         return self.root / "images"
 
     @property
@@ -171,5 +173,5 @@ class Home:
         return "atoll-" + hashlib.blake2b(bytes(self.root), digest_size=5).hexdigest()
 
     def box(self, sandbox_id: str) -> BoxPlaces:
-        """The places of one sandbox (an id that passed `wire.zygote.messages`, never a raw one)."""
+        """Return the paths of one sandbox. The id must have passed `wire.zygote.messages`."""
         return BoxPlaces(self.boxes / sandbox_id, self.run / "b" / sandbox_id)

@@ -1,4 +1,4 @@
-"""What is written down about a sandbox, so that the next zygote can keep or clean it."""
+"""The record of a sandbox on disk, which lets the next zygote keep it or clean it up."""
 
 from pathlib import Path
 
@@ -12,17 +12,17 @@ _MAX_BYTES = 64 * 1024
 
 
 class ProcessIdentity(msgspec.Struct, frozen=True):
-    """A process that cannot be mistaken for a later one with its pid: `born` is field 22
-    of /proc/[pid]/stat, clock ticks since boot."""
+    """Identity of a process, distinct from that of a later process with the same pid: `start_ticks`
+    is field 22 of /proc/[pid]/stat, clock ticks since boot."""
 
     pid: int
-    born: int
+    start_ticks: int = msgspec.field(name="born")
 
 
 class SandboxRecord(msgspec.Struct, frozen=True):
-    """One sandbox. `processes` are its runtime, bwrap (where that built the wall) and init
-    while it lives; `tree` the image it is built on, empty for the host's root; `group` names its
-    control groups where its id does not."""
+    """Record of one sandbox. `processes` are its runtime, bwrap (where that built the wall) and
+    init while it runs; `tree` is its image, empty for the host's root; `group` names its control
+    groups where its id does not."""
 
     sandbox_id: str
     generation: int
@@ -46,7 +46,7 @@ class SandboxRecord(msgspec.Struct, frozen=True):
 
 
 def save(path: Path, record: SandboxRecord) -> None:
-    """Write it whole or not at all."""
+    """Write the record atomically."""
     fresh = path.with_name(path.name + ".new")
     fresh.touch(mode=0o600)
     fresh.write_bytes(msgspec.json.encode(record))
@@ -54,7 +54,7 @@ def save(path: Path, record: SandboxRecord) -> None:
 
 
 def load(path: Path) -> SandboxRecord | None:
-    """Read it; None when there is none. Raises `Failed` when it cannot be understood."""
+    """Read a record; None when there is none. Raises `Failed` when it cannot be read."""
     try:
         with path.open("rb") as file:
             return msgspec.json.decode(file.read(_MAX_BYTES), type=SandboxRecord)
@@ -65,7 +65,7 @@ def load(path: Path) -> SandboxRecord | None:
 
 
 def process(pid: int) -> ProcessIdentity | None:
-    """The process as it can be told apart later; None when it is gone."""
+    """Return the identity of a process; None when it is gone."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -74,10 +74,10 @@ def process(pid: int) -> ProcessIdentity | None:
 
 
 def boot_id() -> str:
-    """This boot of the machine: pids and start times mean nothing in another."""
+    """Return the id of this boot. Pids and start times mean nothing in another."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def same_process(known: ProcessIdentity) -> bool:
-    """Whether that very process still exists."""
+    """Return whether that very process still exists."""
     return process(known.pid) == known

@@ -1,10 +1,10 @@
-"""Subordinate uids: the host's uids and gids that an ordinary user may use for others (subuid(5)).
+"""Subordinate uids: uids and gids of the host that an ordinary user may use for others (subuid(5)).
 
-One user namespace, made as the zygote starts, maps the user as its root and the range as its other
-users. A sandbox gets one of these, so it draws on pools of its own where the kernel counts for each
-uid of the machine. What it counts for each user namespace (inotify, pending signals, processes) it
-also counts for whoever made the outermost one, the user: a second namespace, around the first,
-bounds what all sandboxes together take of that.
+The zygote makes one user namespace when it starts. It maps the user to its root and the range to
+its other users. Each sandbox gets one of these, and so pools of its own where the kernel counts for
+each uid of the machine. Where the kernel counts for each user namespace (inotify, pending signals,
+processes), it counts for the owner of the outermost one, too: the user. A second namespace around
+the first limits what all sandboxes together take of that.
 """
 
 import os
@@ -39,7 +39,7 @@ _MAX_WORDS = 2000
 
 @dataclass(frozen=True, slots=True)
 class IdRange:
-    """Ids in a row."""
+    """Range of consecutive ids."""
 
     first: int
     count: int
@@ -47,7 +47,7 @@ class IdRange:
 
 @dataclass(frozen=True, slots=True)
 class MissingSubordinates:
-    """Why there are no subordinate uids here, and the command that mends it."""
+    """Reason why there are no subordinate uids here, and the command that provides them."""
 
     reason: str
     remedy: str
@@ -55,7 +55,8 @@ class MissingSubordinates:
 
 @dataclass(frozen=True, slots=True)
 class Subordinates:
-    """The namespace, by a descriptor, and the uids that are its users from 1 on."""
+    """Subordinate uids: a descriptor of the namespace, and the uids that are its users from 1
+    on."""
 
     namespace: int
     uids: IdRange
@@ -107,20 +108,22 @@ class Subordinates:
 
 @dataclass(frozen=True, slots=True)
 class UidSwitch:
-    """The way of one process to a subordinate uid: first it is root of the namespace and opens what
-    is the caller's, then it drops to the uid, which reaches `needed` below folders closed to it."""
+    """Switch of one process to a subordinate uid, in two steps. First it becomes root of the
+    namespace and opens the caller's files. Then it drops to the uid, which can reach the `needed`
+    paths below directories closed to it."""
 
     subordinates: Subordinates
     uid: int
     needed: Callable[[], Iterable[Path]]
 
     def enter_namespace(self) -> None:
-        """Be root of the namespace, with mounts of this process's own. Raises `OSError`."""
+        """Become root of the namespace, with private mounts. Raises `OSError`."""
         self.subordinates.enter()
         enter_private_mounts()
 
     def drop(self) -> None:
-        """Open the way and drop to the uid for good. Raises `Failed`, `OSError`."""
+        """Make the needed paths reachable and drop to the uid, for good. Raises `Failed`,
+        `OSError`."""
         number = self.subordinates.inside(self.uid)
         for cover in covers(self.needed(), closed_to_others):
             mount_cover(cover)
@@ -129,8 +132,8 @@ class UidSwitch:
 
 def open_subordinates(boxes: Path) -> Subordinates | MissingSubordinates:
     """Make the namespace for the user of this process, whose home keeps sandboxes in `boxes`; or
-    return what is missing. Nothing but trying tells: the programs need their set-uid bit, a line
-    for the user in two files, and a kernel that allows it."""
+    return what is missing. Only an attempt shows that: the programs need their set-uid bit, the
+    user a line in two files, and the kernel must allow it."""
     uid = os.geteuid()
     try:
         person = pwd.getpwuid(uid)
@@ -193,7 +196,8 @@ def _namespace(uids: IdRange, gids: IdRange) -> int:
 
 
 def _map_by_programs(pid: int, uids: IdRange, gids: IdRange) -> None:
-    """Only these programs may map more than one id for an ordinary user."""
+    """Map the ids by newuidmap and newgidmap, which alone may map more than one id for an ordinary
+    user."""
     own = (os.geteuid(), os.getegid())
     for program, mine, span in zip(PROGRAMS, own, (uids, gids), strict=True):
         words = (pid, 0, mine, 1, 1, span.first, span.count)

@@ -1,4 +1,4 @@
-"""Clearing up after a zygote that is gone: what it left running ends, what it kept stays."""
+"""The cleanup after an earlier zygote: its processes end, its kept files stay."""
 
 import contextlib
 import os
@@ -51,7 +51,7 @@ def _remove_pooled(
     folder: Path,
     known: record.SandboxRecord | None,
 ) -> None:
-    """It was nobody's, whatever name it was just being given."""
+    """Remove a pooled sandbox, even if it was just being assigned."""
     if known is not None:
         _end(engine_mounts, groups, known, name=folder.name, keep=False)
     remove_tree(folder)
@@ -76,7 +76,7 @@ def _end(
     name: str,
     keep: bool,
 ) -> SandboxTeardown:
-    """End what still runs of the sandbox in folder `name`."""
+    """End the processes of the sandbox in folder `name`."""
     fds = _living(known)
     teardown = SandboxTeardown(
         places=engine_mounts.home.box(name),
@@ -94,7 +94,7 @@ def _end(
 
 
 def _living(known: record.SandboxRecord) -> list[int]:
-    """Descriptors of its processes that still run; a pid used again is not one of them."""
+    """Return pidfds of its running processes, without those whose pid was used again."""
     if known.boot_id != record.boot_id():
         return []
     found = []

@@ -1,7 +1,7 @@
-"""User ids for control planes, runtimes and sandboxes: handed out once, never again.
+"""User ids for control planes, runtimes and sandboxes: each is given out once and never again.
 
-As root the counter belongs to the machine, so two homes never share a uid; a copy in
-each home keeps the promise when a home moves to another machine.
+As root the counter belongs to the machine, so two homes never share a uid. A copy in each home
+keeps the promise when a home moves to another machine.
 """
 
 import fcntl
@@ -19,7 +19,7 @@ RESERVED_UIDS = 64
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """The next free uid, in a file of the machine and one of the home."""
+    """Counter of free uids, in a file of the machine and one of the home."""
 
     home_file: Path
     machine_file: Path = MACHINE_COUNTER
@@ -27,7 +27,8 @@ class Counter:
     last: int = LAST_UID
 
     def take(self, count: int) -> int:
-        """The first of `count` uids in a row, theirs for ever. Raises `LimitReached`, `Failed`."""
+        """Return the first of `count` consecutive uids that were never used. Raises `LimitReached`,
+        `Failed`."""
         try:
             self.machine_file.parent.mkdir(parents=True, exist_ok=True)
             handle = os.open(self.machine_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -53,15 +54,16 @@ class Counter:
 
 @dataclass(slots=True)
 class Reserve:
-    """A block taken ahead, so that a start waits for no disk. What is left of it when this
-    process ends is never given out: a uid may be lost, but not shared."""
+    """Block of uids taken ahead, so that a start waits for no disk. Uids left when this process
+    ends are never given out: a uid may be lost, but not shared."""
 
     counter: Counter
     size: int = RESERVED_UIDS
     _block: range = field(default=range(0))
 
     def take(self, count: int) -> int:
-        """The first of `count` uids in a row, theirs for ever. Raises as `Counter.take`."""
+        """Return the first of `count` consecutive uids that were never used. Raises as
+        `Counter.take`."""
         if count > len(self._block):
             first = self.counter.take(max(count, self.size))
             self._block = range(first, first + max(count, self.size))

@@ -1,1 +1,1 @@
-"""Building a sandbox."""
+"""The start of a sandbox."""

@@ -1,7 +1,7 @@
-"""Giving a spare its name: what makes a sandbox that stands already somebody's.
+"""The assignment of a pooled sandbox to a start request.
 
-`assign` runs in the zygote, `await_assignment` in the spare, which has no privilege left by then.
-Nothing can run inside before the end of it: so no bound, name or key comes too late.
+`assign` runs in the zygote, `await_assignment` in the sandbox's runtime, which has no privilege by
+then. Nothing can run inside before the assignment ends, so no limit, name or key comes too late.
 """
 
 import contextlib
@@ -26,8 +26,9 @@ _MAX_ENDS = 2
 
 
 def assign(host: HostResources, entry: SandboxEntry, request: Start) -> record.SandboxRecord:
-    """Make the spare `entry`, which was built for such a `request`, its sandbox; the record to have
-    from now on. Raises `OSError`, `Failed`; the spare lies then where it lay, to be buried."""
+    """Turn the pooled sandbox `entry` into the one that `request` describes and return its new
+    record. The sandbox must have been built for such a request. Raises `OSError`, `Failed`; the
+    pooled sandbox then keeps its old place and must be stopped."""
     pool_name = entry.record.sandbox_id
     ours, theirs = host.home.box(pool_name), host.home.box(request.sandbox_id)
     named = msgspec.structs.replace(
@@ -61,7 +62,7 @@ def assign(host: HostResources, entry: SandboxEntry, request: Start) -> record.S
 
 
 def _set_host_name(init: int, name: str) -> None:
-    """Set the host name inside. Nothing of this process's own may be left in there."""
+    """Set the host name inside, and return to this process's own namespace in any case."""
     home = os.open(_OWN_UTS, os.O_RDONLY | os.O_CLOEXEC)
     try:
         kernel.setns(init, kernel.CLONE_NEWUTS)
@@ -82,7 +83,8 @@ def _send_assignment(entry: SandboxEntry, request: Start, endpoint: RuntimeEndpo
 
 
 def await_assignment(channel: socket.socket) -> tuple[Start, RuntimeEndpoint]:
-    """Wait for as long as it takes. Raises `SystemExit` when nobody will come any more."""
+    """Wait, without a limit, for the zygote's assignment. Raises `SystemExit` when the zygote
+    closed the channel."""
     channel.setblocking(True)
     packet, fds, _flags, _peer = socket.recv_fds(channel, MAX_PACKET_BYTES * 2, _MAX_ENDS)
     if not packet:

@@ -1,8 +1,9 @@
-"""The child that builds a sandbox (or waits for who does) and becomes its runtime.
+"""The child process that builds a sandbox and becomes its runtime.
 
-Forked from the zygote with its privilege: mounts, groups, the wall, the PTY limit; then it
-gives every privilege up and serves for the rest of its life. It tells the zygote once, by
-one packet, what it made or why not.
+The zygote forks it with full privilege: it makes mounts, control groups, the wall and the PTY
+limit, or waits for a container engine to build the wall. Then it gives up every privilege and
+serves for the rest of its life. It reports to the zygote once, in one packet, what it made or why
+it failed.
 """
 
 import contextlib
@@ -52,8 +53,8 @@ from atoll.zygote.wall.wall import WallPlan, start_wall
 
 @dataclass(frozen=True, slots=True)
 class _BuiltWall:
-    """A wall that stands, whoever built it: the doors, its processes with init the first, and
-    descriptors of those."""
+    """A wall in place, whoever built it: the listeners of its doors, its processes (init first) and
+    their pidfds."""
 
     doors: tuple[socket.socket, ...]
     processes: tuple[int, ...]
@@ -63,14 +64,15 @@ class _BuiltWall:
 
 @dataclass(frozen=True, slots=True)
 class _PendingWall:
-    """A wall that rises: our end of init's socket, and what waits until it stands."""
+    """A wall under construction: our end of init's socket, and a function that waits until it is in
+    place."""
 
     control: socket.socket
     wait: Callable[[], _BuiltWall]
 
 
 def run_child(host: HostResources, request: StartRequest) -> None:
-    """Runs in the forked child and never returns."""
+    """Build the sandbox and serve as its runtime, in the forked child. Never returns."""
     code = 1
     try:
         foreign = request.wait_seconds is not None
@@ -100,14 +102,15 @@ def _report_failure(report: socket.socket, why: StartFailed) -> None:
 
 
 def _build(host: HostResources, request: StartRequest) -> Stand:
-    """Everything up to the rise of the wall, which goes on while the runtime gets ready."""
+    """Prepare everything up to the wall, which rises while the runtime starts. Returns the function
+    that waits for the wall."""
     places = host.home.box(request.start.sandbox_id)
     check_contents(host_mounts(request.start))
-    # What may fail comes first: a wall that rises for nobody would have to be found again.
+    # Steps that may fail come first: after them a half-built wall would have to be cleaned up.
     keyless = request.start.maintenance_seconds is not None
     endpoint = None if request.for_pool else open_endpoint(host, places, keyless=keyless)
     pending = _start_wall(host, request, places)
-    # With privilege still, while the wall rises: on cgroup v2 it may take a grace period.
+    # Still with privilege, while the wall rises: on cgroup v2 it may take a grace period.
     gauge = runtime_group.enter(host.groups, request.start.sandbox_id, host.settings)
     host.confinement.prepare()
     if host.root:
@@ -195,7 +198,7 @@ def _start_own_wall(host: HostResources, request: StartRequest, places: BoxPlace
 def _uid_switch(
     host: HostResources, request: StartRequest, places: BoxPlaces, root: Root | None
 ) -> UidSwitch | None:
-    """The way to a subordinate uid, for a sandbox that has one."""
+    """Return the switch to a subordinate uid, for a sandbox that has one."""
     if host.subordinates is None or host.is_shared(request.sandbox_uid):
         return None
     own = (host.home.programs, host.home.roots, places.mounted, places.hosts)
@@ -220,7 +223,7 @@ def _open_storage(
 def _await_container_wall(
     host: HostResources, request: StartRequest, places: BoxPlaces, *, seconds: int
 ) -> _PendingWall:
-    """Make everything ready, say so, and wait for the init to come in."""
+    """Make everything ready for a container engine, report it, and wait for init to connect."""
     uid = request.sandbox_uid
     size = request.start.limits.workspace_bytes or DEFAULT_BYTES
     engine_mounts = host.storage.engine_mounts
@@ -253,7 +256,8 @@ def _bwrap_argv(
     *,
     files: int | None,
 ) -> list[str]:
-    """bwrap's argv for this sandbox, for the process that will be bwrap: it opens the views."""
+    """Return bwrap's argv for this sandbox. Called in the process that becomes bwrap, because it
+    opens the views."""
     top = host.home.root
     views = tuple((open_below(top, view.source), view.target) for view in start.views)
     for fd, _target in views:
@@ -278,8 +282,8 @@ def _bwrap_argv(
 def _finish_wall(
     host: HostResources, request: StartRequest, pending: _PendingWall
 ) -> tuple[socket.socket, ...]:
-    """Wait for the wall, limit its terminals, tell the zygote, give every privilege up; the
-    doors. Raises `Failed`, `OSError`."""
+    """Wait for the wall, limit its terminals, report to the zygote and give up every privilege.
+    Returns the listeners of the doors. Raises `Failed`, `OSError`."""
     if host.root:
         kernel.resume_root()
     built = pending.wait()

@@ -1,7 +1,7 @@
-"""What a runtime is reached by and what it may spend: its listening socket and the broker's keys.
+"""The endpoint of a runtime: its listening socket and the broker's keys.
 
-Made by whoever still has the right to: the child that builds a sandbox, or for a spare the
-zygote. Nobody listens yet.
+A process that still has the right to makes both: the child that builds a sandbox, or for a pooled
+sandbox the zygote. Nobody listens yet.
 """
 
 import os
@@ -20,13 +20,13 @@ BACKLOG = 128
 
 @dataclass(frozen=True, slots=True)
 class RuntimeEndpoint:
-    """A listening unix socket, and a memfd with the keys where there are some."""
+    """A listening unix socket, and a memfd with the keys where the home has keys."""
 
     listener: socket.socket
     keys: int | None
 
     def close(self) -> None:
-        """Let both go; whoever was sent them has them still."""
+        """Close both descriptors; copies sent to another process stay open."""
         self.listener.close()
         if self.keys is not None:
             os.close(self.keys)
@@ -35,8 +35,8 @@ class RuntimeEndpoint:
 def open_endpoint(
     host: HostResources, places: BoxPlaces, *, keyless: bool = False
 ) -> RuntimeEndpoint:
-    """Make both, with `keyless` only the socket. Raises `Failed` when the socket cannot be made
-    or the keys are not fit to be used."""
+    """Make the socket and, unless `keyless`, the memfd. Raises `Failed` when the socket cannot be
+    made or the keys file is unusable."""
     keys = None if keyless else sealed_copy(host.home.keys, host.control_uid)
     try:
         return RuntimeEndpoint(_listen(places, host.control_uid), keys)
@@ -47,7 +47,7 @@ def open_endpoint(
 
 
 def _listen(places: BoxPlaces, control_uid: int) -> socket.socket:
-    """The runtime's socket: bound by us, reachable only for the control plane's uid."""
+    """Bind the runtime's socket. Only the control plane's uid may connect to it."""
     places.run.mkdir(mode=traversal_mode(), parents=True, exist_ok=True)
     path: Path = places.socket
     path.unlink(missing_ok=True)

@@ -1,4 +1,8 @@
-"""What a birth is told and tells, and what all starts of a host share. Nothing happens here."""
+"""The resources that all starts of a host share, and the messages between the zygote and a starting
+child.
+
+This module only defines data; nothing happens here.
+"""
 
 import os
 import socket
@@ -32,12 +36,12 @@ SUBORDINATE = (
 )
 
 ServeRuntime = Callable[[Stand], None]
-"""The life of a runtime: prepares itself, calls `Stand`, serves."""
+"""The run of a runtime: prepares itself, calls `Stand`, serves."""
 
 
 class SandboxReady(msgspec.Struct, frozen=True, tag=True):
-    """The sandbox stands. Beside it travel descriptors of init (and bwrap), `inside_count` of them,
-    then the doors."""
+    """Report that the sandbox is up. Descriptors travel beside it: `inside_count` pidfds of init
+    (and bwrap), then the doors' listeners."""
 
     processes: tuple[ProcessIdentity, ...]
     degraded: tuple[str, ...] = ()
@@ -45,23 +49,23 @@ class SandboxReady(msgspec.Struct, frozen=True, tag=True):
 
 
 class RendezvousReady(msgspec.Struct, frozen=True, tag=True):
-    """All is ready for an init whose wall somebody else builds: its files are at `files`, the
-    host's folders at `folders`, in the order of the request."""
+    """Report that init may connect, where a container engine builds the wall. The sandbox's files
+    are at `files`, the host's folders at `folders`, in the order of the request."""
 
     files: str
     folders: tuple[str, ...] = ()
 
 
 class Assignment(msgspec.Struct, frozen=True):
-    """Told to a for_pool: it is this sandbox from now on. Beside it travels the runtime's listening
-    socket, then (with `keys`) the broker's keys."""
+    """Message that gives a pooled sandbox its request. The runtime's listening socket travels
+    beside it, then (with `keys`) the broker's keys."""
 
     request: Start
     keys: bool
 
 
 class StartFailed(msgspec.Struct, frozen=True, tag=True):
-    """It could not be built; `kind` is an error's code."""
+    """Report that the sandbox could not be built; `kind` is an error's code."""
 
     kind: str
     message: str
@@ -69,7 +73,8 @@ class StartFailed(msgspec.Struct, frozen=True, tag=True):
 
 @dataclass(frozen=True, slots=True)
 class HostResources:
-    """What every birth on this host shares. `control_uid` connects to runtimes."""
+    """Resources that all starts on this host share. `control_uid` is the uid that connects to
+    runtimes."""
 
     home: Home
     programs: Programs
@@ -93,12 +98,14 @@ class HostResources:
         return set() if self.subordinates is None else {self.subordinates.namespace}
 
     def is_shared(self, uid: int) -> bool:
-        """Return whether this uid is the caller's, which a sandbox without its own has."""
+        """Return whether this uid is the caller's, which sandboxes without a uid of their own
+        share."""
         return not self.root and uid == os.geteuid()
 
     def degraded(self, wall: WallKind = "bubblewrap", *, shared: bool = False) -> tuple[str, ...]:
-        """Return the protections that no sandbox here gets, or none of those that share the
-        caller's uid. A container's groups and mounts are its engine's."""
+        """Return the protections that no sandbox here gets; with `shared`, those that no sandbox
+        with the caller's uid gets. A container engine is responsible for a container's groups and
+        mounts."""
         if self.root:
             uids: tuple[str, ...] = ()
         elif self.subordinates is None or wall == "container":
@@ -114,8 +121,9 @@ class HostResources:
 
 @dataclass(frozen=True, slots=True)
 class StartRequest:
-    """Whose child: the request, and the two uids that are this sandbox's for ever. With
-    `wait_seconds` the wall is somebody else's work and its init awaited that long."""
+    """Request to one child: the sandbox to start, and the two uids that belong to it for ever. With
+    `wait_seconds` a container engine builds the wall, and the child waits that long for its
+    init."""
 
     start: Start
     sandbox_uid: int

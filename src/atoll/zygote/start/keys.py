@@ -1,7 +1,7 @@
-"""The broker's keys on their way to a runtime: read once, handed over in a sealed memfd.
+"""The broker's keys on their way to a runtime: read once, passed on in a sealed memfd.
 
-The file belongs to the control plane, so it is opened without following links and
-taken only when it is a plain file of its owner or root.
+The file belongs to the control plane, so it is opened without following links and accepted only as
+a plain file of its owner or root.
 """
 
 import fcntl
@@ -16,7 +16,7 @@ _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_S
 
 
 def sealed_copy(path: Path, owner: int) -> int | None:
-    """A memfd holding the file, None when there is no file. Raises `Failed`."""
+    """Return a memfd that holds the file; None when there is no file. Raises `Failed`."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:

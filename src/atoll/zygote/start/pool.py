@@ -1,10 +1,10 @@
-"""Sandboxes that stand ready before somebody asks for them.
+"""The pool of sandboxes built before a request needs them.
 
-What takes long at a start does not depend on whose sandbox it is: two forks, a disk, a wall.
-So after a start the zygote builds another one like it, for nobody, and the next order of that
-shape only has to give it a name (`adoption`). A pooled sandbox is fresh in everything: uids, disk,
-groups, processes. It holds nothing of any other sandbox, has no key, no socket to be reached by
-and no privilege, and nothing runs in it but init. Whatever does not fit is built as ever.
+The slow parts of a start do not depend on the request: two forks, a disk, a wall. So after each
+start the zygote builds another sandbox of the same shape, and the next request of that shape is
+assigned to it (`assignment`). A pooled sandbox is fresh in everything: uids, disk, groups,
+processes. It holds nothing of any other sandbox, has no key, no socket and no privilege, and runs
+nothing but init. A request that fits none is built as usual.
 """
 
 import time
@@ -31,18 +31,19 @@ from atoll.zygote.stop.teardown import TeardownResult, end_session
 NAME_BYTES = 8
 POOL_SIZE = 2
 REFILL_SECONDS = 0.02
-"""After a start, so that it does not compete with what the start was for."""
+"""Delay after a start, so that a refill does not compete with the new sandbox."""
 
 RETIRE_SECONDS = 300.0
-"""Without a start, after which none is kept: an idle machine has no use for them."""
+"""Time without a start after which the pool is emptied: an idle machine does not need it."""
 
 _Identity = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class PoolShape:
-    """What a wall was built for: a request without what can be given to it later. `identities` are
-    device and inode of what it shows, which another folder may have replaced since."""
+    """Properties that a wall was built for: a request without what can be assigned later.
+    `identities` are device and inode of each folder it shows, because another folder may have
+    replaced one since."""
 
     request: wire.Start
     etc: Path
@@ -51,7 +52,8 @@ class PoolShape:
 
 @dataclass(slots=True)
 class PooledSandbox:
-    """One of them. Adopted, it is its `entry`'s own child: `ended` is then told of its end."""
+    """One sandbox of the pool. Once assigned, its child belongs to `entry`, and `ended` receives
+    the child's exit status."""
 
     shape: PoolShape
     entry: SandboxEntry
@@ -60,7 +62,8 @@ class PooledSandbox:
 
 @dataclass(slots=True)
 class Pool:
-    """At most `count`, shaped like the last orders. `busy` says when not to build any."""
+    """At most `count` sandboxes, shaped like the latest requests. `busy` returns whether to
+    postpone building."""
 
     starts: Starts
     busy: Callable[[], bool]
@@ -76,10 +79,10 @@ class Pool:
     def take(
         self, request: wire.Start, ended: Callable[[SandboxEntry, int], None]
     ) -> SandboxEntry | None:
-        """A sandbox that stands, now that of `request`; None when none fits. `ended` is told
-        when its runtime ends."""
+        """Return a running sandbox, now assigned to `request`; None when none fits. `ended` is
+        called when its runtime ends."""
         if self.count == 0 or request.mounts:
-            return None  # somebody's own folders are not kept open for nobody
+            return None  # host folders are never kept open without a sandbox that uses them
         self._note_demand(request)
         found = next((pooled for pooled in self._sandboxes if self._fits(pooled, request)), None)
         if found is None:
@@ -89,7 +92,7 @@ class Pool:
         try:
             entry.record = assign(self.starts.host, entry, request)
         except (AtollError, OSError):
-            # What is really wrong, an ordinary birth will find and say.
+            # An ordinary start will find the error and report it.
             self._stop(found)
             return None
         found.ended = ended
@@ -111,8 +114,8 @@ class Pool:
             self.starts.loop.call_later(REFILL_SECONDS, self._refill)
 
     def _template(self, request: wire.Start) -> wire.Start:
-        """What remains of a request without all that `assign` can still give. Whatever is not
-        known here counts as part of the shape."""
+        """Return the request without everything that `assign` can set later. Fields not listed here
+        count as part of the shape."""
         pids = None if self.starts.host.groups.has("pids") else request.limits.pids
         return msgspec.structs.replace(  # noqa: S604  no subprocess has this `shell`
             request,
@@ -132,7 +135,7 @@ class Pool:
         )
 
     def _shape(self, template: wire.Start) -> PoolShape:
-        """Raises `OSError` when something that shall be shown is not there."""
+        """Return the shape of a request. Raises `OSError` when a folder to show is missing."""
         trees = () if template.tree is None else (template.tree,)
         shown = (*trees, *(view.source for view in template.views))
         found = (Path(each).lstat() for each in shown)
@@ -150,7 +153,7 @@ class Pool:
             return False
 
     def _refill(self) -> None:
-        """Build one that is missing, another when it stands. One that nobody wants goes first."""
+        """Build one missing sandbox; the next follows when it runs. Stop unwanted ones first."""
         self._refill_scheduled = False
         if self._closed is not None or not self._wanted:
             return
@@ -211,7 +214,7 @@ class Pool:
                     )
                     self._refill()
             case RendezvousReady() | StartFailed():
-                pass  # nobody waits for it; an ordinary birth will say what is wrong
+                pass  # an ordinary start will report the error
 
     def _handle_wall_end(self, pooled: PooledSandbox) -> None:
         if pooled in self._sandboxes:
@@ -225,7 +228,7 @@ class Pool:
             self._sandboxes.remove(pooled)
             if not self.starts.host.root:
                 end_session(pooled.entry.pid)
-            # One that cannot be built would not be the next time either.
+            # A sandbox that cannot be built would fail the next time, too.
             self._wanted.clear()
             self._stop(pooled)
 
@@ -257,7 +260,7 @@ class Pool:
         self._sandboxes.clear()
 
     def close(self, closed: Callable[[], None]) -> None:
-        """End all of them and build no more; `closed` is called once none is left."""
+        """End all pooled sandboxes and build no more; call `closed` once none is left."""
         self._closed = closed
         self._stop_all()
         self._report_closed()

@@ -1,8 +1,8 @@
-"""Taking in the init of a wall that somebody else builds: a socket, one guest, its READY.
+"""The rendezvous with the init of a wall that a container engine builds.
 
-The init of a container connects out to a socket of ours. Only the sandbox's own uid may (its
-mode, and SO_PEERCRED), only once, and only for a while. From READY on nothing tells this
-sandbox from one of bubblewrap's.
+The container's init connects to a socket of ours. Only the sandbox's own uid may connect (socket
+mode and SO_PEERCRED), only once, and only for a limited time. From READY on the sandbox is handled
+like one of bubblewrap's.
 """
 
 import os
@@ -25,8 +25,8 @@ _WRITTEN = ("resolv.conf", "nsswitch.conf", "gitconfig")
 
 @dataclass(frozen=True, slots=True)
 class ConnectedInit:
-    """An init that came in and said READY: our end of its socket, the doors' listeners, its
-    pid and a descriptor of it. The receiver owns them."""
+    """An init that connected and sent READY: our end of its socket, the doors' listeners, its pid
+    and its pidfd. The receiver owns them."""
 
     control: socket.socket
     doors: tuple[socket.socket, ...]
@@ -35,14 +35,14 @@ class ConnectedInit:
 
 
 def open_rendezvous(path: Path, uid: int) -> socket.socket:
-    """A listening SEQPACKET socket that `uid` alone (and root) may connect to."""
+    """Return a listening SEQPACKET socket that only `uid` and root may connect to."""
     path.unlink(missing_ok=True)
     return listen(str(path), uid, socket.SOCK_SEQPACKET, backlog=1)
 
 
 def accept_init(listener: socket.socket, uid: int, *, seconds: float) -> ConnectedInit:
-    """The first and only one to come in. Raises `Failed` when nobody does within `seconds` or
-    it is not well, `Forbidden` when it is somebody else."""
+    """Accept the first and only connection. Raises `Failed` when none comes within `seconds` or
+    init is not ready in time, `Forbidden` when the peer has another uid."""
     path = Path(listener.getsockname())
     try:
         control = _accept(listener, seconds)
@@ -82,7 +82,8 @@ def _accept(listener: socket.socket, seconds: float) -> socket.socket:
 
 
 def _check_terminals(pid: int) -> None:
-    """A bound on its terminals is set in its own devpts: that must not be this machine's."""
+    """Check that init has a devpts of its own. The PTY limit is set there, and must not hit this
+    machine's."""
     try:
         root = os.open(f"/proc/{pid}/root", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -99,8 +100,8 @@ def _check_terminals(pid: int) -> None:
 
 
 def write_etc(folder: Path, *, hostname: str, uid: int) -> None:
-    """What of /etc must name this sandbox: its user under the uid it has, its hosts, git's
-    settings. World-readable; everything else of /etc is the image's."""
+    """Write the files of /etc that must name this sandbox: its user with its uid, its hosts, git's
+    settings. They are world-readable; all other files of /etc are the image's."""
     folder.mkdir(mode=0o755, exist_ok=True)
     folder.chmod(0o755)
     texts = {

@@ -1,9 +1,10 @@
-"""The memory every runtime begins with, kept in a file that idle runtimes go back to.
+"""The memory that every runtime starts with, kept in a file that idle runtimes map again.
 
-The zygote lays it just before it serves; a runtime settles when it has nothing to do. Pages that
-say what the file says (but for reference counts of the zygote's objects, which never end
-anyway) are given up and shared by all runtimes again. The work itself is native/mould's;
-without it, or where the host refuses, runtimes keep their copies. What any page says never changes.
+The zygote writes the file just before it serves. An idle runtime gives up its own copy of each page
+that still equals the file, so that all runtimes share the page again. A page also counts as equal
+when only reference counts of the zygote's immortal objects differ. The work is done by
+native/mould; without it, or where the host refuses, runtimes keep their copies. The content of a
+page never changes.
 """
 
 import contextlib
@@ -66,8 +67,9 @@ another part, or past the end nothing."""
 
 
 class SharedMemory:
-    """One in the zygote; every child has its copy. `lacking` says why it gives nothing back, and
-    is empty once it may. Unless `wanted` it does nothing."""
+    """The shared file and its state: made once in the zygote, inherited by every child. `lacking`
+    says why no memory is shared; it is empty once memory is shared. Does nothing unless
+    `wanted`."""
 
     def __init__(self, *, wanted: bool = False) -> None:
         self._library, self.lacking = _library() if wanted else (None, SHARING_OFF)
@@ -76,8 +78,8 @@ class SharedMemory:
         self._pagemap = -1
 
     def share(self) -> None:
-        """Put all that this process has in memory into the file. Call it once, single-threaded,
-        when nothing is left to be prepared; freezes the garbage collector's objects."""
+        """Write all of this process's memory to the file and map it. Call it once, single-threaded,
+        when everything is loaded; it also freezes the garbage collector's objects."""
         library = self._library
         if library is not None and not _is_single_threaded():
             library, self.lacking = None, "the zygote had a second thread when it began"
@@ -103,15 +105,16 @@ class SharedMemory:
             self._given, self._counts, self.lacking = given, counts, ""
 
     def open_pagemap(self) -> None:
-        """In a child, still dumpable: a process that is not may not look at its own pages. Nor
-        may any where the kernel keeps no such file: it keeps its copies then."""
+        """Open the map of this process's pages. Call it in a child that is still dumpable, since
+        the kernel denies it to others. Where the kernel has no such file, the child keeps its
+        copies."""
         if self._given:
             with contextlib.suppress(OSError):
                 self._pagemap = os.open(_PAGEMAP, os.O_RDONLY | os.O_CLOEXEC)
 
     def settle(self) -> int:
-        """In a child: share again what is as it was; the number of pages. With another thread
-        nothing is done: it could write to a page that is just given up."""
+        """Give up pages that still equal the file, in a child. Returns their number. Does nothing
+        in a process with another thread, which could write to a page just given up."""
         library = self._library
         if library is None or self._pagemap < 0 or not _is_single_threaded():
             return 0
@@ -119,7 +122,7 @@ class SharedMemory:
         pages: int = library.mould_settle(
             ranges, len(ranges), self._given, self._counts, self._pagemap
         )
-        # What was only looked at for comparing need not stay in sight.
+        # Pages mapped only for the comparison need not stay mapped.
         kernel.advise(self._given, self._size, _MADV_DONTNEED)
         if pages < 0:
             log.warning("memory is not shared again: %s", os.strerror(-pages))
@@ -127,8 +130,8 @@ class SharedMemory:
 
 
 def _library() -> tuple[ctypes.PyDLL | None, str]:
-    """native/mould, and why there is none or it is of no use yet. PyDLL keeps the interpreter's
-    lock."""
+    """Load native/mould. Returns the library, or None, and why memory is not shared yet. PyDLL
+    keeps the interpreter's lock during a call, so no other thread runs Python meanwhile."""
     path = Path(__file__).parent / "bin" / f"mould-{platform.machine()}.so"
     if not path.is_file():
         return None, "native/mould was not built: no C compiler was at hand"
@@ -152,14 +155,14 @@ def _is_single_threaded() -> bool:
 
 
 def _private(size: int) -> ctypes.Array[ctypes.c_ubyte]:
-    """Zeroed memory of its own, which no other process ever sees changed."""
+    """Return zeroed private memory, which no other process ever sees changed."""
     memory = mmap.mmap(-1, max(1, size), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     return (ctypes.c_ubyte * len(memory)).from_buffer(memory)
 
 
 def _pin_objects(library: ctypes.PyDLL) -> ctypes.Array[ctypes.c_uint64]:
-    """Let no object of this process ever end; where they are. The array is mapped by itself (not
-    private memory, which would be laid), and is nobody else's."""
+    """Make every object of this process immortal and return their addresses. The array has a
+    mapping of its own that is not private, so it is not shared through the file."""
     known = sys.implementation.name == "cpython" and object.__basicsize__ == COUNT_FIRST_BYTES
     if sys.version_info >= IMMORTAL_SINCE or not known:
         return (ctypes.c_uint64 * 0)()
@@ -172,7 +175,7 @@ def _pin_objects(library: ctypes.PyDLL) -> ctypes.Array[ctypes.c_uint64]:
 
 
 def _objects() -> dict[int, object]:
-    """Every object that can be reached, by address: held, so that none ends meanwhile."""
+    """Return every reachable object by address. The references keep the objects alive meanwhile."""
     seen: dict[int, object] = {}
     found = gc.get_objects()
     while found:
@@ -191,7 +194,8 @@ def _objects() -> dict[int, object]:
 
 
 def _of_code(code: CodeType) -> list[object]:
-    """What a code object holds: the collector does not ask it."""
+    """Return the objects that a code object refers to, which the garbage collector does not
+    report."""
     tables = (code.co_consts, code.co_names, code.co_linetable, code.co_exceptiontable)
     names = (code.co_name, code.co_qualname, code.co_filename)
     return [*tables, *names, *code.co_varnames, *code.co_freevars, *code.co_cellvars]
@@ -203,7 +207,7 @@ def _ranges(found: Iterable[tuple[int, int, int]]) -> ctypes.Array[_Range]:
 
 
 def _mappings() -> Iterable[tuple[int, int, int, str]]:
-    """Start, end, place in the file and path of this process's private writable mappings."""
+    """Return start, end, file offset and path of this process's private writable mappings."""
     for line in _MAPS.read_text().splitlines():
         found = _MAPPING.match(line)
         if found is not None and found[3] == "rw-p":
@@ -211,8 +215,9 @@ def _mappings() -> Iterable[tuple[int, int, int, str]]:
 
 
 def _shareable() -> tuple[ctypes.Array[_Range], int]:
-    """What may be laid, and the bytes of it: never the stack, nor where the kernel writes to
-    unasked, which is this thread's own block (set_tid_address(2), rseq(2))."""
+    """Return the ranges that may be shared, and their size in bytes. The stack is excluded, and so
+    is this thread's control block, to which the kernel writes by itself (set_tid_address(2),
+    rseq(2))."""
     thread = threading.get_ident()  # pthread_self(3)
     ranges: list[tuple[int, int, int]] = []
     size = 0
@@ -226,7 +231,7 @@ def _shareable() -> tuple[ctypes.Array[_Range], int]:
 
 
 def _shared() -> ctypes.Array[_Range]:
-    """What is still mapped from the file now: memory given back since may be anything."""
+    """Return the ranges still mapped from the file. Memory unmapped since may hold anything."""
     return _ranges(
         (start, end - start, place)
         for start, end, place, path in _mappings()

@@ -1,6 +1,7 @@
-"""A birth as the zygote sees it: a record, a forked child, and what it reports.
+"""The start of a sandbox as the zygote performs it: a record, a forked child, and the child's
+reports.
 
-Who waits for it, and what follows, is its caller's business (`boxes`, `spares`).
+Its callers (`boxes`, `pool`) decide who waits for a start and what follows it.
 """
 
 import os
@@ -35,15 +36,15 @@ ReportHandler = Callable[[SandboxReady | RendezvousReady | StartFailed, list[int
 
 @dataclass(frozen=True, slots=True)
 class Starts:
-    """How children are made. `take_uids` gives the first of two uids that nobody ever had."""
+    """Starts of sandboxes. `take_uids` returns the first of two uids that were never used."""
 
     loop: Loop
     host: HostResources
     take_uids: Callable[[], int]
 
     def prepare(self, order: StartOrder, known: record.SandboxRecord | None) -> SandboxEntry:
-        """Return a sandbox's parts that exist before its start; `known` is what was kept of it.
-        Raises `Failed` when what was kept belongs to a uid that cannot be had now."""
+        """Return the entry of a sandbox before its start; `known` is the record kept from earlier.
+        Raises `Failed` when kept files belong to a uid that is not available now."""
         request = order.start
         runtime_uid, sandbox_uid = self._uids(order, known)
         fresh = record.SandboxRecord(
@@ -69,7 +70,8 @@ class Starts:
         ended: Callable[[int], None],
         for_pool: bool,
     ) -> None:
-        """Fork the child that builds it. All reports come before `ended`."""
+        """Fork the child that builds the sandbox. All reports are delivered before `ended` is
+        called."""
         host = self.host
         places = host.home.box(entry.record.sandbox_id)
         places.folder.mkdir(exist_ok=True)
@@ -104,17 +106,17 @@ class Starts:
             entry.is_ready = isinstance(report, SandboxReady)
             handle_report(report, fds)
             return
-        # From here on whoever took over that process may be speaking.
+        # From here on an attacker who took over that process may be the sender.
         for fd in fds:
             os.close(fd)
         SudoCommands(self.loop, self.host).handle_packet(entry, packet)
 
     def record_ready(self, entry: SandboxEntry, report: SandboxReady, fds: list[int]) -> None:
-        """Write down what came up; it is for the caller to say that it lives."""
+        """Record what the child built. The caller changes the phase."""
         entry.inside_pidfds = tuple(fds[: report.inside_count])
         entry.doors = tuple(socket.socket(fileno=fd) for fd in fds[report.inside_count :])
         if entry.phase is not Phase.STARTING:
-            return  # it was stopped meanwhile; its burial ends what came up
+            return  # it was stopped meanwhile; its teardown ends these processes
         entry.record = msgspec.structs.replace(
             entry.record,
             processes=report.processes,
@@ -128,7 +130,7 @@ class Starts:
         record.save(self.host.home.box(entry.record.sandbox_id).record, entry.record)
 
     def _uids(self, order: StartOrder, known: record.SandboxRecord | None) -> tuple[int, int]:
-        """The runtime's and the sandbox's."""
+        """Return the runtime's uid and the sandbox's."""
         if known is not None:
             self._check_kept(order, known)
             return known.runtime_uid, known.sandbox_uid
@@ -138,7 +140,8 @@ class Starts:
         return first, first + 1
 
     def _rootless_uid(self, order: StartOrder) -> int:
-        """A subordinate uid, or the caller's where a sandbox needs that or there is none left."""
+        """Return a subordinate uid, or the caller's uid where the sandbox needs that or none is
+        left."""
         subordinates = self.host.subordinates
         if subordinates is None or order.wall == "container" or _needs_caller_uid(order):
             return os.geteuid()
@@ -165,5 +168,6 @@ class Starts:
 
 
 def _needs_caller_uid(order: StartOrder) -> bool:
-    """Return whether it writes to the caller's files: folders of the host, a root's own layer."""
+    """Return whether the sandbox writes to files of the caller: host folders, or a writable root
+    layer."""
     return bool(order.start.mounts) or order.start.overlay

@@ -1,1 +1,1 @@
-"""Ending a sandbox."""
+"""The stop of a sandbox."""

@@ -1,6 +1,7 @@
-"""An end as the zygote sees it: the doors close, a child buries, everything held is let go.
+"""The stop of a sandbox as the zygote performs it: close the doors, fork a child, release
+everything held.
 
-What is done to the processes and files is `burial`'s; who waits for it is the caller's.
+`teardown` ends the processes and removes the files; the caller knows who waits.
 """
 
 import os
@@ -28,8 +29,8 @@ from atoll.zygote.wall import runtime_group
 def begin_stop(
     loop: Loop, host: HostResources, entry: SandboxEntry, done: Callable[[TeardownResult], None]
 ) -> None:
-    """Begin the end of `entry`. Its doors refuse at once, yet stay owned until all inside is
-    dead; then `done` receives what was found, and no descriptor is left in `entry`."""
+    """Begin to stop `entry`. Its doors refuse connections at once but stay owned until everything
+    inside is dead. Then call `done` with the result; no descriptor is left in `entry`."""
     entry.phase = Phase.STOPPING
     for run in entry.sudo_runs.values():
         send_signal(run.pidfd, signal.SIGKILL)
@@ -102,7 +103,7 @@ def _remove(folder: Path) -> None:
 
 
 def _refuse(listener: socket.socket) -> None:
-    """Connections are refused from now on, while the port stays owned."""
+    """Refuse connections from now on, while the port stays owned."""
     try:
         listener.shutdown(socket.SHUT_RD)
     except OSError:

@@ -1,8 +1,8 @@
-"""Ending a sandbox: every process, then its groups, socket and mounts, and on request its files.
+"""The teardown of a sandbox: its processes, groups, socket and mounts, and on request its files.
 
-Runs in a short-lived child of the zygote, so that many sandboxes end side by side. The
-order is measured: quota lifted, runtime asked, groups killed, then each known process; what
-was found is verified gone and what would not go is named.
+It runs in a short-lived child of the zygote, so that many sandboxes end at the same time. The order
+is measured: lift the quota, signal the runtime, kill the groups, then each known process. The
+result names what was verified gone and what remains.
 """
 
 import contextlib
@@ -25,14 +25,14 @@ from atoll.zygote.records.home import BoxPlaces
 from atoll.zygote.wall import cgroups
 
 GRACE_SECONDS = 3.0
-"""For a runtime to write its journal and let its terminals go."""
+"""Time for a runtime to write its journal and close its terminals."""
 
 DEATH_SECONDS = 10.0
 _POLL_SECONDS = 0.004
 
 
 class TeardownResult(msgspec.Struct, frozen=True):
-    """What went and what stayed, each a sentence or a name."""
+    """Result of a teardown: what was removed and what remains, each a sentence or a name."""
 
     removed: tuple[str, ...] = ()
     leftovers: tuple[str, ...] = ()
@@ -40,8 +40,8 @@ class TeardownResult(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class SandboxTeardown:
-    """What to end. `runtime_pidfd` and `inside_pidfds` are pidfds; `keep` leaves the files for a
-    next start. `groups` are the sandbox's, `runtime_groups` those of its runtime."""
+    """A sandbox to tear down. `keep` leaves the files for the next start. `groups` are the
+    sandbox's, `runtime_groups` those of its runtime."""
 
     places: BoxPlaces
     groups: list[Path]
@@ -51,16 +51,16 @@ class SandboxTeardown:
     keep: bool
     engine_mounts: EngineMounts
     remove: Callable[[Path], str] = lambda folder: remove_tree(folder)
-    """Removes its files; where they belong to a subordinate uid, as root of that."""
+    """Function that removes the files, as root of the subordinate uids where they belong to one."""
 
     @property
     def all_groups(self) -> list[Path]:
-        """The sandbox's and its runtime's."""
+        """Groups of the sandbox and of its runtime."""
         return [*self.groups, *self.runtime_groups]
 
 
 def tear_down(teardown: SandboxTeardown) -> TeardownResult:
-    """End it and say what happened. Never raises for what it finds."""
+    """End the sandbox and return the result. Never raises for what it finds."""
     removed: list[str] = []
     leftovers: list[str] = []
     _end_processes(teardown, removed, leftovers)
@@ -101,7 +101,7 @@ def _end_processes(teardown: SandboxTeardown, removed: list[str], leftovers: lis
 
 
 def has_ended(pidfd: int | None) -> bool:
-    """Whether a process has ended (a pidfd is readable then)."""
+    """Return whether a process has ended (its pidfd is readable then)."""
     if pidfd is None:
         return True
     poller = select.poll()
@@ -110,20 +110,20 @@ def has_ended(pidfd: int | None) -> bool:
 
 
 def send_signal(pidfd: int | None, number: signal.Signals) -> None:
-    """Signal a process that may be gone."""
+    """Signal a process that may have ended."""
     if pidfd is not None:
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(pidfd, number)
 
 
 def end_session(leader: int) -> None:
-    """Kill what is left of the process group that `leader`, ended, once led."""
+    """Kill the rest of the process group that `leader`, a process that ended, once led."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)
 
 
 def wait_until(done: Callable[[], bool], seconds: float) -> bool:
-    """Poll, since a group's emptiness and a loop device's end send no event we can wait for."""
+    """Poll until `done`. An empty group or a free loop device sends no event to wait for."""
     deadline = time.monotonic() + seconds
     while not done():
         if time.monotonic() > deadline:
@@ -168,7 +168,8 @@ def _unmount_from_machine(teardown: SandboxTeardown, leftovers: list[str]) -> No
 
 
 def _await_unmounted(places: BoxPlaces, leftovers: list[str]) -> None:
-    """The mount went with the last process of its namespace; the loop device follows."""
+    """Wait until no loop device uses the image. The mount ends with the last process of its
+    namespace."""
     if not places.image.exists():
         return
     if not wait_until(lambda: not image.loops_of(places.image), DEATH_SECONDS):
@@ -187,8 +188,8 @@ def _remove_files(teardown: SandboxTeardown, removed: list[str], leftovers: list
 
 
 def remove_tree(folder: Path) -> str:
-    """Remove a tree an agent may have filled: any depth, any modes, no link followed.
-    Returns what went wrong, empty when all is gone."""
+    """Remove a tree that an agent may have filled, with any depth and any modes, following no link.
+    Returns the error, empty when all is gone."""
     try:
         shutil.rmtree(folder)
         return ""
@@ -207,7 +208,7 @@ def remove_tree(folder: Path) -> str:
 
 
 def unlink_socket(path: Path) -> None:
-    """Remove a socket left by a zygote that is gone; anything else of that name stays."""
+    """Remove a socket left by an earlier zygote; a file of another kind stays."""
     with contextlib.suppress(FileNotFoundError):
         if stat.S_ISSOCK(path.lstat().st_mode):
             path.unlink()

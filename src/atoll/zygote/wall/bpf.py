@@ -1,8 +1,8 @@
-"""A tiny assembler for seccomp filters: labels in, classic BPF bytes out.
+"""A small assembler for seccomp filters: labels in, classic BPF bytes out.
 
-It knows instructions and jumps, not which system calls are allowed: that is the table
-in `seccomp`. Encoding: `struct sock_filter {u16 code; u8 jt; u8 jf; u32 k}` and
-`struct seccomp_data` of linux/seccomp.h (little-endian machines only).
+It knows instructions and jumps, but not which system calls are allowed: that is the table in
+`seccomp`. Encoding: `struct sock_filter {u16 code; u8 jt; u8 jf; u32 k}` and `struct seccomp_data`
+of linux/seccomp.h (little-endian machines only).
 """
 
 import struct
@@ -22,7 +22,8 @@ _MAX_INSTRUCTIONS = 4096
 
 
 def argument_offset(index: int) -> int:
-    """Where the LOW 32 bits of argument `index` lie: what the kernel uses of an int."""
+    """Return the offset of the LOW 32 bits of argument `index`, the part of an int that the kernel
+    uses."""
     return 16 + 8 * index
 
 
@@ -35,11 +36,11 @@ class FilterProgram:
     _labels: dict[str, int] = field(default_factory=dict)
 
     def load(self, offset: int) -> None:
-        """Accumulator = the 32-bit word at `offset` of seccomp_data."""
+        """Load the 32-bit word at `offset` of seccomp_data into the accumulator."""
         self._code.append((_LOAD, offset, None))
 
     def mask(self, bits: int) -> None:
-        """Accumulator &= bits."""
+        """Apply a bit mask to the accumulator."""
         self._code.append((_AND, bits, None))
 
     def if_equal(self, value: int, label: str) -> None:
@@ -59,7 +60,7 @@ class FilterProgram:
         self._code.append((_RETURN, action, None))
 
     def label(self, name: str) -> None:
-        """The next instruction is where jumps to `name` land."""
+        """Place the label `name` at the next instruction."""
         if name in self._labels:
             raise ValueError(f"label {name} is placed twice")
         self._labels[name] = len(self._code)
@@ -70,7 +71,8 @@ class FilterProgram:
         self.go(label)
 
     def assemble(self) -> bytes:
-        """The filter as bytes. Raises `ValueError` for a missing label or a jump backwards."""
+        """Return the filter as bytes. Raises `ValueError` for a missing label or a backward
+        jump."""
         if len(self._code) > _MAX_INSTRUCTIONS:
             raise ValueError(f"{len(self._code)} instructions, the kernel takes 4096")
         return b"".join(self._encode(at, *item) for at, item in enumerate(self._code))

@@ -1,8 +1,8 @@
-"""The command line of the wall: what bubblewrap is asked to build. It starts nothing.
+"""The command line of the wall: bubblewrap's arguments. This module starts nothing.
 
-Order matters: mounts are made in the order written, so `/` and `/dev` become read-only
-last. Sources are reached with the sandbox's own uid: by path where only the zygote may change
-what lies there, by descriptor where the control plane may.
+Order matters: mounts are made in the order written, so `/` and `/dev` become read-only last.
+Sources are opened with the sandbox's own uid: by path where only the zygote may change them, by
+descriptor where the control plane may.
 """
 
 from collections.abc import Iterator
@@ -35,9 +35,9 @@ OWN_PLACES = ("/.atoll", "/opt/atoll", "/home", "/mnt", "/srv", "/data")
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """Where the zygote laid what every wall needs. `init` is the argv inside whose first
+    """Installed programs that every wall needs. `init_inside` is init's argv inside, whose last
     word is bound from `init_file`; `init_kind` is `c` or `python`. Commands of `sudo` have filters
-    of their own, in which package managers may set S_ISUID, and `owner_filter` as a further one."""
+    of their own, in which package managers may set S_ISUID, and `owner_filter` in addition."""
 
     bwrap: Path
     seccomp: Path
@@ -54,12 +54,12 @@ class Programs:
 
 @dataclass(frozen=True, slots=True)
 class WallOptions:
-    """One sandbox's wall. `views` are inheritable descriptors of folders and where they go:
-    bwrap compares what it mounts with the descriptor, closes it, and fails when a link took
-    the name's place meanwhile. `nproc` limits processes where no cgroup does, `files` open files of
-    commands where init may have more, `netlink`
-    sockets of that family. `root` None is the usual one; with `privileged` the zygote mounted
-    it, and `mounts`. `bare` shows an empty place of memory where the workspace would be."""
+    """Options of one sandbox's wall. `views` are inheritable descriptors of folders, and their
+    targets: bwrap compares each mount with its descriptor, closes it, and fails when a link
+    replaced the name meanwhile. `nproc` limits processes where no cgroup does, `files` the open
+    files of commands where init may have more, `netlink` sockets of that family. `root` None is the
+    usual root; with `privileged` the zygote mounted it, and `mounts`. `bare` shows an empty tmpfs
+    in place of the workspace."""
 
     hostname: str
     places: BoxPlaces
@@ -76,7 +76,7 @@ class WallOptions:
 
 
 def wall_argv(programs: Programs, wall: WallOptions) -> list[str]:
-    """bwrap's whole argv, ending with init's."""
+    """Return bwrap's whole argv, which ends with init's."""
     return [
         str(programs.bwrap),
         *_isolation(wall.hostname),
@@ -136,7 +136,8 @@ def _kernel_files() -> Iterator[str]:
 
 
 def _readable_by_others(path: Path) -> bool:
-    """A sandbox's uid is never root's: what only root may open needs no mount of its own."""
+    """Return whether users other than root may open the file. A sandbox's uid is never root's, so
+    other files need no mount."""
     try:
         return bool(path.stat().st_mode & 0o006)
     except OSError:
@@ -177,7 +178,7 @@ def _init(programs: Programs, wall: WallOptions) -> Iterator[str]:
 
 
 def _closed(root: Root | None) -> tuple[str, ...]:
-    """What becomes read-only once everything stands."""
+    """Return the paths that become read-only last."""
     if root is None or not root.whole:
         return ("/",)
     return OWN_PLACES if root.writable else (*OWN_PLACES, "/")

@@ -1,8 +1,8 @@
-"""A sandbox's control groups: limits, and a kill that nothing escapes.
+"""A sandbox's control groups: limits, and a kill that no process escapes.
 
-Works on v1, v2 and both at once, with whatever this process may write; what is missing
-is named, never pretended. Figures and order of a kill: a throttled group dies slowly, so
-the quota is lifted first; SIGKILL does nothing to a v1-frozen task until it thaws.
+Works on v1, v2 and both at once, with whatever this process may write; what is missing is reported.
+A throttled group dies slowly, so a kill lifts the quota first. SIGKILL has no effect on a task
+frozen by v1 until it thaws.
 """
 
 import contextlib
@@ -39,9 +39,9 @@ _Base = tuple[int, Path]
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Limits of one sandbox or runtime; None is no limit. Groups bound the first three, the wall
-    the next two. `weight` is a share of the processor, `disk_weight` one of the disk, in the terms
-    of cgroup v2: 100 is usual."""
+    """Limits of one sandbox or runtime; None is no limit. Groups enforce the first three, the wall
+    the next two. `weight` is a share of the processor, `disk_weight` one of the disk, in units of
+    cgroup v2: 100 is usual."""
 
     memory_bytes: int | None
     pids: int | None
@@ -57,7 +57,7 @@ UNBOUNDED = Caps(None, None, None)
 
 
 def caps(limits: Limits) -> Caps:
-    """What a sandbox is bounded to; the defaults stand in for what nobody asked."""
+    """Return the limits of a sandbox, with defaults in place of missing ones."""
     return Caps(
         memory_bytes=limits.memory_bytes or DEFAULT_MEMORY_BYTES,
         pids=limits.pids or DEFAULT_PIDS,
@@ -70,33 +70,35 @@ def caps(limits: Limits) -> Caps:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The bases below which sandboxes get their groups, by hierarchy, and what they give."""
+    """Control groups of a home: the base directories by hierarchy, and the controllers they
+    provide."""
 
     bases: tuple[tuple[int, Path], ...]
     gives: frozenset[str]
 
     def degraded(self) -> tuple[str, ...]:
-        """A sentence for each limit that cannot be set here. Processes are not among them:
+        """Return a sentence for each limit that cannot be set here. Processes are not among them:
         without a cgroup init bounds them by RLIMIT_NPROC, counted per user namespace."""
         why = "no delegated cgroup"
         return tuple(f"{name}: {why}" for name in ("memory", "cpu") if not self.has(name))
 
     def has(self, controller: str) -> bool:
-        """Whether a limit of this kind holds."""
+        """Return whether a limit of this kind is enforced."""
         return controller in self.gives
 
     @property
     def weighs_disk(self) -> bool:
-        """Return whether groups have a weight for the disk; the disk's scheduler decides
-        whether it acts on that."""
+        """True where groups have a weight for the disk. The disk's scheduler decides whether it
+        counts."""
         return bool(self.gives & _DISK)
 
     def paths(self, name: str) -> list[Path]:
-        """A sandbox's group in each hierarchy, made or not."""
+        """Return a sandbox's group in each hierarchy, whether it exists or not."""
         return [base / name for _version, base in self.bases]
 
     def make(self, name: str, caps: Caps) -> list[Path]:
-        """Make a sandbox's groups where they are missing, and bound them. Raises `OSError`."""
+        """Make a sandbox's groups where they are missing, and set their limits. Raises
+        `OSError`."""
         made = []
         for version, base in self.bases:
             group = base / name
@@ -140,7 +142,8 @@ def _settings(version: int, caps: Caps) -> list[tuple[str, str]]:
 
 
 def _disk_settings(version: int, weight: int) -> list[tuple[str, str]]:
-    """A weight in the words of BFQ, of CFQ (blkio.weight, where 500 is usual) and of iocost."""
+    """Return a weight in the units of BFQ, of CFQ (blkio.weight, where 500 is usual) and of
+    iocost."""
     if version == 1:
         return [("blkio.bfq.weight", str(weight)), ("blkio.weight", str(5 * weight))]
     return [("io.weight", f"default {weight}"), ("io.bfq.weight", str(weight))]
@@ -178,8 +181,8 @@ def prepare(tag: str) -> Groups:
 
 
 def _needed(bases: list[_Base], given: dict[Path, frozenset[str]]) -> list[_Base]:
-    """Without a v2 base that could only kill where v1 can too: to join it costs every start a
-    grace period of the kernel."""
+    """Return the bases without a v2 one that only adds a kill which v1 has too: joining it costs
+    every start a grace period of the kernel."""
     freezable = any(version == 1 and "freezer" in given[base] for version, base in bases)
     kept = []
     for version, base in bases:
@@ -192,7 +195,7 @@ def _needed(bases: list[_Base], given: dict[Path, frozenset[str]]) -> list[_Base
 
 
 def _handed_down(hierarchy: Hierarchy, base: Path) -> frozenset[str]:
-    """The controllers that groups below `base` have."""
+    """Return the controllers that groups below `base` have."""
     if hierarchy.version == 1:
         return hierarchy.controllers
     for group in (base.parent, base):
@@ -214,7 +217,7 @@ def join(groups: list[Path]) -> None:
 
 
 def lift_quota(groups: list[Path]) -> None:
-    """Let the groups' processes run, so that they can die."""
+    """Lift the CPU quota of the groups, so that their processes can die."""
     for group in groups:
         for file, value in (("cpu.cfs_quota_us", "-1"), ("cpu.max", "max")):
             with contextlib.suppress(OSError):
@@ -223,7 +226,7 @@ def lift_quota(groups: list[Path]) -> None:
 
 
 def kill(groups: list[Path]) -> None:
-    """SIGKILL everything in the groups, forking ones too."""
+    """Kill every process in the groups, including ones that fork meanwhile."""
     for group in groups:
         switch = group / "cgroup.kill"
         if switch.exists():
@@ -251,7 +254,7 @@ def _freeze(state: Path) -> None:
 
 
 def members(group: Path) -> list[int]:
-    """The pids in a group; none when it is not there."""
+    """Return the pids in a group; none when the group does not exist."""
     try:
         return [int(word) for word in (group / "cgroup.procs").read_text().split()]
     except OSError:
@@ -259,7 +262,7 @@ def members(group: Path) -> list[int]:
 
 
 def remove(groups: list[Path]) -> list[Path]:
-    """Remove groups that are empty; those that would not go are returned."""
+    """Remove empty groups and return the ones that could not be removed."""
     left = []
     for group in groups:
         try:
@@ -272,8 +275,8 @@ def remove(groups: list[Path]) -> list[Path]:
 
 
 def join_own_group(tag: str) -> None:
-    """Move this process to groups that a kill of its present ones misses. Never raises: where
-    it may not, it stays."""
+    """Move this process to a group that a kill of its present one does not reach. Never raises:
+    without permission the process stays where it is."""
     for hierarchy in hierarchies():
         with contextlib.suppress(OSError):
             aside = hierarchy.sibling(tag)
@@ -282,8 +285,8 @@ def join_own_group(tag: str) -> None:
 
 
 def remove_own_groups(tag: str) -> None:
-    """Leave this home's groups and remove them, as the last act of a zygote that nobody ends from
-    outside. Never raises: a group that still holds somebody stays."""
+    """Leave this home's groups and remove them, as the last act of a zygote that ends by itself.
+    Never raises: a group that still has a process stays."""
     stood = hierarchies()
     for hierarchy in stood:
         if hierarchy.own.endswith(f"/{tag}/zygote"):
@@ -293,10 +296,9 @@ def remove_own_groups(tag: str) -> None:
 
 
 def leave(tag: str, stood: list[Hierarchy]) -> list[Path]:
-    """Remove a home's groups once its zygote, which `stood` there, is gone; those that would
-    not go are returned. A killed process holds its group until the kernel has taken it down,
-    which takes seconds on a loaded machine.
-    """
+    """Remove a home's groups once its zygote is gone, and return the ones that could not be
+    removed. `stood` are the hierarchies it was in. A killed process holds its group until the
+    kernel has removed it, which takes seconds on a loaded machine."""
     bases = [hierarchy.base(tag) for hierarchy in stood]
     deadline = time.monotonic() + LEAVE_SECONDS
     while (left := remove(_groups_of(bases))) and time.monotonic() < deadline:
@@ -307,6 +309,6 @@ def leave(tag: str, stood: list[Hierarchy]) -> list[Path]:
 
 
 def _groups_of(bases: list[Path]) -> list[Path]:
-    """Every group of these bases, children first."""
+    """Return every group of these bases, children first."""
     children = [group for base in bases if base.exists() for group in base.iterdir()]
     return [*filter(Path.is_dir, children), *bases]

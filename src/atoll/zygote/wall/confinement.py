@@ -1,8 +1,9 @@
-"""The confinement of a runtime once its sandbox stands: few files, and few system calls.
+"""The confinement of a runtime once its sandbox is up: few files, and few system calls.
 
-It reads what a sandbox sends it, in a process that holds keys. Whoever takes it over finds its own
-journal, the system's programs and settings, and no way to start a program, to another process or to
-a socket of the machine's. Processes of the sandbox are not its children; nothing here holds them.
+A runtime holds keys and parses input from its sandbox. An attacker who takes it over finds only its
+own journal and the system's programs and settings. Nothing leads to another process or to a socket
+of the machine's, and no program can be started. Processes of the sandbox are not its children, so
+the confinement does not apply to them.
 """
 
 import os
@@ -49,8 +50,9 @@ _ALONE = 3
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """Made once, before any runtime is. `version` is Landlock's here, 0 for none; `places` are what
-    every runtime may read, none of them above Atoll's home; `machine` is as `uname -m` names it."""
+    """Confinement for every runtime of this machine, made before the first one. `version` is
+    Landlock's here, 0 for none; `places` are what every runtime may read, none of them above
+    Atoll's home; `machine` is as `uname -m` names it."""
 
     version: int
     places: tuple[tuple[str, Access], ...]
@@ -60,18 +62,18 @@ class Confinement:
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        """Return the protections that this kernel lacks, in the words of `degraded`."""
+        """Protections that this kernel lacks, in the words of `degraded`."""
         return () if self.version else (MISSING,)
 
     def prepare(self) -> None:
-        """Keep this process, which is to make its event loop next, from making rings. No later exec
-        gains anything by setuid bits or file capabilities. Raises `OSError`."""
+        """Forbid io_uring to this process, before it makes its event loop, and make later execs
+        ignore set-uid bits and file capabilities. Raises `OSError`."""
         kernel.set_no_new_privileges()
         kernel.filter_calls(seccomp_number(self.machine), self.preparing)
 
     def enter(self, journal: Path) -> None:
-        """Hold this process to it for good; `journal` is the one directory it keeps. Call
-        `prepare` before. Raises `Failed`, `OSError`."""
+        """Confine this process for good; `journal` is the one directory it keeps. Call `prepare`
+        before. Raises `Failed`, `OSError`."""
         if _THREADS.stat().st_nlink != _ALONE:
             raise Failed("a runtime had a second thread when it was to be confined")
         if self.version:
@@ -91,7 +93,8 @@ class Confinement:
 
 
 def plan_confinement(home: Path) -> Confinement:
-    """Return the one of this machine. Raises `Failed` where there is no system call table."""
+    """Return the confinement for this machine. Raises `Failed` where there is no system call
+    table."""
     machine, inner = os.uname().machine, home.resolve()
     found = (*_PLACES, *((path, _READ) for path in _more_places()))
     places = tuple(each for each in found if not inner.is_relative_to(each[0]))
@@ -101,7 +104,7 @@ def plan_confinement(home: Path) -> Confinement:
 
 
 def _more_places() -> Iterator[str]:
-    """Return the paths of the resolver's files, certificates and modules that Python loads late."""
+    """Yield the paths of the resolver's files, certificates and modules that Python loads late."""
     trust = ssl.get_default_verify_paths()
     trusted = (trust.openssl_cafile, trust.openssl_capath)
     names = (sys.base_prefix, *sys.path, *map(str, trusted), str(_RESOLVER.resolve().parent))
@@ -113,7 +116,7 @@ def _more_places() -> Iterator[str]:
 
 
 def describe_landlock(version: int) -> str:
-    """Return in a few words what this kernel's Landlock holds a runtime to."""
+    """Return in a few words what this kernel's Landlock restricts."""
     missing = [
         what
         for since, what in (

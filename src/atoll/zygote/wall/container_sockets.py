@@ -1,7 +1,8 @@
-"""What waits in a container's sockets, bounded where its engine does not: cgroup v1 only.
+"""A limit on socket buffers of a container, which its engine does not set. Needed for cgroup v1
+only.
 
-cgroup v2 counts it as memory; v1 has a limit of its own for it, which engines no longer set
-(`memory.kmem.tcp.limit_in_bytes`, Documentation/admin-guide/cgroup-v1/memory.rst).
+cgroup v2 counts these buffers as memory. v1 has a separate limit for them, which engines no longer
+set (`memory.kmem.tcp.limit_in_bytes`, Documentation/admin-guide/cgroup-v1/memory.rst).
 """
 
 import signal
@@ -16,8 +17,8 @@ _UNBOUND = "sockets: what waits in connections is not bounded"
 
 
 def bound_sockets(pid: int, pidfd: int, memory_bytes: int | None) -> tuple[str, ...]:
-    """Bound those of the container that process is in, as behind the other wall; what is lacking
-    when that cannot be. Never raises."""
+    """Limit the socket buffers of the container that process `pid` is in, as bubblewrap's wall
+    does. Returns what is missing when that fails. Never raises."""
     if memory_bytes is None:
         return ()
     try:
@@ -32,7 +33,7 @@ def bound_sockets(pid: int, pidfd: int, memory_bytes: int | None) -> tuple[str, 
 
 
 def _memory_group(pid: int) -> Path | None:
-    """Its group of v1's memory controller, where that is mounted here."""
+    """Return the process's group of v1's memory controller, where that is mounted here."""
     paths = hierarchies.groups_of(pid)
     for each in hierarchies.hierarchies():
         if each.version == 1 and "memory" in each.controllers:

@@ -1,5 +1,7 @@
-"""Covering closed folders: in a private mount namespace an empty folder lies over each, and only
-what is needed comes back at its place, where foreign uids can reach it.
+"""Covers of closed directories, in a private mount namespace.
+
+An empty directory is mounted over each, and only what is needed is bound below it again, where
+foreign uids can reach it.
 """
 
 import os
@@ -15,7 +17,7 @@ COVER_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """A closed folder and what below it must stay reachable."""
+    """Closed directory to cover, and what below it must stay reachable."""
 
     folder: Path
     needed: tuple[Path, ...]
@@ -38,7 +40,7 @@ def closed_to_others(folder: Path) -> bool:
 
 
 def mount_cover(cover: Cover) -> None:
-    """Cover the folder, in a mount namespace of your own. Raises `OSError`."""
+    """Cover the directory, in a private mount namespace. Raises `OSError`."""
     held = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in cover.needed]
     options = f"mode=0711,size={COVER_BYTES}"
     flags = kernel.MS_NOSUID | kernel.MS_NODEV

@@ -1,9 +1,9 @@
-"""A bound on a sandbox's pseudo-terminals, set from outside before anything runs in it.
+"""A limit on a sandbox's pseudo-terminals, set from outside before anything runs in it.
 
-PTYs are one pool of the whole kernel: without the bound one sandbox takes them all.
-bubblewrap cannot set it, so its devpts is remounted with `max=` by somebody who enters the
-sandbox's mount namespace: as root this process for a moment, else a short-lived child,
-because the way leads through a user namespace from which nobody returns.
+All PTYs come from one pool of the kernel, so without the limit one sandbox could take them all.
+bubblewrap cannot set it, so its devpts is remounted with `max=` from inside the sandbox's mount
+namespace. As root this process enters it for a moment. Otherwise a short-lived child does, because
+it must first enter a user namespace, which it cannot leave.
 """
 
 import os

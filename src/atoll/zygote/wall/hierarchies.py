@@ -1,4 +1,4 @@
-"""Where this process stands in each cgroup hierarchy, v1 and v2. It only reads.
+"""The cgroup hierarchies, v1 and v2, and this process's group in each. This module only reads.
 
 Sources: cgroups(7), /proc/[pid]/cgroup and /proc/[pid]/mountinfo in proc(5).
 """
@@ -12,8 +12,8 @@ USED_CONTROLLERS = frozenset({"memory", "pids", "cpu", "freezer", "io", "blkio"}
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """One mounted hierarchy. `controllers` of v2 are those this group may hand down;
-    `name` is the v1 name (`systemd` for name=systemd), empty for v2."""
+    """Mounted hierarchy. `controllers` of v2 are those this group may delegate; `name` is the v1
+    name (`systemd` for name=systemd), empty for v2."""
 
     version: int
     name: str
@@ -27,14 +27,15 @@ class Hierarchy:
         return self.mount / self.own.lstrip("/")
 
     def base(self, tag: str) -> Path:
-        """Where our sandboxes' groups lie: beside us when we stand in `<tag>/zygote`,
-        else below us."""
+        """Return the parent of our sandboxes' groups: beside our group when that is `<tag>/zygote`,
+        else below it."""
         if self.own.endswith(f"/{tag}/zygote"):
             return self.own_folder.parent
         return self.own_folder / tag
 
     def sibling(self, tag: str) -> Path:
-        """A group beside ours (below it only at the very top), which a kill of ours misses."""
+        """Return a group beside ours (below it only at the very top), which a kill of ours does not
+        reach."""
         if self.own.endswith(f"/{tag}/zygote"):
             return self.own_folder
         beside = self.own_folder if self.own == "/" else self.own_folder.parent
@@ -42,7 +43,7 @@ class Hierarchy:
 
 
 def hierarchies(proc: Path = Path("/proc/self")) -> list[Hierarchy]:
-    """Every mounted hierarchy this process is in, v2 first."""
+    """Return every mounted hierarchy that this process is in, v2 first."""
     own = dict(_own_groups((proc / "cgroup").read_text()))
     found: dict[str, Hierarchy] = {}
     for kind, mount, top, options in _mounts((proc / "mountinfo").read_text()):
@@ -55,8 +56,8 @@ def hierarchies(proc: Path = Path("/proc/self")) -> list[Hierarchy]:
 
 
 def groups_of(pid: int) -> list[tuple[str, str]]:
-    """A process's group in each hierarchy: controllers, and the path as seen from here. Raises
-    `OSError` when it is gone."""
+    """Return a process's group in each hierarchy: controllers, and the path as seen from here.
+    Raises `OSError` when the process is gone."""
     return [*_own_groups(Path(f"/proc/{pid}/cgroup").read_text())]
 
 

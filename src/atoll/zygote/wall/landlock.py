@@ -1,8 +1,8 @@
-"""Landlock(7), as typed functions: rules of its own for a process that needs few files.
+"""Landlock(7), as typed functions: access rules for a process that needs few files.
 
-A rule names a file or directory by descriptor, so it holds for that very one, whatever it is called
-call_later. What a process opened before, and descriptors it is sent, stay usable. Flags are from
-linux/landlock.h; what a kernel does not know yet is left out.
+A rule names a file or directory by descriptor, so it stays with that file when the name changes.
+Files that a process opened before, and descriptors it receives, stay usable. Flags are from
+linux/landlock.h; those that a kernel does not know yet are left out.
 """
 
 import contextlib
@@ -78,11 +78,12 @@ def abi() -> int:
 
 
 class Ruleset:
-    """Refuses every access to files, every TCP port to listen on, and signals and abstract
-    sockets of others, as far as `version` goes; `allow` makes exceptions for files."""
+    """Rules that refuse every access to files, every TCP port to listen on, and signals and
+    abstract sockets of other processes, as far as `version` allows. `allow` makes exceptions for
+    files."""
 
     def __init__(self, version: int) -> None:
-        """Raises `OSError`."""
+        """Create the rules. Raises `OSError`."""
         newest = max(known for known in _ALL_OF_ABI if known <= version)
         self._files = _ALL_OF_ABI[newest]
         wanted = _Ruleset(
@@ -114,11 +115,11 @@ class Ruleset:
         return True
 
     def enforce(self) -> None:
-        """Hold this thread, and all it starts, to these rules for good. Needs no_new_privs.
-        Raises `OSError`."""
+        """Apply the rules to this thread and its children, for good. Needs no_new_privs. Raises
+        `OSError`."""
         kernel.call("landlock_restrict_self", _RESTRICT_SELF, self._fd, 0)
 
     def close(self) -> None:
-        """Close the descriptor of the rules; what was enforced stays."""
+        """Close the descriptor of the rules; rules in force stay."""
         with contextlib.suppress(OSError):
             os.close(self._fd)

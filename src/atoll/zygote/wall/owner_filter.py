@@ -21,7 +21,7 @@ CHANGING_OWNERS: dict[str, tuple[int | None, int | None]] = {
 
 
 def owner_filter(machine: str) -> bytes:
-    """The filter for `uname -m`, one that `seccomp.filter_for` knows."""
+    """Return the filter for a `uname -m` that `seccomp.filter_for` knows."""
     architecture = ARCHITECTURES[machine]
     program = FilterProgram()
     program.load(ARCHITECTURE_OFFSET)

@@ -1,7 +1,7 @@
-"""The seccomp filter of a runtime, made of `domain.sandbox.runtime_calls`.
+"""The seccomp filter of a runtime, made from `domain.sandbox.runtime_calls`.
 
-The rule is the reverse of the sandbox's (`seccomp`): what is not listed is refused. A call newer
-than the tables answers ENOSYS, so that libraries go on with an older one.
+The rule is the reverse of the sandbox's (`seccomp`): everything not listed is refused. A call newer
+than the tables returns ENOSYS, so that libraries fall back to an older one.
 """
 
 import errno
@@ -40,7 +40,7 @@ SECCOMP = (317, 277)
 
 
 def seccomp_number(machine: str) -> int:
-    """Return the number of seccomp(2) for `uname -m`, one that `runtime_filter` knows."""
+    """Return the number of seccomp(2) for a `uname -m` that `runtime_filter` knows."""
     return SECCOMP[ARCHITECTURES[machine].column]
 
 
@@ -74,7 +74,7 @@ def runtime_filter(machine: str) -> bytes:
 
 
 def _find_allowed(program: FilterProgram, allowed: set[int | None]) -> None:
-    """Go on by runs of numbers, the highest first: the kernel tries every number once when a
+    """Search by runs of numbers, the highest first. The kernel tests every number once when a
     runtime starts, and runs are fewer than numbers."""
     for number in range(NEWEST_KNOWN, -1, -1):
         passes = number in allowed
@@ -83,7 +83,7 @@ def _find_allowed(program: FilterProgram, allowed: set[int | None]) -> None:
 
 
 def ring_filter(machine: str) -> bytes:
-    """Return a filter that refuses rings and nothing else, for `uname -m`, one that
+    """Return a filter that refuses io_uring and nothing else, for a `uname -m` that
     `runtime_filter` knows."""
     program = FilterProgram()
     program.load(NUMBER_OFFSET)

@@ -1,8 +1,7 @@
 """A runtime's control groups, beside those of its sandbox: memory, processes, processor weight.
 
-A runtime reads what a sandbox sends it. Without groups of its own its memory would be the
-machine's, and one that is made to grow would be everybody's loss. So it alone ends, and with it
-its own sandbox.
+A runtime parses input from its sandbox. Without groups of its own, one that is made to grow would
+take the machine's memory. With them only that runtime ends, and its sandbox with it.
 """
 
 import contextlib
@@ -31,8 +30,8 @@ _EVENTS = ("memory.events", "memory.oom_control")
 
 
 class Gauge:
-    """The files that tell what a runtime takes and may take, opened with privilege and before any
-    confinement, so that the runtime can read them call_later without a path."""
+    """Gauge of a runtime's usage and limits. It opens the files with privilege, before any
+    confinement, so that the runtime can read them later without a path."""
 
     def __init__(self, made: list[Path]) -> None:
         self._files = {
@@ -51,7 +50,7 @@ class Gauge:
 
 
 def caps(settings: OwnSettings) -> Caps:
-    """Return what the settings let a runtime have. Its disk's weight stays the usual one: it writes
+    """Return a runtime's limits from the settings. Its disk weight stays the usual one: it writes
     the journal and the recordings."""
     return Caps(
         memory_bytes=settings.runtime_memory_mb * MIB,
@@ -62,31 +61,31 @@ def caps(settings: OwnSettings) -> Caps:
 
 
 def reason(settings: OwnSettings) -> str:
-    """Return why a runtime ended that `ran_out`."""
+    """Return why a runtime ended for which `ran_out` is true."""
     return f"the runtime's own memory ran out ({settings.runtime_memory_mb} MiB)"
 
 
 def enter(groups: Groups, name: str, settings: OwnSettings) -> Gauge:
     """Move this process, still single-threaded, into groups of its own; `name` is that of its
-    sandbox's. Raises `OSError`."""
+    sandbox's groups. Raises `OSError`."""
     made = groups.make(name + SUFFIX, caps(settings))
     join(made)
     return Gauge(made)
 
 
 def paths(groups: Groups, name: str) -> list[Path]:
-    """The runtime's group in each hierarchy, made or not."""
+    """Return the runtime's group in each hierarchy, whether it exists or not."""
     return groups.paths(name + SUFFIX)
 
 
 def ran_out(groups: Groups, name: str) -> bool:
-    """Whether the kernel ended a process in them for want of memory."""
+    """Return whether the kernel killed a process in the groups because memory ran out."""
     lines = (line.split() for group in paths(groups, name) for line in _lines(group, _EVENTS))
     return any(key == "oom_kill" and count != "0" for key, count in lines)
 
 
 def usage(groups: Groups) -> tuple[int, ...]:
-    """Bytes of memory of each runtime that there is."""
+    """Return the memory in bytes of each existing runtime."""
     found = (group for _version, base in groups.bases for group in base.glob(f"*{SUFFIX}"))
     return tuple(int(line) for group in found for line in _lines(group, _USAGE))
 

@@ -1,9 +1,8 @@
-"""The seccomp filter made of `domain.sandbox.system_calls`, for `bwrap --seccomp`.
+"""The seccomp filters made from `domain.sandbox.system_calls`, for `bwrap --seccomp`.
 
-The rule is "what is known and not listed may pass"; numbers newer than the ones known here
-answer ENOSYS, so a new kernel opens nothing by itself. Integer arguments are compared on
-their low 32 bits, because that is all the kernel reads of an int: a 64-bit comparison let
-`socket(0x100000028, …)` through.
+A known call that is not listed passes. Numbers newer than the known ones return ENOSYS, so a new
+kernel opens nothing by itself. Integer arguments are compared on their low 32 bits, because that is
+all the kernel reads of an int: a 64-bit comparison let `socket(0x100000028, …)` through.
 """
 
 import errno
@@ -43,7 +42,7 @@ REFUSE = 0x00050000
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """One machine: its AUDIT_ARCH word and its column in the tables."""
+    """Machine architecture: its AUDIT_ARCH word and its column in the tables."""
 
     audit: int
     column: int
@@ -59,9 +58,9 @@ def filter_for(
     machine: str, *, debug: bool = False, set_ids: bool = False, counted: bool = True
 ) -> bytes:
     """Return the filter for `uname -m`, ready for `bwrap --seccomp`. With `debug` debuggers work;
-    with `set_ids` package managers may set S_ISUID and S_ISGID. `counted` lets the calls pass that
-    an init bounds (native/init/supervise.c); whatever no init runs gets none of them. Raises
-    `Failed` elsewhere."""
+    with `set_ids` package managers may set S_ISUID and S_ISGID. `counted` passes the calls that an
+    init bounds (native/init/supervise.c); a process without init gets none of them. Raises `Failed`
+    elsewhere."""
     architecture = ARCHITECTURES.get(machine)
     if architecture is None:
         raise Failed(

@@ -1,8 +1,8 @@
-"""What one sandbox may take of pools that the kernel counts for each uid of the machine.
+"""The limits of one sandbox on pools that the kernel counts for each uid of the machine.
 
-Without root, all sandboxes and the person's own programs have one uid. The kernel bounds some of
-these pools for a user namespace as well (namespaces(7), /proc/sys/user), others by the limits of
-whoever draws on them. As root each sandbox has a uid, and pools, of its own.
+Without root all sandboxes and the person's own programs have one uid. The kernel limits some of
+these pools for each user namespace as well (namespaces(7), /proc/sys/user), others by resource
+limits of the process. As root each sandbox has a uid, and so pools, of its own.
 """
 
 import os
@@ -25,14 +25,14 @@ _BOUNDS = ("inotify_instances", "inotify_watches")
 
 
 def most_files(asked: int | None) -> int:
-    """Return the hard limit of open files for commands of a sandbox whose profile asks for `asked`.
+    """Return the hard limit of open files for commands of a sandbox whose profile requests `asked`.
     Its init gets `OWN_FILES` more. Call it before the limits of a sandbox are set."""
     _soft, ours = resource.getrlimit(resource.RLIMIT_NOFILE)
     return max(1, min(asked or FILES, ours - 2 * OWN_FILES))
 
 
 def bound_inotify(init_pid: int) -> tuple[str, ...]:
-    """Bound inotify(7) for the sandbox of `init_pid`, from outside. Returns what is missing."""
+    """Limit inotify(7) for the sandbox of `init_pid`, from outside. Returns what is missing."""
 
     def bound() -> None:
         network = os.open(f"/proc/{init_pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)

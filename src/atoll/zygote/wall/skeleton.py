@@ -1,8 +1,8 @@
-"""The layers Atoll lays over a root: its own places as real folders, and who may write where.
+"""The layers that Atoll adds to a root: its own directories, and the host's for a writable root.
 
-A layer above hides a link, file or device of the same name below, so whatever an image
-holds at `/etc`, `/dev` or `/workspace`, what is mounted there lands there. Made once per
-home, below `run/root`, and only renamed into place whole.
+A layer above hides a link, file or device of the same name below. So whatever an image has at
+`/etc`, `/dev` or `/workspace`, Atoll's mounts reach their own directories. The layers are made once
+per home, below `run/root`, and renamed into place when complete.
 """
 
 import hashlib
@@ -29,14 +29,15 @@ _PRIVATE = 0o005
 
 
 def skeleton(roots: Path) -> Path:
-    """The layer of Atoll's own places. Raises `OSError`."""
+    """Return the layer of Atoll's own directories. Raises `OSError`."""
     made_of = repr((PLACES, ETC, OWN))
     return _made(roots / f"places-{_digest(made_of)}", _fill_skeleton)
 
 
 def folders_of(roots: Path, top: Path) -> Path:
-    """A layer of `top`'s folders without any file, for whoever shall write beside files of the
-    host's: those stay the host's, with their modes. Folders closed to others are left out."""
+    """Return a layer of `top`'s folders without any file, for a sandbox that may write beside the
+    host's files. The files stay the host's, with their modes. Folders closed to others are left
+    out."""
     shown = top.stat()
     dpkg = Path("/var/lib/dpkg/status")
     moment = dpkg.stat().st_mtime_ns if dpkg.exists() else 0
@@ -73,7 +74,7 @@ def _fill_skeleton(tree: Path) -> None:
 
 
 def _copy_folders(top: Path, tree: Path) -> None:
-    """Quickly: there are some fifteen thousand below /usr."""
+    """Copy the folders without objects per entry: /usr has some fifteen thousand."""
     old = os.umask(0o022)
     try:
         _copy_level(str(top), str(tree))

@@ -1,7 +1,7 @@
-"""Which host directories a sandbox may be shown, and where. Pure rules on names.
+"""The rules on which host directories a sandbox may be shown, and where. Pure rules on names.
 
-The zygote has root's eyes: it shows only what lies in the home's own shared folders,
-whatever the control plane asks for.
+The zygote can read everything as root, so it shows only the home's own shared folders, whatever the
+control plane requests.
 """
 
 from pathlib import PurePosixPath
@@ -14,7 +14,7 @@ TARGETS = ("/.atoll/repos/", "/opt/", "/mnt/", "/srv/")
 
 
 def check_views(home: Home, views: tuple[View, ...]) -> None:
-    """Raises `Invalid` for a source or target that is not allowed."""
+    """Check sources and targets. Raises `Invalid` for one that is not allowed."""
     for view in views:
         tops = (home.repositories, home.agents, home.safety)
         if not any(beneath(view.source, str(top)) for top in tops):
@@ -31,12 +31,12 @@ def check_views(home: Home, views: tuple[View, ...]) -> None:
 
 
 def check_tree(home: Home, tree: str | None) -> None:
-    """Raises `Invalid` for a root that is none of the home's images."""
+    """Check a root. Raises `Invalid` for one that is none of the home's images."""
     if tree is not None and not beneath(tree, str(home.images)):
         raise Invalid(f"{tree} cannot be a root: only what lies below {home.images}", field="image")
 
 
 def beneath(path: str, top: str) -> bool:
-    """Whether an absolute path, written plainly (no `..`, `.`, `//`), lies below `top`."""
+    """Return whether an absolute path, in normal form (no `..`, `.`, `//`), lies below `top`."""
     plain = str(PurePosixPath(path)) == path and ".." not in PurePosixPath(path).parts
     return plain and path.startswith(top + "/")

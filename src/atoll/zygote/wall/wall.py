@@ -1,9 +1,8 @@
-"""Raising one wall: bwrap and init are started as the sandbox's uid, and READY is awaited.
+"""The construction of one wall: start bwrap and init as the sandbox's uid, and wait for READY.
 
-In three steps, so that the caller works while the kernel does: `start_wall`, `proceed`, `wait`.
-
-The caller stays what it was. Nothing in the new process but its control socket, filter and
-two pipes comes from here; init's end of the socket is held by nobody else.
+It takes three steps, so that the caller works while the kernel does: `start_wall`, `proceed`,
+`wait`. The caller's privileges do not change. The new process inherits only its control socket, the
+filter and two pipes; no other process holds init's end of the socket.
 """
 
 import contextlib
@@ -37,7 +36,7 @@ SOFT_FILES = 1024
 
 
 def bound_files(wanted: int) -> None:
-    """Bound what each process from here on may have open, by no more than the machine allows."""
+    """Limit the open files of each later process, by no more than the machine allows."""
     _soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     hard = min(wanted, most)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(SOFT_FILES, hard), hard))
@@ -49,8 +48,8 @@ _MAX_REASON_BYTES = 2000
 
 @dataclass(frozen=True, slots=True)
 class StandingWall:
-    """A wall that stands: the doors' listeners, and descriptors of bwrap and init
-    (pidfd_open(2)). The receiver owns all of them."""
+    """Wall in place: the doors' listeners, and pidfds of bwrap and init (pidfd_open(2)). The
+    receiver owns all of them."""
 
     doors: tuple[socket.socket, ...]
     bwrap_pid: int
@@ -60,17 +59,16 @@ class StandingWall:
 
 
 class _Info(msgspec.Struct):
-    """What bwrap writes to --info-fd."""
+    """Message that bwrap writes to --info-fd."""
 
     child_pid: int = msgspec.field(name="child-pid")
 
 
 @dataclass(frozen=True, slots=True)
 class WallPlan:
-    """Where a wall will stand: bwrap runs as `uid` (None stays), each process with at most
-    `files` open. `groups` makes the control
-    groups to run in, `argv` says bwrap's command line; both are called in the new process. With a
-    `uid_switch` it gets its uid by that."""
+    """Plan of a wall: bwrap runs as `uid` (None keeps this process's), each process with at most
+    `files` open. `groups` makes its control groups and `argv` returns bwrap's command line; both
+    are called in the new process. With a `uid_switch` the process changes its uid by that."""
 
     seccomp: Path
     files: int
@@ -82,8 +80,8 @@ class WallPlan:
 
 @dataclass(frozen=True, slots=True)
 class PendingWall:
-    """A process that gets ready to become bwrap, then waits for `proceed`; it ends by itself when
-    this process ends before. `control` is the runtime's end of init's socket."""
+    """Process that becomes bwrap after `proceed`. It ends when this process ends before that.
+    `control` is the runtime's end of init's socket."""
 
     control: socket.socket
     _pid: int
@@ -93,14 +91,15 @@ class PendingWall:
     _errors: int
 
     def proceed(self) -> None:
-        """Let it become bwrap: whatever the wall is built of is in place by now."""
-        # A process that broke has said why: `wait` tells.
+        """Let the process become bwrap. Everything the wall is built of must be in place."""
+        # A process that failed has written why: `wait` reports it.
         with contextlib.suppress(BrokenPipeError):
             os.write(self._go, _GO)
         os.close(self._go)
 
     def wait(self, *, seconds: float = READY_SECONDS) -> StandingWall:
-        """Wait until it stands. Raises `Failed` with bwrap's own words; nothing is left then."""
+        """Wait until the wall is in place. Raises `Failed` with bwrap's own words; nothing is left
+        then."""
         try:
             doors = await_ready(self.control, self._pidfd, time.monotonic() + seconds)
             info = msgspec.json.decode(os.read(self._info, 4096), type=_Info)
@@ -118,8 +117,8 @@ class PendingWall:
 
 
 def start_wall(plan: WallPlan) -> PendingWall:
-    """Begin a wall. Its groups are made and joined, which may take the kernel a grace period,
-    while the caller lays out what will stand behind it."""
+    """Start the process of a wall. It makes and joins its groups, which may take a grace period of
+    the kernel, while the caller prepares the files."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     go_read, go_write = os.pipe()
     info_read, info_write = os.pipe()
@@ -134,7 +133,7 @@ def start_wall(plan: WallPlan) -> PendingWall:
 
 
 def _become_bwrap(plan: WallPlan, inherited: tuple[int, int, int, int]) -> None:
-    """In the child: only returns by exec or exit. `inherited`: control, info, errors, go."""
+    """Become bwrap, in the child. Ends by exec or exit. `inherited`: control, info, errors, go."""
     try:
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGCHLD):
@@ -164,8 +163,8 @@ def _become_bwrap(plan: WallPlan, inherited: tuple[int, int, int, int]) -> None:
 
 
 def _map_descriptors(control: int, seccomp: int, info: int, errors: int, go: int) -> None:
-    """0-5 for bwrap, 6 until its exec, and nothing else. Copies go high first, so that no dup2
-    clobbers a source."""
+    """Map descriptors 0-5 for bwrap and 6 until its exec, and close all others. Copies get high
+    numbers first, so that no dup2 overwrites a source."""
     null = os.open(os.devnull, os.O_RDWR)
     sources = (null, errors, errors, control, seccomp, info, go)
     high = [fcntl.fcntl(fd, fcntl.F_DUPFD, _HIGH_FD) for fd in sources]
@@ -178,8 +177,8 @@ def _map_descriptors(control: int, seccomp: int, info: int, errors: int, go: int
 def await_ready(
     control: socket.socket, pidfd: int, deadline: float, *, builder: str = "bubblewrap"
 ) -> tuple[socket.socket, ...]:
-    """The doors' listeners that come with init's READY. `pidfd` is whoever would end first,
-    called `builder`; `deadline` is on the monotonic clock. Raises `Failed`."""
+    """Return the doors' listeners, which come with init's READY. `pidfd` is of the process that
+    would end first, called `builder`; `deadline` is on the monotonic clock. Raises `Failed`."""
     poller = select.poll()
     poller.register(control, select.POLLIN)
     poller.register(pidfd, select.POLLIN)
