@@ -1,6 +1,6 @@
-"""What the API sends, as far as a client reads it: one shape for each schema of its document.
+"""What the API sends, as far as a client reads it: one shape for each kind of object.
 
-`docs/openapi.json` is the contract; a test compares each shape with the schema it names.
+`docs/openapi.json` is the contract; a test finds the fields of each shape in one of its schemas.
 """
 
 from atoll.client import fields
@@ -8,14 +8,14 @@ from atoll.client.fields import Shape
 
 
 class ProfileName(Shape):
-    """The profile of a sandbox; schema `ProfileName`."""
+    """The profile of a sandbox."""
 
     id = fields.text()
     version = fields.text()
 
 
 class Isolation(Shape):
-    """How a sandbox is isolated; schema `IsolationView`."""
+    """How a sandbox is isolated."""
 
     level = fields.text()
     mechanism = fields.text()
@@ -25,7 +25,7 @@ class Isolation(Shape):
 
 
 class Repo(Shape):
-    """A repository of a sandbox; schema `RepoView`."""
+    """A repository of a sandbox."""
 
     path = fields.text()
     key = fields.text()
@@ -35,7 +35,7 @@ class Repo(Shape):
 
 
 class Setup(Shape):
-    """The words for a sandbox's first agent; schema `SetupView`."""
+    """The words for a sandbox's first agent."""
 
     instructions = fields.text()
     instructions_ref = fields.text()
@@ -43,20 +43,20 @@ class Setup(Shape):
 
 
 class Workspace(Shape):
-    """How a sandbox holds its workspace; schema `WorkspaceView`."""
+    """How a sandbox holds its workspace."""
 
     mode = fields.text()
 
 
 class Metadata(Shape):
-    """The first repository of a sandbox; schema `MetadataView`."""
+    """The first repository of a sandbox."""
 
     repo_url = fields.text()
     branch = fields.text()
 
 
 class Sandbox(Shape):
-    """A sandbox; schema `SandboxView`."""
+    """A sandbox."""
 
     sandbox_id = fields.text()
     name = fields.text()
@@ -84,20 +84,20 @@ class Sandbox(Shape):
 
 
 class LogLine(Shape):
-    """A line of a provisioning log; schema `LogLineView`."""
+    """A line of a provisioning log."""
 
     at = fields.text()
     text = fields.text()
 
 
 class Log(Shape):
-    """A provisioning log; schema `LogView`."""
+    """A provisioning log."""
 
     lines = fields.many(LogLine)
 
 
 class Layer(Shape):
-    """A layer of protection; schema `LayerView`."""
+    """A layer of protection."""
 
     number = fields.number()
     name = fields.text()
@@ -107,7 +107,7 @@ class Layer(Shape):
 
 
 class WallPart(Shape):
-    """A part of the wall; schema `PartView`."""
+    """A part of the wall."""
 
     name = fields.text()
     text = fields.text()
@@ -116,7 +116,7 @@ class WallPart(Shape):
 
 
 class Safety(Shape):
-    """What protects one sandbox; schema `SafetyView`."""
+    """What protects one sandbox."""
 
     layers = fields.many(Layer)
     wall = fields.many(WallPart)
@@ -124,14 +124,14 @@ class Safety(Shape):
 
 
 class Process(Shape):
-    """A process left running; schema `LeftView`."""
+    """A process left running."""
 
     pid = fields.number()
     command = fields.text()
 
 
 class Usage(Shape):
-    """What a runtime takes; schema `OwnUsage`."""
+    """What a runtime takes."""
 
     memory_bytes = fields.number()
     most_memory_bytes = fields.number()
@@ -140,7 +140,7 @@ class Usage(Shape):
 
 
 class Processes(Shape):
-    """What commands left running; schema `LeftList`."""
+    """What commands left running."""
 
     processes = fields.many(Process)
     more = fields.flag()
@@ -148,7 +148,7 @@ class Processes(Shape):
 
 
 class Rule(Shape):
-    """A network rule; schema `RuleView`."""
+    """A network rule."""
 
     host = fields.text()
     ports = fields.texts()
@@ -158,7 +158,7 @@ class Rule(Shape):
 
 
 class Network(Shape):
-    """What a sandbox may reach; schema `NetworkView`."""
+    """What a sandbox may reach."""
 
     mode = fields.text()
     rules = fields.many(Rule)
@@ -168,7 +168,7 @@ class Network(Shape):
 
 
 class UnpulledPlace(Shape):
-    """Work nobody pulled, of a repository or beside them all; schema `UnpulledPlaceView`."""
+    """Work nobody pulled, of a repository or beside them all."""
 
     path = fields.text()
     commits = fields.number()
@@ -181,13 +181,13 @@ class UnpulledPlace(Shape):
 
 
 class Unpulled(Shape):
-    """Work that lies only in a sandbox; schema `UnpulledView`."""
+    """Work that lies only in a sandbox."""
 
     places = fields.many(UnpulledPlace)
 
 
 class Kept(Shape):
-    """Files kept of a sandbox that was destroyed or recreated; schema `KeptView`."""
+    """Files kept of a sandbox that was destroyed or recreated."""
 
     kept_id = fields.text()
     sandbox_id = fields.text()
@@ -201,13 +201,13 @@ class Kept(Shape):
 
 
 class KeptList(Shape):
-    """Everything kept; schema `KeptList`."""
+    """Everything kept."""
 
     kept = fields.many(Kept)
 
 
 class Share(Shape):
-    """A share link; schema `MadeView`, whose `link` is only in the answer that makes it."""
+    """A share link. Its `link` is only in the answer that makes it."""
 
     share_id = fields.text()
     role = fields.text()
@@ -219,13 +219,13 @@ class Share(Shape):
 
 
 class ShareList(Shape):
-    """The share links of a sandbox; schema `ShareList`."""
+    """The share links of a sandbox."""
 
     shares = fields.many(Share)
 
 
 class Approval(Shape):
-    """A request for approval; schema `ApprovalView`."""
+    """A request for approval."""
 
     approval_id = fields.text()
     state = fields.text()
@@ -236,19 +236,19 @@ class Approval(Shape):
 
 
 class ApprovalList(Shape):
-    """Requests for approval; schema `ApprovalList`."""
+    """Requests for approval."""
 
     approvals = fields.many(Approval)
 
 
 class Confirmation(Shape):
-    """The words a person repeats to approve; schema `ConfirmationView`."""
+    """The words a person repeats to approve."""
 
     words = fields.text()
 
 
 class Secret(Shape):
-    """A secret without its value; schema `SecretView`."""
+    """A secret without its value."""
 
     name = fields.text()
     kind = fields.text()
@@ -264,13 +264,13 @@ class Secret(Shape):
 
 
 class SecretList(Shape):
-    """The secrets; schema `SecretList`."""
+    """The secrets."""
 
     secrets = fields.many(Secret)
 
 
 class Rotated(Shape):
-    """Secrets sealed again under a new key; schema `RotatedView`."""
+    """Secrets sealed again under a new key."""
 
     key_id = fields.text()
     secrets = fields.number()

@@ -5,7 +5,7 @@ from atoll.client.fields import Shape
 
 
 class Terminal(Shape):
-    """A terminal; schema `TerminalView`."""
+    """A terminal."""
 
     terminal_id = fields.text()
     state = fields.text()
@@ -14,13 +14,13 @@ class Terminal(Shape):
 
 
 class TerminalList(Shape):
-    """The terminals of a sandbox; schema `TerminalList`."""
+    """The terminals of a sandbox."""
 
     terminals = fields.many(Terminal)
 
 
 class Agent(Shape):
-    """An agent in a sandbox; schema `AgentView`."""
+    """An agent in a sandbox."""
 
     id = fields.text()
     agent = fields.text()
@@ -29,19 +29,19 @@ class Agent(Shape):
 
 
 class AgentList(Shape):
-    """The agents of a sandbox; schema `AgentList`."""
+    """The agents of a sandbox."""
 
     agents = fields.many(Agent)
 
 
 class Option(Shape):
-    """An answer a card offers; schema `OptionView`."""
+    """An answer a card offers."""
 
     id = fields.text()
 
 
 class Card(Shape):
-    """A card of an agent; schema `CardView`."""
+    """A card of an agent."""
 
     id = fields.text()
     kind = fields.text()
@@ -52,13 +52,13 @@ class Card(Shape):
 
 
 class Cards(Shape):
-    """A page of cards; schema `CardsView`."""
+    """A page of cards."""
 
     cards = fields.many(Card)
 
 
 class Recording(Shape):
-    """A recording of a terminal; schema `RecordingView`."""
+    """A recording of a terminal."""
 
     recording_id = fields.text()
     terminal_id = fields.text()
@@ -70,13 +70,13 @@ class Recording(Shape):
 
 
 class RecordingList(Shape):
-    """The recordings of a sandbox; schema `RecordingList`."""
+    """The recordings of a sandbox."""
 
     recordings = fields.many(Recording)
 
 
 class Match(Shape):
-    """A line that a search found; schema `MatchView`."""
+    """A line that a search found."""
 
     terminal_id = fields.text()
     recording_id = fields.text()
@@ -85,14 +85,14 @@ class Match(Shape):
 
 
 class Matches(Shape):
-    """What a search found; schema `Matches`."""
+    """What a search found."""
 
     matches = fields.many(Match)
     complete = fields.flag()
 
 
 class Exec(Shape):
-    """A command that was run, with its output if asked for; schema `ExecWithOutput`."""
+    """A command that was run, with its output if asked for."""
 
     exec_id = fields.text()
     signal = fields.text()
@@ -103,26 +103,26 @@ class Exec(Shape):
 
 
 class Entry(Shape):
-    """A file or directory; schema `FileEntry`."""
+    """A file or directory."""
 
     type = fields.text()
     size = fields.number()
 
 
 class Total(Shape):
-    """The size of a directory; schema `FileTotal`."""
+    """The size of a directory."""
 
     bytes = fields.number()
 
 
 class Unpacked(Shape):
-    """The files an upload wrote; schema `Unpacked`."""
+    """The files an upload wrote."""
 
     files = fields.number()
 
 
 class Actor(Shape):
-    """The person, agent or automation that caused an event; schema `ActorView`."""
+    """The person, agent or automation that caused an event."""
 
     kind = fields.text()
     id = fields.text()
@@ -135,7 +135,7 @@ class Payload(Shape):
 
 
 class Event(Shape):
-    """An event; schema `EventView`."""
+    """An event."""
 
     at = fields.text()
     stream = fields.text()
@@ -146,14 +146,14 @@ class Event(Shape):
 
 
 class Gap(Shape):
-    """Events that are no longer kept; schema `GapView`."""
+    """Events that are no longer kept."""
 
     after = fields.number()
     to = fields.number()
 
 
 class EventPage(Shape):
-    """A page of events; schema `EventPage`."""
+    """A page of events."""
 
     events = fields.many(Event)
     gap = fields.one(Gap)
