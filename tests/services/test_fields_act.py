@@ -35,7 +35,9 @@ from atoll.ports import Provision
 from atoll.services.agents.agents import Agents
 from atoll.services.terminals.terminals import Terminals
 from atoll.surfaces.http.sandboxes.sandboxes import CreateBody, MountBody
+from atoll.wire.contract.agents import OpenAgentBody
 from atoll.wire.zygote import messages as wire
+from tests.peers.contract import AGENT
 from tests.services.agents.test_resumption import STARTED, started, stopped
 from tests.services.sandboxes.test_sandboxes import OTHER
 from tests.services.scene import Scene, scene
@@ -182,9 +184,9 @@ async def _effects(document: dict[str, Any], **wish: Any) -> dict[str, Any]:
 
 async def _agent_opened(s: Scene, sandbox_id: str) -> None:
     """An agent's start; what the runtime is asked for is among its calls."""
-    s.runtime.answers["POST", "/agents"] = (201, {"id": "t_1"})
+    s.runtime.answers["POST", "/agents"] = (201, AGENT)
     await Agents(s.sandboxes, Terminals(s.sandboxes)).open(
-        LOCAL_PERSON, sandbox_id, b'{"agent":"codex"}'
+        LOCAL_PERSON, sandbox_id, OpenAgentBody(agent="codex")
     )
 
 

@@ -1,8 +1,10 @@
-"""Identifiers: fresh ids, from randomness that is handed in."""
+"""Identifiers: fresh ids, from randomness that is handed in, and ids that strangers name."""
 
+import re
 import secrets
 from collections.abc import Callable
 
+from atoll.domain.errors import NotFound
 from atoll.domain.ids import (
     ID_ENTROPY_BYTES,
     ApprovalId,
@@ -13,6 +15,15 @@ from atoll.domain.ids import (
     ShareId,
     spell,
 )
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+
+
+def checked_id(text: str, *, noun: str) -> str:
+    """Return `text` when it can be an id, since it goes into a path. Raises `NotFound`."""
+    if not _ID.match(text):
+        raise NotFound(f"There is no such {noun} here; list them to see which there are.")
+    return text
 
 
 class Identifiers:

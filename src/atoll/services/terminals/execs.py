@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from atoll.domain.people.principal import Principal
 from atoll.ports import RuntimeStream
+from atoll.services.identifiers import checked_id
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.terminals.runtime_reply import checked_id
 from atoll.wire.contract import execs
 from atoll.wire.contract.call import Query, RuntimeCall
 

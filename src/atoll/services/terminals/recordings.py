@@ -12,8 +12,8 @@ from typing import TypeVar
 from atoll.domain.people.principal import Principal
 from atoll.domain.terminal.mark import Mark
 from atoll.ports import RuntimeStream
+from atoll.services.identifiers import checked_id
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.terminals.runtime_reply import checked_id
 from atoll.services.terminals.terminals import Terminals
 from atoll.wire.contract import recordings
 from atoll.wire.contract.call import Query, RuntimeCall
