@@ -28,14 +28,17 @@ from atoll.ports import (
     RuntimeStream,
 )
 from atoll.services.approvals.approvals import Approvals
+from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Events
 from atoll.services.library.profiles import Profiles
 from atoll.services.sandboxes.admission import Settings
-from atoll.services.sandboxes.sandboxes import Sandboxes, SandboxPorts
+from atoll.services.sandboxes.background import Background
+from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
 from atoll.testing.virtual_clock import VirtualClock
 from atoll.wire.contract.call import RuntimeCall
+from atoll.wiring.control.sandbox_graph import SandboxPorts, build_sandboxes
 
 T = TypeVar("T")
 
@@ -187,6 +190,7 @@ class Scene:
     profiles: Profiles
     events: Events
     sandboxes: Sandboxes
+    background: Background
     secrets: Secrets
     approvals: Approvals
     vault: InMemoryVault
@@ -231,9 +235,6 @@ async def opened(
         }
         profiles = Profiles(store, bus, clock=clock, identifiers=ids, bundled=documents)
         ports = SandboxPorts(
-            store,
-            bus,
-            clock,
             {extension.name: extension},
             runtime,
             workspaces,
@@ -241,10 +242,13 @@ async def opened(
             vault,
             workspaces,
         )
-        sandboxes = Sandboxes(ports, profiles, settings=Settings(max_sandboxes), identifiers=ids)
+        ground = Ground(store, bus, clock, ids)
+        sandboxes, background = build_sandboxes(
+            ground, ports, profiles, settings=Settings(max_sandboxes)
+        )
         events = Events(store, bus, clock=clock, identifiers=ids)
-        secrets = Secrets(sandboxes.transitions, sandboxes, vault=vault, masters=vault)
-        approvals = Approvals(sandboxes.transitions, sandboxes)
+        secrets = Secrets(ground, sandboxes, vault=vault, masters=vault)
+        approvals = Approvals(ground, sandboxes)
         scene = Scene(
             store,
             bus,
@@ -255,12 +259,13 @@ async def opened(
             profiles,
             events,
             sandboxes,
+            background,
             secrets,
             approvals,
             vault,
         )
         async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(sandboxes.run()) if run else None
+            running = tasks.create_task(background.run()) if run else None
             try:
                 yield scene
             finally:

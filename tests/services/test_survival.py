@@ -41,7 +41,7 @@ async def test_restart_with_a_hundred_sandboxes_reaches_all_before_one_answers(
     before.runtime.gate = asyncio.Event()
     async with opened(folder, before=before) as after:
         with timers() as waits:
-            await after.sandboxes.adopted()
+            await after.background.adopted()
             reached = [await after.sandboxes.runtime(LOCAL_PERSON, one.id) for one in made]
         assert {sandbox.state for sandbox, _client in reached} == {State.READY}
         assert len({sandbox.id for sandbox, _client in reached}) == 100
@@ -108,7 +108,7 @@ async def test_backend_that_does_not_answer_is_asked_again(folder: Path) -> None
         made = await before.ready()
     before.extension.fail(Point.SURVEY, Unavailable("the zygote is not there"), times=2)
     async with opened(folder, before=before) as after:
-        await after.sandboxes.adopted()
+        await after.background.adopted()
         before.extension.die(made.id)
         async with asyncio.timeout(5):
             while (await after.sandboxes.get(LOCAL_PERSON, made.id)).state is not State.FAILED:

@@ -28,6 +28,7 @@ from atoll.client.server import find_server
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
+from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Events
 from atoll.services.library.kept import KeptWorktrees
@@ -36,10 +37,10 @@ from atoll.services.library.repositories import Repositories
 from atoll.services.library.saved_work import Keeping, SavedWork
 from atoll.services.library.workspaces import Workspaces
 from atoll.services.people.logins import Logins
-from atoll.services.sandboxes.sandboxes import Sandboxes, SandboxPorts
 from atoll.services.sandboxes.sandboxes import Settings as SandboxSettings
 from atoll.surfaces.http.sandboxes import repositories
 from atoll.surfaces.http.server.app import create_app
+from atoll.wiring.control.sandbox_graph import SandboxPorts, build_sandboxes
 from atoll.wiring.control.use_cases import Core, services_over
 from tests.peers.boxed_runtime import BoxedRuntime
 from tests.surfaces.http.world import served, short_folder
@@ -131,9 +132,6 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
         profiles = Profiles(store, bus, clock=clock, identifiers=identifiers, bundled=bundled())
         vault = InMemoryVault()
         ports = SandboxPorts(
-            store,
-            bus,
-            clock,
             {boxes.name: boxes},
             boxes,
             workspaces,
@@ -141,11 +139,9 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
             vault,
             SavedWork(workspaces, keeping),
         )
-        sandboxes = Sandboxes(
-            ports,
-            profiles,
-            settings=SandboxSettings(allow_loopback_repositories=True),
-            identifiers=identifiers,
+        ground = Ground(store, bus, clock, identifiers)
+        sandboxes, tasks = build_sandboxes(
+            ground, ports, profiles, settings=SandboxSettings(allow_loopback_repositories=True)
         )
         events = Events(store, bus, clock=clock, identifiers=identifiers)
         token = load_or_make_token(home / "token")
@@ -162,11 +158,13 @@ async def repository_world() -> AsyncIterator[RepositoryWorld]:
             workspaces,
             keeping,
         )
-        core = Core(sandboxes, profiles, events, logins, vault, ports.extensions, kept)
+        core = Core(
+            ground, sandboxes, tasks, profiles, events, logins, vault, ports.extensions, kept
+        )
         services = services_over(core, repos, readiness=ready)
         app = create_app(services, more=(repositories.router,))
         group = await stack.enter_async_context(asyncio.TaskGroup())
-        background = group.create_task(sandboxes.run())
+        background = group.create_task(tasks.run())
         stack.callback(background.cancel)
         url = await stack.enter_async_context(served(app))
         environ = {"ATOLL_URL": url, "ATOLL_TOKEN": token, "ATOLL_HOME": str(home)}

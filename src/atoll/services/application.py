@@ -16,6 +16,7 @@ from atoll.services.library.repositories import Repositories
 from atoll.services.library.unpulled import Unpulled
 from atoll.services.people.logins import Logins
 from atoll.services.people.shares import Shares
+from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.consumers import Consumers
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
@@ -33,6 +34,7 @@ class Application:
     """All use cases of one control plane; made once in `wiring`."""
 
     sandboxes: Sandboxes
+    background: Background
     terminals: Terminals
     recordings: Recordings
     agents: Agents

@@ -17,7 +17,7 @@ async def test_end_of_a_run_expires_its_sandboxes_once_and_no_others() -> None:
         mine = [await s.ready(name=f"mine-{n}", consumer=RUN) for n in range(3)]
         other = await s.ready(name="other", consumer=replace(RUN, run_id="r-2"))
         lasting = await s.ready(name="lasting", consumer=RUN, scope=Scope.AGENT)
-        consumers = Consumers(s.sandboxes)
+        consumers = Consumers(s.store, s.sandboxes)
         stranger = replace(LOCAL_PERSON, id=PrincipalId("stranger"))
         assert await consumers.end(stranger, END) == []
         ended = await consumers.end(LOCAL_PERSON, END)

@@ -34,6 +34,7 @@ from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
 from atoll.services.application import Application
+from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Events, Note
 from atoll.services.library.kept import KeptWorktrees
@@ -43,11 +44,11 @@ from atoll.services.library.saved_work import Keeping
 from atoll.services.library.workspaces import Workspaces
 from atoll.services.people.logins import Logins
 from atoll.services.sandboxes.admission import Settings as SandboxSettings
-from atoll.services.sandboxes.sandboxes import Sandboxes, SandboxPorts
 from atoll.surfaces.http.sandboxes import repositories
 from atoll.surfaces.http.server.app import create_app
 from atoll.surfaces.http.server.guard import PAGE_KEY
 from atoll.wiring.control import openapi
+from atoll.wiring.control.sandbox_graph import SandboxPorts, build_sandboxes
 from atoll.wiring.control.use_cases import Core, services_over
 from tests.peers.contract import (
     AGENT,
@@ -348,6 +349,7 @@ class World:
     logins: Logins
     clock: TurnedClock
     services: Application
+    ground: Ground
 
     @property
     def host(self) -> str:
@@ -386,9 +388,6 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
         profiles = Profiles(store, bus, clock=clock, identifiers=identifiers, bundled=bundled())
         vault = EnvelopeVault(lambda: [MasterKey(b"m" * 32)])
         ports = SandboxPorts(
-            store,
-            bus,
-            clock,
             {extension.name: extension},
             clients,
             EmptyWorkspaces(),
@@ -396,11 +395,9 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
             vault,
             EmptyWorkspaces(),
         )
-        sandboxes = Sandboxes(
-            ports,
-            profiles,
-            settings=SandboxSettings(max_sandboxes=max_sandboxes),
-            identifiers=identifiers,
+        ground = Ground(store, bus, clock, identifiers)
+        sandboxes, tasks = build_sandboxes(
+            ground, ports, profiles, settings=SandboxSettings(max_sandboxes=max_sandboxes)
         )
         events = Events(store, bus, clock=clock, identifiers=identifiers)
         token = load_or_make_token(folder / "token")
@@ -418,14 +415,16 @@ async def world(*, max_sandboxes: int = 50) -> AsyncIterator[World]:
             workspaces,
             Keeping(KeptFolder(folder / "kept"), clock, identifiers, timedelta(days=30)),
         )
-        core = Core(sandboxes, profiles, events, logins, vault, ports.extensions, kept)
+        core = Core(
+            ground, sandboxes, tasks, profiles, events, logins, vault, ports.extensions, kept
+        )
         services = services_over(core, repos, readiness=_ready)
         app = create_app(services, more=(repositories.router,))
         group = await stack.enter_async_context(asyncio.TaskGroup())
-        background = group.create_task(sandboxes.run())
+        background = group.create_task(tasks.run())
         stack.callback(background.cancel)
         url = await stack.enter_async_context(served(app))
-        yield World(url, token, runtime, logins, clock, services)
+        yield World(url, token, runtime, logins, clock, services, ground)
 
 
 async def _ready() -> str | None:

@@ -34,8 +34,8 @@ from atoll.domain.secrets.secret import Secret
 from atoll.ports import ApprovalQuery, Transaction
 from atoll.services.approvals.requests import sweep
 from atoll.services.approvals.voiding import approval_event
+from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.sandboxes.transitions import Transitions
 from atoll.wire.contract.journal import decide_ask
 
 MAX_PAGE = 200
@@ -66,8 +66,8 @@ class _Issued:
 class Approvals:
     """Use cases on approvals. What is not the caller's to decide is `NotFound`."""
 
-    def __init__(self, transitions: Transitions, sandboxes: Sandboxes) -> None:
-        self._transitions = transitions
+    def __init__(self, ground: Ground, sandboxes: Sandboxes) -> None:
+        self._ground = ground
         self._sandboxes = sandboxes
         self._issued: OrderedDict[ApprovalId, _Issued] = OrderedDict()
 
@@ -76,12 +76,12 @@ class Approvals:
     ) -> Sequence[Approval]:
         """The newest first, those the caller decides."""
         query = ApprovalQuery(caller.org_id, caller.id, verdicts, max(1, min(limit, MAX_PAGE)))
-        async with self._transitions.store.read() as rows:
+        async with self._ground.store.read() as rows:
             found = await rows.approvals.page(query)
-        now = self._transitions.clock.now()
+        now = self._ground.clock.now()
         if any(late(one, now) for one in found):
-            async with self._transitions.store.begin() as rows:
-                drafts, found = await sweep(rows, self._transitions, found)
+            async with self._ground.store.begin() as rows:
+                drafts, found = await sweep(rows, self._ground, found)
                 if drafts:
                     await rows.events.append(drafts)
         wanted = verdicts or tuple(ApprovalState)
@@ -89,7 +89,7 @@ class Approvals:
 
     async def get(self, caller: Principal, approval_id: str) -> Approval:
         """One."""
-        async with self._transitions.store.read() as rows:
+        async with self._ground.store.read() as rows:
             return await self._find(rows, caller, approval_id)
 
     async def confirmation(self, caller: Principal, approval_id: str) -> Confirmation:
@@ -97,7 +97,7 @@ class Approvals:
         again replaces them. Raises `Conflict` when there is nothing left to decide."""
         _check_person(caller)
         approval = await self.get(caller, approval_id)
-        now = self._transitions.clock.now()
+        now = self._ground.clock.now()
         if approval.verdict is not ApprovalState.PENDING or late(approval, now):
             raise Conflict(f"{approval.id} is not open any more.", code="already_decided")
         words = "-".join("".join(secrets.choice(_SYLLABLES) for _ in range(2)) for _ in range(2))
@@ -114,10 +114,10 @@ class Approvals:
         """Say yes to exactly what was shown. Raises `Forbidden` for whoever is not a person at
         a browser or a terminal, `Conflict` (decided, changed, or not as shown)."""
         _check_person(caller)
-        async with self._transitions.store.begin() as rows:
+        async with self._ground.store.begin() as rows:
             approval = await self._find(rows, caller, approval_id)
             self._check_presence(caller, approval, yes, words)
-            now = self._transitions.clock.now()
+            now = self._ground.clock.now()
             after = granted(approval, yes, by=caller.id, now=now)
             secret = await self._secret(rows, approval)
             if _stale(approval, secret):
@@ -134,18 +134,18 @@ class Approvals:
     async def deny(self, caller: Principal, approval_id: str) -> Approval:
         """Say no; the same is not asked again for a while. Raises `Conflict`."""
         _check_person(caller)
-        async with self._transitions.store.begin() as rows:
+        async with self._ground.store.begin() as rows:
             approval = await self._find(rows, caller, approval_id)
-            after = denied(approval, by=caller.id, now=self._transitions.clock.now())
+            after = denied(approval, by=caller.id, now=self._ground.clock.now())
             await self._keep(rows, after, actor=caller)
         return await self._carry_out(after, caller)
 
     async def revoke(self, caller: Principal, approval_id: str) -> Approval:
         """Take a yes back: at once, also from what streams because of it. Raises `Conflict`."""
         _check_person(caller)
-        async with self._transitions.store.begin() as rows:
+        async with self._ground.store.begin() as rows:
             approval = await self._find(rows, caller, approval_id)
-            now = self._transitions.clock.now()
+            now = self._ground.clock.now()
             after = revoked(approval, reason=f"{caller.id} took it back.", now=now)
             await self._keep(rows, after, actor=caller)
         return await self._carry_out(after, caller)
@@ -157,7 +157,7 @@ class Approvals:
         if caller.interactive:
             return
         issued = self._issued.get(approval.id)
-        now = self._transitions.clock.now()
+        now = self._ground.clock.now()
         fresh = issued is not None and now < issued.confirmation.expires_at
         if words is None or issued is None or not fresh or issued.caller != caller:
             raise Forbidden(
@@ -183,7 +183,7 @@ class Approvals:
 
     async def _carry_out(self, approval: Approval, caller: Principal) -> Approval:
         """Tell the runtimes. A command's asker that is gone makes the yes void."""
-        self._transitions.bus.announce((f"sandbox:{approval.asker.sandbox_id}",))
+        self._ground.bus.announce((f"sandbox:{approval.asker.sandbox_id}",))
         match approval.ask:
             case SecretAsk():
                 # A yes may count in sandboxes of everybody who has the secret.
@@ -204,7 +204,7 @@ class Approvals:
         except AtollError as err:
             if decision == "deny":
                 return approval
-            now, reason = self._transitions.clock.now(), "Its asker was gone."
+            now, reason = self._ground.clock.now(), "Its asker was gone."
             await self._settle(
                 replace(approval, verdict=ApprovalState.EXPIRED, reason=reason, until=now)
             )
@@ -217,13 +217,13 @@ class Approvals:
         return approval
 
     async def _settle(self, approval: Approval) -> Approval:
-        async with self._transitions.store.begin() as rows:
+        async with self._ground.store.begin() as rows:
             await self._keep(rows, approval, actor=SYSTEM)
         return approval
 
     async def _keep(self, rows: Transaction, approval: Approval, *, actor: Principal) -> None:
         await rows.approvals.put(approval)
-        await rows.events.append((approval_event(self._transitions, approval, actor=actor),))
+        await rows.events.append((approval_event(self._ground, approval, actor=actor),))
 
     async def _find(self, rows: Transaction, caller: Principal, approval_id: str) -> Approval:
         found = await rows.approvals.get(caller.org_id, ApprovalId(approval_id))

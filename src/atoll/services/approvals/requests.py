@@ -36,8 +36,8 @@ from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.secrets.secret import Purpose, in_scope
 from atoll.ports import Transaction
 from atoll.services.approvals.voiding import approval_event, approval_words
+from atoll.services.ground import Ground
 from atoll.services.journals.agent_actors import requesting_agent
-from atoll.services.sandboxes.transitions import Transitions
 from atoll.services.secrets.policies import whose
 from atoll.wire.contract.call import RuntimeCall
 from atoll.wire.contract.journal import decide_ask
@@ -94,8 +94,8 @@ class _Used(msgspec.Struct):
 class ApprovalRequests:
     """Handlers of the journal kinds `approval.asked` and `approval.used`."""
 
-    def __init__(self, transitions: Transitions) -> None:
-        self._transitions = transitions
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
 
     @property
     def handlers(self) -> Mapping[str, EntryHandler]:
@@ -114,14 +114,14 @@ class ApprovalRequests:
             return JournalOutcome()
         approval = self._approval(sandbox, told, owner=owner, ask=ask)
         others = await rows.approvals.open(sandbox.org_id, sandbox_id=sandbox.id, owner=owner)
-        expired, others = await sweep(rows, self._transitions, others)
+        expired, others = await sweep(rows, self._ground, others)
         refused = await self._silenced(rows, approval, others)
         if refused is not None:
             return JournalOutcome(expired, refused.call)
         await rows.approvals.put(approval)
         asked = replace(
             approval_event(
-                self._transitions,
+                self._ground,
                 approval,
                 actor=requesting_agent(await rows.sandboxes.get(sandbox.id) or sandbox),
             ),
@@ -144,7 +144,7 @@ class ApprovalRequests:
             return JournalOutcome()
         after = replace(approval, verdict=ApprovalState.USED)
         await rows.approvals.put(after)
-        return JournalOutcome((approval_event(self._transitions, after, actor=SYSTEM),))
+        return JournalOutcome((approval_event(self._ground, after, actor=SYSTEM),))
 
     async def _read(
         self, rows: Transaction, sandbox: Sandbox, told: _Asked
@@ -176,10 +176,10 @@ class ApprovalRequests:
         owner: PrincipalId,
         ask: SecretAsk | CommandAsk,
     ) -> Approval:
-        now = self._transitions.clock.now()
+        now = self._ground.clock.now()
         life = COMMAND_LIFE if isinstance(ask, CommandAsk) else ASK_LIFE
         return Approval(
-            id=self._transitions.identifiers.approval(),
+            id=self._ground.ids.approval(),
             org_id=sandbox.org_id,
             owner=owner,
             asker=Asker(sandbox.id, sandbox.name, sandbox.generation, told.ask_id),
@@ -192,7 +192,7 @@ class ApprovalRequests:
         self, rows: Transaction, approval: Approval, others: list[Approval]
     ) -> JournalOutcome | None:
         """Return the outcome of a request that no person is to see; None where one is."""
-        now = self._transitions.clock.now()
+        now = self._ground.clock.now()
         command = isinstance(approval.ask, CommandAsk)
         for other in others:
             if not same_question(other, approval) or not silences(other, now):
@@ -215,18 +215,18 @@ class ApprovalRequests:
 
 
 async def sweep(
-    rows: Transaction, transitions: Transitions, approvals: list[Approval]
+    rows: Transaction, ground: Ground, approvals: list[Approval]
 ) -> tuple[tuple[EventDraft, ...], list[Approval]]:
     """Close approvals that were open for too long. Returns the events, which the caller appends,
     and all approvals as they now are."""
-    now = transitions.clock.now()
+    now = ground.clock.now()
     drafts: list[EventDraft] = []
     left: list[Approval] = []
     for approval in approvals:
         if late(approval, now):
             approval = overtaken(approval, reason="Nobody decided in time.", now=now)
             await rows.approvals.put(approval)
-            drafts.append(approval_event(transitions, approval, actor=SYSTEM))
+            drafts.append(approval_event(ground, approval, actor=SYSTEM))
         left.append(approval)
     return tuple(drafts), left
 

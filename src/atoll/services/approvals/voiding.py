@@ -14,14 +14,14 @@ from atoll.domain.event import EventDraft, Json, sandbox_stream
 from atoll.domain.people.principal import Principal
 from atoll.domain.secrets.secret import Secret
 from atoll.ports import Transaction
-from atoll.services.sandboxes.transitions import Transitions
+from atoll.services.ground import Ground
 
 
 async def void_approvals(
-    rows: Transaction, transitions: Transitions, secret: Secret, *, actor: Principal
+    rows: Transaction, ground: Ground, secret: Secret, *, actor: Principal
 ) -> None:
     """Void what was asked or granted for another version of `secret`, in its transaction."""
-    now = transitions.clock.now()
+    now = ground.clock.now()
     for approval in await rows.approvals.about(secret.org_id, secret.id):
         ask = approval.ask
         if isinstance(ask, SecretAsk) and ask.version == secret.version:
@@ -30,10 +30,10 @@ async def void_approvals(
         if after is approval:
             continue
         await rows.approvals.put(after)
-        await rows.events.append((approval_event(transitions, after, actor=actor),))
+        await rows.events.append((approval_event(ground, after, actor=actor),))
 
 
-def approval_event(transitions: Transitions, approval: Approval, *, actor: Principal) -> EventDraft:
+def approval_event(ground: Ground, approval: Approval, *, actor: Principal) -> EventDraft:
     """The event that says where an approval now stands (not that it was asked)."""
     extra: dict[str, Json] = {}
     if approval.verdict in (ApprovalState.GRANTED, ApprovalState.DENIED):
@@ -41,10 +41,10 @@ def approval_event(transitions: Transitions, approval: Approval, *, actor: Princ
     if approval.verdict is ApprovalState.GRANTED:
         extra["reach"] = approval.reach
     return EventDraft(
-        id=transitions.identifiers.event(),
+        id=ground.ids.event(),
         stream=sandbox_stream(approval.asker.sandbox_id),
         event_type=f"approval.{approval.verdict.value}",
-        at=transitions.clock.now(),
+        at=ground.clock.now(),
         org_id=approval.org_id,
         owner=approval.owner,
         actor=actor,

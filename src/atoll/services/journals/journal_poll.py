@@ -13,9 +13,10 @@ import structlog
 from atoll.domain.errors import AtollError
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
+from atoll.ports import Clock
 from atoll.services.journals.journals import Journals
+from atoll.services.sandboxes.directory import Directory
 from atoll.services.sandboxes.provisioning import Provisioning
-from atoll.services.sandboxes.transitions import Transitions
 from atoll.services.secrets.policies import Policies
 
 POLL_SECONDS = 0.5
@@ -42,13 +43,15 @@ class JournalPoll:
 
     def __init__(
         self,
-        transitions: Transitions,
+        directory: Directory,
+        clock: Clock,
         provisioning: Provisioning,
         *,
         policies: Policies,
         journals: Journals,
     ) -> None:
-        self._transitions = transitions
+        self._directory = directory
+        self._clock = clock
         self._provisioning = provisioning
         self._policies = policies
         self._journals = journals
@@ -58,7 +61,7 @@ class JournalPoll:
         """Poll until cancelled."""
         while True:
             for sandbox_id in self._wanted():
-                sandbox = self._transitions.directory.known_by(sandbox_id)
+                sandbox = self._directory.known_by(sandbox_id)
                 if sandbox is None or sandbox.state not in RUNNING | {State.PROVISIONING}:
                     self._policies.requesters.discard(sandbox_id)
                 elif sandbox.state in RUNNING and sandbox_id not in self._polled:
@@ -72,7 +75,7 @@ class JournalPoll:
     async def _poll(self, sandbox_id: SandboxId) -> None:
         try:
             while sandbox_id in self._wanted():
-                sandbox = self._transitions.directory.known_by(sandbox_id)
+                sandbox = self._directory.known_by(sandbox_id)
                 if sandbox is None or sandbox.state not in RUNNING:
                     return
                 await self._wait_and_collect(sandbox)
@@ -92,5 +95,5 @@ class JournalPoll:
         await self._pause(PAUSE_SECONDS)
 
     async def _pause(self, seconds: float) -> None:
-        clock = self._transitions.clock
+        clock = self._clock
         await clock.sleep_until(clock.now() + timedelta(seconds=seconds))

@@ -20,6 +20,7 @@ from atoll.domain.people.principal import SYSTEM, ActorKind, Principal
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.ports import RuntimeClient, Transaction
 from atoll.services.approvals.requests import EntryHandler, JournalOutcome, ReportedEntry
+from atoll.services.ground import Ground
 from atoll.services.journals.agent_actors import acting_agent
 from atoll.services.journals.agent_reports import read_report
 from atoll.services.sandboxes.transitions import Transitions
@@ -49,6 +50,7 @@ class Journals:
 
     def __init__(
         self,
+        ground: Ground,
         transitions: Transitions,
         handlers: Mapping[str, EntryHandler] | None = None,
         *,
@@ -56,6 +58,7 @@ class Journals:
     ) -> None:
         """`handlers` handle the kinds that are more than an event. `away_seconds` is what each
         runtime is told: how long it waits for drivers while its journal has no reader."""
+        self._ground = ground
         self._transitions = transitions
         self._away_seconds = away_seconds
         self._handlers = handlers or {}
@@ -64,11 +67,11 @@ class Journals:
 
     def note_activity(self, sandbox_id: SandboxId) -> None:
         """Remember that something happens in this sandbox now."""
-        self._active_since[sandbox_id] = self._transitions.clock.now()
+        self._active_since[sandbox_id] = self._ground.clock.now()
 
     def active_within(self, within: timedelta) -> list[SandboxId]:
         """Return the sandboxes with activity in that time; forget the others."""
-        since = self._transitions.clock.now() - within
+        since = self._ground.clock.now() - within
         self._active_since = {one: at for one, at in self._active_since.items() if at >= since}
         return [*self._active_since]
 
@@ -81,7 +84,7 @@ class Journals:
     async def collect(self, sandbox: Sandbox, client: RuntimeClient) -> int:
         """Copy new entries into the log. Returns how many events that made. Raises `Unavailable`,
         `Failed`."""
-        store = self._transitions.store
+        store = self._ground.store
         async with store.read() as rows:
             after = await rows.logs.collected(sandbox.id, sandbox.generation)
         total = 0
@@ -111,7 +114,7 @@ class Journals:
     async def wait(self, sandbox: Sandbox, client: RuntimeClient, seconds: int) -> bool:
         """Wait until the journal has an urgent entry, at most `seconds`. Returns whether it has.
         Raises `Unavailable`, `Failed`."""
-        async with self._transitions.store.read() as rows:
+        async with self._ground.store.read() as rows:
             after = await rows.logs.collected(sandbox.id, sandbox.generation)
         page = await self._page(client, after, wait=seconds, limit=1)
         return bool(page.entries)
@@ -122,7 +125,7 @@ class Journals:
         """Store the entries beyond the mark, which is read in the same transaction. Returns how
         many events that made, and the calls to make to the runtime."""
         calls: list[RuntimeCall[None]] = []
-        async with self._transitions.store.begin() as rows:
+        async with self._ground.store.begin() as rows:
             mark = await rows.logs.collected(sandbox.id, sandbox.generation)
             fresh = [entry for entry in entries if entry.n > mark]
             drafts: list[EventDraft] = []
@@ -136,7 +139,7 @@ class Journals:
             if fresh:
                 await rows.logs.set_collected(sandbox, fresh[-1].n)
         if drafts:
-            self._transitions.bus.announce((sandbox_stream(sandbox.id),))
+            self._ground.bus.announce((sandbox_stream(sandbox.id),))
         return len(drafts), tuple(calls)
 
     async def _handle(
@@ -173,7 +176,7 @@ class Journals:
             or self._actors.get((sandbox.id, str(thing)), SYSTEM)
         )
         return EventDraft(
-            id=self._transitions.identifiers.event(),
+            id=self._ground.ids.event(),
             stream=sandbox_stream(sandbox.id),
             event_type=kind.name,
             at=_instant(entry),

@@ -25,8 +25,8 @@ from atoll.domain.people.share import (
     shown_name,
 )
 from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.services.ground import Ground
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.sandboxes.transitions import Transitions
 
 Wrong = Callable[[str, str], AtollError]
 """Counts a wrong secret from a source and gives the error to raise for it, with a sentence."""
@@ -43,9 +43,9 @@ class Entered:
 class Shares:
     """Use cases on share links. Only a sandbox's owner makes, sees and revokes them."""
 
-    def __init__(self, ground: Transitions, sandboxes: Sandboxes, *, wrong: Wrong) -> None:
+    def __init__(self, ground: Ground, sandboxes: Sandboxes, *, wrong: Wrong) -> None:
         self._store, self._bus = ground.store, ground.bus
-        self._clock, self._identifiers = ground.clock, ground.identifiers
+        self._clock, self._identifiers = ground.clock, ground.ids
         self._sandboxes = sandboxes
         self._wrong = wrong
 

@@ -37,6 +37,7 @@ from atoll.ports import (
     WorkspacePreparer,
 )
 from atoll.services.agents.instructions import check_instructions
+from atoll.services.ground import Ground
 from atoll.services.library.profiles import Profiles
 from atoll.services.sandboxes.transitions import Transitions, Work
 from atoll.services.secrets.policies import check_secrets, references
@@ -69,6 +70,7 @@ class Admission:
 
     def __init__(
         self,
+        ground: Ground,
         transitions: Transitions,
         profiles: Profiles,
         *,
@@ -77,6 +79,7 @@ class Admission:
         workspaces: WorkspacePreparer,
         settings: Settings,
     ) -> None:
+        self._ground = ground
         self._transitions = transitions
         self._profiles = profiles
         self._extensions = extensions
@@ -97,7 +100,7 @@ class Admission:
             # Before the transaction: git is asked.
             tentative = grant(wish, profile, self._circumstances(caller, frozenset()))
             await check_instructions(tentative, self._workspaces, fetched=False)
-        async with self._transitions.store.begin() as rows:
+        async with self._ground.store.begin() as rows:
             if key is not None and digest is not None:
                 earlier = await self._earlier(rows, caller, key=key, digest=digest)
                 if earlier is not None:
@@ -109,7 +112,7 @@ class Admission:
             self._check_limit(held)
             sandbox, work = await self._add(rows, caller, wish, profile=profile, held=held)
             if key is not None and digest is not None:
-                record = IdempotencyRecord(digest, sandbox.id, self._transitions.clock.now())
+                record = IdempotencyRecord(digest, sandbox.id, self._ground.clock.now())
                 await rows.idempotency.forget(record.at - KEY_LIFE)
                 await rows.idempotency.put(caller.org_id, caller.id, key=key, record=record)
         return sandbox, work
@@ -118,7 +121,7 @@ class Admission:
         self, rows: Transaction, caller: Principal, *, key: str, digest: str
     ) -> Sandbox | None:
         record = await rows.idempotency.get(caller.org_id, caller.id, key)
-        if record is None or record.at < self._transitions.clock.now() - KEY_LIFE:
+        if record is None or record.at < self._ground.clock.now() - KEY_LIFE:
             return None
         if record.digest != digest:
             raise Conflict(
@@ -155,9 +158,9 @@ class Admission:
     def _circumstances(self, caller: Principal, taken: frozenset[str]) -> Circumstances:
         return Circumstances(
             caller=caller,
-            now=self._transitions.clock.now(),
+            now=self._ground.clock.now(),
             taken=taken,
-            sandbox_id=self._transitions.identifiers.sandbox(),
+            sandbox_id=self._ground.ids.sandbox(),
             allow_loopback=self._settings.allow_loopback_repositories,
             mount_roots=self._settings.mount_roots,
         )

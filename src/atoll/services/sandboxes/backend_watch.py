@@ -16,10 +16,11 @@ from atoll.domain.sandbox.instruction import Provision, Teardown
 from atoll.domain.sandbox.sandbox import KEPT, RUNNING, Sandbox, State
 from atoll.domain.sandbox.stimulus import Broke, Requested
 from atoll.ports import Extension, Handle, Obituaries
+from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
+from atoll.services.sandboxes.directory import Directory
 from atoll.services.sandboxes.provisioning import Provisioning
 from atoll.services.sandboxes.reconciler import Reconciler
-from atoll.services.sandboxes.transitions import Transitions
 
 AGAIN_SECONDS = 1.0
 """Before a retry at a backend that did not answer."""
@@ -46,13 +47,15 @@ class BackendWatch:
 
     def __init__(
         self,
-        transitions: Transitions,
+        ground: Ground,
+        directory: Directory,
         provisioning: Provisioning,
         *,
         reconciler: Reconciler,
         journals: Journals,
     ) -> None:
-        self._transitions = transitions
+        self._ground = ground
+        self._directory = directory
         self._provisioning = provisioning
         self._reconciler = reconciler
         self._journals = journals
@@ -78,12 +81,12 @@ class BackendWatch:
 
     async def _adopt(self) -> None:
         """Load all sandboxes that are not destroyed, and continue interrupted work."""
-        async with self._transitions.store.read() as rows:
+        async with self._ground.store.read() as rows:
             sandboxes = await rows.sandboxes.unfinished()
         for sandbox in sandboxes:
             if self._reconciler.follows(sandbox.id):
                 continue
-            self._transitions.directory.put(sandbox)
+            self._directory.put(sandbox)
             match sandbox.state:
                 case State.REQUESTED:
                     await self._reconciler.apply(sandbox.id, Requested())
@@ -130,7 +133,7 @@ class BackendWatch:
 
     async def _compare(self, extension: Extension) -> None:
         """Mark as failed what should run and does not; end what runs and should not."""
-        async with self._transitions.store.read() as rows:
+        async with self._ground.store.read() as rows:
             expected = await rows.sandboxes.unfinished()
         alive = {handle.sandbox_id: handle for handle in await extension.survey()}
         for sandbox in expected:
@@ -147,7 +150,7 @@ class BackendWatch:
 
     async def _end_again(self, sandbox_id: SandboxId) -> None:
         """End what should not run, unless it has been started meanwhile."""
-        async with self._transitions.store.read() as rows:
+        async with self._ground.store.read() as rows:
             sandbox = await rows.sandboxes.get(sandbox_id)
         if sandbox is None or self._reconciler.busy(sandbox_id):
             return
@@ -160,7 +163,7 @@ class BackendWatch:
     async def _reap(self, extension: Extension, strangers: Iterable[Handle]) -> None:
         """Tear down environments without a sandbox. Reads the store again, for new ones."""
         for handle in strangers:
-            async with self._transitions.store.read() as rows:
+            async with self._ground.store.read() as rows:
                 sandbox = await rows.sandboxes.get(handle.sandbox_id)
             if sandbox is None or sandbox.state is State.DESTROYED:
                 _log.warning("orphan_reaped", sandbox=handle.sandbox_id)
@@ -174,16 +177,16 @@ class BackendWatch:
 
     async def _sweep(self) -> None:
         """Take in journals: soon after activity, at intervals everywhere."""
-        next_full = self._transitions.clock.now()
+        next_full = self._ground.clock.now()
         while True:
-            now = self._transitions.clock.now()
+            now = self._ground.clock.now()
             full = now >= next_full
             if full:
                 next_full = now + timedelta(seconds=SWEEP_SECONDS)
             active, self._active = self._active, set()
             running = [
                 sandbox
-                for sandbox in self._transitions.directory.known()
+                for sandbox in self._directory.known()
                 if sandbox.state in RUNNING and (full or sandbox.id in active)
             ]
             for start in range(0, len(running), AT_ONCE):
@@ -202,9 +205,7 @@ class BackendWatch:
             _log.exception("journal_collection_broke", sandbox=sandbox.id)
 
     async def _pause(self, seconds: float) -> None:
-        await self._transitions.clock.sleep_until(
-            self._transitions.clock.now() + timedelta(seconds=seconds)
-        )
+        await self._ground.clock.sleep_until(self._ground.clock.now() + timedelta(seconds=seconds))
 
 
 async def _why_ended(extension: Extension, sandbox_id: SandboxId) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from atoll.domain.people.principal import Principal
 from atoll.domain.sandbox.consumer import ConsumerEnd, ends_with
 from atoll.domain.sandbox.sandbox import LIVE, Sandbox
-from atoll.ports import SandboxQuery
+from atoll.ports import SandboxQuery, Store
 from atoll.services.sandboxes.sandboxes import Sandboxes
 
 MAX_PAGE = 200
@@ -14,7 +14,8 @@ MAX_PAGE = 200
 class Consumers:
     """Use cases of consumers. Only what belongs to the caller is ended."""
 
-    def __init__(self, sandboxes: Sandboxes) -> None:
+    def __init__(self, store: Store, sandboxes: Sandboxes) -> None:
+        self._store = store
         self._sandboxes = sandboxes
 
     async def end(self, caller: Principal, end: ConsumerEnd) -> list[Sandbox]:
@@ -27,7 +28,7 @@ class Consumers:
         states = tuple(sorted(LIVE))
         query = SandboxQuery(caller.org_id, caller.id, states, None, MAX_PAGE)
         found: list[Sandbox] = []
-        async with self._sandboxes.transitions.store.read() as rows:
+        async with self._store.read() as rows:
             while page := await rows.sandboxes.page(query):
                 found += (one for one in page if one.owner == caller.id)
                 query = replace(query, before=(page[-1].created_at, page[-1].id))

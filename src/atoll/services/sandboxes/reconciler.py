@@ -31,6 +31,7 @@ from atoll.domain.sandbox.stimulus import (
     Touched,
 )
 from atoll.ports import CleanupReport, LogLine
+from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
 from atoll.services.sandboxes.deadlines import Deadlines
 from atoll.services.sandboxes.maintenance import Maintenance
@@ -55,18 +56,20 @@ class Reconciler:
 
     def __init__(
         self,
+        ground: Ground,
         transitions: Transitions,
         provisioning: Provisioning,
         *,
         journals: Journals,
         maintenance: Maintenance,
     ) -> None:
+        self._ground = ground
         self._transitions = transitions
         self._provisioning = provisioning
         self._journals = journals
         self._maintenance = maintenance
         self._work_queues = WorkQueues(self._perform, self._ran_empty)
-        self._deadlines = Deadlines(transitions.clock)
+        self._deadlines = Deadlines(ground.clock)
         self._tasks: asyncio.TaskGroup | None = None
         self._followed: set[SandboxId] = set()
         self._touching: set[SandboxId] = set()
@@ -113,7 +116,7 @@ class Reconciler:
 
     def touch(self, sandbox: Sandbox) -> None:
         """Something runs in it: mark that soon, without anybody waiting, at most once per 30 s."""
-        last, now = sandbox.last_active_at, self._transitions.clock.now()
+        last, now = sandbox.last_active_at, self._ground.clock.now()
         stale = last is None or (now - last).total_seconds() >= TOUCH_SECONDS
         if sandbox.id not in self._touching and (stale or sandbox.state is State.READY):
             self._touching.add(sandbox.id)
@@ -141,7 +144,7 @@ class Reconciler:
         """A deadline came: time to live, the warning before, retention, or idleness."""
         sandbox = await self.apply(sandbox_id, Due())
         idle = idle_deadline(sandbox)
-        now = self._transitions.clock.now()
+        now = self._ground.clock.now()
         if idle is None or idle > now:
             return
         try:
@@ -155,7 +158,7 @@ class Reconciler:
 
     def _ran_empty(self, sandbox_id: SandboxId) -> None:
         self._live_lines.pop(sandbox_id, None)
-        self._transitions.bus.announce((sandbox_stream(sandbox_id),))
+        self._ground.bus.announce((sandbox_stream(sandbox_id),))
 
     async def _perform(self, sandbox: Sandbox, work: Work) -> None:
         try:
@@ -198,13 +201,13 @@ class Reconciler:
         """With the agents it had at last: a stop just before this took in their last words."""
         if not sandbox.resuming:
             return sandbox
-        async with self._transitions.store.read() as rows:
+        async with self._ground.store.read() as rows:
             known = await rows.sandboxes.get(sandbox.id)
         return sandbox if known is None else replace(sandbox, agents=known.agents)
 
     def _reporter(self, lines: list[LogLine]) -> Callable[[str], None]:
         def report(text: str) -> None:
-            lines.append(LogLine(self._transitions.clock.now(), text[:2000]))
+            lines.append(LogLine(self._ground.clock.now(), text[:2000]))
 
         return report
 
@@ -220,8 +223,8 @@ class Reconciler:
         await self._last_words(sandbox)
         while isinstance(done := await self._torn(sandbox, work), str):
             await self.apply(sandbox.id, TeardownFailed(work.generation, done))
-            again = self._transitions.clock.now() + timedelta(seconds=RETRY_SECONDS)
-            await self._transitions.clock.sleep_until(again)
+            again = self._ground.clock.now() + timedelta(seconds=RETRY_SECONDS)
+            await self._ground.clock.sleep_until(again)
         if sandbox.state is State.DESTROYING:
             told = TornDown(work.generation, done.removed, done.leftovers)
             await self.apply(sandbox.id, told)

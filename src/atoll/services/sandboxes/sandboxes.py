@@ -5,9 +5,9 @@ Each method checks who asks, changes the state in one transaction through
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from atoll.domain.errors import AtollError, Conflict, Forbidden, Invalid, NotFound, Unavailable
 from atoll.domain.event import sandbox_stream
@@ -28,61 +28,25 @@ from atoll.domain.sandbox.stimulus import (
     SwitchNetwork,
 )
 from atoll.ports import (
-    AgentConfigs,
-    AgentLayers,
-    Bus,
-    Clock,
-    Extension,
     LogLine,
-    MetadataFiles,
     RuntimeClient,
-    RuntimeClients,
-    SafetyLayers,
     SandboxQuery,
-    Store,
     Transaction,
-    Vault,
-    WorkSaver,
-    WorkspacePreparer,
 )
-from atoll.services.approvals.requests import ApprovalRequests
-from atoll.services.identifiers import Identifiers
-from atoll.services.journals.journal_poll import JournalPoll
+from atoll.services.ground import Ground
 from atoll.services.journals.journals import Journals
-from atoll.services.journals.pruning import EventPruning
-from atoll.services.library.profiles import Profiles
-from atoll.services.sandboxes.admission import Admission, Settings
+from atoll.services.sandboxes.admission import Admission
 from atoll.services.sandboxes.backend_watch import BackendWatch
 from atoll.services.sandboxes.clients import SandboxClient, explained
 from atoll.services.sandboxes.cursors import read_cursor, spell_cursor
+from atoll.services.sandboxes.directory import Directory
 from atoll.services.sandboxes.maintenance import Maintenance
-from atoll.services.sandboxes.metadata import Metadata
-from atoll.services.sandboxes.provisioning import Layers, Provisioning
+from atoll.services.sandboxes.provisioning import Provisioning
 from atoll.services.sandboxes.reconciler import Reconciler
 from atoll.services.sandboxes.transitions import Transitions
-from atoll.services.secrets.policies import DoorRules, Policies
 from atoll.services.secrets.policy_push import PolicyPush
 
 MAX_PAGE = 200
-
-
-@dataclass(frozen=True, slots=True)
-class SandboxPorts:
-    """The ports that sandboxes use."""
-
-    store: Store
-    bus: Bus
-    clock: Clock
-    extensions: Mapping[str, Extension]
-    clients: RuntimeClients
-    workspaces: WorkspacePreparer
-    agents: AgentLayers
-    vault: Vault
-    saver: WorkSaver
-    rules: DoorRules = field(default_factory=DoorRules)
-    safety: SafetyLayers | None = None
-    configs: AgentConfigs | None = None
-    metadata: MetadataFiles | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,74 +57,41 @@ class Page:
     next: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class SandboxAccess:
+    """The services by which sandboxes change and are reached."""
+
+    transitions: Transitions
+    reconciler: Reconciler
+    provisioning: Provisioning
+    maintenance: Maintenance
+    backend_watch: BackendWatch
+    journals: Journals
+
+
 class Sandboxes:
     """Use cases on sandboxes. A `ref` is an id or a name; whatever the caller may not see is
     `NotFound`. Acts not allowed in the present state raise `Conflict`."""
 
     def __init__(
         self,
-        ports: SandboxPorts,
-        profiles: Profiles,
+        ground: Ground,
+        directory: Directory,
         *,
-        settings: Settings,
-        identifiers: Identifiers,
+        admission: Admission,
+        access: SandboxAccess,
+        policy_push: PolicyPush,
     ) -> None:
-        self._store, self._bus = ports.store, ports.bus
-        self._metadata = Metadata(ports.store, ports.metadata)
-        self._transitions = Transitions(
-            ports.store,
-            ports.bus,
-            clock=ports.clock,
-            identifiers=identifiers,
-            changed=self._metadata.note,
-        )
-        policies = Policies(self._transitions, ports.vault, ports.rules)
-        self._provisioning = _provisioning(ports, policies, settings)
-        self._policy_push = PolicyPush(self._transitions, self._provisioning, policies)
-        self._admission = Admission(
-            self._transitions,
-            profiles,
-            extensions=ports.extensions,
-            agents=ports.agents,
-            workspaces=ports.workspaces,
-            settings=settings,
-        )
-        handlers = ApprovalRequests(self._transitions).handlers
-        self._journals = Journals(self._transitions, handlers, away_seconds=settings.away_seconds)
-        self._journal_poll = JournalPoll(
-            self._transitions, self._provisioning, policies=policies, journals=self._journals
-        )
-        self._pruning = EventPruning(ports.store, ports.clock, settings.events)
-        self._maintenance = Maintenance(self._provisioning, ports.clock)
-        self._reconciler = Reconciler(
-            self._transitions,
-            self._provisioning,
-            journals=self._journals,
-            maintenance=self._maintenance,
-        )
-        self._backend_watch = BackendWatch(
-            self._transitions,
-            self._provisioning,
-            reconciler=self._reconciler,
-            journals=self._journals,
-        )
-
-    async def run(self) -> None:
-        """Everything that goes on in the background, for ever. Sandboxes outlive it: cancelling
-        leaves them as they are, and the next `run` goes on."""
-        async with asyncio.TaskGroup() as tasks:
-            self._maintenance.run(tasks)
-            tasks.create_task(self._metadata.run())
-            tasks.create_task(self._reconciler.run(tasks))
-            tasks.create_task(self._backend_watch.run(tasks))
-            await self._backend_watch.adopted()
-            tasks.create_task(self._policy_push.run())
-            tasks.create_task(self._journal_poll.run(tasks))
-            tasks.create_task(self._pruning.run())
-
-    async def adopted(self) -> None:
-        """Return once `run` knows what an earlier control plane left."""
-        await self._backend_watch.adopted()
+        self._store, self._bus = ground.store, ground.bus
+        self._directory = directory
+        self._admission = admission
+        self._transitions = access.transitions
+        self._reconciler = access.reconciler
+        self._provisioning = access.provisioning
+        self._maintenance = access.maintenance
+        self._backend_watch = access.backend_watch
+        self._journals = access.journals
+        self._policy_push = policy_push
 
     async def create(
         self, caller: Principal, wish: CreateSandbox, *, idempotency_key: str | None = None
@@ -302,11 +233,6 @@ class Sandboxes:
         when the runtimes have them, at the latest after some seconds."""
         await self._policy_push.push_changes(org_id, owner)
 
-    @property
-    def transitions(self) -> Transitions:
-        """The store with its events, for services of the same ground."""
-        return self._transitions
-
     def runtime_of(self, sandbox: Sandbox) -> RuntimeClient:
         """The way to a runtime, whoever asks. Raises `Failed` when it has no address."""
         return self._provisioning.client(sandbox)
@@ -331,17 +257,17 @@ class Sandboxes:
 
     async def _known(self, caller: Principal, ref: str) -> Sandbox:
         """The sandbox as this process knew it a moment ago, else as it is stored."""
-        sandbox = self._transitions.directory.find(caller.org_id, caller.id, ref)
+        sandbox = self._directory.find(caller.org_id, caller.id, ref)
         if sandbox is None:
             sandbox = await self.get(caller, ref)
-            self._transitions.directory.put(sandbox)
+            self._directory.put(sandbox)
         elif not _visible(caller, sandbox):
             raise _unknown(ref)
         return sandbox
 
     async def _look(self, sandbox: Sandbox) -> Sandbox:
         """The sandbox as it now is; what this process changed last is known without a read."""
-        known = self._transitions.directory.find(sandbox.org_id, sandbox.owner, sandbox.id)
+        known = self._directory.find(sandbox.org_id, sandbox.owner, sandbox.id)
         if known is not None:
             return known
         async with self._store.read() as rows:
@@ -353,18 +279,6 @@ class Sandboxes:
         if not settled:
             return True
         return sandbox.state is not State.DESTROYING and not self._reconciler.busy(sandbox.id)
-
-
-def _provisioning(ports: SandboxPorts, policies: Policies, settings: Settings) -> Provisioning:
-    return Provisioning(
-        ports.extensions,
-        ports.clients,
-        workspaces=ports.workspaces,
-        saver=ports.saver,
-        layers=Layers(ports.agents, ports.safety, ports.configs),
-        policies=policies,
-        require_isolation=settings.require_isolation,
-    )
 
 
 def _visible(caller: Principal, sandbox: Sandbox) -> bool:

@@ -13,8 +13,8 @@ from atoll.domain.sandbox.instruction import Append, Instruction, Provision, Tea
 from atoll.domain.sandbox.lifecycle import step
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.sandbox.stimulus import Stimulus
-from atoll.ports import Bus, Clock, LogLine, Store, Transaction
-from atoll.services.identifiers import Identifiers
+from atoll.ports import LogLine, Transaction
+from atoll.services.ground import Ground
 from atoll.services.sandboxes.directory import Directory
 
 Work = Provision | Teardown
@@ -26,18 +26,14 @@ class Transitions:
 
     def __init__(
         self,
-        store: Store,
-        bus: Bus,
+        ground: Ground,
+        directory: Directory,
         *,
-        clock: Clock,
-        identifiers: Identifiers,
         changed: Callable[[Sandbox], None],
     ) -> None:
-        self.store = store
-        self.bus = bus
-        self.clock = clock
-        self.identifiers = identifiers
-        self.directory = Directory(clock)
+        self._store, self._bus = ground.store, ground.bus
+        self._clock, self._ids = ground.clock, ground.ids
+        self._directory = directory
         self._changed = changed
 
     async def apply(
@@ -50,11 +46,11 @@ class Transitions:
     ) -> tuple[Sandbox, tuple[Work, ...]]:
         """Apply a stimulus. Returns the sandbox and the work to do. `lines` join its log. Raises
         `NotFound`, and `Conflict` when its state does not allow the act."""
-        async with self.store.begin() as rows:
+        async with self._store.begin() as rows:
             before = await rows.sandboxes.get(sandbox_id)
             if before is None:
                 raise NotFound(f"There is no sandbox {sandbox_id}.")
-            after, instructions = step(before, stimulus, self.clock.now())
+            after, instructions = step(before, stimulus, self._clock.now())
             if lines:
                 await rows.logs.append(after, lines)
             if after is not before:
@@ -70,10 +66,10 @@ class Transitions:
         before = await rows.sandboxes.get(sandbox.id)
         if before is None:
             return
-        after, _ = step(before, stimulus, self.clock.now())
+        after, _ = step(before, stimulus, self._clock.now())
         if after is not before:
             await rows.sandboxes.update(after)
-            self.directory.put(after)
+            self._directory.put(after)
 
     async def append(
         self,
@@ -98,9 +94,9 @@ class Transitions:
 
     def publish(self, sandbox: Sandbox) -> None:
         """Announce a changed sandbox to all that wait for it."""
-        self.directory.put(sandbox)
+        self._directory.put(sandbox)
         self._changed(sandbox)
-        self.bus.announce((sandbox_stream(sandbox.id),))
+        self._bus.announce((sandbox_stream(sandbox.id),))
 
     def _draft(self, sandbox: Sandbox, told: Append, actor: Principal) -> EventDraft:
         payload: dict[str, Json] = {
@@ -111,10 +107,10 @@ class Transitions:
             **told.extra,
         }
         return EventDraft(
-            id=self.identifiers.event(),
+            id=self._ids.event(),
             stream=sandbox_stream(sandbox.id),
             event_type=told.event_type,
-            at=self.clock.now(),
+            at=self._clock.now(),
             org_id=sandbox.org_id,
             owner=sandbox.owner,
             actor=actor,

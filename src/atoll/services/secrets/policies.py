@@ -20,6 +20,7 @@ from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.sandbox.stimulus import Exposed
 from atoll.domain.secrets.secret import Purpose, Secret, Whose, applied, bound_to
 from atoll.ports import Kept, RuntimeClient, Vault
+from atoll.services.ground import Ground
 from atoll.services.sandboxes.transitions import Transitions
 from atoll.services.secrets.network_policies import commands_of, network_of
 from atoll.wire.contract.policy import (
@@ -75,7 +76,10 @@ class Policies:
     """Composes and sets policies. `changes` counts what was changed since this process began;
     `requesters` are the sandboxes whose policy lets them request approvals."""
 
-    def __init__(self, transitions: Transitions, vault: Vault, rules: DoorRules) -> None:
+    def __init__(
+        self, ground: Ground, transitions: Transitions, *, vault: Vault, rules: DoorRules
+    ) -> None:
+        self._ground = ground
         self._transitions = transitions
         self._vault = vault
         self._rules = rules
@@ -90,7 +94,7 @@ class Policies:
         # The number is taken before the store is read: what is newer by number is newer by
         # content, whoever is faster.
         revision = self._next_revision()
-        async with self._transitions.store.read() as rows:
+        async with self._ground.store.read() as rows:
             kept = await rows.secrets.sealed(sandbox.org_id, sandbox.owner)
             approvals = (
                 await rows.approvals.open(
@@ -146,7 +150,7 @@ class Policies:
     async def mask(self, client: RuntimeClient, sandbox: Sandbox) -> None:
         """Set a policy that allows nothing and names only the values that may not be shown."""
         revision = self._next_revision()
-        async with self._transitions.store.read() as rows:
+        async with self._ground.store.read() as rows:
             kept = await rows.secrets.sealed(sandbox.org_id, sandbox.owner)
         opened = self._open(sandbox, kept)
         masked = tuple(Redacted(name=one.secret.name, value=one.value) for one in opened)
@@ -185,7 +189,7 @@ class Policies:
     def _approved(
         self, sandbox: Sandbox, mine: Sequence[_Opened], approvals: Sequence[Approval]
     ) -> tuple[Approved, ...]:
-        now = self._transitions.clock.now()
+        now = self._ground.clock.now()
         secrets = {one.secret.id: one.secret for one in mine}
         granted = (
             _grant(approval, approval.ask)
@@ -198,7 +202,7 @@ class Policies:
         return (*(place for one in secrets.values() for place in _places(one)), *granted)
 
     def _next_revision(self) -> int:
-        now = int(self._transitions.clock.now().timestamp() * 1_000_000)
+        now = int(self._ground.clock.now().timestamp() * 1_000_000)
         self._revision = max(self._revision + 1, now)
         return self._revision
 

@@ -13,8 +13,9 @@ import structlog
 from atoll.domain.errors import AtollError, NotFound
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.sandbox.sandbox import RUNNING, Sandbox, State
+from atoll.ports import Clock
+from atoll.services.sandboxes.directory import Directory
 from atoll.services.sandboxes.provisioning import Provisioning
-from atoll.services.sandboxes.transitions import Transitions
 from atoll.services.secrets.policies import Policies
 
 AT_ONCE = 8
@@ -33,31 +34,32 @@ class PolicyPush:
     """Sets policies of running sandboxes. Bounded by the number of sandboxes."""
 
     def __init__(
-        self, transitions: Transitions, provisioning: Provisioning, policies: Policies
+        self, directory: Directory, clock: Clock, provisioning: Provisioning, *, policies: Policies
     ) -> None:
-        self._transitions = transitions
+        self._directory = directory
+        self._clock = clock
         self._provisioning = provisioning
         self._policies = policies
         self._due: set[SandboxId] = set()
 
     async def run(self) -> None:
         """Push to what an earlier control plane left running, then retry failed pushes."""
-        for sandbox in self._transitions.directory.known():
+        for sandbox in self._directory.known():
             if sandbox.state in RUNNING:
                 self._policies.adopt(sandbox)
                 self._due.add(sandbox.id)
         while True:
             if self._due:
                 await self._push(self._owed())
-            now = self._transitions.clock.now()
-            await self._transitions.clock.sleep_until(now + timedelta(seconds=AGAIN_SECONDS))
+            now = self._clock.now()
+            await self._clock.sleep_until(now + timedelta(seconds=AGAIN_SECONDS))
 
     async def push_changes(self, org_id: OrgId, owner: PrincipalId | None) -> None:
         """Push after a change of this owner (None: of the whole organization)."""
         self._policies.changes += 1
         concerned = [
             sandbox
-            for sandbox in self._transitions.directory.known()
+            for sandbox in self._directory.known()
             if sandbox.org_id == org_id
             and owner in (None, sandbox.owner)
             and sandbox.state in RUNNING | {State.PROVISIONING}
@@ -70,7 +72,7 @@ class PolicyPush:
             _log.warning("policies_late", org_id=org_id, sandboxes=len(self._due))
 
     def _owed(self) -> list[Sandbox]:
-        known = {sandbox.id: sandbox for sandbox in self._transitions.directory.known()}
+        known = {sandbox.id: sandbox for sandbox in self._directory.known()}
         self._due &= known.keys()
         return [known[sandbox_id] for sandbox_id in self._due]
 

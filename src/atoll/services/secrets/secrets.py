@@ -30,9 +30,9 @@ from atoll.domain.secrets.secret import (
 from atoll.domain.secrets.value import check_value, last4
 from atoll.ports import Kept, Masters, Transaction, Vault
 from atoll.services.approvals.voiding import void_approvals
+from atoll.services.ground import Ground
 from atoll.services.journals.events import Note, draft_of
 from atoll.services.sandboxes.sandboxes import Sandboxes
-from atoll.services.sandboxes.transitions import Transitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +62,25 @@ class Secrets:
 
     def __init__(
         self,
-        transitions: Transitions,
+        ground: Ground,
         sandboxes: Sandboxes,
         *,
         vault: Vault,
         masters: Masters,
     ) -> None:
-        self._transitions = transitions
+        self._ground = ground
         self._sandboxes = sandboxes
         self._vault = vault
         self._masters = masters
 
     async def list(self, caller: Principal) -> Sequence[Secret]:
         """The caller's own and the organization's, by name."""
-        async with self._transitions.store.read() as rows:
+        async with self._ground.store.read() as rows:
             return await rows.secrets.visible(caller.org_id, caller.id)
 
     async def get(self, caller: Principal, ref: str, *, scope: str | None = None) -> Secret:
         """One. Raises `Conflict` when several scopes have one of that name and none is said."""
-        async with self._transitions.store.read() as rows:
+        async with self._ground.store.read() as rows:
             return await self._find(rows, caller, ref, scope=await self._scope(caller, scope))
 
     async def set(self, caller: Principal, wish: SetSecret, *, fresh: bool = False) -> Secret:
@@ -93,7 +93,7 @@ class Secrets:
             check_look_alikes(use)
         value = check_value(wish.value, use.purpose)
         scope = await self._scope(caller, wish.scope) or PERSON_SCOPE
-        async with self._transitions.store.begin() as rows:
+        async with self._ground.store.begin() as rows:
             await self._drop_orphans(rows, caller)
             kept = await rows.secrets.sealed(caller.org_id, caller.id)
             before = next((k for k in kept if _same_place(k.secret, caller, name, scope)), None)
@@ -120,7 +120,7 @@ class Secrets:
         """Give it another value; what it is for stays. The same value changes nothing."""
         _check_person(caller)
         wanted = await self._scope(caller, scope)
-        async with self._transitions.store.begin() as rows:
+        async with self._ground.store.begin() as rows:
             secret = await self._find(rows, caller, ref, scope=wanted)
             _check_owner(caller, secret)
             check_value(value, secret.use.purpose)
@@ -129,7 +129,7 @@ class Secrets:
             if self._value(before) == value:
                 return secret
             _check_room(kept, before, caller, scope=secret.scope, size=len(value.encode()))
-            now = self._transitions.clock.now()
+            now = self._ground.clock.now()
             newer = replace(secret, version=secret.version + 1, updated_at=now)
             secret = await self._keep(rows, caller, newer, value=value, kind="secret.rotated")
         await self._publish(secret)
@@ -139,7 +139,7 @@ class Secrets:
         """Remove it, everywhere at once. Raises `NotFound`."""
         _check_person(caller)
         wanted = await self._scope(caller, scope)
-        async with self._transitions.store.begin() as rows:
+        async with self._ground.store.begin() as rows:
             secret = await self._find(rows, caller, ref, scope=wanted)
             _check_owner(caller, secret)
             await self._drop(rows, caller, secret)
@@ -162,11 +162,11 @@ class Secrets:
         return Rotated(key_id, count, self._masters.retire())
 
     async def _all_under(self, key_id: str) -> bool:
-        async with self._transitions.store.read() as rows:
+        async with self._ground.store.read() as rows:
             return all(one.sealed.key_id == key_id for one in await rows.secrets.everything())
 
     async def _rewrap_all(self, caller: Principal, key_id: str) -> int:
-        async with self._transitions.store.begin() as rows:
+        async with self._ground.store.begin() as rows:
             kept = await rows.secrets.everything()
             for one in kept:
                 binding = bound_to(one.secret)
@@ -176,18 +176,18 @@ class Secrets:
                 await rows.secrets.put(replace(one.secret, fingerprint=mark), sealed)
             told: dict[str, Json] = {"key_id": key_id, "secrets": len(kept)}
             await self._note(rows, caller, Note("vault", "vault.rotated", told))
-        self._transitions.bus.announce(("vault",))
+        self._ground.bus.announce(("vault",))
         return len(kept)
 
     def _made(
         self, caller: Principal, before: Kept | None, *, name: str, scope: str, use: Use
     ) -> Secret:
-        now = self._transitions.clock.now()
+        now = self._ground.clock.now()
         if before is not None:
             older = before.secret
             return replace(older, use=use, version=older.version + 1, updated_at=now)
         return Secret(
-            id=self._transitions.identifiers.secret(),
+            id=self._ground.ids.secret(),
             org_id=caller.org_id,
             owner=caller.id,
             name=name,
@@ -211,14 +211,14 @@ class Secrets:
             size=len(value.encode()),
         )
         await rows.secrets.put(secret, self._vault.seal(value, bound_to(secret)))
-        await void_approvals(rows, self._transitions, secret, actor=caller)
+        await void_approvals(rows, self._ground, secret, actor=caller)
         await self._note(rows, caller, _note_of(secret, kind))
         return secret
 
     async def _drop(self, rows: Transaction, caller: Principal, secret: Secret) -> None:
         await rows.secrets.remove(secret.id)
         gone = replace(secret, version=secret.version + 1)
-        await void_approvals(rows, self._transitions, gone, actor=caller)
+        await void_approvals(rows, self._ground, gone, actor=caller)
         await self._note(rows, caller, _note_of(secret, "secret.removed"))
 
     async def _drop_orphans(self, rows: Transaction, caller: Principal) -> None:
@@ -279,14 +279,12 @@ class Secrets:
             ) from err
 
     async def _note(self, rows: Transaction, caller: Principal, note: Note) -> None:
-        transitions = self._transitions
-        draft = draft_of(
-            note, caller, at=transitions.clock.now(), event_id=transitions.identifiers.event()
-        )
+        ground = self._ground
+        draft = draft_of(note, caller, at=ground.clock.now(), event_id=ground.ids.event())
         await rows.events.append((draft,))
 
     async def _publish(self, secret: Secret) -> None:
-        self._transitions.bus.announce((f"secret:{secret.id}",))
+        self._ground.bus.announce((f"secret:{secret.id}",))
         shared = secret.scope == ORGANIZATION_SCOPE
         await self._sandboxes.push_policies(secret.org_id, None if shared else secret.owner)
 

@@ -33,8 +33,10 @@ from atoll.adapters.zygote.importer import ZygoteImporter
 from atoll.domain.agent.agent import named
 from atoll.domain.agent.registry import allowed
 from atoll.domain.people.principal import Principal
+from atoll.ports import Clock
 from atoll.ports.extension import ExtensionSetup
 from atoll.services.application import Application, Readiness
+from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers
 from atoll.services.journals.events import Events, Note
 from atoll.services.library.kept import KeptWorktrees
@@ -44,24 +46,15 @@ from atoll.services.library.saved_work import Keeping, SavedWork
 from atoll.services.library.workspaces import Workspaces
 from atoll.services.people.logins import Logins
 from atoll.services.sandboxes.admission import Settings as SandboxSettings
-from atoll.services.sandboxes.sandboxes import Sandboxes, SandboxPorts
+from atoll.services.sandboxes.background import Background
 from atoll.services.secrets.policies import DoorRules
 from atoll.wire.zygote import messages as wire
 from atoll.wiring.control.extensions import load_extensions
+from atoll.wiring.control.sandbox_graph import SandboxPorts, build_sandboxes
 from atoll.wiring.control.settings import ControlSettings, event_retention
 from atoll.wiring.control.use_cases import Core, services_over
 from atoll.wiring.control.vaulting import door_limits, held, open_vault
 from atoll.zygote.records.home import Home
-
-
-@dataclass(frozen=True, slots=True)
-class _Ground:
-    """What every service stands on."""
-
-    store: SqlStore
-    bus: InProcessBus
-    clock: SystemClock
-    identifiers: Identifiers
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +71,7 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Application]:
     async with AsyncExitStack() as stack:
         url = settings.database_url or sqlite_url(settings.home / "atoll.db")
         store = await stack.enter_async_context(open_store(StoreSettings(url)))
-        ground = _Ground(store, InProcessBus(), SystemClock(), Identifiers())
+        ground = Ground(store, InProcessBus(), SystemClock(), Identifiers())
         shelf = await _shelf(settings, stack)
         workspaces = Workspaces(shelf, ground.clock)
         vault = await asyncio.to_thread(open_vault, settings, os.environ)
@@ -91,9 +84,8 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Application]:
             stack=stack,
         )
         profiles = _profiles(ground, settings.home / "profiles")
-        rules, ids = _rules(settings), ground.identifiers
-        sandboxes = Sandboxes(ports, profiles, settings=rules, identifiers=ids)
-        events = Events(store, ground.bus, clock=ground.clock, identifiers=ground.identifiers)
+        sandboxes, background = build_sandboxes(ground, ports, profiles, settings=_rules(settings))
+        events = Events(store, ground.bus, clock=ground.clock, identifiers=ground.ids)
         logins = await _logins(settings.home, ground.clock, events)
         repositories = Repositories(
             shelf,
@@ -103,8 +95,10 @@ async def assembled(settings: ControlSettings) -> AsyncIterator[Application]:
             allow_loopback=settings.allow_loopback_remotes,
         )
         kept = KeptWorktrees(sandboxes, workspaces, keeping)
-        core = Core(sandboxes, profiles, events, logins, vault, ports.extensions, kept)
-        yield services_over(core, repositories, readiness=_readiness(store, sandboxes))
+        core = Core(
+            ground, sandboxes, background, profiles, events, logins, vault, ports.extensions, kept
+        )
+        yield services_over(core, repositories, readiness=_readiness(store, background))
 
 
 def _rules(settings: ControlSettings) -> SandboxSettings:
@@ -120,7 +114,7 @@ def _rules(settings: ControlSettings) -> SandboxSettings:
 
 def _ports(
     settings: ControlSettings,
-    ground: _Ground,
+    ground: Ground,
     trees: _Trees,
     *,
     vault: EnvelopeVault,
@@ -129,9 +123,6 @@ def _ports(
     clients = HttpRuntimeClients()
     stack.push_async_callback(clients.close)
     return SandboxPorts(
-        store=ground.store,
-        bus=ground.bus,
-        clock=ground.clock,
         extensions=load_extensions(_extension_setup(settings), settings.extensions, stack),
         clients=clients,
         workspaces=trees.workspaces,
@@ -145,13 +136,13 @@ def _ports(
     )
 
 
-def _readiness(store: SqlStore, sandboxes: Sandboxes) -> Readiness:
+def _readiness(store: SqlStore, background: Background) -> Readiness:
     async def reason() -> str | None:
         async with store.read() as rows:
             await rows.events.last_position()
         try:
             async with asyncio.timeout(0):
-                await sandboxes.adopted()
+                await background.adopted()
         except TimeoutError:
             return "sandboxes of an earlier run are being taken up again"
         return None
@@ -159,7 +150,7 @@ def _readiness(store: SqlStore, sandboxes: Sandboxes) -> Readiness:
     return reason
 
 
-async def _logins(home: Path, clock: SystemClock, events: Events) -> Logins:
+async def _logins(home: Path, clock: Clock, events: Events) -> Logins:
     async def record(caller: Principal, how: str) -> None:
         await events.record(caller, Note("auth", "auth.login", {"how": how}))
 
@@ -170,12 +161,12 @@ async def _logins(home: Path, clock: SystemClock, events: Events) -> Logins:
     return logins
 
 
-def _profiles(ground: _Ground, folder: Path) -> Profiles:
+def _profiles(ground: Ground, folder: Path) -> Profiles:
     return Profiles(
         ground.store,
         ground.bus,
         clock=ground.clock,
-        identifiers=ground.identifiers,
+        identifiers=ground.ids,
         bundled=profile_files.bundled(),
         personal=lambda: profile_files.personal(folder),
     )
@@ -197,12 +188,10 @@ async def _shelf(settings: ControlSettings, stack: AsyncExitStack) -> Shelf:
     return shelf
 
 
-async def _keeping(settings: ControlSettings, ground: _Ground) -> Keeping:
+async def _keeping(settings: ControlSettings, ground: Ground) -> Keeping:
     folder = KeptFolder(settings.home / "kept")
     await asyncio.to_thread(folder.sweep)
-    return Keeping(
-        folder, ground.clock, ground.identifiers, retention=timedelta(days=settings.kept_days)
-    )
+    return Keeping(folder, ground.clock, ground.ids, retention=timedelta(days=settings.kept_days))
 
 
 def _extension_setup(settings: ControlSettings) -> ExtensionSetup:

@@ -128,7 +128,7 @@ async def _serve(settings: ControlSettings, presence: Presence, welcome: _Welcom
         gc.freeze()
         gc.enable()
         server = _server(app)
-        background = group.create_task(services.sandboxes.run())
+        background = group.create_task(services.background.run())
         keeping = group.create_task(services.kept.run())
         with _ended_by_signals(server):
             if welcome.printed or welcome.opened:

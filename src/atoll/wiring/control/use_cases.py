@@ -12,6 +12,7 @@ from atoll.ports import Extension, Masters, Vault
 from atoll.services.agents.agents import Agents
 from atoll.services.application import Application, Readiness
 from atoll.services.approvals.approvals import Approvals
+from atoll.services.ground import Ground
 from atoll.services.journals.events import Events
 from atoll.services.library.kept import KeptWorktrees
 from atoll.services.library.profiles import Profiles
@@ -19,6 +20,7 @@ from atoll.services.library.repositories import Repositories
 from atoll.services.library.unpulled import Unpulled
 from atoll.services.people.logins import Logins
 from atoll.services.people.shares import Shares
+from atoll.services.sandboxes.background import Background
 from atoll.services.sandboxes.consumers import Consumers
 from atoll.services.sandboxes.sandboxes import Sandboxes
 from atoll.services.secrets.secrets import Secrets
@@ -36,7 +38,9 @@ class OwnVault(Vault, Masters, Protocol):
 class Core:
     """What is made first, each from what lies below it."""
 
+    ground: Ground
     sandboxes: Sandboxes
+    background: Background
     profiles: Profiles
     events: Events
     logins: Logins
@@ -47,15 +51,16 @@ class Core:
 
 def services_over(core: Core, repositories: Repositories, *, readiness: Readiness) -> Application:
     """The services of a control plane."""
-    sandboxes, transitions = core.sandboxes, core.sandboxes.transitions
+    sandboxes, ground = core.sandboxes, core.ground
     terminals = Terminals(sandboxes)
     return Application(
         sandboxes=sandboxes,
+        background=core.background,
         terminals=terminals,
         recordings=Recordings(sandboxes, terminals),
         agents=Agents(sandboxes, terminals),
-        consumers=Consumers(sandboxes),
-        shares=Shares(transitions, sandboxes, wrong=core.logins.wrong),
+        consumers=Consumers(ground.store, sandboxes),
+        shares=Shares(ground, sandboxes, wrong=core.logins.wrong),
         execs=Execs(sandboxes),
         files=Files(sandboxes),
         unpulled=Unpulled(sandboxes),
@@ -65,7 +70,7 @@ def services_over(core: Core, repositories: Repositories, *, readiness: Readines
         logins=core.logins,
         extensions=core.extensions,
         readiness=readiness,
-        secrets=Secrets(transitions, sandboxes, vault=core.vault, masters=core.vault),
-        approvals=Approvals(transitions, sandboxes),
+        secrets=Secrets(ground, sandboxes, vault=core.vault, masters=core.vault),
+        approvals=Approvals(ground, sandboxes),
         repositories=repositories,
     )

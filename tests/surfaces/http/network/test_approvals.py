@@ -24,10 +24,10 @@ async def asked(atoll: World, *, command: bool = False, owner: str = "person") -
     box: Sandbox = listed.sandboxes[0] if listed.sandboxes else await _made(atoll)
     wish = SetSecret("K", KEY, Use(Purpose.CUSTOM))
     secret = await services.secrets.set(LOCAL_PERSON, wish)
-    transitions = services.sandboxes.transitions
-    now = transitions.clock.now()
+    ground = atoll.ground
+    now = ground.clock.now()
     approval = Approval(
-        ApprovalId(transitions.identifiers.approval()),
+        ApprovalId(ground.ids.approval()),
         PERSONAL_ORG,
         PrincipalId(owner),
         Asker(box.id, box.name, 1, "ask_1"),
@@ -37,7 +37,7 @@ async def asked(atoll: World, *, command: bool = False, owner: str = "person") -
         now,
         None,
     )
-    async with transitions.store.begin() as rows:
+    async with ground.store.begin() as rows:
         await rows.approvals.put(approval)
     return approval
 
