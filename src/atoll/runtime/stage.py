@@ -17,7 +17,7 @@ class Stage(Protocol):
 
     @property
     def waiting(self) -> bool:
-        """Whether the next tick would let something go."""
+        """Return whether the next tick would let something go."""
         ...
 
     def feed(self, data: bytes) -> bytes:

@@ -1,1 +1,1 @@
-"""Agents of one sandbox: driven, watched and locked, at a terminal or in their machine mode."""
+"""Agents of one sandbox: started, watched and locked, at a terminal or in their machine mode."""

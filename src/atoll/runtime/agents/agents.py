@@ -75,19 +75,19 @@ class Agents:
 
     @property
     def working(self) -> bool:
-        """Whether an agent is at its turn."""
+        """Return whether an agent is at its turn."""
         locks = (session.lock for session in self._sessions.values())
         return any(
             lock.work is Work.WORKING and lock.state is not AgentState.STOPPED for lock in locks
         )
 
     def all(self) -> list[AgentSession]:
-        """Every agent that can be looked at, oldest first."""
+        """Return every agent that can be looked at, oldest first."""
         self._prune()
         return list(self._sessions.values())
 
     def get(self, agent_id: str) -> AgentSession:
-        """One agent. Raises `NotFound`, also for a terminal that is no agent's."""
+        """Return one agent. Raises `NotFound`, also for a terminal that is no agent's."""
         self._prune()
         found = self._sessions.get(agent_id)
         if found is None:
@@ -301,7 +301,7 @@ def _begun(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
 
 
 def _tells(agent: Agent) -> bool:
-    """Whether it can be made to tell of its turns at a terminal."""
+    """Return whether it can be made to tell of its turns at a terminal."""
     return bool(agent.watch_argv or agent.watch_files or agent.transcript)
 
 

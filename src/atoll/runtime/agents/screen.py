@@ -50,7 +50,7 @@ class Screen:
         self._tell()
 
     def showed(self, data: bytes) -> None:
-        """Output, as it went into the ring."""
+        """Receive output, as it went into the ring."""
         text = self._rest + self._decoder.decode(data)
         unfinished = _UNFINISHED.search(text)
         self._rest = ""
@@ -71,7 +71,7 @@ class Screen:
         """Another size; lines are not laid out here."""
 
     def ended(self, ending: Exited) -> None:
-        """The last thing told."""
+        """Receive the end; nothing follows."""
         words = f"signal {ending.signal}" if ending.signal else f"exit status {ending.code}"
         self.put(Draft("ended", Kind.STATUS, State.DONE, title="The terminal ended", text=words))
 

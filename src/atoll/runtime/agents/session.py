@@ -88,7 +88,7 @@ class AgentSession:
         self.cards = CardLog(clean=clean)
         self.watched = False
         self.listened = False
-        """Whether something will report its turns; `watched` once something did."""
+        """True when something will report its turns; `watched` once something did."""
         self._channel: AgentChannel | None = None
         self.listeners: set[Callable[[], None]] = set()
         self._on_state: Callable[[AgentStateChanged], None] = lambda _: None
@@ -111,7 +111,7 @@ class AgentSession:
         self._on_state = on_state or self._on_state
 
     def shown(self) -> AgentRecord:
-        """The contract's view of it."""
+        """Return the record the contract shows."""
         return AgentRecord(
             id=self.identity.id,
             agent=self.identity.name,
@@ -126,7 +126,7 @@ class AgentSession:
 
     @property
     def stopping(self) -> bool:
-        """Whether somebody is ending it."""
+        """Return whether somebody is ending it."""
         return self._stopping is not None
 
     def state(self) -> AgentStateChanged:

@@ -160,7 +160,7 @@ class TuiChannel:
                     pass
 
     async def _draws(self, seconds: float) -> bool:
-        """Whether it draws something within this time."""
+        """Return whether it draws something within this time."""
         self._drawn.clear()
         return await _within(seconds, self._drawn)
 

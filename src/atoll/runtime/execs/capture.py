@@ -33,7 +33,7 @@ class Capture:
 
     @property
     def truncated(self) -> bool:
-        """Whether bytes were dropped."""
+        """Return whether bytes were dropped."""
         return self.total > len(self.kept)
 
     def release(self) -> int:

@@ -80,7 +80,7 @@ class Execs:
 
     @property
     def running(self) -> int:
-        """How many have not ended."""
+        """Return how many have not ended."""
         return len(self._execs) - len(self._finished)
 
     def apply(self, policy: Policy) -> None:
@@ -88,11 +88,11 @@ class Execs:
         self._policy_env = dict(policy.env)
 
     def all(self) -> list[Exec]:
-        """Every exec that can be looked at."""
+        """Return every exec that can be looked at."""
         return list(self._execs.values())
 
     def get(self, exec_id: str) -> Exec:
-        """One exec. Raises `NotFound`."""
+        """Return one exec. Raises `NotFound`."""
         found = self._execs.get(ExecId(exec_id))
         if found is None:
             raise NotFound(f"there is no exec {exec_id} here; finished ones are kept for a while")
@@ -140,7 +140,7 @@ class Execs:
         await self._spawner.end_left_running()
 
     def close(self) -> None:
-        """Let go of every pipe."""
+        """Close every pipe."""
         for timer in self._finished.values():
             timer.cancel()
         for each in self._execs.values():

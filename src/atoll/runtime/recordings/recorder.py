@@ -65,7 +65,7 @@ class Recorder:
             terminal.nudge()
 
     def showed(self, data: bytes) -> None:
-        """Output, as it went into the ring."""
+        """Receive output, as it went into the ring."""
         text = self._output.decode(data)
         if text:
             self._event(asciicast.OUTPUT, text)
@@ -77,7 +77,7 @@ class Recorder:
                 self._event(asciicast.MARKER, mark.command)
 
     def typed(self, author: Author, data: bytes) -> None:
-        """Input that was accepted."""
+        """Receive input that was accepted."""
         if author != self._author:
             self._typed.end()
             self._author = author
@@ -89,11 +89,11 @@ class Recorder:
             self._typed.feed(data)
 
     def resized(self, size: Size) -> None:
-        """The PTY has this size now."""
+        """Receive the size the PTY has now."""
         self._event(asciicast.RESIZE, f"{size.cols}x{size.rows}")
 
     def ended(self, ending: Exited) -> None:
-        """The last thing told."""
+        """Receive the end; nothing follows."""
         self._typed.end()
         code = SIGNAL_EXIT if ending.code is None else ending.code
         self._event(asciicast.EXIT, str(code))

@@ -112,7 +112,7 @@ class Recordings:
         return self._shelf.get(running.note.recording_id)
 
     def all(self) -> list[Recording]:
-        """Every recording, oldest first."""
+        """Return every recording, oldest first."""
         now = {each.note.recording_id: each.now() for each in self._running.values()}
         return [now.get(each.recording_id, each) for each in self._shelf.all()]
 

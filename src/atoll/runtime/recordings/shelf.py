@@ -45,7 +45,7 @@ class RecordingStore:
         self._known: dict[str, Recording] | None = None
 
     def all(self) -> list[Recording]:
-        """Every recording, oldest first."""
+        """Return every recording, oldest first."""
         return list(self._notes().values())
 
     def get(self, recording_id: str) -> Recording:
@@ -56,7 +56,7 @@ class RecordingStore:
         return found
 
     def room(self) -> int:
-        """How many bytes a new recording may have now."""
+        """Return how many bytes a new recording may have now."""
         used = sum(each.bytes for each in self.all())
         return min(self._bounds.recording_bytes, self._bounds.shelf_bytes - used)
 

@@ -65,7 +65,7 @@ class Control:
 
     @property
     def open(self) -> bool:
-        """Whether the other side still stands."""
+        """Return whether the other side still stands."""
         return self._open
 
     def send(self, packet: bytes, fds: tuple[int, ...] = ()) -> None:

@@ -98,8 +98,8 @@ class Control:
         return self._done(self.turn.revoked(client, self._loop.time()))
 
     def may_type(self, client: str, *, passes: bool = False) -> Refusal | None:
-        """Whether a client's keystrokes are accepted now. Typing at a free terminal takes it.
-        `passes`: the agent's lock lets these keys through."""
+        """Return whether a client's keystrokes are accepted now. Typing at a free terminal takes
+        it. `passes`: the agent's lock lets these keys through."""
         refusal = self.turn.typed(client, self._loop.time(), passes=passes)
         if self.turn.epoch != self._epoch:
             self._settle()

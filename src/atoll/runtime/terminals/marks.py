@@ -22,7 +22,7 @@ class Marks:
         self._scanner = MarkScanner(nonce)
 
     def showed(self, data: bytes) -> None:
-        """Output, as it went into the ring."""
+        """Receive output, as it went into the ring."""
         for signal in self._scanner.feed(data):
             offset = signal.start if signal.verb in "AD" else signal.end
             self.log.take(

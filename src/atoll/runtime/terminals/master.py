@@ -115,7 +115,7 @@ class Master:
             fcntl.ioctl(self._fd, TIOCSIG, int(number))
 
     def close(self) -> None:
-        """Let go. Whoever still holds the other side gets a hang-up."""
+        """Close the descriptor; processes on the other side receive a hang-up."""
         if self.closed:
             return
         self.pause()
@@ -146,7 +146,8 @@ class Master:
         self._on_hangup()
 
     def _take_turn(self, *, throttled: bool) -> int:
-        """How many bytes one turn took. Raises `OSError` when there are none, as read(2) does."""
+        """Return how many bytes one turn took. Raises `OSError` when there are none, as read(2)
+        does."""
         most = PACED_BYTES if throttled else READ_BYTES
         piece = os.read(self._fd, most)
         count = len(piece)
@@ -184,7 +185,7 @@ class Master:
             self._loop.remove_writer(self._fd)
 
     def _put(self, data: memoryview) -> int:
-        """How many bytes the terminal took; a hung-up one takes all there is."""
+        """Return how many bytes the terminal took; a hung-up one takes all there is."""
         try:
             return os.write(self._fd, data)
         except BlockingIOError:

@@ -30,17 +30,17 @@ class Observer(Protocol):
     """Told of one terminal, in the order things happened."""
 
     def showed(self, data: bytes) -> None:
-        """Output, as it went into the ring."""
+        """Receive output, as it went into the ring."""
         ...
 
     def typed(self, author: Author, data: bytes) -> None:
-        """Input that was accepted and goes to the program."""
+        """Receive input that was accepted and goes to the program."""
         ...
 
     def resized(self, size: Size) -> None:
-        """The PTY has this size now."""
+        """Receive the size the PTY has now."""
         ...
 
     def ended(self, ending: Exited) -> None:
-        """The last thing told."""
+        """Receive the end; nothing follows."""
         ...

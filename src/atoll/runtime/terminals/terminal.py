@@ -123,11 +123,11 @@ class Terminal:
 
     @property
     def viewers(self) -> int:
-        """How many connections watch."""
+        """Return how many connections watch."""
         return len(self.audience)
 
     def shown(self) -> TerminalRecord:
-        """The contract's view of it."""
+        """Return the record the contract shows."""
         return TerminalRecord(
             terminal_id=self.spec.id,
             name=self.spec.name,
@@ -186,7 +186,7 @@ class Terminal:
         return self.audience.find(viewer.client) is viewer
 
     def drives(self, viewer: Viewer) -> bool:
-        """Whether this viewer's client is the driver."""
+        """Return whether this viewer's client is the driver."""
         return viewer.client == self._driving.driver
 
     def client_for(self, principal: str, wanted: str, fresh: str) -> str:
@@ -238,7 +238,7 @@ class Terminal:
         return None
 
     def inject(self, author: Author, data: bytes) -> bool:
-        """Type for somebody who has no seat here and passes every lock: all of it or nothing,
+        """Type for somebody who is not attached and passes every lock: all of it or nothing,
         False when the program takes no more."""
         if self.ending is not None or not self._write(data, lambda _: None):
             return False

@@ -92,7 +92,7 @@ class Terminals:
 
     @property
     def running(self) -> int:
-        """How many terminals have not ended."""
+        """Return how many terminals have not ended."""
         return sum(1 for terminal in self._terminals.values() if terminal.ending is None)
 
     @property
@@ -102,7 +102,7 @@ class Terminals:
 
     @property
     def attached(self) -> int:
-        """How many viewers watch, over all terminals."""
+        """Return how many viewers watch, over all terminals."""
         return sum(terminal.viewers for terminal in self._terminals.values())
 
     def apply(self, policy: Policy) -> None:
@@ -110,11 +110,11 @@ class Terminals:
         self._policy_env = dict(policy.env)
 
     def all(self) -> list[Terminal]:
-        """Every terminal that can be looked at, oldest first."""
+        """Return every terminal that can be looked at, oldest first."""
         return list(self._terminals.values())
 
     def get(self, terminal_id: str) -> Terminal:
-        """One terminal. Raises `NotFound`."""
+        """Return one terminal. Raises `NotFound`."""
         terminal = self._terminals.get(TerminalId(terminal_id))
         if terminal is None:
             raise NotFound(f"there is no terminal {terminal_id} here; list them, or open one")
@@ -162,7 +162,7 @@ class Terminals:
             terminal.control.resume()
 
     def hang_up(self) -> None:
-        """Let go of every PTY: what runs on them gets a hang-up."""
+        """Close every PTY: what runs on them gets a hang-up."""
         for reaper in self._reapers.values():
             reaper.cancel()
         for terminal in self._terminals.values():
@@ -248,7 +248,7 @@ class Terminals:
 
 
 def fresh_id() -> TerminalId:
-    """An id no terminal has."""
+    """Make a new terminal id."""
     return TerminalId(spell("t", os.urandom(ID_ENTROPY_BYTES)))
 
 

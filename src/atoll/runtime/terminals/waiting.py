@@ -27,7 +27,7 @@ class WaitingInput:
         return bool(self._pieces)
 
     def takes(self, count: int) -> bool:
-        """Whether there is room for so many bytes."""
+        """Return whether there is room for so many bytes."""
         return self._bytes + count <= MAX_WAITING_BYTES
 
     def put(self, data: bytes | memoryview, taken: Taken) -> None:

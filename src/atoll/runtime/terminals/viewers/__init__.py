@@ -1,1 +1,1 @@
-"""Those at one terminal: attach sessions, their sockets, and what each may still receive."""
+"""Viewers of a terminal: attach sessions, their links, and what each is still to receive."""

@@ -26,12 +26,12 @@ class Connection:
 
     @property
     def possible(self) -> bool:
-        """Whether the request asks for a WebSocket."""
+        """Return whether the request asks for a WebSocket."""
         return self._socket.can_prepare(self._request).ok
 
     @property
     def closed(self) -> bool:
-        """Whether either side has closed it."""
+        """Return whether either side has closed it."""
         return self._socket.closed
 
     async def accept(self) -> None:

@@ -24,25 +24,25 @@ class Link(Protocol):
 
     @property
     def closed(self) -> bool:
-        """Whether either side has closed it."""
+        """Return whether either side has closed it."""
         ...
 
     @property
     def roomy(self) -> bool:
-        """Whether it is open and nothing waits to be sent."""
+        """Return whether it is open and nothing waits to be sent."""
         ...
 
     @property
     def received_at(self) -> float:
-        """When the client last gave a sign of life, on the loop's clock."""
+        """Return when something last came from the client, on the loop's clock."""
         ...
 
     def start(self, on_message: OnMessage, on_room: Callable[[], None]) -> None:
-        """Whom to tell of messages, and of being `roomy` again; before this nothing is read."""
+        """Begin to read: call `on_message` for messages, and `on_room` when it is `roomy` again."""
         ...
 
     async def opened(self) -> None:
-        """The client has a seat: return once it can be sent something. Raises `ConnectionError`
+        """Wait until frames can be sent to the client. Raises `ConnectionError`
         when it is gone."""
         ...
 
@@ -55,7 +55,7 @@ class Link(Protocol):
         ...
 
     async def run(self) -> None:
-        """Carry frames until nothing can be heard any more."""
+        """Carry frames until nothing can be received any more."""
         ...
 
     async def close(self, code: int, reason: str) -> None:

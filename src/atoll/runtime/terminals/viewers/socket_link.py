@@ -1,7 +1,7 @@
-"""A client's own connection, handed to the runtime once the control plane let it in.
+"""A socket link: a client's own connection, handed over once the control plane admitted it.
 
-A client has its seat before its connection is here. That is upgraded to a WebSocket already, so
-nothing but frames passes. What it may do and how long it may stay is said by its control
+A client joins the terminal before its connection is here. That is upgraded to a WebSocket already,
+so nothing but frames passes. What it may do and how long it may stay is decided by its handover
 (`runtime.api.handover`). The socket is read and written without a transport between:
 a frame is with the kernel when `send` returns.
 """
@@ -31,7 +31,7 @@ class SocketLink:
     """`runtime.terminals.viewers.link.Link` over a socket of its own."""
 
     def __init__(self, announce: Callable[[], None]) -> None:
-        """`announce` is called when the client has its seat; `take` answers it."""
+        """`announce` is called when the client has joined; `take` brings its socket."""
         self._socket: socket.socket
         self._fd = -1
         self._announce = announce
@@ -41,7 +41,7 @@ class SocketLink:
         self._pong: bytes | None = None
         self._open = asyncio.Event()
         self._over = asyncio.Event()
-        """Nothing can be heard any more."""
+        """Set when nothing can be received any more."""
         self._gone = asyncio.Event()
         """The socket is closed."""
         self._closing = False
@@ -52,12 +52,12 @@ class SocketLink:
 
     @property
     def closed(self) -> bool:
-        """Whether either side has closed it."""
+        """Return whether either side has closed it."""
         return self._closing
 
     @property
     def roomy(self) -> bool:
-        """Whether it is open and nothing waits to be sent."""
+        """Return whether it is open and nothing waits to be sent."""
         return not (self._unsent or self._closing)
 
     def take(self, own: socket.socket) -> None:
@@ -72,7 +72,8 @@ class SocketLink:
         self._open.set()
 
     async def opened(self) -> None:
-        """Say that the client has its seat, and wait until it comes. Raises `ConnectionError`."""
+        """Report that the client has joined, and wait for its connection. Raises
+        `ConnectionError`."""
         self._announce()
         await self._open.wait()
         if self._closing:
@@ -90,7 +91,7 @@ class SocketLink:
             self._put((header(opcode, len(data)), data))
 
     async def run(self) -> None:
-        """Wait until nothing can be heard any more."""
+        """Wait until nothing can be received any more."""
         await self._over.wait()
 
     def end(self, code: int, reason: str) -> None:

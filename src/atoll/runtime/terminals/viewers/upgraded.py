@@ -38,19 +38,19 @@ class UpgradedLink:
 
     @property
     def closed(self) -> bool:
-        """Whether either side has closed it."""
+        """Return whether either side has closed it."""
         return self._goodbye is not None or self._connection.closed
 
     @property
     def roomy(self) -> bool:
-        """Whether it is open and nothing waits to be sent."""
+        """Return whether it is open and nothing waits to be sent."""
         return not (self._unsent or self.closed)
 
     async def opened(self) -> None:
         """It is open since it was accepted."""
 
     def start(self, on_message: OnMessage, on_room: Callable[[], None]) -> None:
-        """Whom to tell."""
+        """Begin to call these."""
         self._on_message, self._on_room = on_message, on_room
 
     def send(self, opcode: Opcode, data: bytes) -> None:
@@ -75,7 +75,7 @@ class UpgradedLink:
             await self._connection.close(code, reason)
 
     async def run(self) -> None:
-        """Send what is put down and hear what comes, until nothing comes any more."""
+        """Send queued frames and receive messages, until the connection ends."""
         self._running = True
         try:
             async with asyncio.TaskGroup() as group:

@@ -64,7 +64,7 @@ class Source(Protocol):
         ...
 
     def drives(self, viewer: "Viewer") -> bool:
-        """Whether this viewer's client is the driver."""
+        """Return whether this viewer's client is the driver."""
         ...
 
     def resynced(self, viewer: "Viewer") -> None:

@@ -1,4 +1,4 @@
-"""A person's seat at a terminal: what `atoll attach` does once it knows which one.
+"""The client of `atoll attach`: a person at one terminal.
 
-`attachment`, `screen` and `detach` decide and are pure; `rawtty` and `seat` act.
+`attachment`, `screen` and `detach` decide and are pure; `rawtty` and `session` act.
 """

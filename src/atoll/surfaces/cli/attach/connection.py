@@ -1,4 +1,4 @@
-"""One WebSocket to one terminal, from handshake to close. Reconnecting is `seat`'s business."""
+"""One WebSocket to one terminal, from handshake to close. `session` reconnects."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

@@ -18,5 +18,5 @@ class ControlKey:
         self._pattern = None if spelled == "none" else key_pattern(spelled)
 
     def pressed(self, typed: bytes) -> bool:
-        """Whether that was all that was typed."""
+        """Return whether that was all that was typed."""
         return self._pattern is not None and self._pattern.fullmatch(typed) is not None

@@ -1,4 +1,4 @@
-"""How a seat was left. Nouns only."""
+"""The ways an attach session ends."""
 
 from dataclasses import dataclass
 from typing import TypeAlias

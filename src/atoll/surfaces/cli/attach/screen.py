@@ -41,13 +41,13 @@ class Screen:
 
     @property
     def at_rest(self) -> bool:
-        """Whether the bytes so far end between sequences and characters: only then may
+        """Return whether the bytes so far end between sequences and characters: only then may
         something of our own be written."""
         return not self._tail
 
     @property
     def alternate(self) -> bool:
-        """Whether the alternate screen is shown."""
+        """Return whether the alternate screen is shown."""
         return any(self._modes.get(mode, False) for mode in _ALTERNATE)
 
     def feed(self, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Whose turn it is, as one seat sees it: what to say about it, and what its control key does.
+"""Whose turn it is, as one client sees it: what to say about it, and what its control key does.
 
 Pure. It reads `control_state` frames (docs/program/runtime-contract.md) and moves nothing itself.
 """
