@@ -23,7 +23,7 @@ from atoll.zygote.daemon.own_settings import read_own_settings, read_owned_file
 from atoll.zygote.disk.own_places import own_place_at, own_places
 from atoll.zygote.disk.safe_open import open_below
 from atoll.zygote.records.home import BoxPlaces, Home
-from atoll.zygote.wall import idmap
+from atoll.zygote.wall.user_namespaces import attach_as
 
 
 class MountGrant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -108,7 +108,7 @@ def attach_host_mounts(mounts: tuple[HostMount, ...], places: BoxPlaces, *, uid:
             if os.fstat(source).st_uid != 0:
                 with contextlib.suppress(OSError):
                     # Where the file system cannot be mapped it is shown as it is, too.
-                    idmap.attach_as(source, place, uid=uid)
+                    attach_as(source, place, uid=uid)
                     continue
             kernel.mount(f"/proc/self/fd/{source}", str(place), flags=kernel.MS_BIND)
         finally:

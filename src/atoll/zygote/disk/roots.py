@@ -17,8 +17,8 @@ from atoll.wire.zygote.messages import Start
 from atoll.zygote.daemon import kernel
 from atoll.zygote.disk.safe_open import open_below
 from atoll.zygote.records.home import BoxPlaces, Home
-from atoll.zygote.wall import idmap
 from atoll.zygote.wall.skeleton import PLACES, folders_of, skeleton
+from atoll.zygote.wall.user_namespaces import attach_as
 
 HOST = Path("/usr")
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
@@ -173,7 +173,7 @@ def _mount_writable(root: Root, layers: list[int], places: BoxPlaces, *, uid: in
                 continue
             place = places.folder / f"layer-{number}"
             place.mkdir(mode=0o700, exist_ok=True)
-            idmap.attach_as(fd, place, uid=uid)
+            attach_as(fd, place, uid=uid)
             shown.append(_close_later(held, os.open(place, _FOLDER)))
         own = overlay_path(places)
         data = f"{_lower(shown)},upperdir={own / 'up'},workdir={own / 'work'}"

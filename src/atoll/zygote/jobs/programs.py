@@ -15,8 +15,7 @@ from atoll.domain.errors import Failed
 from atoll.inside.program import init_binary, inside_program, write_twin
 from atoll.zygote.records.home import Home, traversal_mode
 from atoll.zygote.wall.bwrap_argv import Programs
-from atoll.zygote.wall.owner_filter import owner_filter
-from atoll.zygote.wall.seccomp import filter_for
+from atoll.zygote.wall.seccomp import filter_for, owner_filter
 
 OLDEST_BWRAP = (0, 11)
 _VERSION = re.compile(r"bubblewrap (\d+)\.(\d+)")

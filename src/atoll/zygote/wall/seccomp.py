@@ -204,3 +204,36 @@ def judge_sockets(
             for protocol in protocols:
                 program.if_equal(protocol, "allowed")
             program.go("denied")
+
+
+CHANGING_OWNERS: dict[str, tuple[int | None, int | None]] = {
+    "chown": (92, None),
+    "fchown": (93, 55),
+    "lchown": (94, None),
+    "fchownat": (260, 54),
+    "setgroups": (116, 159),
+}
+"""Answered with success and not done: name -> (x86_64 number, aarch64 number)."""
+
+
+def owner_filter(machine: str) -> bytes:
+    """Return a further filter for commands of `sudo`, for a `uname -m` that `filter_for` knows.
+
+    Changing an owner does nothing and succeeds. There is one user inside, and package managers stop
+    when they may not give files to another one. The calls could have no effect anyway.
+    """
+    architecture = ARCHITECTURES[machine]
+    program = FilterProgram()
+    program.load(ARCHITECTURE_OFFSET)
+    program.if_equal(architecture.audit, "native")
+    program.give(REFUSE | errno.EPERM)
+    program.label("native")
+    program.load(NUMBER_OFFSET)
+    for numbers in CHANGING_OWNERS.values():
+        number = numbers[architecture.column]
+        if number is not None:
+            program.if_equal(number, "nothing")
+    program.give(ALLOW)
+    program.label("nothing")
+    program.give(REFUSE)
+    return program.assemble()
