@@ -17,8 +17,8 @@ import httpx
 import pytest
 
 from atoll.domain.terminal.turn import GRACE_SECONDS
-from atoll.runtime.api.terminals import RING_BYTES
 from atoll.testing.server import TestServer, test_server
+from atoll.wire.contract.terminals import RING_BYTES
 from atoll.wiring.launch import zygote_process
 from atoll.zygote.records.home import Home
 from tests.e2e.servers import emptied
