@@ -37,7 +37,7 @@ from atoll.services.library.repositories import Repositories
 from atoll.services.library.saved_work import Keeping, SavedWork
 from atoll.services.library.workspaces import Workspaces
 from atoll.services.people.logins import Logins
-from atoll.services.sandboxes.sandboxes import Settings as SandboxSettings
+from atoll.services.sandboxes.admission import Settings as SandboxSettings
 from atoll.surfaces.http.sandboxes import repositories
 from atoll.surfaces.http.server.app import create_app
 from atoll.wiring.control.sandbox_graph import SandboxPorts, build_sandboxes
