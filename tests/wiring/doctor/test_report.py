@@ -16,7 +16,7 @@ from atoll.zygote.records.home import Home
 from atoll.zygote.records.subordinate_uids import MissingSubordinates
 from atoll.zygote.start.host_resources import ALL_SHARED, SUBORDINATE
 
-CODE = "from atoll.wiring import doctor; print([each.level for each in doctor._proc()])"
+CODE = "from atoll.wiring.doctor import report; print([each.level for each in report._proc()])"
 TRY = """
 import sys
 from pathlib import Path
