@@ -26,7 +26,7 @@ from atoll.adapters.workspaces.empty import HostAgents
 from atoll.client.client import Client
 from atoll.client.server import find_server
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports import Capabilities, CleanupReport, Ended, Handle, Provision, Reachability
 from atoll.services.ground import Ground
 from atoll.services.identifiers import Identifiers

@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile
-from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.wire.zygote.messages import Agent as RuntimeAgent
 
 

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from atoll.adapters.runtimes.http_clients import HttpRuntimeClients, Settings
 from atoll.domain.errors import Failed, Invalid, Unavailable
-from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports.extension import Reachability
 from atoll.wire.contract.call import RuntimeCall, bytes_call
 from tests.surfaces.http.world import ScriptedRuntime, runtime_on, short_folder

@@ -10,8 +10,8 @@ from atoll.adapters.workspaces.empty import EmptyWorkspaces, HostAgents
 from atoll.adapters.workspaces.metadata_files import FILE, HomeMetadata
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
 from atoll.domain.sandbox.sandbox import SandboxRepo
+from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports import MetadataFiles, Reachability, RuntimeClient
 from atoll.services.library.workspaces import Workspaces
 from atoll.testing import (

@@ -16,8 +16,8 @@ from atoll.domain.profile.schema import (
     version_key,
     workspace_mode,
 )
-from atoll.domain.sandbox.isolation import IsolationLevel
 from atoll.domain.terminal.softlock import Strictness
+from atoll.domain.wall.isolation import IsolationLevel
 
 HEAD = 'id: profile.x\nversion: "1.0.0"\n'
 BUNDLED = sorted((Path(atoll.__file__).parent / "profiles").glob("*.yaml"))

@@ -8,10 +8,10 @@ import pytest
 from atoll.domain.ids import SandboxId
 from atoll.domain.people.principal import LOCAL_PERSON
 from atoll.domain.profile.profile import Network, NetworkMode, Profile, RootMode, Safety
-from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
 from atoll.domain.sandbox.safety_layers import Layer, layers_of, wall_of
 from atoll.domain.sandbox.sandbox import Attachment, CreateSandbox, Sandbox
 from atoll.domain.sandbox.wish import Circumstances, grant
+from atoll.domain.wall.isolation import Isolation, IsolationLevel
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PLAIN = Profile("profile.x", "1.0.0")

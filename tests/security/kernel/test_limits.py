@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.domain.sandbox.interior import default_cpu_millis
+from atoll.domain.wall.interior import default_cpu_millis
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire
 

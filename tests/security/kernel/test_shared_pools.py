@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from atoll.domain.sandbox.interior import DEFAULT_FILES, DEFAULT_NETLINK, FILTERS
+from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_NETLINK, FILTERS
 from atoll.testing.zygote_rig import ZygoteRig
 from atoll.wire.zygote import messages as wire
 from tests.peers.host_pools import Pools, neighbour, show

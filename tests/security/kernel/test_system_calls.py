@@ -2,7 +2,7 @@
 
 A row is a call with its arguments and what it answers: in the usual filter, and where the
 profile lets debuggers work. `pass` means that the filter let it through, whatever the kernel
-said then. After a deliberate change of `domain.sandbox.system_calls` the table is written anew by
+said then. After a deliberate change of `domain.wall.system_calls` the table is written anew by
 `ATOLL_WRITE_GOLDEN=1 pytest tests/security/kernel/test_system_calls.py`, and read by a person.
 """
 
@@ -21,7 +21,7 @@ import pytest
 from atoll.adapters.extensions.docker.extension import Docker, Settings
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile, Safety
-from atoll.domain.sandbox.system_calls import (
+from atoll.domain.wall.system_calls import (
     ABSENT,
     COUNTED,
     DENIED,

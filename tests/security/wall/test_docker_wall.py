@@ -14,8 +14,8 @@ from atoll.adapters.extensions.docker.extension import Docker, Settings
 from atoll.domain.errors import Failed, Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Profile, Resources
-from atoll.domain.sandbox.interior import default_cpu_millis
-from atoll.domain.sandbox.system_calls import DENIED
+from atoll.domain.wall.interior import default_cpu_millis
+from atoll.domain.wall.system_calls import DENIED
 from atoll.ports.extension import Provision
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.domain.sandbox.system_calls import DENIED
+from atoll.domain.wall.system_calls import DENIED
 from atoll.testing.subordinate_ids import why_not
 from atoll.testing.zygote_rig import ZygoteRig, zygote_rig
 from atoll.wire.zygote import messages as wire

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.domain.sandbox.interior import default_cpu_millis
+from atoll.domain.wall.interior import default_cpu_millis
 from atoll.wire.zygote.messages import Reported
 from atoll.wiring.doctor import report as doctor
 from atoll.wiring.doctor import uids as doctor_uids

@@ -6,8 +6,8 @@ import struct
 import pytest
 
 from atoll.domain.errors import Failed
-from atoll.domain.sandbox import runtime_calls
-from atoll.domain.sandbox.system_calls import NEWEST_KNOWN
+from atoll.domain.wall import runtime_calls
+from atoll.domain.wall.system_calls import NEWEST_KNOWN
 from atoll.zygote.wall.runtime_filter import ring_filter, runtime_filter
 from atoll.zygote.wall.seccomp import ALLOW, ARCHITECTURES, REFUSE
 

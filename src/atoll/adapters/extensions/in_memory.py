@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from atoll.domain.errors import AtollError, Conflict, Failed
 from atoll.domain.ids import SandboxId
-from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports.extension import (
     Capabilities,
     CleanupReport,

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from atoll.domain.agent.agent import LAYERS
 from atoll.domain.broker.provider import ANTHROPIC, GEMINI, OPENAI, placeholder
-from atoll.domain.sandbox.interior import HOME, PREFIXES
+from atoll.domain.wall.interior import HOME, PREFIXES
 from atoll.ports.extension import Mount
 
 BROKER = "http://127.0.0.1:8082/broker"

@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from atoll.domain.errors import Forbidden, Invalid
-from atoll.domain.sandbox.interior import DOORS
+from atoll.domain.wall.interior import DOORS
 
 MOST_PORT: Final = 65535
 DOOR_PORT: Final = "door_port"

@@ -7,8 +7,8 @@ and field; the bundled ones are data in `atoll/profiles/`.
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from atoll.domain.sandbox.isolation import IsolationLevel
 from atoll.domain.terminal.softlock import Strictness
+from atoll.domain.wall.isolation import IsolationLevel
 
 
 class WorkspaceMode(StrEnum):

@@ -33,9 +33,9 @@ from atoll.domain.profile.profile import (
 )
 from atoll.domain.profile.yaml_fields import Fields, choice, matching, number, text
 from atoll.domain.profile.yaml_tree import Node, read_tree
-from atoll.domain.sandbox.environment import read_env
-from atoll.domain.sandbox.isolation import IsolationLevel
 from atoll.domain.terminal.softlock import Strictness
+from atoll.domain.wall.environment import read_env
+from atoll.domain.wall.isolation import IsolationLevel
 
 _ID = re.compile(r"profile\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _EXTENSION = re.compile(r"ext\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")

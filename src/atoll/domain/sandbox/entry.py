@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from atoll.domain.agent.registry import AGENT_STATE
-from atoll.domain.sandbox.interior import (
+from atoll.domain.wall.interior import (
     GIT_EMAIL,
     GIT_NAME,
     HOME,
@@ -13,7 +13,7 @@ from atoll.domain.sandbox.interior import (
 )
 
 MECHANISMS = frozenset({"bubblewrap", "docker"})
-"""The walls whose inside is that of `domain.sandbox.interior`."""
+"""The walls whose inside is that of `domain.wall.interior`."""
 
 
 def entry_steps(env: Mapping[str, str], configured: Iterable[str] = ()) -> tuple[str, ...]:

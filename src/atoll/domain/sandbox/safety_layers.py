@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from atoll.domain.network.egress import FULL_PORTS
 from atoll.domain.network.switch import rules_of
 from atoll.domain.profile.profile import NetworkMode, Profile, RootMode, Safety
-from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
 from atoll.domain.sandbox.sandbox import Sandbox
+from atoll.domain.wall.isolation import Isolation, IsolationLevel
 
 
 @dataclass(frozen=True, slots=True)

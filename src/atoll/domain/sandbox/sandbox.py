@@ -13,8 +13,8 @@ from atoll.domain.files.host_mount import HostMount
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
 from atoll.domain.people.principal import ActorKind
 from atoll.domain.profile.profile import Access, NetworkMode, Profile, Scope, WorkspaceMode
-from atoll.domain.sandbox.isolation import Isolation
 from atoll.domain.terminal.softlock import Strictness
+from atoll.domain.wall.isolation import Isolation
 
 
 class State(StrEnum):

@@ -17,10 +17,10 @@ from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Access, Profile, WorkspaceMode
 from atoll.domain.repository.branch import default_branch, read_branch
 from atoll.domain.repository.repository import is_local_key, plain_name, read_remote
-from atoll.domain.sandbox.environment import read_env
 from atoll.domain.sandbox.instructions import read_instructions
 from atoll.domain.sandbox.naming import default_name, free_name, read_name
 from atoll.domain.sandbox.sandbox import Consumer, CreateSandbox, RepoWish, Sandbox, SandboxRepo
+from atoll.domain.wall.environment import read_env
 
 MAX_REPOS = 16
 MAX_REFERENCE = 500

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from atoll.domain.agent.card import Draft, Kind, State, Value
 from atoll.domain.agent.card_log import CardLog, Clean
-from atoll.domain.terminal.previews import previews
+from atoll.domain.agent.previews import previews
 from atoll.domain.terminal.size import Size
 from atoll.runtime.clock import timestamp
 from atoll.runtime.terminals.observer import Author

@@ -22,9 +22,9 @@ from atoll.domain.agent.card import (
     Yielded,
 )
 from atoll.domain.agent.card_log import CardLog, Clean
+from atoll.domain.agent.previews import previews
 from atoll.domain.broker.audit_budget import AuditBudget
 from atoll.domain.errors import Conflict, Forbidden, NotFound
-from atoll.domain.terminal.previews import previews
 from atoll.domain.terminal.softlock import (
     REASONS,
     AgentState,

@@ -16,7 +16,6 @@ from atoll.domain.event_retention import EVERY_EVENT, EventRetention
 from atoll.domain.people.principal import Principal
 from atoll.domain.profile.profile import Profile, Scope
 from atoll.domain.sandbox.instruction import Append
-from atoll.domain.sandbox.isolation import IsolationLevel, reaches
 from atoll.domain.sandbox.lifecycle import step
 from atoll.domain.sandbox.sandbox import KEPT, CreateSandbox, Sandbox
 from atoll.domain.sandbox.stimulus import Requested
@@ -28,6 +27,7 @@ from atoll.domain.sandbox.wish import (
     other_input,
     read_catalogue,
 )
+from atoll.domain.wall.isolation import IsolationLevel, reaches
 from atoll.ports import (
     AgentLayers,
     Extension,

@@ -13,9 +13,9 @@ from atoll.domain.errors import AtollError, Failed
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Access
 from atoll.domain.sandbox.entry import MECHANISMS, entry_steps
-from atoll.domain.sandbox.isolation import Isolation, IsolationLevel, shortfall
 from atoll.domain.sandbox.sandbox import Attachment, Sandbox, SandboxRepo
 from atoll.domain.sandbox.stimulus import Idle
+from atoll.domain.wall.isolation import Isolation, IsolationLevel, shortfall
 from atoll.ports import (
     AgentConfigs,
     AgentLayers,

@@ -39,10 +39,10 @@ from atoll.domain.ids import (
 )
 from atoll.domain.people.share import Guest, Share
 from atoll.domain.profile.profile import Profile, Scope
-from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
 from atoll.domain.sandbox.sandbox import Attachment, Sandbox, SandboxRepo, State
 from atoll.domain.secrets.secret import Place, Purpose, Secret, Use
 from atoll.domain.terminal.turn import Role
+from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports import (
     ApprovalQuery,
     EventQuery,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from atoll.domain.event import Json
-from atoll.domain.sandbox.system_calls import DENIED
+from atoll.domain.wall.system_calls import DENIED
 
 INSIDE = Path(__file__).with_name("inside")
 MAIN = "import runpy\nrunpy.run_module('inside', run_name='__main__')\n"

@@ -21,14 +21,14 @@ from atoll.domain.broker.provider import PROVIDERS, safe_base_url
 from atoll.domain.errors import Invalid, NotFound
 from atoll.domain.event_retention import EventRetention
 from atoll.domain.files.host_mount import check_source
-from atoll.domain.sandbox.interior import (
+from atoll.domain.wall.interior import (
     DEFAULT_LOW_DISK_MB,
     DEFAULT_RUNTIME_MEMORY_MB,
     DEFAULT_RUNTIME_TASKS,
     MIN_RUNTIME_MEMORY_MB,
     MIN_RUNTIME_TASKS,
 )
-from atoll.domain.sandbox.isolation import IsolationLevel
+from atoll.domain.wall.isolation import IsolationLevel
 
 DEFAULT_DOCKER_HOST = "unix:///var/run/docker.sock"
 MAX_CONFIG_BYTES = 64 * 1024

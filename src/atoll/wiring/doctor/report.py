@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from atoll.domain.errors import AtollError
-from atoll.domain.sandbox.interior import DEFAULT_FILES, DEFAULT_PIDS, MIB, default_cpu_millis
+from atoll.domain.wall.interior import DEFAULT_FILES, DEFAULT_PIDS, MIB, default_cpu_millis
 from atoll.inside.program import INSIDE_PYTHON
 from atoll.ports.host import Finding
 from atoll.wire.zygote import messages as wire

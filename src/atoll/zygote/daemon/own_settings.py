@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from atoll.domain.sandbox.interior import (
+from atoll.domain.wall.interior import (
     DEFAULT_LOW_DISK_MB,
     DEFAULT_RUNTIME_MEMORY_MB,
     DEFAULT_RUNTIME_TASKS,

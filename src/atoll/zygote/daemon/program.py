@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from atoll.domain.errors import Conflict, Failed
-from atoll.domain.sandbox.interior import MIB
+from atoll.domain.wall.interior import MIB
 from atoll.wire.zygote import messages as wire
 from atoll.zygote.daemon.children import TERMINATIONS, Loop
 from atoll.zygote.daemon.own_settings import read_own_settings

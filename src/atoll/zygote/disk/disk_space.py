@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 
 from atoll.domain.errors import LimitReached
-from atoll.domain.sandbox.interior import MIB
+from atoll.domain.wall.interior import MIB
 from atoll.zygote.records.home import Home
 
 LOW_PERCENT = 5

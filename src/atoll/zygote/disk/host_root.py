@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from atoll.domain.sandbox.interior import GIT_EMAIL, GIT_NAME
+from atoll.domain.wall.interior import GIT_EMAIL, GIT_NAME
 from atoll.zygote.records.home import traversal_mode
 
 COPIED = (

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.domain.errors import Failed, Forbidden
-from atoll.domain.sandbox.interior import HOME
+from atoll.domain.wall.interior import HOME
 from atoll.zygote.daemon import kernel
 from atoll.zygote.daemon.owned_socket import listen, peer_credentials
 from atoll.zygote.disk.host_root import OWN, hosts_text

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.files.host_mount import HostMount
-from atoll.domain.sandbox.interior import (
+from atoll.domain.wall.interior import (
     BARE_BYTES,
     DOORS,
     FILTERS,

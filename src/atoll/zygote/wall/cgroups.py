@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.domain.sandbox.interior import (
+from atoll.domain.wall.interior import (
     DEFAULT_FILES,
     DEFAULT_MEMORY_BYTES,
     DEFAULT_NETLINK,

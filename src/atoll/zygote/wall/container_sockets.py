@@ -9,7 +9,7 @@ import signal
 from dataclasses import replace
 from pathlib import Path
 
-from atoll.domain.sandbox.interior import SOCKET_BYTES
+from atoll.domain.wall.interior import SOCKET_BYTES
 from atoll.zygote.wall import hierarchies
 
 _LIMIT = "memory.kmem.tcp.limit_in_bytes"

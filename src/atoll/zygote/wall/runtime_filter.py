@@ -1,4 +1,4 @@
-"""The seccomp filter of a runtime, made from `domain.sandbox.runtime_calls`.
+"""The seccomp filter of a runtime, made from `domain.wall.runtime_calls`.
 
 The rule is the reverse of the sandbox's (`seccomp`): everything not listed is refused. A call newer
 than the tables returns ENOSYS, so that libraries fall back to an older one.
@@ -7,7 +7,7 @@ than the tables returns ENOSYS, so that libraries fall back to an older one.
 import errno
 
 from atoll.domain.errors import Failed
-from atoll.domain.sandbox.runtime_calls import (
+from atoll.domain.wall.runtime_calls import (
     ABSENT,
     ALLOWED,
     CLONE_THREAD,
@@ -20,7 +20,7 @@ from atoll.domain.sandbox.runtime_calls import (
     RING,
     TYPE_MASK,
 )
-from atoll.domain.sandbox.system_calls import NEWEST_KNOWN, SOCKETS
+from atoll.domain.wall.system_calls import NEWEST_KNOWN, SOCKETS
 from atoll.zygote.wall.bpf import (
     ARCHITECTURE_OFFSET,
     NUMBER_OFFSET,

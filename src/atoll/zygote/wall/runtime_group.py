@@ -8,7 +8,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from atoll.domain.sandbox.interior import MIB
+from atoll.domain.wall.interior import MIB
 from atoll.wire.contract.own_usage import OwnUsage
 from atoll.zygote.daemon.own_settings import OwnSettings
 from atoll.zygote.wall.cgroups import Caps, Groups, join

@@ -1,4 +1,4 @@
-"""The seccomp filters made from `domain.sandbox.system_calls`, for `bwrap --seccomp`.
+"""The seccomp filters made from `domain.wall.system_calls`, for `bwrap --seccomp`.
 
 A known call that is not listed passes. Numbers newer than the known ones return ENOSYS, so a new
 kernel opens nothing by itself. Integer arguments are compared on their low 32 bits, because that is
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from atoll.domain.errors import Failed
-from atoll.domain.sandbox.system_calls import (
+from atoll.domain.wall.system_calls import (
     ABSENT,
     BITS_REFUSED,
     COUNTED,
@@ -186,7 +186,7 @@ def judge_sockets(
     program: FilterProgram, sockets: Mapping[int, Mapping[int, tuple[int, ...]]]
 ) -> None:
     """Go to `allowed` for a family, type and protocol that `sockets` lists (as
-    `domain.sandbox.system_calls.SOCKETS`), to `denied` else."""
+    `domain.wall.system_calls.SOCKETS`), to `denied` else."""
     program.load(argument_offset(0))
     for family in sockets:
         program.if_equal(family, f"family {family}")

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from atoll.domain.sandbox.interior import SCRATCH
+from atoll.domain.wall.interior import SCRATCH
 from atoll.zygote.disk.host_root import OWN
 
 PLACES = (

@@ -17,8 +17,8 @@ from atoll.adapters.zygote.environment import environment_with_image
 from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.files.host_mount import HostMount
-from atoll.domain.sandbox.interior import SCRATCH
-from atoll.domain.sandbox.system_calls import DENIED, TERMINAL_REQUESTS
+from atoll.domain.wall.interior import SCRATCH
+from atoll.domain.wall.system_calls import DENIED, TERMINAL_REQUESTS
 from atoll.ports.extension import Mount
 from atoll.wire.zygote.messages import Awaited, Box
 

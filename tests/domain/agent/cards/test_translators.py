@@ -18,8 +18,8 @@ from atoll.domain.agent.conversation import Conversation, Terms
 from atoll.domain.agent.hooks import Hooks
 from atoll.domain.agent.message_parts.cards import GeminiCards, QwenCards
 from atoll.domain.agent.opencode.cards import OpencodeCards
+from atoll.domain.agent.previews import previews
 from atoll.domain.errors import Conflict, Invalid, NotFound
-from atoll.domain.terminal.previews import previews
 from tests.domain.agent.cards.replay import AT
 
 WORDS = st.sampled_from([

@@ -1,7 +1,7 @@
 """The create call of one hardened container, as the Engine's API takes it.
 
 It names every limit, mount and mask; it asks nothing and starts nothing. The places inside
-are those of `domain.sandbox.interior`, so an agent finds what it finds behind bubblewrap.
+are those of `domain.wall.interior`, so an agent finds what it finds behind bubblewrap.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from atoll.adapters.extensions.docker.images import Picture
 from atoll.domain.agent.registry import AGENT_STATE
 from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import HostMount, below_any
-from atoll.domain.sandbox.interior import (
+from atoll.domain.wall.interior import (
     BARE_BYTES,
     DOORS,
     FILTERS,

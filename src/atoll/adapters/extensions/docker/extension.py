@@ -35,7 +35,7 @@ from atoll.adapters.zygote.start import agents_of, host_mounts_of, hostname
 from atoll.domain.errors import AtollError, Conflict, Failed, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Access
-from atoll.domain.sandbox.interior import (
+from atoll.domain.wall.interior import (
     DEFAULT_FILES,
     DEFAULT_MEMORY_BYTES,
     DEFAULT_NETLINK,
@@ -43,7 +43,7 @@ from atoll.domain.sandbox.interior import (
     MIB,
     default_cpu_millis,
 )
-from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports.extension import (
     Capabilities,
     CleanupReport,

@@ -1,4 +1,4 @@
-"""Docker's seccomp profile (JSON), made of `domain.sandbox.system_calls`. It starts nothing.
+"""Docker's seccomp profile (JSON), made of `domain.wall.system_calls`. It starts nothing.
 
 Docker's profiles allow by name and refuse the rest, so all that is known and not denied is
 listed; a call newer than the table is refused, too. Integer arguments are compared on their
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from atoll.domain.errors import Failed
-from atoll.domain.sandbox.system_calls import (
+from atoll.domain.wall.system_calls import (
     ABSENT,
     BITS_REFUSED,
     CREATING_FLAGS,

@@ -19,7 +19,7 @@ from atoll.domain.errors import Failed, Invalid, Unavailable
 from atoll.domain.ids import SandboxId
 from atoll.domain.profile.profile import Access, Profile, RootMode
 from atoll.domain.sandbox.image import HOST
-from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
+from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.ports.extension import (
     Capabilities,
     CleanupReport,

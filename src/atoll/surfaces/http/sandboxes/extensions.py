@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from atoll.domain.errors import AtollError
-from atoll.domain.sandbox.isolation import IsolationLevel
+from atoll.domain.wall.isolation import IsolationLevel
 from atoll.ports.extension import Extension
 from atoll.surfaces.http.body.answers import Json
 from atoll.surfaces.http.body.fields import Shown

@@ -4,11 +4,11 @@ from typing import Any, Literal
 
 from atoll.domain.people.principal import ActorKind
 from atoll.domain.profile.profile import Access, NetworkMode, Scope, WorkspaceMode
-from atoll.domain.sandbox.isolation import Isolation, IsolationLevel
 from atoll.domain.sandbox.lifetime import ends_soon
 from atoll.domain.sandbox.metadata import metadata_of
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo, State
 from atoll.domain.terminal.softlock import Strictness
+from atoll.domain.wall.isolation import Isolation, IsolationLevel
 from atoll.surfaces.http.body.answers import instant
 from atoll.surfaces.http.body.fields import Shown
 

@@ -7,7 +7,7 @@ import click
 from atoll.client.client import Client
 from atoll.client.shapes import Isolation, Processes, Repo, Sandbox, Setup
 from atoll.domain.errors import AtollError
-from atoll.domain.sandbox.interior import MIB
+from atoll.domain.wall.interior import MIB
 from atoll.surfaces.cli.commands.work.list import age
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument

@@ -1,6 +1,6 @@
 import pytest
 
-from atoll.domain.sandbox.isolation import Isolation, IsolationLevel, reaches, shortfall
+from atoll.domain.wall.isolation import Isolation, IsolationLevel, reaches, shortfall
 
 NONE, POLICY, CONTAINER, MICROVM = IsolationLevel
 

@@ -2,7 +2,7 @@
 
 A runtime serves one sandbox for the rest of its life. It starts no program and no process, opens no
 unix socket, signals nobody and mounts nothing. `zygote.wall.runtime_filter` builds its filter from
-these tables. Numbers: as in `domain.sandbox.system_calls`.
+these tables. Numbers: as in `domain.wall.system_calls`.
 """
 
 ALLOWED: dict[str, tuple[int | None, int | None]] = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from atoll.domain.sandbox.interior import default_cpu_millis
+from atoll.domain.wall.interior import default_cpu_millis
 
 
 @pytest.mark.parametrize(("cores", "millis"), [(1, 500), (2, 1500), (64, 63_500)])

@@ -1,7 +1,7 @@
 from atoll.domain.agent.registry import AGENT_STATE
-from atoll.domain.sandbox import runtime_calls
-from atoll.domain.sandbox.interior import HOME, MASKED, SCRATCH
-from atoll.domain.sandbox.system_calls import (
+from atoll.domain.wall import runtime_calls
+from atoll.domain.wall.interior import HOME, MASKED, SCRATCH
+from atoll.domain.wall.system_calls import (
     ABSENT,
     BITS_REFUSED,
     COUNTED,

@@ -3,7 +3,7 @@
 import re
 
 from atoll.domain.agent.card import Draft, Kind, State
-from atoll.domain.sandbox.interior import DOORS
+from atoll.domain.wall.interior import DOORS
 
 MAX_PREVIEWS = 5
 _LOCAL = re.compile(

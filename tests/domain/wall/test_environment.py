@@ -1,7 +1,7 @@
 import pytest
 
 from atoll.domain.errors import Invalid
-from atoll.domain.sandbox.environment import MAX_BYTES, MAX_VARIABLES, read_env
+from atoll.domain.wall.environment import MAX_BYTES, MAX_VARIABLES, read_env
 
 
 def test_env_is_sorted_and_the_last_word_counts() -> None:
