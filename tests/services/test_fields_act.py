@@ -19,8 +19,9 @@ from atoll.adapters.extensions.namespaces.extension import Settings as WallSetti
 from atoll.adapters.safety.layers import SafetyFolders
 from atoll.domain.errors import AtollError, Invalid
 from atoll.domain.files.host_mount import HostMount
+from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
-from atoll.domain.profile.profile import Access, NetworkMode, Scope, WorkspaceMode
+from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
 from atoll.domain.profile.schema import profile_document, read_profile
 from atoll.domain.sandbox.sandbox import (
     Consumer,

@@ -16,7 +16,7 @@ from atoll.domain.network.egress import (
     judge_own,
     read_ranges,
 )
-from atoll.domain.profile.profile import NetworkMode
+from atoll.domain.network.network import NetworkMode
 
 PROVIDERS = ("api.openai.com", "api.anthropic.com")
 RULES = (

@@ -3,8 +3,8 @@
 import pytest
 
 from atoll.domain.errors import Invalid
+from atoll.domain.network.network import Network, NetworkMode
 from atoll.domain.network.switch import MAX_DENIED, NetworkChange, changed, rules_of, told
-from atoll.domain.profile.profile import Network, NetworkMode
 
 START = Network(egress=("preset:pypi", "a.example"))
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 import atoll
 from atoll.domain.errors import Invalid
-from atoll.domain.profile.profile import NetworkMode, WorkspaceMode
+from atoll.domain.network.network import NetworkMode
+from atoll.domain.profile.profile import WorkspaceMode
 from atoll.domain.profile.schema import (
     extension_name,
     profile_document,

@@ -9,8 +9,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from atoll.domain.errors import Conflict, LimitReached
 from atoll.domain.event import KINDS
 from atoll.domain.ids import PERSONAL_ORG, PrincipalId, SandboxId
+from atoll.domain.network.network import NetworkMode
 from atoll.domain.network.switch import NetworkChange
-from atoll.domain.profile.profile import NetworkMode, Profile, Scope, Ttl
+from atoll.domain.profile.profile import Profile, Scope, Ttl
 from atoll.domain.sandbox.instruction import Append, Instruction, Provision, Teardown
 from atoll.domain.sandbox.lifecycle import MAX_PULLED, step
 from atoll.domain.sandbox.lifetime import deadline, ends_soon, idle_deadline, warning_at

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 import pytest
 
 from atoll.domain.ids import SandboxId
+from atoll.domain.network.network import Network, NetworkMode
 from atoll.domain.people.principal import LOCAL_PERSON
-from atoll.domain.profile.profile import Network, NetworkMode, Profile, RootMode, Safety
+from atoll.domain.profile.profile import Profile, RootMode, Safety
 from atoll.domain.sandbox.safety_layers import Layer, layers_of, wall_of
 from atoll.domain.sandbox.sandbox import Attachment, CreateSandbox, Sandbox
 from atoll.domain.sandbox.wish import Circumstances, grant

@@ -6,8 +6,9 @@ import pytest
 
 from atoll.domain.errors import Invalid
 from atoll.domain.ids import SandboxId
+from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.principal import LOCAL_PERSON, ActorKind
-from atoll.domain.profile.profile import Access, NetworkMode, Profile, Repo, Scope, WorkspaceMode
+from atoll.domain.profile.profile import Access, Profile, Repo, Scope, WorkspaceMode
 from atoll.domain.sandbox.sandbox import (
     Consumer,
     CreateSandbox,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 from atoll.domain.network.address import is_loopback, is_public
-from atoll.domain.profile.profile import NetworkMode
+from atoll.domain.network.network import NetworkMode
 
 Range = IPv4Network | IPv6Network
 

@@ -11,7 +11,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.event import Json
 from atoll.domain.network.egress import EgressRule, host_matches, read_ranges
 from atoll.domain.network.egress_rule import MAX_RULES, read_pattern, read_rules
-from atoll.domain.profile.profile import Network, NetworkMode
+from atoll.domain.network.network import Network, NetworkMode
 
 MAX_DENIED = 200
 

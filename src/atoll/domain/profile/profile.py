@@ -7,6 +7,7 @@ and field; the bundled ones are data in `atoll/profiles/`.
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from atoll.domain.network.network import Network
 from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.wall.isolation import IsolationLevel
 
@@ -40,15 +41,6 @@ class Scope(StrEnum):
     SHARED = "shared"
 
 
-class NetworkMode(StrEnum):
-    """The policies of the egress door; never an interface."""
-
-    NONE = "none"
-    LIMITED = "limited"
-    HOST_ONLY = "host-only"
-    FULL = "full"
-
-
 class RootMode(StrEnum):
     """The root directory: read-only, or with a writable layer above it that counts against the
     workspace's quota. Programs can be installed only into the latter."""
@@ -62,30 +54,6 @@ class Recording(StrEnum):
 
     OFF = "off"
     ALWAYS = "always"
-
-
-@dataclass(frozen=True, slots=True)
-class Network:
-    """The network of a profile: everything is denied by default.
-
-    `egress` lists what the door lets through: hosts, or presets by name (`pypi`, `npm`).
-    `host_ports` and private `ranges` apply in `host-only`, `ports` in `full` beside the usual ones;
-    the megabytes bound what leaves and what comes in. A sandbox's owner added `allowed` and
-    `denied` while it lived; denied hosts take precedence. At most `netlink` sockets that list
-    interfaces and routes are open at once; None takes the default.
-    """
-
-    default: str = "deny"
-    egress: tuple[str, ...] = ()
-    mode: NetworkMode = NetworkMode.LIMITED
-    host_ports: tuple[int, ...] = ()
-    ranges: tuple[str, ...] = ()
-    ports: tuple[int, ...] = ()
-    out_mb_per_hour: int | None = None
-    in_mb_per_hour: int | None = None
-    allowed: tuple[str, ...] = ()
-    denied: tuple[str, ...] = ()
-    netlink: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +162,7 @@ class Profile:
     image: str = "host"
     root: RootMode = RootMode.READ_ONLY
     isolation: IsolationLevel = IsolationLevel.CONTAINER
-    network: Network = Network()
+    network: Network = field(default_factory=Network)
     safety: Safety = Safety()
     workspace: Workspace = Workspace()
     ttl: Ttl = Ttl()

@@ -7,8 +7,9 @@ the wall they are part of, cannot. Pure.
 from dataclasses import dataclass
 
 from atoll.domain.network.egress import FULL_PORTS
+from atoll.domain.network.network import NetworkMode
 from atoll.domain.network.switch import rules_of
-from atoll.domain.profile.profile import NetworkMode, Profile, RootMode, Safety
+from atoll.domain.profile.profile import Profile, RootMode, Safety
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
 

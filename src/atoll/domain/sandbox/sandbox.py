@@ -11,8 +11,9 @@ from enum import StrEnum
 from atoll.domain.agent.resumable import AgentSeat
 from atoll.domain.files.host_mount import HostMount
 from atoll.domain.ids import OrgId, PrincipalId, SandboxId
+from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.principal import ActorKind
-from atoll.domain.profile.profile import Access, NetworkMode, Profile, Scope, WorkspaceMode
+from atoll.domain.profile.profile import Access, Profile, Scope, WorkspaceMode
 from atoll.domain.terminal.softlock import Strictness
 from atoll.domain.wall.isolation import Isolation
 

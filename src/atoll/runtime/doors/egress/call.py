@@ -12,7 +12,7 @@ from typing import Protocol
 
 from atoll.domain.network.egress import Destination, Refused
 from atoll.domain.network.host import canonical_host
-from atoll.domain.profile.profile import NetworkMode
+from atoll.domain.network.network import NetworkMode
 from atoll.runtime.doors.egress.egress import Blocked, CallHandler, Egress, OpenCall, Unreachable
 from atoll.runtime.doors.egress.pipe import CHUNK_BYTES, Pipe, Side, VolumeSpent, send_eof
 from atoll.runtime.doors.listener.responses import RefusalResponse

@@ -31,8 +31,8 @@ from atoll.domain.network.egress import (
     read_ranges,
 )
 from atoll.domain.network.host import canonical_host
+from atoll.domain.network.network import NetworkMode
 from atoll.domain.network.volume import HourlyBytes
-from atoll.domain.profile.profile import NetworkMode
 from atoll.runtime.doors.egress.pipe import Side
 from atoll.runtime.doors.listener.connection_limit import ConnectionLimit
 from atoll.runtime.doors.listener.own_address import is_own

@@ -6,8 +6,8 @@ from fastapi import APIRouter
 from pydantic import Field, StrictInt
 from starlette.responses import Response
 
+from atoll.domain.network.network import NetworkMode
 from atoll.domain.network.switch import NetworkChange, rules_of
-from atoll.domain.profile.profile import NetworkMode
 from atoll.domain.sandbox.safety_layers import layers_of, wall_of
 from atoll.domain.sandbox.sandbox import Sandbox
 from atoll.surfaces.http.body.answers import Json

@@ -8,8 +8,9 @@ from starlette.responses import Response
 
 from atoll.domain.errors import Invalid
 from atoll.domain.files.host_mount import MAX_MOUNTS, HostMount
+from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.principal import ActorKind, Principal
-from atoll.domain.profile.profile import Access, NetworkMode, Scope, WorkspaceMode
+from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
 from atoll.domain.profile.schema import workspace_mode
 from atoll.domain.sandbox.instructions import MAX_INSTRUCTIONS
 from atoll.domain.sandbox.sandbox import (

@@ -2,8 +2,9 @@
 
 from typing import Any, Literal
 
+from atoll.domain.network.network import NetworkMode
 from atoll.domain.people.principal import ActorKind
-from atoll.domain.profile.profile import Access, NetworkMode, Scope, WorkspaceMode
+from atoll.domain.profile.profile import Access, Scope, WorkspaceMode
 from atoll.domain.sandbox.lifetime import ends_soon
 from atoll.domain.sandbox.metadata import metadata_of
 from atoll.domain.sandbox.sandbox import Sandbox, SandboxRepo, State

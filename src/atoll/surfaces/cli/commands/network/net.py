@@ -6,7 +6,7 @@ import click
 
 from atoll.client.answer import Json
 from atoll.client.shapes import Network, Rule
-from atoll.domain.profile.profile import NetworkMode
+from atoll.domain.network.network import NetworkMode
 from atoll.surfaces.cli.console.invocation import Invocation, pass_invocation
 from atoll.surfaces.cli.console.options import json_option, sandbox_argument
 from atoll.surfaces.cli.console.output import clean, say, show_json, show_table
