@@ -82,23 +82,19 @@ def run(
     storage = Storage(home, os.geteuid() == 0 and image.can_mount(), engine_mounts)
     settings = read_own_settings(home)
     shared_memory = SharedMemory(wanted=settings.share_memory)
-    held = plan_confinement(home.root)
-    parts = (programs, groups, storage, control_uid, serve_runtime, held, shared_memory, settings)
-    host = HostResources(home, *parts, subordinates=_subordinates(home))
+    confined = plan_confinement(home.root)
+    parts = (programs, groups, storage, control_uid, serve_runtime, confined)
+    host = HostResources(home, *parts, shared_memory, settings, subordinates=_subordinates(home))
     uids = Reserve(Counter(home.boxes / "next-uid"))
     loop = Loop()
     server: ZygoteServer
 
-    def take_uids() -> int:
-        return uids.take(2)
-
     def ended(death: wire.Ended) -> None:
         server.broadcast(death)
 
-    boxes = Boxes(Starts(loop, host, take_uids), ended, kept, pool_size)
-    server = ZygoteServer(
-        loop, boxes, BundleImporter(home, programs, control_uid), partial(_report, host)
-    )
+    boxes = Boxes(Starts(loop, host, partial(uids.take, 2)), ended, kept, pool_size)
+    importer = BundleImporter(home, programs, control_uid)
+    server = ZygoteServer(loop, boxes, importer, partial(_report, host))
     listener = bind(str(home.socket), control_uid)
     server.listen(listener)
     if starter is not None:

@@ -39,16 +39,7 @@ def begin_stop(
     for fd in entry.inside_pidfds[:1]:
         loop.unwatch(fd)
     sandbox_id, pidfd = entry.record.sandbox_id, entry.pidfd
-    teardown = SandboxTeardown(
-        places=host.home.box(sandbox_id),
-        groups=host.groups.paths(entry.record.group_name),
-        runtime_groups=runtime_group.paths(host.groups, entry.record.group_name),
-        runtime_pidfd=pidfd,
-        inside_pidfds=entry.inside_pidfds,
-        keep=entry.keep,
-        engine_mounts=host.storage.engine_mounts,
-        remove=_remover(host, entry),
-    )
+    teardown = _teardown_of(host, entry)
     found: list[TeardownResult] = []
 
     def run_teardown(channel: socket.socket) -> None:
@@ -74,6 +65,19 @@ def begin_stop(
         ended,
     )
     os.close(child.pidfd)
+
+
+def _teardown_of(host: HostResources, entry: SandboxEntry) -> SandboxTeardown:
+    return SandboxTeardown(
+        places=host.home.box(entry.record.sandbox_id),
+        groups=host.groups.paths(entry.record.group_name),
+        runtime_groups=runtime_group.paths(host.groups, entry.record.group_name),
+        runtime_pidfd=entry.pidfd,
+        inside_pidfds=entry.inside_pidfds,
+        keep=entry.keep,
+        engine_mounts=host.storage.engine_mounts,
+        remove=_remover(host, entry),
+    )
 
 
 def _remover(host: HostResources, entry: SandboxEntry) -> Callable[[Path], str]:

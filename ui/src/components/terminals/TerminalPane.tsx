@@ -119,7 +119,7 @@ function Screen({ terminal, viewed, hidden, searching, onSearched }: ScreenProps
           ref={host}
           className="pane-screen"
           role="group"
-          aria-label={`Terminal ${terminal.name ?? terminal.argv[0] ?? ''}. Control Shift Period leaves it.`}
+          aria-label={`Terminal ${terminal.name}. Control Shift Period leaves it.`}
         />
         {hover !== null && <p className="pane-link">{hover}</p>}
         <PaneNotice status={status} refused={refused} view={view} />
