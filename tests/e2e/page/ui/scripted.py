@@ -51,6 +51,9 @@ def problem(status: int, code: str, detail: str, *, where: str | None = None) ->
     return web.json_response(body, status=status, content_type="application/problem+json")
 
 
+REPOSITORY = {"key": None, "branch": "", "from_branch": None, "path": "/workspace", "sparse": []}
+
+
 @dataclass
 class ScriptedServer:
     """What the page talks to. Tests read and change its members as they like."""
@@ -96,14 +99,39 @@ class ScriptedServer:
                 "host_uid": 1_900_000_001,
                 "init": "c",
             },
-            "repos": [],
             "owner": "person",
             "created_at": at(now - timedelta(minutes=3 * len(self.sandboxes))),
             "ready_at": at(now),
             "expires_at": at(now + timedelta(hours=3, minutes=42, seconds=30)),
             "max_expires_at": at(now + timedelta(hours=23)),
             "retained_until": None,
+            "updated_at": at(now),
+            "last_active_at": None,
+            "last_used_at": None,
+            "kept_at": None,
+            "ends_soon": False,
+            "idle_reap_seconds": None,
+            "idle_stop_seconds": None,
+            "agent_catalogue": None,
+            "workspace": {"mode": "remote-canonical", "access": "rw"},
+            "softlock": "owner",
+            "inputs": {"repo_ref": None, "compose_bundle_ref": None},
+            "setup_metadata": {
+                "instructions_ref": None,
+                "secret_refs": [],
+                "instructions": None,
+                "instructed": False,
+            },
+            "consumer": dict.fromkeys(("harness", "session_id", "run_id", "job_id"))
+            | {"actor": "adm"},
+            "reachability": {"runtime": "up", "ssh": None, "tunnel": None},
+            "metadata": {},
+            "cwd": "/workspace",
+            "exposed_secrets": [],
+            "org_id": "personal",
+            "poll_url": f"/v1/sandboxes/{sandbox_id}",
             **more,
+            "repos": [{**REPOSITORY, **repo} for repo in more.get("repos", [])],
         }
         self.terminals[sandbox_id] = {}
         self.logs[sandbox_id] = []
@@ -203,6 +231,7 @@ class ScriptedServer:
     async def _repositories(self, _: web.Request) -> web.StreamResponse:
         known = {
             "key": "ab" * 16,
+            "name": "demo",
             "repo_url": "local:demo",
             "bytes": 48_312_320,
             "fetched_at": None,
