@@ -138,11 +138,11 @@ def flags_of(value: bytes) -> list[str]:
 
 def test_key_is_locked_in_memory_and_left_out_of_cores() -> None:
     code = """
-from atoll.zygote.daemon.kernel import hold_in_memory
+from atoll.zygote.daemon.kernel import lock_in_memory
 from tests.security.kernel.test_cores import flags_of
 key = bytes(range(256)) * 40
 before = flags_of(key)
-assert hold_in_memory(key)
+assert lock_in_memory(key)
 print({"lo", "dd"} & set(before), sorted({"lo", "dd"} & set(flags_of(key))))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -41,7 +41,7 @@ LIMITS = wire.Limits(cpu_millis=400, memory_bytes=128 * 2**20, pids=24, ptys=4)
 HIDDEN = """
 import json, sys
 from atoll.testing.zygote_rig import zygote_rig
-from atoll.wire import zygote as wire
+from atoll.wire.zygote import messages as wire
 with zygote_rig() as rig:
     report = rig.ask(wire.Report())
     box = rig.start("sb_bare", env=(("PATH", "/usr/bin:/bin"),), limits=wire.Limits(pids=24))
