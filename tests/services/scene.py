@@ -204,7 +204,7 @@ class Scene:
 
     async def until(self, sandbox: Sandbox, state: str) -> Sandbox:
         """The sandbox once it is in `state`."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             with self.bus.listen(f"sandbox:{sandbox.id}") as listener:
                 while (now := await self.sandboxes.get(LOCAL_PERSON, sandbox.id)).state != state:
                     await listener.wait()

@@ -251,9 +251,10 @@ async def test_background_job_holding_the_terminal_delays_the_end_by_the_grace_o
 async def test_delete_ends_a_tree_that_ignores_hangup_and_is_idempotent() -> None:
     async with runtime() as rt:
         terminal = await rt.open(
-            "sh", "-c", "trap '' HUP TERM; setsid sleep 100 & while :; do sleep 1; done"
+            "sh", "-c", "trap '' HUP TERM; setsid sleep 100 & echo deaf; while :; do sleep 1; done"
         )
         async with rt.attach(terminal) as seat:
+            await seat.until_bytes(b"deaf")
             assert (await rt.call("DELETE", f"/sessions/{terminal}?grace=0.2"))[0] == 204
             assert (await seat.until(Exited)).signal == "KILL"
         assert (await rt.call("DELETE", f"/sessions/{terminal}"))[0] == 204

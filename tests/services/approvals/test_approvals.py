@@ -79,7 +79,7 @@ def runs(s: Scene, *argv: str, ask_id: str = "ask_c") -> None:
 async def collected(s: Scene) -> None:
     """Return when the control plane has taken in all of the journal."""
     last = len(s.runtime.journal)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while f'{{"n":{last}}}'.encode() not in [
             call.body for call in s.runtime.calls if call.path == "/journal/ack"
         ]:
@@ -157,7 +157,7 @@ async def test_same_question_is_put_once_and_counted() -> None:
 async def test_flood_of_questions_is_cut() -> None:
     async with scene() as s:
         _, secret = await begun(s)
-        for number in range(1000):
+        for number in range(200):
             wants(s, secret, host=f"h{number}.example.com")
         assert len(await asked(s)) == MAX_PENDING
 
