@@ -1,4 +1,4 @@
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from atoll.domain.errors import Invalid
 from atoll.domain.ids import SandboxId
 from atoll.domain.sandbox.sandbox import SandboxRepo
 from atoll.domain.wall.isolation import Isolation, IsolationLevel
-from atoll.ports import MetadataFiles, Reachability, RuntimeClient
+from atoll.ports import Reachability, RuntimeClient
 from atoll.services.library.workspaces import Workspaces
 from atoll.testing import (
     AgentLayersContract,
@@ -83,9 +83,9 @@ class TestHomeMetadata(MetadataFilesContract):
     def files(self, tmp_path: Path) -> HomeMetadata:
         return HomeMetadata(tmp_path / "sandboxes")
 
-    def read(self, files: MetadataFiles, sandbox_id: SandboxId) -> bytes:
-        assert isinstance(files, HomeMetadata)
-        return (files._folder / sandbox_id / FILE).read_bytes()
+    @pytest.fixture
+    def read(self, tmp_path: Path) -> Callable[[SandboxId], bytes]:
+        return lambda sandbox_id: (tmp_path / "sandboxes" / sandbox_id / FILE).read_bytes()
 
 
 class TestHttpRuntimeClients(RuntimeClientsContract):
