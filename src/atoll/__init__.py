@@ -1,3 +1,3 @@
-"""Atoll gives every coding agent its own sandbox and every person a seat at its terminal."""
+"""Atoll gives every coding agent its own sandbox and every person access to its terminal."""
 
 __version__ = "0.1.0"

@@ -15,12 +15,12 @@ Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One JSON object. `value` is what the server sent, unchanged."""
+    """JSON object of a response. `value` is what the server sent, unchanged."""
 
     value: Mapping[str, Json]
 
     def text(self, name: str, default: str = "") -> str:
-        """A string field; `default` when it is absent or null. Raises `Failed`."""
+        """Return a string field; `default` when it is absent or null. Raises `Failed`."""
         found = self.value.get(name)
         if found is None:
             return default
@@ -29,7 +29,7 @@ class Answer:
         return found
 
     def number(self, name: str, default: int = 0) -> int:
-        """A whole number; `default` when it is absent or null. Raises `Failed`."""
+        """Return a whole number; `default` when it is absent or null. Raises `Failed`."""
         found = self.value.get(name)
         if found is None:
             return default
@@ -38,22 +38,22 @@ class Answer:
         return int(found)
 
     def flag(self, name: str) -> bool:
-        """True only for a literal true."""
+        """Return a boolean field; True only for a literal true."""
         return self.value.get(name) is True
 
     def child(self, name: str) -> "Answer":
-        """An object field; an empty answer when it is absent or null. Raises `Failed`."""
+        """Return an object field; an empty answer when it is absent or null. Raises `Failed`."""
         found = self.value.get(name)
         if found is None:
             return Answer({})
         return answer(found, name)
 
     def children(self, name: str) -> list["Answer"]:
-        """A list of objects; empty when absent or null. Raises `Failed`."""
+        """Return a list of objects; empty when absent or null. Raises `Failed`."""
         return [answer(item, name) for item in self._list(name)]
 
     def texts(self, name: str) -> list[str]:
-        """A list of strings; empty when absent or null. Raises `Failed`."""
+        """Return a list of strings; empty when absent or null. Raises `Failed`."""
         found = self._list(name)
         return [item if isinstance(item, str) else str(item) for item in found]
 
@@ -67,7 +67,7 @@ class Answer:
 
 
 def answer(value: Json, what: str = "the answer") -> Answer:
-    """`value` as an object. Raises `Failed` when it is something else."""
+    """Return `value` as an object. Raises `Failed` when it is something else."""
     if not isinstance(value, Mapping):
         raise _odd(what, "an object", value)
     return Answer(value)

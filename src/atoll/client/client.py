@@ -14,10 +14,10 @@ from atoll.client.transport import Transport
 
 
 class Client:
-    """One control plane. Every call raises the classes of `atoll.domain.errors`."""
+    """Client of one control plane. Every call raises the classes of `atoll.domain.errors`."""
 
     def __init__(self, locate: Callable[[], Server]) -> None:
-        """`locate` is called at each request: a restarted server may have another port."""
+        """Connect by `locate`, called at each request: a restarted server may have another port."""
         self.transport = Transport(locate)
         self.sandboxes = Sandboxes(self.transport)
         self.terminals = Terminals(self.transport)

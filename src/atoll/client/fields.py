@@ -32,7 +32,7 @@ S = TypeVar("S", bound=Shape)
 
 
 class Field(Generic[T]):
-    """One field of a shape, under its own name. Reading it raises `Failed` for a wrong type."""
+    """Field of a shape, under its own name. Reading it raises `Failed` for a wrong type."""
 
     def __init__(self, read: Callable[[Answer, str], T]) -> None:
         self._read = read

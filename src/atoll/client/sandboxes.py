@@ -117,7 +117,7 @@ class Shares:
 
 
 class KeptFiles:
-    """What the server keeps of sandboxes that were destroyed or recreated."""
+    """Files the server keeps of sandboxes that were destroyed or recreated."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport

@@ -1,4 +1,4 @@
-"""Where the control plane is and with which token to speak to it.
+"""Address of the control plane, and the token to speak to it with.
 
 Environment first (`ATOLL_URL`, `ATOLL_TOKEN`), else what `atoll up` left in `ATOLL_HOME`.
 The token of the home goes only to the server of that home: pointing `ATOLL_URL` at
@@ -34,7 +34,7 @@ class Server:
 
 
 def home_of(environ: Mapping[str, str]) -> Path:
-    """`$ATOLL_HOME`, else `atoll` in the XDG state folder."""
+    """Return `$ATOLL_HOME`, else `atoll` in the XDG state directory."""
     named = environ.get("ATOLL_HOME")
     if named:
         return Path(named).expanduser()
@@ -43,8 +43,9 @@ def home_of(environ: Mapping[str, str]) -> Path:
 
 
 def find_server(environ: Mapping[str, str]) -> Server:
-    """The server to speak to. Raises `Unavailable` (none runs), `Unauthenticated` (no token),
-    `Forbidden` (a token others can read, or one that would travel in clear), `Invalid` (URL)."""
+    """Return the server to speak to. Raises `Unavailable` (none runs), `Unauthenticated` (no
+    token), `Forbidden` (a token others can read, or one that would travel in clear), `Invalid`
+    (URL)."""
     home = home_of(environ)
     local = _running_url(home)
     url = environ.get("ATOLL_URL") or local
@@ -106,8 +107,8 @@ def _home_token(home: Path, *, ours: bool) -> str:
 
 
 def _read_note(path: Path) -> tuple[bytes, os.stat_result]:
-    """A small file the control plane wrote. It may be a link or a pipe by now, which would make
-    a more powerful caller send a file of its own, or wait for ever: neither is followed."""
+    """Return a small file the control plane wrote. It may be a link or a pipe by now, which would
+    make a more powerful caller send a file of its own, or wait for ever: neither is followed."""
     with os.fdopen(os.open(path, _READ), "rb") as file:
         found = os.fstat(file.fileno())
         return (file.read(MAX_NOTE_BYTES) if stat.S_ISREG(found.st_mode) else b""), found

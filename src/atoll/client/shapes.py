@@ -1,4 +1,4 @@
-"""What the API sends, as far as a client reads it: one shape for each kind of object.
+"""Responses of the API, as far as a client reads them: one shape for each kind of object.
 
 `docs/openapi.json` is the contract; a test finds the fields of each shape in one of its schemas.
 """
@@ -15,7 +15,7 @@ class ProfileName(Shape):
 
 
 class Isolation(Shape):
-    """How a sandbox is isolated."""
+    """Isolation of a sandbox."""
 
     level = fields.text()
     mechanism = fields.text()
@@ -43,7 +43,7 @@ class Setup(Shape):
 
 
 class Workspace(Shape):
-    """How a sandbox holds its workspace."""
+    """Workspace of a sandbox."""
 
     mode = fields.text()
 
@@ -116,7 +116,7 @@ class WallPart(Shape):
 
 
 class Safety(Shape):
-    """What protects one sandbox."""
+    """Safety layers of one sandbox."""
 
     layers = fields.many(Layer)
     wall = fields.many(WallPart)
@@ -131,7 +131,7 @@ class Process(Shape):
 
 
 class Usage(Shape):
-    """What a runtime takes."""
+    """Resources a runtime uses."""
 
     memory_bytes = fields.number()
     most_memory_bytes = fields.number()
@@ -140,7 +140,7 @@ class Usage(Shape):
 
 
 class Processes(Shape):
-    """What commands left running."""
+    """Processes that commands left running."""
 
     processes = fields.many(Process)
     more = fields.flag()
@@ -158,7 +158,7 @@ class Rule(Shape):
 
 
 class Network(Shape):
-    """What a sandbox may reach."""
+    """Destinations a sandbox may reach."""
 
     mode = fields.text()
     rules = fields.many(Rule)
@@ -201,7 +201,7 @@ class Kept(Shape):
 
 
 class KeptList(Shape):
-    """Everything kept."""
+    """Kept files of all sandboxes."""
 
     kept = fields.many(Kept)
 

@@ -1,4 +1,4 @@
-"""What the API sends of the inside of a sandbox: terminals, agents, commands, files, events."""
+"""Responses about the inside of a sandbox: terminals, agents, commands, files, events."""
 
 from atoll.client import fields
 from atoll.client.fields import Shape
@@ -85,7 +85,7 @@ class Match(Shape):
 
 
 class Matches(Shape):
-    """What a search found."""
+    """Results of a search."""
 
     matches = fields.many(Match)
     complete = fields.flag()

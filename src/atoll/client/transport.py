@@ -34,8 +34,8 @@ Pairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request. `body` is whole or a stream; `timeout` is the longest silence in seconds,
-    None for a stream that may be quiet for ever."""
+    """Request of the client. `body` is whole or a stream; `timeout` is the longest silence in
+    seconds, None for a stream that may be quiet for ever."""
 
     method: str
     path: str
@@ -46,26 +46,26 @@ class Call:
 
 
 def at(*segments: str) -> str:
-    """`/v1/…` with every segment quoted, so that a name can never become a path. Raises `Invalid`
-    for an empty one, which would name what is above it."""
+    """Return `/v1/…` with every segment quoted, so that a name can never become a path. Raises
+    `Invalid` for an empty segment, which would name its parent."""
     if "" in segments:
         raise Invalid("a name or id is empty: give one (`atoll list` shows the names)")
     return "/v1/" + "/".join(quote(segment, safe="") for segment in segments)
 
 
 def get(*segments: str, query: Pairs = ()) -> Call:
-    """A GET below `/v1`."""
+    """Return a GET below `/v1`."""
     return Call("GET", at(*segments), query)
 
 
 def post(*segments: str, value: Json = None, query: Pairs = ()) -> Call:
-    """A POST below `/v1` with a JSON body."""
+    """Return a POST below `/v1` with a JSON body."""
     body = json.dumps({} if value is None else value).encode()
     return Call("POST", at(*segments), query, (("Content-Type", "application/json"),), body)
 
 
 def put(*segments: str, value: Json) -> Call:
-    """A PUT below `/v1` with a JSON body."""
+    """Return a PUT below `/v1` with a JSON body."""
     body = json.dumps(value).encode()
     return Call("PUT", at(*segments), (), (("Content-Type", "application/json"),), body)
 
@@ -81,11 +81,11 @@ class Stream:
         self._left = int(length) if length.isdecimal() else None
 
     def header(self, name: str) -> str | None:
-        """A header of the answer."""
+        """Return a header of the answer."""
         return self._response.getheader(name)
 
     def read(self, size: int = 65536) -> bytes:
-        """What has come, at most `size` bytes; empty at the end. Raises `Unavailable`."""
+        """Return at most `size` bytes as they came; empty at the end. Raises `Unavailable`."""
         with _translated():
             data = self._response.read1(size)
         if self._left is not None:
@@ -95,8 +95,8 @@ class Stream:
         return data
 
     def lines(self) -> Iterator[bytes]:
-        """Lines without their end. Raises `Unavailable` when the stream breaks off,
-        `Failed` for a line beyond `LINE_BYTES`."""
+        """Yield lines without their end. Raises `Unavailable` when the stream breaks off, `Failed`
+        for a line beyond `LINE_BYTES`."""
         while True:
             with _translated():
                 line = self._response.readline(LINE_BYTES)
@@ -111,7 +111,7 @@ class Transport:
     """The control plane's HTTP API. Every method raises the classes of `atoll.domain.errors`."""
 
     def __init__(self, locate: Callable[[], Server]) -> None:
-        """`locate` is asked at each request: a restarted server may have another port."""
+        """Ask `locate` for the server at each request: a restarted server may have another port."""
         self._locate = locate
 
     @property
@@ -155,7 +155,7 @@ class Transport:
             connection.close()
 
     def pages(self, call: Call, name: str) -> Iterator[Answer]:
-        """Every item of a list that comes in pages, in order."""
+        """Yield every item of a list that comes in pages, in order."""
         cursor = ""
         while True:
             query = call.query + ((("cursor", cursor),) if cursor else ())
@@ -167,7 +167,7 @@ class Transport:
 
 
 def problem_of(status: int, body: bytes) -> AtollError:
-    """The error a problem document (RFC 9457) stands for; works without one, too."""
+    """Return the error a problem document (RFC 9457) stands for; works without one, too."""
     kind = kind_of(status)
     try:
         document = answer(json.loads(body))

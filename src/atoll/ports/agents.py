@@ -1,4 +1,4 @@
-"""Where an agent's program and its first configuration come from.
+"""Sources of an agent's program and its first configuration.
 
 Layers are installed once per version and mounted read-only. `AgentLayers` is the control
 plane's view and installs nothing; `AgentShelf` is that of the person who owns the home.
@@ -13,7 +13,7 @@ from atoll.ports.extension import Mount
 
 
 class AgentLayers(Protocol):
-    """Knows the agents a host offers."""
+    """Agents that a host offers."""
 
     async def mounts_for(self, agent: str) -> tuple[Mount, ...]:
         """Return the read-only layers of `agent` (`name` or `name@version`). Raises `Invalid`
@@ -30,8 +30,8 @@ class AgentConfigs(Protocol):
     """Configuration that a person gives the agents of one sandbox, beside the seeds."""
 
     async def config_for(self, name: str) -> tuple[Seed, ...]:
-        """Files for the home of the sandbox called `name`, laid over what is there at each
-        start; mostly none. Raises `Invalid`, `LimitReached`."""
+        """Return the files for the home of the sandbox called `name`, mostly none. They are written
+        at each start over what is there. Raises `Invalid`, `LimitReached`."""
         ...
 
 
@@ -74,7 +74,7 @@ class AgentShelf(Protocol):
         headway: Callable[[int, int], None] | None = None,
     ) -> Layer:
         """Install `version` (None: the pinned one), whole or not at all; one that is there is
-        left as it is. `report` hears what happens, a line at a time; `headway`
+        left as it is. `report` receives what happens, a line at a time; `headway`
         instead of some of it, twice a second: bytes so far, bytes expected (0: nobody knows).
         Raises `NotFound`, `Invalid`, `Forbidden` (the home is somebody else's), `Conflict`
         (another install is going on), `Failed` with the registry's last words."""

@@ -10,7 +10,7 @@ from typing import Protocol
 
 
 class Listener(Protocol):
-    """One who waits."""
+    """Subscription of one waiting reader."""
 
     async def wait(self) -> None:
         """Return once something was announced since the last return (or since listening)."""
@@ -21,7 +21,7 @@ class Bus(Protocol):
     """Announcements by stream name (`sandbox:<id>`, `auth`, …)."""
 
     def announce(self, streams: Iterable[str]) -> None:
-        """These streams have new events. Never waits."""
+        """Report that these streams have new events. Never waits."""
         ...
 
     def listen(self, stream: str | None = None) -> AbstractContextManager[Listener]:

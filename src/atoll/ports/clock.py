@@ -8,7 +8,7 @@ class Clock(Protocol):
     """Wall time for records, and a wait that tests can turn forward."""
 
     def now(self) -> datetime:
-        """The present, timezone-aware UTC."""
+        """Return the present, timezone-aware UTC."""
         ...
 
     async def sleep_until(self, deadline: datetime) -> None:

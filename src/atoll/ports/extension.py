@@ -46,7 +46,7 @@ class Provision:
     repeating it re-attaches to what is there. `fresh` first drops the kept workspace. `cwd` is
     where processes start unless they say otherwise; it may come to be only later. `host_mounts`
     are folders of the host that were allowed: the backend judges them again. `agents` are the names
-    its runtime starts agents by, None all that the backend knows. `report` hears
+    its runtime starts agents by, None all that the backend knows. `report` receives
     what takes long (an image fetched, built), a line at a time. With `maintenance_seconds`
     the environment is brought up only to read what it keeps: its runtime gets no key and no agent,
     ends by itself after so long without a request, and that end is reported by nobody. Any other
@@ -79,7 +79,7 @@ class Handle:
 
 @dataclass(frozen=True, slots=True)
 class Reachability:
-    """How to reach the runtime: `address` is `unix:/path` or `http(s)://host:port`."""
+    """Address of a runtime: `unix:/path` or `http(s)://host:port`."""
 
     address: str
     isolation: Isolation
@@ -155,8 +155,8 @@ class Extension(Protocol):
 
 
 MakeExtension: TypeAlias = Callable[[ExtensionSetup], Extension]
-"""What an entry point of the group `atoll.extensions` names. It opens nothing that must be closed
-unless the extension is `Closable`, and raises `Invalid` or `Failed` with what is missing."""
+"""Type of what an entry point of the group `atoll.extensions` names. It opens nothing that must be
+closed unless the extension is `Closable`. It raises `Invalid` or `Failed` with what is missing."""
 
 
 @runtime_checkable
@@ -216,5 +216,5 @@ class Pauses(Protocol):
         ...
 
     async def resume(self, handle: Handle) -> None:
-        """Thaw; idempotent."""
+        """Thaw the sandbox; idempotent."""
         ...

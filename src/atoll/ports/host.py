@@ -1,4 +1,4 @@
-"""The Host port: what the command line needs of the machine it stands on.
+"""The Host port: what the command line needs of the machine it runs on.
 
 Starting and ending Atoll here, installing agents, and saying what walls this machine can
 build. Everything else the command line does goes through the HTTP API.
@@ -17,7 +17,7 @@ Level = Literal["ok", "warn", "fail"]
 
 @dataclass(frozen=True, slots=True)
 class UpOptions:
-    """What `atoll up` was asked. `home` is absolute; `port` 0 takes any free one."""
+    """Options of `atoll up`. `home` is absolute; `port` 0 takes any free one."""
 
     home: Path
     port: int = 0
@@ -26,8 +26,8 @@ class UpOptions:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing about this machine: `ok`; `warn`, a limit sandboxes will lack; `fail`, no safe
-    sandbox is possible. `fix` says what to do, empty when nothing is needed."""
+    """Result of one check of this machine: `ok`; `warn`, a limit sandboxes will lack; `fail`, no
+    safe sandbox is possible. `fix` says what to do, empty when nothing is needed."""
 
     name: str
     level: Level
@@ -36,7 +36,8 @@ class Finding:
 
 
 class Host(Protocol):
-    """This machine. Raises `Failed` with what is missing, `Unavailable` to try again."""
+    """The machine this process runs on. Raises `Failed` with what is missing, `Unavailable` to try
+    again."""
 
     def up(self, options: UpOptions) -> NoReturn:
         """Make sure the zygote runs, then become the control plane: the same process, in the
@@ -50,17 +51,18 @@ class Host(Protocol):
         ...
 
     def doctor(self, home: Path) -> Sequence[Finding]:
-        """Look; change nothing."""
+        """Check the machine without changing anything."""
         ...
 
     def agents(self, home: Path) -> AgentShelf:
-        """The agents installed in `home`, which need not exist yet."""
+        """Return the agents installed in `home`, which need not exist yet."""
         ...
 
     def images(self, home: Path) -> ImageShelf:
-        """The roots unpacked in `home`, which need not exist yet."""
+        """Return the roots unpacked in `home`, which need not exist yet."""
         ...
 
     def builder(self, home: Path) -> ImageBuilder:
-        """What builds the Dockerfiles of `home`. Raises `Invalid` for settings that are wrong."""
+        """Return the builder of the Dockerfiles of `home`. Raises `Invalid` for settings that are
+        wrong."""
         ...

@@ -26,10 +26,10 @@ class Tree:
 
 
 class Trees(Protocol):
-    """What is there."""
+    """File trees of the images that are installed."""
 
     async def find(self, image: str) -> Tree:
-        """The tree of a profile's `image`. Raises `Invalid` with how to get it."""
+        """Return the tree of a profile's `image`. Raises `Invalid` with how to get it."""
         ...
 
 
@@ -37,7 +37,7 @@ class ImageShelf(Protocol):
     """The trees of a home. Blocking; never used by a process that serves sandboxes."""
 
     def list(self) -> Sequence[Tree]:
-        """Every tree, by name."""
+        """Return every tree, by name."""
         ...
 
     def take(self, name: str, source: Path, report: Callable[[str], None]) -> Tree:

@@ -15,15 +15,16 @@ TREE = "tree.tar"
 
 
 def bundle_name(repo: int) -> str:
-    """The name of the bundle of repository number `repo`."""
+    """Return the name of the bundle of repository number `repo`."""
     return f"commits-{repo}.bundle"
 
 
 @dataclass(frozen=True, slots=True)
 class KeptWorktree:
-    """One kept worktree: `path` is its folder on the server, with `tree.tar` and for each number
-    in `bundles` a bundle of commits. `bytes` is what they take together. `generation` is
-    the one whose work a recreate saved, else None; `tree` tells whether `tree.tar` is there."""
+    """Kept worktree of a sandbox that is gone. `path` is its directory on the server, with
+    `tree.tar` and a bundle of commits for each number in `bundles`. `bytes` is their total size.
+    `generation` is the one whose work a recreate saved, else None; `tree` is True when `tree.tar`
+    is there."""
 
     id: str
     org_id: OrgId
@@ -59,19 +60,19 @@ class KeptShelf(Protocol):
     """Every kept worktree of this host. Raises `NotFound`, `Failed`."""
 
     def draft(self, kept_id: str) -> AbstractAsyncContextManager[KeptDraft]:
-        """A place for a new one."""
+        """Return a place for a new one."""
         ...
 
     async def list(self) -> tuple[KeptWorktree, ...]:
-        """All of them, newest first."""
+        """Return all of them, newest first."""
         ...
 
     async def find(self, kept_id: str) -> KeptWorktree:
-        """One by its id. Raises `NotFound`."""
+        """Return one kept worktree by its id. Raises `NotFound`."""
         ...
 
     def read(self, kept_id: str, name: str) -> AsyncIterator[bytes]:
-        """The bytes of one file of it. Raises `NotFound`."""
+        """Return the bytes of one file of it. Raises `NotFound`."""
         ...
 
     async def remove(self, kept_id: str) -> None:

@@ -6,11 +6,11 @@ from atoll.domain.people.login import LoginBook
 
 
 class LoginBooks(Protocol):
-    """Keeps one book so that a restart leaves people logged in."""
+    """Storage of one book, so that a restart leaves people logged in."""
 
     async def load(self) -> LoginBook:
-        """The kept book, or an empty one. An unreadable book is an empty one: everybody
-        logs in again."""
+        """Return the kept book, or an empty one. An unreadable book is an empty one: everybody logs
+        in again."""
         ...
 
     async def save(self, book: LoginBook) -> None:

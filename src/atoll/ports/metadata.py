@@ -7,7 +7,7 @@ from atoll.domain.ids import SandboxId
 
 
 class MetadataFiles(Protocol):
-    """One document for each sandbox. Everything raises `Failed`, and may be repeated."""
+    """Metadata documents, one for each sandbox. Methods raise `Failed`, and may be repeated."""
 
     async def put(self, sandbox_id: SandboxId, document: bytes) -> None:
         """Replace a sandbox's document, whole or not at all."""

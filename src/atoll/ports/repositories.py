@@ -34,7 +34,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A full ref name and the commit it stands at."""
+    """A full ref name and the commit it names."""
 
     name: str
     commit: str
@@ -56,7 +56,7 @@ class ImportJob:
 
 
 class Importer(Protocol):
-    """Lets git read a bundle somebody else made, where that can do no harm: without network and,
+    """Reader of bundles that somebody else made, by a git that can do no harm: without network and,
     as root, as a uid that owns nothing. Each call has another uid."""
 
     async def run(self, job: ImportJob) -> None:
@@ -66,7 +66,7 @@ class Importer(Protocol):
 
 
 class Intake(Protocol):
-    """One incoming bundle, in a scratch folder of its own that goes when its context ends."""
+    """Incoming bundle in a scratch directory of its own, removed when its context ends."""
 
     @property
     def bundle(self) -> Path:
@@ -75,20 +75,20 @@ class Intake(Protocol):
 
     @property
     def size(self) -> int:
-        """Its length so far, in bytes."""
+        """Length so far, in bytes."""
         ...
 
     def write(self, chunk: bytes) -> None:
-        """Append. Raises `LimitReached` past the size cap."""
+        """Append bytes. Raises `LimitReached` past the size cap."""
         ...
 
     def read(self) -> AsyncIterator[bytes]:
-        """Its bytes from the start."""
+        """Return the bytes of the bundle from the start."""
         ...
 
     async def verify(self, into: Stored | None) -> tuple[Ref, ...]:
-        """The bundle's branches, after an `Importer` checked every object against what `into`
-        already has. Raises as `Importer.run`; `Invalid` when it holds no branch."""
+        """Return the bundle's branches, after an `Importer` checked every object against what
+        `into` already has. Raises as `Importer.run`; `Invalid` when it holds no branch."""
         ...
 
 
@@ -99,11 +99,12 @@ class RepositoryShelf(Protocol):
     answer), `Failed`."""
 
     async def list(self) -> tuple[Stored, ...]:
-        """All of them, by key."""
+        """Return all of them, by key."""
         ...
 
     async def find(self, key: str) -> Stored:
-        """One by its key (`github.com/owner/repo`, or a local key). Raises `NotFound`."""
+        """Return a repository by its key (`github.com/owner/repo`, or a local key). Raises
+        `NotFound`."""
         ...
 
     async def fetch(self, remote: Remote, report: Report) -> Stored:
@@ -111,16 +112,16 @@ class RepositoryShelf(Protocol):
         ...
 
     async def refs(self, stored: Stored) -> tuple[Ref, ...]:
-        """Its branches and tags; the branch HEAD stands for comes first."""
+        """Return branches and tags; the branch HEAD names comes first."""
         ...
 
     async def have(self, stored: Stored, commits: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of `commits` that are here with everything they stand on."""
+        """Return those of `commits` that the server already has with all their ancestors."""
         ...
 
     async def has_file(self, stored: Stored, commit: str, path: str) -> bool:
-        """Whether the tree of a commit has a file at `path`; links within the tree are followed.
-        A link that leads out of it counts as a file."""
+        """Report whether the tree of a commit has a file at `path`; links within the tree are
+        followed. A link that leads out of it counts as a file."""
         ...
 
     @property
@@ -129,7 +130,7 @@ class RepositoryShelf(Protocol):
         ...
 
     def intake(self) -> AbstractAsyncContextManager[Intake]:
-        """A place for one incoming bundle."""
+        """Return a place for one incoming bundle."""
         ...
 
     async def take(self, intake: Intake | None, into: Stored, refs: tuple[Ref, ...]) -> None:
@@ -142,10 +143,11 @@ class LocalShelf(Protocol):
     """The part of a shelf that keeps uploaded checkouts."""
 
     async def place(self, source: LocalSource, org_id: OrgId) -> Stored:
-        """The repository of a checkout, made empty at first. Raises `Forbidden` when its key
+        """Return the repository of a checkout, made empty at first. Raises `Forbidden` when its key
         belongs to another organization."""
         ...
 
     async def settle(self, stored: Stored, head: str | None) -> Stored:
-        """After an upload: HEAD becomes branch `head` (None keeps it); size and time are anew."""
+        """Update the repository after an upload: HEAD becomes branch `head` (None keeps it); size
+        and time are read again."""
         ...

@@ -25,10 +25,10 @@ class RuntimeStream:
 
 
 class Channel(Protocol):
-    """One side of a WebSocket: bytes are binary frames, str text frames."""
+    """End of a WebSocket: bytes are binary frames, str text frames."""
 
     def __aiter__(self) -> AsyncIterator[bytes | str]:
-        """Frames until the peer closes."""
+        """Yield frames until the peer closes."""
         ...
 
     async def send(self, frame: bytes | str) -> None:
@@ -46,11 +46,12 @@ class Channel(Protocol):
 
 
 class Tether(Protocol):
-    """What remains of a client's connection that was handed to a runtime: whoever holds it
-    answers for the client, whom the runtime closes when it is let go."""
+    """Socket link to a runtime that holds one handed-over connection. Its holder answers for the
+    client; the runtime closes the client when the link is released."""
 
     async def seated(self) -> bool:
-        """Whether the client, who is not there yet, has its seat; False when it gets none."""
+        """Report whether a client that is not connected yet was admitted; False when it was
+        refused."""
         ...
 
     def hand(self, client: int) -> None:
@@ -60,15 +61,15 @@ class Tether(Protocol):
         ...
 
     async def ended(self) -> None:
-        """Return once the runtime has let go: the client left, or was closed."""
+        """Return once the runtime has released the client: it left, or was closed."""
         ...
 
     def close(self, code: int, reason: str) -> None:
-        """Have the client closed with this code, soon; never waits."""
+        """Ask the runtime to close the client with this code; never waits."""
         ...
 
     def let_go(self) -> None:
-        """Give up what is left."""
+        """Close the link."""
         ...
 
 
@@ -94,16 +95,16 @@ class RuntimeClient(Protocol):
     def tether(
         self, path: str, query: tuple[tuple[str, str], ...] = ()
     ) -> AbstractAsyncContextManager[Tether | None]:
-        """Ask for a seat that a client's own connection can be handed to; None where there is
+        """Ask for an attach session to hand a client's own connection to; None where there is
         none this way. Leaving gives up one that was handed nothing; else its holder does."""
         ...
 
 
 class RuntimeClients(Protocol):
-    """Hands out clients by address and keeps their connections."""
+    """Clients by address, with their connections."""
 
     def client(self, reach: Reachability) -> RuntimeClient:
-        """The client of one runtime; cheap, does not connect."""
+        """Return the client of one runtime; cheap, does not connect."""
         ...
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What a runtime is born with: everything it needs, handed over by whoever forked it.
+"""Start parameters of a runtime: everything it needs, handed over by the process that forked it.
 
 No file is looked up and no setting read afterwards. Descriptors belong to the runtime.
 """
@@ -15,7 +15,7 @@ JOURNAL_BYTES = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """How an agent is driven by programs (`domain.agent.agent.Machine`)."""
+    """Protocol and argv by which programs drive an agent (`domain.agent.agent.Machine`)."""
 
     protocol: str
     argv: tuple[str, ...]
@@ -26,7 +26,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class WatchFile:
-    """A file that makes an agent tell of its turns (`domain.agent.agent.WatchFile`)."""
+    """A file that makes an agent report its turns (`domain.agent.agent.WatchFile`)."""
 
     suffix: str
     content: str
@@ -51,7 +51,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class RuntimeBoot:
-    """One runtime.
+    """Start parameters of one runtime.
 
     `listener` is a bound, listening unix or TCP socket; with a `token`, every request must
     bear it. `control` is the SEQPACKET socket to the init, `init` how the sandbox names that
@@ -62,7 +62,7 @@ class RuntimeBoot:
     names upstream URLs by provider where they differ from the keys' own. `settle` is called
     whenever the runtime has had nothing to do for a while, and gives memory back. With
     `idle_end_seconds` the runtime ends by itself after so long without a request. `own_usage`
-    tells what the runtime itself takes (None: nobody counts it).
+    reports the runtime's own use (None: nobody counts it).
     """
 
     sandbox_id: str
@@ -89,4 +89,4 @@ class RuntimeBoot:
 
 Stand = Callable[[], RuntimeBoot]
 """Called once, as soon as a runtime has nothing else left to prepare: waits until its sandbox
-stands and has a name, and raises what kept it from standing."""
+runs and has a name, and raises what kept it from running."""

@@ -10,11 +10,11 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class ProcessSpec:
-    """What to run inside. `env` is the whole environment, not an addition. `stdin`, `stdout`
-    and `stderr` are descriptors of this process; the spawner duplicates, never closes them.
-    With `tty` the process becomes session leader with `stdin` as its controlling terminal; with
-    `lead` too, the foreground job of a leader that is no shell: stopping it leaves the terminal
-    quiet, and the leader ends as it ends."""
+    """Process to start inside. `env` is the whole environment, not an addition. `stdin`, `stdout`
+    and `stderr` are descriptors of this process; the spawner duplicates, never closes them. With
+    `tty` the process becomes session leader with `stdin` as its controlling terminal. With `lead`
+    too, it becomes the foreground job of a leader that is no shell: a stop of the process leaves
+    the terminal quiet, and the leader ends as the process ends."""
 
     argv: tuple[str, ...]
     env: tuple[tuple[str, str], ...]
@@ -28,7 +28,7 @@ class ProcessSpec:
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """How a process ended: exactly one of `code` (0-255) and `signal` is set."""
+    """End of a process: exactly one of `code` (0-255) and `signal` is set."""
 
     code: int | None
     signal: int | None
@@ -56,7 +56,7 @@ class LeftRunning:
 
 @dataclass(frozen=True, slots=True)
 class Leftovers:
-    """What programs left running; `more` when there are more than are listed."""
+    """Processes that programs left running; `more` when there are more than are listed."""
 
     processes: tuple[LeftRunning, ...]
     more: bool
@@ -67,11 +67,11 @@ class Process(Protocol):
 
     @property
     def pid(self) -> int:
-        """Its pid inside."""
+        """Process id inside the sandbox."""
         ...
 
     async def wait(self) -> Exit:
-        """Its end; may be awaited by many, and after the fact."""
+        """Wait for the end and return it; may be awaited by many, and after the fact."""
         ...
 
     async def signal(self, number: int, *, tree: bool = False) -> None:
@@ -81,7 +81,8 @@ class Process(Protocol):
 
 
 class Spawner(Protocol):
-    """Raises `Invalid` (no such program or directory, named), `Unavailable` (the wall is gone)."""
+    """Starter of processes inside. Raises `Invalid` (no such program or directory, named),
+    `Unavailable` (the wall is gone)."""
 
     async def spawn(self, spec: ProcessSpec) -> Process:
         """Start a process; returns once it runs or its exec has failed."""
@@ -98,7 +99,7 @@ class Spawner(Protocol):
         ...
 
     def tool(self, *args: str) -> tuple[str, ...]:
-        """The argv that runs the init binary in one of its tree modes (`list`, `tar`, …)."""
+        """Return the argv that runs the init binary in one of its tree modes (`list`, `tar`, …)."""
         ...
 
     async def left_running(self) -> Leftovers:

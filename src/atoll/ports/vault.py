@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 Binding = Sequence[str]
-"""What a sealed value belongs to, word by word; it opens for exactly these."""
+"""Words a sealed value is bound to; it opens only with exactly these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,24 +22,25 @@ class Sealed:
 
 
 class Vault(Protocol):
-    """Raises `Failed` (code `vault_sealed`) for what does not open: another binding, changed
-    bytes, a master key this vault does not have. No message ever holds a value."""
+    """Encryption of values at rest. Raises `Failed` (code `vault_sealed`) for what does not open:
+    another binding, changed bytes, a master key this vault does not have. No message ever holds a
+    value."""
 
     def seal(self, value: str, binding: Binding) -> Sealed:
         """Seal under the newest master key. Two seals of one value have nothing in common."""
         ...
 
     def open(self, sealed: Sealed, binding: Binding) -> str:
-        """The value."""
+        """Return the value."""
         ...
 
     def rewrap(self, sealed: Sealed, binding: Binding) -> Sealed:
-        """The same sealed value under the newest master key; the body stays as it is."""
+        """Return the same sealed value under the newest master key; the body stays as it is."""
         ...
 
     def fingerprint(self, value: str, org_id: str) -> str:
-        """32 hex digits that are the same for the same value in the same organization, and tell
-        nothing about it to who has not got the vault's key."""
+        """Return 32 hex digits, the same for the same value in the same organization. Without the
+        vault's key they reveal nothing about the value."""
         ...
 
 

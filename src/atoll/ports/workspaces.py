@@ -12,8 +12,8 @@ from atoll.ports.runtime import RuntimeClient
 
 
 class WorkspacePreparer(Protocol):
-    """Raises `Invalid` (a wrong repository or branch), `Unavailable`, `Failed`, each with a
-    sentence a person can act on."""
+    """Preparer of a sandbox's workspace. Raises `Invalid` (a wrong repository or branch),
+    `Unavailable`, `Failed`, each with a sentence a person can act on."""
 
     async def mounts_for(
         self, repos: tuple[SandboxRepo, ...], *, fetch: bool = True
@@ -33,17 +33,18 @@ class WorkspacePreparer(Protocol):
     ) -> tuple[SandboxRepo, ...]:
         """Lay out `/workspace` before `ready`. Idempotent: after a stop and start the tree is
         already there and is left alone. `report` says one step in words. Returns the repositories
-        with what laying them out told."""
+        as they were checked out."""
         ...
 
     async def settle(self, sandbox: Sandbox, client: RuntimeClient) -> None:
-        """What may happen after `ready` (index refresh). A failure is logged, nothing more."""
+        """Do the work that may follow `ready` (index refresh). A failure is logged, nothing
+        more."""
         ...
 
 
 class WorkSaver(Protocol):
-    """Raises what reaching the sandbox raises, `Conflict` code `holds_secret`, `LimitReached`,
-    `Invalid`, `Failed`."""
+    """Saver of a sandbox's work. Raises what reaching the sandbox raises, `Conflict` code
+    `holds_secret`, `LimitReached`, `Invalid`, `Failed`."""
 
     async def save_work(
         self, sandbox: Sandbox, client: RuntimeClient, report: Callable[[str], None]

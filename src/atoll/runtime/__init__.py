@@ -1,1 +1,1 @@
-"""The per-sandbox process. It stands outside the wall and never imports the control plane."""
+"""The per-sandbox process. It runs outside the wall and never imports the control plane."""

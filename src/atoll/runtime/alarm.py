@@ -1,12 +1,12 @@
-"""One timer for a state machine that says itself when it next has something to do."""
+"""Timer of a state machine that sets its own next deadline."""
 
 import asyncio
 from collections.abc import Callable
 
 
 class Alarm:
-    """Calls `act` at the time last set, or before: a deadline that moves away costs one call
-    that changes nothing, where setting the timer anew each time would cost more."""
+    """Timer that calls `act` at the time last set, or before. A deadline that moves away costs one
+    call that changes nothing; setting the timer each time would cost more."""
 
     __slots__ = ("_act", "_loop", "_timer")
 
@@ -16,7 +16,7 @@ class Alarm:
         self._timer: asyncio.TimerHandle | None = None
 
     def set(self, deadline: float | None) -> None:
-        """When `act` is due, on the loop's clock; None when it is not."""
+        """Set when `act` is due, on the loop's clock; None cancels."""
         if deadline is not None and self._timer is not None and self._timer.when() <= deadline:
             return
         self.cancel()
@@ -24,7 +24,7 @@ class Alarm:
             self._timer = self._loop.call_at(deadline, self._ring)
 
     def cancel(self) -> None:
-        """Nothing is due any more."""
+        """Cancel the deadline."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

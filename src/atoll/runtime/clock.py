@@ -4,5 +4,5 @@ from datetime import UTC, datetime
 
 
 def timestamp() -> str:
-    """Now, RFC 3339 UTC with milliseconds."""
+    """Return the present as RFC 3339 UTC with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

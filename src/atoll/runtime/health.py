@@ -1,4 +1,4 @@
-"""How the runtime is: counters for its probe, and when somebody last did something."""
+"""Health of the runtime: counters for its probe, and the time of the last activity."""
 
 import asyncio
 import os
@@ -13,7 +13,7 @@ _USES = ("agent.", "door.", "approval.")
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What is alive now."""
+    """Numbers of what is alive now."""
 
     sessions: int
     execs: int
@@ -40,7 +40,7 @@ class Activity:
         self._used = self._loop.time()
 
     def noted(self, kind: str) -> None:
-        """Note what the journal was told: agents begin and end turns, doors are knocked at."""
+        """Note a journal entry: agents begin and end turns, requests reach the doors."""
         if kind.startswith(_USES):
             self.use()
 

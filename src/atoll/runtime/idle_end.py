@@ -12,7 +12,7 @@ from aiohttp.typedefs import Handler
 
 
 class IdleEnd:
-    """Counts the requests of one runtime; does nothing until `begin`."""
+    """Counter of the requests of one runtime; it does nothing until `begin`."""
 
     def __init__(self) -> None:
         self._under_way = 0
@@ -36,7 +36,7 @@ class IdleEnd:
         return app
 
     def begin(self, seconds: int | None, end: Callable[[], None]) -> None:
-        """From now on call `end` after `seconds` without a request; None never does."""
+        """Call `end` after `seconds` without a request from now on; None never does."""
         self._seconds, self._end = seconds, end
         self._wait()
 

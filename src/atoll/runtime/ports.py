@@ -13,7 +13,8 @@ MAX_CONNECTIONS = 64
 
 
 class Ports:
-    """At most `MAX_CONNECTIONS` at a time. Raises what `Spawner.spawn` raises."""
+    """Connections to ports inside, at most `MAX_CONNECTIONS` at a time. Raises what `Spawner.spawn`
+    raises."""
 
     def __init__(self, spawner: Spawner) -> None:
         self._spawner = spawner
@@ -21,7 +22,7 @@ class Ports:
 
     @contextlib.asynccontextmanager
     async def dial(self, port: int) -> AsyncIterator[tuple[Process, socket.socket]]:
-        """A process that connects, and our end of its input and output; both end here."""
+        """Yield a process that connects, and our end of its input and output; both end here."""
         if self._open >= MAX_CONNECTIONS:
             raise LimitReached(f"{MAX_CONNECTIONS} connections to ports are open: close one")
         self._open += 1

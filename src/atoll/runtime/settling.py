@@ -13,7 +13,8 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 IDLE_SECONDS = 5.0
-"""What was given back must be fetched again, which costs the next request some milliseconds."""
+"""Seconds without a request before memory is given back. Fetching it again costs the next request
+some milliseconds."""
 
 REGULAR = "/journal"
 
@@ -27,19 +28,19 @@ class Settling:
         self._stirred_at = 0.0
 
     def begin(self, settle: Callable[[], int] | None) -> None:
-        """From now on call this after `IDLE_SECONDS` without the end of a request."""
+        """Call `settle` after `IDLE_SECONDS` without the end of a request, from now on."""
         self._settle = settle
         self._stir()
 
     def close(self) -> None:
-        """Never again."""
+        """Stop for good."""
         self._settle = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def watching(self, app: web.Application) -> web.Application:
-        """The same application, whose requests are noticed."""
+        """Return the same application, whose requests are noticed."""
 
         @web.middleware
         async def notice(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -53,7 +54,8 @@ class Settling:
         return app
 
     def _stir(self) -> None:
-        """A timer that runs is left alone, and looks at its end whether it was too early."""
+        """Start a timer unless one runs; a running timer checks at its end whether it was too
+        early."""
         if self._settle is None:
             return
         loop = asyncio.get_running_loop()

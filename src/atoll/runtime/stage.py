@@ -1,6 +1,6 @@
-"""Where output may be changed before anybody keeps or sees it, and when what was held goes on.
+"""Stage at which output is changed before it is kept or shown, and the clock of held output.
 
-Redaction stands here, for terminals and execs alike. A stage decides what waits; this only
+Redaction works here, for terminals and execs alike. A stage decides what waits. This module only
 keeps its clock, whose ticks are the same for all streams whatever flows in them.
 """
 
@@ -13,23 +13,23 @@ from atoll.domain.redaction.redactor import TICK_SECONDS
 
 
 class Stage(Protocol):
-    """One transform of a stream. It may hold bytes back, and decides for how long."""
+    """Transform of a stream. It may hold bytes back, and decides for how long."""
 
     @property
     def waiting(self) -> bool:
-        """Return whether the next tick would let something go."""
+        """True when the next tick would let something go."""
         ...
 
     def feed(self, data: bytes) -> bytes:
-        """What may go on, now that `data` has come."""
+        """Return what may go on, now that `data` has come."""
         ...
 
     def tick(self) -> bytes:
-        """What may go on, now that a tick of the clock has passed."""
+        """Return what may go on, now that a tick of the clock has passed."""
         ...
 
     def flush(self) -> bytes:
-        """What was held back; no more will come."""
+        """Return what was held back; no more will come."""
         ...
 
 
@@ -39,15 +39,15 @@ class PassThrough:
     waiting = False
 
     def feed(self, data: bytes) -> bytes:
-        """`data` itself."""
+        """Return `data` itself."""
         return data
 
     def tick(self) -> bytes:
-        """Nothing: nothing is held back."""
+        """Return no bytes: nothing is held back."""
         return b""
 
     def flush(self) -> bytes:
-        """Nothing: nothing is held back."""
+        """Return no bytes: nothing is held back."""
         return b""
 
 
@@ -73,19 +73,19 @@ class Flow:
             self._timer = loop.call_at(ticks * TICK_SECONDS, self._tick)
 
     def end(self) -> None:
-        """The stream is over: what was held goes on."""
+        """End the stream and pass on what was held."""
         self.stop()
         self._pass(self._stage.flush())
 
     def stop(self) -> None:
-        """Nobody listens any more."""
+        """Stop passing output on."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def close(self) -> None:
-        """Nobody will listen again. Lets go of who did, who mostly holds this one too: such a
-        ring waits for the garbage collector."""
+        """Stop for good and drop the listener. The listener mostly refers to this object, too, and
+        such a cycle waits for the garbage collector."""
         self.stop()
         self._onward = _unheard
 
@@ -99,4 +99,4 @@ class Flow:
 
 
 def _unheard(data: bytes) -> None:
-    """What comes after the end goes nowhere."""
+    """Discard what comes after the end."""

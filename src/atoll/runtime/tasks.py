@@ -43,7 +43,7 @@ class Tasks:
 
 
 async def _rooted(work: Coroutine[Any, Any, None], what: str) -> None:
-    """The root of every task: a defect in one terminal must not end the sandbox."""
+    """Run a task and log its defects: a defect in one terminal must not end the sandbox."""
     try:
         await work
     except Exception:

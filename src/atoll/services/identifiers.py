@@ -33,29 +33,29 @@ class Identifiers:
         self._entropy = entropy
 
     def sandbox(self) -> SandboxId:
-        """A new sandbox id."""
+        """Return a new sandbox id."""
         return SandboxId(spell("sb", self._entropy(ID_ENTROPY_BYTES)))
 
     def event(self) -> EventId:
-        """A new event id."""
+        """Return a new event id."""
         return EventId(spell("ev", self._entropy(ID_ENTROPY_BYTES)))
 
     def secret(self) -> SecretId:
-        """A new secret id."""
+        """Return a new secret id."""
         return SecretId(spell("sec", self._entropy(ID_ENTROPY_BYTES)))
 
     def approval(self) -> ApprovalId:
-        """A new approval id."""
+        """Return a new approval id."""
         return ApprovalId(spell("ap", self._entropy(ID_ENTROPY_BYTES)))
 
     def kept(self) -> str:
-        """A new id of a kept worktree."""
+        """Return a new id of a kept worktree."""
         return spell("kept", self._entropy(ID_ENTROPY_BYTES))
 
     def share(self) -> ShareId:
-        """A new id of a share link; not its secret."""
+        """Return a new id of a share link; not its secret."""
         return ShareId(spell("sh", self._entropy(ID_ENTROPY_BYTES)))
 
     def guest(self) -> GuestId:
-        """A new guest's principal id."""
+        """Return a new guest's principal id."""
         return GuestId(spell("guest", self._entropy(ID_ENTROPY_BYTES)))

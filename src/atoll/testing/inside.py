@@ -14,7 +14,8 @@ PATIENCE_SECONDS = 60.0
 
 
 class Output:
-    """Reads a descriptor in a thread, until a mark or its end. Does not own it."""
+    """Reader of a descriptor in a thread, until a mark or its end. It does not own the
+    descriptor."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd

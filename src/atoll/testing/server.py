@@ -36,18 +36,18 @@ class TestServer:
 
     @property
     def url(self) -> str:
-        """Return where it listens, without a slash at the end."""
+        """Address where it listens, without a slash at the end."""
         told: dict[str, str] = json.loads((self.home / "run" / "control.json").read_text())
         return told["url"].rstrip("/")
 
     @property
     def token(self) -> str:
-        """Return the bearer token of its person."""
+        """Bearer token of its person."""
         return (self.home / "token").read_text().strip()
 
     @property
     def log(self) -> Path:
-        """Return what `atoll up` printed, login links included."""
+        """Output of `atoll up`, login links included."""
         return self.home.parent / "up.log"
 
     def start(self, port: int = 0) -> None:
@@ -79,7 +79,7 @@ class TestServer:
             return False
 
     def kill(self) -> None:
-        """SIGKILL the control plane. Sandboxes and their terminals go on."""
+        """Send SIGKILL to the control plane. Sandboxes and their terminals keep running."""
         if self.process is not None:
             self.process.send_signal(signal.SIGKILL)
             self.process.wait()

@@ -24,7 +24,7 @@ _HEALTHY = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}
 
 
 def become(stand: Stand) -> None:
-    """Until the sandbox is gone."""
+    """Serve until the sandbox is gone."""
     boot = stand()
     boot.listener.setblocking(True)
     poller = select.poll()

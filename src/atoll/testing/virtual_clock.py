@@ -25,7 +25,7 @@ class VirtualClock:
         await event.wait()
 
     def turn(self, seconds: float) -> None:
-        """Let so many seconds pass, and wake whoever waited for them."""
+        """Let so many seconds pass, and wake those who waited for them."""
         self._now += timedelta(seconds=seconds)
         for deadline, event in self._sleepers:
             if deadline <= self._now:

@@ -30,7 +30,7 @@ from atoll.zygote.records.record import SandboxRecord
 TIMEOUT_SECONDS = 60
 POLL_SECONDS = 0.02
 SANDBOX_PROCESSES = 3
-"""Processes of a sandbox that stands: runtime, bwrap, init."""
+"""Processes of a running sandbox: runtime, bwrap, init."""
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ MAX_TEXT_BYTES = 4096
 
 
 class BadFrame(ValueError):
-    """A frame that is no message. The text tells the person who wrote it what is wrong."""
+    """A frame that is no message. The text says what is wrong."""
 
 
 class Start(msgspec.Struct, tag_field="type", tag="start", frozen=True):

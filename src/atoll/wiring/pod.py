@@ -1,7 +1,7 @@
 """The runtime as the entry point of a pod or VM: the same contract, on `:7681`, with a token.
 
 `python -m atoll.wiring.pod`. The machine around it is the wall; here processes start
-under another uid when told one. The doors are somebody else's (a second container, the host).
+under another uid when given one. The doors are served elsewhere (a second container, the host).
 """
 
 import argparse
@@ -34,7 +34,7 @@ READY_SECONDS = 10.0
 TOKEN_VARIABLE = "ATOLL_RUNTIME_TOKEN"  # noqa: S105 - a variable's name, not a token
 MIN_TOKEN_CHARACTERS = 32
 _INSIDE = ("PATH", "LANG", "HOME", "USER", "TERM")
-"""What processes take over from the pod's environment; its other variables stay out."""
+"""Variables that processes inherit from the pod's environment; its other variables stay out."""
 
 
 def main(arguments: list[str]) -> int:
@@ -152,7 +152,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _start_init(program: tuple[str, ...], workspace: Path, uid: int | None) -> socket.socket:
-    """The runtime's end of the control socket, READY taken from it. Init ends with it."""
+    """Return the runtime's end of the control socket, READY taken from it. Init ends with it."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     argv = init_argv(program, control_fd=theirs.fileno(), doors=(), root=str(workspace))
     with theirs:

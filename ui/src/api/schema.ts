@@ -559,7 +559,7 @@ export interface components {
             readonly seq: number;
         };
         /**
-         * @description A matching line. `line` counts from 1 where the search began; `offset` stands in a
+         * @description A matching line. `line` counts from 1 where the search began; `offset` lies in a
          *     terminal's output, `seconds` in a recording. `at…to` is the match in `text`; `command` ran
          *     there, when its shell reported it.
          */

@@ -31,7 +31,7 @@ Report = Callable[[str], None]
 
 
 Headway = Callable[[int, int], None]
-"""Hears bytes laid so far, and bytes expected (0: nobody knows)."""
+"""Receives bytes written so far, and bytes expected (0: unknown)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +65,12 @@ class _Fetching:
 
     @property
     def expected(self) -> int:
-        """Return the bytes it will take, as far as known."""
+        """Bytes it will take, as far as known."""
         return self.package.about_mib * MIB
 
 
 def fetch(agent: Agent, version: str, into: Path, telling: Telling) -> None:
-    """Lay the package into the empty folder `into`. Raises `Failed`."""
+    """Install the package into the empty directory `into`. Raises `Failed`."""
     package = agent.package
     if package is None:
         raise Failed(f"{agent.name} has no package")
@@ -112,7 +112,8 @@ def _pip(fetching: _Fetching, version: str) -> None:
 
 
 def _settle(into: Path, *, inside: str) -> None:
-    """Scripts of a venv name their interpreter by its full path: make it the one inside."""
+    """Rewrite the scripts of a venv, which name their interpreter by full path, for the one
+    inside."""
     here = os.fsencode(into)
     for script in (into / "venv" / "pyvenv.cfg", *(into / "venv" / "bin").iterdir()):
         if script.is_symlink() or not script.is_file():
@@ -125,7 +126,8 @@ def _settle(into: Path, *, inside: str) -> None:
 
 
 def _run(argv: list[str], *, what: str, fetching: _Fetching) -> None:
-    """To its end, telling now and then how long it takes. Raises `Failed` with its last words."""
+    """Run to its end, reporting now and then how long it takes. Raises `Failed` with the last
+    output."""
     since, telling = monotonic(), fetching.telling
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(

@@ -64,7 +64,7 @@ def _check_needs(agent: Agent) -> None:
 
 
 def _make(agent: Agent, version: str, place: Path, *, telling: Telling) -> int:
-    """Returns how many bytes were written."""
+    """Install a version in `place`. Returns how many bytes were written."""
     making = Path(tempfile.mkdtemp(prefix=".making-", dir=place.parent))
     try:
         fetch(agent, version, making, telling)
@@ -87,7 +87,7 @@ def _link_program(agent: Agent, made: Path) -> None:
 
 
 def _open_to_readers(made: Path) -> int:
-    """Whatever a person's umask or a package says: sandboxes read every file, write none."""
+    """Let sandboxes read every file and write none, whatever a person's umask or a package says."""
     total = 0
     for folder, _names, files in os.walk(made):
         Path(folder).chmod(0o755)
@@ -102,8 +102,8 @@ def _open_to_readers(made: Path) -> int:
 
 @contextmanager
 def locked(folder: Path, agent: Agent) -> Iterator[None]:
-    """Nobody else changes this agent's layers meanwhile; what a killed run left half done is
-    swept. Makes the folders. Raises `Forbidden`, `Conflict`."""
+    """Lock this agent's layers, and remove what a killed run left half done. Makes the directories.
+    Raises `Forbidden`, `Conflict`."""
     for place in (folder, folder / agent.name):
         _own(place)
     root = folder / agent.name

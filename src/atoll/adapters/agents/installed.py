@@ -1,4 +1,4 @@
-"""Which versions of agents lie in a folder of layers.
+"""Versions of agents installed in a directory of layers.
 
 A layer is `<folder>/<agent>/<version>/`, made once by `install` and never changed; a
 sandbox sees it read-only. Several versions lie side by side.
@@ -13,8 +13,8 @@ SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
 def versions(folder: Path, agent: Agent) -> tuple[str, ...]:
-    """Installed versions, the one used by default first: the pinned one, else the one
-    installed last."""
+    """Return installed versions, the one used by default first: the pinned one, else the newest
+    install."""
     root = folder / agent.name
     found = [p for p in root.glob("[!.]*") if (p / "bin" / agent.command).exists()]
     pinned = agent.package.version if agent.package else None

@@ -27,7 +27,7 @@ MAX_UNREAD_DEATHS = 1024
 
 
 class Point(StrEnum):
-    """Where a test can make it fail."""
+    """Step at which a test can make it fail."""
 
     PROVISION = "provision"
     WAIT_READY = "wait_ready"
@@ -113,7 +113,7 @@ class InMemory:
         return self._handle(request.sandbox_id, request.generation)
 
     async def wait_ready(self, handle: Handle) -> Reachability:
-        """At once. Raises `Failed` for one that does not live."""
+        """Return at once. Raises `Failed` for a sandbox that does not live."""
         self._stumble(Point.WAIT_READY)
         if not self.lives(handle.sandbox_id):
             raise Failed(f"sandbox {handle.sandbox_id} is not there: provision it first")

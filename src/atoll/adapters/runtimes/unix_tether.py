@@ -48,7 +48,7 @@ class UnixTether:
             await self._loop.sock_recv(self._own, 1)
 
     def close(self, code: int, reason: str) -> None:
-        """Have the runtime close the client."""
+        """Ask the runtime to close the client."""
         cut = reason.encode()[:MAX_REASON_BYTES].decode("utf-8", "ignore").encode()
         with contextlib.suppress(OSError):
             self._own.send(code.to_bytes(2, "big") + cut)

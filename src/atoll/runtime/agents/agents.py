@@ -75,7 +75,7 @@ class Agents:
 
     @property
     def working(self) -> bool:
-        """Return whether an agent is at its turn."""
+        """True when an agent is at its turn."""
         locks = (session.lock for session in self._sessions.values())
         return any(
             lock.work is Work.WORKING and lock.state is not AgentState.STOPPED for lock in locks
@@ -95,7 +95,7 @@ class Agents:
         return found
 
     def cards_of(self, session_id: str) -> AgentSession | Screen:
-        """Whose cards a session has: its agent's, or what its screen says. Raises `NotFound`."""
+        """Return the holder of a session's cards: its agent, or its screen. Raises `NotFound`."""
         self._prune()
         session = self._sessions.get(session_id)
         if session is not None:
@@ -210,8 +210,8 @@ class Agents:
         return session
 
     def _find(self, name: str) -> Agent:
-        """The agent called so. A sandbox has one version of an agent mounted, whichever its
-        reference named."""
+        """Return the agent called `name`. A sandbox mounts one version of an agent, whichever
+        version its reference named."""
         wanted = name.partition("@")[0]
         for agent in self._known:
             if agent.name == wanted:
@@ -220,7 +220,7 @@ class Agents:
         raise Invalid(f"this sandbox has no agent {name[:80]!r}; it has: {known}", field="agent")
 
     def _watching(self, identity: Identity, agent: Agent) -> RunningWatch | None:
-        """Begin to listen for an agent that can be made to tell of its turns."""
+        """Begin to watch an agent that can report its turns."""
         if not _tells(agent):
             return None
         program = Program((), self._terminals.environment, "/")
@@ -244,7 +244,7 @@ class Agents:
         return AgentSession(identity, process, record=self._journal.append, clean=self._clean)
 
     async def _run_machine(self, start: _MachineStart) -> None:
-        """One machine, from its start to its end."""
+        """Run one machine from its start to its end."""
         try:
             conversation = make_conversation(start.protocol, start.terms)
             async with lines(self._spawner, start.program, with_input=True) as program:
@@ -278,7 +278,7 @@ class Agents:
 
 
 def _at_terminal(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
-    """The argv at a terminal."""
+    """Return the argv at a terminal."""
     argv = _begun(agent, order) + agent.watch_argv
     if agent.prompt_argv is None and order.prompt:
         raise Invalid(f"{agent.name} takes no first prompt: ask it once it runs", field="prompt")
@@ -288,7 +288,7 @@ def _at_terminal(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
 
 
 def _begun(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
-    """Its argv for the conversation it is to have."""
+    """Return the argv for the conversation the order asks for."""
     if order.conversation is not None:
         if not agent.conversation_argv:
             raise _no_such_return(agent.name)
@@ -301,27 +301,27 @@ def _begun(agent: Agent, order: AgentOrder) -> tuple[str, ...]:
 
 
 def _tells(agent: Agent) -> bool:
-    """Return whether it can be made to tell of its turns at a terminal."""
+    """Report whether the agent can report its turns at a terminal."""
     return bool(agent.watch_argv or agent.watch_files or agent.transcript)
 
 
 def _otherwise(agent: Agent, order: AgentOrder) -> Otherwise:
-    """How one at a terminal goes on while its conversation is not known: one that names it as
-    soon as something is said has none."""
+    """Return how an agent at a terminal resumes while its conversation is unknown. An agent that
+    names its conversation at the first prompt has none before."""
     if _tells(agent) and not order.resume:
         return Otherwise.AFRESH
     return Otherwise.LAST if agent.resume_argv else Otherwise.NEVER
 
 
 def _machine_otherwise(machine: Machine, order: AgentOrder) -> Otherwise:
-    """The same for a machine: one that can go on by a name names its conversation, too."""
+    """Return the same for a machine: one that can resume by a name names its conversation, too."""
     if machine.conversation_argv is None:
         return Otherwise.NEVER
     return Otherwise.LAST if order.resume else Otherwise.AFRESH
 
 
 def _as_machine(name: str, machine: Machine, order: AgentOrder) -> tuple[str, ...]:
-    """The argv of its machine mode."""
+    """Return the argv of its machine mode."""
     argv = machine.argv if order.ask else (*machine.argv, *machine.allow_argv)
     if order.conversation is None:
         return (*argv, *machine.resume_argv) if order.resume else argv

@@ -19,7 +19,7 @@ SIGKILL = 9
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What runs inside: `env` is the whole environment."""
+    """Program to run inside: `env` is the whole environment."""
 
     argv: tuple[str, ...]
     env: tuple[tuple[str, str], ...]
@@ -37,7 +37,7 @@ class Lines:
         self._loop = asyncio.get_running_loop()
 
     async def read_lines(self) -> AsyncIterator[bytes]:
-        """Each whole line without its end, until nobody can write one any more."""
+        """Yield each whole line without its end, until nobody can write one any more."""
         rest = b""
         passing = False
         while data := await self._out.read(READ_BYTES):

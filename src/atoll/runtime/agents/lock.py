@@ -54,11 +54,11 @@ class AgentLock:
         terminal.observers.append(self)
 
     def reason(self, role: Role, keys: bytes) -> str | None:
-        """Why somebody of this role may not type these keys now."""
+        """Return why somebody of this role may not type these keys now."""
         return self._session.lock.refusal_of(keys, owner=role is Role.OWNER)
 
     def changed(self, state: AgentStateChanged) -> None:
-        """The agent's state is another: whoever watches is told, control follows."""
+        """Report the agent's changed state to viewers, and give or take control accordingly."""
         terminal, lock = self._terminal, self._session.lock
         terminal.greeting = state
         terminal.tell(state)
@@ -69,21 +69,21 @@ class AgentLock:
             terminal.control.agent_yields()
 
     def showed(self, data: bytes) -> None:
-        """Output. Cards come from what the agent says of itself, not from its screen."""
+        """Note output. Cards come from what the agent reports, not from its screen."""
         self._channel.drew()
 
     def typed(self, author: Author, data: bytes) -> None:
-        """Input that was accepted. Within a turn that asks it is an answer, and no draft."""
+        """Note accepted input. Within a turn that asks it is an answer, and no draft."""
         if author != AGENT and not self._session.lock.asking:
             self._channel.typed(data)
 
     def resized(self, size: Size) -> None:
-        """Another size."""
+        """Ignore the size."""
 
     def ended(self, ending: Exited) -> None:
-        """The leader ended as its job did."""
+        """End the session: the leader ended as its job did."""
         self._session.ended()
         if self._watching is not None:
-            # Its last words may still be on their way.
+            # Its last reports may still be on their way.
             loop = asyncio.get_running_loop()
             loop.call_later(LAST_WORDS_SECONDS, self._watching.cancel)

@@ -15,11 +15,10 @@ from atoll.runtime.journal.journal import Journal
 
 @dataclass(frozen=True, slots=True)
 class AgentOrder:
-    """How an agent is to be started: with a first `prompt`, going on with its last conversation
-    (`resume`) or with one by its id, asking before it acts (`ask`; machines only: at a terminal
-    its own settings count). `softlock` says whom the lock stops while it works; `instructions`
-    are its sandbox's and come before the prompt. Those with an `instructions_id` are given to
-    one agent only."""
+    """Options of an agent's start: a first `prompt`, its last conversation (`resume`) or one by its
+    id, questions before it acts (`ask`; machines only: at a terminal its own settings count).
+    `softlock` says whom the lock stops while it works. `instructions` are its sandbox's and come
+    before the prompt. Instructions with an `instructions_id` are given to one agent only."""
 
     prompt: str | None = None
     resume: bool = False
@@ -31,12 +30,12 @@ class AgentOrder:
 
     @property
     def first_prompt(self) -> str | None:
-        """What it is asked first: its sandbox's instructions, then the prompt."""
+        """First prompt of the agent: its sandbox's instructions, then the prompt."""
         return "\n\n".join(filter(None, (self.instructions, self.prompt))) or None
 
 
 class Instructions:
-    """Gives instructions with the same id to one agent, and records in the journal which."""
+    """Instructions by id, each given to one agent; the journal records which."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -58,7 +57,7 @@ class Instructions:
             raise
 
     def release(self, order: AgentOrder) -> None:
-        """The agent did not receive them: the next one does."""
+        """Leave the instructions to the next agent: this one did not receive them."""
         if order.instructions_id is not None:
             self._claimed.discard(order.instructions_id)
 

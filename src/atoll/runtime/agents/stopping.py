@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from atoll.ports.spawner import Process
 
 LEFTOVER_SECONDS = 0.3
-"""What an agent left behind when it ended by itself gets TERM, and this long before KILL."""
+"""Seconds between TERM and KILL for processes left by an agent that ended by itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ REPORT_SECONDS = 3.0
 FIRST_REPORT_SECONDS = 10.0
 """The same for an agent that has reported nothing yet: it may still be starting."""
 ENTERS = 3
-"""An Enter without effect in time was not heard, and is pressed again."""
+"""Presses of Enter at most: one without effect in time was lost, and is repeated."""
 COMMANDS = ("/", "!", "#")
 """First characters of a prompt to the TUI itself. It begins no turn, and a further Enter could
 choose something that it offers."""
@@ -59,18 +59,18 @@ while [ $# -gt 1 ]; do printf %s "$2" >"$pipe$1" || exit; shift 2; done
 mkfifo "$pipe" && echo && exec cat <>"$pipe"
 """
 _LISTS = ".jsonl"
-"""What an agent that has no transcript of its own writes one to, beside its report pipe."""
+"""Suffix of the file that an agent without a transcript writes, beside its report pipe."""
 AGENT = Author("agent", "agent", "agent")
-"""The author of what Atoll types for whoever asks an agent."""
+"""The author of prompts that Atoll types."""
 
 
 def report_pipe_path(terminal_id: str) -> str:
-    """The pipe inside that the hooks of this terminal write to."""
+    """Return the pipe inside that the hooks of this terminal write to."""
     return f"/tmp/.atoll-{terminal_id}"  # noqa: S108  # inside the sandbox
 
 
 class TuiChannel:
-    """A `Way`: prompts are pasted, Escape interrupts, questions are answered by people."""
+    """An `AgentChannel` that pastes prompts and interrupts by Escape; people answer questions."""
 
     def __init__(self, terminal: Terminal, session: AgentSession) -> None:
         self._terminal = terminal
@@ -80,15 +80,15 @@ class TuiChannel:
         self._line = HalfTyped()
 
     def drew(self) -> None:
-        """The agent has drawn something."""
+        """Note that the agent has drawn something."""
         self._drawn.set()
 
     def works(self) -> None:
-        """The agent's turn has begun."""
+        """Note that the agent's turn has begun."""
         self._working.set()
 
     def typed(self, keys: bytes) -> None:
-        """A person typed at the agent's input line."""
+        """Record what a person typed at the agent's input line."""
         self._line.typed(keys)
 
     async def ask(self, words: str) -> None:
@@ -118,7 +118,7 @@ class TuiChannel:
         return True
 
     async def answer(self, card: Card, option: str | None, words: str | None) -> None:
-        """A TUI is answered at its terminal."""
+        """Raise `Conflict`: a question of a TUI is answered at its terminal."""
         del option, words
         raise Conflict(f"answer {card.id[:80]} at the agent's terminal", code="not_answerable")
 
@@ -133,8 +133,8 @@ class TuiChannel:
                 return
 
     async def _heard(self, *, reported: bool) -> bool:
-        """Return whether the Enter arrived. With `reported`, an agent that is listened to reports
-        a turn: what it draws may be a prompt that it read late, with the Enter as a part of it."""
+        """Report whether the Enter arrived. With `reported`, wait for a turn of an agent that
+        reports turns: it may draw a prompt that it read late, with the Enter as a part of it."""
         session = self._session
         if not (reported and session.listened):
             return await self._draws(HEARD_SECONDS)
@@ -183,14 +183,14 @@ async def _within(seconds: float, event: asyncio.Event) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class WatchSources:
-    """By what an agent is watched: who reads its transcript, and the files that make it tell."""
+    """Sources an agent is watched by: the reader of its transcript, and the files of its hooks."""
 
     reader: str = ""
     files: tuple[WatchFile, ...] = ()
 
 
 class AgentWatch:
-    """Reads one agent's hooks and transcript until it is cancelled."""
+    """Reader of one agent's hooks and transcript, until it is cancelled."""
 
     def __init__(
         self, terminal_id: str, spawner: Spawner, program: Program, means: WatchSources
@@ -209,7 +209,7 @@ class AgentWatch:
         self.listening = asyncio.Event()
 
     def follow(self, session: AgentSession) -> None:
-        """Tell this one of what is heard from now on."""
+        """Report to this session from now on."""
         self._session = session
         session.listened = True
 
@@ -264,7 +264,7 @@ class AgentWatch:
         self._path.put_nowait(named)
 
     def _converse(self, conversation: str | None, now: float) -> None:
-        """The hooks named the conversation: passed on at most so often, since every hook does."""
+        """Pass on the conversation the hooks name. Limited in rate, since every hook names it."""
         if self._session is None or conversation is None or now < self._conversed + SWITCH_SECONDS:
             return
         self._conversed = now

@@ -29,7 +29,7 @@ GAPS = 4
 
 
 def routes(parts: Parts) -> list[web.RouteDef]:
-    """Every route of agents and cards."""
+    """Return every route of agents and cards."""
     handlers = _Handlers(parts)
     return [
         web.post("/agents", handlers.open),
@@ -43,7 +43,7 @@ def routes(parts: Parts) -> list[web.RouteDef]:
 
 
 class _Handlers:
-    """One method per route."""
+    """Handlers of agents and cards, one method per route."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -130,7 +130,7 @@ async def _act(session: AgentSession, body: ActionBody) -> None:
 
 
 def _gaps(seconds: list[float] | None) -> Gaps:
-    """Three after each INT, one after TERM."""
+    """Return three gaps after each INT, one after TERM."""
     if seconds is None:
         return Gaps()
     if len(seconds) != GAPS or not all(0 <= one <= MAX_GAP_SECONDS for one in seconds):
@@ -144,7 +144,7 @@ def _gaps(seconds: list[float] | None) -> Gaps:
 
 
 def _conversation(body: OpenAgentBody) -> str | None:
-    """The conversation it is to go on with. It becomes a word of the agent's argv."""
+    """Return the conversation to resume. It becomes an argument of the agent."""
     if body.conversation is None or is_conversation(body.conversation):
         return body.conversation
     raise Invalid(

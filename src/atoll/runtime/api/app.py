@@ -32,7 +32,7 @@ MAX_AWAY_SECONDS = 3600
 
 
 def build(parts: Parts, *, token: str | None) -> web.Application:
-    """The whole application over `parts`, which may be filled later. With a `token` every
+    """Return the whole application over `parts`, which may be filled later. With a `token` every
     request must bear it."""
     middlewares = [_redacting(parts), problems]
     if token is not None:
@@ -84,8 +84,8 @@ def _own_routes(parts: Parts) -> list[web.RouteDef]:
 
 
 def _redacting(parts: Parts) -> Middleware:
-    """No answer of ours tells a secret, be it in an error, a title or an argument. Files, and
-    output that was redacted on its way in, are none of these."""
+    """Return a middleware that removes secrets from errors, titles and arguments in answers. Files,
+    and output that was redacted on its way in, pass unchanged."""
 
     @web.middleware
     async def redact(request: web.Request, handler: Handler) -> web.StreamResponse:

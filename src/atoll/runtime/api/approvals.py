@@ -1,4 +1,4 @@
-"""Routes of a runtime's asks: who waits inside, and the word from outside."""
+"""Routes of a runtime's asks: pending requests from inside, and decisions from outside."""
 
 import msgspec
 from aiohttp import web
@@ -10,7 +10,7 @@ from atoll.wire.contract.journal import DecideBody
 
 
 class AskView(msgspec.Struct):
-    """One that waits; `subject` is what a person decides on."""
+    """Pending approval request; `subject` is what a person decides on."""
 
     ask_id: str
     kind: str
@@ -26,7 +26,7 @@ class AskList(msgspec.Struct):
 
 
 def routes(parts: Parts) -> list[web.RouteDef]:
-    """`GET /asks` and `POST /asks/{id}`."""
+    """Return the routes `GET /asks` and `POST /asks/{id}`."""
 
     async def read(_request: web.Request) -> web.Response:
         return answer(AskList([_view(ask) for ask in parts.asks.list_pending()]))

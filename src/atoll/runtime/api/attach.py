@@ -81,13 +81,13 @@ def fresh_client() -> str:
 
 
 def _name(request: web.Request, principal: str) -> str:
-    """A name to show: printable, or a terminal that shows it would obey it."""
+    """Return a name to show: printable, or a terminal that shows it would obey it."""
     given = request.query.get("name", "")[:MAX_NAME]
     return "".join(letter if letter.isprintable() else "?" for letter in given) or principal
 
 
 def _role(request: web.Request) -> Role:
-    """What this client may do; one that wants to watch only may do no more."""
+    """Return the client's role; a client that asks to watch only may do no more."""
     text = request.query.get("role", Role.OWNER)
     try:
         role = Role(text)
@@ -97,7 +97,7 @@ def _role(request: web.Request) -> Role:
 
 
 def _wish(request: web.Request) -> Size | None:
-    """The size it would like; none with `keep_size`, as a phone asks that takes a look."""
+    """Return the requested size; none with `keep_size`, as a phone asks that only looks."""
     cols, rows = query_integer(request, "cols", 0), query_integer(request, "rows", 0)
     if query_flag(request, "keep_size") or not (cols and rows):
         return None

@@ -30,7 +30,8 @@ MAX_READERS = 64
 
 
 def page(source: AgentSession | Screen, since: int, *, most: int | None = None) -> CardsPage[Card]:
-    """What changed after `since`; all of it when that number is none of this log's."""
+    """Return the cards changed after `since`; all of them when that number is none of this
+    log's."""
     log = source.cards
     reset = since <= 0 or since > log.seq
     found = log.all() if reset else log.since(since)
@@ -44,7 +45,7 @@ def page(source: AgentSession | Screen, since: int, *, most: int | None = None) 
 
 
 async def stream_cards(request: web.Request, agents: Agents) -> web.StreamResponse:
-    """`WS /sessions/{id}/cards?since=`. Raises `Invalid` before the upgrade."""
+    """Serve `WS /sessions/{id}/cards?since=`. Raises `Invalid` before the upgrade."""
     since = query_integer(request, "since", 0)
     connection = Connection(request)
     if not connection.possible:
@@ -63,7 +64,7 @@ async def stream_cards(request: web.Request, agents: Agents) -> web.StreamRespon
 
 
 class _Reader:
-    """One connection."""
+    """Connection of one reader of cards."""
 
     def __init__(
         self, source: AgentSession | Screen, connection: Connection, *, heartbeat: bool
@@ -121,7 +122,7 @@ class _Reader:
                 return
 
     async def _receive(self) -> None:
-        """Readers only read; a ping is answered, anything else is not looked at."""
+        """Answer pings, and ignore anything else: readers only read."""
         while (message := await self._connection.receive()) is not None:
             if message.type == WSMsgType.PING:
                 await self._connection.pong(message.data)

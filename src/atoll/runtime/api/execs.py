@@ -36,7 +36,7 @@ FEED_BYTES = 64 * 1024
 
 
 def routes(parts: Parts) -> list[web.RouteDef]:
-    """Every `/execs` route, and `/processes`."""
+    """Return every `/execs` route, and `/processes`."""
     handlers = _Handlers(parts)
     return [
         web.post("/execs", handlers.start),
@@ -52,7 +52,7 @@ def routes(parts: Parts) -> list[web.RouteDef]:
 
 
 class _Handlers:
-    """One method per route."""
+    """Handlers of `/execs`, one method per route."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -115,7 +115,7 @@ class _Handlers:
 async def _stream(
     request: web.Request, found: Exec, stdout: int, stderr: int
 ) -> web.StreamResponse:
-    """Lines of output as they come, then the exit."""
+    """Send lines of output as they come, then the exit."""
     response = web.StreamResponse(headers={"Location": f"/execs/{found.spec.id}"})
     response.content_type = NDJSON
     await response.prepare(request)

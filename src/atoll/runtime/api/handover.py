@@ -30,7 +30,8 @@ NEVER_CAME = CLOSE_NO_CONTROL_PLANE, "the client never came"
 
 
 async def hand_over(request: web.Request, parts: Parts) -> web.StreamResponse:
-    """`GET /sessions/{id}/seat`. Raises `Invalid`, `NotFound` and `LimitReached` before 101."""
+    """Serve `GET /sessions/{id}/seat`. Raises `Invalid`, `NotFound` and `LimitReached` before
+    101."""
     attach_request = read_attach_request(request)
     terminal = parts.terminals.get(request.match_info["id"])
     asked = request.transport

@@ -1,7 +1,7 @@
-"""What the routes of one runtime work on.
+"""Parts of a runtime that its routes work on.
 
-Routes are laid once, before anything stands behind them: the zygote does it for all its
-runtimes, which then share those pages. So a route finds its part here when it is asked.
+Routes are built once, before their parts: the zygote does so for all its runtimes, which then share
+those pages. So a route finds its part here when a request comes.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from atoll.wire.contract.own_usage import OwnUsage
 
 
 def _nothing_counted() -> None:
-    """Stand in for the doors' audit before the doors are served."""
+    """Replace the doors' audit before the doors are served."""
 
 
 @dataclass(slots=True)

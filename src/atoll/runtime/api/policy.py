@@ -15,7 +15,7 @@ from atoll.wire.contract.policy import (
 
 
 def routes(parts: Parts) -> list[web.RouteDef]:
-    """`GET` and `PUT /policy`."""
+    """Return the routes `GET` and `PUT /policy`."""
 
     async def read(_request: web.Request) -> web.Response:
         return answer(_view(parts.policy.current))

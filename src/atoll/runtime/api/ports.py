@@ -25,7 +25,7 @@ NOBODY: Final = 4502
 
 
 def routes(parts: Parts) -> list[web.RouteDef]:
-    """The one route."""
+    """Return the one route."""
 
     async def dial(request: web.Request) -> web.StreamResponse:
         port = read_port(request.match_info["port"])

@@ -42,7 +42,7 @@ class Problem(msgspec.Struct, omit_defaults=True):
 
 
 def respond(status: int, code: str, detail: str, field: str | None = None) -> web.Response:
-    """A problem as an answer."""
+    """Return a problem as an answer."""
     problem = Problem(_TITLES.get(status, "Not possible"), status, code, detail, field=field)
     body = msgspec.to_builtins(problem)
     return web.Response(
@@ -53,7 +53,7 @@ def respond(status: int, code: str, detail: str, field: str | None = None) -> we
 
 
 def from_error(error: AtollError) -> web.Response:
-    """The answer that says what `error` says."""
+    """Return the problem document of `error`."""
     return respond(status_of(error), error.code, error.message, error.field)
 
 

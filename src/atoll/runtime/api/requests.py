@@ -32,7 +32,7 @@ SIGNALS = {
 
 
 async def read_json(request: web.Request, kind: type[T]) -> T:
-    """The body as `kind`. Raises `Invalid` with the field, 413 when it is too large."""
+    """Return the body as `kind`. Raises `Invalid` with the field, 413 when it is too large."""
     raw = await request.read()
     try:
         return msgspec.json.decode(raw or b"{}", type=kind)
@@ -46,7 +46,7 @@ async def read_json(request: web.Request, kind: type[T]) -> T:
 
 
 def answer(value: object, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
-    """A value as JSON."""
+    """Return a value as JSON."""
     return web.Response(
         status=status,
         body=msgspec.json.encode(value),
@@ -56,7 +56,7 @@ def answer(value: object, status: int = 200, headers: dict[str, str] | None = No
 
 
 def query_integer(request: web.Request, name: str, default: int, *, most: int = 2**62) -> int:
-    """A whole number from the query, 0 to `most`."""
+    """Return a whole number from the query, 0 to `most`."""
     text = request.query.get(name)
     if text is None or text == "":
         return default
@@ -66,7 +66,7 @@ def query_integer(request: web.Request, name: str, default: int, *, most: int = 
 
 
 def query_flag(request: web.Request, name: str) -> bool:
-    """`true` or `1` in the query; absent is false."""
+    """Return True for `true` or `1` in the query; absent is false."""
     text = request.query.get(name, "false").lower()
     if text not in ("true", "false", "1", "0"):
         raise Invalid(f"{name} must be true or false", field=name)
@@ -74,7 +74,7 @@ def query_flag(request: web.Request, name: str) -> bool:
 
 
 def signal_number(name: str) -> signal.Signals:
-    """A signal by name. Raises `Invalid` listing what is allowed."""
+    """Return a signal by name. Raises `Invalid` listing what is allowed."""
     number = SIGNALS.get(name.upper().removeprefix("SIG"))
     if number is None:
         raise Invalid(f"signal must be one of {', '.join(SIGNALS)}", field="signal")
@@ -82,7 +82,7 @@ def signal_number(name: str) -> signal.Signals:
 
 
 def check_argv(argv: list[str]) -> tuple[str, ...]:
-    """An argv that exec can take."""
+    """Return an argv that exec can take."""
     if not argv or not argv[0]:
         raise Invalid("argv must name a program", field="argv")
     if len(argv) > MAX_ARGUMENTS:
@@ -92,7 +92,7 @@ def check_argv(argv: list[str]) -> tuple[str, ...]:
 
 
 def check_cwd(cwd: str) -> str:
-    """An absolute directory inside."""
+    """Return an absolute directory inside."""
     _check_text([cwd], "cwd")
     if not cwd.startswith("/"):
         raise Invalid("cwd must be an absolute path inside the sandbox", field="cwd")
@@ -100,14 +100,14 @@ def check_cwd(cwd: str) -> str:
 
 
 def check_prompt(words: str) -> str:
-    """A prompt that says something."""
+    """Return a prompt that is not blank."""
     if not words.strip() or len(words) > MAX_PROMPT or "\0" in words:
         raise Invalid(f"a prompt is 1 to {MAX_PROMPT} characters without NUL", field="prompt")
     return words
 
 
 def check_env(env: dict[str, str]) -> dict[str, str]:
-    """Variables with names a shell would take."""
+    """Return variables whose names a shell would take."""
     if len(env) > MAX_VARIABLES:
         raise Invalid(f"env may have {MAX_VARIABLES} entries, not {len(env)}", field="env")
     for name in env:
@@ -121,7 +121,7 @@ def check_env(env: dict[str, str]) -> dict[str, str]:
 
 
 def _check_text(values: list[str], field: str) -> None:
-    """No NUL, encodable, and within what exec takes."""
+    """Reject NUL, characters that cannot be encoded, and more than exec takes."""
     total = 0
     for value in values:
         try:

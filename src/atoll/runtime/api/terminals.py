@@ -30,7 +30,7 @@ MAX_GRACE_SECONDS = 30.0
 
 
 def routes(parts: Parts) -> list[web.RouteDef]:
-    """Every `/sessions` route."""
+    """Return every `/sessions` route."""
     handlers = _Handlers(parts)
     return [
         web.post("/sessions", handlers.open),
@@ -46,7 +46,7 @@ def routes(parts: Parts) -> list[web.RouteDef]:
 
 
 class _Handlers:
-    """One method per route."""
+    """Handlers of `/sessions`, one method per route."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts

@@ -1,1 +1,1 @@
-"""Programs run to their end: separate streams, bounded memory. HTTP stands in `routes` alone."""
+"""Programs run to their end: separate streams, bounded memory. Only `runtime.api` speaks HTTP."""

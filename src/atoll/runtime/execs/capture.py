@@ -1,4 +1,4 @@
-"""One output stream of a program: kept from its first byte up to a cap, read without end.
+"""Output stream of a program: kept from its first byte up to a cap, read without end.
 
 Past the cap bytes are counted and dropped; the program is never blocked by its reader.
 """
@@ -15,8 +15,8 @@ MAX_PIPE_BYTES = 1024 * 1024
 
 
 class Capture:
-    """Owns a pipe's read end. `kept` begins at offset 0; `total` counts every byte that came
-    out of `stage`, through which all of it goes."""
+    """Reader of a pipe, whose read end it owns. `kept` begins at offset 0; `total` counts every
+    byte that came out of `stage`, through which all of it goes."""
 
     def __init__(self, fd: int, cap: int, on_change: Callable[[], None], *, stage: Stage) -> None:
         os.set_blocking(fd, False)
@@ -33,7 +33,7 @@ class Capture:
 
     @property
     def truncated(self) -> bool:
-        """Return whether bytes were dropped."""
+        """True when bytes were dropped."""
         return self.total > len(self.kept)
 
     def release(self) -> int:
@@ -51,7 +51,7 @@ class Capture:
         return fd
 
     def close(self) -> None:
-        """Let go of the pipe; whoever still writes to it is told so by the kernel."""
+        """Close the pipe; the kernel reports that to a program that still writes to it."""
         if self._fd >= 0:
             self._loop.remove_reader(self._fd)
             os.close(self._fd)
@@ -60,7 +60,7 @@ class Capture:
         self.drained.set()
 
     def read(self, offset: int, limit: int) -> bytes:
-        """Up to `limit` kept bytes from `offset`; empty at the end of what is kept."""
+        """Return up to `limit` kept bytes from `offset`; empty at the end of what is kept."""
         return bytes(self.kept[offset : offset + limit])
 
     def _read(self) -> bool:

@@ -14,7 +14,7 @@ MAX_PIPES = 128
 
 
 class Discards:
-    """Owns the read ends it is given until nobody writes to them any more."""
+    """Owner of read ends, which it drains until nobody writes to them any more."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""How a program inside ended, in the contract's words."""
+"""End of a program inside, in the contract's words."""
 
 import signal
 
@@ -7,14 +7,14 @@ from atoll.wire.contract.terminals import End
 
 
 def end_of(left: Exit) -> End:
-    """An exit in the contract's words."""
+    """Return an exit in the contract's words."""
     if left.signal is None:
         return End(code=left.code if left.code is not None else 0)
     return End(signal=signal_name(left.signal))
 
 
 def signal_name(number: int) -> str:
-    """`"KILL"` for 9; a number for one without a name."""
+    """Return `"KILL"` for 9; a number for a signal without a name."""
     try:
         return signal.Signals(number).name.removeprefix("SIG")
     except ValueError:

@@ -80,7 +80,7 @@ class Execs:
 
     @property
     def running(self) -> int:
-        """Return how many have not ended."""
+        """Number of programs that have not ended."""
         return len(self._execs) - len(self._finished)
 
     def apply(self, policy: Policy) -> None:
@@ -205,7 +205,8 @@ class Execs:
 
 @contextmanager
 def _pipes() -> Iterator[_Pipes]:
-    """Three pipes. The inside ends are closed on leaving, the outside ones only on an error."""
+    """Yield three pipes. The inside ends are closed on leaving, the outside ones only on an
+    error."""
     pairs = [os.pipe2(os.O_CLOEXEC) for _ in range(3)]
     (in_read, in_write), (out_read, out_write), (err_read, err_write) = pairs
     pipes = _Pipes((in_read, out_write, err_write), (in_write, out_read, err_read))
@@ -221,5 +222,5 @@ def _pipes() -> Iterator[_Pipes]:
 
 
 def _payload(spec: ExecSpec) -> dict[str, object]:
-    """What the journal may know: never arguments, output or environment."""
+    """Return what the journal may know: never arguments, output or environment."""
     return {"id": spec.id, "argv0": spec.argv[0][:256]}

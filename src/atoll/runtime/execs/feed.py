@@ -9,7 +9,7 @@ MAX_WAITING_BYTES = 256 * 1024
 
 
 class Feed:
-    """Owns a pipe's write end."""
+    """Writer of a pipe, whose write end it owns."""
 
     def __init__(self, fd: int) -> None:
         os.set_blocking(fd, False)

@@ -18,13 +18,13 @@ CHUNK_BYTES = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """An open regular file; whoever holds it closes it."""
+    """An open regular file; its holder closes it."""
 
     fd: int
     size: int
 
     async def read(self, start: int, length: int) -> AsyncIterator[bytes]:
-        """`length` bytes from `start`; fewer when the file shrank meanwhile."""
+        """Yield `length` bytes from `start`; fewer when the file shrank meanwhile."""
         while length > 0:
             want = min(length, CHUNK_BYTES)
             data = await asyncio.to_thread(os.pread, self.fd, want, start)

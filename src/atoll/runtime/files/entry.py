@@ -21,7 +21,7 @@ _MAX_SECONDS = 253_402_300_799
 def read_entry(
     record: bytes, *, directory: str | None = None, path: str | None = None
 ) -> FileEntry:
-    """An entry from a record, in a directory or at a path of its own.
+    """Return an entry from a record, in a directory or at a path of its own.
 
     Raises `Failed` for a record no tool of ours writes.
     """
@@ -45,17 +45,17 @@ def read_entry(
 
 
 def name_of(record: bytes) -> bytes:
-    """The exact name in a record."""
+    """Return the exact name in a record."""
     return unspell(record.split(b" ")[4].decode())
 
 
 def unspell(word: str) -> bytes:
-    """A name from a word of a record."""
+    """Return the name in a field of a record."""
     return b"" if word == "-" else base64.b64decode(word, validate=True)
 
 
 def shown(text: str) -> str:
-    """What JSON can carry: bytes that are not UTF-8 become U+FFFD."""
+    """Return a text that JSON can carry: bytes that are not UTF-8 become U+FFFD."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

@@ -25,8 +25,8 @@ class ControlPlane:
         self._listeners.append(listener)
 
     def asked(self, transport: asyncio.BaseTransport, away_seconds: float) -> None:
-        """The control plane reads the journal on this connection. `away_seconds` is how long
-        drivers are waited for once it is gone."""
+        """Record that the control plane reads the journal on this connection. `away_seconds` is how
+        long drivers are waited for once it is gone."""
         self._look()
         self._contact.away_seconds = away_seconds
         if transport not in self._transports.values():
@@ -37,12 +37,13 @@ class ControlPlane:
                     listener()
 
     def cut(self) -> None:
-        """The control plane's end of a client's seat is gone without a reason."""
+        """Record that the control plane's end of a client's attach session closed without a
+        reason."""
         self._transports.clear()
         self._contact.cut()
 
     def held_until(self, left_at: float) -> float | None:
-        """As `Contact.held_until`."""
+        """Return as `Contact.held_until` does."""
         self._look()
         return self._contact.held_until(left_at)
 

@@ -1,9 +1,8 @@
-"""What happened in this sandbox while perhaps nobody was listening.
+"""Journal of one sandbox: events kept until the control plane collects them.
 
-JSON lines in segment files, bounded in bytes, oldest dropped first. The control plane
-collects them and acknowledges; numbers only grow, also over restarts of the runtime.
-There is no fsync: a journal survives its process, not the host. Nothing in here is output,
-a key or an environment.
+Entries are JSON lines in segment files, bounded in bytes, oldest dropped first. The control plane
+collects and acknowledges them. Numbers only grow, also over restarts of the runtime. There is no
+fsync: a journal survives its process, not the host. No entry holds output, a key or an environment.
 """
 
 import asyncio
@@ -27,7 +26,7 @@ MAX_ENTRY_BYTES = 8 * 1024
 _OWNER_ONLY = 0o640
 
 URGENT = frozenset({"approval.asked", "approval.used"})
-"""Kinds that whoever waits for the journal hears of at once: a person may be waiting."""
+"""Kinds that wake readers of the journal at once: a person may be waiting."""
 
 Payload = Mapping[str, object]
 Redact = Callable[[Payload], Payload]
@@ -38,11 +37,11 @@ def _as_it_is(payload: Payload) -> Payload:
 
 
 def _unheard(_kind: str) -> None:
-    """Nobody wants to know."""
+    """Ignore an entry: nobody listens."""
 
 
 class _Mark(msgspec.Struct):
-    """What outlives the segments."""
+    """Numbers that outlive the segments."""
 
     acked: int = 0
     dropped: int = 0
@@ -91,12 +90,12 @@ class Journal:
         return self.last
 
     def alert(self) -> None:
-        """Let whoever waits hear of what stands here by now."""
+        """Wake all waiting readers."""
         self._urgent = self.last
         self._ring()
 
     async def urgent(self, after: int, seconds: float) -> None:
-        """Return when something urgent stands above `after`, after `seconds`, or when the
+        """Return when something urgent is above `after`, after `seconds`, or when the
         journal is closed."""
         try:
             async with asyncio.timeout(seconds):
@@ -115,7 +114,7 @@ class Journal:
         bell.set()
 
     def read(self, after: int, limit: int) -> JournalPage:
-        """Up to `limit` entries numbered above `after` and above what was acknowledged."""
+        """Return up to `limit` entries numbered above `after` and above what was acknowledged."""
         floor = max(after, self._mark.acked)
         entries: list[JournalEntry] = []
         for at, start in enumerate(self._starts):
@@ -179,7 +178,7 @@ class Journal:
         return self._folder / f"{start:016d}.jsonl"
 
     def _newest(self) -> int:
-        """The highest number on disk; a torn last line does not count."""
+        """Return the highest number on disk; a torn last line does not count."""
         for start in reversed(self._starts):
             last = max((entry.n for entry in _entries(self._path(start))), default=0)
             if last:
@@ -199,7 +198,7 @@ def _segments(folder: Path) -> Iterator[int]:
 
 
 def _entries(path: Path) -> Iterator[JournalEntry]:
-    """The whole lines of a segment. A line torn by a sudden death is passed over."""
+    """Yield the whole lines of a segment. A line torn by a sudden death is passed over."""
     try:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:

@@ -13,7 +13,8 @@ Listener = Callable[[Policy], None]
 
 
 class StandingPolicy:
-    """`current` is what holds now; listeners are called in order, before `replace` returns."""
+    """Policy in force. `current` is what holds now; listeners are called in order, before `replace`
+    returns."""
 
     def __init__(self) -> None:
         self.current = Policy()
@@ -25,7 +26,7 @@ class StandingPolicy:
         listener(self.current)
 
     def replace(self, policy: Policy) -> None:
-        """Live by `policy` from now on. Raises `Conflict` for one older than what holds."""
+        """Replace the policy from now on. Raises `Conflict` for one older than what holds."""
         if policy.revision < self.current.revision:
             raise Conflict(
                 f"policy revision {policy.revision} is older than {self.current.revision}, "

@@ -15,7 +15,7 @@ from atoll.wire.contract.policy import Policy
 
 
 class Redactions:
-    """`floor` are values that count whatever the policy says."""
+    """Secrets to redact. `floor` are values that count whatever the policy says."""
 
     def __init__(self, floor: Iterable[str] = ()) -> None:
         self._floor = frozenset(floor)
@@ -25,7 +25,7 @@ class Redactions:
         self._know(self._floor)
 
     def apply(self, policy: Policy) -> None:
-        """Know the secrets of a new policy, whether it names them for redaction or for use."""
+        """Learn the secrets of a new policy, whether it names them for redaction or for use."""
         named = {each.value for each in policy.redacted}
         keys = {each.value for each in policy.providers}
         customs = {each.value for each in policy.customs}
@@ -33,17 +33,17 @@ class Redactions:
         self._know(self._floor | named | keys | customs | tokens)
 
     def stream(self) -> Redactor:
-        """A redactor for one stream; it follows later policies for as long as it is used."""
+        """Return a redactor for one stream; it follows later policies for as long as it is used."""
         redactor = Redactor(self.lexicon)
         self._streams.add(redactor)
         return redactor
 
     def text(self, text: str) -> str:
-        """Words that leave the runtime: messages, names, log lines."""
+        """Return text that leaves the runtime (messages, names, log lines) without secrets."""
         return self.lexicon.redact_text(text)
 
     def payload(self, payload: Mapping[str, object]) -> Mapping[str, object]:
-        """A journal entry's payload, with every text in it redacted."""
+        """Return a journal entry's payload, with every text in it redacted."""
         if not self.lexicon:
             return payload
         return cast("Mapping[str, object]", self._value(payload))

@@ -1,8 +1,8 @@
-"""One recording while it runs: what passes a terminal, written down as asciicast v3.
+"""Recording while it runs: what passes a terminal, written down as asciicast v3.
 
-Satisfies `Observer`. Output comes redacted; input is redacted here, and a line that is typed
-where the program shows none (a password) is one asterisk. Nothing from before it began is in
-it but the terminal's settings.
+It satisfies `Observer`. Output comes redacted. Input is redacted here, and a line typed where the
+program shows no echo (a password) becomes one asterisk. Of the time before it began, a recording
+holds the terminal's settings only.
 """
 
 import codecs
@@ -29,7 +29,7 @@ Stopped = Callable[[str], None]
 
 
 class Recorder:
-    """Writes to `fd`, which it owns, up to `room` bytes."""
+    """Writer of a recording to `fd`, which it owns, up to `room` bytes."""
 
     def __init__(
         self, terminal: Terminal, fd: int, *, room: int, make_stage: MakeStage, stopped: Stopped
@@ -50,7 +50,7 @@ class Recorder:
 
     @property
     def seconds(self) -> float:
-        """How long it has been running."""
+        """Seconds it has been running."""
         return round(time.monotonic() - self._began, 3)
 
     def begin(self) -> None:
@@ -104,7 +104,7 @@ class Recorder:
         if self._fd < 0:
             return
         self._typed.end()
-        # The last words may have filled it, and so have closed it.
+        # The last output may have filled it, and so have closed it.
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
@@ -121,7 +121,7 @@ class Recorder:
         self._last = now
 
     def _write(self, line: bytes) -> None:
-        """One line, whole or not at all: a file that is cut off stays readable."""
+        """Write a line, whole or not at all: a file that is cut off stays readable."""
         if self._fd < 0:
             return
         if self.bytes + len(line) > self._room:

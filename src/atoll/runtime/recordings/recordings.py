@@ -24,7 +24,7 @@ from atoll.wire.contract.recordings import Recording
 log = logging.getLogger("atoll.runtime")
 
 PROFILE = Author("profile", "the profile", "")
-"""Who asks when a sandbox's profile says `recording: always`."""
+"""Author of recordings when a sandbox's profile says `recording: always`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class _Running:
     recorder: Recorder
 
     def now(self) -> Recording:
-        """Its note as of now."""
+        """Return its record as of now."""
         recorder = self.recorder
         return msgspec.structs.replace(
             self.note,
@@ -63,8 +63,8 @@ class Recordings:
         self._always = policy.record
 
     def opened(self, terminal: Terminal) -> None:
-        """A terminal was opened. One that should be recorded and cannot runs all the same, and
-        the journal says so."""
+        """Record a new terminal where the profile asks for it. A terminal that cannot be recorded
+        runs all the same, and the journal says so."""
         if not self._always:
             return
         try:
@@ -117,7 +117,7 @@ class Recordings:
         return [now.get(each.recording_id, each) for each in self._shelf.all()]
 
     def read(self, recording_id: str) -> int:
-        """A descriptor of its file; the caller closes it. Raises `NotFound`."""
+        """Return a descriptor of its file; the caller closes it. Raises `NotFound`."""
         return self._shelf.read(recording_id)
 
     def remove(self, recording_id: str) -> None:
@@ -130,7 +130,7 @@ class Recordings:
         self._journal.append("recording.deleted", {"id": recording_id})
 
     def close(self) -> None:
-        """The runtime ends: so does every recording."""
+        """End every recording, as the runtime ends."""
         for running in list(self._running.values()):
             running.recorder.stop("stopped")
 
@@ -161,6 +161,6 @@ def _note(recording_id: str, terminal: Terminal, author: Author) -> Recording:
 
 
 def _told(note: Recording) -> dict[str, object]:
-    """What the journal may know."""
+    """Return what the journal may know."""
     told = {"id": note.recording_id, "terminal": note.terminal_id, "by": note.principal}
     return {**told, "state": note.state, "bytes": note.bytes}

@@ -1,1 +1,1 @@
-"""How a process is started in a sandbox: adapters of `ports.Spawner`."""
+"""Adapters of `ports.Spawner`, which start processes in a sandbox."""

@@ -58,13 +58,13 @@ _KINDS: dict[int, tuple[type[AtollError], str, str]] = {
 
 
 def refusal(number: int, *, what: str, field: str | None = None) -> AtollError:
-    """The error for `errno`, where `what` says what was tried: `"open 'a/b'"`."""
+    """Return the error for `errno`, where `what` says what was tried: `"open 'a/b'"`."""
     kind, code, why = _KINDS.get(number, (Failed, "failed", os.strerror(number)))
     return kind(f"cannot {what}: {why}", code=code, field=field)
 
 
 def bad_directory(number: int, cwd: str) -> AtollError:
-    """The error for a working directory that could not be entered."""
+    """Return the error for a working directory that could not be entered."""
     return Invalid(
         f"cannot start in {cwd!r}: {os.strerror(number)}; name a directory inside the sandbox",
         code="no_such_directory",
@@ -73,7 +73,7 @@ def bad_directory(number: int, cwd: str) -> AtollError:
 
 
 def bad_program(number: int, program: str) -> AtollError:
-    """The error for a program that could not be executed."""
+    """Return the error for a program that could not be executed."""
     code = _PROGRAM_KINDS.get(number)
     if code is None:
         return refusal(number, what=f"run {program!r}", field="argv")

@@ -24,7 +24,7 @@ class Audience:
         return self._viewers.get(client)
 
     def add(self, viewer: Viewer) -> None:
-        """Send this viewer, too, what is told from now on."""
+        """Send this viewer, too, every message from now on."""
         self._viewers[viewer.client] = viewer
 
     def remove(self, client: str) -> Viewer | None:

@@ -11,11 +11,11 @@ from atoll.wire.attach import Exited
 from atoll.wire.terminal.marks import MarkScanner
 
 NONCE_VARIABLE = "ATOLL_NONCE"
-"""How a terminal's shell is told what makes its marks genuine."""
+"""Variable by which a terminal's shell gets the nonce that makes its marks genuine."""
 
 
 class Marks:
-    """Reads marks into `log`."""
+    """Reader of marks into `log`."""
 
     def __init__(self, nonce: str) -> None:
         self.log = MarkLog()
@@ -34,11 +34,11 @@ class Marks:
             )
 
     def typed(self, author: Author, data: bytes) -> None:
-        """Input carries no marks."""
+        """Ignore input: it carries no marks."""
 
     def resized(self, size: Size) -> None:
-        """Another size says nothing about commands."""
+        """Ignore the size: it says nothing about commands."""
 
     def ended(self, ending: Exited) -> None:
-        """What still ran has ended with its terminal, nobody said how."""
+        """End what still ran with its terminal, with no known result."""
         self.log.take("D", "", offset=ending.offset, genuine=True, now=time.time())

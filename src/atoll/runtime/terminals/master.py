@@ -30,7 +30,7 @@ Linux's pty_signal: INT, QUIT and TSTP only)."""
 
 
 class Master:
-    """Owns the descriptor. `on_data` gets output piece by piece, and `on_turn` is told when there
+    """Owner of the descriptor. `on_data` gets output piece by piece, and `on_turn` runs when there
     is no more of it for now; `on_hangup` each time no process holds the other side: a process
     inside may open it again, so reading is tried again. `throttled` returns whether reading must
     leave time for others. `taking`: a turn of reading is under way."""
@@ -61,12 +61,12 @@ class Master:
 
     @property
     def closed(self) -> bool:
-        """Return whether the descriptor is closed."""
+        """True when the descriptor is closed."""
         return self._fd < 0
 
     @property
     def echo_off(self) -> bool:
-        """Return whether the line discipline reads lines without echoing them."""
+        """True when the line discipline reads lines without echoing them."""
         if self.closed:
             return False
         local: int = termios.tcgetattr(self._fd)[3]
@@ -105,7 +105,7 @@ class Master:
         return True
 
     def resize(self, size: Size) -> None:
-        """Set the size; the kernel tells the foreground program when it differs."""
+        """Set the size; the kernel signals the foreground program when it differs."""
         if not self.closed:
             termios.tcsetwinsize(self._fd, (size.rows, size.cols))
 
@@ -169,7 +169,7 @@ class Master:
         return count
 
     def _pace(self, count: int) -> None:
-        """Rest when much was taken in a short time."""
+        """Pause reading when much was read in a short time."""
         now = self._loop.time()
         if now >= self._taken_since + PACE_SECONDS:
             self._taken, self._taken_since = 0, now

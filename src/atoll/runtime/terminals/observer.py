@@ -1,7 +1,7 @@
-"""Who is told of everything that passes one terminal: recordings, marks, searches.
+"""Observers of everything that passes one terminal: recordings, marks, searches.
 
-The one place all of it passes by, after the output stage: an observer sees what viewers see,
-and never more. It is called on the event loop, must not block, and may not refuse anything.
+All of it passes here after the output stage: an observer sees what viewers see, and never more.
+An observer is called on the event loop, must not block, and may not refuse anything.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,8 @@ from atoll.wire.attach import Exited
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who typed: the principal's id, a name to show, and the client id of their connection."""
+    """Author of input: the principal's id, a name to show, and the client id of their
+    connection."""
 
     principal: str
     name: str
@@ -22,12 +23,12 @@ class Author:
 
     @classmethod
     def of(cls, party: Party) -> Self:
-        """The author behind a client."""
+        """Return the author behind a client."""
         return cls(party.principal, party.name, party.client)
 
 
 class Observer(Protocol):
-    """Told of one terminal, in the order things happened."""
+    """Observer of one terminal, called in the order things happened."""
 
     def showed(self, data: bytes) -> None:
         """Receive output, as it went into the ring."""

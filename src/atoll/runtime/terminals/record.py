@@ -8,8 +8,8 @@ from atoll.domain.terminal.size import Size
 
 @dataclass(frozen=True, slots=True)
 class TerminalSpec:
-    """One terminal, as it was asked for. `env` is the whole environment, `creator` the principal
-    who asked, `nonce` what its shell was told to mark commands with."""
+    """Terminal as it was requested. `env` is the whole environment, `creator` the principal who
+    asked, `nonce` what its shell marks commands with."""
 
     id: TerminalId
     name: str

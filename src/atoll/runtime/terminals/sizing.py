@@ -13,7 +13,8 @@ CALM_SECONDS = 0.1
 
 
 class Sizing:
-    """Passes sizes on to `apply`, at most one in `CALM_SECONDS`; the last one always comes."""
+    """Limiter of sizes: passes at most one in `CALM_SECONDS` to `apply`; the last one always
+    comes."""
 
     def __init__(self, apply: Callable[[Size], None]) -> None:
         self._apply = apply
@@ -23,7 +24,7 @@ class Sizing:
         self._timer: asyncio.TimerHandle | None = None
 
     def ask(self, size: Size) -> None:
-        """This size is wanted now."""
+        """Request this size now."""
         self._last = size
         if self._timer is not None:
             return

@@ -1,6 +1,6 @@
-"""One terminal: a PTY, its scrollback and the one who drives.
+"""Terminal: a PTY, its scrollback and its driver.
 
-`audience` holds who watches, `control` who drives; `domain.terminal.driver` decides when output
+`audience` holds the viewers, `control` the driver; `domain.terminal.driver` decides when output
 waits. The program's exit status and the end of its output are two events: a background job may
 hold the terminal open after its leader has gone.
 """
@@ -123,7 +123,7 @@ class Terminal:
 
     @property
     def viewers(self) -> int:
-        """Return how many connections watch."""
+        """Number of connections that watch."""
         return len(self.audience)
 
     def shown(self) -> TerminalRecord:
@@ -162,7 +162,7 @@ class Terminal:
         if self.drives(viewer):
             self._apply_wish()
         self._settle()
-        # Only now among those who are told: its start message will say all this.
+        # It joins the audience only now: its start message will say all this.
         self.audience.add(viewer)
         viewer.notify(self.control.state())
         for greeting in (self.greeting, self.recording):
@@ -190,7 +190,8 @@ class Terminal:
         return viewer.client == self._driving.driver
 
     def client_for(self, principal: str, wanted: str, fresh: str) -> str:
-        """The client id this principal may have: `wanted`, unless that is somebody else's."""
+        """Return the client id this principal may have: `wanted`, unless that is somebody
+        else's."""
         return fresh if self.control.turn.claimed(wanted, principal) else wanted
 
     @property
@@ -204,22 +205,23 @@ class Terminal:
         return self._title
 
     def resynced(self, viewer: Viewer) -> None:
-        """A viewer skipped: what it missed is no backlog of its any more."""
+        """Reset the backlog of a viewer that skipped: it no longer waits for what it missed."""
         self._driving.skipped(viewer.client, viewer.cursor)
         if self.drives(viewer):
             self.nudge()
 
     def acknowledge(self, viewer: Viewer, offset: int) -> bool:
-        """A viewer has everything before `offset` on its screen. False for an impossible one."""
+        """Record that a viewer has everything before `offset` on its screen. False for an
+        impossible offset."""
         taken = self._driving.acked(viewer.client, offset, self._loop.time())
         if self.drives(viewer):
             self._settle()
         return taken
 
     def type(self, viewer: Viewer, data: bytes) -> InputRefused | None:
-        """Keystrokes: None when they went to the program, else why they did not. Answers of an
-        emulator count only from the driver: every viewer's would answer, and none of them
-        typed. They pass a lock, and keep nobody's turn alive."""
+        """Type keystrokes. Returns None when they went to the program, else why they did not.
+        Answers of an emulator count only from the driver, since every viewer's emulator would
+        answer. They pass a lock, and extend nobody's turn."""
         if not self.is_newest(viewer):
             return InputRefused("superseded", "this client is here by a newer connection")
         if is_reply(data):
@@ -253,7 +255,7 @@ class Terminal:
         return self._master.write(data, taken)
 
     def _refusal(self, viewer: Viewer, keys: bytes) -> InputRefused | None:
-        """Why this viewer may not type these keys. Asking may give it a free terminal."""
+        """Return why this viewer may not type these keys. Asking may give it a free terminal."""
         if self.ending is not None:
             return None
         reason = self.lock(viewer.party.role, keys)
@@ -263,7 +265,8 @@ class Terminal:
         return None if reason is None else InputRefused(reason, f"typing is locked: {reason}")
 
     def wish(self, viewer: Viewer, size: Size) -> bool:
-        """A viewer would like a size; only the driver's is taken now, others' when they drive."""
+        """Record the size a viewer requests. Only the driver's applies now, others' when they
+        drive."""
         self.audience.want_size(viewer.client, size)
         if not self.drives(viewer):
             return False
@@ -273,7 +276,7 @@ class Terminal:
     # The program.
 
     def resize(self, size: Size) -> None:
-        """Set the PTY's size and tell everybody; the same size again is nothing. Of a storm of
+        """Set the PTY's size and report it; the same size again does nothing. Of a burst of
         sizes only some are taken, and always the last."""
         if self.ending is None:
             self._sizing.ask(size)
@@ -300,7 +303,8 @@ class Terminal:
         self.greeting = greeting
 
     def recorded(self, message: Recorded) -> None:
-        """A recording began, or ended: tell everybody, and who comes while it goes on."""
+        """Report the start or end of a recording to everybody, and to those who join while it
+        runs."""
         self.recording = message if message.on else None
         self.tell(message)
 
@@ -310,14 +314,14 @@ class Terminal:
         return self._process
 
     async def signal(self, number: signal.Signals) -> None:
-        """INT and QUIT to the foreground process group, others to the whole tree."""
+        """Send INT and QUIT to the foreground process group, others to the whole tree."""
         if number in _AT_THE_FOREGROUND:
             self._master.interrupt(number)
         else:
             await self._process.signal(number, tree=True)
 
     async def watch(self) -> End:
-        """Wait for the leader's end, then for the end of its output, and tell everybody."""
+        """Wait for the leader's end, then for the end of its output, and report both."""
         left = await self._process.wait()
         self.end = end_of(left)
         # Whatever was unread must reach the ring now; there is room below the high mark.
@@ -330,8 +334,8 @@ class Terminal:
         return self.end
 
     async def terminate(self, grace: float) -> None:
-        """HUP, then TERM, then KILL the whole tree within `grace` seconds, and wait for its end.
-        Raises `TimeoutError` when even KILL does not end it."""
+        """Send HUP, then TERM, then KILL to the whole tree within `grace` seconds, and wait for its
+        end. Raises `TimeoutError` when even KILL does not end it."""
         for number, seconds in ((signal.SIGHUP, grace / 2), (signal.SIGTERM, grace / 2)):
             if self._ended.is_set():
                 break
@@ -370,14 +374,14 @@ class Terminal:
             self._show()
 
     def _show(self) -> None:
-        """There is no more output for now: show what has come."""
+        """Show what has come: there is no more output for now."""
         now, ready = self._loop.time(), self.scrollback.ready
         self.audience.poke(ready, now)
         self.scrollback.forget()
         self._settle()
 
     def _hung_up(self) -> None:
-        """No process holds the terminal; with the leader gone, that is the end of output."""
+        """End the output when no process holds the terminal and the leader is gone."""
         if self.end is not None:
             self._drained.set()
 
@@ -394,14 +398,14 @@ class Terminal:
     # Keeping the driver's state and the world in line.
 
     def driven(self, client: str | None) -> None:
-        """Another client drives from now on: its backlog counts, its size is taken."""
+        """Apply another driver: its backlog counts, its size is taken."""
         self._driving.driven(client, self._loop.time())
         self.tell(Driven(client))
         self._apply_wish()
         self._settle()
 
     def tell(self, message: ServerMessage) -> None:
-        """Tell everybody who watches."""
+        """Report to every viewer."""
         self.audience.tell(message)
 
     def _settle(self) -> None:

@@ -51,7 +51,7 @@ class TerminalRequest:
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What the sandbox gives every process."""
+    """Environment and limits the sandbox gives every process."""
 
     shell: tuple[str, ...]
     env: tuple[tuple[str, str], ...]
@@ -92,17 +92,17 @@ class Terminals:
 
     @property
     def running(self) -> int:
-        """Return how many terminals have not ended."""
+        """Number of terminals that have not ended."""
         return sum(1 for terminal in self._terminals.values() if terminal.ending is None)
 
     @property
     def cwd(self) -> str:
-        """Where programs start when nothing else is wished."""
+        """Directory where programs start when no other is requested."""
         return self._defaults.cwd
 
     @property
     def attached(self) -> int:
-        """Return how many viewers watch, over all terminals."""
+        """Number of viewers over all terminals."""
         return sum(terminal.viewers for terminal in self._terminals.values())
 
     def apply(self, policy: Policy) -> None:
@@ -157,7 +157,7 @@ class Terminals:
             self._forget(terminal.spec.id)
 
     def resume(self) -> None:
-        """The control plane answers again: the grace of each driver who left begins now."""
+        """Begin the grace of each driver who left: the control plane answers again."""
         for terminal in self._terminals.values():
             terminal.control.resume()
 
@@ -207,7 +207,7 @@ class Terminals:
 
     @property
     def environment(self) -> tuple[tuple[str, str], ...]:
-        """What every program here gets: the sandbox's, the policy's and the terminal's own."""
+        """Environment of every program here: the sandbox's, the policy's and the terminal's own."""
         known = {**dict(self._defaults.env), **self._policy_env, **TERMINAL_ENV}
         return tuple(known.items())
 
@@ -241,7 +241,7 @@ class Terminals:
         self._remember(terminal_id)
 
     def _remember(self, terminal_id: str) -> None:
-        """Closed ids are known for a while, so that closing again is nothing."""
+        """Remember closed ids for a while, so that closing again does nothing."""
         self._closed[terminal_id] = None
         while len(self._closed) > REMEMBERED:
             self._closed.popitem(last=False)
@@ -253,5 +253,5 @@ def fresh_id() -> TerminalId:
 
 
 def _payload(spec: TerminalSpec) -> dict[str, object]:
-    """What the journal may know: never arguments, output or environment."""
+    """Return what the journal may know: never arguments, output or environment."""
     return {"id": spec.id, "name": spec.name, "argv0": spec.argv[0][:256]}

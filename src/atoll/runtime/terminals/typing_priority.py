@@ -8,7 +8,7 @@ and nothing is lost.
 import asyncio
 
 TYPING_SECONDS = 1.0
-"""How long after a key its sender counts as typing."""
+"""Seconds after a key in which its sender counts as typing."""
 
 
 class TypingPriority:

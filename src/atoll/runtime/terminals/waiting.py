@@ -53,6 +53,6 @@ class WaitingInput:
                 return
 
     def clear(self) -> None:
-        """Drop everything; nobody is told."""
+        """Drop everything, and report it to nobody."""
         self._pieces.clear()
         self._bytes = 0

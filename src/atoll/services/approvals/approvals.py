@@ -74,7 +74,7 @@ class Approvals:
     async def list(
         self, caller: Principal, *, verdicts: tuple[ApprovalState, ...] = (), limit: int = 100
     ) -> Sequence[Approval]:
-        """The newest first, those the caller decides."""
+        """Return the approvals that the caller decides, newest first."""
         query = ApprovalQuery(caller.org_id, caller.id, verdicts, max(1, min(limit, MAX_PAGE)))
         async with self._ground.store.read() as rows:
             found = await rows.approvals.page(query)
@@ -88,7 +88,7 @@ class Approvals:
         return [one for one in found if one.verdict in wanted]
 
     async def get(self, caller: Principal, approval_id: str) -> Approval:
-        """One."""
+        """Return an approval that the caller decides. Raises `NotFound`."""
         async with self._ground.store.read() as rows:
             return await self._find(rows, caller, approval_id)
 
@@ -153,7 +153,7 @@ class Approvals:
     def _check_presence(
         self, caller: Principal, approval: Approval, yes: ApprovalGrant, words: str | None
     ) -> None:
-        """A browser's person is present; a token's proves it by the words of this question."""
+        """Check that a person is present, at a browser or by this request's confirmation words."""
         if caller.interactive:
             return
         issued = self._issued.get(approval.id)

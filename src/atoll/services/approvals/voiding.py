@@ -34,7 +34,7 @@ async def void_approvals(
 
 
 def approval_event(ground: Ground, approval: Approval, *, actor: Principal) -> EventDraft:
-    """The event that says where an approval now stands (not that it was asked)."""
+    """Return the event that says where an approval now stands (not that it was asked)."""
     extra: dict[str, Json] = {}
     if approval.verdict in (ApprovalState.GRANTED, ApprovalState.DENIED):
         extra["until"] = None if approval.until is None else approval.until.isoformat()
@@ -54,7 +54,7 @@ def approval_event(ground: Ground, approval: Approval, *, actor: Principal) -> E
 
 
 def approval_words(approval: Approval) -> dict[str, Json]:
-    """What every event of an approval carries: never a value, nor a command's arguments."""
+    """Return the fields of every event of an approval: never a value, nor a command's arguments."""
     common: dict[str, Json] = {
         "approval_id": approval.id,
         "sandbox_id": approval.asker.sandbox_id,

@@ -16,7 +16,7 @@ from atoll.ports import Bus, Clock, EventQuery, Store
 from atoll.services.identifiers import Identifiers
 
 FOLLOW_PAGE = 200
-"""How many events a follower reads at once: its bound on memory."""
+"""Events that a follower reads at once, its bound on memory."""
 
 MAX_LIMIT = 1000
 
@@ -63,15 +63,15 @@ class Events:
             return await rows.events.gap(EventQuery(caller.org_id, caller.id, stream, after))
 
     async def last_position(self) -> int:
-        """The newest position: where a follower starts who wants only what is to come."""
+        """Return the newest position: where a follower starts who wants only what is to come."""
         async with self._store.read() as rows:
             return await rows.events.last_position()
 
     async def follow(
         self, caller: Principal, *, after: int = 0, stream: str | None = None
     ) -> AsyncIterator[Event | Gap]:
-        """Every event after `after`, then each as it comes; before a page that is not whole, the
-        gap. Ends only with its reader."""
+        """Yield every event after `after`, then each as it comes; before a page that is not
+        whole, the gap. Ends only with its reader."""
         told = 0
         with self._bus.listen(stream) as listener:
             while True:
@@ -97,7 +97,7 @@ class Events:
 
 
 def draft_of(note: Note, caller: Principal, *, at: datetime, event_id: EventId) -> EventDraft:
-    """The event a note stands for, told by `caller` of something of theirs."""
+    """Return the event of a note, with `caller` as its actor and owner."""
     return EventDraft(
         id=event_id,
         stream=note.stream,

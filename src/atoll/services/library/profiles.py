@@ -45,19 +45,19 @@ class Profiles:
         self._personal = personal
 
     async def list(self, caller: Principal) -> Sequence[Profile]:
-        """The newest version of each, by id."""
+        """Return the newest version of each profile, by id."""
         everything = await self._everything(caller)
         return [versions[0] for _, versions in sorted(everything.items())]
 
     async def get(self, caller: Principal, ref: str, *, version: str | None = None) -> Profile:
-        """One; the newest version when none is named. Raises `NotFound`."""
+        """Return a profile, the newest version when none is named. Raises `NotFound`."""
         for profile in await self._versions(caller, ref):
             if version is None or profile.version == version:
                 return profile
         raise NotFound(f"{profile_id(ref)} has no version {str(version)[:40]}.", field="profile")
 
     async def versions(self, caller: Principal, ref: str) -> Sequence[str]:
-        """All versions of one, newest first. Raises `NotFound`."""
+        """Return all versions of one, newest first. Raises `NotFound`."""
         return [profile.version for profile in await self._versions(caller, ref)]
 
     async def save(self, caller: Principal, ref: str, text: str) -> Profile:
@@ -95,7 +95,7 @@ class Profiles:
         self._bus.announce((note.stream,))
 
     def bundled(self, ref: str) -> bool:
-        """Whether this profile comes with Atoll."""
+        """Return whether this profile comes with Atoll."""
         return profile_id(ref) in self._bundled
 
     def _changeable(self, ref: str) -> str:
@@ -123,7 +123,7 @@ class Profiles:
         return {**_by_id([*self._from_directory(), *saved]), **self._bundled}
 
     def _from_directory(self) -> Sequence[Profile]:
-        """Those of the directory that can be read; a broken file hides only itself."""
+        """Return the readable profiles of the directory. A broken file hides only itself."""
         found = []
         for name, document in self._personal().items():
             try:

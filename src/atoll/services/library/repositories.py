@@ -47,7 +47,7 @@ class Repositories:
         self._allow_loopback = allow_loopback
 
     async def list(self, caller: Principal) -> tuple[Stored, ...]:
-        """Those of remotes, and the caller's organization's uploaded ones."""
+        """Return repositories of remotes, and those the caller's organization uploaded."""
         return tuple(one for one in await self._shelf.list() if _visible(one, caller))
 
     async def fetch(self, caller: Principal, repo_url: str) -> tuple[Stored, tuple[Ref, ...]]:
@@ -59,7 +59,7 @@ class Repositories:
         return stored, await self._shelf.refs(stored)
 
     async def have(self, caller: Principal, key: str, tips: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of `tips` that an uploaded checkout has already; none when it is new."""
+        """Return the `tips` that an uploaded checkout already has; none when it is new."""
         if len(tips) > MAX_TIPS:
             raise Invalid(f"At most {MAX_TIPS} tips can be asked for at once.", field="tips")
         commits = tuple(dict.fromkeys(map(read_commit, tips)))
@@ -112,9 +112,9 @@ class Repositories:
     async def bundle(
         self, caller: Principal, ref: str, *, number: int = 0, branch: str | None = None
     ) -> AsyncIterator[RuntimeStream]:
-        """A verified git bundle of one branch (that sandbox's own when none is named, every one
-        for `ALL_BRANCHES`), without what its shared repository has. Raises `Conflict` code
-        `nothing_new`, `NotFound`."""
+        """Yield a verified git bundle of one branch (that sandbox's own when none is named,
+        every one for `ALL_BRANCHES`), without what its shared repository has. Raises `Conflict`
+        code `nothing_new`, `NotFound`."""
         sandbox = await self._sandboxes.get(caller, ref)
         if not 0 <= number < len(sandbox.repos):
             raise NotFound(
@@ -144,7 +144,7 @@ class Repositories:
 
 
 def branches(refs: tuple[Ref, ...]) -> tuple[str, ...]:
-    """The branch names among `refs`."""
+    """Return the branch names among `refs`."""
     return tuple(name for ref in refs if (name := branch_of_ref(ref.name)) is not None)
 
 

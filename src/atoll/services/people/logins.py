@@ -1,6 +1,6 @@
-"""Who is speaking: tokens, login links and browser sessions of single-person mode.
+"""Logins of single-person mode: tokens, login links and browser sessions.
 
-It says who a credential belongs to; what that person may do is decided elsewhere.
+A credential is matched to its person here; what that person may do is decided elsewhere.
 """
 
 import asyncio
@@ -61,36 +61,37 @@ class Logins:
         self._remember(await self._books.load())
 
     def by_token(self, token: str, source: str) -> Principal:
-        """Who sends this bearer token. Raises `Unauthenticated`, or `LimitReached` after too
+        """Return who sends this bearer token. Raises `Unauthenticated`, or `LimitReached` after too
         many wrong ones from `source` (an address)."""
         if hmac.compare_digest(fingerprint(token), self._token_mark):
             return TOKEN_PERSON
         raise self.wrong(source, "the bearer token is not valid; use the one in $ATOLL_HOME/token")
 
     def by_session(self, session: str, source: str) -> Principal:
-        """Who holds this session cookie. Raises like `by_token`."""
+        """Return who holds this session cookie. Raises like `by_token`."""
         if self.holds(session):
             return LOCAL_PERSON
         raise self.wrong(source, "you are logged out; run `atoll login` for a new link")
 
     def page_key(self, session: str) -> str:
-        """What the page sends beside this cookie, a person's or a guest's. A new token of the
-        server ends it, and thereby every login."""
+        """Return the key that the page sends beside this cookie, a person's or a guest's.
+
+        A new token of the server ends it, and thereby every login."""
         return page_key(self._page_secret, session)
 
     def from_page(self, session: str, keys: Iterable[str]) -> bool:
-        """Whether one of `keys` is the page's for this cookie."""
+        """Return whether one of `keys` is the page's for this cookie."""
         own = self.page_key(session).encode()
         return any(hmac.compare_digest(own, key.encode("utf-8", "replace")) for key in keys)
 
     def holds(self, session: str) -> bool:
-        """Whether this session is still a login; asked again and again while a connection
-        that came with it stands."""
+        """Return whether this session is still a login. Called at intervals while a connection of
+        the session lasts."""
         ends = self._sessions.get(fingerprint(session))
         return ends is not None and ends > self._clock.now()
 
     async def new_ticket(self) -> str:
-        """A login ticket: good for one use within 10 minutes, also across a restart."""
+        """Return a login ticket: good for one use within 10 minutes, also across a restart."""
         ticket = spell_secret(secrets.token_bytes(SECRET_BYTES))
         async with self._changing:
             await self._replace(with_ticket(self._book, ticket, self._clock.now()))
@@ -128,7 +129,7 @@ class Logins:
         self._sessions = {grant.fingerprint: grant.expires_at for grant in book.sessions}
 
     def wrong(self, source: str, sentence: str) -> Unauthenticated | LimitReached:
-        """The error for a wrong secret from `source`, which is counted."""
+        """Return the error for a wrong secret from `source`, which is counted."""
         now = self._clock.now()
         counted = guessed(self._guesses.get(source), now)
         self._guesses[source] = counted

@@ -50,8 +50,8 @@ class Shares:
         self._wrong = wrong
 
     async def create(self, caller: Principal, ref: str, wish: ShareWish) -> tuple[Share, str]:
-        """A new link and its secret, which is never seen again. Raises `LimitReached` beyond 32
-        links of a sandbox, `Forbidden` for who only shares it."""
+        """Return a new link and its secret, which is never seen again. Raises `LimitReached`
+        beyond 32 links of a sandbox, `Forbidden` for who only shares it."""
         sandbox = await self._own(caller, ref)
         now, secret = self._clock.now(), spell_secret(secrets.token_bytes(SECRET_BYTES))
         share = Share(
@@ -86,7 +86,7 @@ class Shares:
         return share, secret
 
     async def list(self, caller: Principal, ref: str) -> list[tuple[Share, int]]:
-        """The living links of a sandbox, each with how many guests it has."""
+        """Return the living links of a sandbox, each with how many guests it has."""
         sandbox = await self._own(caller, ref)
         now = self._clock.now()
         async with self._store.read() as rows:
@@ -136,14 +136,14 @@ class Shares:
         return Entered(session, principal)
 
     async def by_session(self, session: str, source: str) -> Principal:
-        """Which guest holds this session. Raises like `enter`."""
+        """Return the guest who holds this session. Raises like `enter`."""
         guest = await self.holder(session)
         if guest is None:
             raise self._wrong(source, "your link is over or was revoked; ask for a new one")
         return guest
 
     async def holder(self, session: str) -> Principal | None:
-        """Which guest holds this session now; nobody once its link is over."""
+        """Return the guest who holds this session now; None once the link is over."""
         found = await self._seat(session)
         return None if found is None else principal_of(*found)
 
@@ -154,7 +154,7 @@ class Shares:
         return Entered(session, principal_of(*found))
 
     async def _seat(self, session: str) -> tuple[Guest, Share] | None:
-        """A session's guest and its link, while that lives."""
+        """Return a session's guest and its link, while that lives."""
         async with self._store.read() as rows:
             found = await rows.shares.guest(fingerprint(session))
         over = found is not None and found[1].expires_at <= self._clock.now()
@@ -166,7 +166,7 @@ class Shares:
             await rows.shares.unseat(fingerprint(session))
 
     async def sandbox_of(self, guest: Principal) -> Sandbox | None:
-        """The sandbox a guest has its seat in; None for somebody who is no guest."""
+        """Return the sandbox a guest has its seat in; None for somebody who is no guest."""
         if guest.seat is None:
             return None
         async with self._store.read() as rows:

@@ -17,13 +17,14 @@ _SHAPE = re.compile(
 
 
 def spell_cursor(created_at: datetime, sandbox_id: SandboxId) -> str:
-    """The place right after this sandbox."""
+    """Return the place right after this sandbox."""
     place = f"1 {created_at.astimezone(UTC).isoformat()} {sandbox_id}"
     return base64.urlsafe_b64encode(place.encode()).decode().rstrip("=")
 
 
 def read_cursor(text: str) -> tuple[datetime, SandboxId]:
-    """The place a cursor names. Raises `Invalid` for anything `spell_cursor` did not make."""
+    """Return the place a cursor names. Raises `Invalid` for anything `spell_cursor` did not
+    make."""
     place = _place(text)
     if place is not None and spell_cursor(*place) == text:
         return place

@@ -49,7 +49,7 @@ class SetSecret:
 
 @dataclass(frozen=True, slots=True)
 class Rotated:
-    """What a rotation of the master key did."""
+    """Result of a rotation of the master key."""
 
     key_id: str
     secrets: int
@@ -74,12 +74,13 @@ class Secrets:
         self._masters = masters
 
     async def list(self, caller: Principal) -> Sequence[Secret]:
-        """The caller's own and the organization's, by name."""
+        """Return the caller's own secrets and the organization's, by name."""
         async with self._ground.store.read() as rows:
             return await rows.secrets.visible(caller.org_id, caller.id)
 
     async def get(self, caller: Principal, ref: str, *, scope: str | None = None) -> Secret:
-        """One. Raises `Conflict` when several scopes have one of that name and none is said."""
+        """Return a secret. Raises `Conflict` when several scopes have one of that name and `scope`
+        is None."""
         async with self._ground.store.read() as rows:
             return await self._find(rows, caller, ref, scope=await self._scope(caller, scope))
 
@@ -251,7 +252,7 @@ class Secrets:
         return found[0]
 
     async def _scope(self, caller: Principal, text: str | None) -> str | None:
-        """A scope that exists for this caller, spelled with ids. Raises `Invalid`."""
+        """Return a scope that exists for this caller, spelled with ids. Raises `Invalid`."""
         if text is None:
             return None
         kind, colon, ref = text.partition(":")

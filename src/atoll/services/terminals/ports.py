@@ -13,8 +13,8 @@ from atoll.services.sandboxes.sandboxes import Sandboxes
 async def dialled(
     sandboxes: Sandboxes, caller: Principal, ref: str, port: str
 ) -> AsyncIterator[Channel]:
-    """The runtime's channel to the port. Raises `Invalid` and `Forbidden` as `read_port` does,
-    `NotFound`, `Conflict` (it does not run), `Unavailable`."""
+    """Yield the runtime's channel to the port. Raises `Invalid` and `Forbidden` as `read_port`
+    does, `NotFound`, `Conflict` (it does not run), `Unavailable`."""
     number = read_port(port)
     _, client = await sandboxes.runtime(caller, ref, activity=True)
     async with client.attach(f"/ports/{number}") as channel:

@@ -1,4 +1,4 @@
-"""What can be had of terminals besides a seat: marks, plain text, recordings, and a search.
+"""Output of terminals after the fact: marks, plain text, recordings, and a search.
 
 A thin forward to the sandbox's runtime, which keeps all of it. Marks and text belong to whoever
 may watch the terminal; recordings and the search to those whose sandbox it is. Recordings of a

@@ -20,7 +20,8 @@ async def woken(listener: Listener, seconds: float = PATIENCE_SECONDS) -> None:
 
 
 class BusContract:
-    """No announcement is lost between listening and waiting; many of them wake once."""
+    """Contract of a bus: no announcement is lost between listening and waiting; many of them wake
+    once."""
 
     async def test_listener_is_woken_by_its_stream_and_one_of_all_by_each(self, bus: Bus) -> None:
         with bus.listen("a") as one, bus.listen() as every:

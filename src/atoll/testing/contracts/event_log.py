@@ -35,7 +35,7 @@ def draft(number: int, *, stream: str = "auth", owner: PrincipalId = OWNER) -> E
 
 
 def aged(stream: str, *days: int) -> list[EventDraft]:
-    """Events of one stream, each so many days old."""
+    """Return events of one stream, each so many days old."""
     return [
         replace(draft(number, stream=stream), at=NOW - timedelta(days=old))
         for number, old in enumerate(days, 1)

@@ -23,7 +23,8 @@ DEATH_SECONDS = 2.0
 
 
 class ExtensionContract:
-    """Idempotent provision, honest readiness, idempotent teardown, survey, deaths in time."""
+    """Contract of an extension: idempotent provision, honest readiness, idempotent teardown,
+    survey, deaths in time."""
 
     def profile(self) -> Profile:
         """Return a profile the backend can build; override where the default does not fit."""
@@ -45,7 +46,7 @@ class ExtensionContract:
     async def test_provision_of_something_new_is_ready_and_surveyed(
         self, extension: Extension
     ) -> None:
-        """It answers its probe and is listed."""
+        """Find a new environment ready and listed."""
         request = self.request()
         handle = await extension.provision(request)
         assert (handle.sandbox_id, handle.generation) == (request.sandbox_id, 1)
@@ -106,7 +107,7 @@ class ExtensionContract:
     async def test_maintenance_start_is_ended_by_an_ordinary_one(
         self, extension: Extension
     ) -> None:
-        """What was brought up to be read only is never taken for a sandbox that runs."""
+        """Find that a maintenance start is never taken for a sandbox that runs."""
         request = self.request()
         handle = await extension.provision(request)
         alone = replace(request, maintenance_seconds=60)
@@ -128,7 +129,7 @@ class ExtensionContract:
             await extension.wait_ready(handle)
 
     async def test_ended_after_a_death_tells_within_two_seconds(self, extension: Extension) -> None:
-        """Who, which generation, why; and survey agrees."""
+        """Find sandbox, generation and reason in the report; survey agrees."""
         handle = await extension.provision(self.request())
         told: asyncio.Queue[Ended] = asyncio.Queue()
 

@@ -16,7 +16,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 async def pieces(*parts: bytes) -> AsyncIterator[bytes]:
-    """These bytes, as a stream."""
+    """Yield these bytes as a stream."""
     for part in parts:
         yield part
 

@@ -18,7 +18,8 @@ NOWHERE = bytes_call("/nothing-is-here")
 
 
 class RuntimeClientsContract:
-    """Answers are read as the call says; a refusal is the error it stands for."""
+    """Contract of runtime clients: answers are read as the call says; a refusal is the error it
+    stands for."""
 
     async def test_call_gives_the_whole_answer(
         self, clients: RuntimeClients, living: Reachability

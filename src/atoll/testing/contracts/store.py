@@ -96,7 +96,7 @@ def share(name: str, *, number: int = 0) -> Share:
 
 
 def guest(name: str, share_id: str) -> Guest:
-    """Somebody who came by that link."""
+    """Return a guest who came by that link."""
     return Guest(
         id=GuestId(name),
         share_id=ShareId(share_id),
@@ -140,7 +140,7 @@ def approval(number: int, *, owner: PrincipalId = OWNER) -> Approval:
 
 
 class StoreContract(EventLogContract):
-    """Inherit, and say how an empty store is opened."""
+    """Contract of a store: inherit, and say how an empty store is opened."""
 
     def opened(self) -> AbstractAsyncContextManager[Store]:
         """Return an empty store, closed on leaving."""

@@ -17,7 +17,7 @@ class KeyedVault(Vault, Masters, Protocol):
 
 
 class VaultContract:
-    """Inherit, and say how a vault is made."""
+    """Contract of a vault: inherit, and say how a vault is made."""
 
     def vault(self) -> KeyedVault:
         """Return a new vault with one master key of its own."""

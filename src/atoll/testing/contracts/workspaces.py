@@ -19,7 +19,8 @@ def silent(_line: str) -> None:
 
 
 class WorkspacePreparerContract:
-    """Nothing is mounted, lacking or laid out where there is no repository."""
+    """Contract of a preparer: it mounts, lacks and lays out nothing where there is no
+    repository."""
 
     async def test_no_repository_needs_no_mount(self, preparer: WorkspacePreparer) -> None:
         none: tuple[SandboxRepo, ...] = ()
@@ -39,7 +40,7 @@ class WorkspacePreparerContract:
 
 
 class WorkSaverContract:
-    """Nothing to save is fine."""
+    """Contract of a saver: nothing to save is fine."""
 
     async def test_nothing_to_save_is_fine(self, saver: WorkSaver, client: RuntimeClient) -> None:
         await saver.save_work(EMPTY, client, silent)

@@ -1,1 +1,1 @@
-"""What the control plane and a runtime say to each other, typed once."""
+"""Messages between the control plane and a runtime, typed once."""

@@ -103,7 +103,7 @@ def get_agent(agent_id: str) -> RuntimeCall[AgentRecord]:
 
 
 def act_on_agent(agent_id: str, body: ActionBody, who: Query) -> RuntimeCall[AgentRecord]:
-    """Control an agent; `who` acts, in the words of an attach."""
+    """Control an agent; `who` acts, as in an attach."""
     return json_call("POST", f"/sessions/{agent_id}/agent", AgentRecord, query=who, body=body)
 
 

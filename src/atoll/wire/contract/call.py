@@ -25,8 +25,8 @@ class RequestBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True
 
 @dataclass(frozen=True, slots=True)
 class RuntimeCall(Generic[T]):
-    """One request. `read` returns what the status and the body of an accepted answer say; it
-    raises one of `wire.http.unreadable.UNREADABLE`. `body` is whole or a stream."""
+    """Request to a runtime. `read` decodes the status and the body of an accepted answer; it raises
+    one of `wire.http.unreadable.UNREADABLE`. `body` is whole or a stream."""
 
     method: str
     path: str

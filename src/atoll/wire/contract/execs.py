@@ -37,7 +37,7 @@ class ExecBody(RequestBody):
 
 
 class SignalBody(RequestBody):
-    """`{"signal":"INT"}`; the `SIG` in front may be there."""
+    """Signal to a program: `{"signal":"INT"}`; the `SIG` in front may be there."""
 
     signal: str
 

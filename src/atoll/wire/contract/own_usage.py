@@ -1,4 +1,4 @@
-"""The resources that a runtime itself takes, in the words of its contract."""
+"""The resources that a runtime itself uses, as its contract shows them."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""What one sandbox's doors may do, as the control plane tells its runtime: `PUT /policy`.
+"""Permissions of one sandbox's doors, as the control plane sends them: `PUT /policy`.
 
 A whole policy replaces the one before; there are no differences to apply. It holds secrets,
 so it lives in memory on both sides and is never logged or stored. A runtime begins with
@@ -21,11 +21,12 @@ Word = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
 
 
 class BadPolicy(ValueError):
-    """Not a policy; the text names the field, never a value."""
+    """Error of a malformed policy; the text names the field, never a value."""
 
 
 class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Strict, immutable, by field name; its `repr` shows no values, since some are secret."""
+    """Part of a policy: strict, immutable, by field name. Its `repr` shows no values, since some
+    are secret."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
@@ -56,7 +57,7 @@ class CustomSecret(_Message, frozen=True, kw_only=True):
 
 class Approved(_Message, frozen=True, kw_only=True):
     """A person let this version of this secret go to this host and port, for this sandbox.
-    `until` is Unix seconds, None while the policy stands; `once` is used up by one request."""
+    `until` is Unix seconds, None while the policy lasts; `once` is used up by one request."""
 
     approval_id: Word
     secret_id: Word
@@ -68,9 +69,9 @@ class Approved(_Message, frozen=True, kw_only=True):
 
 
 class EgressRule(_Message, frozen=True, kw_only=True):
-    """One allowed destination. `host` is a name, or `*.name` for exactly one more label.
-    `methods` and `paths` (prefixes) bind plain HTTP only; empty allows all. `origin` says where
-    the rule comes from (`profile`, `preset:pypi`, `owner`)."""
+    """Allowed destination. `host` is a name, or `*.name` for exactly one more label. `methods` and
+    `paths` (prefixes) bind plain HTTP only; empty allows all. `origin` says where the rule comes
+    from (`profile`, `preset:pypi`, `owner`)."""
 
     host: Word
     ports: tuple[Port, ...] = (443,)
@@ -114,7 +115,7 @@ class DoorLimits(_Message, frozen=True, kw_only=True):
 
 
 class Commands(_Message, frozen=True, kw_only=True):
-    """Safety layers 3 and 4: exact argv that `sudo` may run, and what needs a person's word."""
+    """Safety layers 3 and 4: exact argv that `sudo` may run, and what needs a person's approval."""
 
     sudo: tuple[tuple[str, ...], ...] = ()
     operator: tuple[tuple[str, ...], ...] = ()
@@ -131,8 +132,8 @@ class GitRemote(_Message, frozen=True, kw_only=True):
 
 
 class Policy(_Message, frozen=True, kw_only=True):
-    """Everything at once. `revision` grows with every change the control plane makes. `env` are
-    variables of processes started from now on, over the sandbox's own. `record`: every
+    """Whole policy of one sandbox. `revision` grows with every change the control plane makes.
+    `env` are variables of processes started from now on, over the sandbox's own. `record`: every
     terminal opened from now on is recorded."""
 
     revision: int = 0
@@ -164,12 +165,12 @@ class _Codec:
 
 
 def encode_policy(policy: Policy) -> bytes:
-    """The body of `PUT /policy`."""
+    """Return the body of `PUT /policy`."""
     return _Codec.encoder.encode(policy)
 
 
 def decode_policy(body: bytes) -> Policy:
-    """Raises `BadPolicy`."""
+    """Decode the body of `PUT /policy`. Raises `BadPolicy`."""
     try:
         return _Codec.decoder.decode(body)
     except UNREADABLE as error:

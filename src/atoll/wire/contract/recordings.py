@@ -56,7 +56,7 @@ class RecordingList(msgspec.Struct, frozen=True):
 
 
 class Match(msgspec.Struct, frozen=True, rename={"terminal_id": "session_id"}):
-    """A matching line. `line` counts from 1 where the search began; `offset` stands in a
+    """A matching line. `line` counts from 1 where the search began; `offset` lies in a
     terminal's output, `seconds` in a recording. `at…to` is the match in `text`; `command` ran
     there, when its shell reported it."""
 

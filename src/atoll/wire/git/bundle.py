@@ -1,4 +1,4 @@
-"""The header of a git bundle: which commits it stands on, which refs it brings.
+"""The header of a git bundle: the commits it needs, and the refs it brings.
 
 Reads gitformat-bundle(5), versions 2 and 3, from the first bytes of a file somebody else wrote. An
 importer gives the pack behind the header to git.

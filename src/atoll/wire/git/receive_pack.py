@@ -64,7 +64,7 @@ class CommandReader:
 
 
 def refusal(commands: Commands, reasons: dict[str, str]) -> bytes:
-    """Return the body by which git tells its user, ref by ref, why a push was refused."""
+    """Return the body by which git reports, ref by ref, why a push was refused."""
     report = [_packet(b"unpack ok\n")]
     for update in commands.updates:
         reason = reasons.get(update.ref, "refused together with others of this push")

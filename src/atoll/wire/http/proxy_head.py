@@ -32,7 +32,7 @@ _NEVER_NAMED = frozenset(
 
 
 class BadHead(ValueError):
-    """A request that a proxy may not pass on; the text tells what is wrong with it."""
+    """A request that a proxy may not pass on; the text says what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ _COMMAND_WORDS = {"cmdline_url": unquote, "cmdline": lambda text: text}
 class Signal:
     """A mark. `verb`: A prompt begins, B it ends, C the command's output begins, D the command has
     ended, E the command line, P the directory. `text` is the exit code of D, the line of E (or of a
-    C that carries it), the path of P. It stands at `start…end` of the output."""
+    C that carries it), the path of P. It lies at `start…end` of the output."""
 
     verb: str
     text: str

@@ -231,7 +231,7 @@ class Parser:
 
 
 def sequence(data: bytes, at: int) -> tuple[Function | String | None, int]:
-    """Read the sequence whose ESC stands at `at`, all in 7 bits.
+    """Read the sequence whose ESC is at `at`, all in 7 bits.
 
     Returns its content, or None for one that is cancelled or not finished, and where it ends:
     before an ESC that ends a string.

@@ -24,7 +24,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line; `offset` is where its first byte stands in the output. `alternate`: a full-screen
+    """A line; `offset` is the position of its first byte in the output. `alternate`: a full-screen
     program drew it."""
 
     offset: int

@@ -11,7 +11,7 @@ from atoll.zygote.records.uids import Counter
 
 
 def image_shelf(home: Home) -> TreeShelf:
-    """The shelf of a home, which need not exist yet."""
+    """Return the shelf of a home, which need not exist yet."""
 
     def take_uid() -> int | None:
         if os.geteuid() != 0:
@@ -23,7 +23,7 @@ def image_shelf(home: Home) -> TreeShelf:
         return sorted(
             box.hostname or box.sandbox_id
             for box in _boxes(home)
-            # One that only stands ready is nobody's, and never taken once the tree is gone.
+            # A pooled sandbox has no owner, and is never taken once the tree is gone.
             if box.tree == str(tree) and not box.sandbox_id.startswith(POOL_PREFIX)
         )
 
@@ -31,7 +31,7 @@ def image_shelf(home: Home) -> TreeShelf:
 
 
 def _boxes(home: Home) -> list[record.SandboxRecord]:
-    """Every sandbox whose files are kept, living or not."""
+    """Return every sandbox whose files are kept, living or not."""
     found = []
     for folder in home.boxes.iterdir() if home.boxes.is_dir() else ():
         try:

@@ -35,7 +35,7 @@ def scrub(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
 
 
 def scrubbed_text(text: str) -> str:
-    """A text without bearer tokens, login links, cookies, keys and passwords in URLs."""
+    """Return a text without bearer tokens, login links, cookies, keys and passwords in URLs."""
     return _VALUES.sub(lambda match: f"{match[1] or ''}{SCRUBBED}", text)
 
 

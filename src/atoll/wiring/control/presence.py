@@ -1,4 +1,4 @@
-"""One control plane per home: its lock, its listening socket, and where others find it.
+"""Lock, listening socket and published address of the one control plane of a home.
 
 The socket is bound before anything slow is loaded, so that clients of a restarted control
 plane wait in its queue instead of being refused.

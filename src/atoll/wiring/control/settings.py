@@ -1,4 +1,4 @@
-"""What the control plane can be told: `config.toml` in its home, then the environment, then flags.
+"""Settings of the control plane: `config.toml` in its home, then the environment, then flags.
 
 Every setting has a default; an unknown or wrong one stops the start with a sentence.
 `ControlSettings` is the list.
@@ -60,10 +60,10 @@ class DoorLimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 @dataclass(frozen=True, slots=True)
 class ControlSettings:
-    """One control plane.
+    """Settings of one control plane.
 
     `host`, `port`: where to listen; port 0 takes the last one again, else any.
-    `public_url`: the address people use when a proxy stands in front.
+    `public_url`: the address people use when a proxy runs in front.
     `hosts`: further names the server answers to.
     `max_sandboxes`: the limit of each owner.
     `kept_days`: how long worktrees are kept that outlived their sandbox.
@@ -118,7 +118,7 @@ class ControlSettings:
 
 
 def event_retention(settings: ControlSettings) -> EventRetention:
-    """The retention of events."""
+    """Return the retention of events."""
     age = timedelta(days=settings.event_days) if settings.event_days else None
     return EventRetention(age, settings.events_per_sandbox or None)
 
@@ -126,8 +126,8 @@ def event_retention(settings: ControlSettings) -> EventRetention:
 def read_settings(
     home: Path, environ: Mapping[str, str], flags: Mapping[str, object]
 ) -> ControlSettings:
-    """Settings of a home. `flags` holds what the command line said; None was not said.
-    Raises `Invalid` with the place and the setting."""
+    """Return the settings of a home. `flags` holds the options of the command line, None where one
+    was not given. Raises `Invalid` with the place and the setting."""
     said: dict[str, object] = {**_from_file(home / "config.toml"), **_from_environ(environ)}
     said.update((name, value) for name, value in flags.items() if value is not None)
     known = {one.name for one in fields(ControlSettings)} - {"home"}

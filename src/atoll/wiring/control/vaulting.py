@@ -1,4 +1,4 @@
-"""Which vault a control plane has: where its master keys come from, said once."""
+"""Choice of a control plane's vault and the source of its master keys."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ VARIABLE = "ATOLL_MASTER_KEY"
 
 
 def open_vault(settings: ControlSettings, environ: Mapping[str, str]) -> EnvelopeVault:
-    """The vault: keys of the command, else of the environment, else of the home's own file.
+    """Return the vault: keys of the command, else of the environment, else of the home's own file.
     Blocking. Raises `Failed` with what is wrong with the keys."""
     if settings.master_key_command:
         argv = settings.master_key_command
@@ -35,7 +35,7 @@ def held(value: bytes | str) -> None:
 
 
 def door_limits(settings: ControlSettings) -> DoorLimits:
-    """The settings' bounds in the policy's words."""
+    """Return the settings' bounds in the policy's words."""
     limits = settings.door_limits
     return DoorLimits(
         requests_per_minute=limits.requests_per_minute,

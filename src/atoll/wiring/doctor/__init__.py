@@ -1,1 +1,1 @@
-"""What this machine can isolate, and what to do about the rest."""
+"""Checks of what this machine can isolate, with advice for the rest."""

@@ -1,8 +1,8 @@
-"""The Docker daemon of a home, seen from the machine: who may reach it, what it can, what is left.
+"""The Docker daemon of a home, seen from the machine: its users, its abilities, its leftovers.
 
-`up` asks for the group that opens its socket, `down` clears containers away, `doctor` tells
-about it. The control plane itself speaks to it through `ext.docker`. What speaks to the daemon
-is loaded only where `ext.docker` is on.
+`up` asks for the group that opens its socket, `down` clears containers away, `doctor` reports
+on it. The control plane itself speaks to it through `ext.docker`. The daemon's client is loaded
+only where `ext.docker` is on.
 """
 
 import asyncio
@@ -28,8 +28,8 @@ GROUP = "docker"
 
 
 def groups_for(home: Path) -> tuple[int, ...]:
-    """The supplementary groups a control plane of this home needs: the one of the daemon's
-    socket, where `ext.docker` is on. Whoever has it is as good as root on this machine."""
+    """Return the supplementary groups a control plane of this home needs: the one of the daemon's
+    socket, where `ext.docker` is on. That group is as good as root on this machine."""
     settings = read_settings(home, os.environ, {})
     if "docker" not in settings.extensions:
         return ()
@@ -73,7 +73,7 @@ async def _clear(settings: ControlSettings) -> None:
 
 
 def findings(home: Path) -> Iterator[Finding]:
-    """Whether a daemon answers, and what it lacks."""
+    """Report whether a daemon answers, and what it lacks."""
     try:
         settings = read_settings(home, os.environ, {})
     except AtollError as err:

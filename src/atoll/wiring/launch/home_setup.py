@@ -24,7 +24,7 @@ _WRITTEN_BEFOREHAND = {
     "keys.toml", "master.key", "config.toml", "profiles", "agents", "cli.json", "presets.json",
     "images", "grants", "mirrors",
 }  # fmt: skip
-"""What people, and the command line for them, leave there before the first start."""
+"""Files that people, or the command line for them, write there before the first start."""
 
 _LONGEST_HOME = 60
 """Bytes: `run/b/<sandbox id>/rt.sock` below it must fit a unix socket's 107."""
@@ -64,7 +64,7 @@ def _prepare(home: Path) -> int:
 
 
 def _strangers(home: Path) -> bool:
-    """Whether a folder that was never a home holds what a person would not put into one."""
+    """Report whether a folder that was never a home holds what a person would not put into one."""
     return any(entry.name not in _WRITTEN_BEFOREHAND for entry in home.iterdir())
 
 
@@ -78,7 +78,7 @@ def _control_uid(home: Path) -> int:
 
 
 def _persons_folder(folder: Path) -> None:
-    """Programs and roots are laid there by the person, and only by them: the control plane
+    """Make a directory that only the person may write, for programs and roots: the control plane
     reads."""
     folder.mkdir(exist_ok=True)
     if os.geteuid() == 0:
@@ -87,8 +87,8 @@ def _persons_folder(folder: Path) -> None:
 
 
 def _shared_folder(folder: Path, uid: int) -> None:
-    """The person writes there, the control plane reads, and nobody else does: what is made below
-    gets its group."""
+    """Make a directory that the person writes, the control plane reads, and nobody else uses. Files
+    below it inherit its group."""
     folder.mkdir(exist_ok=True)
     if os.geteuid() == 0:
         os.chown(folder, 0, uid, follow_symlinks=False)
@@ -96,7 +96,7 @@ def _shared_folder(folder: Path, uid: int) -> None:
 
 
 def _hand_over(file: Path, uid: int) -> None:
-    """A person's file, laid there before anybody else could be: the control plane's from now on."""
+    """Give a person's file to the control plane; it was written before anybody else could be."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""This machine as `ports.host.Host`: `up`, `down` and `doctor` for the command line.
+"""The machine this process runs on as `ports.host.Host`: `up`, `down` and `doctor`.
 
 `up` ends by becoming another program; all that lasts is started here, nothing runs here.
 A command loads what it needs itself: `up` should not wait for the shelves of agents and images.
@@ -68,25 +68,25 @@ class LocalHost:
         docker_host.clear(place.root)
 
     def doctor(self, home: Path) -> "Sequence[Finding]":
-        """What this machine can isolate."""
+        """Return what this machine can isolate."""
         from atoll.wiring.doctor import report as doctor
 
         return doctor.findings(Home(home.resolve()))
 
     def agents(self, home: Path) -> "AgentShelf":
-        """The agents installed in `home`."""
+        """Return the agents installed in `home`."""
         from atoll.adapters.agents.shelf import LayerShelf
 
         return LayerShelf(Home(home.resolve()).agents)
 
     def images(self, home: Path) -> "ImageShelf":
-        """The roots unpacked in `home`."""
+        """Return the roots unpacked in `home`."""
         from atoll.wiring.control.images import image_shelf
 
         return image_shelf(Home(home.resolve()))
 
     def builder(self, home: Path) -> "ImageBuilder":
-        """What builds the Dockerfiles of `home`."""
+        """Return the builder of the Dockerfiles of `home`."""
         from atoll.wiring.launch.image_builder import DaemonBuilder
 
         return DaemonBuilder.of(home.resolve())
@@ -119,7 +119,7 @@ def _become_control(home: Home, options: "UpOptions", uid: int, link: StartLink 
 
 
 def _control_pid(home: Home) -> int | None:
-    """The control plane's pid, when the note it left names a process that is one."""
+    """Return the control plane's pid, when the note it left names a process that is one."""
     try:
         pid = json.loads(read_plain(home.run / "control.json"))["pid"]
         command = Path(f"/proc/{int(pid)}/cmdline").read_bytes()

@@ -21,7 +21,7 @@ class DaemonBuilder:
 
     @classmethod
     def of(cls, home: Path) -> "DaemonBuilder":
-        """With the settings of `home`. Raises `Invalid`."""
+        """Return a builder with the settings of `home`. Raises `Invalid`."""
         return cls(read_settings(home, os.environ, {}))
 
     def build(self, name: str, report: Callable[[str], None], *, again: bool) -> Built:

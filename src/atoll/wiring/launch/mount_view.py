@@ -1,4 +1,4 @@
-"""What of the file system Atoll's own processes see: as much as they need of private folders.
+"""File system view of Atoll's own processes: as much as they need of private directories.
 
 The interpreter, the packages or the home may lie below a folder closed to others, such
 as root's own home. Then, in a private mount namespace, an empty folder covers it and

@@ -21,20 +21,20 @@ class StartLink:
 
     @staticmethod
     def pair() -> tuple["StartLink", socket.socket]:
-        """The starter's end and the zygote's."""
+        """Return the starter's end and the zygote's."""
         ours, theirs = socket.socketpair()
         return StartLink(ours), theirs
 
     @staticmethod
     def inherited(fd: int | None) -> "StartLink | None":
-        """The link that whoever became this program had, if any."""
+        """Return the link inherited from the process that became this program, if any."""
         if fd is None:
             return None
         os.set_inheritable(fd, False)
         return StartLink(socket.socket(fileno=fd))
 
     def fileno(self) -> int:
-        """Its descriptor, to be handed on by exec."""
+        """Return its descriptor, to be handed on by exec."""
         return self._link.fileno()
 
     def keep(self) -> None:

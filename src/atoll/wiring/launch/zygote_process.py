@@ -1,6 +1,6 @@
 """Starting, finding and ending a home's zygote from outside.
 
-It outlives whoever starts it: a session and, where possible, a scope and cgroups of its
+It outlives its starter: a session and, where possible, a scope and cgroups of its
 own, so that neither a hang-up nor a kill of the control plane's group takes it.
 """
 
@@ -29,7 +29,8 @@ _KEPT_VARIABLES = ("LANG", "LC_ALL", "TZ", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_
 
 
 def ask(home: Home, request: wire.Request, seconds: float = 10.0) -> wire.Answer | None:
-    """One question; None when no zygote listens. Raises `Unavailable` when it hangs."""
+    """Ask the zygote one question; None when no zygote listens. Raises `Unavailable` when it
+    hangs."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as link:
         link.settimeout(seconds)
         try:
@@ -44,7 +45,7 @@ def ask(home: Home, request: wire.Request, seconds: float = 10.0) -> wire.Answer
 
 
 def running(home: Home) -> int | None:
-    """The zygote's pid; None when there is none."""
+    """Return the zygote's pid; None when there is none."""
     answer = ask(home, wire.Report())
     return answer.pid if isinstance(answer, wire.Reported) else None
 
@@ -79,7 +80,7 @@ def start(home: Home) -> StartLink | None:
 
 
 def _launch(home: Home, ready: int, starter: int) -> NoReturn:
-    """In a child: step aside, become nobody's child, exec."""
+    """Detach in a child: start a session, leave the parent, exec."""
     try:
         os.setsid()
         log = os.open(home.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
@@ -108,8 +109,8 @@ def _launch(home: Home, ready: int, starter: int) -> NoReturn:
 
 
 def _scoped(home: Home, talk: tuple[int, int], machine: int | None) -> list[str]:
-    """The zygote's argv, in a scope of its own where systemd manages this machine. `talk` are
-    the descriptors for its READY and of its starter's link."""
+    """Return the zygote's argv, in a scope of its own where systemd manages this machine. `talk`
+    are the descriptors for its READY and of its starter's link."""
     ready, starter = map(str, talk)
     program = python("atoll.wiring.zygote", "--home", str(home.root), "--ready-fd", ready)
     program += ["--starter-fd", starter]
@@ -124,19 +125,19 @@ def _scoped(home: Home, talk: tuple[int, int], machine: int | None) -> list[str]
 
 
 def python(module: str, *arguments: str) -> list[str]:
-    """How a module of ours is run: never with the current folder on its path."""
+    """Return the argv that runs a module of ours, never with the current directory on its path."""
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
 def environment() -> dict[str, str]:
-    """A small environment: what a shell happened to hold does not live on in the zygote."""
+    """Return a small environment: what a shell happened to hold does not live on in the zygote."""
     kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     return {**kept, "PATH": path, "HOME": "/", "PYTHONPATH": str(Path(atoll.__file__).parents[1])}
 
 
 def end(home: Home) -> None:
-    """SIGTERM and wait; its sandboxes end with it. Raises `Failed` when it will not go."""
+    """Send SIGTERM and wait; its sandboxes end with it. Raises `Failed` when it does not end."""
     pid = running(home)
     if pid is None:
         return
@@ -155,7 +156,7 @@ def end(home: Home) -> None:
 
 
 def await_end(pidfd: int, seconds: float) -> bool:
-    """Whether a process ended within `seconds`."""
+    """Report whether a process ended within `seconds`."""
     return bool(select.select([pidfd], [], [], seconds)[0])
 
 

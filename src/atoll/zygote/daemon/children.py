@@ -155,7 +155,7 @@ class Loop:
             except BlockingIOError:
                 return
             except ConnectionError:
-                pass  # it ended without having read all it was told
+                pass  # it ended without having read all its input
             self.unwatch(ours.fileno())
 
         def finish(status: int) -> None:

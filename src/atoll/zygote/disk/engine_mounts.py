@@ -19,7 +19,7 @@ from atoll.zygote.records.home import FOLDERS_SUFFIX, BoxPlaces, Home
 
 OURS = "/.atoll"
 STATE = "/.atoll/state"
-"""Where a sandbox sees its agents' state."""
+"""Path at which a sandbox sees its agents' state."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ OWN = {
     "nsswitch.conf": "passwd: files\ngroup: files\nshadow: files\nhosts: files\n"
     "services: files\nprotocols: files\n",
     # Shared repositories belong to another uid; git drops the environment form of this
-    # setting for upload-pack, so it has to stand in the system's file.
+    # setting for upload-pack, so it has to be in the system's file.
     "gitconfig": "[safe]\n\tdirectory = *\n"
     f"[user]\n\tname = {GIT_NAME}\n\temail = {GIT_EMAIL}\n"
     "[init]\n\tdefaultBranch = main\n[advice]\n\tdetachedHead = false\n",

@@ -54,7 +54,7 @@ class Storage:
         _make_folders(places.mounted, uid)
         # Only the engine's mounts lead here, never a path of the host.
         places.mounted.chmod(0o700)
-        # Files kept from a time when they lay in a folder go on there.
+        # Files of a sandbox that began in a directory stay there.
         return engine_mount_at(places.mounted, (KEPT_FOLDER,) if self.images else ())
 
     def _mount(self, places: BoxPlaces, place: Path, *, size: int) -> None:

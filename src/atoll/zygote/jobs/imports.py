@@ -122,7 +122,7 @@ class BundleImporter:
 
     def _reach(self, place: str, flags: int) -> int:
         """Return a descriptor of a file of the control plane's below `imports`, and open the
-        directories on the way for the foreign uid. Whoever may rename these directories may put
+        directories on the way for the foreign uid. A user who may rename these directories may put
         links in their place at any moment. So the path is walked once, one component at a time, and
         later steps use the descriptor. Raises `Failed`, `OSError`."""
         *folders, last = Path(place).relative_to(self.home.run).parts

@@ -35,7 +35,7 @@ MAX_ASKS = 6000
 
 SECONDS = 3600.0
 NOT_ENTERED = 125
-"""How the entering program exits when the command did not begin (native/init/enter.c)."""
+"""Exit code of the entering program when the command did not begin (native/init/enter.c)."""
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 KEPT = frozenset(f"{name}_PROXY" for name in ("HTTP", "HTTPS", "ALL", "NO")) | frozenset(

@@ -41,7 +41,7 @@ WALL_GRACE_SECONDS = 3.0
 """Time for a runtime whose sandbox ended to write its journal and exit."""
 
 INIT_GONE = 3
-"""How a runtime exits when the sandbox ended under it."""
+"""Exit code of a runtime when the sandbox ended under it."""
 
 
 @dataclass(slots=True)
@@ -254,8 +254,8 @@ class Boxes:
                         "failed", f"the runtime {describe_end(status)} while starting"
                     )
                 if not self.host.root:
-                    # Without a cgroup of ours: a bwrap whose parent fell before it was told to
-                    # go on waits for ever, still in the session of the runtime that failed.
+                    # Without a cgroup of ours: a bwrap whose parent died before it was asked to
+                    # continue waits for ever, still in the session of the runtime that failed.
                     end_session(entry.pid)
                 self._begin_stop(entry)
             case Phase.RUNNING:

@@ -53,7 +53,7 @@ from atoll.zygote.wall.wall import WallPlan, start_wall
 
 @dataclass(frozen=True, slots=True)
 class _BuiltWall:
-    """A wall in place, whoever built it: the listeners of its doors, its processes (init first) and
+    """A wall in place, of either kind: the listeners of its doors, its processes (init first) and
     their pidfds."""
 
     doors: tuple[socket.socket, ...]

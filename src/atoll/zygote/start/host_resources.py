@@ -86,8 +86,8 @@ class HostResources:
     shared_memory: SharedMemory = field(default_factory=SharedMemory)
     settings: OwnSettings = field(default_factory=OwnSettings)
     root: bool = field(default_factory=lambda: os.geteuid() == 0)
-    """Whether sandboxes get uids of their own: a fact of the zygote, settled while it is whole. A
-    child that has laid its privilege down must still know that it has one to give up."""
+    """True when sandboxes get uids of their own: a fact of the zygote, settled before any privilege
+    is dropped. A child without privilege must still know that it has one to give up."""
 
     subordinates: Subordinates | None = None
     """The source of sandboxes' uids without root; None where there are none."""

@@ -52,8 +52,8 @@ class PoolShape:
 
 @dataclass(slots=True)
 class PooledSandbox:
-    """One sandbox of the pool. Once assigned, its child belongs to `entry`, and `ended` receives
-    the child's exit status."""
+    """Sandbox of the pool. Once assigned, its child belongs to `entry`, and `ended` receives the
+    child's exit status."""
 
     shape: PoolShape
     entry: SandboxEntry
@@ -62,7 +62,7 @@ class PooledSandbox:
 
 @dataclass(slots=True)
 class Pool:
-    """At most `count` sandboxes, shaped like the latest requests. `busy` returns whether to
+    """Pool of at most `count` sandboxes, shaped like the latest requests. `busy` returns whether to
     postpone building."""
 
     starts: Starts

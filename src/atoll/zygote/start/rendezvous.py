@@ -54,7 +54,7 @@ def accept_init(listener: socket.socket, uid: int, *, seconds: float) -> Connect
         control.close()
         raise Forbidden(f"uid {its_uid} came in where only uid {uid} may: the sandbox was refused")
     try:
-        # An open connection proves that the pid is still that of whoever made it.
+        # An open connection proves that the pid is still that of the process that made it.
         pidfd = os.pidfd_open(pid)
     except OSError as err:
         control.close()

@@ -35,7 +35,7 @@ PINNED = (1 << 40) + (1 << 31)
 of what the library takes for uses (`USES`), so that these change no higher bit."""
 
 PAGE_BYTES = 4096
-"""What the library gives up at once: where the kernel's pages are larger, too much would go."""
+"""Size the library gives up at once: where the kernel's pages are larger, too much would go."""
 
 COUNT_FIRST_BYTES = 16
 """The size of a bare object, a count and a type: with more, the first word is something else."""

@@ -13,10 +13,10 @@ from atoll.zygote.daemon import kernel
 
 FILES = 4096
 """Open files of a process where no profile says: no process may send a descriptor while more than
-its own limit are on their way, whoever of its uid sent those (unix(7), ETOOMANYREFS)."""
+its own limit are in flight, whichever process of its uid sent them (unix(7), ETOOMANYREFS)."""
 
 OWN_FILES = 1024
-"""What our processes may have on their way when sandboxes have sent all they can."""
+"""Descriptors our processes may have in flight when sandboxes have sent all they can."""
 
 SHARE = 4
 """A sandbox gets the machine's bound of a uid, divided by this."""

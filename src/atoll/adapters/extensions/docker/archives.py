@@ -24,7 +24,7 @@ MAX_MANIFEST_BYTES = 4 * 2**20
 BLOCK_BYTES = 256 * 1024
 _LAYER = re.compile(r"[0-9a-f]{64}/layer\.tar")
 _OTHER_LAYER = re.compile(r"\.\./[0-9a-f]{64}(?:/layer)?\.tar")
-"""What is saved twice is a link to the first."""
+"""Target of a link to a layer that was saved before."""
 
 
 class _Saved(msgspec.Struct, rename="pascal"):
@@ -51,7 +51,7 @@ class _Index(msgspec.Struct, rename="camel"):
 
 @dataclass(slots=True)
 class Untagged:
-    """An archive to be loaded once. `refused` says what was wrong with it, since whoever sends it
+    """An archive to be loaded once. `refused` says what was wrong with it, since its sender
     sees only that it broke off."""
 
     archive: BinaryIO

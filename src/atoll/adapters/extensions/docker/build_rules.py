@@ -6,7 +6,7 @@ import msgspec
 
 
 class BuildRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The limits of a build. `bases` are patterns of the images it may stand on (`debian:*`);
+    """The limits of a build. `bases` are patterns of the images it may build on (`debian:*`);
     None allows all. `network` lets its commands reach what the daemon's own network reaches."""
 
     memory_mb: Annotated[int, msgspec.Meta(ge=16, le=2**20)] = 2048

@@ -89,7 +89,7 @@ class Builds:
                 )
 
     async def _fetch_bases(self, recipe: dockerfile.Recipe, report: Report) -> list[str]:
-        """Fetch and judge the images the recipe stands on; returns their ids."""
+        """Fetch and judge the images the recipe builds on; returns their ids."""
         ids = []
         for base in recipe.bases:
             found = await pulled(self.engine, base, report)

@@ -56,12 +56,12 @@ class Ignored:
 
     @property
     def keeps_some(self) -> bool:
-        """Return whether a file of a folder that is left out may be wanted all the same."""
+        """True when a file of an ignored directory may be wanted all the same."""
         return any(pattern.keeps for pattern in self.patterns)
 
 
 def read_ignored(text: str) -> Ignored:
-    """Patterns of a `.dockerignore`. Raises `Invalid` for one that cannot be."""
+    """Return the patterns of a `.dockerignore`. Raises `Invalid` for a malformed pattern."""
     found = []
     for line in text.removeprefix("\ufeff").splitlines():
         word = line.strip()

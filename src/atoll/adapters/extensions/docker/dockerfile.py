@@ -55,7 +55,7 @@ class Recipe:
 
     @property
     def text(self) -> str:
-        """Return the judged Dockerfile with the names of its bases."""
+        """Judged Dockerfile with the names of its bases."""
         return self.standing_on(self.bases)
 
     def standing_on(self, images: Sequence[str]) -> str:
@@ -66,7 +66,7 @@ class Recipe:
 
 @dataclass(slots=True)
 class _Reading:
-    """How far it was read. `known` says whether a text names an image at all."""
+    """State of the reader. `known` is True when a text names an image at all."""
 
     known: Callable[[str], bool]
     stages: list[str] = field(default_factory=list)
@@ -118,7 +118,7 @@ def allowed(image: str, patterns: tuple[str, ...] | None) -> bool:
 
 
 def _instructions(text: str) -> Iterator[tuple[int, str, str]]:
-    """(line, instruction, the rest); comments and continuations are resolved."""
+    """Yield (line, instruction, the rest) with comments and continuations resolved."""
     held, began, directives = "", 0, True
     for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         line = raw.removesuffix("\r")

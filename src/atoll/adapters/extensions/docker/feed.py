@@ -30,7 +30,7 @@ class Died:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The daemon answers, for the first time or again: what happened before was not heard."""
+    """The daemon answers, for the first time or again: earlier events were missed."""
 
 
 class _Actor(msgspec.Struct, rename="pascal"):

@@ -40,8 +40,8 @@ class Picture:
 
 
 async def find(builds: Builds, wanted: str, report: Report) -> Picture:
-    """Return the image of a profile. `report` hears what is fetched or built. Raises `Invalid` for
-    what can never be one, `Failed` with the daemon's words, `Unavailable`."""
+    """Return the image of a profile. `report` receives what is fetched or built. Raises `Invalid`
+    for what can never be one, `Failed` with the daemon's message, `Unavailable`."""
     engine = builds.engine
     if wanted == "host":
         raise Invalid(
@@ -65,7 +65,7 @@ def _picture(image: Image) -> Picture:
         return Picture(image.id)
     pairs = (text.partition("=") for text in config.env or ())
     env = tuple((name, value) for name, equals, value in pairs if name and equals)
-    # A volume's path is the image's word, which the Engine cleans, too.
+    # The image sets a volume's path, which the Engine cleans, too.
     volumes = (re.sub("^/+", "/", os.path.normpath(each)) for each in config.volumes or ())
     return Picture(image.id, env, tuple(volumes))
 

@@ -41,7 +41,7 @@ Cube = tuple[int, int]
 
 
 class _Argument(msgspec.Struct, rename="camel"):
-    """`value` is the mask, `value_two` what must be left under it."""
+    """Condition on an argument: `value` is the mask, `value_two` what must be left under it."""
 
     index: int
     value: int
@@ -63,7 +63,7 @@ class _Profile(msgspec.Struct, rename="camel"):
 
 
 def all_but(values: Iterable[int], *, bits: int = BITS) -> list[Cube]:
-    """Disjoint cubes that hold every number of `bits` bits but `values`."""
+    """Return disjoint cubes that hold every number of `bits` bits but `values`."""
     cubes: list[Cube] = []
 
     def split(prefix: int, length: int, inside: list[int]) -> None:
@@ -81,7 +81,7 @@ def all_but(values: Iterable[int], *, bits: int = BITS) -> list[Cube]:
 
 
 def _judged() -> Iterator[tuple[str, list[_Argument]]]:
-    """Calls that are judged, each with arguments that must all hold for it to be allowed."""
+    """Yield calls that are judged, each with arguments that must all hold for it to be allowed."""
     for family, types in SOCKETS.items():
         for kind, protocols in types.items():
             for protocol in protocols:
@@ -104,7 +104,8 @@ def _judged() -> Iterator[tuple[str, list[_Argument]]]:
 
 
 def _modes() -> Iterator[_Rule]:
-    """Calls that set a mode, where it has no bit of `SET_ID_BITS`, or where nothing is made."""
+    """Yield rules for calls that set a mode: allowed where it has no bit of `SET_ID_BITS`, or where
+    nothing is made."""
     for name, (_x86, _arm, index) in SETS_MODE.items():
         yield _Rule([name], _ALLOW, args=[_Argument(index, SET_ID_BITS, 0)])
     for name, (_x86, _arm, index) in OPENS.items():

@@ -43,8 +43,8 @@ MIB = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where the zygote listens, and what runtimes are told: upstream URLs of the broker by
-    provider, and the agents. `trees` are the images that are here."""
+    """Settings of `ext.namespaces`: the zygote's socket, and the configuration of runtimes:
+    upstream URLs of the broker by provider, and the agents. `trees` are the installed images."""
 
     socket: Path
     broker: tuple[tuple[str, str], ...] = ()
@@ -68,7 +68,7 @@ class Namespaces:
         return NAME
 
     def capabilities(self) -> Capabilities:
-        """Containers here, with what is on their disk kept over a stop."""
+        """Return the abilities of containers here, whose disk is kept over a stop."""
         return Capabilities(isolation=IsolationLevel.CONTAINER)
 
     async def provision(self, request: Provision) -> Handle:
@@ -151,7 +151,7 @@ class Namespaces:
 
     async def ended(self) -> AsyncIterator[Ended]:
         """Yield deaths, as long as one zygote lives. Raises `Unavailable` when another answers:
-        what the old one held has ended, and it told nobody."""
+        what the old one held has ended, without a report."""
         while (death := await self._link.next_end()) is not None:
             if death.wall == WALL:
                 yield Ended(SandboxId(death.sandbox_id), death.generation, death.reason)

@@ -16,7 +16,8 @@ PLAIN_SHELL = ("/bin/sh",)
 
 
 def check_needs(tree: Tree, mounts: Iterable[Mount]) -> None:
-    """Raises `Invalid` when an agent among the mounts runs on a program the tree has not."""
+    """Reject a tree without the program that an agent among the mounts runs on. Raises
+    `Invalid`."""
     for mount in mounts:
         agent = _agent_at(mount.target)
         for program in agent.package.needs if agent is not None and agent.package else ():

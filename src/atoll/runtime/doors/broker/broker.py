@@ -45,9 +45,8 @@ CLIENT_IDLE_SECONDS = 75.0
 
 @dataclass(frozen=True, slots=True)
 class BrokerParts:
-    """What a broker is made of. `floor` are the installation's own keys, under whatever the
-    policy gives; `places` base URLs by provider; `trust` checks certificates; in `spent` is kept
-    what providers cost."""
+    """Parts of a broker. `floor` are the installation's own keys, beneath the policy's; `places`
+    base URLs by provider; `trust` checks certificates; `spent` keeps what providers cost."""
 
     floor: Mapping[str, Upstream]
     audit: Audit
@@ -76,20 +75,20 @@ class Broker:
         self._busy = asyncio.Event()
 
     def protocol(self) -> Inbound:
-        """A new connection from inside."""
+        """Return a new connection from inside."""
         self._busy.set()
         return Inbound(self._begin, self._shapes, self._crowd)
 
     def apply(self, policy: Policy) -> None:
-        """Live by this policy from now on: what leans on something that is gone is cut."""
+        """Apply this policy from now on, and cut connections that it no longer allows."""
         self._routes = RouteTable(read_credentials(self._parts.floor, policy, self._parts.places))
         self._allowance.bounds = _read_bounds(policy.limits)
         self._connections.close()
         self._cut_ungranted()
 
     async def sweep(self) -> None:
-        """Forever: end what is silent, idle, or no longer allowed. A door that nobody uses does
-        not wake its process."""
+        """End silent, idle and no longer allowed connections, for ever. A door that nobody uses
+        does not wake its process."""
         while True:
             await self._busy.wait()
             await asyncio.sleep(SWEEP_SECONDS)
@@ -121,11 +120,11 @@ class Broker:
         self._call_audit.settle(last=True)
 
     def took(self, count: int) -> bool:
-        """Bytes passed; False when there may be no more."""
+        """Count bytes that passed; False when there may be no more."""
         return self._allowance.took(count)
 
     def over(self, exchange: Exchange) -> None:
-        """An exchange ended: meter it, write it down, keep its connection."""
+        """End an exchange: meter it, write it down, keep its connection."""
         self._live.discard(exchange)
         call = exchange.call
         if exchange.usage is not None and exchange.outbound is not None:
@@ -139,7 +138,7 @@ class Broker:
             self._connections.put_back(exchange.outbound)
 
     def _begin(self, request: BrokerRequest, client: Inbound) -> Exchange | Refusal:
-        """Every step up to dialling, in one breath."""
+        """Perform every step up to dialling, without waiting."""
         call = BrokerCall(request.shape.method)
         route = self._routes.find(request, used=self._used, call=call)
         refusal = route if isinstance(route, Refusal) else self._admit(route, call)
@@ -221,8 +220,8 @@ class Broker:
 async def serve_broker(
     parts: BrokerParts, policy: StandingPolicy, doors: tuple[socket.socket, ...]
 ) -> AsyncIterator[None]:
-    """A broker at these listening sockets, which lives by the standing policy, until the end of
-    the block. Takes the sockets over and closes them."""
+    """Serve a broker on these listening sockets by the standing policy, until the end of the block.
+    Takes the sockets over and closes them."""
     async with Tasks() as tasks:
         broker = Broker(parts, tasks)
         policy.subscribe(broker.apply)

@@ -1,8 +1,9 @@
-"""One connection from inside: bytes to requests, answers to bytes, one request at a time.
+"""Connection from inside: bytes to requests, answers to bytes, one request at a time.
 
 Strict (llhttp): what could be read in two ways is answered with 400 and the connection ends.
-Requests that came early wait their turn. No more is read while a few wait, or while answers are
-not read, so a connection holds one read of the socket at most. Knows nothing of keys and rules.
+Requests that came early wait their turn. Reading stops while a few wait, or while the client does
+not read its answers, so a connection holds one read of the socket at most. It knows no keys or
+rules.
 """
 
 import asyncio
@@ -22,8 +23,8 @@ from atoll.runtime.doors.broker.request import MAX_HEAD_BYTES, BrokerRequest, Re
 MAX_EARLY_BYTES = 256 * 1024
 MAX_EARLY_REQUESTS = 8
 SLICE_BYTES = 4 * 1024
-"""What the parser is given at once when it is no body: it cannot be stopped in between, so so many
-bytes of requests may be parsed beyond the bound."""
+"""Bytes given to the parser at once outside a body. The parser cannot be stopped in between, so
+this many bytes of requests may be parsed beyond the bound."""
 
 MAX_DRAINED_BYTES = 64 * 1024 * 1024
 _SECURED = b"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
@@ -34,7 +35,7 @@ Begin = Callable[[BrokerRequest, "Inbound"], Exchange | Refusal]
 
 
 class Inbound(asyncio.Protocol):
-    """`begin` is called for each request when its turn comes."""
+    """Connection from inside. `begin` is called for each request when its turn comes."""
 
     def __init__(self, begin: Begin, shapes: RequestShapes, crowd: "set[Inbound]") -> None:
         self.idle_since = monotonic()
@@ -57,18 +58,18 @@ class Inbound(asyncio.Protocol):
 
     @property
     def idle(self) -> bool:
-        """Whether it waits for a request, or the rest of a head."""
+        """True when it waits for a request, or the rest of a head."""
         return self._current is None
 
     # The transport's side.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Somebody inside came."""
+        """Add the connection to the crowd."""
         self._transport = cast(asyncio.Transport, transport)
         self._crowd.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """They went."""
+        """End the exchange: the client is gone."""
         self._transport = None
         self._crowd.discard(self)
         self._queue.clear()
@@ -88,13 +89,13 @@ class Inbound(asyncio.Protocol):
         self._advance()
 
     def pause_writing(self) -> None:
-        """It reads slower than it is answered: begin nothing more."""
+        """Begin no request and pause the answer: the client reads too slowly."""
         self._unread = True
         if self._exchange is not None:
             self._exchange.answer_hold(True)
 
     def resume_writing(self) -> None:
-        """It caught up."""
+        """Resume the answer and the requests: the client caught up."""
         self._unread = False
         if self._exchange is not None:
             self._exchange.answer_hold(False)
@@ -103,20 +104,20 @@ class Inbound(asyncio.Protocol):
     # The parser's side.
 
     def on_message_begin(self) -> None:
-        """A head begins."""
+        """Begin a head."""
         self._url, self._said, self._in_head = b"", [], True
 
     def on_url(self, url: bytes) -> None:
-        """The target, in pieces."""
+        """Add a piece of the target."""
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One header; trailers are not kept."""
+        """Add a header; trailers are not kept."""
         if self._in_head:
             self._said += (name, value)
 
     def on_headers_complete(self) -> None:
-        """A head is whole: queue its request."""
+        """Queue the request of a whole head."""
         self._in_head, self._head_bytes = False, 0
         request = self._shapes.request(self._parser, self._url, self._said)
         if request is None or self._broken:
@@ -129,7 +130,7 @@ class Inbound(asyncio.Protocol):
         self._pump()
 
     def on_body(self, data: bytes) -> None:
-        """A piece of a body, out of its chunks."""
+        """Pass a piece of a body on, out of its chunks."""
         request = self._newest
         if request is None:
             return
@@ -143,7 +144,7 @@ class Inbound(asyncio.Protocol):
             self._drain(len(data))
 
     def on_message_complete(self) -> None:
-        """A request is whole."""
+        """End the body of a request."""
         request = self._newest
         if request is None:
             return
@@ -158,7 +159,7 @@ class Inbound(asyncio.Protocol):
     # The exchange's side.
 
     def reply(self, refusal: Refusal) -> None:
-        """A whole answer of the door's own."""
+        """Send a whole answer of the door's own."""
         fields = {"error": refusal.error, **dict(refusal.fields), "message": refusal.message}
         body = json.dumps(fields, separators=(",", ":")).encode()
         close = b"" if self._keeps else b"Connection: close\r\n"
@@ -169,18 +170,18 @@ class Inbound(asyncio.Protocol):
         self._done(close=False)
 
     def reply_head(self, head: bytes, *, raw: bool) -> bytes:
-        """An answer's head, which says so when this connection ends with it."""
+        """Return an answer's head, which says so when this connection ends with it."""
         self._raw = raw
         if not self._keeps and not raw and b"\r\nConnection: close\r\n" not in head:
             head = head[:-2] + b"Connection: close\r\n\r\n"
         return head
 
     def reply_data(self, data: bytes) -> None:
-        """Framed or raw bytes."""
+        """Send framed or raw bytes."""
         self._write(data)
 
     def reply_end(self, *, close: bool) -> None:
-        """The answer is whole."""
+        """End the answer."""
         self._done(close=close)
 
     def drop(self) -> None:
@@ -194,13 +195,14 @@ class Inbound(asyncio.Protocol):
         self._balance()
 
     def expired(self) -> None:
-        """It was idle for too long. What it does not read is given up with it."""
+        """Close an idle connection, with whatever the client does not read."""
         if self._transport is not None:
             (self._transport.abort if self._unread else self._transport.close)()
 
     @property
     def left(self) -> bool:
-        """Whether the client hung up while nothing is read from it, so that nobody was told."""
+        """True when the client hung up while nothing is read from it, so that no event
+        reported it."""
         if not self._paused or self._transport is None or self._transport.is_closing():
             return False
         poll = select.poll()
@@ -209,7 +211,7 @@ class Inbound(asyncio.Protocol):
 
     @property
     def _full(self) -> bool:
-        """Whether enough waits for its turn."""
+        """True when enough waits for its turn."""
         return len(self._queue) >= MAX_EARLY_REQUESTS or self._early > MAX_EARLY_BYTES
 
     @property
@@ -284,7 +286,7 @@ class Inbound(asyncio.Protocol):
         request.early = []
 
     def _done(self, *, close: bool) -> None:
-        """An answer is out: on to the next, once the rest of the request has come."""
+        """Finish an answer: begin the next request, once the rest of this one has come."""
         request, self._answered, self._exchange = self._current, True, None
         if request is None or self._transport is None:
             return
@@ -298,7 +300,8 @@ class Inbound(asyncio.Protocol):
             self._balance()
 
     def _after(self, request: BrokerRequest) -> None:
-        """A request is answered and whole. Not before: who still sends might not read."""
+        """Begin the next request. Not before this one is whole: a client that still sends might not
+        read."""
         if not request.shape.keep_alive and self._transport is not None:
             self._transport.close()
             return
@@ -312,13 +315,13 @@ class Inbound(asyncio.Protocol):
             self._transport.close()
 
     def _switch(self, rest: bytes) -> None:
-        """Behind an upgrade's head nothing is HTTP any more."""
+        """Stop parsing: behind an upgrade's head nothing is HTTP any more."""
         self._broken, self._unparsed = True, b""
         if rest and self._exchange is not None:
             self.drop()
 
     def _break(self) -> None:
-        """What came cannot be read: answer what was asked before it, then end."""
+        """Stop reading malformed input: answer the requests before it, then end."""
         if self._broken:
             return
         self._broken, self._unparsed = True, b""

@@ -1,7 +1,7 @@
-"""One connection to an upstream: bytes to answers, one exchange at a time.
+"""Connection to an upstream: bytes to answers, one exchange at a time.
 
-Strict (llhttp), so that what comes back can be read in one way only. Knows nothing of keys
-and rules: `exchange.Exchange` hears what was said.
+Strict (llhttp), so that an answer can be read in one way only. It knows no keys or rules:
+`exchange.Exchange` receives the answer.
 """
 
 import asyncio
@@ -17,8 +17,7 @@ SWITCHING = 101
 
 
 class ResponseHandler(Protocol):
-    """Who asked, and hears the answer; what is `said` in its head are names and values in
-    turns."""
+    """Receiver of an answer; `said` holds the names and values of its headers in turns."""
 
     def answer_head(self, status: int, reason: bytes, said: list[bytes]) -> None: ...
     def answer_body(self, data: bytes) -> None: ...
@@ -30,8 +29,8 @@ class ResponseHandler(Protocol):
 
 
 class Outbound(asyncio.Protocol):
-    """`hearer` is None while the connection is idle; `usable` says whether it may be asked
-    again."""
+    """Connection to an upstream. `hearer` is None while it is idle; `usable` says whether it may
+    carry another request."""
 
     def __init__(self, origin: Origin) -> None:
         self.origin = origin
@@ -58,7 +57,7 @@ class Outbound(asyncio.Protocol):
         return self._transport is not None and not self._transport.is_closing()
 
     def begin(self, hearer: ResponseHandler, *, bodyless: bool) -> None:
-        """A request follows; its answer goes to `hearer`. `bodyless` is a HEAD."""
+        """Begin an answer for `hearer`; its request follows. `bodyless` is a HEAD."""
         self.hearer, self._bodyless, self._ended, self._raw = hearer, bodyless, False, False
         if self._parser is None:
             self._parser = httptools.HttpResponseParser(self)
@@ -67,12 +66,12 @@ class Outbound(asyncio.Protocol):
         self.pause(False)
 
     def send(self, data: bytes) -> None:
-        """More of the request, framed already."""
+        """Send more of the request, framed already."""
         if self._transport is not None:
             self._transport.write(data)
 
     def close(self) -> None:
-        """Hang up; nobody hears of it."""
+        """Hang up, and report it to nobody."""
         self.hearer = None
         if self._transport is not None:
             self._transport.abort()
@@ -84,11 +83,11 @@ class Outbound(asyncio.Protocol):
             (self._transport.pause_reading if paused else self._transport.resume_reading)()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Open."""
+        """Open the connection."""
         self._transport = cast(asyncio.Transport, transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The end of a body without a length, or a broken answer."""
+        """End a body without a length, or report a broken answer."""
         self._transport = None
         hearer, self.hearer = self.hearer, None
         if hearer is None:
@@ -123,7 +122,7 @@ class Outbound(asyncio.Protocol):
         self._tell(hearer)
 
     def _tell(self, hearer: ResponseHandler) -> None:
-        """After a read, and never from within the parser: whoever hears the end may ask anew."""
+        """Report after a read, never from within the parser: the receiver may start a request."""
         if self.hearer is not hearer:
             return
         if not self._ended:
@@ -133,31 +132,31 @@ class Outbound(asyncio.Protocol):
         hearer.answer_end()
 
     def pause_writing(self) -> None:
-        """It reads slower than it is asked."""
+        """Pause the request: the upstream reads too slowly."""
         if self.hearer is not None:
             self.hearer.asking_paused(True)
 
     def resume_writing(self) -> None:
-        """It caught up."""
+        """Resume the request: the upstream caught up."""
         if self.hearer is not None:
             self.hearer.asking_paused(False)
 
     def on_message_begin(self) -> None:
-        """An answer begins; one that was not asked for makes all that follows doubtful."""
+        """Begin an answer; one without a request makes all that follows doubtful."""
         if self._ended:
             self._keep = False
 
     def on_status(self, status: bytes) -> None:
-        """The reason phrase, in pieces."""
+        """Add a piece of the reason phrase."""
         self._reason += status
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One header; trailers are not kept."""
+        """Add a header; trailers are not kept."""
         if not self._headed:
             self._said += (name, value)
 
     def on_headers_complete(self) -> None:
-        """The head is whole. Interim answers (RFC 9110 §15.2) are passed over."""
+        """Pass a whole head on. Interim answers (RFC 9110 §15.2) are skipped."""
         if self._parser is None or self._ended:
             return
         status = self._parser.get_status_code()
@@ -174,17 +173,18 @@ class Outbound(asyncio.Protocol):
             self._end(keep=False)
 
     def on_body(self, data: bytes) -> None:
-        """A piece of the body, out of its chunks."""
+        """Pass a piece of the body on, out of its chunks."""
         if self.hearer is not None and not self._ended:
             self.hearer.answer_body(data)
 
     def on_message_complete(self) -> None:
-        """The answer is whole."""
+        """End the answer."""
         if self._headed and not self._raw:
             self._end(keep=self._keep or self._unbodied())
 
     def _unbodied(self) -> bool:
-        """204 and 304 end with their head, whatever it says about lengths."""
+        """Report whether the answer ends with its head: 204 and 304 do, whatever it says about
+        lengths."""
         return self._parser is not None and self._parser.get_status_code() in (204, 304)
 
     def _begin(self) -> None:

@@ -48,9 +48,9 @@ class RequestShape:
 
 
 class BrokerRequest(msgspec.Struct):
-    """One request with the body pieces that came before its turn (`early`). `values` are header
-    values in the order of the shape's names. `length` is None for a chunked body. `complete` is
-    true once the whole body came."""
+    """Request with the body pieces that came before its turn (`early`). `values` are header values
+    in the order of the shape's names. `length` is None for a chunked body. `complete` is true once
+    the whole body came."""
 
     shape: RequestShape
     values: list[bytes]

@@ -34,7 +34,7 @@ class UpstreamConnections:
 
     @property
     def has_idle(self) -> bool:
-        """Whether the pool holds an idle connection."""
+        """True when the pool holds an idle connection."""
         return bool(self._idle)
 
     def take(self, origin: Origin) -> Outbound | None:

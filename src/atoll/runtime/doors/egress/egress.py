@@ -65,7 +65,7 @@ class Blocked(Exception):
 
 @dataclass(slots=True, eq=False)
 class OpenCall:
-    """One open call. `address` is the dialled address; `cut` ends the call at once."""
+    """Open call. `address` is the dialled address; `cut` ends the call at once."""
 
     to: Destination
     address: str

@@ -8,7 +8,7 @@ from atoll.runtime.terminals.viewers.link import CLOSE_SECONDS, MAX_FRAME_BYTES
 
 
 class Connection:
-    """One WebSocket over HTTP here. Every send raises `ConnectionError` once the peer is gone."""
+    """WebSocket over HTTP here. Every send raises `ConnectionError` once the peer is gone."""
 
     def __init__(self, request: web.Request) -> None:
         self._request = request
@@ -21,17 +21,17 @@ class Connection:
 
     @property
     def response(self) -> web.WebSocketResponse:
-        """What the handler returns to the server."""
+        """Response the handler returns to the server."""
         return self._socket
 
     @property
     def possible(self) -> bool:
-        """Return whether the request asks for a WebSocket."""
+        """True when the request asks for a WebSocket."""
         return self._socket.can_prepare(self._request).ok
 
     @property
     def closed(self) -> bool:
-        """Return whether either side has closed it."""
+        """True when either side has closed it."""
         return self._socket.closed
 
     async def accept(self) -> None:
@@ -55,7 +55,7 @@ class Connection:
         await self._socket.pong(data)
 
     async def receive(self) -> WSMessage | None:
-        """The next frame; None once the connection is over."""
+        """Return the next frame; None once the connection is over."""
         try:
             return await self._socket.__anext__()
         except StopAsyncIteration:

@@ -1,8 +1,8 @@
-"""What a viewer needs of its connection: frames go out at once, and what comes in is told at once.
+"""Link to a viewer's connection: frames are sent at once, and messages are passed on at once.
 
-Nothing is awaited on the way, so that a keystroke costs one turn of the event loop and its
-echo another. A connection takes one frame after the other while it is `roomy`; what does not
-fit into the kernel's buffer waits in it, a frame at most, and then it says when it has room.
+A link awaits nothing on the way, so that a keystroke costs one turn of the event loop and its
+echo another. A connection takes one frame after the other while it is `roomy`. What does not fit
+into the kernel's buffer waits in the link, a frame at most; then the link reports when it has room.
 """
 
 from collections.abc import Callable
@@ -20,21 +20,21 @@ OnMessage = Callable[[Opcode, bytes], None]
 
 
 class Link(Protocol):
-    """One client's WebSocket. It answers pings itself, and once it is closed sending is nothing."""
+    """WebSocket of one client. It answers pings itself; sending after its close does nothing."""
 
     @property
     def closed(self) -> bool:
-        """Return whether either side has closed it."""
+        """True when either side has closed it."""
         ...
 
     @property
     def roomy(self) -> bool:
-        """Return whether it is open and nothing waits to be sent."""
+        """True when it is open and nothing waits to be sent."""
         ...
 
     @property
     def received_at(self) -> float:
-        """Return when something last came from the client, on the loop's clock."""
+        """Time of the last bytes from the client, on the loop's clock."""
         ...
 
     def start(self, on_message: OnMessage, on_room: Callable[[], None]) -> None:
@@ -59,5 +59,5 @@ class Link(Protocol):
         ...
 
     async def close(self, code: int, reason: str) -> None:
-        """`end`, and wait until it is over."""
+        """Call `end`, and wait until the connection is over."""
         ...

@@ -31,7 +31,7 @@ class SocketLink:
     """`runtime.terminals.viewers.link.Link` over a socket of its own."""
 
     def __init__(self, announce: Callable[[], None]) -> None:
-        """`announce` is called when the client has joined; `take` brings its socket."""
+        """Call `announce` when the client has joined; `take` brings its socket."""
         self._socket: socket.socket
         self._fd = -1
         self._announce = announce
@@ -52,12 +52,12 @@ class SocketLink:
 
     @property
     def closed(self) -> bool:
-        """Return whether either side has closed it."""
+        """True when either side has closed it."""
         return self._closing
 
     @property
     def roomy(self) -> bool:
-        """Return whether it is open and nothing waits to be sent."""
+        """True when it is open and nothing waits to be sent."""
         return not (self._unsent or self._closing)
 
     def take(self, own: socket.socket) -> None:
@@ -107,7 +107,7 @@ class SocketLink:
         self._hurry()
 
     async def close(self, code: int, reason: str) -> None:
-        """`end`, and wait until it is over."""
+        """Call `end`, and wait until the connection is over."""
         self.end(code, reason)
         self._hurry()
         await self._gone.wait()
@@ -128,7 +128,7 @@ class SocketLink:
         self._hear(data)
 
     def _hear(self, data: bytes) -> None:
-        """Some of the messages in it; the others at the next turn, before more is read."""
+        """Handle some of the messages in it; the others at the next turn, before more is read."""
         try:
             count = 0
             for message in islice(self._reader.feed(data), MESSAGES):
@@ -208,7 +208,7 @@ class SocketLink:
     # The end.
 
     def _let_go(self, code: int, reason: str) -> None:
-        """The client said good-bye or makes no sense: answer once, and end it."""
+        """Answer a client that said goodbye or sent nonsense once, and close."""
         self._over.set()
         self._loop.remove_reader(self._fd)
         if self._open.is_set() and not self._closing:
@@ -221,12 +221,12 @@ class SocketLink:
             self._break()
 
     def _hurry(self) -> None:
-        """The end comes soon, whatever the client does."""
+        """End soon, whatever the client does."""
         if self._patience is None and not self._gone.is_set():
             self._patience = self._loop.call_later(CLOSE_SECONDS, self._break)
 
     def _break(self) -> None:
-        """Nothing comes and nothing goes any more."""
+        """Stop all input and output."""
         if self._gone.is_set():
             return
         self._closing = True

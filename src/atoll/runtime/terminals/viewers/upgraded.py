@@ -1,7 +1,7 @@
-"""A viewer's connection over the runtime's own HTTP, where a control plane stands between.
+"""A viewer's connection over the runtime's own HTTP, with a control plane between.
 
-Such a WebSocket sends by waiting. So that nobody else has to, frames are put down here, and a
-task carries them; a viewer puts none down before the last is gone, so few ever wait.
+Such a WebSocket sends by waiting. So frames are queued here, and a task sends them. A viewer
+queues none before the last is gone, so few ever wait.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ class UpgradedLink:
         self._pong: bytes | None = None
         self._news = asyncio.Event()
         self._quiet = asyncio.Event()
-        """Nothing more is to be sent or heard."""
+        """Set when nothing more is to be sent or received."""
         self._gone = asyncio.Event()
         self._running = False
         self._goodbye: Goodbye | None = None
@@ -38,16 +38,16 @@ class UpgradedLink:
 
     @property
     def closed(self) -> bool:
-        """Return whether either side has closed it."""
+        """True when either side has closed it."""
         return self._goodbye is not None or self._connection.closed
 
     @property
     def roomy(self) -> bool:
-        """Return whether it is open and nothing waits to be sent."""
+        """True when it is open and nothing waits to be sent."""
         return not (self._unsent or self.closed)
 
     async def opened(self) -> None:
-        """It is open since it was accepted."""
+        """Report the link as open: it is since it was accepted."""
 
     def start(self, on_message: OnMessage, on_room: Callable[[], None]) -> None:
         """Begin to call these."""
@@ -67,7 +67,7 @@ class UpgradedLink:
             self._news.set()
 
     async def close(self, code: int, reason: str) -> None:
-        """`end`, and wait until it is over."""
+        """Call `end`, and wait until the connection is over."""
         self.end(code, reason)
         if self._running:
             await self._gone.wait()
@@ -106,7 +106,7 @@ class UpgradedLink:
                     self._news.clear()
                     await self._news.wait()
         except ConnectionError:
-            # `_hear` hears of it, too, and ends this.
+            # `_hear` sees it, too, and ends this.
             return
         self._quiet.set()
 
