@@ -1,4 +1,4 @@
-"""What Atoll needs from outside, as small Protocols; `atoll.testing` has their contract suites.
+"""Protocols for everything Atoll needs from outside; `atoll.testing` has their contract suites.
 
 A name is loaded from its module once it is asked for: no process needs all of them, and a
 command should not wait for them.

@@ -1,7 +1,7 @@
 """The Store port: the control plane's durable state, in transactions.
 
 `Store.begin` is the one way to write; writes are serialised, so what a transaction reads it
-may act on. Events are appended in the same transaction as the state they tell of.
+may act on. Events are appended in the same transaction as the state they report.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ class EventQuery:
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One line of what provisioning said."""
+    """Line of output from provisioning."""
 
     at: datetime
     text: str
@@ -67,7 +67,7 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyRecord:
-    """What a key stood for: `digest` of the request, and the sandbox it made."""
+    """Record of an idempotency key: `digest` of the request, and the sandbox it made."""
 
     digest: str
     sandbox_id: SandboxId
@@ -104,24 +104,24 @@ class SandboxRows(Protocol):
         ...
 
     async def get(self, sandbox_id: SandboxId) -> Sandbox | None:
-        """By id."""
+        """Return a sandbox by id."""
         ...
 
     async def named(self, org_id: OrgId, owner: PrincipalId, name: str) -> Sandbox | None:
-        """By name, among those not destroyed: the owner's own, else a shared one; one that is
-        being destroyed only when there is no other."""
+        """Return a sandbox by name, among those not destroyed: the owner's own, else a shared one.
+        A sandbox being destroyed is returned only when there is no other."""
         ...
 
     async def held(self, org_id: OrgId, owner: PrincipalId) -> list[Holding]:
-        """All of the owner's sandboxes that are neither destroying nor destroyed."""
+        """Return all of the owner's sandboxes that are neither destroying nor destroyed."""
         ...
 
     async def page(self, query: SandboxQuery) -> list[Sandbox]:
-        """One page."""
+        """Return one page of sandboxes."""
         ...
 
     async def unfinished(self) -> list[Sandbox]:
-        """Every sandbox of every organization that is not destroyed: what a start adopts."""
+        """Return every sandbox of every organization that is not destroyed: what a start adopts."""
         ...
 
 
@@ -133,11 +133,11 @@ class EventRows(Protocol):
         ...
 
     async def page(self, query: EventQuery) -> list[Event]:
-        """One page."""
+        """Return one page of events."""
         ...
 
     async def last_position(self) -> int:
-        """The newest position, 0 for an empty log."""
+        """Return the newest position, 0 for an empty log."""
         ...
 
     async def gap(self, query: EventQuery) -> Gap | None:
@@ -146,7 +146,7 @@ class EventRows(Protocol):
         ...
 
     async def next_stream(self, after: str) -> StreamSpan | None:
-        """The first stream of any owner whose name is greater than `after`; None after the
+        """Return the first stream of any owner whose name is greater than `after`; None after the
         last."""
         ...
 
@@ -156,22 +156,22 @@ class EventRows(Protocol):
 
 
 class LogRows(Protocol):
-    """What provisioning said, and how far each runtime's journal has been taken in."""
+    """Provisioning output, and the position up to which each runtime's journal was collected."""
 
     async def append(self, sandbox: Sandbox, lines: Sequence[LogLine]) -> None:
         """Add lines, in order."""
         ...
 
     async def lines(self, sandbox_id: SandboxId) -> list[LogLine]:
-        """The last 1000 lines, oldest first."""
+        """Return the last 1000 lines, oldest first."""
         ...
 
     async def collected(self, sandbox_id: SandboxId, generation: int) -> int:
-        """The last journal entry taken in, 0 for none."""
+        """Return the last journal entry taken in, 0 for none."""
         ...
 
     async def set_collected(self, sandbox: Sandbox, n: int) -> None:
-        """Entries of this generation up to `n` are in the log (same transaction)."""
+        """Record that entries of this generation up to `n` are in the log (same transaction)."""
         ...
 
 
@@ -179,7 +179,7 @@ class ProfileRows(Protocol):
     """Profiles of people; bundled ones are not here."""
 
     async def all(self, org_id: OrgId) -> list[Profile]:
-        """Every version of every profile of the organization."""
+        """Return every version of every profile of the organization."""
         ...
 
     async def save(self, org_id: OrgId, owner: PrincipalId, profile: Profile) -> None:
@@ -195,7 +195,7 @@ class IdempotencyRows(Protocol):
     """Keys of requests that must not be done twice."""
 
     async def get(self, org_id: OrgId, owner: PrincipalId, key: str) -> IdempotencyRecord | None:
-        """What the key stood for."""
+        """Return the record of a key."""
         ...
 
     async def put(
@@ -218,19 +218,19 @@ class SecretRows(Protocol):
         ...
 
     async def get(self, org_id: OrgId, secret_id: SecretId) -> Secret | None:
-        """By id."""
+        """Return a secret by id."""
         ...
 
     async def visible(self, org_id: OrgId, owner: PrincipalId) -> list[Secret]:
-        """The owner's and the organization's, by name."""
+        """Return the owner's and the organization's, by name."""
         ...
 
     async def sealed(self, org_id: OrgId, owner: PrincipalId) -> list[Kept]:
-        """The same ones with their values, by id."""
+        """Return the same ones with their values, by id."""
         ...
 
     async def everything(self) -> list[Kept]:
-        """Those of every organization: what a new master key must wrap."""
+        """Return the secrets of every organization: what a new master key must wrap."""
         ...
 
     async def remove(self, secret_id: SecretId) -> None:
@@ -246,21 +246,22 @@ class ApprovalRows(Protocol):
         ...
 
     async def get(self, org_id: OrgId, approval_id: ApprovalId) -> Approval | None:
-        """By id."""
+        """Return an approval by id."""
         ...
 
     async def page(self, query: ApprovalQuery) -> list[Approval]:
-        """The newest ones."""
+        """Return the newest ones."""
         ...
 
     async def open(
         self, org_id: OrgId, *, sandbox_id: SandboxId, owner: PrincipalId
     ) -> list[Approval]:
-        """The pending, granted and denied ones that this sandbox asked or this owner decides."""
+        """Return the pending, granted and denied ones that this sandbox asked or this owner
+        decides."""
         ...
 
     async def about(self, org_id: OrgId, secret_id: str) -> list[Approval]:
-        """The pending, granted and denied ones about one secret, whoever asked."""
+        """Return the pending, granted and denied ones about one secret, whoever asked."""
         ...
 
 
@@ -272,11 +273,11 @@ class ShareRows(Protocol):
         ...
 
     async def of(self, sandbox_id: SandboxId) -> list[tuple[Share, int]]:
-        """The links of a sandbox, oldest first, each with how many guests it has."""
+        """Return the links of a sandbox, oldest first, each with how many guests it has."""
         ...
 
     async def marked(self, mark: str) -> Share | None:
-        """The link whose secret has this fingerprint."""
+        """Return the link whose secret has this fingerprint."""
         ...
 
     async def remove(self, share_id: ShareId) -> None:
@@ -296,7 +297,7 @@ class ShareRows(Protocol):
         ...
 
     async def guest(self, mark: str) -> tuple[Guest, Share] | None:
-        """The guest whose session has this fingerprint, and the link it came by."""
+        """Return the guest whose session has this fingerprint, and the link it came by."""
         ...
 
 
@@ -348,7 +349,7 @@ class Store(Protocol):
     """Raises `Unavailable` when the database cannot be reached or stays locked."""
 
     def begin(self) -> AbstractAsyncContextManager[Transaction]:
-        """A writing transaction: commits on a clean exit, else rolls back. One at a time."""
+        """Return a writing transaction: commits on a clean exit, else rolls back. One at a time."""
         ...
 
     def read(self) -> AbstractAsyncContextManager[Transaction]:

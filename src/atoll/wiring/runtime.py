@@ -68,7 +68,7 @@ class Laid:
 
 
 def lay(token: str | None = None) -> Laid:
-    """What is the same for every runtime: laid before the fork, its pages stay shared."""
+    """Build what is the same for every runtime. Built before the fork, its pages stay shared."""
     parts, settling, idle_end = Parts(), Settling(), IdleEnd()
     app = idle_end.watching(settling.watching(build(parts, token=token)))
     return Laid(parts, app, ssl.create_default_context(), settling, idle_end)
@@ -87,8 +87,8 @@ def serve(boot: RuntimeBoot, *, ready: Callable[[], None] = lambda: None) -> Non
 
 
 def become(stand: Stand, laid: Laid) -> None:
-    """The same for a sandbox that may not stand yet: `stand` waits for it, once all that does
-    not depend on it is prepared. `laid` serves one runtime in its process."""
+    """Serve a sandbox that may not be ready yet. `stand` waits for it, once all that does not
+    depend on it is prepared. `laid` serves one runtime in its process."""
     if uvloop.run(run(stand, laid)):
         raise SystemExit(INIT_GONE)
 
@@ -187,7 +187,7 @@ def _fill(
 def _fill_terminals(
     parts: Parts, boot: RuntimeBoot, spawner: InitSpawner, *, tasks: Tasks, stack: AsyncExitStack
 ) -> None:
-    """Terminals, and what may be kept of them."""
+    """Set up terminals, and what may be kept of them."""
     journal, make_stage = parts.journal, parts.redactions.stream
     defaults = Defaults(boot.shell, boot.env, boot.cwd)
     control_plane = parts.control_plane = ControlPlane()
@@ -212,7 +212,7 @@ def _fill_terminals(
 async def _serve_egress(
     boot: RuntimeBoot, parts: Parts, audit: Refusals, stack: AsyncExitStack
 ) -> None:
-    """The egress proxy on its listeners; without rules it refuses everything, and says so."""
+    """Serve the egress proxy on its listeners; without rules it refuses everything and says so."""
     egress = Egress(boot.sandbox_id, audit)
     parts.policy.subscribe(egress.apply)
     sudo = Sudo(boot.zygote, parts.journal.append)
@@ -230,7 +230,7 @@ async def _serve_broker(
     audit: Refusals,
     stack: AsyncExitStack,
 ) -> None:
-    """The broker on its listeners; without keys it refuses everything, and says so."""
+    """Serve the broker on its listeners; without keys it refuses everything and says so."""
     spent = boot.journal_dir / "spent.json"
     parts = BrokerParts(upstreams, audit, laid.trust, dict(boot.broker), spent)
     doors = boot.doors[:BROKER_DOORS]
@@ -238,7 +238,7 @@ async def _serve_broker(
 
 
 def _upstreams(boot: RuntimeBoot) -> dict[str, Upstream]:
-    """Where the broker may go with the installation's own keys; nowhere with unreadable ones."""
+    """Return the upstreams that the installation's own keys are for; none with unreadable keys."""
     if boot.keys_fd is None:
         return {}
     try:
@@ -254,7 +254,7 @@ def _upstreams(boot: RuntimeBoot) -> dict[str, Upstream]:
 
 
 async def _watch_init(spawner: InitSpawner, gone: asyncio.Event, stop: asyncio.Event) -> None:
-    """The end of the init is the end of everything."""
+    """Stop everything when the init ends."""
     await spawner.ended()
     log.error("the sandbox's init is gone; its runtime ends")
     gone.set()

@@ -1,4 +1,4 @@
-"""Where ports meet adapters, on the control plane's side: from settings to services.
+"""Composition of the control plane: from settings to services.
 
 Nothing here decides anything; it opens what is needed and closes it in reverse.
 """
@@ -59,7 +59,7 @@ from atoll.zygote.records.home import Home
 
 @dataclass(frozen=True, slots=True)
 class _Trees:
-    """What fills working trees, and what saves their work."""
+    """Adapters that fill working trees, and those that save their work."""
 
     workspaces: Workspaces
     saver: SavedWork
@@ -67,7 +67,8 @@ class _Trees:
 
 @asynccontextmanager
 async def assembled(settings: ControlSettings) -> AsyncIterator[Application]:
-    """Every service of a control plane. Raises `Failed`, `Unavailable` with what is missing."""
+    """Yield every service of a control plane. Raises `Failed`, `Unavailable` with what is
+    missing."""
     async with AsyncExitStack() as stack:
         url = settings.database_url or sqlite_url(settings.home / "atoll.db")
         store = await stack.enter_async_context(open_store(StoreSettings(url)))
@@ -205,7 +206,7 @@ def _extension_setup(settings: ControlSettings) -> ExtensionSetup:
 
 
 def _agents(settings: ControlSettings) -> tuple[wire.Agent, ...]:
-    """What runtimes are told of agents, under every name they answer to."""
+    """Return the agents as runtimes receive them, under every name they answer to."""
     known = named(allowed(settings.agent_catalogue))
     told = ((name, msgspec.convert(one, wire.Agent, from_attributes=True)) for name, one in known)
     return tuple(msgspec.structs.replace(one, name=name) for name, one in told)

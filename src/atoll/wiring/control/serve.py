@@ -39,8 +39,8 @@ EXIT_REFUSED = 1
 
 @dataclass(frozen=True, slots=True)
 class _Welcome:
-    """How the person who started it learns the way in: printed, opened in a browser, or not.
-    `link` ends the zygote this start has made, unless it gets as far as here."""
+    """Way to show the login link to the person who started `atoll up`: printed, opened in a
+    browser, or neither. `link` ends the zygote of this start unless the start succeeds."""
 
     printed: bool
     opened: bool

@@ -1,7 +1,7 @@
 """Every use case a surface may call, over one set of sandboxes; made in one place, so that a
 server and the tests' worlds never differ in what they have.
 
-What lies below (store, vault, extensions) is chosen by whoever calls.
+The caller chooses store, vault and extensions.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class OwnVault(Vault, Masters, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """What is made first, each from what lies below it."""
+    """Services that others are built from."""
 
     ground: Ground
     sandboxes: Sandboxes
@@ -50,7 +50,7 @@ class Core:
 
 
 def services_over(core: Core, repositories: Repositories, *, readiness: Readiness) -> Application:
-    """The services of a control plane."""
+    """Return the services of a control plane."""
     sandboxes, ground = core.sandboxes, core.ground
     terminals = Terminals(sandboxes)
     return Application(

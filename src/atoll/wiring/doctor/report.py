@@ -1,4 +1,4 @@
-"""What this machine can isolate, what sandboxes here will lack, and what to do about it.
+"""Report on what this machine can isolate, which limits sandboxes lack, and what to do about it.
 
 Looks and tries harmless things; changes nothing. With a zygote running, its own report is
 the truth about limits; before that, what can be seen from here.
@@ -154,7 +154,7 @@ def _init() -> Iterator[Finding]:
         yield Finding(
             "init",
             "warn",
-            "the Python twin stands in for the static init: slower, and more memory each",
+            "the Python twin replaces the static init: slower, and more memory each",
             "Install musl-tools or gcc and run scripts/install.",
         )
     else:
@@ -270,7 +270,8 @@ def _files() -> Iterator[Finding]:
 
 
 def _cores() -> Iterator[Finding]:
-    """Where the kernel takes crashes. A pipe or socket is not bounded by RLIMIT_CORE (core(5))."""
+    """Check where the kernel sends core dumps. A pipe or socket is not bounded by RLIMIT_CORE
+    (core(5))."""
     pattern = _text(_CORE_PATTERN).strip()
     if pattern[:1] in {"|", "@"}:
         yield Finding(
@@ -294,7 +295,7 @@ def _zygote(report: wire.Reported | None) -> Iterator[Finding]:
         yield Finding(
             "zygote",
             "warn",
-            "it shares our cgroup: whoever kills that takes the sandboxes along",
+            "it shares our cgroup: killing that cgroup kills the sandboxes, too",
             "Start Atoll as root or under systemd.",
         )
     else:
@@ -308,7 +309,7 @@ def _memory(report: wire.Reported | None) -> Iterator[Finding]:
         yield Finding("memory", "ok", "each runtime keeps memory of its own: share_memory is off")
     elif report.unshared:
         text = f"share_memory is on, but nothing is shared: {report.unshared}"
-        yield Finding("memory", "warn", text, "See docs/change/performance.md, the mould.")
+        yield Finding("memory", "warn", text, "See docs/change/performance.md, Memory.")
     else:
         text = f"share_memory is on, which has a known fault: {KNOWN_FAULT}"
         yield Finding("memory", "warn", text, "Take it out of config.toml, then `atoll down`.")
@@ -355,7 +356,7 @@ def _disk(home: Home, report: wire.Reported | None) -> Iterator[Finding]:
 
 
 def _shared_disk(home: Home, disk: wire.Disk) -> Finding:
-    """What is free beside what running and kept sandboxes were promised."""
+    """Compare the free space with what running and kept sandboxes were promised."""
     free, low, promised = (_gib(each) for each in (disk.free, disk.low, disk.promised))
     text = f"{free} free at {home.root}; images of sandboxes may grow by {promised} more"
     if disk.free < disk.low:
