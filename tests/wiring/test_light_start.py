@@ -12,7 +12,7 @@ HEAVY = {
     "atoll.adapters.agents.shelf",
     "atoll.adapters.extensions.docker.engine",
     "atoll.adapters.trees.shelf",
-    "atoll.ports.store",
+    "atoll.ports.store.store",
     "atoll.wiring.doctor.report",
 }
 

@@ -19,19 +19,19 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from atoll.adapters.storage.approval_rows import SqlApprovalRows
-from atoll.adapters.storage.event_rows import SqlEventRows
-from atoll.adapters.storage.idempotency_rows import SqlIdempotencyRows
-from atoll.adapters.storage.log_rows import SqlLogRows
-from atoll.adapters.storage.profile_rows import SqlProfileRows
-from atoll.adapters.storage.sandbox_rows import SqlSandboxRows
+from atoll.adapters.storage.approvals import SqlApprovalRows
+from atoll.adapters.storage.events import SqlEventRows
+from atoll.adapters.storage.idempotency import SqlIdempotencyRows
+from atoll.adapters.storage.logs import SqlLogRows
+from atoll.adapters.storage.profiles import SqlProfileRows
+from atoll.adapters.storage.sandboxes import SqlSandboxRows
 from atoll.adapters.storage.schema import upgrade
-from atoll.adapters.storage.secret_rows import SqlSecretRows
-from atoll.adapters.storage.share_rows import SqlShareRows
+from atoll.adapters.storage.secrets import SqlSecretRows
+from atoll.adapters.storage.shares import SqlShareRows
 from atoll.adapters.storage.sqlite_link import link
 from atoll.domain.errors import Unavailable
 from atoll.ports import Transaction
-from atoll.ports.store import (
+from atoll.ports.store.store import (
     ApprovalRows,
     EventRows,
     IdempotencyRows,
@@ -63,7 +63,7 @@ class Settings:
 
 
 class SqlTransaction:
-    """The `ports.store.Transaction` on one connection."""
+    """The `ports.store.store.Transaction` on one connection."""
 
     __slots__ = ("_connection",)
 
@@ -112,7 +112,7 @@ class SqlTransaction:
 
 
 class SqlStore:
-    """The `ports.store.Store` on SQL. Made by `open_store`."""
+    """The `ports.store.store.Store` on SQL. Made by `open_store`."""
 
     def __init__(self, writer: AsyncEngine, reader: AsyncEngine) -> None:
         self._writer = writer

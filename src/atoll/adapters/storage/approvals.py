@@ -8,7 +8,7 @@ from atoll.adapters.storage.moments import to_us
 from atoll.adapters.storage.tables import approvals
 from atoll.domain.approvals.approval import Approval, ApprovalState, SecretAsk
 from atoll.domain.ids import ApprovalId, OrgId, PrincipalId, SandboxId
-from atoll.ports.store import ApprovalQuery
+from atoll.ports.store.store import ApprovalQuery
 
 _OPEN = (ApprovalState.PENDING.value, ApprovalState.GRANTED.value, ApprovalState.DENIED.value)
 
@@ -17,7 +17,7 @@ _decoder = msgspec.json.Decoder(Approval)
 
 
 class SqlApprovalRows:
-    """The `ports.store.ApprovalRows` on one connection."""
+    """The `ports.store.store.ApprovalRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

@@ -15,7 +15,7 @@ MAX_LINES = 1000
 
 
 class SqlLogRows:
-    """The `ports.store.LogRows` on one connection."""
+    """The `ports.store.store.LogRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

@@ -12,7 +12,7 @@ from atoll.ports import IdempotencyRecord
 
 
 class SqlIdempotencyRows:
-    """The `ports.store.IdempotencyRows` on one connection."""
+    """The `ports.store.store.IdempotencyRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

@@ -9,7 +9,7 @@ from atoll.adapters.storage.tables import secret_values, secrets
 from atoll.domain.errors import Conflict
 from atoll.domain.ids import OrgId, PrincipalId, SecretId
 from atoll.domain.secrets.secret import Secret
-from atoll.ports.store import Kept
+from atoll.ports.store.store import Kept
 from atoll.ports.vault import Sealed
 
 _decoder = msgspec.json.Decoder(Secret)
@@ -17,7 +17,7 @@ _VALUE = (secret_values.c.key_id, secret_values.c.wrapped, secret_values.c.seale
 
 
 class SqlSecretRows:
-    """The `ports.store.SecretRows` on one connection."""
+    """The `ports.store.store.SecretRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

@@ -21,7 +21,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class SqlSandboxRows:
-    """The `ports.store.SandboxRows` on one connection."""
+    """The `ports.store.store.SandboxRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

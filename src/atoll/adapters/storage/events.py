@@ -27,7 +27,7 @@ _decoder: msgspec.json.Decoder[dict[str, object]] = msgspec.json.Decoder(dict[st
 
 
 class SqlEventRows:
-    """The `ports.store.EventRows` on one connection.
+    """The `ports.store.store.EventRows` on one connection.
 
     Positions and `seq` are gap-free in the order of commits because writing transactions are
     serialised (SQLite by its write lock, PostgreSQL by an advisory one).

@@ -12,7 +12,7 @@ _decoder = msgspec.json.Decoder(Profile)
 
 
 class SqlProfileRows:
-    """The `ports.store.ProfileRows` on one connection."""
+    """The `ports.store.store.ProfileRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

@@ -16,7 +16,7 @@ _guests = msgspec.json.Decoder(Guest)
 
 
 class SqlShareRows:
-    """The `ports.store.ShareRows` on one connection."""
+    """The `ports.store.store.ShareRows` on one connection."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
